@@ -11,9 +11,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// CanonicalValue returns the string that represents the list of a sequencing annotation.
-// It reports whether that differs from the YAML value. The error for a number, boolean,
-// map or list of lists is a *ValueError.
+// CanonicalValue returns the canonical form of an annotation whose value is a list: a JSON
+// list in a string, because Kubernetes accepts only strings. change is false if the value
+// needs no conversion, because it is a string already. For a number, boolean, map or list
+// of lists it returns a *ValueError.
 func CanonicalValue(key string, value *yaml.Node) (text string, change bool, err error) {
 	v := DecodeNode(value)
 	switch v.(type) {
@@ -28,7 +29,8 @@ func CanonicalValue(key string, value *yaml.Node) (text string, change bool, err
 	return text, true, err
 }
 
-// JSONList returns a list as JSON, for the value of an annotation.
+// JSONList returns items as a JSON list, the canonical value of an annotation that is a
+// list.
 func JSONList(items []string) (string, error) {
 	if items == nil {
 		items = []string{}
@@ -40,7 +42,8 @@ func JSONList(items []string) (string, error) {
 	return text, nil
 }
 
-// toJSON encodes a value without escaping < and >, which expressions use.
+// toJSON encodes a value as JSON. It does not escape < and >, because expressions contain
+// them.
 func toJSON(value any) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

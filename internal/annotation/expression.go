@@ -16,24 +16,27 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// Expression is a readiness expression: a path in the status of an object, an operator
-// and a literal (docs/reference.md, "Expressions"). It is safe for concurrent use.
+// Expression is a readiness expression: a path in the status of an object, an operator and
+// a literal, for example `{.succeeded} >= 1` (docs/reference.md, "Expressions"). It is safe
+// for concurrent use.
 type Expression struct {
 	text string
-	// template is the path as the JSONPath parser reads it. It is kept as text, because a
-	// parsed path must not be used concurrently.
+	// template is the path in the notation of the JSONPath parser. It is parsed again for
+	// each evaluation, because a parsed path must not be used concurrently.
 	template string
 	op       string
 	literal  string
 }
 
-// operatorCharacters are the characters of operators, including unknown ones.
+// operatorCharacters are the characters of which operators consist. Other sequences of them
+// are invalid operators.
 const operatorCharacters = "=!<>~"
 
-// operators returns the operators, longer ones first.
+// operators returns the valid operators, longer ones first.
 func operators() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
 
-// readExpressions reads the expressions of a key.
+// readExpressions reads the value of the annotation key, a list of expressions. It returns
+// the valid expressions, and the errors of all others.
 func readExpressions(key string, value any) ([]Expression, error) {
 	texts, err := ReadItems(key, value)
 	if err != nil {
@@ -55,7 +58,7 @@ func readExpressions(key string, value any) ([]Expression, error) {
 	return list, errors.Join(problems...)
 }
 
-// ParseExpression parses an expression such as `{.succeeded} >= 1`.
+// ParseExpression parses an expression, for example `{.succeeded} >= 1`.
 func ParseExpression(text string) (Expression, error) {
 	if len(text) > maxExpression {
 		return Expression{}, fmt.Errorf("it has %d bytes, but may have at most %d", len(text), maxExpression)
@@ -74,17 +77,17 @@ func ParseExpression(text string) (Expression, error) {
 	return e, nil
 }
 
-// String returns the expression as it was written.
+// String returns the expression as the author wrote it.
 func (e Expression) String() string { return e.text }
 
-// PathBeginsWithStatus reports whether the path begins with status. This is probably a
-// mistake, because paths are relative to the status.
+// PathBeginsWithStatus reports whether the first field of the path is status. This is
+// probably a mistake, because paths are relative to the status.
 func (e Expression) PathBeginsWithStatus() bool {
 	path := strings.TrimLeft(e.template, "{$")
 	return strings.HasPrefix(path, ".status.") || strings.HasPrefix(path, ".status[")
 }
 
-// findOperator finds the first operator outside brackets and quotes.
+// findOperator returns the first operator outside brackets and quotes, and its index.
 func findOperator(text string) (at int, op string, err error) {
 	var open []byte
 	for i := 0; i < len(text); i++ {
@@ -117,6 +120,7 @@ func isPair(open, closing byte) bool {
 	return open == '{' && closing == '}' || open == '[' && closing == ']' || open == '(' && closing == ')'
 }
 
+// parseOperator returns the operator at the index at.
 func parseOperator(text string, at int) (int, string, error) {
 	end := at
 	for end < len(text) && strings.IndexByte(operatorCharacters, text[end]) >= 0 {
@@ -130,8 +134,8 @@ func parseOperator(text string, at int) (int, string, error) {
 	return 0, "", fmt.Errorf("invalid operator %q: must be one of %s", text[at:end], strings.Join(operators(), " "))
 }
 
-// parsePath returns the path in braces and with a leading dot. It checks that it is a
-// single JSONPath.
+// parsePath checks that path is a single JSONPath, with or without braces. It returns the
+// path in braces and with a leading dot, for the JSONPath parser.
 func parsePath(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("missing path before the operator")
@@ -167,7 +171,7 @@ func parsePath(path string) (string, error) {
 	return template, nil
 }
 
-// checkNodes rejects paths that the JSONPath parser accepts but that never match.
+// checkNodes rejects paths that the JSONPath parser accepts, but that can never match.
 func checkNodes(nodes []jsonpath.Node) error {
 	for _, node := range nodes {
 		var err error
@@ -202,7 +206,7 @@ func checkFilter(filter *jsonpath.FilterNode) error {
 	return checkNodes(filter.Left.Nodes)
 }
 
-// parseLiteral removes the quotes of a literal.
+// parseLiteral returns the literal without its quotes.
 func parseLiteral(text string) (string, error) {
 	if text == "" {
 		return "", errors.New(`missing value after the operator: write "" for an empty value`)
@@ -225,12 +229,12 @@ func parseLiteral(text string) (string, error) {
 }
 
 // Holds reports whether the expression is true for the status of an object. If the path
-// does not exist, it is false, for any operator. If the path has several values, any may
-// match.
+// matches several values, one of them must satisfy the comparison. If it matches none, the
+// result is false for every operator.
 func (e Expression) Holds(status any) bool { return slices.ContainsFunc(e.values(status), e.compare) }
 
-// ActualValues returns the values at the path for a message, as in `"Pending"`. It is
-// empty if there are none.
+// ActualValues returns the values that the path matches, for a message, for example
+// `"Pending"`. It returns an empty string if there are none.
 func (e Expression) ActualValues(status any) string {
 	const most = 3
 	var texts []string
@@ -244,7 +248,7 @@ func (e Expression) ActualValues(status any) string {
 	return strings.Join(texts, ", ")
 }
 
-// values returns the values at the path, except null.
+// values returns the values that the path matches, except null.
 func (e Expression) values(status any) []reflect.Value {
 	if status == nil {
 		return nil
@@ -266,10 +270,9 @@ func (e Expression) values(status any) []reflect.Value {
 	return found
 }
 
-// evaluate returns the values at a path, and none if the path does not exist, such as an
-// index beyond the end of a list. The JSONPath library panics for some combinations of
-// path and value, such as a wildcard and nil. The status of an object must not cause a
-// panic.
+// evaluate returns the values that a path matches, or none if the path does not exist. The
+// JSONPath library panics for some combinations of path and value, such as a wildcard and
+// nil. evaluate recovers from that, because the status of an object must not cause a panic.
 func evaluate(path *jsonpath.JSONPath, status any) (results [][]reflect.Value) {
 	defer func() {
 		if recover() != nil {
@@ -283,7 +286,8 @@ func evaluate(path *jsonpath.JSONPath, status any) (results [][]reflect.Value) {
 	return results
 }
 
-// compare compares a value with the literal, which is converted to the type of the value.
+// compare reports whether v satisfies the comparison. It converts the literal to the type
+// of v.
 func (e Expression) compare(v reflect.Value) bool {
 	switch {
 	case v.Kind() == reflect.String:
@@ -309,14 +313,14 @@ func (e Expression) compareFloat(value float64) bool {
 	return e.matchesOrder(cmp.Compare(value, literal))
 }
 
-// matchesEqual returns the result of a comparison for equality, for values that are not
-// numbers.
+// matchesEqual reports whether the operator is satisfied by values that have no order.
+// equal says whether they are equal.
 func (e Expression) matchesEqual(equal bool) bool {
 	return e.op == "==" && equal || e.op == "!=" && !equal
 }
 
-// matchesOrder returns the result for numbers. Order is the result of comparing the value
-// with the literal.
+// matchesOrder reports whether the operator is satisfied by numbers. order is negative if
+// the value is less than the literal, 0 if they are equal, and otherwise positive.
 func (e Expression) matchesOrder(order int) bool {
 	switch e.op {
 	case "<":

@@ -9,22 +9,23 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// Limits of readiness expressions. They are evaluated for each observed version of an
-// object, which may be as large as the API server accepts.
+// These limits apply because an expression is evaluated for each observed version of an
+// object, which can be as large as the API server accepts.
 const (
-	// maxExpression limits an expression, in bytes.
+	// maxExpression limits the length of an expression, in bytes.
 	maxExpression = 4096
-	// maxExpressions limits the expressions of one key.
+	// maxExpressions limits how many expressions one annotation can contain.
 	maxExpressions = 100
-	// maxDescents limits how often a path may descend recursively. Each time multiplies
-	// the evaluated values by the depth of the object.
+	// maxDescents limits how often a path can contain "..", which visits all nested values.
+	// Each further occurrence multiplies the work by the depth of the object.
 	maxDescents = 1
-	// maxBranches limits the number of paths that the unions of a path expand to.
+	// maxBranches limits how many paths a path with unions expands to. For example,
+	// ['a','b']['c','d'] expands to four.
 	maxBranches = 1000
 )
 
-// checkCost rejects paths that evaluate the same values again and again, so that a few
-// characters could take hours.
+// checkCost rejects paths that evaluate the same values many times, because a short
+// expression could then run for hours.
 func checkCost(nodes []jsonpath.Node) error {
 	c := pathCost{}
 	branches := c.branches(nodes)
@@ -37,7 +38,7 @@ func checkCost(nodes []jsonpath.Node) error {
 	return nil
 }
 
-// pathCost counts the expensive parts of a path.
+// pathCost counts the expensive parts of a path. descents is the number of "..".
 type pathCost struct{ descents int }
 
 // branches returns the number of paths that unions expand to, up to maxBranches+1.

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package annotation reads and writes sequencing annotations. It accepts every key and
-// every form of the values, and writes the canonical form of both, which Kubernetes
-// accepts.
+// Package annotation reads and writes the annotations of this project. It accepts several
+// keys for some annotations and several forms of their values. It writes the canonical
+// form: a key that Kubernetes accepts, and a string as the value.
 package annotation
 
 // Annotations of a resource, in a template's metadata (docs/reference.md,
@@ -13,18 +13,18 @@ const (
 	Layer = "helm.sh/layer"
 	// ResourceGroup is another key for Layer.
 	ResourceGroup = "helm.sh/resource-group"
-	// DependsOnLayers lists the layers that must be ready first. Kubernetes accepts this
-	// key.
+	// DependsOnLayers lists the layers that must be ready before the resource is deployed.
 	DependsOnLayers = "depends-on.helm.sh/layers"
 	// DependsOnResourceGroups is another key for DependsOnLayers.
 	DependsOnResourceGroups = "depends-on.helm.sh/resource-groups"
-	// ReadinessSuccess lists expressions. If any is true, the resource is ready.
+	// ReadinessSuccess lists expressions. The resource is ready if at least one is true.
 	ReadinessSuccess = "helm.sh/readiness-success"
-	// ReadinessFailure lists expressions. If any is true, the resource has failed.
+	// ReadinessFailure lists expressions. The resource has failed if at least one is true.
 	ReadinessFailure = "helm.sh/readiness-failure"
-	// ReadinessTimeout is how long a resource may take to get ready.
+	// ReadinessTimeout is how long the resource can take to become ready.
 	ReadinessTimeout = "helm.sh/readiness-timeout"
-	// ResourcePolicy is Helm's resource policy, which may keep a resource.
+	// ResourcePolicy is Helm's resource policy. With the value "keep", Helm does not delete
+	// the resource.
 	ResourcePolicy = "helm.sh/resource-policy"
 )
 
@@ -33,23 +33,23 @@ const (
 	// DependsOnSubcharts lists the subcharts that must be ready before the chart's own
 	// resources.
 	DependsOnSubcharts = "helm.sh/depends-on/subcharts"
-	// DependsOnSubchartsCanonical is DependsOnSubcharts as a key of the same form as
-	// DependsOnLayers.
+	// DependsOnSubchartsCanonical is another key for DependsOnSubcharts, of the same form
+	// as DependsOnLayers.
 	DependsOnSubchartsCanonical = "depends-on.helm.sh/subcharts"
 	// RunHooksInParallel selects how the hooks of the chart run.
 	RunHooksInParallel = "helm.sh/run-hooks-in-parallel"
-	// Sequencing enables sequencing for a chart with an apiVersion below v3.
+	// Sequencing enables sequencing for a chart whose apiVersion is below v3.
 	Sequencing = "helm.sh/sequencing"
 )
 
-// These keys are from the proposals. Kubernetes rejects them, because they have two
-// slashes.
+// These keys occur in the proposals for Helm. Kubernetes rejects them, because they have
+// two slashes.
 const (
 	dependsOnLayersProposed         = "helm.sh/depends-on/layers"
 	dependsOnResourceGroupsProposed = "helm.sh/depends-on/resource-groups"
 )
 
-// Keys returns the canonical keys of all sequencing annotations of a resource.
+// Keys returns the keys of all sequencing annotations of a resource, in canonical form.
 func Keys() []string {
 	return []string{
 		Layer, ResourceGroup, DependsOnLayers, DependsOnResourceGroups,
@@ -57,8 +57,8 @@ func Keys() []string {
 	}
 }
 
-// CanonicalKey returns the form of a key that Kubernetes accepts. It differs from the key
-// only if the key has two slashes.
+// CanonicalKey returns the form of key that Kubernetes accepts. This is key itself, unless
+// it has two slashes.
 func CanonicalKey(key string) string {
 	switch key {
 	case dependsOnLayersProposed:
@@ -69,7 +69,7 @@ func CanonicalKey(key string) string {
 	return key
 }
 
-// IsList reports whether the value of a key is a list.
+// IsList reports whether the value of a sequencing annotation with this key is a list.
 func IsList(key string) bool {
 	switch CanonicalKey(key) {
 	case DependsOnLayers, DependsOnResourceGroups, ReadinessSuccess, ReadinessFailure:
@@ -78,7 +78,8 @@ func IsList(key string) bool {
 	return false
 }
 
-// IsSequencingKey reports whether a key is a sequencing annotation of a resource.
+// IsSequencingKey reports whether key is a sequencing annotation of a resource, in any
+// form.
 func IsSequencingKey(key string) bool {
 	switch key {
 	case Layer, ResourceGroup, ReadinessTimeout:

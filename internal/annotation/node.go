@@ -12,21 +12,24 @@ import (
 	kubeyaml "sigs.k8s.io/yaml"
 )
 
-// maxDepth limits the nesting of lists that DecodeNode reads. Nested lists are never
-// valid.
+// maxDepth limits how deeply nested lists DecodeNode reads. Nested lists are never valid,
+// so their content does not matter.
 const maxDepth = 3
 
-// maxNodes limits the items that DecodeNode reads from nested lists. These are never
-// valid, and aliases can make them very large.
+// maxNodes limits how many items of nested lists DecodeNode reads, because aliases can make
+// nested lists very large.
 const maxNodes = 1000
 
-// DecodeNode returns the value of a YAML node. Like Kubernetes and Helm it uses YAML 1.1,
-// in which on and y are booleans as well.
+// DecodeNode returns the value of a YAML node, for ReadItems and the other functions that
+// read values. Like Kubernetes and Helm it follows YAML 1.1, in which for example on and y
+// are booleans. Numbers and booleans keep their notation, so that messages can quote it.
 func DecodeNode(n *yaml.Node) any {
 	inner := maxNodes
 	return decodeNode(n, 0, &inner)
 }
 
+// decodeNode decodes n, which is in depth lists. inner is the number of items of nested
+// lists that can still be read.
 func decodeNode(n *yaml.Node, depth int, inner *int) any {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -55,7 +58,7 @@ func decodeNode(n *yaml.Node, depth int, inner *int) any {
 	return content
 }
 
-// rawNumber is a number or boolean as written in a document.
+// rawNumber is a number or boolean in the notation of the document.
 type rawNumber string
 
 // MarshalJSON returns the text unchanged if it is valid JSON.
@@ -90,8 +93,9 @@ func decodeScalar(n *yaml.Node) any {
 	return rawNumber(n.Value)
 }
 
-// isPlainText reports whether a plain scalar is certainly a string, because it begins
-// with a letter and is not a special word. This avoids parsing almost all scalars.
+// isPlainText reports whether a scalar without quotes is certainly a string, because it
+// begins with a letter and is not a boolean or null. Almost all scalars are, and need not
+// be parsed.
 func isPlainText(value string) bool {
 	if value == "" {
 		return false

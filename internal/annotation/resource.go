@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Resource contains the declarations about order and readiness in the annotations of a
-// resource.
+// Resource is what the annotations of a resource declare about its order and readiness.
 type Resource struct {
-	// Layer is the layer that it belongs to, or empty if the annotations name none.
+	// Layer is the layer that the resource belongs to, or empty if the annotations name
+	// none.
 	Layer string
-	// DependsOn are the layers that must be ready first, sorted.
+	// DependsOn are the layers that must be ready before the resource is deployed, sorted.
 	DependsOn []string
-	// DependsOnKey is the key of the annotation that DependsOn comes from, as written, for
-	// messages. If there were several, it is the first.
+	// DependsOnKey is the annotation that contains DependsOn, as the author wrote it, for
+	// messages. If there are several, it is the first.
 	DependsOnKey string
 	// Success and Failure are the readiness expressions.
 	Success, Failure []Expression
-	// Timeout is the readiness timeout, or 0.
+	// Timeout is the readiness timeout, or 0 if there is none.
 	Timeout time.Duration
 }
 
@@ -34,8 +34,9 @@ func (r Resource) Declares() bool {
 	return r.Sequenced() || len(r.Success) > 0 || len(r.Failure) > 0 || r.Timeout > 0
 }
 
-// ReadResource reads the annotations of a resource, with any accepted key. Values may be
-// strings or decoded YAML. It returns all errors together. Each is a *ValueError.
+// ReadResource reads the sequencing annotations of a resource, under any accepted key. A
+// value is a string or the result of DecodeNode. All errors are returned together. Each is
+// a *ValueError.
 func ReadResource(annotations map[string]any) (Resource, error) {
 	var r Resource
 	if !hasSequencingKey(annotations) {

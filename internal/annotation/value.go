@@ -12,28 +12,28 @@ import (
 	"unicode/utf8"
 )
 
-// maxNameLength limits the name of a layer, in characters.
+// maxNameLength limits the length of the name of a layer, in characters.
 const maxNameLength = 63
 
-// ValueError reports an invalid value. Callers add the file and the resource.
+// ValueError reports an invalid annotation. The caller adds the file and the resource.
 type ValueError struct {
-	// Key is the key as written.
+	// Key is the key as the author wrote it.
 	Key string
-	// Value is the value as written.
+	// Value is the value as the author wrote it.
 	Value any
 	// Reason says what is wrong and, if possible, how to correct it.
 	Reason string
-	// Problem is the kind of the error.
+	// Problem classifies the error.
 	Problem Problem
 }
 
-// Problem is the kind of an error in a key or value.
+// Problem classifies an error in an annotation, so that helm lint can assign it to a rule.
 type Problem string
 
 const (
 	// InvalidValue is a value of the wrong type or form.
 	InvalidValue Problem = ""
-	// InvalidLayerName is a string that is not a valid name of a layer.
+	// InvalidLayerName is a string that cannot be the name of a layer.
 	InvalidLayerName Problem = "layer name"
 	// InvalidExpression is an invalid readiness expression.
 	InvalidExpression Problem = "expression"
@@ -41,9 +41,9 @@ const (
 	InvalidDuration Problem = "duration"
 	// Conflict is a value that contradicts the value of an equivalent key.
 	Conflict Problem = "conflict"
-	// UnknownKey is a key that resembles a sequencing annotation.
+	// UnknownKey is an unknown key that resembles a sequencing annotation.
 	UnknownKey Problem = "unknown key"
-	// Misplaced is a key that has no effect where it is.
+	// Misplaced is a key that has no effect in the place where it is.
 	Misplaced Problem = "misplaced"
 )
 
@@ -51,6 +51,7 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Key, display(e.Value), e.Reason)
 }
 
+// display returns the value of an annotation for a message.
 func display(value any) string {
 	if w, ok := value.(rawNumber); ok {
 		return string(w)
@@ -79,9 +80,9 @@ func newProblemError(problem Problem, key string, value any, format string, args
 	return &ValueError{Key: key, Value: value, Reason: fmt.Sprintf(format, args...), Problem: problem}
 }
 
-// ReadItems reads a list: a YAML list, a JSON list in a string, or a plain string, which
-// is a list of one item. It trims items, and removes empty ones and duplicates. A nil
-// value is an empty list.
+// ReadItems returns the items of a list. value is a YAML list, a JSON list in a string, or
+// any other string, which is a list of one item. Spaces around items, empty items and
+// duplicates are removed. If value is nil, the list is empty. key is only for errors.
 func ReadItems(key string, value any) ([]string, error) {
 	raw, err := decodeItems(key, value)
 	if err != nil {
@@ -146,7 +147,8 @@ func normalize(raw []string) []string {
 	return items
 }
 
-// ReadNames reads a list of names. It is ReadItems, but also splits each item at commas.
+// ReadNames reads a list of names. It differs from ReadItems in that it splits items at
+// commas.
 func ReadNames(key string, value any) ([]string, error) {
 	items, err := decodeItems(key, value)
 	if err != nil {
@@ -159,7 +161,7 @@ func ReadNames(key string, value any) ([]string, error) {
 	return normalize(names), nil
 }
 
-// layerNames reads a list of names of layers.
+// layerNames returns a list of valid names of layers.
 func layerNames(key string, value any) ([]string, error) {
 	names, err := ReadNames(key, value)
 	if err != nil {
@@ -173,7 +175,7 @@ func layerNames(key string, value any) ([]string, error) {
 	return names, nil
 }
 
-// layerName reads the name of a layer. An empty name means no layer.
+// layerName returns one valid name of a layer. It is empty if value is nil or empty.
 func layerName(key string, value any) (string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -195,6 +197,7 @@ func layerName(key string, value any) (string, error) {
 	return "", newValueError(key, value, "the name of a layer must be a string, not a number or boolean: quote it")
 }
 
+// checkLayerName returns what is wrong with the name of a layer, or an empty string.
 func checkLayerName(name string) string {
 	if utf8.RuneCountInString(name) > maxNameLength {
 		return fmt.Sprintf("must not be longer than %d characters", maxNameLength)
@@ -210,8 +213,8 @@ func checkLayerName(name string) string {
 	return ""
 }
 
-// ReadDuration reads a positive Go duration. It returns 0 for nil and for an empty
-// string.
+// ReadDuration returns a positive duration in Go's notation, for example "5m". It returns 0
+// if value is nil or empty. key is only for errors.
 func ReadDuration(key string, value any) (time.Duration, error) {
 	text, ok := value.(string)
 	if value == nil || ok && strings.TrimSpace(text) == "" {

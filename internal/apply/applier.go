@@ -1,9 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply writes the objects of a release to the cluster: it creates objects or
-// changes existing ones. Before that, it checks whether it can do so (docs/reference.md,
-// "Upgrade").
+// Package apply decides what to write to the cluster for each node of a plan (a node is a
+// set of resources that are applied together): which objects to create, which to change,
+// and from which earlier declaration to merge. Before that, it checks whether it can write
+// the objects (docs/reference.md, "Upgrade"). Package objectwriter sends the requests.
 package apply
 
 import (
@@ -26,55 +27,59 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// Config says how objects are written.
+// Config configures an Applier.
 type Config struct {
 	Cluster *cluster.Client
 	Writer  objectwriter.Writer
 	Log     func(string, ...any)
 	Owner   object.Owner
-	// Inventory lists the objects that earlier revisions may have left; nil if there are no
-	// earlier revisions.
+	// Inventory lists the objects that earlier revisions may have left in the cluster; nil
+	// if there are no earlier revisions.
 	Inventory *inventory.Inventory
-	// Force replaces objects. TakeOwnership adopts objects of other owners. ThreeWay uses
-	// three-way merge patches for custom resources, too. RecreatePods deletes the pods of
-	// workloads that already existed.
+	// Force replaces existing objects instead of patching them. TakeOwnership makes
+	// existing objects of other owners part of the release instead of rejecting them.
+	// ThreeWay uses three-way merge patches for custom resources, too. RecreatePods deletes
+	// the pods of workloads that already existed.
 	Force, TakeOwnership, ThreeWay, RecreatePods bool
-	// AwaitPodsGone waits until deleted pods are gone. ApplyNode calls it.
+	// AwaitPodsGone waits until deleted pods no longer exist. ApplyNode calls it with the
+	// pods that it deleted because of RecreatePods.
 	AwaitPodsGone func(context.Context, []object.PodRef) error
 }
 
-// Applier writes objects, and records what it did with them. It is safe for concurrent use.
+// Applier writes the objects of one release during one operation, and remembers what it did
+// with each of them. It is safe for concurrent use.
 type Applier struct {
 	Config
 	cache liveCache
 
 	// mu guards the fields below.
 	mu sync.Mutex
-	// present are the objects that existed in the cluster although no earlier revision has
-	// them; nil before FindExisting has run.
+	// present are the objects of the new revision that existed in the cluster although no
+	// earlier revision declares them; nil before FindExisting has run.
 	present map[*object.Info]bool
-	// created are the objects that the operation created. states has the states in which
-	// the server returned the written objects. unchanged are the objects that already were
+	// created are the objects that the operation created. states maps the written objects
+	// to the states that the server returned. unchanged are the objects that already were
 	// as declared.
 	created   kube.ResourceList
 	states    object.LiveObjects
 	unchanged map[*object.Info]bool
-	// restarted are the objects whose pods the operation deleted, in the states before
+	// restarted maps the objects whose pods the operation deleted to their states before
 	// that.
 	restarted map[sequencer.ID]*object.Info
 	// hasWritten says whether the operation has changed anything in the cluster.
 	hasWritten bool
 }
 
-// New returns an applier.
+// New returns an Applier with the given configuration.
 func New(c Config) *Applier {
 	a := &Applier{Config: c, states: object.LiveObjects{}, unchanged: map[*object.Info]bool{}, restarted: map[sequencer.ID]*object.Info{}}
 	a.cache.applier = a
 	return a
 }
 
-// FindExisting reads which objects already exist in the cluster. It returns an error for an
-// object of another owner, unless the applier takes ownership.
+// FindExisting finds out which objects of list already exist in the cluster, for IsAbsent
+// and for the merge. It returns an error for an object of another owner, unless
+// TakeOwnership is set.
 func (a *Applier) FindExisting(ctx context.Context, list kube.ResourceList) error {
 	for _, info := range list {
 		if info.Name == "" { // the list request of Live would not fail for it
@@ -104,7 +109,7 @@ func (a *Applier) FindExisting(ctx context.Context, list kube.ResourceList) erro
 	return nil
 }
 
-// setPresent records objects that existed although no revision has them.
+// setPresent adds objects to present. Without objects, it only makes present non-nil.
 func (a *Applier) setPresent(list ...*object.Info) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -116,7 +121,7 @@ func (a *Applier) setPresent(list ...*object.Info) {
 	}
 }
 
-// Unknown lists the objects that no deployed revision has.
+// Unknown returns the objects of list that were not part of any deployed revision.
 func (a *Applier) Unknown(list kube.ResourceList) kube.ResourceList {
 	var unknown kube.ResourceList
 	for _, info := range list {
@@ -127,19 +132,22 @@ func (a *Applier) Unknown(list kube.ResourceList) kube.ResourceList {
 	return unknown
 }
 
-// Result describes what was written.
+// Result describes what ApplyNode or ApplyAll wrote.
 type Result struct {
-	// Summary says how many objects were created, changed or unchanged; empty if all were
-	// created.
+	// Summary says how many objects ApplyNode created, changed and left unchanged, as in "1
+	// created, 2 changed". It is empty if ApplyNode created all objects because none could
+	// exist.
 	Summary string
-	// States are the states in which the server returned the objects.
+	// States maps the objects to the states that the server returned.
 	States object.LiveObjects
-	// Pruned says whether the Kubernetes client also deleted the objects that are no longer
-	// in the chart.
+	// Pruned says whether a custom Kubernetes client has also deleted the objects that are
+	// no longer in the chart.
 	Pruned bool
 }
 
-// ApplyNode writes the objects of one node.
+// ApplyNode creates or changes the objects of one node. If RecreatePods is set, it then
+// deletes the pods of the workloads that already existed, and waits until the pods are
+// gone.
 func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result, error) {
 	if a.existsUnlessAbsent(list) {
 		return a.createNode(ctx, list)
@@ -159,12 +167,13 @@ func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result
 	return result, err
 }
 
-// existing returns the objects that existed before they were applied, in their new states.
+// existing returns the objects that existed before they were applied, in the states that
+// the server returned after that.
 func existing(done *objectwriter.Applied) kube.ResourceList {
 	return done.States.All(slices.Concat(done.Updated, done.Unchanged))
 }
 
-// ApplyAll writes the objects of a release as Helm does.
+// ApplyAll creates or changes all objects of a release without an order, as Helm does.
 func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (Result, error) {
 	if a.existsUnlessAbsent(list) {
 		states, err := a.Writer.Create(ctx, list)
@@ -194,16 +203,16 @@ func (a *Applier) DryRunAll(ctx context.Context, list kube.ResourceList) ([]obje
 	return a.Writer.DryRunApply(ctx, list, a.options(list))
 }
 
-// nodeOptions returns how the objects of a node are written. If no revision declares an
-// object, the declared object is also the base of the merge: the object can exist although
-// it was not found earlier, and fields that others have set must stay.
+// nodeOptions returns the options to apply the objects of a node. If no revision declares
+// an object, the declared object is also the base of the merge: the object can exist
+// although it was not found earlier, and fields that others have set must stay.
 func (a *Applier) nodeOptions(list kube.ResourceList) objectwriter.ApplyOptions {
 	return objectwriter.ApplyOptions{
 		Originals: a.originals(list), KeepForeignFields: true, Force: a.Force, ThreeWay: a.ThreeWay, IsAbsent: a.IsAbsent, MayChange: a.mayChange,
 	}
 }
 
-// options returns how the objects of a release are written as Helm does.
+// options returns the options to apply all objects of a release as Helm does.
 func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
 	o := objectwriter.ApplyOptions{Originals: a.originals(list), Force: a.Force, ThreeWay: a.ThreeWay, IsAbsent: a.IsAbsent}
 	if a.Inventory != nil {
@@ -213,14 +222,16 @@ func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
 }
 
 // existsUnlessAbsent reports whether none of the objects can exist: there are no earlier
-// revisions, and FindExisting found none of the objects.
+// revisions, and FindExisting found none of the objects. They are then created without
+// being read.
 func (a *Applier) existsUnlessAbsent(list kube.ResourceList) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.Inventory == nil && !slices.ContainsFunc(list, func(info *object.Info) bool { return a.present[info] })
 }
 
-// createNode creates the objects of a node.
+// createNode creates the objects of a node. After a failure, it returns a *rejectedError
+// with the resources that were not created.
 func (a *Applier) createNode(ctx context.Context, list kube.ResourceList) (Result, error) {
 	states, err := a.Writer.Create(ctx, list)
 	if err == nil {
@@ -235,9 +246,9 @@ func (a *Applier) createNode(ctx context.Context, list kube.ResourceList) (Resul
 	return Result{States: states}, rejected
 }
 
-// originals returns the objects as earlier revisions declared them: the base of a merge.
-// The base of an adopted object is the declared object itself, so that fields that others
-// have set stay.
+// originals returns the bases of the merge: the objects of list as earlier revisions
+// declared them. For an existing object that no revision declares, the base is the new
+// declaration itself, so that fields that others have set stay.
 func (a *Applier) originals(list kube.ResourceList) kube.ResourceList {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -252,9 +263,10 @@ func (a *Applier) originals(list kube.ResourceList) kube.ResourceList {
 	return originals
 }
 
-// mayChange returns an error for an object that another owner created after FindExisting,
-// which can be long ago because the operation waits for nodes. If the applier takes
-// ownership, it adopts the object instead.
+// mayChange returns an error if the object info, whose state in the cluster is live,
+// belongs to another owner. Another owner can create the object after FindExisting, which
+// can be long ago because the operation waits for nodes. If TakeOwnership is set, mayChange
+// adopts the object instead.
 func (a *Applier) mayChange(info *object.Info, live *unstructured.Unstructured) error {
 	if a.Inventory.IsKnown(info) {
 		return nil
@@ -272,16 +284,16 @@ func (a *Applier) mayChange(info *object.Info, live *unstructured.Unstructured) 
 	return nil
 }
 
-// IsAbsent reports whether an object did not exist when FindExisting ran. Before
-// FindExisting has run, it returns false for every object.
+// IsAbsent reports whether an object did not exist when FindExisting ran, and no earlier
+// revision declares it. Before FindExisting has run, it returns false for every object.
 func (a *Applier) IsAbsent(info *object.Info) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.present != nil && !a.present[info] && a.Inventory.Find(info) == nil
 }
 
-// recordUnanswered records objects that did not exist as created if the server did not
-// answer the request, because they may exist now.
+// recordUnanswered adds to created the objects whose create requests, according to err, the
+// server did not answer, because they may exist now. It skips objects that existed before.
 func (a *Applier) recordUnanswered(err error) {
 	var failed *objectwriter.ApplyError
 	if !errors.As(err, &failed) {
@@ -294,7 +306,6 @@ func (a *Applier) recordUnanswered(err error) {
 	}
 }
 
-// recordResult records what was done with objects.
 func (a *Applier) recordResult(done *objectwriter.Applied) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -306,7 +317,7 @@ func (a *Applier) recordResult(done *objectwriter.Applied) {
 	}
 }
 
-// summarize says how many objects were written, as in "1 created, 2 changed".
+// summarize counts the objects by result, as in "1 created, 2 changed".
 func summarize(done *objectwriter.Applied) string {
 	var parts []string
 	for _, part := range []struct {
@@ -321,8 +332,8 @@ func summarize(done *objectwriter.Applied) string {
 }
 
 // recreateNodePods deletes the pods of the workloads of a node, so that their controllers
-// create new pods, and waits until the deleted pods are gone. The list has the workloads in
-// the states in which they were written. As in Helm, a failure to delete pods does not fail
+// create new pods, and waits until the deleted pods are gone. list has the objects as they
+// were returned when they were written. As in Helm, a failure to delete pods does not fail
 // the operation.
 func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) error {
 	workloads := slices.DeleteFunc(list, func(info *object.Info) bool { return object.IsKind(info, "Service") })
@@ -333,14 +344,15 @@ func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) 
 	return a.AwaitPodsGone(ctx, pods)
 }
 
-// recreatePods deletes the pods of workloads and Services as Helm does, without waiting
-// until they are gone.
+// recreatePods deletes the pods that workloads and Services select, as Helm does. It does
+// not wait until they are gone.
 func (a *Applier) recreatePods(ctx context.Context, list kube.ResourceList) error {
 	a.deletePods(ctx, list)
 	return context.Cause(ctx)
 }
 
-// deletePods deletes the pods of workloads, and records the workloads as restarted.
+// deletePods deletes the pods that the objects of list select, adds the objects to
+// restarted, and returns the deleted pods. It only logs an error.
 func (a *Applier) deletePods(ctx context.Context, list kube.ResourceList) []object.PodRef {
 	a.mu.Lock()
 	a.hasWritten = true
@@ -357,8 +369,8 @@ func (a *Applier) deletePods(ctx context.Context, list kube.ResourceList) []obje
 	return pods
 }
 
-// Restarted returns an object, in the state in which it was written, if the operation has
-// deleted its pods since then; otherwise nil.
+// Restarted returns the state of an object before the operation deleted its pods; nil if
+// the operation has not deleted any pods of the object.
 func (a *Applier) Restarted(info *object.Info) *object.Info {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -380,16 +392,17 @@ func (a *Applier) markWritten() bool {
 	return a.hasWritten
 }
 
-// Created lists the objects that the operation created, ordered by kind.
+// Created returns the objects that the operation created, including those for which the
+// server did not answer the create request.
 func (a *Applier) Created() kube.ResourceList {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.created)
 }
 
-// WhyNotCreated says why an object in the cluster is not the object that the operation
-// created; empty if it is. If the server did not answer the create request, the ownership
-// labels decide.
+// WhyNotCreated says why live is not the object that the operation created as info; empty
+// if it is. If the server did not answer the create request, the UID of the created object
+// is not known. Then the labels and annotations of live decide.
 func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructured) string {
 	switch uid := object.UID(a.state(info)); {
 	case uid != "" && uid != live.GetUID():
@@ -400,18 +413,18 @@ func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructur
 	return ""
 }
 
-// state returns an object that the operation created, in the state in which the server
-// returned it.
+// state returns an object in the state that the server returned when the object was
+// written.
 func (a *Applier) state(info *object.Info) *object.Info {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.states.Of(info)
 }
 
-// CertainlyCreated returns the objects of a list in the states in which the server returned
-// them. It omits an object if the server did not answer the create request and another
-// owner created the object. With a custom Kubernetes client it omits nothing, because Helm
-// does not read the objects either.
+// CertainlyCreated returns the objects of created, a list from Created, in the states that
+// the server returned. It omits an object if the server did not answer the create request
+// and another owner created the object. With a custom Kubernetes client it omits nothing,
+// because Helm does not read the objects either.
 func (a *Applier) CertainlyCreated(ctx context.Context, c *cluster.Client, created kube.ResourceList) (kube.ResourceList, error) {
 	a.mu.Lock()
 	states := a.states.All(created)
@@ -428,8 +441,8 @@ func (a *Applier) CertainlyCreated(ctx context.Context, c *cluster.Client, creat
 	}), nil
 }
 
-// Adopted returns the objects that existed before although no revision of the release has
-// them.
+// Adopted returns the objects that existed before the operation although no revision of the
+// release declares them.
 func (a *Applier) Adopted() map[sequencer.ID]bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -440,7 +453,7 @@ func (a *Applier) Adopted() map[sequencer.ID]bool {
 	return ids
 }
 
-// Extent returns the size of a plan, as in "18 resources in 10 nodes".
+// Extent describes the size of a plan, as in "18 resources in 10 nodes".
 func Extent(p *sequencer.Plan) string {
 	resources := 0
 	for _, n := range p.Nodes {

@@ -21,9 +21,10 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// rejectedError names the resources that the server rejected, because the error of the
-// server often does not.
+// rejectedError adds to an error of the server the resources that were not created, because
+// the error often does not name them.
 type rejectedError struct {
+	// resources are kinds and names, as in "Deployment/db".
 	resources []string
 	err       error
 }
@@ -32,8 +33,9 @@ func (e *rejectedError) Error() string { return e.err.Error() }
 
 func (e *rejectedError) Unwrap() error { return e.err }
 
-// Failures returns the failures of a node that could not be applied completely: one for
-// each error that the server returned. Namespace is the namespace of the release.
+// Failures converts err, the error of ApplyNode for the node n, to one failure for each
+// error that the server returned. namespace is the namespace of the release. events has the
+// redactor for the contents of Secrets.
 func Failures(ctx context.Context, n *sequencer.Node, err error, namespace string, events *event.Sink) failure.Resources {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		f := &failure.Resource{Node: n.ID(), Title: n.Title(), State: failure.NotApplied, Err: err}
@@ -57,14 +59,15 @@ func Failures(ctx context.Context, n *sequencer.Node, err error, namespace strin
 	return failures
 }
 
-// rejection is an error that the server returned for a resource. The resource is nil if the
-// error does not name it.
+// rejection is an error that the server returned for a resource. The resource is nil if it
+// is not known which resource of the node the error is about.
 type rejection struct {
 	resource *sequencer.PlannedResource
 	answer   error
 }
 
-// rejections lists the errors that the server returned for a node.
+// rejections splits err, the error of ApplyNode for the node n, into the errors that the
+// server returned.
 func rejections(n *sequencer.Node, err error) []rejection {
 	var list []rejection
 	var applied *objectwriter.ApplyError
@@ -87,7 +90,8 @@ func rejections(n *sequencer.Node, err error) []rejection {
 	return list
 }
 
-// findResource finds a resource of a node. An empty namespace matches any namespace.
+// findResource returns the resource of a node with the given identity; nil if there is
+// none. An identity without a namespace matches any namespace.
 func findResource(n *sequencer.Node, id sequencer.ID) *sequencer.PlannedResource {
 	for _, res := range n.Resources {
 		found := res.ID
@@ -101,8 +105,10 @@ func findResource(n *sequencer.Node, id sequencer.ID) *sequencer.PlannedResource
 	return nil
 }
 
-// find finds the resource of a node that an error refers to: the only candidate, or the
-// resource that the error names.
+// find returns the resource of n that an error of the server is about: the only candidate
+// if there is only one error, or else the only candidate whose name the error contains. It
+// returns nil if this is ambiguous. The candidates are e.resources, or all resources of n
+// if e is nil. answers is the number of errors.
 func (e *rejectedError) find(n *sequencer.Node, answer error, answers int) *sequencer.PlannedResource {
 	var candidates []*sequencer.PlannedResource
 	for _, res := range n.Resources {

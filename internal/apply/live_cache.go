@@ -15,31 +15,33 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// maxLiveAge is the time for which the live objects in the cache are valid, if nothing was
-// written.
+// maxLiveAge is the time for which the cached states can be used if the applier writes
+// nothing.
 const maxLiveAge = 5 * time.Second
 
-// liveCache has the live objects of all nodes, read with one call, so that nodes without
-// changes do not read their objects separately. It is valid until the applier writes
-// something, because a change of one node can change the objects of its dependents.
+// liveCache caches the states of all objects in the cluster. It reads them with one call,
+// so that nodes without changes do not read their objects separately. It is valid until the
+// applier writes something, because a change of one node can change the objects of its
+// dependents.
 type liveCache struct {
 	applier *Applier
-	// all lists the objects of all nodes.
+	// all returns the objects of all nodes.
 	all func() kube.ResourceList
 
 	mu   sync.Mutex
 	read time.Time
-	// unused are the objects that were read but not returned yet. live has the state of
-	// those that exist.
+	// unused are the objects that were read and that get has not returned yet. live has the
+	// states of those that exist.
 	unused map[*object.Info]bool
 	live   map[*object.Info]*unstructured.Unstructured
 }
 
 // CacheLive makes ApplyNode read the objects of all nodes together until something is
-// written.
+// written. all returns these objects.
 func (a *Applier) CacheLive(all func() kube.ResourceList) { a.cache.all = all }
 
-// get reads the live state of the objects of a node.
+// get returns the states of the objects of a node in the cluster. It uses each cached state
+// only once, and reads the objects again if the cache is not valid.
 func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error) {
 	if c.all == nil || c.applier.markWritten() {
 		return c.applier.Cluster.Live(ctx, list)
@@ -63,9 +65,9 @@ func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*objec
 	return live, nil
 }
 
-// refresh reads all objects that can exist. If that fails, each node reads its own objects,
-// so that an object that cannot be read affects only its node. The caller must have locked
-// mu.
+// refresh reads all objects except those that IsAbsent reports as absent. If that fails,
+// each node reads its own objects, so that an object that cannot be read affects only its
+// node. The caller must have locked mu.
 func (c *liveCache) refresh(ctx context.Context) {
 	var all kube.ResourceList
 	for _, info := range c.all() {

@@ -16,34 +16,37 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Objects are the objects of the nodes of a plan. Objects of a kind that the release itself
-// defines are built when their node starts.
+// Objects has the Kubernetes objects of the nodes of a plan. To build an object is to find
+// the API resource of its kind in the cluster, and to label the object as owned by the
+// release. Objects of a kind that the release itself defines are built when their node
+// starts, because the cluster does not know the kind before.
 type Objects struct {
 	config ObjectsConfig
-	// all are the objects that BuildObjects could build.
+	// all are the objects that BuildObjects could build, in the order of the plan.
 	all kube.ResourceList
 
 	mu sync.Mutex
 	// byNode has the objects of each node, in the order of its resources. An object that is
-	// not built yet is nil. byResource has the objects that are built.
+	// not built yet is nil. byResource has only the objects that are built.
 	byNode     map[*sequencer.Node][]*object.Info
 	byResource map[*sequencer.PlannedResource]*object.Info
-	// late are the resources that are built when their node starts.
+	// late are the resources whose objects are built when their node starts.
 	late map[*sequencer.PlannedResource]bool
 }
 
-// ObjectsConfig says how objects are built.
+// ObjectsConfig configures BuildObjects.
 type ObjectsConfig struct {
 	Cluster *cluster.Client
 	Plan    *sequencer.Plan
 	Owner   object.Owner
-	// Validate says whether manifests are checked against the schema of the cluster.
+	// Validate says whether the objects are checked against the schema of the cluster.
 	Validate bool
-	// PendingKinds are kinds that the cluster will know when the release is deployed.
+	// PendingKinds are the kinds that the cluster does not know yet, but will know when the
+	// release is deployed. Only a preview sets them.
 	PendingKinds map[schema.GroupKind]bool
 }
 
-// BuildObjects builds all objects whose kinds the cluster knows.
+// BuildObjects builds all objects of the plan whose kinds the cluster knows.
 func BuildObjects(c ObjectsConfig) (*Objects, error) {
 	o := &Objects{
 		config: c, byNode: make(map[*sequencer.Node][]*object.Info, len(c.Plan.Nodes)),
@@ -77,8 +80,8 @@ func BuildObjects(c ObjectsConfig) (*Objects, error) {
 	return o, nil
 }
 
-// isLate reports whether a resource can only be built after another resource has defined
-// its kind.
+// isLate reports whether a resource can be built only when its node starts, because the
+// release defines its kind and the cluster does not know the kind yet.
 func (o *Objects) isLate(res *sequencer.PlannedResource) (bool, error) {
 	pending := o.config.PendingKinds[schema.GroupKind{Group: res.ID.Group, Kind: res.ID.Kind}]
 	if !res.SelfDefined && !pending {
@@ -87,8 +90,8 @@ func (o *Objects) isLate(res *sequencer.PlannedResource) (bool, error) {
 	return o.config.Cluster.IsUnknownKind(res.APIVersion, res.ID.Kind)
 }
 
-// build builds objects and labels them as owned by the release. The list is in the order of
-// the resources. Without a cluster it is empty.
+// build builds the objects of resources, in the same order, and labels them as owned by the
+// release. Without a cluster it returns no objects.
 func (o *Objects) build(resources []*sequencer.PlannedResource) (kube.ResourceList, error) {
 	if len(resources) == 0 {
 		return nil, nil
@@ -107,8 +110,9 @@ func (o *Objects) build(resources []*sequencer.PlannedResource) (kube.ResourceLi
 	return list, object.SetOwner(list, o.config.Owner)
 }
 
-// assignToNodes assigns built objects to the resources of a node, either to the late ones
-// or to the others, and returns the remaining objects.
+// assignToNodes assigns the first objects of list to resources of the node n: to its late
+// resources if late is true, otherwise to its other resources. It returns the remaining
+// objects.
 func (o *Objects) assignToNodes(n *sequencer.Node, list kube.ResourceList, late bool) kube.ResourceList {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -139,7 +143,7 @@ func (o *Objects) InfoOf(res *sequencer.PlannedResource) *object.Info {
 	return o.byResource[res]
 }
 
-// Built returns all objects that are built.
+// Built returns all objects that are built by now, in the order of the plan.
 func (o *Objects) Built() kube.ResourceList {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -154,8 +158,9 @@ func (o *Objects) Built() kube.ResourceList {
 	return list
 }
 
-// BuildLate builds the objects of a node whose kinds an earlier node has defined. It calls
-// check with them before it assigns them to the node.
+// BuildLate builds the objects of n that BuildObjects could not build, because an earlier
+// node defines their kinds. It calls check with them, and assigns them to the node if check
+// returns no error.
 func (o *Objects) BuildLate(ctx context.Context, n *sequencer.Node, check func(kube.ResourceList) error) error {
 	var late []*sequencer.PlannedResource
 	for _, res := range n.Resources {
@@ -180,8 +185,7 @@ func (o *Objects) BuildLate(ctx context.Context, n *sequencer.Node, check func(k
 	return nil
 }
 
-// discover reads the kinds of the cluster again, unless all kinds of the resources are
-// already known.
+// discover waits until the cluster serves the kinds of the late resources.
 func (o *Objects) discover(ctx context.Context, late []*sequencer.PlannedResource) error {
 	var missing []schema.GroupVersionKind
 	for _, res := range late {

@@ -27,8 +27,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// CheckTimeouts returns an error for resources that declare a longer timeout than the whole
-// operation has. An operation timeout of 0 means no limit.
+// CheckTimeouts returns an error for resources that declare a longer timeout than
+// operation, the timeout of the whole operation. If operation is 0, there is no limit.
 func CheckTimeouts(p *sequencer.Plan, operation time.Duration) error {
 	var problems []error
 	for _, n := range p.Nodes {
@@ -43,8 +43,9 @@ func CheckTimeouts(p *sequencer.Plan, operation time.Duration) error {
 	return errors.Join(problems...)
 }
 
-// CheckNeeds returns an error for the needs that cannot be met in the order of the plan,
-// unless the needed object already exists in the cluster.
+// CheckNeeds checks the references between resources that cannot be satisfied in the order
+// of the plan, because the referenced object is deployed too late. It returns an error for
+// those whose referenced object does not already exist in the cluster.
 func CheckNeeds(ctx context.Context, c *cluster.Client, p *sequencer.Plan) error {
 	var unmet []sequencer.UnmetNeed
 	for _, need := range p.Unmet {
@@ -62,8 +63,8 @@ func CheckNeeds(ctx context.Context, c *cluster.Client, p *sequencer.Plan) error
 	return nil
 }
 
-// exists reports whether an object of the release already exists. An object that the
-// account is not allowed to read counts as missing.
+// exists reports whether the object of a resource already exists in the cluster. An object
+// that the account is not allowed to read counts as missing.
 func exists(ctx context.Context, c *cluster.Client, res *sequencer.PlannedResource) (bool, error) {
 	mapping, err := c.Mapping(res.APIVersion, res.ID.Kind)
 	if err != nil || mapping == nil {
@@ -87,12 +88,13 @@ func exists(ctx context.Context, c *cluster.Client, res *sequencer.PlannedResour
 	return false, fmt.Errorf("look for %s in the cluster: %w", res.ID, err)
 }
 
-// permission is a permission that the account needs.
+// permission is a verb that the account must be allowed to use on a kind of objects. The
+// namespace is empty for a cluster-scoped kind.
 type permission struct {
 	verb            string
 	resource        schema.GroupVersionResource
 	kind, namespace string
-	// name is the name of one object; empty for all objects of the kind.
+	// name is the name of a single object; empty for all objects of the kind.
 	name string
 }
 
@@ -104,10 +106,10 @@ func (p permission) String() string {
 	return description
 }
 
-// CheckPermissions checks, in parallel, whether the account is allowed to read and create
-// the objects and to delete the obsolete ones, so that an ordered operation does not fail
-// half-way because of a missing permission. The error is a *failure.PermissionError. A
-// permission that the cluster cannot check counts as granted.
+// CheckPermissions checks whether the account is allowed to read or create the objects in
+// all, which are about to be applied, and to delete the objects in obsolete. An ordered
+// operation thus does not fail half-way because of a missing permission. The error is a
+// *failure.PermissionError. A permission that the cluster cannot check counts as granted.
 func (a *Applier) CheckPermissions(ctx context.Context, all, obsolete kube.ResourceList) error {
 	if !a.Cluster.HasCluster() {
 		return nil
@@ -140,8 +142,9 @@ func (a *Applier) CheckPermissions(ctx context.Context, all, obsolete kube.Resou
 	return ctx.Err()
 }
 
-// permissions lists the needed permissions without duplicates. For an object that can
-// exist, only the permission to read it is needed, because the object may need no change.
+// permissions lists the permissions that CheckPermissions needs, without duplicates. For an
+// object in all that can already exist, only the permission to read it is needed, because
+// the object may need no change.
 func (a *Applier) permissions(all, obsolete kube.ResourceList) []permission {
 	needed := map[permission]bool{}
 	need := func(verb string, info *object.Info) {
@@ -167,9 +170,10 @@ func (a *Applier) permissions(all, obsolete kube.ResourceList) []permission {
 	return list
 }
 
-// isDeniedByName checks the permission for each existing object separately, because an
-// account that is not allowed to read or delete all objects of a kind can still be allowed
-// to do so for objects of certain names.
+// isDeniedByName reports whether the permission p is missing for at least one existing
+// object of list. It checks each object separately, because an account that is not allowed
+// to read or delete all objects of a kind can still be allowed to do so for objects of
+// certain names.
 func (a *Applier) isDeniedByName(ctx context.Context, client kubernetes.Interface, p permission, list kube.ResourceList) bool {
 	var objects kube.ResourceList
 	for _, info := range list {

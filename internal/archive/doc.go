@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package archive packs and unpacks charts without losing fields of their Chart.yaml. Helm
-// keeps only the fields of its own types, so it would lose the declarations of order and
-// hooks (docs/reference.md, "Chart.yaml"). Packed charts are in the canonical form, which
-// stock Helm can load.
+// keeps only the fields of its own types, and would therefore lose the declarations of
+// order and hooks (docs/reference.md, "Chart.yaml"). Packed charts are in the form that
+// stock Helm can load (see chartloader.CanonicalFiles).
 package archive

@@ -19,15 +19,16 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// File modes of unpacked files, before the umask.
+// These are the modes of the directories and files that this package creates, before the
+// umask.
 const (
 	directoryMode = 0o755
 	fileMode      = 0o644
 )
 
-// Expand unpacks a chart archive into a new subdirectory of dir with the name of the
-// chart. It writes nothing outside of this directory. If a file with this name exists, it
-// returns an *ExistsError. After an error it leaves nothing behind.
+// Expand unpacks a chart archive into a new subdirectory of dir that has the name of the
+// chart. It writes nothing outside this subdirectory. If something with this name exists,
+// it returns an *ExistsError. If it fails, it removes the subdirectory.
 func Expand(dir string, in io.Reader) error {
 	files, err := chartloader.LoadArchiveFiles(in)
 	if err != nil {
@@ -45,7 +46,7 @@ func Expand(dir string, in io.Reader) error {
 	return errors.Join(err, root.Close())
 }
 
-// ExpandFile is Expand for an archive file.
+// ExpandFile unpacks the named archive into dir, as Expand does.
 func ExpandFile(dir, archive string) error {
 	in, err := os.Open(archive)
 	if err != nil {
@@ -55,7 +56,7 @@ func ExpandFile(dir, archive string) error {
 	return errors.Join(err, in.Close())
 }
 
-// ExistsError reports that the directory for a chart already exists.
+// ExistsError reports that the directory to unpack a chart into already exists.
 type ExistsError struct{ Name string }
 
 func (e *ExistsError) Error() string {
@@ -94,8 +95,8 @@ func writeFile(root *os.Root, f *chartloader.BufferedFile) error {
 	return root.WriteFile(f.Name, f.Data, fileMode)
 }
 
-// chartName returns the name of the chart in an archive. Unlike Helm, it decodes nothing
-// else of Chart.yaml, because Helm's types may not support the other values.
+// chartName returns the name in the Chart.yaml of an archive. Unlike Helm, it decodes no
+// other field, because Helm's types might not support the values.
 func chartName(files []*chartloader.BufferedFile) (string, error) {
 	var chart struct {
 		Name string `json:"name"`

@@ -14,19 +14,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FieldFilter reports whether to restore a field of Chart.yaml that Helm does not know,
-// by its name.
+// FieldFilter selects which fields to restore in a Chart.yaml that Helm has written. Helm
+// drops the fields that its types do not have. The function is called with the name of such
+// a field.
 type FieldFilter func(name string) bool
 
-// AllFields restores every field.
+// AllFields is a FieldFilter that restores every field.
 func AllFields(string) bool { return true }
 
-// OrderFields restores the fields that Ordered Helm adds to Chart.yaml.
+// OrderFields is a FieldFilter that restores only the fields that Ordered Helm adds to
+// Chart.yaml.
 func OrderFields(name string) bool { return name == "runHooksInParallel" || name == "depends-on" }
 
-// ChartYAML returns the Chart.yaml of a chart as Helm writes it, with the fields that
-// Helm's types lack restored from the file that the chart was loaded from. A chart that
-// was created in memory has no such file.
+// ChartYAML returns the Chart.yaml of ch as Helm writes it, and with the selected fields
+// from the file that ch was loaded from. If ch was created in memory, there is no such file
+// and nothing to restore.
 func ChartYAML(ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	written, err := yaml.Marshal(ch.Metadata)
 	if err != nil {
@@ -35,8 +37,8 @@ func ChartYAML(ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	return restoreFields(written, ch, fields)
 }
 
-// restoreFields restores the fields that Helm has dropped from a Chart.yaml. If none is
-// missing, it returns the given text.
+// restoreFields adds to written, a Chart.yaml that Helm has written, the selected fields
+// that it lacks. If none is missing, it returns written.
 func restoreFields(written []byte, ch *chart.Chart, fields FieldFilter) ([]byte, error) {
 	i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == chartutil.ChartfileName })
 	if i < 0 {
@@ -56,7 +58,7 @@ func restoreFields(written []byte, ch *chart.Chart, fields FieldFilter) ([]byte,
 	return yaml.Marshal(full)
 }
 
-// decodeYAML decodes YAML without losing digits of its numbers.
+// decodeYAML decodes YAML. It keeps all digits of numbers.
 func decodeYAML(text []byte) (map[string]any, error) {
 	m := map[string]any{}
 	err := yaml.Unmarshal(text, &m, func(d *json.Decoder) *json.Decoder {
@@ -66,9 +68,9 @@ func decodeYAML(text []byte) (map[string]any, error) {
 	return m, err
 }
 
-// helmFields are the names of the fields that Helm's types have, in lower case. The empty
-// key lists the fields of Chart.yaml. Every other key is a list in Chart.yaml, with the
-// fields of its entries.
+// helmFields are the names of the fields in Helm's types, in lower case. The key "" lists
+// the fields of Chart.yaml. Every other key is a field of Chart.yaml that contains a list,
+// and has the fields of the entries of that list.
 var helmFields = map[string][]string{
 	"": {
 		"name", "home", "sources", "version", "description", "keywords", "maintainers", "icon", "apiversion", "condition",
@@ -78,9 +80,10 @@ var helmFields = map[string][]string{
 	"dependencies": {"name", "version", "repository", "condition", "tags", "enabled", "import-values", "alias"},
 }
 
-// mergeFields adds the fields that Helm drops from Chart.yaml, or from an entry of a list
-// in it, to the map that Helm wrote. It reports whether it added any. It ignores the case
-// of names, as Helm's JSON decoder does.
+// mergeFields adds the selected fields that Helm does not know from raw to written, and
+// reports whether it added any. Both are a Chart.yaml if list is "". Otherwise they are
+// entries of this list in Chart.yaml. Names are compared without case, as in Helm's JSON
+// decoder.
 func mergeFields(written, raw map[string]any, list string, fields FieldFilter) (changed bool) {
 	for name, value := range raw {
 		field := strings.ToLower(name)
@@ -97,7 +100,7 @@ func mergeFields(written, raw map[string]any, list string, fields FieldFilter) (
 	return changed
 }
 
-// mergeEntries calls mergeFields for each entry of a list, if both lists have the same
+// mergeEntries calls mergeFields for the entries of two lists, if both have the same
 // length.
 func mergeEntries(written, raw any, list string, fields FieldFilter) (changed bool) {
 	to, _ := written.([]any)

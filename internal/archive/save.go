@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Save packs a chart into an archive in dir, which is created if needed, and returns the
-// path of the archive. The archive is the same as Helm's, but also contains the fields that
-// Helm drops from each Chart.yaml, and the lock file of each chart.
+// Save packs a chart into an archive in dir, which it creates if needed, and returns the
+// path of the archive. The archive is that of Helm, plus the fields that Helm drops from
+// each Chart.yaml, and the lock files that Helm does not pack.
 func Save(ch *chart.Chart, dir string) (string, error) {
 	name, err := chartutil.Save(ch, dir)
 	if err != nil {
@@ -33,8 +33,8 @@ func Save(ch *chart.Chart, dir string) (string, error) {
 	return name, nil
 }
 
-// SaveDir writes a chart to a subdirectory of dir with the chart's name, and packs its
-// subcharts. The content is the same as Helm's, but restores the selected fields of
+// SaveDir writes a chart to a subdirectory of dir that has the chart's name. Its subcharts
+// become archives in charts/. The files are those of Helm, plus the selected fields of
 // Chart.yaml, and all fields of the subcharts.
 func SaveDir(ch *chart.Chart, dir string, fields FieldFilter) error {
 	if err := chartutil.SaveDir(ch, dir); err != nil {
@@ -60,20 +60,21 @@ func SaveDir(ch *chart.Chart, dir string, fields FieldFilter) error {
 	return nil
 }
 
-// archiveName returns the name that Helm gives to the archive of a chart.
+// archiveName returns the file name that Helm gives to the archive of a chart.
 func archiveName(ch *chart.Chart) string {
 	return fmt.Sprintf("%s-%s.tgz", ch.Name(), ch.Metadata.Version)
 }
 
-// chartFiles are the files of one chart that Helm does not write completely. Path is the
-// path of the Chart.yaml in the archive.
+// chartFiles contains the complete files of one chart of which Helm packs only a part. path
+// is the path of the Chart.yaml in the archive.
 type chartFiles struct {
 	path      string
 	chartYAML []byte
-	lock      []byte // nil if Helm writes it
+	lock      []byte // Chart.lock, or nil if there is none or Helm packs it
 }
 
-// completeArchive rewrites an archive of Helm if it lacks a part of the chart.
+// completeArchive replaces the named archive, which Helm has packed from ch, if it lacks a
+// part of the chart.
 func completeArchive(name string, ch *chart.Chart) error {
 	charts, missing, err := missingFiles(ch, "")
 	if err != nil || !missing {
@@ -90,8 +91,9 @@ func completeArchive(name string, ch *chart.Chart) error {
 	return os.WriteFile(name, b.Bytes(), fileMode)
 }
 
-// missingFiles returns the files of a chart and its subcharts, in the order in which Helm
-// packs them, and whether the archive of Helm lacks any part of them.
+// missingFiles returns the complete files of ch and its subcharts, in the order in which
+// Helm packs them. missing reports whether Helm's archive lacks any part of them. below is
+// the directory in the archive that contains ch.
 func missingFiles(ch *chart.Chart, below string) (charts []chartFiles, missing bool, err error) {
 	base := path.Join(below, ch.Name())
 	written, err := helmChartYAML(ch)
@@ -120,8 +122,8 @@ func missingFiles(ch *chart.Chart, below string) (charts []chartFiles, missing b
 	return charts, missing, nil
 }
 
-// helmChartYAML returns the Chart.yaml that Helm packs. Charts of apiVersion v1 have
-// their dependencies in another file.
+// helmChartYAML returns the Chart.yaml that Helm packs. For a chart of apiVersion v1 it
+// does not contain the dependencies, because they are in requirements.yaml.
 func helmChartYAML(ch *chart.Chart) ([]byte, error) {
 	metadata := *ch.Metadata
 	if metadata.APIVersion == chart.APIVersionV1 {
@@ -130,8 +132,8 @@ func helmChartYAML(ch *chart.Chart) ([]byte, error) {
 	return yaml.Marshal(&metadata)
 }
 
-// rewriteArchive copies an archive. It replaces each Chart.yaml, and the lock file after
-// it, with those in charts, which have the same order as the archive.
+// rewriteArchive copies the archive packed to out. It replaces each Chart.yaml with that in
+// charts, which has the order of the archive, and adds the lock files.
 func rewriteArchive(out io.Writer, packed []byte, charts []chartFiles) error {
 	in, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -169,6 +171,8 @@ func rewriteArchive(out io.Writer, packed []byte, charts []chartFiles) error {
 	return errors.Join(to.Close(), zipper.Close())
 }
 
+// write adds the files to an archive. It copies everything except the name and size from
+// header, the header of the Chart.yaml.
 func (c chartFiles) write(to *tar.Writer, header *tar.Header) error {
 	if err := writeEntry(to, header, header.Name, c.chartYAML); err != nil || c.lock == nil {
 		return err

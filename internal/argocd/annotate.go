@@ -1,9 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package argocd expresses the order of a release as annotations of Argo CD: waves and
-// phases. Argo CD has no graph. It applies one wave after the other, and waits until all
-// objects of a wave are healthy (docs/reference.md, "For Argo CD").
+// Package argocd converts the order of a release to annotations of Argo CD. Argo CD has
+// phases, such as PreSync, and within a phase waves: it applies one wave after the other,
+// and waits until all objects of a wave are healthy (docs/reference.md, "For Argo CD").
+// Package sequencer computes the order that is converted.
 package argocd
 
 import (
@@ -14,18 +15,18 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// Annotations that Argo CD reads.
+// These are the keys of annotations that Argo CD reads.
 const (
 	Wave       = "argocd.argoproj.io/sync-wave"
 	Hook       = "argocd.argoproj.io/hook"
 	HookDelete = "argocd.argoproj.io/hook-delete-policy"
 )
 
-// entry is an annotation.
+// entry is an annotation to add.
 type entry struct{ key, value string }
 
-// annotate adds annotations to every object of a document. It replaces existing annotations
-// with the same keys. All other bytes are unchanged.
+// annotate adds annotations to every object in a document. An annotation with the same key
+// is replaced. Nothing else in the text changes.
 func annotate(doc string, entries ...entry) (string, error) {
 	for i := len(entries) - 1; i >= 0; i-- { // each is inserted before the existing ones
 		var err error
@@ -66,7 +67,8 @@ func annotateOne(doc string, e entry) (string, error) {
 	return yamledit.Apply(doc, root, changes)
 }
 
-// objectsIn returns the objects of a document: the document itself, or the items of a list.
+// objectsIn returns the objects in a document: the document itself or, if it is a List, its
+// items.
 func objectsIn(root *yaml.Node) []*yaml.Node {
 	items := yamledit.Lookup(root, "items")
 	if items == nil || items.Kind != yaml.SequenceNode {

@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// phases are the hooks of Argo CD that correspond to events of Helm. Argo CD does not
-// distinguish an installation from an upgrade, and has no rollbacks or tests.
+// phases maps the phases of Argo CD to the events of Helm. Argo CD does not distinguish an
+// install from an upgrade, and has no rollbacks or tests.
 var phases = []struct {
 	name   string
 	events []release.HookEvent
@@ -28,13 +28,13 @@ var phases = []struct {
 	{"PostDelete", []release.HookEvent{release.HookPostDelete}},
 }
 
-// skip marks a resource that Argo CD must not apply.
+// skip is the value of the annotation Hook on a resource that Argo CD must not apply.
 const skip = "Skip"
 
-// SequenceHooks returns the hooks with annotations that tell Argo CD when to run them.
-// Hooks that run one after the other get different waves, and hooks that run in parallel
-// get the same wave. Hooks that already are hooks of Argo CD are unchanged. The warnings
-// name hooks that Argo CD runs at other times, or never.
+// SequenceHooks adds annotations to hooks that tell Argo CD when to run them, and returns
+// the changed hooks. Hooks that run one after the other get different waves. Hooks that run
+// in parallel get the same wave. A hook that already has the annotation Hook is unchanged.
+// The warnings name hooks that Argo CD runs at other times than Helm, or never.
 func SequenceHooks(hooks []*release.Hook, modes hookrunner.Modes) (sequenced []*release.Hook, warnings []string, err error) {
 	waves := hookWaves(hooks, modes)
 	for _, h := range hooks {
@@ -51,7 +51,8 @@ func SequenceHooks(hooks []*release.Hook, modes hookrunner.Modes) (sequenced []*
 	return sequenced, warnings, nil
 }
 
-// entriesOf returns the annotations for a hook.
+// entriesOf returns the annotations to add to the hook h, and a warning if Argo CD runs it
+// at other times than Helm, or never.
 func entriesOf(h *release.Hook, wave int) (entries []entry, warning string) {
 	var object map[string]any
 	if yaml.Unmarshal([]byte(h.Manifest), &object) != nil || IsHook(object) {
@@ -94,9 +95,9 @@ func eventsOf(h *release.Hook) string {
 	return strings.Join(names, ", ")
 }
 
-// deletePolicy returns the delete policies of a hook as Argo CD names them. It is empty if
-// the hook has none, because Argo CD has the same default as Helm: it deletes a hook before
-// it creates it again.
+// deletePolicy returns the delete policies of a hook with the names that Argo CD uses. If
+// the hook has none, the result is empty, because both have the same default: a hook is
+// deleted before it is created again.
 func deletePolicy(h *release.Hook) string {
 	words := map[release.HookDeletePolicy]string{
 		release.HookSucceeded: "HookSucceeded", release.HookFailed: "HookFailed", release.HookBeforeHookCreation: "BeforeHookCreation",
@@ -110,8 +111,8 @@ func deletePolicy(h *release.Hook) string {
 	return strings.Join(policies, ",")
 }
 
-// hookWaves numbers the hooks. A hook that runs after other hooks in any phase has a higher
-// wave than all of these.
+// hookWaves returns the wave of each hook. If a hook runs after other hooks in any phase,
+// its wave is higher than all of theirs.
 func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]int {
 	index := make(map[*release.Hook]int, len(hooks))
 	for i, h := range hooks {
@@ -127,7 +128,7 @@ func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]
 		}
 		addOrder(graph, index, hookrunner.Buckets(of, modes))
 	}
-	// A vertex between two stages has no wave of its own.
+	// The vertices that addOrder adds between stages do not count.
 	depths := graph.Depths(func(v int) int {
 		if v < len(hooks) {
 			return 1
@@ -141,8 +142,9 @@ func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]
 	return waves
 }
 
-// addOrder adds the edges by which each stage depends on the previous stage, and each hook
-// of a chain on the previous hook.
+// addOrder adds the order of the hooks in one phase to graph. index has the vertex of each
+// hook. Within a bucket (the hooks of one weight), stages run one after the other. Each
+// stage has chains that run in parallel, and the hooks of a chain run one after the other.
 func addOrder(graph *dag.Graph, index map[*release.Hook]int, buckets []hookrunner.Bucket) {
 	gate := -1
 	for _, b := range buckets {

@@ -9,17 +9,19 @@ import (
 	"strconv"
 )
 
-// Place is the position of a document in the order of a release.
+// Place says where a document is in the order of a release.
 type Place struct {
-	// Level is the level of its node. It is negative for definitions from crds/
-	// directories.
+	// Level is the level of the document's node in the plan. It is negative for a
+	// CustomResourceDefinition from a crds/ directory.
 	Level int
-	// Own is the wave that the author has set. It orders only documents of the same level.
+	// Own is the wave that the author of the document has set. It orders only documents of
+	// the same level.
 	Own int
 }
 
-// Waves returns the wave of each place. Places are ordered by their level, and then by
-// their own wave. Waves of levels from 0 on begin at 0 and have no gaps.
+// Waves returns the wave of each place. Places are sorted by level, then by Own, and equal
+// places get the same wave. The waves of places with a level of at least 0 start at 0 and
+// have no gaps. The others are negative.
 func Waves(places []Place) []int {
 	compare := func(x, y Place) int { return cmp.Or(cmp.Compare(x.Level, y.Level), cmp.Compare(x.Own, y.Own)) }
 	sorted := slices.Clone(places)
@@ -37,8 +39,8 @@ func Waves(places []Place) []int {
 	return waves
 }
 
-// OwnWave returns the wave that the author of an object has set. Like Argo CD, it returns 0
-// if there is none or if it is not a number.
+// OwnWave returns the wave in the annotations of an object. Like Argo CD, it returns 0 if
+// there is none or if it is not a number.
 func OwnWave(object map[string]any) int {
 	wave, err := strconv.Atoi(annotationOf(object, Wave))
 	if err != nil {
@@ -47,7 +49,7 @@ func OwnWave(object map[string]any) int {
 	return wave
 }
 
-// IsHook reports whether the author has declared the object as a hook of Argo CD.
+// IsHook reports whether the object has the annotation that makes it a hook of Argo CD.
 func IsHook(object map[string]any) bool { return annotationOf(object, Hook) != "" }
 
 func annotationOf(object map[string]any, key string) string {
@@ -57,7 +59,7 @@ func annotationOf(object map[string]any, key string) string {
 	return value
 }
 
-// Sequence adds the annotation with its wave to a document.
+// Sequence adds the annotation with this wave to every object in a document.
 func Sequence(doc string, wave int) (string, error) {
 	return annotate(doc, entry{Wave, strconv.Itoa(wave)})
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// chartFile is the name of the file that describes a chart.
 const chartFile = "Chart.yaml"
 
-// CanonicalFiles returns the files of a chart, with every Chart.yaml, including those of
-// packed subcharts, in the form that Helm's loader accepts: lists in sequencing
-// annotations become JSON strings. Everything else is unchanged, and so are the given
-// files. It returns an error for invalid values, and for a chart that exceeds a limit.
+// CanonicalFiles converts the files of a chart to a form that Helm's loader accepts. In
+// every Chart.yaml, including those of packed subcharts, sequencing annotations that are
+// YAML lists become JSON strings, and a boolean mode of hooks becomes a string. Nothing
+// else changes. The given files are not modified. It returns an error for invalid values,
+// and if the chart exceeds a limit.
 func CanonicalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 	u := &sizeCounter{}
 	if err := u.addFiles(files); err != nil {
@@ -46,8 +46,8 @@ func (u *sizeCounter) canonicalFiles(files []*BufferedFile, depth int) ([]*Buffe
 	return canonical, nil
 }
 
-// canonicalFile returns the content of a file in its canonical form. Depth is the number of
-// charts that contain the file's chart.
+// canonicalFile returns the converted content of f, and counts the charts in it. depth is
+// the number of charts that contain the chart to which the name of f is relative.
 func (u *sizeCounter) canonicalFile(f *BufferedFile, depth int) ([]byte, error) {
 	own, below := splitSubchartPath(f.Name)
 	switch {
@@ -67,14 +67,15 @@ func (u *sizeCounter) canonicalFile(f *BufferedFile, depth int) ([]byte, error) 
 	return f.Data, nil
 }
 
-// parsedFiles are the files that Helm's loader parses, except Chart.yaml.
+// parsedFiles are the files besides Chart.yaml that Helm's loader parses.
 var parsedFiles = [...]string{"values.yaml", "requirements.yaml", "Chart.lock", "requirements.lock"}
 
-// splitSubchartPath splits the path of a file. For a file that Helm parses, it returns the
-// path within the file's own chart and the number of charts that contain this chart. For
-// the archive of a subchart, it returns the name of the archive and counts the packed chart
-// as one level more. For any other file, and for files that Helm ignores, the path is
-// empty.
+// splitSubchartPath finds the chart to which a file belongs, if the file matters to
+// canonicalFile. depth is the number of directories of subcharts in the path.
+//
+// For a file that Helm parses, own is its path in the innermost chart. For the archive of a
+// subchart, own is the name of the archive, and depth is one higher. For all other files,
+// own is empty.
 func splitSubchartPath(name string) (own string, depth int) {
 	for name != chartFile && !slices.Contains(parsedFiles[:], name) {
 		rest, inCharts := strings.CutPrefix(name, "charts/")
@@ -94,9 +95,8 @@ func splitSubchartPath(name string) (own string, depth int) {
 	return name, depth
 }
 
-// canonicalChartYAML rewrites the sequencing annotations in a Chart.yaml whose values are
-// lists. It leaves a file that it cannot parse unchanged, so that Helm's loader reports the
-// error.
+// canonicalChartYAML converts the annotations in a Chart.yaml. It returns a file that it
+// cannot parse unchanged, so that Helm's loader reports the error.
 func canonicalChartYAML(data []byte) ([]byte, error) {
 	if !bytes.Contains(data, []byte("helm.sh/")) {
 		return data, nil
@@ -124,8 +124,8 @@ func canonicalChartYAML(data []byte) ([]byte, error) {
 	return []byte(edited), err
 }
 
-// canonicalChartValue returns the string that represents the value of a chart's annotation,
-// and whether it differs from the YAML value.
+// canonicalChartValue converts the value of an annotation in Chart.yaml to a string. change
+// is false if the value needs no conversion.
 func canonicalChartValue(key string, value *yaml.Node) (text string, change bool, err error) {
 	switch key {
 	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
@@ -139,10 +139,11 @@ func canonicalChartValue(key string, value *yaml.Node) (text string, change bool
 	return "", false, nil
 }
 
-// LegalArchive returns a packed chart with every Chart.yaml in its canonical form. If
-// nothing needs to change, it returns the given bytes.
+// LegalArchive converts every Chart.yaml in the archive of a chart, as CanonicalFiles does.
+// If nothing changes, it returns data.
 func LegalArchive(data []byte) ([]byte, error) { return new(sizeCounter).canonicalArchive(data, 0) }
 
+// canonicalArchive converts the archive of a chart that is inside depth other charts.
 func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
 	if depth >= maxDepth {
 		return nil, u.addChart(depth)
@@ -171,8 +172,8 @@ func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
 	return writeArchive(legal)
 }
 
-// writeArchive writes files into a chart archive. Helm's loader ignores the name of the
-// top-level directory.
+// writeArchive packs files into an archive that Helm's loader can read. The loader ignores
+// the name of the top-level directory.
 func writeArchive(files []*BufferedFile) ([]byte, error) {
 	var b bytes.Buffer
 	gz := gzip.NewWriter(&b)

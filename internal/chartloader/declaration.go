@@ -16,41 +16,43 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// Declaration contains the declarations of order and hooks in the Chart.yaml of a chart,
-// before Helm processes its dependencies (docs/reference.md, "Chart.yaml").
+// Declaration is what the Chart.yaml of one chart declares about order and hooks, before
+// Helm processes the chart's dependencies (docs/reference.md, "Chart.yaml").
 type Declaration struct {
-	// Name, Version and APIVersion are those of the chart. Name is not an alias.
+	// Name, Version and APIVersion are those in the Chart.yaml. Name is therefore not an
+	// alias.
 	Name, Version, APIVersion string
-	// File is the path of the Chart.yaml, beginning with the name of the root chart.
+	// File is the path of the Chart.yaml. It begins with the name of the root chart.
 	File string
-	// OptedIn is whether a chart with an apiVersion below v3 enables sequencing.
+	// OptedIn reports whether an annotation enables sequencing, which a chart with an
+	// apiVersion below v3 needs.
 	OptedIn bool
 	// DependsOnSubcharts are the subcharts, by alias, name or tag, that must be ready
 	// before the chart's own resources.
 	DependsOnSubcharts []string
-	// DependsOnKey is the key of the annotation that DependsOnSubcharts comes from, for
-	// messages. If there were two, it is the first.
+	// DependsOnKey is the annotation that contains DependsOnSubcharts, for messages. If
+	// there are two, it is the first.
 	DependsOnKey string
-	// Hooks is how the hooks of the chart run.
+	// Hooks says how the hooks of the chart run.
 	Hooks hookrunner.Mode
-	// Dependencies are the entries of the chart's dependencies, in their order.
+	// Dependencies are the entries under "dependencies", in their order.
 	Dependencies []Dependency
-	// Subcharts are the declarations of the subcharts, in their order.
+	// Subcharts are the declarations of the subcharts, in the order of the loaded chart.
 	Subcharts []*Declaration
-	// Problem is the error in the sequencing declarations, or nil. It matters only if the
-	// chart is sequenced.
+	// Problem is the error in the declarations of order, or nil. It matters only if
+	// sequencing applies to the chart.
 	Problem error
 }
 
-// APIVersionV3 is the apiVersion of charts that are sequenced without opting in.
+// APIVersionV3 is the apiVersion of charts to which sequencing applies by default.
 const APIVersionV3 = "v3"
 
-// Dependency is one entry of a chart's dependencies.
+// Dependency is one entry under "dependencies" in a Chart.yaml.
 type Dependency struct {
 	Name, Alias, Version string
 	Tags                 []string
-	// DependsOn are the siblings, by alias, name or tag, that must be ready before this
-	// one.
+	// DependsOn are the sibling charts, by alias, name or tag, that must be ready before
+	// this one.
 	DependsOn []string
 }
 
@@ -62,19 +64,21 @@ func (d Dependency) Title() string {
 	return d.Name
 }
 
-// Sequenced reports whether the chart's sequencing declarations apply.
+// Sequenced reports whether sequencing applies to the chart. If not, its declarations of
+// order are ignored.
 func (d *Declaration) Sequenced() bool { return d.APIVersion == APIVersionV3 || d.OptedIn }
 
-// Declares reports whether the Chart.yaml of the chart declares an order.
+// Declares reports whether the Chart.yaml declares an order.
 func (d *Declaration) Declares() bool {
 	return len(d.DependsOnSubcharts) > 0 || d.Problem != nil ||
 		slices.ContainsFunc(d.Dependencies, func(e Dependency) bool { return len(e.DependsOn) > 0 })
 }
 
-// Declarations reads the declarations of a chart and its subcharts from their raw
-// Chart.yaml, so it works with charts from any loader. Call it before Helm processes the
-// dependencies of the chart. It returns errors that no operation may ignore, such as an
-// unknown hook mode. Errors that concern only the order are in Declaration.Problem.
+// Declarations reads the declarations of ch and its subcharts. Call it before Helm
+// processes the dependencies of ch. It reads the original Chart.yaml files that the chart
+// contains, and therefore does not depend on how the chart was loaded. It returns errors
+// that concern every operation, such as an unknown mode of hooks. Errors that concern only
+// the order are in Declaration.Problem.
 func Declarations(ch *chart.Chart) (*Declaration, error) {
 	d, problems := InspectDeclarations(ch)
 	if len(problems) > 0 {
@@ -83,9 +87,9 @@ func Declarations(ch *chart.Chart) (*Declaration, error) {
 	return d, nil
 }
 
-// ChartFileError is an error in a Chart.yaml.
+// ChartFileError adds to an error the Chart.yaml that has it.
 type ChartFileError struct {
-	// File is the path of the Chart.yaml, as in Declaration.
+	// File is the path of the Chart.yaml, as in Declaration.File.
 	File string
 	Err  error
 }
@@ -94,9 +98,8 @@ func (e *ChartFileError) Error() string { return e.File + ": " + e.Err.Error() }
 
 func (e *ChartFileError) Unwrap() error { return e.Err }
 
-// DependencyError is an error in an entry of the dependencies.
+// DependencyError adds to an error the entry under "dependencies" that has it.
 type DependencyError struct {
-	// Index is the index of the entry.
 	Index int
 	Name  string
 	Err   error
@@ -107,11 +110,13 @@ func (e *DependencyError) Error() string { return fmt.Sprintf("dependency %q: %v
 func (e *DependencyError) Unwrap() error { return e.Err }
 
 // InspectDeclarations is like Declarations, but continues after errors and returns all of
-// them. Every error is a *ChartFileError, and so is each Declaration.Problem.
+// them. Each of them is a *ChartFileError, as is each Declaration.Problem.
 func InspectDeclarations(ch *chart.Chart) (*Declaration, []error) {
 	return declarations(ch, ch.Name())
 }
 
+// declarations reads the declarations of ch, which is in directory folder of the root
+// chart.
 func declarations(ch *chart.Chart, folder string) (*Declaration, []error) {
 	d := &Declaration{
 		Name: ch.Name(), File: path.Join(folder, chartFile), Hooks: hookrunner.Sequential,
@@ -138,8 +143,8 @@ func declarations(ch *chart.Chart, folder string) (*Declaration, []error) {
 	return d, problems
 }
 
-// rawChart has the fields of a Chart.yaml that matter here. Values that may have several
-// types are not converted.
+// rawChart has the fields of a Chart.yaml that this package needs. A field of type any can
+// have values of several types.
 type rawChart struct {
 	Version            string           `json:"version"`
 	APIVersion         string           `json:"apiVersion"`
@@ -156,8 +161,8 @@ type rawDependency struct {
 	DependsOn any      `json:"depends-on"`
 }
 
-// readRaw reads Chart.yaml and, for old charts, requirements.yaml. For a chart that was
-// created in memory it uses the metadata.
+// readRaw decodes the Chart.yaml of ch and, for old charts, requirements.yaml. If ch was
+// created in memory, it has no such files, and readRaw uses its metadata.
 func readRaw(ch *chart.Chart) (*rawChart, error) {
 	raw := &rawChart{}
 	found := false
@@ -190,6 +195,7 @@ func (r *rawChart) fromMetadata(m *chart.Metadata) {
 	}
 }
 
+// readSequencing sets the fields of d that are about the order. The error is for d.Problem.
 func (d *Declaration) readSequencing(raw *rawChart) error {
 	var problems []error
 	if v, ok := raw.Annotations[annotation.Sequencing]; ok {
@@ -233,7 +239,8 @@ func sortUnique(names []string) []string {
 	return slices.Compact(names)
 }
 
-// hookMode reads the mode from the field and the annotation, which must agree.
+// hookMode returns the mode of the hooks. The field runHooksInParallel and an annotation
+// can declare it. If both do, they must agree.
 func hookMode(raw *rawChart) (hookrunner.Mode, error) {
 	mode := hookrunner.Sequential
 	from := ""

@@ -17,8 +17,8 @@ import (
 	"helm.sh/helm/v3/pkg/ignore"
 )
 
-// LoadDir loads a chart from a directory, respecting its .helmignore. It follows symbolic
-// links, as Helm does.
+// LoadDir loads a chart from a directory, except files that its .helmignore excludes. It
+// follows symbolic links, as Helm does.
 func LoadDir(dir string) (*chart.Chart, error) {
 	files, err := DirFiles(dir)
 	if err != nil {
@@ -27,7 +27,7 @@ func LoadDir(dir string) (*chart.Chart, error) {
 	return LoadFiles(files)
 }
 
-// DirFiles reads the files of a chart directory that LoadDir loads, unchanged.
+// DirFiles returns the files that LoadDir would load, unchanged.
 func DirFiles(dir string) ([]*BufferedFile, error) {
 	top, err := filepath.Abs(dir)
 	if err != nil {
@@ -56,12 +56,13 @@ func ignoreRules(top string) (*ignore.Rules, error) {
 	return rules, nil
 }
 
-// directoryReader reads the files of a chart directory, in the order of their names.
+// directoryReader reads the files of a chart directory, sorted by name.
 type directoryReader struct {
 	root  string
 	rules *ignore.Rules
 	files []*BufferedFile
-	// linkTargets are the directories that symbolic links on the current path point to.
+	// linkTargets are the directories to which symbolic links led on the path that is being
+	// read. They are used to find cycles.
 	linkTargets []string
 }
 
@@ -79,7 +80,7 @@ func (r *directoryReader) walk(path string) error {
 	return r.add(path, path, info)
 }
 
-// relativeName returns the path in the chart.
+// relativeName returns the path of a file within the chart, with slashes.
 func (r *directoryReader) relativeName(path string) string {
 	return filepath.ToSlash(strings.TrimPrefix(path, r.root+string(filepath.Separator)))
 }
@@ -88,7 +89,8 @@ func (r *directoryReader) ignores(path string, info fs.FileInfo) bool {
 	return path != r.root && r.rules.Ignore(r.relativeName(path), info)
 }
 
-// follow reads the target of a symbolic link as if it were at path.
+// follow reads the target of the symbolic link path. In the chart, the target has the name
+// of the link.
 func (r *directoryReader) follow(path string) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -116,7 +118,7 @@ func (r *directoryReader) follow(path string) error {
 	return r.add(path, target, info)
 }
 
-// add reads the file or directory at target, which is at path in the chart.
+// add reads the file or directory target. In the chart, it has the name path.
 func (r *directoryReader) add(path, target string, info fs.FileInfo) error {
 	if !info.IsDir() {
 		return r.read(path, r.relativeName(path), info)

@@ -15,20 +15,20 @@ import (
 	helmloader "helm.sh/helm/v3/pkg/chart/loader"
 )
 
-// Limits of a chart with its subcharts. Helm's loader limits only the size of an archive
-// and of a single file.
+// These limits apply to a chart including its subcharts. Helm's loader limits only the size
+// of an archive and of a single file.
 const (
-	// maxFiles limits the files of a chart, and the entries of an archive.
+	// maxFiles limits the number of files of a chart, and of entries in an archive.
 	maxFiles = 20_000
-	// maxPathLength limits the path of a file, in bytes.
+	// maxPathLength limits the length of the path of a file, in bytes.
 	maxPathLength = 4096
-	// maxDepth limits how deeply charts are nested, packed or not, including the
-	// outermost. maxCharts limits their total number. The release record has the same
-	// limits.
+	// maxDepth limits how deeply charts are nested, including the outermost one. maxCharts
+	// limits the total number of charts. Both count packed subcharts. The release record
+	// has the same limits.
 	maxDepth  = 100
 	maxCharts = 10_000
-	// entryOverhead is the average size of an archive entry besides its content, in
-	// bytes.
+	// entryOverhead is how many bytes an archive can have on average for each entry in
+	// addition to the content of the file.
 	entryOverhead = 2048
 )
 
@@ -49,8 +49,9 @@ func isLimitError(err error) bool {
 	return errors.As(err, &limit)
 }
 
-// checkArchive checks the limits of an archive before any of it is kept in memory. Helm's
-// loader reports all other errors.
+// checkArchive returns an error if an archive exceeds a limit. It reads the archive as a
+// stream, because a small archive can be very large when unpacked. It ignores other errors,
+// which Helm's loader reports.
 func checkArchive(packed []byte) error {
 	unzipped, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -77,8 +78,8 @@ func checkArchive(packed []byte) error {
 	}
 }
 
-// maxArchiveSize returns the maximum size of an unpacked archive with files of a total
-// size.
+// maxArchiveSize returns how large an archive can be before compression if its files have
+// this total size.
 func maxArchiveSize(size int64) int64 {
 	if size > math.MaxInt64-maxFiles*entryOverhead {
 		return math.MaxInt64
@@ -86,14 +87,15 @@ func maxArchiveSize(size int64) int64 {
 	return size + maxFiles*entryOverhead
 }
 
-// sizeCounter counts the contents of a chart and its subcharts.
+// sizeCounter counts the files and charts of a chart including its subcharts, to enforce
+// the limits.
 type sizeCounter struct {
 	files, charts int
 	// unpacked is the total size of the unpacked subcharts, in bytes.
 	unpacked int64
 }
 
-// addFiles counts the files of a chart, or of an archive in a chart.
+// addFiles counts the files of a chart or of a packed subchart.
 func (u *sizeCounter) addFiles(files []*BufferedFile) error {
 	if u.files += len(files); u.files > maxFiles {
 		return newLimitError("has more than %d files, including its subcharts", maxFiles)
@@ -106,7 +108,7 @@ func (u *sizeCounter) addFiles(files []*BufferedFile) error {
 	return nil
 }
 
-// addChart counts a chart at a depth.
+// addChart counts a chart that is inside depth other charts.
 func (u *sizeCounter) addChart(depth int) error {
 	u.charts++
 	switch {
@@ -118,7 +120,7 @@ func (u *sizeCounter) addChart(depth int) error {
 	return nil
 }
 
-// addUnpacked counts the content of a packed subchart.
+// addUnpacked counts the files of a packed subchart and their size.
 func (u *sizeCounter) addUnpacked(files []*BufferedFile) error {
 	for _, f := range files {
 		u.unpacked += int64(len(f.Data))

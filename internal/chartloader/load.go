@@ -1,9 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chartloader loads charts like Helm's chart loader, and accepts all forms of the
-// fields and annotations that Ordered Helm adds to Chart.yaml (docs/reference.md,
-// "Chart.yaml"). It returns charts of Helm's type.
+// Package chartloader loads charts and returns them as Helm's type chart.Chart. Unlike
+// Helm's loader, it accepts all notations of the fields and annotations that Ordered Helm
+// adds to Chart.yaml (docs/reference.md, "Chart.yaml"). It also reads these declarations,
+// which Helm's type does not contain.
 package chartloader
 
 import (
@@ -19,23 +20,23 @@ import (
 )
 
 type (
-	// BufferedFile is Helm's BufferedFile.
+	// BufferedFile is Helm's type for a file of a chart in memory.
 	BufferedFile = helmloader.BufferedFile
-	// ChartLoader is Helm's ChartLoader.
+	// ChartLoader is Helm's interface of a chart loader.
 	ChartLoader = helmloader.ChartLoader
-	// DirLoader loads a chart from a directory.
+	// DirLoader is the path of a directory from which Load loads a chart.
 	DirLoader string
-	// FileLoader loads a chart from an archive.
+	// FileLoader is the path of an archive from which Load loads a chart.
 	FileLoader string
 )
 
-// Load loads the chart from the directory.
+// Load loads the chart in the directory.
 func (l DirLoader) Load() (*chart.Chart, error) { return LoadDir(string(l)) }
 
-// Load loads the chart from the archive.
+// Load loads the chart in the archive.
 func (l FileLoader) Load() (*chart.Chart, error) { return LoadFile(string(l)) }
 
-// Loader returns the loader for a path: a directory or an archive.
+// Loader returns a DirLoader if name is a directory, or else a FileLoader.
 func Loader(name string) (ChartLoader, error) {
 	fi, err := os.Stat(name)
 	if err != nil {
@@ -47,7 +48,8 @@ func Loader(name string) (ChartLoader, error) {
 	return FileLoader(name), nil
 }
 
-// Load loads a chart from a directory, respecting its .helmignore, or from an archive.
+// Load loads a chart from a directory, except files that its .helmignore excludes, or from
+// an archive.
 func Load(name string) (*chart.Chart, error) {
 	l, err := Loader(name)
 	if err != nil {
@@ -65,9 +67,9 @@ func LoadArchive(in io.Reader) (*chart.Chart, error) {
 	return LoadFiles(files)
 }
 
-// LoadArchiveFiles reads the files of an archive into memory. It checks paths and sizes
-// as Helm does, and the number of files. It returns a *LimitError for an archive with too
-// many files.
+// LoadArchiveFiles reads the files of a chart archive into memory. It checks their paths
+// and sizes as Helm does. If the archive exceeds a limit that Helm does not have, it
+// returns a *LimitError.
 func LoadArchiveFiles(in io.Reader) ([]*BufferedFile, error) {
 	packed, err := io.ReadAll(in)
 	if err != nil {
@@ -95,7 +97,7 @@ func LoadFile(name string) (*chart.Chart, error) {
 	return helmloader.LoadFile(name)
 }
 
-// LoadFiles loads a chart from files in memory, including subcharts in charts/.
+// LoadFiles loads a chart from files in memory. Subcharts are in charts/.
 func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
 	canonical, err := CanonicalFiles(files)
 	if err != nil {
@@ -106,7 +108,7 @@ func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
 	return ch, err
 }
 
-// sortDependencies sorts the subcharts of a chart by name. Helm's loader leaves them in
+// sortDependencies sorts the subcharts by name, because Helm's loader returns them in
 // random order.
 func sortDependencies(ch *chart.Chart) {
 	deps := ch.Dependencies()

@@ -1,7 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chartrepo reads the file of chart repositories and fetches their indexes.
+// Package chartrepo reads the file in which Helm stores the chart repositories that the
+// user added, and downloads the indexes of these repositories.
 package chartrepo
 
 import (
@@ -10,17 +11,17 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-// LoadFile reads a repository file, without empty entries. If it returns an error, it also
-// returns the entries that it could read.
+// LoadFile reads the repository file with this name. It skips empty entries. If it returns
+// an error, the result still has the entries that could be read.
 func LoadFile(name string) (*repo.File, error) {
 	file, err := repo.LoadFile(name)
 	file.Repositories = slices.DeleteFunc(file.Repositories, func(entry *repo.Entry) bool { return entry == nil })
 	return file, err
 }
 
-// Fetch fetches the indexes of repositories in parallel. It reports the result of each, in
-// the order of the repositories, as soon as it is known. It returns when all requests have
-// finished.
+// Fetch downloads the indexes of repositories in parallel, and returns when all downloads
+// have finished. It calls report for each repository in the given order, as soon as the
+// result is known.
 func Fetch(repositories []*repo.ChartRepository, report func(*repo.ChartRepository, error)) {
 	outcomes := make([]chan error, len(repositories))
 	for i, r := range repositories {

@@ -3,9 +3,9 @@
 
 package dag
 
-// Cycle returns the vertices of a cycle, or nil. Each vertex depends on the next, and the
-// last on the first. The result depends only on the graph, and begins with the lowest
-// vertex of the cycle.
+// Cycle finds one cycle and returns its vertices, or nil if the graph is acyclic. Each
+// vertex depends on the next, and the last on the first. Equal graphs give the same cycle,
+// which begins with its lowest vertex.
 func (g *Graph) Cycle() []int {
 	const (
 		unseen = iota
@@ -13,7 +13,7 @@ func (g *Graph) Cycle() []int {
 		done
 	)
 	state := make([]byte, g.Len())
-	next := make([]int, g.Len()) // the index of the edge to follow next
+	next := make([]int, g.Len()) // per vertex, the index of the edge to follow next
 	var path []int
 	for root := range g.deps {
 		if state[root] != unseen {
@@ -42,8 +42,8 @@ func (g *Graph) Cycle() []int {
 	return nil
 }
 
-// extractCycle returns the cycle that begins at start in the path, rotated so that its
-// lowest vertex comes first.
+// extractCycle returns the cycle that a depth-first search found: the vertices of path from
+// start to the end. The result is rotated so that its lowest vertex comes first.
 func extractCycle(path []int, start int) []int {
 	at := len(path) - 1
 	for path[at] != start {

@@ -1,15 +1,15 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dag provides directed acyclic graphs: it finds cycles, computes depths, and
-// visits each vertex as soon as its dependencies were visited. Vertices are numbered from
-// 0.
+// Package dag is a library for directed acyclic graphs: it finds cycles, computes depths,
+// and visits each vertex after its dependencies. It knows nothing of charts; package
+// sequencer builds its plans on it. Vertices are numbered from 0.
 package dag
 
 import "slices"
 
-// Graph is a directed graph. An edge from v to w means that v depends on w. The zero
-// value has no vertices. It must not be changed concurrently.
+// Graph is a directed graph. An edge from v to w means that v depends on w. The zero value
+// has no vertices. A Graph is not safe for concurrent changes.
 type Graph struct {
 	deps [][]int
 }
@@ -62,8 +62,8 @@ func (g *Graph) Reverse() *Graph {
 	return r
 }
 
-// Descendants marks all vertices that can be reached from v. It marks v only if v is in a
-// cycle.
+// Descendants reports, for each vertex, whether it can be reached from v by following
+// dependencies. The entry of v itself is true only if v is in a cycle.
 func (g *Graph) Descendants(v int) []bool {
 	seen := make([]bool, g.Len())
 	stack := slices.Clone(g.deps[v])
@@ -79,8 +79,9 @@ func (g *Graph) Descendants(v int) []bool {
 	return seen
 }
 
-// Depths returns, for each vertex, the largest sum of weights on a path of its
-// dependencies, without its own weight. It panics if there is a cycle.
+// Depths returns the depth of each vertex: the largest sum of weights of the vertices on a
+// path of dependencies that starts at the vertex, not counting the vertex itself. It panics
+// if there is a cycle.
 func (g *Graph) Depths(weight func(v int) int) []int {
 	depths := make([]int, g.Len())
 	for _, v := range g.topologicalOrder() {
@@ -91,7 +92,8 @@ func (g *Graph) Depths(weight func(v int) int) []int {
 	return depths
 }
 
-// topologicalOrder returns the vertices, each after its dependencies.
+// topologicalOrder returns all vertices, each after its dependencies. It panics if there is
+// a cycle.
 func (g *Graph) topologicalOrder() []int {
 	waiting := make([]int, g.Len())
 	var order []int

@@ -3,18 +3,18 @@
 
 package dag
 
-// Reduced returns an acyclic graph without redundant edges: if v reaches w through
-// another vertex, there is no edge from v to w. It needs memory proportional to the
-// graph, and for each 64 vertices time proportional to the graph. It panics if there is a
-// cycle.
+// Reduced returns a copy of an acyclic graph without redundant edges: an edge from v to w
+// is left out if v also reaches w through another vertex. Memory is proportional to the
+// size of the graph. Time is proportional to the size of the graph times the number of
+// vertices, divided by 64. It panics if there is a cycle.
 func (g *Graph) Reduced() *Graph {
 	const word = 64
 	order := g.topologicalOrder()
-	implied := make([][]bool, g.Len()) // of each edge
+	implied := make([][]bool, g.Len()) // per vertex and edge, whether the edge is redundant
 	for v, deps := range g.deps {
 		implied[v] = make([]bool, len(deps))
 	}
-	below := make([]uint64, g.Len()) // which of the word's vertices each reaches
+	below := make([]uint64, g.Len()) // per vertex, a bit set of the 64 vertices from first on that it reaches
 	for first := 0; first < g.Len(); first += word {
 		bit := func(v int) uint64 {
 			if v < first || v >= first+word {

@@ -5,19 +5,20 @@ package dag
 
 import "context"
 
-// Outcome is the result of a vertex in a walk.
+// Outcome is what Walk returns for one vertex.
 type Outcome struct {
-	// Started is whether the vertex was visited.
+	// Started reports whether Walk called visit for the vertex.
 	Started bool
-	// Err is the error of the visit.
+	// Err is the error that visit returned.
 	Err error
 }
 
-// Walk visits each vertex of an acyclic graph in its own goroutine, as soon as all its
-// dependencies were visited without an error. After the first error, or when ctx is done,
-// it starts no further visits. It returns when all visits have returned, with the outcome
-// of each vertex. After is the last dependency that the vertex waited for, or -1 if it has
-// none.
+// Walk calls visit for each vertex v of an acyclic graph in its own goroutine, as soon as
+// the visits of all dependencies of v have returned without an error. The argument after is
+// the dependency of v that finished last, or -1 if v has no dependencies.
+//
+// After the first error, or when ctx is done, Walk starts no further visits. It waits for
+// the running ones and returns the outcome of each vertex.
 func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, after int) error) []Outcome {
 	w := walker{
 		outcomes:   make([]Outcome, g.Len()),
@@ -34,18 +35,19 @@ func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, afte
 	return w.outcomes
 }
 
-// noVertex stands for no vertex.
+// noVertex is the argument after of a vertex without dependencies.
 const noVertex = -1
 
+// result is what a visit sends to the goroutine of Walk when it returns.
 type result struct {
 	vertex int
 	err    error
 }
 
-// walker is the state of a walk. Only the goroutine that called Walk uses it.
+// walker is the state of one call of Walk. Only the goroutine that called Walk uses it.
 type walker struct {
 	outcomes   []Outcome
-	pending    []int // the number of dependencies that each vertex still waits for
+	pending    []int // per vertex, the number of dependencies that have not finished
 	dependents *Graph
 	done       chan result
 	running    int
@@ -69,8 +71,8 @@ func (w *walker) run(ctx context.Context, g *Graph) {
 	}
 }
 
-// handleResult records the outcome of a vertex, and starts the vertices that waited only
-// for it.
+// handleResult records the outcome of a vertex. Unless the walk has stopped, it starts the
+// vertices whose last unfinished dependency this was.
 func (w *walker) handleResult(ctx context.Context, r result) {
 	w.outcomes[r.vertex].Err = r.err
 	if r.err != nil || ctx.Err() != nil {

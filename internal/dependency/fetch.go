@@ -24,10 +24,10 @@ import (
 
 const directoryMode = 0o755
 
-// fetch downloads the dependencies into the charts directory, and removes charts that are
-// no longer dependencies. It does not change the directory until it has all dependencies.
-// If a dependency from a directory has another version, fetch sets that version in the
-// list.
+// fetch downloads deps into the directory charts of the chart, and removes charts that are
+// no longer dependencies. It changes this directory only after all downloads have
+// succeeded. For a dependency in a local directory, it sets the version in deps to that of
+// the chart there.
 func (m *Manager) fetch(ctx context.Context, deps []*chart.Dependency) (err error) {
 	f := fetcher{Manager: m, charts: filepath.Join(m.ChartPath, "charts"), done: make(map[string]bool)}
 	if f.repositories, err = m.loadIndexes(); err != nil {
@@ -72,7 +72,7 @@ func makeDirectory(dir string) error {
 	return nil
 }
 
-// repository is a repository that the user added, with its cached index.
+// repository is a repository that the user added, with the index from Helm's cache.
 type repository struct {
 	*repo.Entry
 	index *repo.IndexFile
@@ -94,16 +94,17 @@ func (m *Manager) loadIndexes() ([]repository, error) {
 	return loaded, nil
 }
 
-// fetcher downloads dependencies into a directory.
+// fetcher downloads dependencies into the temporary directory dir. charts is the directory
+// charts of the chart.
 type fetcher struct {
 	*Manager
 	repositories []repository
 	charts, dir  string
-	done         map[string]bool // the URLs that were fetched, except those of registries
+	done         map[string]bool // the URLs that have been downloaded, except from registries
 }
 
-// localError is an error about a dependency that must already be in the charts directory.
-// Helm prints no separate line for it.
+// localError is an error about a dependency without a repository, which must already be in
+// the directory charts. Unlike for other errors, Helm prints no separate line for it.
 type localError struct{ error }
 
 func (e *localError) Unwrap() error { return e.error }
@@ -120,8 +121,8 @@ func (f *fetcher) fetch(dep *chart.Dependency) error {
 	}
 }
 
-// checkPresent checks that the charts directory has a version that satisfies the
-// dependency.
+// checkPresent returns an error unless the directory charts contains a version that
+// satisfies dep.
 func (f *fetcher) checkPresent(dep *chart.Dependency) error {
 	dir := filepath.Join(f.charts, dep.Name)
 	ch, err := chartloader.LoadDir(dir)
@@ -142,7 +143,7 @@ func (f *fetcher) checkPresent(dep *chart.Dependency) error {
 	return nil
 }
 
-// pack packs a dependency from a directory.
+// pack packs a dependency that is in a local directory.
 func (f *fetcher) pack(dep *chart.Dependency) error {
 	if f.Debug {
 		f.sayf("Archiving %s from repo %s", dep.Name, dep.Repository)
@@ -171,7 +172,7 @@ func (f *fetcher) pack(dep *chart.Dependency) error {
 	return err
 }
 
-// get downloads a dependency.
+// get downloads a dependency from a registry or repository.
 func (f *fetcher) get(dep *chart.Dependency) error {
 	from, err := f.locate(dep)
 	if err != nil {

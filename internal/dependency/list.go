@@ -18,8 +18,9 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// List prints a table of the dependencies of the chart at the path, in columns of limited
-// width, and warnings about other files in its charts directory.
+// List prints a table of the dependencies of the chart at chartpath. It also prints
+// warnings about files in its directory charts that are not dependencies. columnWidth
+// limits the width of the columns.
 func List(chartpath string, out io.Writer, columnWidth uint) error {
 	ch, err := chartloader.Load(chartpath)
 	if err != nil {
@@ -42,7 +43,8 @@ func List(chartpath string, out io.Writer, columnWidth uint) error {
 	return nil
 }
 
-// statusOf returns the status of a dependency, such as "ok" or "missing".
+// statusOf returns the status of dep that Helm prints, for example "ok" or "missing".
+// parent is the chart that declares dep.
 func statusOf(chartpath string, dep *chart.Dependency, parent *chart.Chart) string {
 	archives, err := filepath.Glob(filepath.Join(chartpath, "charts", dep.Name+"-*.tgz"))
 	if err != nil {
@@ -89,8 +91,7 @@ func statusOfArchive(name string, dep *chart.Dependency) string {
 	}
 }
 
-// versionStatus returns the given status if the version of the chart satisfies the
-// dependency.
+// versionStatus returns status if the version of ch satisfies dep, or else what is wrong.
 func versionStatus(ch *chart.Chart, dep *chart.Dependency, status string) string {
 	if ch.Metadata.Version == dep.Version {
 		return status
@@ -110,7 +111,8 @@ func versionStatus(ch *chart.Chart, dep *chart.Dependency, status string) string
 	}
 }
 
-// warnUndeclared warns about charts in the charts directory that are not declared.
+// warnUndeclared prints a warning about each chart in the directory charts that is not in
+// required, and about each archive or directory there that is not a chart.
 func warnUndeclared(out io.Writer, chartpath string, required []*chart.Dependency) {
 	files, err := filepath.Glob(filepath.Join(chartpath, "charts", "*"))
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-// source is where a dependency is downloaded from.
+// source says where to download a dependency from.
 type source struct {
 	url     string
-	tag     string // only for a registry
+	tag     string // the version; only for a registry
 	options []getter.Option
 }
 
-// locate finds the source of a dependency: in a registry, in a repository that the user
-// added, or in another repository, whose index it then downloads.
+// locate finds out where to download dep from: a registry, a repository that the user
+// added, or another repository, whose index it downloads.
 func (f *fetcher) locate(dep *chart.Dependency) (source, error) {
 	if registry.IsOCI(dep.Repository) {
 		return source{
@@ -55,7 +55,7 @@ func getterOptions(e *repo.Entry) []getter.Option {
 	}
 }
 
-// chartURL returns the URL of the version in the repository's index.
+// chartURL returns the URL that the index of the repository has for the version of dep.
 func (r repository) chartURL(dep *chart.Dependency) (string, error) {
 	entries, ok := r.index.Entries[dep.Name]
 	if !ok {
@@ -78,8 +78,8 @@ func sameVersion(a, b string) bool {
 	return err == nil && first.Equal(second)
 }
 
-// absoluteURL returns the absolute form of a URL in an index, which may be relative to the
-// base URL.
+// absoluteURL resolves urlOrPath, an entry of an index, which can be relative to the URL
+// base of the repository.
 func absoluteURL(base, urlOrPath string) (string, error) {
 	u, err := url.Parse(urlOrPath)
 	if err != nil {

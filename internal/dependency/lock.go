@@ -18,13 +18,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// digest returns the digest for the lock file, from the required and the locked
-// dependencies. It covers only Helm's fields, so that stock Helm computes the same digest.
+// digest returns the digest to store in a lock file. It is computed from required, the
+// dependencies in Chart.yaml, and locked, those in the lock file. Only Helm's fields are
+// included, so that stock Helm computes the same digest.
 func digest(required, locked []*chart.Dependency) (string, error) {
 	return digestOf([2][]*chart.Dependency{required, locked})
 }
 
-// digestOfHelm2 returns the digest that Helm 2 wrote to lock files.
+// digestOfHelm2 returns the digest as Helm 2 computes it, to check lock files of Helm 2.
 func digestOfHelm2(required []*chart.Dependency) (string, error) {
 	return digestOf(map[string][]*chart.Dependency{"dependencies": required})
 }
@@ -38,7 +39,8 @@ func digestOf(v any) (string, error) {
 	return "sha256:" + sum, err
 }
 
-// writeLock writes the chart's lock file, unless it is up to date.
+// writeLock writes the lock file of ch with the dependencies locked, unless it is up to
+// date.
 func (m *Manager) writeLock(ch *chart.Chart, locked []*chart.Dependency) error {
 	sum, err := digest(ch.Metadata.Dependencies, locked)
 	if err != nil {
@@ -61,8 +63,8 @@ func (m *Manager) writeLock(ch *chart.Chart, locked []*chart.Dependency) error {
 	return os.WriteFile(filepath.Join(m.ChartPath, name), data, 0o644)
 }
 
-// refuseLink returns an error if the lock file is a symbolic link, so that a chart cannot
-// make Helm write to another place.
+// refuseLink returns an error if the lock file is a symbolic link. Otherwise a chart could
+// make Helm write to any other file.
 func refuseLink(dir, name string) error {
 	path := filepath.Join(dir, name)
 	info, err := os.Lstat(path)

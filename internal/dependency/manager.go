@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dependency fetches the charts that a chart depends on into its charts directory,
-// as Helm's downloader does, without losing fields of any Chart.yaml (docs/reference.md,
+// Package dependency implements helm dependency build, update and list. It downloads the
+// charts that a chart depends on into its directory charts, as Helm's package downloader
+// does. Unlike the latter, it keeps all fields of each Chart.yaml (docs/reference.md,
 // "Chart.yaml").
 package dependency
 
@@ -22,20 +23,19 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Manager manages the dependencies of one chart. Its fields are those of Helm's
+// Manager builds or updates the dependencies of one chart. Its fields are those of Helm's
 // downloader.Manager.
 type Manager struct {
-	// Out receives progress messages. Nothing else writes to it at the same time.
+	// Out receives progress messages. Nothing else must write to it at the same time.
 	Out io.Writer
 	// ChartPath is the directory of the chart.
 	ChartPath string
-	// Verify is whether downloaded charts must be signed by a key of Keyring.
+	// Verify says whether downloaded charts must be signed by a key in the file Keyring.
 	Verify  downloader.VerificationStrategy
 	Keyring string
-	// Debug is whether to print more messages.
+	// Debug makes it print more messages.
 	Debug bool
-	// SkipUpdate is whether to use the cached indexes of repositories without updating
-	// them.
+	// SkipUpdate makes it use the cached indexes of repositories without updating them.
 	SkipUpdate       bool
 	Getters          getter.Providers
 	RegistryClient   *registry.Client
@@ -43,8 +43,9 @@ type Manager struct {
 	RepositoryCache  string
 }
 
-// Build fetches the versions in the lock file. If there is no lock file, it does the same
-// as Update. If a repository was not added, it returns a downloader.ErrRepoNotFound.
+// Build downloads the versions in the lock file. If there is no lock file, it does the same
+// as Update. If the user has not added one of the repositories, it returns a
+// downloader.ErrRepoNotFound.
 func (m *Manager) Build(ctx context.Context) error {
 	ch, err := m.loadChart()
 	if err != nil {
@@ -73,7 +74,8 @@ func (m *Manager) Build(ctx context.Context) error {
 	return m.fetch(ctx, ch.Lock.Dependencies)
 }
 
-// checkLock checks that the lock file matches the current dependencies of the chart.
+// checkLock returns an error unless the lock file matches the dependencies in Chart.yaml.
+// asWritten is the digest as Helm 2 computes it, for charts of apiVersion v1.
 func checkLock(ch *chart.Chart, asWritten string) error {
 	sum, err := digest(ch.Metadata.Dependencies, ch.Lock.Dependencies)
 	if err == nil && sum == ch.Lock.Digest {
@@ -91,8 +93,8 @@ func checkLock(ch *chart.Chart, asWritten string) error {
 	return nil
 }
 
-// Update fetches the newest versions that satisfy the chart, and writes the lock file if it
-// changes.
+// Update downloads the newest versions that satisfy the dependencies in Chart.yaml, and
+// writes the lock file if it has changed.
 func (m *Manager) Update(ctx context.Context) error {
 	ch, err := m.loadChart()
 	if err != nil {
@@ -137,7 +139,7 @@ func (m *Manager) loadChart() (*chart.Chart, error) {
 	return chartloader.LoadDir(m.ChartPath)
 }
 
-// sayf prints a line, as Helm does.
+// sayf prints a line to m.Out.
 func (m *Manager) sayf(format string, args ...any) {
 	fmt.Fprintf(m.Out, format+"\n", args...)
 }

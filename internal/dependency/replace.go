@@ -15,8 +15,9 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// replace moves the downloaded archives into the charts directory. It removes the other
-// archives there, except those of dependencies without a repository.
+// replace moves the downloaded archives from the directory from to the directory to, and
+// removes other archives in to. It keeps archives of those deps that have no repository,
+// because they are not downloaded.
 func (m *Manager) replace(deps []*chart.Dependency, from, to string) error {
 	fetched, err := os.ReadDir(from)
 	if err != nil {
@@ -44,7 +45,7 @@ func (m *Manager) replace(deps []*chart.Dependency, from, to string) error {
 	return nil
 }
 
-// move moves an archive if it contains a valid chart.
+// move moves an archive. If it does not contain a valid chart, it only prints a warning.
 func (m *Manager) move(from, to string) {
 	if _, err := chartloader.LoadFile(from); err != nil {
 		fmt.Fprintf(m.Out, "Could not verify %s for moving: %s (Skipping)", from, err)
@@ -55,8 +56,8 @@ func (m *Manager) move(from, to string) {
 	}
 }
 
-// remove removes an archive if it contains a valid chart, unless the chart is a dependency
-// without a repository.
+// remove removes an archive. It keeps one that does not contain a valid chart, and one
+// whose chart has the name of a dependency in local.
 func (m *Manager) remove(name string, local map[string]bool) {
 	ch, err := chartloader.LoadFile(name)
 	if err != nil {
@@ -71,8 +72,7 @@ func (m *Manager) remove(name string, local map[string]bool) {
 	}
 }
 
-// rename moves a file. If the charts directory is on another file system, it copies the
-// file.
+// rename moves a file. If the target is on another file system, it copies the file.
 func rename(from, to string) error {
 	err := os.Rename(from, to)
 	if !errors.Is(err, syscall.EXDEV) {

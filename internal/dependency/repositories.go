@@ -27,17 +27,17 @@ import (
 )
 
 const (
-	// localScheme is the prefix of the repository of a dependency in a directory.
+	// localScheme begins the repository of a dependency that is in a local directory.
 	localScheme = "file://"
-	// unknownPrefix is the prefix of the names of cached indexes of repositories that the
-	// user did not add. Helm uses the same prefix.
+	// unknownPrefix begins the names of cached indexes of repositories that the user has
+	// not added. Helm uses the same prefix.
 	unknownPrefix = "helm-manager-"
 )
 
-// repositoryNames maps the URLs of repositories to the names of their cached indexes.
+// repositoryNames maps the URL of a repository to the name of its index in Helm's cache.
 type repositoryNames map[string]string
 
-// repositories returns the repositories that the user added, if any.
+// repositories returns the repositories that the user has added.
 func (m *Manager) repositories() ([]*repo.Entry, error) {
 	file, err := chartrepo.LoadFile(m.RepositoryConfig)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,8 +49,8 @@ func (m *Manager) repositories() ([]*repo.Entry, error) {
 	return file.Repositories, nil
 }
 
-// resolveRepositories replaces the names of repositories ("@name", "alias:name") with their
-// URLs. It returns the names of the repositories that the user added.
+// resolveRepositories replaces the names of repositories in deps ("@name" or "alias:name")
+// with their URLs. It returns the names of those repositories that the user has added.
 func (m *Manager) resolveRepositories(deps []*chart.Dependency) (repositoryNames, error) {
 	known, err := m.repositories()
 	if err != nil {
@@ -85,7 +85,8 @@ func (m *Manager) resolveRepositories(deps []*chart.Dependency) (repositoryNames
 	return names, nil
 }
 
-// alias returns the name in a repository of the form "@name" or "alias:name", or "".
+// alias returns the name if a repository has the form "@name" or "alias:name", or else an
+// empty string.
 func alias(repository string) string {
 	for _, prefix := range []string{"@", "alias:"} {
 		if name, ok := strings.CutPrefix(repository, prefix); ok {
@@ -95,7 +96,7 @@ func alias(repository string) string {
 	return ""
 }
 
-// find returns the repository with a URL or alias, or nil.
+// find returns the entry of known with the URL or alias in repository, or nil.
 func find(known []*repo.Entry, repository string) *repo.Entry {
 	i := slices.IndexFunc(known, func(e *repo.Entry) bool {
 		if name := alias(repository); name != "" {
@@ -120,7 +121,7 @@ repository, use "https://charts.example.com/" or "@example" instead of
 	return errors.New(text)
 }
 
-// sameURL compares URLs and ignores a trailing slash.
+// sameURL reports whether two URLs are equal except for a slash at the end.
 func sameURL(a, b string) bool {
 	first, err := url.Parse(a)
 	if err != nil {
@@ -136,7 +137,7 @@ func sameURL(a, b string) bool {
 	return first.String() == second.String()
 }
 
-// checkKnown checks that every repository was added.
+// checkKnown returns an error if the user has not added a repository that deps need.
 func (m *Manager) checkKnown(deps []*chart.Dependency) error {
 	known, err := m.repositories()
 	if err != nil {
@@ -158,8 +159,8 @@ func (m *Manager) checkKnown(deps []*chart.Dependency) error {
 	return nil
 }
 
-// addUnknown fetches the indexes of repositories that the user did not add, and adds the
-// names of their cached indexes to names.
+// addUnknown downloads the indexes of the repositories in deps that the user has not added,
+// and adds them to names.
 func (m *Manager) addUnknown(ctx context.Context, names repositoryNames, deps []*chart.Dependency) error {
 	var entries []*repo.Entry
 	for _, dep := range deps {
@@ -178,7 +179,7 @@ func (m *Manager) addUnknown(ctx context.Context, names repositoryNames, deps []
 	return m.download(ctx, entries)
 }
 
-// updateRepositories fetches the indexes of all repositories that the user added.
+// updateRepositories downloads the indexes of all repositories that the user has added.
 func (m *Manager) updateRepositories(ctx context.Context) error {
 	if m.SkipUpdate {
 		return nil
@@ -195,9 +196,9 @@ func (m *Manager) updateRepositories(ctx context.Context) error {
 	return nil
 }
 
-// download fetches indexes in parallel and reports the results in the order of the
-// repositories. If an index cannot be fetched, this is not an error, because the cached
-// index may be sufficient.
+// download downloads the indexes of repositories in parallel, and prints the results in the
+// order of entries. A failed download is not an error, because the index in the cache can
+// be sufficient.
 func (m *Manager) download(ctx context.Context, entries []*repo.Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -225,8 +226,8 @@ func (m *Manager) download(ctx context.Context, entries []*repo.Entry) error {
 	return ctx.Err()
 }
 
-// localPath returns the directory of a dependency, from an absolute path or a path relative
-// to the chart's directory.
+// localPath returns the directory that a repository beginning with localScheme refers to.
+// Relative paths are relative to the directory of the chart.
 func (m *Manager) localPath(repository string) (string, error) {
 	dir := strings.TrimPrefix(repository, localScheme)
 	if !strings.HasPrefix(dir, "/") {

@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// resolve returns the version to fetch of each dependency: the newest that satisfies the
-// chart.
+// resolve returns deps with the version to download of each: the newest version that
+// satisfies the constraint in Chart.yaml.
 func (m *Manager) resolve(deps []*chart.Dependency, names repositoryNames) ([]*chart.Dependency, error) {
 	locked := make([]*chart.Dependency, 0, len(deps))
 	var missing []string
@@ -43,8 +43,8 @@ func (m *Manager) resolve(deps []*chart.Dependency, names repositoryNames) ([]*c
 	return locked, nil
 }
 
-// version returns the version to fetch of one dependency. It is empty if no version
-// satisfies the chart.
+// version returns the version of dep to download, or an empty string if none satisfies the
+// constraint. name is the name of the repository's index in the cache.
 func (m *Manager) version(dep *chart.Dependency, constraint *semver.Constraints, name string) (string, error) {
 	switch {
 	case dep.Repository == "":
@@ -96,10 +96,10 @@ func (m *Manager) repositoryVersion(dep *chart.Dependency, constraint *semver.Co
 	return newest(versions, constraint), nil
 }
 
-// registryVersion returns the newest version among the tags of a registry that satisfies
-// the chart. If the dependency names an exact version, or no tag satisfies it,
-// registryVersion returns the version of the dependency, so that the registry reports an
-// error if it does not exist.
+// registryVersion returns the newest version among the tags in a registry that satisfies
+// the constraint. If dep has an exact version, or if no tag satisfies the constraint, it
+// returns the version of dep. If that does not exist, the registry reports an error during
+// the download.
 func (m *Manager) registryVersion(dep *chart.Dependency, constraint *semver.Constraints) (string, error) {
 	if _, err := semver.NewVersion(dep.Version); err == nil {
 		return dep.Version, nil
@@ -114,8 +114,8 @@ func (m *Manager) registryVersion(dep *chart.Dependency, constraint *semver.Cons
 	return dep.Version, nil
 }
 
-// newest returns the first version that satisfies the constraint. Versions are sorted,
-// newest first.
+// newest returns the first version that satisfies the constraint. The versions are sorted,
+// with the newest first.
 func newest(versions []string, constraint *semver.Constraints) string {
 	for _, text := range versions {
 		if version, err := semver.NewVersion(text); err == nil && constraint.Check(version) {

@@ -24,9 +24,9 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// ordered deploys a release by its plan: each node as soon as the nodes that it depends on
-// are ready. It deletes obsolete objects last, so an object stays until its replacement is
-// ready.
+// ordered deploys a release by its plan: it applies each node as soon as the nodes that it
+// depends on are ready. It deletes obsolete objects last, so an object stays until its
+// replacement is ready.
 type ordered struct {
 	run     *Run
 	applier *apply.Applier
@@ -102,7 +102,8 @@ func (o *ordered) checkPermissions(ctx context.Context) error {
 	return o.applier.CheckPermissions(ctx, o.built.All(), o.obsolete())
 }
 
-// obsolete lists the objects that the manifests show to be obsolete.
+// obsolete returns the objects of earlier revisions that pruning would delete, judged only
+// by the manifests: an object in the cluster can have a policy that keeps it.
 func (o *ordered) obsolete() kube.ResourceList {
 	r := o.run
 	if r.inventory == nil {
@@ -142,7 +143,8 @@ func (o *ordered) deploy(ctx context.Context) error {
 	return nil
 }
 
-// deployNode applies a node, and waits for it if other nodes depend on it.
+// deployNode applies the node n, and waits until it is ready if other nodes depend on it.
+// after is the dependency of n that finished last; nil if n has none.
 func (o *ordered) deployNode(ctx context.Context, n, after *sequencer.Node) error {
 	r := o.run
 	if err := o.waiter.CheckLeaves(); err != nil {
@@ -170,8 +172,8 @@ func (o *ordered) deployNode(ctx context.Context, n, after *sequencer.Node) erro
 	return nil
 }
 
-// applyAndAwait applies a node, and waits for it. It reports whether the wait continues in
-// the background.
+// applyAndAwait applies a node, and waits until it is ready. If no other node depends on
+// it, the wait may continue in the background; inBackground reports whether it does.
 func (o *ordered) applyAndAwait(ctx context.Context, n *sequencer.Node) (inBackground bool, err error) {
 	summary, err := o.apply(ctx, n)
 	if err != nil {
@@ -185,7 +187,8 @@ func (o *ordered) applyAndAwait(ctx context.Context, n *sequencer.Node) (inBackg
 }
 
 // apply builds the objects of a node that could not be built earlier, starts to watch the
-// readiness of all its objects, and applies them.
+// readiness of all its objects, and applies them. The summary says how many were created,
+// changed and unchanged.
 func (o *ordered) apply(ctx context.Context, n *sequencer.Node) (summary string, err error) {
 	err = o.built.BuildLate(ctx, n, func(list kube.ResourceList) error {
 		return o.applier.FindExisting(ctx, o.applier.Unknown(list))
@@ -206,7 +209,7 @@ func (o *ordered) apply(ctx context.Context, n *sequencer.Node) (summary string,
 
 func (o *ordered) cause(_ context.Context, err error) error { return err }
 
-// deleteCreated deletes the objects in reverse order of the plan.
+// deleteCreated deletes the created objects in the reverse order of the plan.
 func (o *ordered) deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, err error) error {
 	undo.Events.Warnf("release %s failed; deleting the resources that it created because of --cleanup-on-fail: %s", o.run.Release().Name, failure.Description(err))
 	byID := object.ByID(created)

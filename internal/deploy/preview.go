@@ -16,13 +16,13 @@ import (
 // Options returns the options of the run.
 func (r *Run) Options() Options { return r.options }
 
-// Objects returns the objects whose kinds the cluster knows.
+// Objects returns the objects of the release whose kinds the cluster knows.
 func (r *Run) Objects() kube.ResourceList { return r.strategy.objects().all }
 
-// IsAbsent reports whether an object was not in the cluster when FindExisting looked.
+// IsAbsent reports whether an object was not in the cluster when FindExisting ran.
 func (r *Run) IsAbsent(info *object.Info) bool { return r.strategy.objects().applier.IsAbsent(info) }
 
-// Nodes lists the objects node by node, in the order in which they are deployed.
+// Nodes returns the objects of each node, in the order in which they are deployed.
 func (r *Run) Nodes() []NodeObjects { return r.strategy.nodes() }
 
 // DryRun asks the server, with dry-run requests, how Perform would change the objects.
@@ -30,8 +30,9 @@ func (r *Run) DryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
 	return r.strategy.dryRun(ctx)
 }
 
-// FindObsolete calls visit with the obsolete objects that Perform would delete or keep, in
-// the order in which Perform deletes them.
+// FindObsolete calls visit for each node of earlier revisions with its obsolete objects:
+// those that Perform would delete and those that it would keep. The nodes are in the order
+// in which Perform deletes them.
 func (r *Run) FindObsolete(ctx context.Context, visit func(node string, found *prune.Found)) error {
 	p := r.strategy.pruner()
 	if p == nil {

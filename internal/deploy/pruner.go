@@ -15,13 +15,13 @@ import (
 	"github.com/ordered-helm/helm/internal/prune"
 )
 
-// pruner deletes the objects that earlier revisions have and the new revision does not
-// have.
+// pruner deletes obsolete objects: those that earlier revisions have and the new revision
+// does not have. One implementation deletes them in reverse order, the other as Helm does.
 type pruner interface {
-	// prune deletes the obsolete objects. Remaining has the objects of the new revision.
+	// prune deletes the obsolete objects. remaining has the objects of the new revision.
 	prune(ctx context.Context, remaining kube.ResourceList) error
-	// find calls visit with the obsolete objects that prune would delete or keep, in the
-	// order in which prune deletes them.
+	// find calls visit for each node with the obsolete objects that prune would delete or
+	// keep, in the order in which prune deletes them. It changes nothing.
 	find(ctx context.Context, remaining kube.ResourceList, visit func(node string, found *prune.Found)) error
 }
 
@@ -32,7 +32,8 @@ func (r *Run) obsolete() *prune.Obsolete {
 	}
 }
 
-// graphPruner deletes objects in reverse order.
+// graphPruner deletes objects in reverse order: each one after its dependents in the
+// earlier revisions are gone.
 type graphPruner struct {
 	run *Run
 	// timeout limits the deletion if the operation has no timeout of its own; 0 means no
@@ -76,7 +77,7 @@ func (p *graphPruner) find(ctx context.Context, remaining kube.ResourceList, vis
 // unorderedPruner deletes all objects without an order, as Helm does.
 type unorderedPruner struct {
 	run *Run
-	// node is the node that the objects are reported under.
+	// node is the ID of the node under which find reports the objects.
 	node string
 }
 

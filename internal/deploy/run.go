@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package deploy deploys a new revision of a release and deletes the objects that only
-// earlier revisions have. It follows the plan of the release, or deploys without an order
-// as Helm does (docs/how-it-works.md).
+// earlier revisions have. It follows the plan of the release (its dependency graph), or
+// deploys without an order as Helm does (docs/how-it-works.md). It calls package apply to
+// write objects, package wait to wait for them, and package prune to delete the obsolete
+// ones.
 package deploy
 
 import (
@@ -34,27 +36,31 @@ import (
 type Options struct {
 	// Ordered deploys in the order of the plan, and waits until everything is ready.
 	Ordered bool
-	// PruneInReverse deletes obsolete objects in reverse order, even if the release is not
-	// deployed in order.
+	// PruneInReverse deletes obsolete objects in the reverse order of the earlier
+	// revisions, even if the new revision is not deployed in order.
 	PruneInReverse bool
-	// Wait waits as Helm does, if the release is not deployed in order. Jobs includes Jobs
-	// in the wait.
+	// Wait waits as Helm does, if the release is not deployed in order. If Jobs is set, any
+	// wait includes Jobs.
 	Wait, Jobs bool
 	// Timeout limits the wait of a release that is not deployed in order, and each hook.
 	Timeout time.Duration
-	// Force replaces objects. TakeOwnership adopts objects of other owners. ThreeWay uses
-	// three-way merge patches for custom resources. Validate checks manifests against the
-	// schema of the cluster. RecreatePods restarts pods.
+	// Force replaces existing objects instead of patching them. TakeOwnership makes
+	// existing objects of other owners part of the release. ThreeWay uses three-way merge
+	// patches for custom resources, too. Validate checks manifests against the schema of
+	// the cluster. RecreatePods deletes the pods of workloads that already existed, so that
+	// new pods start.
 	Force, TakeOwnership, ThreeWay, Validate, RecreatePods bool
-	// Spared are objects that are never deleted.
+	// Spared are objects that the run never deletes, although they are obsolete.
 	Spared map[sequencer.ID]bool
-	// PendingKinds are kinds that the cluster will know when the release is deployed: a
-	// preview does not build objects of these kinds.
+	// PendingKinds are the kinds that the cluster does not know yet, but will know when the
+	// release is deployed. Only a preview sets them: it does not build objects of these
+	// kinds.
 	PendingKinds map[schema.GroupKind]bool
 	// SkipChartChecks skips the checks for problems that only the author of the chart can
 	// solve.
 	SkipChartChecks bool
-	// Conflict is Helm's error message for objects of another owner; the objects follow it.
+	// Conflict is Helm's error message if an object belongs to another owner. The error of
+	// the object follows it.
 	Conflict string
 	Hooks    Hooks
 }
@@ -64,16 +70,18 @@ type Hooks struct {
 	// Disabled skips the hooks.
 	Disabled bool
 	hooks.Options
-	// Before and After are the events before and after the deployment.
+	// Before and After are the hook events, such as pre-upgrade and post-upgrade, whose
+	// hooks run before and after the deployment.
 	Before, After release.HookEvent
-	// Error wraps an error of the hooks of an event in Helm's message.
+	// Error adds Helm's message to an error of the hooks of an event.
 	Error func(release.HookEvent, error) error
 }
 
-// Phase is a part of a deployment.
+// Phase says which part of a deployment is running, or was running when it failed.
 type Phase int
 
-// The phases of a release that is not deployed in order, in their sequence.
+// The phases of a release that is not deployed in order, in their sequence. A release that
+// is deployed in order does not have the phase Waiting, because it waits while applying.
 const (
 	RunningHooks Phase = iota
 	Applying
@@ -81,23 +89,26 @@ const (
 	Waiting
 )
 
-// Run is one deployment of a revision.
+// Run deploys one revision of a release. The caller calls Build first, and then the checks.
+// After that it calls Perform, or, for a preview, DryRun and FindObsolete.
 type Run struct {
 	op      *operation.Operation
 	options Options
 	writer  *history.Writer
 	plan    *sequencer.Plan
-	// inventory lists the objects that earlier revisions may have left; nil for a first
-	// revision.
+	// inventory lists the objects that earlier revisions may have left in the cluster; nil
+	// for a first revision.
 	inventory *inventory.Inventory
-	// interrupted are the revisions whose hooks must be recovered.
+	// interrupted are earlier revisions whose operations terminated unexpectedly while
+	// hooks may have been running. Perform first recovers these hooks: it waits for those
+	// that still run, and cleans them up.
 	interrupted []*history.Interrupted
 	strategy    strategy
 	phase       Phase
 }
 
-// New returns a run that deploys the release of a writer. The plan is the dependency graph
-// of the release; nil if the release has no order. The inventory can be nil.
+// New returns a Run that deploys the release of w. plan is the dependency graph of the
+// release; nil if the release has no order. inv is nil for a first revision.
 func New(op *operation.Operation, w *history.Writer, plan *sequencer.Plan, inv *inventory.Inventory, o Options) *Run {
 	return &Run{op: op, options: o, writer: w, plan: plan, inventory: inv}
 }
@@ -105,28 +116,29 @@ func New(op *operation.Operation, w *history.Writer, plan *sequencer.Plan, inv *
 // Release returns the release that the run deploys.
 func (r *Run) Release() *release.Release { return r.writer.Release() }
 
-// Writer writes the release.
+// Writer returns the writer that stores the release.
 func (r *Run) Writer() *history.Writer { return r.writer }
 
-// Inventory lists the objects that earlier revisions may have left; nil for a first
+// Inventory returns the objects that earlier revisions may have left; nil for a first
 // revision.
 func (r *Run) Inventory() *inventory.Inventory { return r.inventory }
 
-// Phase returns the phase in which Perform is, or was when it failed.
+// Phase returns the phase of Perform, or the phase in which Perform failed.
 func (r *Run) Phase() Phase { return r.phase }
 
-// SetInterrupted sets the revisions whose hooks must be recovered before the hooks of this
-// revision run.
+// SetInterrupted sets the earlier revisions whose hooks Perform must recover before the
+// hooks of the new revision run.
 func (r *Run) SetInterrupted(revisions []*history.Interrupted) { r.interrupted = revisions }
 
-// Adopted returns the objects that existed before and did not belong to the release.
+// Adopted returns the objects of the new revision that existed before and did not belong to
+// the release.
 func (r *Run) Adopted() map[sequencer.ID]bool { return r.strategy.objects().applier.Adopted() }
 
 func (r *Run) owner() object.Owner {
 	return object.Owner{Name: r.Release().Name, Namespace: r.Release().Namespace}
 }
 
-// Build builds objects from the manifest of the release.
+// Build builds the objects that the manifest of the release declares.
 func (r *Run) Build() error {
 	s := newStrategy(r)
 	if err := s.build(); err != nil {
@@ -136,8 +148,10 @@ func (r *Run) Build() error {
 	return nil
 }
 
-// SetRecord sets the record of the release, if it is not nil. Until everything is deployed,
-// the record also lists the objects that earlier revisions may have left.
+// SetRecord puts rec, the data about the order of the release, into the release that the
+// writer stores. bare is the chart of the release without a record. Until everything is
+// deployed, the record also lists the objects that earlier revisions may have left. If only
+// this list is needed, rec is nil and SetRecord creates a record for it.
 func (r *Run) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
 	if r.inventory != nil && (rec != nil && rec.Ordered || r.inventory.IsOrdered()) {
 		earlier := r.inventory.Earlier(r.Release().Version, r.strategy.objects().all, r.options.Spared)
@@ -158,8 +172,8 @@ func (r *Run) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
 // revisions in all later messages of the operation.
 func (r *Run) HideSecrets() { r.op.Events.RedactWith(redact.ForObjects(r.Contents())) }
 
-// Contents returns the contents of the objects of the release, of the inventory, and of the
-// hooks of both.
+// Contents returns the contents of the objects of the release, of the objects of the
+// inventory, and of the hooks of all these revisions.
 func (r *Run) Contents() []map[string]any {
 	contents := object.Contents(r.strategy.objects().all)
 	if r.inventory != nil {
@@ -171,8 +185,9 @@ func (r *Run) Contents() []map[string]any {
 	return append(contents, redact.HookObjects(r.Release().Hooks)...)
 }
 
-// FindExisting reads which objects exist in the cluster, and returns an error if some have
-// another owner. OnlyUnknown skips the objects that a deployed revision has.
+// FindExisting finds out which objects exist in the cluster, and returns an error if some
+// have another owner. If onlyUnknown is true, it skips the objects that a deployed revision
+// has.
 func (r *Run) FindExisting(ctx context.Context, onlyUnknown bool) error {
 	o := r.strategy.objects()
 	list := o.all
@@ -199,7 +214,7 @@ func (r *Run) Check(ctx context.Context) error {
 }
 
 // CheckBeforeCRDs does all checks that do not need the CRDs that are about to be installed.
-// The record is the one that will be stored in the release.
+// rec is the record that will be stored in the release.
 func (r *Run) CheckBeforeCRDs(ctx context.Context, rec *releaserecord.Record) error {
 	trial := *r.Release()
 	var err error
@@ -265,7 +280,8 @@ func (r *Run) runHooks(ctx context.Context, hookEvent release.HookEvent) error {
 	return context.Cause(ctx)
 }
 
-// recoverHooks completes the hooks of operations that terminated unexpectedly.
+// recoverHooks waits for the hooks of operations that terminated unexpectedly, and cleans
+// them up.
 func (r *Run) recoverHooks(ctx context.Context) error {
 	if len(r.interrupted) == 0 || r.options.Hooks.Disabled {
 		return nil
@@ -274,13 +290,15 @@ func (r *Run) recoverHooks(ctx context.Context) error {
 	return r.op.Hooks(r.options.Hooks.Options).Recover(ctx, r.interrupted)
 }
 
-// Failure returns the error that reports and records a failure of Perform.
+// Failure returns the error to report and to record after Perform has failed with err. It
+// redacts the contents of Secrets.
 func (r *Run) Failure(ctx context.Context, err error) error {
 	return r.op.Events.RedactError(r.strategy.cause(ctx, err))
 }
 
-// Cause returns the error that reports a failure of an operation without an order. If the
-// context has ended, that is its cause, as in Helm, except for hooks that ran in parallel.
+// Cause returns the error to report after an operation without an order has failed with
+// err. If ctx has ended, it returns the cause of ctx, as in Helm, except for hooks that ran
+// in parallel.
 func Cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !failure.IsOfParallelHooks(err) {
 		return context.Cause(ctx)
@@ -288,16 +306,17 @@ func Cause(ctx context.Context, err error) error {
 	return err
 }
 
-// RecordFailure records that the release failed. The error is a *lease.LostError if another
-// operation has taken over the release; the caller must not undo anything then.
+// RecordFailure stores the status failed with a description. It returns a *lease.LostError
+// if another operation has taken over the release; the caller must not undo anything then.
 func (r *Run) RecordFailure(description string) error {
 	r.writer.WriteOrWarn(r.op.Events, func(rel *release.Release) { rel.SetStatus(release.StatusFailed, description) })
 	return r.op.Lease().Lost()
 }
 
-// RecordCleanedUp deletes the created objects and then records the failure as RecordFailure
-// does. The release stays locked during the cleanup, so that no other operation works on
-// objects that are about to be deleted. Unclean is the error of the cleanup.
+// RecordCleanedUp deletes the objects that the operation created, and then records the
+// failure as RecordFailure does. The release stays locked during the cleanup, so that no
+// other operation works on objects that are about to be deleted. err is the failure of the
+// operation. lost is the result of RecordFailure, and unclean is the error of the cleanup.
 func (r *Run) RecordCleanedUp(ctx context.Context, err error, description string) (lost, unclean error) {
 	r.writer.LogFailure(r.writer.Write(func(rel *release.Release) { rel.Info.Description = description }))
 	if unclean = r.cleanUp(ctx, err); unclean != nil {
@@ -307,7 +326,7 @@ func (r *Run) RecordCleanedUp(ctx context.Context, err error, description string
 }
 
 // cleanUp deletes the objects that the operation created, while the operation still has the
-// lock.
+// lock. err is the failure of the operation.
 func (r *Run) cleanUp(ctx context.Context, err error) error {
 	created := r.strategy.objects().applier.Created()
 	if len(created) == 0 {

@@ -14,13 +14,13 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// strategy deploys the objects of a release. One implementation follows the plan of the
-// release, the other deploys as Helm does.
+// strategy has the steps of Run that depend on whether the release has an order. The type
+// ordered follows the plan of the release, and unordered deploys as Helm does.
 type strategy interface {
 	// build builds objects from the manifest of the release.
 	build() error
 	objects() objects
-	// expectNodes records the number of nodes to deploy.
+	// expectNodes stores in the record the number of nodes to deploy.
 	expectNodes() error
 	// progressSize is the number of bytes that the progress can add to the record of the
 	// release.
@@ -33,32 +33,35 @@ type strategy interface {
 	announce()
 	// deploy applies the objects, waits for them, and deletes the obsolete ones.
 	deploy(ctx context.Context) error
-	// cause returns the error that reports a failure.
+	// cause returns the error to report after the operation has failed with err.
 	cause(ctx context.Context, err error) error
-	// deleteCreated deletes the created objects in the operation undo.
+	// deleteCreated deletes the objects that the operation created. undo is the operation
+	// that deletes them, and err is the failure because of which it does.
 	deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, err error) error
 	// dryRun asks the server, with dry-run requests, how deploy would change the objects.
 	dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error)
-	// nodes lists the objects node by node.
+	// nodes returns the objects of each node.
 	nodes() []NodeObjects
-	// pruner deletes the obsolete objects; nil if there are no earlier revisions.
+	// pruner returns the pruner for the obsolete objects; nil if there are no earlier
+	// revisions.
 	pruner() pruner
 	// close stops everything that is still running.
 	close()
 }
 
-// objects are the objects of a release, and the applier that knows what was done with them.
+// objects has the objects of a release, and the applier that knows what was done with them.
 type objects struct {
 	applier *apply.Applier
 	// all are the objects whose kinds the cluster knows when the operation starts.
 	all kube.ResourceList
 }
 
-// NodeObjects are the objects of a node.
+// NodeObjects has the objects of one node.
 type NodeObjects struct {
 	// Node is the ID of the node.
 	Node string
-	// List has nil for an object of a kind that the cluster does not know yet.
+	// List has the objects of the node. It has nil for an object of a kind that the cluster
+	// does not know yet.
 	List kube.ResourceList
 	// Resources are the planned resources, in the order of List; nil if the release has no
 	// order.
@@ -72,7 +75,6 @@ func newStrategy(r *Run) strategy {
 	return newUnordered(r)
 }
 
-// newApplier returns the applier of a run.
 func (r *Run) newApplier() *apply.Applier {
 	return apply.New(apply.Config{
 		Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log, Owner: r.owner(), Inventory: r.inventory,

@@ -90,7 +90,7 @@ func (u *unordered) dryRun(ctx context.Context) ([]objectwriter.DryRunResult, er
 	return u.applier.DryRunAll(ctx, u.all)
 }
 
-// nodes returns a single node, named after the chart.
+// nodes returns a single node, whose ID is the name of the chart.
 func (u *unordered) nodes() []NodeObjects { return []NodeObjects{{Node: u.nodeID(), List: u.all}} }
 
 func (u *unordered) nodeID() string { return history.ChartName(u.run.Release()) }

@@ -1,27 +1,28 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package event has the events that operations emit, and the sink that redacts the contents
-// of Secrets in them (docs/reference.md, "Events").
+// Package event defines the events that operations emit to report their progress, and the
+// sink that redacts the contents of Secrets in them (docs/reference.md, "Events").
 package event
 
 import "time"
 
-// Type is the type of an Event.
+// Type says what an Event reports.
 type Type string
 
 const (
-	// Started begins an operation. An operation that undoes another one, as with --atomic,
-	// begins and ends within that operation.
+	// Started says that an operation begins. An operation that undoes another one, as with
+	// --atomic, begins and ends within that operation.
 	Started Type = "started"
-	// Finished ends an operation. If the event has an error, the operation failed.
+	// Finished says that an operation ends. If the event has an error, the operation
+	// failed.
 	Finished Type = "finished"
 	// Warning is a warning for the chart author or the user.
 	Warning Type = "warning"
 	// Observing says that the cluster cannot be observed, can only be observed by other
 	// means, or can be observed again.
 	Observing Type = "observing"
-	// Planned begins the ordered part of an operation, and announces its nodes. An
+	// Planned says that the ordered part of an operation begins, and lists its nodes. An
 	// operation without an order does not emit it.
 	Planned Type = "planned"
 	// NodeStarted says that the operation starts to apply a node.
@@ -39,7 +40,7 @@ const (
 	Removing Type = "removing"
 	// NodeDeleting says that the deletion of the objects of a node begins.
 	NodeDeleting Type = "node-deleting"
-	// NodeDeleted says that a node is gone.
+	// NodeDeleted says that the objects of a node are gone.
 	NodeDeleted Type = "node-deleted"
 	// ResourceChanged says that the readiness of a resource changed.
 	ResourceChanged Type = "resource-changed"
@@ -62,7 +63,8 @@ type Event struct {
 	Type Type
 	// Operation is the operation of Started and Finished.
 	Operation *Operation
-	// Nodes has the nodes of Planned and Removing, in the order of the plan.
+	// Nodes is set in Planned and Removing: the nodes that are deployed or deleted, in this
+	// order.
 	Nodes []PlannedNode
 	// Node is the ID of the node in the plan; empty if the event is not about a node.
 	Node string
@@ -74,8 +76,8 @@ type Event struct {
 	// Namespace is the namespace of the resource, if it differs from the namespace of the
 	// release.
 	Namespace string
-	// State is the state of the resource in ResourceChanged: Ready, InProgress, Failed,
-	// Terminating, Missing, or Gone after its deletion.
+	// State is set in ResourceChanged. It is the state of the resource: Ready, InProgress,
+	// Failed, Terminating, Missing, or Gone after its deletion.
 	State string
 	// Cause is the cause of the state, found in objects that belong to the resource, such
 	// as pods; it can be empty.
@@ -83,10 +85,11 @@ type Event struct {
 	// Deadline is the time until which the operation waits for the resource or hook; zero
 	// if there is no limit. It is extended while the API server cannot be reached.
 	Deadline time.Time
-	// Resources is the number of resources in Waiting.
+	// Resources is set in Waiting. It is the number of resources that the operation waits
+	// for.
 	Resources int
-	// Hook is the kind and name of the hook. HookEvent is the event for which it runs, as
-	// in "pre-install".
+	// Hook is the kind and name of the hook. HookEvent is the hook event for which it runs,
+	// as in "pre-install".
 	Hook, HookEvent string
 	// Message is the text for users.
 	Message string

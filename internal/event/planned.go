@@ -10,17 +10,19 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// PlannedNode is a node of a plan.
+// PlannedNode describes a node, a set of resources that are deployed or deleted together,
+// in an event of type Planned or Removing.
 type PlannedNode struct {
 	// ID is the name of the node in events.
 	ID string
-	// Chart is the path of its chart. Layer is its layer; empty for unlayered resources.
+	// Chart is the path of the chart that declares the node. Layer is the layer of the
+	// node; empty for unlayered resources.
 	Chart, Layer string
-	// After has the nodes of its chart that must be ready before it. AfterCharts has the
-	// charts whose resources must all be ready before it. Both are empty for a node that is
-	// deleted.
+	// After has the IDs of the nodes of its chart that must be ready before it. AfterCharts
+	// has the paths of the charts whose resources must all be ready before it. Both are
+	// empty for a node that is deleted.
 	After, AfterCharts []string
-	// Resources is the number of its resources.
+	// Resources is the number of resources of the node.
 	Resources int
 }
 
@@ -49,7 +51,9 @@ func PlannedNodes(p *sequencer.Plan) []PlannedNode {
 	return nodes
 }
 
-// chartsBefore lists the charts that must be ready before the chart's own resources.
+// chartsBefore returns the charts whose resources must all be ready before the own
+// resources of the chart with the given path. They include the charts that its parent
+// charts wait for.
 func chartsBefore(charts map[string]*sequencer.PlannedChart, path string) []string {
 	before := slices.Clone(charts[path].OwnAfter)
 	for path != "" {
@@ -60,8 +64,8 @@ func chartsBefore(charts map[string]*sequencer.PlannedChart, path string) []stri
 	return slices.Compact(before)
 }
 
-// RemovedNodes describes the nodes of a removal, in the order of their deletion. It lists a
-// node that is deleted in several steps only once.
+// RemovedNodes describes the nodes of r, in the order of their deletion. It lists a node
+// that is deleted in several steps only once.
 func RemovedNodes(r *sequencer.Removal) []PlannedNode {
 	var nodes []PlannedNode
 	at := map[string]int{}

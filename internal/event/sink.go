@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Sink passes the events of an operation to its caller, one at a time, and redacts the
-// contents of Secrets. It is safe for concurrent use.
+// Sink passes the events of an operation to the caller of the operation, one at a time, and
+// redacts the contents of Secrets. It is safe for concurrent use.
 type Sink struct {
 	mu     sync.Mutex
 	notify func(Event)
@@ -25,7 +25,8 @@ type Sink struct {
 	observe func(*redact.Redactor)
 }
 
-// NewSink returns a sink that calls notify, which can be nil.
+// NewSink returns a Sink that calls notify with each event. If notify is nil, the events
+// are discarded.
 func NewSink(notify func(Event)) *Sink {
 	return &Sink{notify: notify, observe: func(*redact.Redactor) {}}
 }
@@ -33,10 +34,10 @@ func NewSink(notify func(Event)) *Sink {
 // Observe sets a function that the sink calls with each new redactor.
 func (s *Sink) Observe(observe func(*redact.Redactor)) { s.observe = observe }
 
-// HasListener reports whether the caller receives the events.
+// HasListener reports whether somebody receives the events.
 func (s *Sink) HasListener() bool { return s.notify != nil }
 
-// RedactWith redacts all later events with a redactor.
+// RedactWith makes the sink redact all later events with r.
 func (s *Sink) RedactWith(r *redact.Redactor) {
 	s.redactor.Store(r)
 	s.observe(r)
@@ -45,7 +46,7 @@ func (s *Sink) RedactWith(r *redact.Redactor) {
 // Redactor returns the redactor of the sink; it can be nil.
 func (s *Sink) Redactor() *redact.Redactor { return s.redactor.Load() }
 
-// Emit emits an event.
+// Emit redacts an event, sets its time, and passes it to the caller of the operation.
 func (s *Sink) Emit(e Event) {
 	if s.notify == nil {
 		return
@@ -61,16 +62,17 @@ func (s *Sink) Emit(e Event) {
 // Warn emits a warning.
 func (s *Sink) Warn(message string) { s.Emit(Event{Type: Warning, Message: message}) }
 
-// Warnf emits a warning.
+// Warnf emits a formatted warning.
 func (s *Sink) Warnf(format string, args ...any) { s.Warn(fmt.Sprintf(format, args...)) }
 
-// Notice emits a problem of the observation of the cluster.
+// Notice emits a notice of the watcher: that the cluster cannot be observed, or can be
+// observed again.
 func (s *Sink) Notice(n watcher.Notice) { s.Emit(Event{Type: Observing, Message: n.String()}) }
 
 // RedactError returns an error without the contents of Secrets.
 func (s *Sink) RedactError(err error) error { return failure.Redact(s.Redactor(), err) }
 
-// RedactLog returns a log without the contents of Secrets.
+// RedactLog returns a log function that redacts the contents of Secrets and then calls log.
 func (s *Sink) RedactLog(log func(string, ...any)) func(string, ...any) {
 	return func(format string, v ...any) { log("%s", s.Redactor().ServerMessage(fmt.Sprintf(format, v...))) }
 }

@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package field reads fields of objects that were decoded from JSON or YAML. For a field
-// that does not exist or has another type, it returns the zero value. It copies nothing.
+// Package field reads fields of objects that were decoded from JSON or YAML. A path is a
+// sequence of keys, each in the mapping at the previous key. If the field does not exist or
+// has another type, a function returns the zero value. No function copies what it returns.
 package field
 
 import "strconv"
@@ -35,7 +36,7 @@ func Bool(object map[string]any, path ...string) bool {
 	return value
 }
 
-// Maps returns the mappings in the list at a path.
+// Maps returns the mappings in the list at a path. It skips items of other types.
 func Maps(object map[string]any, path ...string) []map[string]any {
 	list, _ := Get(object, path...).([]any)
 	maps := make([]map[string]any, 0, len(list))
@@ -47,7 +48,7 @@ func Maps(object map[string]any, path ...string) []map[string]any {
 	return maps
 }
 
-// Int returns the integer at a path, or the fallback.
+// Int returns the integer at a path, or fallback if there is none.
 func Int(object map[string]any, fallback int64, path ...string) int64 {
 	if value, ok := AsInt(Get(object, path...)); ok {
 		return value
@@ -55,8 +56,8 @@ func Int(object map[string]any, fallback int64, path ...string) int64 {
 	return fallback
 }
 
-// AsInt converts a value to an integer. It accepts strings, because some controllers
-// outside Kubernetes write numbers as strings.
+// AsInt converts a value to an integer, and reports whether that is possible. It accepts
+// strings, because some controllers outside Kubernetes write numbers as strings.
 func AsInt(value any) (int64, bool) {
 	switch v := value.(type) {
 	case int64:
@@ -87,7 +88,7 @@ func Conditions(object map[string]any) []Condition {
 	return conditions
 }
 
-// FindCondition returns the condition of a type, or the zero value.
+// FindCondition returns the first condition with this type, or the zero value.
 func FindCondition(object map[string]any, conditionType string) Condition {
 	for _, c := range Conditions(object) {
 		if c.Type == conditionType {

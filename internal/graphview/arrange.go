@@ -23,23 +23,25 @@ const (
 // shape is the position and size of an item.
 type shape struct{ x, y, w, h float64 }
 
-// route is the line of an arrow. Backwards is set if the arrow points against the order,
-// which is only possible for a removed edge. Side is set for arrows from or to hooks.
+// route is the line in which an arrow is drawn. backwards is true for a gone arrow that
+// contradicts the current order: it is drawn from its end to its start. side is true for
+// arrows from or to hooks.
 type route struct {
 	*arrow
 	points          []layered.Point
 	backwards, side bool
 }
 
-// arranger assigns a position to every item of a picture.
+// arranger sets the position of each item of a picture, and the routes of its arrows.
 type arranger struct {
 	within map[*item]*item // the box that contains each item
 	arrows map[*item][]*arrow
 	routes []route
 }
 
-// arrange lays out the boxes, the innermost first. Both ends of an arrow are in the same
-// box, so the layout of each box is an independent graph.
+// arrange sets the positions of all items, and returns the routes of the arrows. Both ends
+// of an arrow are in the same box, so each box is laid out as a separate graph, the
+// innermost first.
 func (p *picture) arrange() []route {
 	a := &arranger{within: map[*item]*item{}, arrows: map[*item][]*arrow{}}
 	a.enter(p.root)
@@ -58,7 +60,8 @@ func (a *arranger) enter(box *item) {
 	}
 }
 
-// layOut sets the size of an item, and the positions of the items in it.
+// layOut sets the size of an item, and the positions of the items in it relative to its
+// upper left corner.
 func (a *arranger) layOut(it *item) {
 	if !it.box {
 		it.measure()
@@ -94,8 +97,10 @@ func (a *arranger) layOut(it *item) {
 	it.all = a
 }
 
-// edgesIn returns the arrows in a box as edges. It reverses a removed arrow that points
-// against the current order.
+// edgesIn returns the arrows between the items of a box, as routes without points and as
+// edges for the layout, in the same order. index contains the number of each item. An arrow
+// that is gone and contradicts the current order is reversed, because the layout allows no
+// cycles.
 func (a *arranger) edgesIn(box *item, index map[*item]int) ([]route, []layered.Edge) {
 	routes, edges := make([]route, 0, len(a.arrows[box])), make([]layered.Edge, 0, len(a.arrows[box]))
 	graph := dag.New(len(box.inner))
@@ -121,7 +126,7 @@ func boolOrder(b bool) int {
 	return 0
 }
 
-// move moves an item and everything in it.
+// move moves an item, the items in it and their routes by x and y.
 func (it *item) move(x, y float64) {
 	it.x += x
 	it.y += y
@@ -136,7 +141,7 @@ func (it *item) move(x, y float64) {
 	}
 }
 
-// measure sets the size of a node to the size that its text needs.
+// measure sets the size of a node to the space that its title and lines need.
 func (it *item) measure() {
 	w := textWidth(it.title)
 	for _, l := range it.lines {

@@ -9,8 +9,9 @@ import (
 	"github.com/ordered-helm/helm/internal/graphview/layered"
 )
 
-// compose places the chart, with the hooks that run before it on its left and the other
-// hooks on its right, below a number of lines with headings.
+// compose places the root chart in the middle, the hooks that run before it on its left,
+// and the other hooks on its right. Above them it leaves space for the given number of
+// headings. It returns the boxes and arrows to draw, and the size of the drawing.
 func (p *picture) compose(headings int) ([]*item, []route, layered.Size) {
 	routes := p.arrange()
 	x, top := boxPadding, 2*boxPadding+lineHeight*float64(headings)
@@ -49,8 +50,8 @@ func (p *picture) compose(headings int) ([]*item, []route, layered.Size) {
 	return items, routes, layered.Size{W: x - 2*boxPadding, H: top + height + boxPadding}
 }
 
-// sideRoute returns the route from hooks to the chart that deploys after them, or from the
-// chart to hooks that run after it.
+// sideRoute returns the arrow between the root chart and a box of hooks. If before is true,
+// it points from the hooks to the chart, otherwise from the chart to the hooks.
 func (p *picture) sideRoute(hooks *item, before bool) route {
 	first, then := p.root, hooks
 	if before {
@@ -64,7 +65,7 @@ func (p *picture) sideRoute(hooks *item, before bool) route {
 	}}
 }
 
-// item returns a box with the buckets of a group, one below the other.
+// item returns a box with the hooks of the group, with an inner box for each weight.
 func (g hookGroup) item(id string) *item {
 	box := &item{id: id, box: true, kind: kindHooks, title: "hooks of " + g.title(), about: "hooks of " + g.title()}
 	for _, b := range g.buckets {
@@ -96,7 +97,8 @@ func (s hookStage) chainItem(chain []string) *item {
 	return it
 }
 
-// stack places the items of a box below each other, all as wide as the widest.
+// stack places the items of a box below each other, and makes all of them as wide as the
+// widest.
 func (it *item) stack() {
 	const gap = padding / 2
 	y, width := titleHeight+boxPadding, textWidth(it.title)

@@ -5,7 +5,8 @@ package graphview
 
 import "github.com/ordered-helm/helm/internal/sequencer"
 
-// change is how something differs from the plan that it is compared with.
+// change is how a node, resource or edge differs from the plan in View.Before. A resource
+// is moved if it is now in another node.
 type change string
 
 const (
@@ -15,27 +16,28 @@ const (
 	moved     change = "moved"
 )
 
-// diff is the difference between a plan and the previous one. The zero value is for a view
-// that compares nothing.
+// diff contains the differences between the plan in View.Before and View.Plan. It is empty
+// if there is no plan to compare with.
 type diff struct {
-	// nodes are the changes of nodes by ID.
+	// nodes contains the change of each node by its ID.
 	nodes map[string]change
-	// goneNodes are the nodes that no longer exist, in the order of the previous plan.
+	// goneNodes contains the nodes that only View.Before has, in the order of its plan.
 	goneNodes []*sequencer.Node
-	// previousNode is the node that a resource was in before, by the ID of the resource.
-	// New resources are not in the map.
+	// previousNode contains, for each resource in View.Before, the ID of its node there.
 	previousNode map[sequencer.ID]string
-	// goneFrom are the resources that no longer exist, by the ID of the node that they were
-	// in.
+	// goneFrom contains the resources that only View.Before has, by the ID of their node
+	// there.
 	goneFrom map[string][]*sequencer.PlannedResource
-	// edges are the changed edges. goneEdges are the edges that no longer exist.
+	// edges contains the change of each new or gone edge. goneEdges contains the gone
+	// edges.
 	edges     map[[2]string]change
 	goneEdges []sequencer.Edge
 	compared  bool
 }
 
-// compare returns the difference from the previous plan. Nodes and charts are the same if
-// their ID or path is the same. Resources are the same if they are the same object.
+// compare returns the differences between View.Before and View.Plan. edges are the edges of
+// View.Plan. Nodes are compared by their ID, charts by their path, and resources by their
+// group, kind, namespace and name.
 func (v *View) compare(edges []sequencer.Edge) diff {
 	d := diff{compared: v.Before != nil}
 	if v.Before == nil {
@@ -88,8 +90,8 @@ func (d *diff) compareResources(now, before *sequencer.Plan) {
 	}
 }
 
-// compareEdges marks an edge as new or gone only if the other plan does not declare it at
-// all, even as an edge that other edges imply.
+// compareEdges finds new and gone edges. An edge is new or gone only if the other plan does
+// not declare it at all, not even as an edge that other edges imply.
 func (d *diff) compareEdges(now, before []sequencer.Edge) {
 	d.edges = map[[2]string]change{}
 	known := func(edges []sequencer.Edge) map[[2]string]bool {
@@ -119,8 +121,8 @@ func (d *diff) compareEdges(now, before []sequencer.Edge) {
 
 func edgeKey(e sequencer.Edge) [2]string { return [2]string{e.First.ID(), e.Then.ID()} }
 
-// ofResource returns the change of a resource in a node. If the resource moved, it also
-// returns its previous node.
+// ofResource returns the change of the resource r of node n. If it has moved, ofResource
+// also returns the ID of its node in View.Before.
 func (d *diff) ofResource(n *sequencer.Node, r *sequencer.PlannedResource) (c change, was string) {
 	if !d.compared {
 		return unchanged, ""
@@ -135,7 +137,7 @@ func (d *diff) ofResource(n *sequencer.Node, r *sequencer.PlannedResource) (c ch
 	return unchanged, ""
 }
 
-// counts summarizes the differences in one line.
+// counts returns the number of new, gone and moved nodes, resources and edges in one line.
 func (d *diff) counts(p *sequencer.Plan) string {
 	nodes, resources, edges := map[change]int{}, map[change]int{}, map[change]int{}
 	for _, c := range d.nodes {

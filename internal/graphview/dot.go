@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// dot writes the view for Graphviz. Charts are clusters, and arrows between charts end at
-// their borders.
+// dot writes the view for Graphviz, with a cluster for each chart. An arrow between charts
+// ends at the borders of their clusters.
 func (v *View) dot(out *bufio.Writer) error {
 	d := dotWriter{bufio: out, reasons: v.Reasons, pic: v.picture()}
 	d.printf("digraph %s {\n", dotText(d.pic.title))
@@ -88,8 +88,8 @@ func (d *dotWriter) arrow(a arrow) {
 	d.printf("  %s -> %s [%s]\n", lastIn(a.first).id, firstIn(a.then).id, strings.Join(attributes, ", "))
 }
 
-// firstIn and lastIn return a node in a box to use as the end of an edge, because Graphviz
-// has no edges between clusters.
+// firstIn and lastIn return a node in a box. Graphviz has no edges between clusters, so dot
+// draws an edge between two of their nodes and cuts it off at the borders.
 func firstIn(it *item) *item {
 	for it.box && len(it.inner) > 0 {
 		it = it.inner[0]
@@ -115,7 +115,7 @@ func (d *dotWriter) hookGroup(i int, g hookGroup) {
 	d.printf("  }\n")
 }
 
-// lines returns the lines of the node for a bucket.
+// lines returns the text of the node that shows the bucket.
 func (b hookBucket) lines() []string {
 	lines := []string{b.title}
 	for _, s := range b.stages {
@@ -140,8 +140,8 @@ func (d *dotWriter) hookArrow(i int, g hookGroup) {
 	}
 }
 
-// dotText returns lines as a quoted string. Graphviz interprets entities and escapes in
-// labels.
+// dotText returns the lines as a quoted string, in which characters are escaped that
+// Graphviz would interpret.
 func dotText(lines ...string) string {
 	text := strings.Join(lines, "\n")
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;", "\n", `\n`).Replace(text) + `"`
@@ -157,7 +157,8 @@ func dotChange(c change) string {
 	return `, color=` + changeColour(c) + `, penwidth=2`
 }
 
-// changeColour returns a colour that is visible on light and on dark backgrounds.
+// changeColour returns the colour for a change. It is visible on light and dark
+// backgrounds.
 func changeColour(c change) string {
 	switch c {
 	case added:
@@ -168,7 +169,7 @@ func changeColour(c change) string {
 	return `"#cf222e"`
 }
 
-// markOf returns the mark at the beginning of a line about something that has changed.
+// markOf returns the sign that begins a line about a resource with the change c.
 func markOf(c change) string {
 	switch c {
 	case added:

@@ -12,30 +12,33 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// hookGroup is the hooks of all events that run the same hooks in the same way.
+// hookGroup contains the hooks of one event, or of several events whose hooks are the same
+// and run in the same order.
 type hookGroup struct {
 	events []string
-	// before is whether the hooks run before the nodes rather than after them. deploying is
-	// whether they run when the nodes are deployed, rather than when the release is
-	// uninstalled or tested.
+	// before is true if the hooks run before the nodes, and false if they run after them.
+	// deploying is true if they run in an install, upgrade or rollback, and false if they
+	// run in an uninstall or test.
 	before, deploying bool
 	buckets           []hookBucket
 }
 
+// hookBucket contains the hooks that have the same weight. Its stages run one after the
+// other.
 type hookBucket struct {
 	title  string
 	stages []hookStage
 }
 
-// hookStage is a set of chains that run in parallel. The hooks of a chain run one after the
-// other.
+// hookStage contains chains that run in parallel. A chain lists the names of hooks that run
+// one after the other.
 type hookStage struct {
 	title  string
 	chains [][]string
 }
 
-// lines returns one line for each chain. If there is only one chain, it returns one line
-// for each hook.
+// lines returns a line for each chain or, if there is only one chain, for each of its
+// hooks.
 func (s hookStage) lines() []string {
 	if len(s.chains) == 1 {
 		return s.chains[0]
@@ -101,8 +104,9 @@ func bucketOf(p hookrunner.Plan, b hookrunner.Bucket) hookBucket {
 	return bucket
 }
 
-// stageTitle describes how the hooks of a stage run. It is empty if there is only one hook
-// and one stage.
+// stageTitle says how the hooks of a stage run. later is true if another stage of the
+// bucket runs before this one. The title is empty for a single hook that no other stage
+// precedes.
 func stageTitle(s hookrunner.Stage, later bool) string {
 	how := "together"
 	if len(s.Chains) == 1 {

@@ -12,9 +12,9 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// HooksText writes how the hooks of each event run: ordered by weight, and for each weight,
-// which hooks run in parallel and which run in sequence. It combines events with the same
-// hooks. If there are no hooks, it writes nothing.
+// HooksText writes how the hooks of each event run, as text: sorted by weight and, for each
+// weight, which hooks run in parallel and which one after the other. Events with the same
+// hooks share a section.
 func HooksText(w io.Writer, plans []hookrunner.Plan) error {
 	out := bufio.NewWriter(w)
 	events := map[string][]string{} // the events, by the text about their hooks

@@ -11,11 +11,12 @@ import (
 )
 
 // minIdentical is the minimum number of nodes with the same predecessors and successors
-// that are grouped in a box.
+// that are drawn in a separate box, with one arrow for all of them. Otherwise the arrows of
+// many equal nodes would cover the drawing.
 const minIdentical = 12
 
 // groupIdentical moves nodes of a box that have the same predecessors and successors into a
-// new box, and joins their arrows.
+// new box inside it, and replaces their arrows with arrows of the new box.
 func (a *arranger) groupIdentical(box *item) {
 	twins := map[string][]*item{}
 	neighbours := a.neighbours(box)
@@ -47,8 +48,9 @@ func (a *arranger) groupIdentical(box *item) {
 	}
 }
 
-// neighbours returns a key for each item in a box that identifies its predecessors and
-// successors. It omits items without arrows, and items with changed arrows.
+// neighbours returns a key for each item in a box. Items with the same predecessors and
+// successors have the same key. Items without arrows, or with an arrow that is new or gone,
+// have no key.
 func (a *arranger) neighbours(box *item) map[*item]string {
 	before, after, changed := map[*item][]string{}, map[*item][]string{}, map[*item]bool{}
 	for _, arrow := range a.arrows[box] {
@@ -69,7 +71,8 @@ func (a *arranger) neighbours(box *item) map[*item]string {
 	return keys
 }
 
-// joinArrows joins the arrows that begin or end at the same group.
+// joinArrows replaces the ends of arrows with the group that contains them, and joins
+// arrows that then have the same ends. groups contains the group of each grouped item.
 func joinArrows(arrows []*arrow, groups map[*item]*item) []*arrow {
 	var joined []*arrow
 	known := map[[2]*item]*arrow{}

@@ -8,20 +8,21 @@ import (
 	"unicode"
 )
 
-// maxColumns limits the length of a text in a drawing, in columns. A longer text is cut in
-// the middle, because names differ more often at their ends.
+// maxColumns is the maximum width of a text in a drawing. The unit is the width of a letter
+// in a monospaced font, here called a column. The middle of a longer text is removed,
+// because names differ more often at their ends.
 const maxColumns = 56
 
-// narrow are the scripts whose letters are as wide as digits in a monospaced font. The
-// letters of other scripts come from fallback fonts, whose widths are not known in advance.
+// narrow contains the scripts whose letters are one column wide in every monospaced font.
+// Letters of other scripts may come from a different font, whose widths are not known.
 var narrow = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic}
 
-// isNarrow reports whether a rune is one column wide in every monospaced font.
+// isNarrow reports whether a character is one column wide in every monospaced font.
 func isNarrow(r rune) bool {
 	return r < 0x80 || r == '…' || r == '−' || r == '→' || unicode.In(r, narrow...)
 }
 
-// columns returns the maximum number of columns that a text takes.
+// columns returns the largest number of columns that a text can take.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
@@ -45,7 +46,7 @@ func isKnown(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return !isNarrow(r) }) < 0
 }
 
-// shorten cuts a text that exceeds maxColumns.
+// shorten removes the middle of a text that is wider than maxColumns.
 func shorten(text string) string {
 	if columns(text) <= maxColumns {
 		return text

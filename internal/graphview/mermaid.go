@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mermaid writes the view as a Mermaid flow chart. Charts are subgraphs.
+// mermaid writes the view as a Mermaid flow chart, with a subgraph for each chart.
 func (v *View) mermaid(out *bufio.Writer) error {
 	m := mermaidWriter{bufio: out, reasons: v.Reasons, pic: v.picture(), classes: map[change][]string{}}
 	m.printf("flowchart LR\n")
@@ -77,8 +77,7 @@ func (m *mermaidWriter) arrow(a arrow) {
 	}
 }
 
-// link writes a link and counts it, because Mermaid refers to links by their number when it
-// styles them.
+// link writes an arrow and counts it, because Mermaid styles arrows by their number.
 func (m *mermaidWriter) link(from, link, to string) {
 	m.printf("  %s %s %s\n", from, link, to)
 	m.links++
@@ -108,8 +107,8 @@ func (m *mermaidWriter) hookArrow(i int, g hookGroup) {
 	}
 }
 
-// mermaidText returns lines as a quoted text. Characters that could have a meaning in
-// Mermaid, Markdown or HTML are written as character references.
+// mermaidText returns the lines as a quoted text. It replaces characters that have a
+// meaning in Mermaid, Markdown or HTML with character references.
 func mermaidText(lines ...string) string {
 	var b strings.Builder
 	b.WriteByte('"')

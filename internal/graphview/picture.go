@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// picture is the content of a drawing: nested boxes, nodes in them, and arrows. Both ends
-// of an arrow are in the same box.
+// picture is the content of a drawing in FormatDOT, FormatMermaid or FormatSVG: nested
+// boxes, the nodes in them, and arrows. Both ends of an arrow are in the same box.
 type picture struct {
 	root   *item
 	boxes  []*item // each box precedes the boxes in it
@@ -22,15 +22,16 @@ type picture struct {
 	diff   diff
 }
 
-// item is a box or a node.
+// item is a node of a picture, or a box. A box contains other items, for example those of a
+// chart.
 type item struct {
-	// id identifies the item: a letter and a number.
+	// id identifies the item in the output, as in "c0" for a chart or "n0" for a node.
 	id string
-	// box is whether the item is a box. inner are the items in the box.
+	// box says whether the item is a box. inner contains the items in the box.
 	box   bool
 	inner []*item
 	title string
-	// lines are the lines below a node's title.
+	// lines contains the lines below the title of a node.
 	lines []line
 	// about is the tooltip.
 	about  string
@@ -44,7 +45,9 @@ type item struct {
 	all    *arranger // contains the routes
 }
 
-// kind is a kind of item that is drawn in its own way.
+// kind says what an item stands for, and so selects how FormatSVG draws it. kindRest is for
+// unlayered resources, kindSingle for a node with a single resource, kindGroup for a box
+// without a chart, and kindBucket for the hooks of one weight.
 type kind string
 
 const (
@@ -59,27 +62,27 @@ const (
 	kindCaption kind = "caption"
 )
 
-// line is one line of a node, with the change of what it names.
+// line is a line of text in a node, with the change of the resource that it names.
 type line struct {
 	text   string
 	change change
 }
 
-// arrow points from the item that comes first to the item that comes after it.
+// arrow points from the item that must be ready first to the item that waits for it.
 type arrow struct {
 	first, then *item
 	reasons     []sequencer.Reason
 	change      change
 }
 
-// maxLines limits the resources that are named in a node. maxAbout limits those that are
-// named in its tooltip.
+// maxLines is the maximum number of resources that are named in a node, and maxAbout in its
+// tooltip.
 const (
 	maxLines = 6
 	maxAbout = 40
 )
 
-// painter creates the picture of a view.
+// painter builds the picture of a view.
 type painter struct {
 	view   *View
 	pic    *picture
@@ -163,7 +166,8 @@ func (p *painter) makeNodes() {
 	}
 }
 
-// addResourceNames adds the names of the resources of a node to its item.
+// addResourceNames adds the names of the resources of node n to the lines and the tooltip
+// of its item.
 func (p *painter) addResourceNames(it *item, n *sequencer.Node) {
 	d := &p.pic.diff
 	about := []string{fmt.Sprintf("%s, batch %d", n.ID(), n.Level+1)}
@@ -201,8 +205,9 @@ func (p *painter) addResourceNames(it *item, n *sequencer.Node) {
 	it.lines, it.about = lines, strings.Join(about, "\n")
 }
 
-// groupOwnResources adds each chart's own nodes to the box of the chart. If these come
-// after subcharts, it puts them into a separate box, unless there is only one.
+// groupOwnResources adds the nodes of each chart to the box of the chart. If they have to
+// wait for subcharts and there are several, they are put into a box inside it, so that one
+// arrow points to all of them.
 func (p *painter) groupOwnResources() {
 	gathered := map[string]bool{}
 	for _, e := range p.edges {
@@ -225,8 +230,8 @@ func (p *painter) groupOwnResources() {
 	}
 }
 
-// itemOf returns the item at the end of an edge. It is nil for a chart's own nodes if there
-// are none.
+// itemOf returns the item at the end e of an edge. It returns nil if the end is a chart
+// without its subcharts and the chart has no resources of its own.
 func (p *painter) itemOf(e sequencer.EdgeEnd) *item {
 	switch {
 	case e.Node != nil:
@@ -237,7 +242,8 @@ func (p *painter) itemOf(e sequencer.EdgeEnd) *item {
 	return p.charts[e.Chart]
 }
 
-// prune removes boxes that are empty and have no arrows, and lists the remaining boxes.
+// prune removes empty boxes that no arrow begins or ends at, and sets picture.boxes to the
+// others.
 func (p *painter) prune() {
 	touched := map[*item]bool{}
 	for _, a := range p.pic.arrows {
@@ -267,7 +273,7 @@ func (p *painter) prune() {
 	keep(p.pic.root)
 }
 
-// reasonsText describes what declares an arrow, with one line for each reason.
+// reasonsText returns the tooltip of an arrow: a line for each place that declares it.
 func reasonsText(reasons []sequencer.Reason) string {
 	lines := make([]string, 0, len(reasons))
 	for i, r := range reasons {

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/graphview/layered"
 )
 
-// svg draws the view. The drawing needs no external resources, and follows the reader's
-// setting for light or dark mode.
+// svg writes the view as an SVG drawing. It needs no other files, and has light or dark
+// colours as the reader's browser prefers.
 func (v *View) svg(out *bufio.Writer) error {
 	pic := v.picture()
 	headings := []string{v.heading()}
@@ -52,8 +52,8 @@ func (v *View) svg(out *bufio.Writer) error {
 
 type svgWriter struct{ out *bufio.Writer }
 
-// boxes draws a box and the boxes in it. Boxes are drawn before arrows, so arrows are
-// visible on top of them.
+// boxes draws a box and the boxes in it, but no nodes. It is called before the arrows are
+// drawn, so that boxes do not hide arrows.
 func (s svgWriter) boxes(it *item) {
 	if !it.box {
 		return
@@ -71,7 +71,7 @@ func (s svgWriter) boxes(it *item) {
 	}
 }
 
-// nodes draws all nodes in a box. If the item is a node, it draws that.
+// nodes draws the item if it is a node, and all nodes in it if it is a box.
 func (s svgWriter) nodes(it *item) {
 	for _, in := range it.inner {
 		s.nodes(in)
@@ -100,8 +100,8 @@ func (s svgWriter) rect(it *item) {
 	fmt.Fprintf(s.out, `<rect x="%s" y="%s" width="%s" height="%s" rx="6"/>`, number(it.x), number(it.y), number(it.w), number(it.h))
 }
 
-// text draws a text in no more space than the layout has reserved for it. If the width
-// depends on the font, it sets the length explicitly.
+// text draws a text at a position. If the text contains characters whose width depends on
+// the font, it is stretched or compressed to the width that the layout has reserved for it.
 func (s svgWriter) text(class string, x, y float64, text string) {
 	fit := ""
 	if !isKnown(text) {
@@ -121,11 +121,11 @@ func (s svgWriter) about(text string) {
 	fmt.Fprint(s.out, "</title>")
 }
 
-// escaped writes a text as XML. It replaces characters that XML does not allow with the
-// replacement character.
+// escaped writes a text as XML. Characters that XML does not allow are replaced with
+// U+FFFD.
 func (s svgWriter) escaped(text string) { _ = xml.EscapeText(s.out, []byte(text)) }
 
-// route draws an arrow: horizontal within columns, and curved between them.
+// route draws an arrow as horizontal lines within columns and curves between columns.
 func (s svgWriter) route(r route) {
 	p := r.points
 	if len(p) == 0 {

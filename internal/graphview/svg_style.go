@@ -3,7 +3,8 @@
 
 package graphview
 
-// svgStyle defines named colours for light and for dark backgrounds.
+// svgStyle is the style sheet of FormatSVG. It defines each colour once for a light and
+// once for a dark background.
 const svgStyle = `
 svg{--ground:#fff;--text:#1f2328;--muted:#57606a;--line:#57606a;--chart:#f6f8fa;--rim:#8c959f;
 --layer:#ddf4ff;--layer-rim:#0969da;--single:#fbefff;--single-rim:#8250df;--rest:#fff;--hook:#fff1e5;--hook-rim:#bc4c00;

@@ -13,24 +13,25 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Text writes the plan as batches of nodes, in FormatText.
+// Text writes the plan p in FormatText, without hooks.
 func Text(w io.Writer, p *sequencer.Plan) error {
 	return (&View{Plan: p}).Write(w, FormatText)
 }
 
-// listing writes a view as text.
+// listing writes a view in FormatText.
 type listing struct {
 	*View
 	diff
 	out *bufio.Writer
-	// after are the edges by the ID of their later end.
+	// after contains the edges by the ID of the end that must wait.
 	after map[string][]sequencer.Edge
-	// layered are the charts that have layers in addition to their unlayered resources.
+	// layered contains the paths of the charts that have layers.
 	layered map[string]bool
 }
 
-// text writes the plan as batches of nodes. The nodes of a batch may be deployed at the
-// same time, each as soon as all its listed predecessors are ready.
+// text writes the nodes in batches. A batch contains the nodes that have the same number of
+// nodes before them on their longest path. A node does not wait for its batch: it starts as
+// soon as the predecessors that are listed for it are ready.
 func (v *View) text(out *bufio.Writer) error {
 	edges := v.Plan.Edges()
 	l := listing{View: v, diff: v.compare(edges), out: out, after: map[string][]sequencer.Edge{}, layered: map[string]bool{}}
@@ -59,7 +60,7 @@ func (v *View) text(out *bufio.Writer) error {
 	return HooksText(out, v.Hooks)
 }
 
-// heading summarizes the size of the plan in one line.
+// heading returns a line with the number of resources, nodes and batches.
 func (v *View) heading() string {
 	resources := 0
 	for _, n := range v.Plan.Nodes {
@@ -73,7 +74,7 @@ func (v *View) heading() string {
 		count(resources, "resource"), count(len(v.Plan.Nodes), "node"), count(len(v.Plan.Levels()), "batch"))
 }
 
-// levels returns the levels of the plan, or nil if the plan has no resources.
+// levels returns the nodes of each batch, or nil if the plan has no resources.
 func (v *View) levels() [][]*sequencer.Node {
 	if len(v.Plan.Nodes) == 1 && len(v.Plan.Nodes[0].Resources) == 0 {
 		return nil // a chart that has only hooks
@@ -81,7 +82,8 @@ func (v *View) levels() [][]*sequencer.Node {
 	return v.Plan.Levels()
 }
 
-// writeNode writes a node, followed by the resources that were removed from it.
+// writeNode writes a node with its resources, and the resources that View.Before has in
+// this node but that are gone.
 func (l *listing) writeNode(n *sequencer.Node) {
 	c := l.nodes[n.ID()]
 	fmt.Fprintf(l.out, "%s%s\n", margin(c), n.ID())
@@ -101,7 +103,7 @@ func (l *listing) writeNode(n *sequencer.Node) {
 	}
 }
 
-// margin returns the beginning of a line about something that has changed.
+// margin returns the two characters that begin a line about something with the change c.
 func margin(c change) string {
 	switch c {
 	case added:
@@ -114,15 +116,15 @@ func margin(c change) string {
 	return "  "
 }
 
-// predecessor is something that must be ready before a node.
+// predecessor is a node or chart that must be ready before a node starts.
 type predecessor struct {
 	title   string
 	change  change
 	reasons []sequencer.Reason
 }
 
-// writeAfter writes the predecessors of a node in one line. If there are reasons or changes
-// to show, it writes one line for each predecessor.
+// writeAfter writes the predecessors of a node in one line. If it also has to show reasons
+// or changes, it writes a line for each predecessor.
 func (l *listing) writeAfter(n *sequencer.Node) {
 	all := l.predecessors(n)
 	titles := make([]string, len(all))
@@ -148,10 +150,9 @@ func (l *listing) writeAfter(n *sequencer.Node) {
 	}
 }
 
-// predecessors returns the declared predecessors of a node: layers first, then charts.
-// Charts that the node's own chart depends on come before those that its parent charts
-// depend on. Predecessors that others imply are omitted, unless reasons are shown or they
-// have changed.
+// predecessors returns the nodes and charts that must be ready before node n, as declared
+// by the node, its chart and the charts above it, in this order. Predecessors that others
+// imply are omitted, unless reasons are shown or the predecessor is new or gone.
 func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 	var all []predecessor
 	implicit := []sequencer.Reason{{Implicit: true}}
@@ -185,7 +186,7 @@ func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 	return all
 }
 
-// reasonText describes in one line what declares an edge.
+// reasonText returns a line that says where an edge is declared.
 func reasonText(r sequencer.Reason) string {
 	switch {
 	case r.Implicit:

@@ -1,7 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package graphview shows a plan to users and to programs.
+// Package graphview writes the graph in which a release is deployed as text, JSON, Graphviz
+// DOT, Mermaid or SVG. The formats that are drawings share a picture: boxes, nodes and
+// arrows (docs/reference.md, "helm dag").
 package graphview
 
 import (
@@ -15,10 +17,10 @@ import (
 	"github.com/ordered-helm/helm/internal/terminal"
 )
 
-// Format is an output format of a View.
+// Format is a value of the flag --output of helm dag.
 type Format string
 
-// The formats.
+// The values of Format.
 const (
 	FormatText    Format = "text"
 	FormatJSON    Format = "json"
@@ -27,23 +29,24 @@ const (
 	FormatSVG     Format = "svg"
 )
 
-// Formats lists the formats, the default first.
+// Formats returns all formats, the default first.
 func Formats() []Format {
 	return []Format{FormatText, FormatJSON, FormatDOT, FormatMermaid, FormatSVG}
 }
 
-// View is a plan with the options for showing it.
+// View is what Write writes: a plan, and options that say what to show of it.
 type View struct {
 	Plan *sequencer.Plan
-	// Hooks are the hooks of each event that has any.
+	// Hooks says how the hooks of each event run.
 	Hooks []hookrunner.Plan
-	// Reasons is whether to show what declares each edge. JSON and SVG always show it.
+	// Reasons says whether to show where each edge is declared. JSON and SVG always show
+	// it.
 	Reasons bool
-	// Before is the plan to compare with, or nil.
+	// Before is the plan to compare Plan with, or nil.
 	Before *Before
 }
 
-// Before is the plan of an installed release that another plan is compared with.
+// Before is the plan of a revision of an installed release, to show what a chart changes.
 type Before struct {
 	Plan     *sequencer.Plan
 	Release  string
@@ -54,8 +57,8 @@ func (b *Before) String() string {
 	return fmt.Sprintf("revision %d of release %s", b.Revision, b.Release)
 }
 
-// Write writes the view (docs/reference.md, "helm dag"). The output depends only on the
-// view. It returns an error if the writer fails or the format is unknown.
+// Write writes the view to w in the given format (docs/reference.md, "helm dag"). Equal
+// views result in equal output. It returns an error if the format is unknown or w fails.
 func (v *View) Write(w io.Writer, f Format) error {
 	write := map[Format]func(*bufio.Writer) error{
 		FormatText: v.text, FormatJSON: v.json, FormatDOT: v.dot, FormatMermaid: v.mermaid, FormatSVG: v.svg,

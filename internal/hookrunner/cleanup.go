@@ -13,10 +13,12 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// cleanUpTimeout limits the cleanup after the context is done.
+// cleanUpTimeout is how long requests of the cleanup can still be sent after the operation
+// was cancelled or timed out.
 const cleanUpTimeout = 10 * time.Second
 
-// withGracePeriod returns a context that ends some time after ctx.
+// withGracePeriod returns a context that ends the given time after ctx, with the same
+// cause. The caller must call the returned function.
 func withGracePeriod(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	over := time.AfterFunc(by, func() { cancel(context.Cause(ctx)) })
@@ -29,10 +31,12 @@ func withGracePeriod(ctx context.Context, by time.Duration) (context.Context, co
 	}
 }
 
-// cleanUpAsHelm cleans up hooks that ran in Helm's order, as Helm does. After a failure it
-// deletes the hooks that completed before the failed one, starting with the first, without
-// reading logs. If a hook could not be created, it deletes nothing. If all hooks completed,
-// it deletes them, starting with the last, until one cannot be deleted.
+// cleanUpAsHelm reads the logs of completed hooks and deletes the hooks, according to their
+// policies, in the way Helm does. It is for hooks that ran in Helm's order. failure is the
+// result of the run, or nil if all hooks completed. After a failure it deletes the hooks
+// that completed before the failed one, starting with the first, without reading logs. If a
+// hook could not be created, it deletes nothing. If all hooks completed, it deletes them,
+// starting with the last, until one cannot be deleted.
 func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 	var all Chain
 	for _, b := range r.buckets {
@@ -60,9 +64,10 @@ func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 	return nil
 }
 
-// cleanUpAll cleans up the completed hooks, the last stage first. In each stage it reads
-// the logs one after the other, and then deletes the hooks of several chains in parallel.
-// It returns the failures.
+// cleanUpAll reads the logs of completed hooks and deletes the hooks, according to their
+// policies. It is for hooks of which some ran in parallel. It begins with the last stage.
+// In each stage it reads the logs one after the other, and then deletes the hooks of
+// different chains in parallel. It returns the hooks that could not be deleted.
 func (r *run) cleanUpAll(ctx context.Context) []Failure {
 	var failed []Failure
 	for _, b := range slices.Backward(r.buckets) {
@@ -73,8 +78,8 @@ func (r *run) cleanUpAll(ctx context.Context) []Failure {
 	return failed
 }
 
-// completedHooks returns the completed hooks of a chain, the last one first, without
-// duplicates.
+// completedHooks returns the hooks of a chain that completed, the last one first. A hook
+// that ran twice occurs once.
 func (r *run) completedHooks(c Chain) []*release.Hook {
 	var hooks []*release.Hook
 	for _, h := range slices.Backward(c) {
@@ -109,7 +114,7 @@ func (r *run) cleanUpStage(ctx context.Context, s Stage) []Failure {
 			return nil
 		})
 	}
-	_ = chains.Wait() // the failures are collected in failed
+	_ = chains.Wait() // no function returns an error: the failures are in failed
 	place := slices.Concat(s.Chains...)
 	slices.SortStableFunc(failed, func(a, b Failure) int { return slices.Index(place, a.Hook) - slices.Index(place, b.Hook) })
 	return failed

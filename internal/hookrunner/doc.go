@@ -1,7 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hookrunner decides in which order hooks run, and runs them with a Runner that
-// has access to the cluster. Buckets does not use a cluster, and returns equal buckets
-// for equal hooks (docs/reference.md, "Hooks").
+// Package hookrunner decides in which order and in how many parallel chains the hooks of a
+// release run (docs/reference.md, "Hooks"). It sends no requests: Buckets computes the
+// order from the hooks only, and Run passes each hook to a Runner, which package hooks
+// implements.
 package hookrunner

@@ -10,24 +10,25 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Failure is the failure of one hook.
+// Failure describes why one hook failed.
 type Failure struct {
 	Hook *release.Hook
-	// Err is the error of the Runner.
+	// Err is what a method of the Runner returned.
 	Err error
-	// Created says whether the hook was created before it failed.
+	// Created is true if the object of the hook was created, and false if it could not be.
 	Created bool
 }
 
 // RunError reports that some hooks of an event did not complete.
 type RunError struct {
-	// Failed are the hooks that failed, in the order of the buckets. It is empty if the
-	// context ended before any hook failed.
+	// Failed lists the hooks that failed, in the order of the buckets. It is empty if the
+	// context of Run ended before any hook failed.
 	Failed []Failure
-	// NotStarted are the hooks that were never created, in the same order.
+	// NotStarted lists the hooks that were not created because of the failures or the end
+	// of the context, in the same order.
 	NotStarted []*release.Hook
 
-	// cause is the cause of the context, if the context ended.
+	// cause is context.Cause of the context of Run; nil if it did not end.
 	cause error
 }
 
@@ -47,7 +48,8 @@ func (e *RunError) Error() string {
 	return fmt.Sprintf("%d hooks failed:\n%s", len(lines), strings.Join(lines, "\n"))
 }
 
-// Unwrap returns the errors of the hooks, and the cause.
+// Unwrap returns the errors of the hooks, and the cause of the end of the context, if it
+// ended.
 func (e *RunError) Unwrap() []error {
 	var errs []error
 	for _, f := range e.Failed {
@@ -59,5 +61,5 @@ func (e *RunError) Unwrap() []error {
 	return errs
 }
 
-// Cause returns the cause of the context, or nil if the context did not end.
+// Cause returns why the context of Run ended, or nil if it did not end.
 func (e *RunError) Cause() error { return e.cause }

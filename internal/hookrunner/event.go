@@ -17,8 +17,9 @@ const (
 	EventTestFailure release.HookEvent = "test-failure"
 )
 
-// ForEvent returns the hooks of an event, in the given order. A hook that lists an event
-// twice is returned twice. Tests that are expected to fail belong to the test event.
+// ForEvent returns the hooks that run at an event, in the given order. A hook that lists
+// the event twice is returned twice, as in Helm. The test event includes tests that are
+// expected to fail.
 func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
 	var selected []*release.Hook
 	for _, h := range hooks {
@@ -31,5 +32,6 @@ func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
 	return selected
 }
 
-// IsExpectedToFail reports whether a hook is a test that is expected to fail.
+// IsExpectedToFail reports whether a hook is a test that passes only if it fails: its
+// annotation has the event test-failure.
 func IsExpectedToFail(h *release.Hook) bool { return slices.Contains(h.Events, EventTestFailure) }

@@ -5,7 +5,8 @@ package hookrunner
 
 import "helm.sh/helm/v3/pkg/release"
 
-// Plan is the order in which the hooks of one event run.
+// Plan is what the commands dag and plan show of the hooks of one event: the order in which
+// they run.
 type Plan struct {
 	Event   release.HookEvent
 	Buckets []Bucket
@@ -13,8 +14,8 @@ type Plan struct {
 	modes Modes
 }
 
-// Plans returns the plans of all events that have hooks, in the order in which the events
-// can occur.
+// Plans returns a plan for each event that has hooks, in the order in which the events can
+// occur.
 func Plans(hooks []*release.Hook, modes Modes) []Plan {
 	var plans []Plan
 	for _, event := range []release.HookEvent{
@@ -30,7 +31,7 @@ func Plans(hooks []*release.Hook, modes Modes) []Plan {
 	return plans
 }
 
-// Chart returns the path of the chart of a hook, or "" if it is unknown.
+// Chart returns the path of the chart that contains a hook, or "" if it is unknown.
 func (p Plan) Chart(h *release.Hook) string {
 	if p.modes.ChartOf == nil {
 		return ""

@@ -27,7 +27,7 @@ type (
 )
 
 // MarshalJSON returns the plan in the format of the commands dag and plan
-// (docs/reference.md, "The graph as JSON"). It has the names of hooks but not their
+// (docs/reference.md, "The graph as JSON"). The JSON has the names of hooks but not their
 // manifests.
 func (p Plan) MarshalJSON() ([]byte, error) {
 	j := jsonPlan{Event: p.Event.String()}

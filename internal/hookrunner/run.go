@@ -14,23 +14,24 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Runner runs hooks in a cluster. Its methods are called for several hooks in parallel,
-// but not for the same hook.
+// Runner sends the requests for the hooks that Run runs. Its methods are called for several
+// hooks in parallel, but not for the same hook.
 type Runner interface {
-	// Prepare deletes existing objects according to the delete policy of the hook. It
-	// returns when ctx is done.
+	// Prepare deletes objects of an earlier run of the hook, if its delete policy says so.
+	// It returns early when ctx is done.
 	Prepare(ctx context.Context, h *release.Hook) error
-	// Create creates the hook. Its ctx ends some time after the context of the operation,
-	// so that the result of the request is known.
+	// Create creates the object of the hook. Its ctx ends some time after the context that
+	// Run received, so that a request in progress can still finish.
 	Create(ctx context.Context, h *release.Hook) error
-	// Wait waits until the hook has completed. It returns when ctx is done.
+	// Wait waits until the hook has completed, and returns an error if it fails or ctx is
+	// done.
 	Wait(ctx context.Context, h *release.Hook) error
-	// Logs writes the logs of the hook if its log policy includes the given one.
+	// Logs prints the logs of the hook, if policy is one of its log policies.
 	Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error
-	// Delete deletes the hook if its delete policy includes the given one.
+	// Delete deletes the object of the hook, if policy is one of its delete policies.
 	Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error
-	// Warn reports an error of the cleanup after a failure. Such an error must not hide the
-	// failure.
+	// Warn tells the user about an error of the cleanup that Run does not return, because
+	// it must not hide the failure of a hook.
 	Warn(h *release.Hook, err error)
 }
 
@@ -42,13 +43,13 @@ type Options struct {
 
 // Run runs the hooks of one event: buckets and stages one after the other, and the chains
 // of a stage in parallel. When all hooks have completed, it cleans them up, the last one
-// first.
+// first: it prints their logs and deletes them, according to their policies.
 //
 // After a failure, or when ctx is done, Run starts no further hooks, and waits for the
-// running ones. Then it cleans up all hooks that completed, failed or were interrupted,
-// according to their policies. It returns a *RunError. If all hooks run in Helm's order, a
-// hook that cannot be created ends the run immediately, as in Helm. The cleanup continues
-// for up to ten seconds after ctx is done.
+// running ones. Then it cleans up all hooks that completed, failed or were interrupted. It
+// returns a *RunError. If all hooks run in Helm's order, a hook that cannot be created ends
+// the run immediately, as in Helm. The cleanup continues for up to ten seconds after ctx is
+// done.
 func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
 	cleanUp, end := withGracePeriod(ctx, cleanUpTimeout)
 	defer end()
@@ -81,7 +82,7 @@ func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
 	return errors.Join(errs...)
 }
 
-// run is one call of Run.
+// run is the state of one call of Run.
 type run struct {
 	Runner
 	buckets     []Bucket
@@ -97,8 +98,8 @@ type run struct {
 	failed      []Failure
 }
 
-// runStage runs the chains of a stage. It uses the context cleanUp for requests that must
-// be sent even if ctx is done.
+// runStage runs the chains of a stage. It uses the context cleanUp, which ends after ctx,
+// for requests that must be sent even if ctx is done.
 func (r *run) runStage(ctx, cleanUp context.Context, s Stage) {
 	var chains errgroup.Group
 	chains.SetLimit(r.maxParallel)
@@ -116,7 +117,7 @@ func (r *run) runStage(ctx, cleanUp context.Context, s Stage) {
 	_ = chains.Wait() // failures are recorded in r.failed
 }
 
-// start reports whether a hook can start. No hook starts after a failure.
+// start counts a hook as started and returns true, unless a hook has failed or ctx is done.
 func (r *run) start(ctx context.Context, h *release.Hook) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +129,8 @@ func (r *run) start(ctx context.Context, h *release.Hook) bool {
 	return true
 }
 
-// runHook runs a hook until it has completed.
+// runHook prepares and creates a hook, waits for it, and records the result. If the hook
+// fails, it is cleaned up immediately.
 func (r *run) runHook(ctx, cleanUp context.Context, h *release.Hook) {
 	err := r.Prepare(ctx, h)
 	if ctx.Err() != nil { // a hook that was not created does not count as started
@@ -166,7 +168,8 @@ func (r *run) addFailure(f Failure) {
 	r.failed = append(r.failed, f)
 }
 
-// result returns the error of the run, or nil if every hook has completed.
+// result returns an error with the hooks that failed or were not started, or nil if every
+// hook has completed.
 func (r *run) result(ctx context.Context) *RunError {
 	e := &RunError{Failed: r.failed, cause: context.Cause(ctx)}
 	place := map[*release.Hook]int{}

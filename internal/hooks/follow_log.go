@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// followInterval is the interval at which the log of a running hook is read.
+	// followInterval is the interval at which the last line of the log of a running hook is
+	// read.
 	followInterval = time.Second
 	// maxFollowed is the maximum number of hook logs that are followed at the same time.
 	maxFollowed = 10
@@ -29,8 +30,9 @@ const (
 	maxFollowedLine = 1000
 )
 
-// followLog starts to emit the last line of the log of a hook, if the options ask for it.
-// The caller stops it with the returned function.
+// followLog emits the last line of the log of a hook as an event, each time that it
+// changes, in the background. The caller must call stop. followLog does nothing if
+// Options.FollowLogs is false or maxFollowed logs are already followed.
 func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
 	selector, hasPods := PodsOf(h)
 	if !r.FollowLogs || !hasPods || !r.Events.HasListener() || !r.Cluster.IsNative() {
@@ -71,8 +73,9 @@ func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
 	}
 }
 
-// followLastLine reads the last line of the log of the newest pod until the context ends.
-// It stops early if the account is not allowed to read logs.
+// followLastLine calls emit with the last line of the log of the newest selected pod, at
+// intervals until the context ends. It stops early if the account is not allowed to read
+// logs.
 func followLastLine(ctx context.Context, client typedcorev1.PodInterface, selector metav1.ListOptions, emit func(string)) {
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
@@ -95,8 +98,8 @@ func followLastLine(ctx context.Context, client typedcorev1.PodInterface, select
 	}
 }
 
-// newestLog returns the log of a running container in the newest pod that has one; nil if
-// there is none.
+// newestLog returns the first running container of the newest selected pod that has one;
+// nil if no container is running.
 func newestLog(ctx context.Context, client typedcorev1.PodInterface, selector metav1.ListOptions) (*ContainerLog, error) {
 	list, err := client.List(ctx, selector)
 	if err != nil {
@@ -119,7 +122,7 @@ func newestLog(ctx context.Context, client typedcorev1.PodInterface, selector me
 	return log, nil
 }
 
-// lastLine reads the last line of a log, up to a limit.
+// lastLine reads the last line of a log, up to maxFollowedLine bytes of it.
 func (l ContainerLog) lastLine(ctx context.Context, client typedcorev1.PodInterface) (string, error) {
 	one, limit := int64(1), int64(maxFollowedLine)
 	stream, err := client.GetLogs(l.Pod, &corev1.PodLogOptions{Container: l.Container, TailLines: &one, LimitBytes: &limit}).Stream(ctx)

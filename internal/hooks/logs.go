@@ -18,17 +18,17 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// LogPrinter prints the logs of hooks.
+// LogPrinter configures how the logs of completed or failed hooks are printed.
 type LogPrinter struct {
 	// Output returns the writer for the log of a container. If Output is nil, no logs are
 	// printed.
 	Output func(namespace, pod, container string) io.Writer
-	// Client reads the logs if it is a custom Kubernetes client and not Helm's own.
+	// Client reads the logs if the Kubernetes client is a custom one and not Helm's own.
 	Client kube.Interface
 }
 
-// Logs prints the complete logs of the pods of a hook if the hook has the policy. It prints
-// the logs of one hook at a time, so that they do not mix.
+// Logs implements hookrunner.Runner. It prints the complete logs of the pods of a hook that
+// has the policy. It prints the logs of one hook at a time, so that they do not mix.
 func (r *run) Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error {
 	output := r.LogPrinter.Output
 	if !slices.Contains(h.OutputLogPolicies, policy) || output == nil {
@@ -58,7 +58,8 @@ func (r *run) Logs(ctx context.Context, h *release.Hook, policy release.HookOutp
 	return client.OutputContainerLogsForPodList(list, namespace, output)
 }
 
-// PodsOf selects the pods of a hook. It returns false for a hook without pods.
+// PodsOf returns options with which a list request returns the pods of a hook. The result
+// is false if the hook has no pods because it is neither a Job nor a Pod.
 func PodsOf(h *release.Hook) (metav1.ListOptions, bool) {
 	switch h.Kind {
 	case "Job":
@@ -69,8 +70,8 @@ func PodsOf(h *release.Hook) (metav1.ListOptions, bool) {
 	return metav1.ListOptions{}, false
 }
 
-// printLogs prints the logs of all containers. If hooks run in parallel, each line begins
-// with the name of its hook.
+// printLogs prints the logs of all containers of the selected pods. If the hook can run in
+// parallel with others, each line begins with the name of the hook, pod and container.
 func (r *run) printLogs(ctx context.Context, h *release.Hook, namespace string, selector metav1.ListOptions) error {
 	client, err := r.Cluster.Clientset()
 	if err != nil {
@@ -97,11 +98,12 @@ func (r *run) printLogs(ctx context.Context, h *release.Hook, namespace string, 
 	return nil
 }
 
-// ContainerLog is the log of one container. If Container is empty, the pod has only one
-// container.
+// ContainerLog identifies the log of one container of a pod. Container can be empty if the
+// pod has only one.
 type ContainerLog struct{ Pod, Container string }
 
-// ListLogs lists the logs of all containers of the selected pods, the oldest pod first.
+// ListLogs returns one ContainerLog for each container of the selected pods, the oldest pod
+// first. It does not read the logs.
 func ListLogs(ctx context.Context, client typedcorev1.PodInterface, selector metav1.ListOptions) ([]ContainerLog, error) {
 	list, err := client.List(ctx, selector)
 	if err != nil {
@@ -117,7 +119,7 @@ func ListLogs(ctx context.Context, client typedcorev1.PodInterface, selector met
 	return logs, nil
 }
 
-// Open opens the log. The caller must close it.
+// Open sends the request for the log. The caller must close the result.
 func (l ContainerLog) Open(ctx context.Context, client typedcorev1.PodInterface) (io.ReadCloser, error) {
 	return client.GetLogs(l.Pod, &corev1.PodLogOptions{Container: l.Container}).Stream(ctx)
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// namespaceOf returns the namespace that a hook declares, or the namespace of the release.
+// namespaceOf returns the namespace in the manifest of a hook, or releaseNamespace if it
+// declares none.
 func namespaceOf(h *release.Hook, releaseNamespace string) (string, error) {
 	namespace, err := hookrunner.Namespace(h)
 	if err != nil {
@@ -24,7 +25,8 @@ func namespaceOf(h *release.Hook, releaseNamespace string) (string, error) {
 	return cmp.Or(namespace, releaseNamespace), nil
 }
 
-// deleteTimeoutOf returns the deletion timeout that a hook declares, if it declares one.
+// deleteTimeoutOf returns the value of the annotation of a hook that limits the wait for
+// its deletion. declared is false if the hook has no such annotation.
 func deleteTimeoutOf(h *release.Hook) (limit time.Duration, declared bool, err error) {
 	var manifest struct {
 		Metadata struct {

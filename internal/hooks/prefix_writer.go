@@ -8,10 +8,12 @@ import (
 	"io"
 )
 
-// maxLine is the length in bytes above which a line is written in pieces.
+// maxLine is the length in bytes from which on a line is split, so that prefixWriter does
+// not keep all of it in memory.
 const maxLine = 1 << 20
 
-// prefixWriter writes complete lines and puts a prefix in front of each.
+// prefixWriter writes to out complete lines with a prefix in front of each. line has the
+// bytes of the current line that are not written yet.
 type prefixWriter struct {
 	out    io.Writer
 	prefix string
@@ -50,7 +52,8 @@ func (w *prefixWriter) flush() error {
 	return err
 }
 
-// end writes the remaining bytes as a line.
+// end writes the last line if it has no line break. The caller must call it after the last
+// Write.
 func (w *prefixWriter) end() error {
 	if len(w.line) == 0 {
 		return nil

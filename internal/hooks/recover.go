@@ -17,9 +17,10 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// Recover completes the hooks of operations that terminated unexpectedly. It waits for
-// hooks that are still running, because they can be migrations, cleans up all of these
-// hooks according to their policies, and records their results. It must return before the
+// Recover completes the hooks that an operation had started before it terminated
+// unexpectedly. revisions are those of such operations. Recover waits for hooks that are
+// still running, because they can be migrations, cleans up all of these hooks according to
+// their policies, and records their results in the revisions. It must return before the
 // hooks of the next revision run.
 func (r *Runner) Recover(ctx context.Context, revisions []*history.Interrupted) error {
 	for _, i := range revisions {
@@ -54,7 +55,7 @@ func (r *Runner) recoverRevision(ctx context.Context, i *history.Interrupted) er
 	return nil
 }
 
-// recover completes one hook, if its objects exist in the cluster.
+// recover completes one hook. It does nothing if none of its objects exists in the cluster.
 func (r *run) recover(ctx context.Context, h *release.Hook) error {
 	o, err := r.findExisting(ctx, h)
 	if err != nil || o == nil {
@@ -88,8 +89,9 @@ func (r *run) recover(ctx context.Context, h *release.Hook) error {
 	return r.delete(ctx, h, o.list)
 }
 
-// findExisting finds the objects of a hook that exist in the cluster, and observes them. It
-// returns nil if there are none, or if the hook cannot be built.
+// findExisting returns the objects of a hook that exist in the cluster, and starts to
+// observe those that run to completion. It returns nil if there are none, or if the objects
+// cannot be built from the manifest.
 func (r *run) findExisting(ctx context.Context, h *release.Hook) (*hookObjects, error) {
 	list, err := r.build(h, true)
 	if err != nil {

@@ -3,7 +3,7 @@
 
 // Package hooks runs the hooks of a release on a cluster, waits for their completion, and
 // recovers the hooks of operations that terminated unexpectedly (docs/reference.md,
-// "Hooks").
+// "Hooks"). Package hookrunner decides in which order they run.
 package hooks
 
 import (
@@ -34,33 +34,37 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Runner runs hooks.
+// Runner runs the hooks of one operation. It has the clients and settings that are the same
+// for all events.
 type Runner struct {
 	Cluster *cluster.Client
 	Writer  objectwriter.Writer
 	Events  *event.Sink
-	// LogPrinter prints the logs of hooks whose log policy asks for it.
+	// LogPrinter says where to print the logs of hooks that have an output-log policy.
 	LogPrinter LogPrinter
-	// WithoutTimeout is as in wait.NewExplainer.
+	// WithoutTimeout calls its argument with a context that ends when the operation is
+	// cancelled, but not when it times out. It is used to find the causes of failures.
 	WithoutTimeout func(func(context.Context))
 	Options
 }
 
-// Options say how hooks run.
+// Options are the settings of the user for hooks.
 type Options struct {
-	// Timeout limits each hook; 0 means no limit.
+	// Timeout limits the wait for each hook; 0 means no limit.
 	Timeout time.Duration
 	// Limit is the maximum number of hooks that run in parallel; 0 means no limit.
 	Limit int
-	// FollowLogs reads the logs of hooks while they run, and emits their last lines.
+	// FollowLogs says whether to read the logs of hooks while they run, and to emit their
+	// last lines as events.
 	FollowLogs bool
-	Modes      hookrunner.Modes
-	// Filter reports whether a hook is to run. If Filter is nil, all hooks run.
+	// Modes says which charts run their hooks in parallel.
+	Modes hookrunner.Modes
+	// Filter returns false for hooks that are skipped. If Filter is nil, all hooks run.
 	Filter func(*release.Hook) bool
 }
 
-// Run runs the hooks of an event of a release. A failure of a hook is a
-// *failure.HookError.
+// Run runs the hooks of the release of w that belong to hookEvent, and stores their results
+// with w. If a hook fails, the error is a *failure.HookError.
 func (r *Runner) Run(ctx context.Context, w *history.Writer, hookEvent release.HookEvent) error {
 	hooks := hookrunner.ForEvent(w.Release().Hooks, hookEvent)
 	if r.Filter != nil {
@@ -78,37 +82,41 @@ func (r *Runner) Run(ctx context.Context, w *history.Writer, hookEvent release.H
 	return run.hookError(hookrunner.Run(ctx, buckets, run, hookrunner.Options{MaxParallel: r.Limit}), hookrunner.IsHelmOrder(buckets))
 }
 
-// run runs the hooks of one event. It is a hookrunner.Runner.
+// run is the hookrunner.Runner for the hooks of one event.
 type run struct {
 	*Runner
 	writer *history.Writer
 	event  release.HookEvent
-	// tracker observes all hooks; nil if there is no cluster.
+	// tracker observes the objects of all hooks; nil if there is no cluster.
 	tracker   *watcher.Watcher
 	explainer *wait.Explainer
 
 	// printing is locked while the log of one hook is printed.
 	printing sync.Mutex
-	// followed is a semaphore that limits how many hook logs are followed.
+	// followed is a semaphore of size maxFollowed: a hook whose log is followed has one
+	// place.
 	followed chan struct{}
 
-	// mu guards the fields below: the objects of the hooks that were started, and the
-	// number of failures that were explained.
+	// mu guards the fields below: the objects of each hook that was prepared, and the
+	// number of hooks whose failure was explained.
 	mu        sync.Mutex
 	objects   map[*release.Hook]*hookObjects
 	explained int
 }
 
-// hookObjects are the objects of one hook while it runs.
+// hookObjects has the objects in the manifest of one hook while it runs. There is usually
+// one.
 type hookObjects struct {
-	// list has the objects. After their creation they have the state that the server
-	// returned.
+	// list has the objects as declared, and after their creation as the server returned
+	// them.
 	list kube.ResourceList
-	// group observes the objects that run to completion; nil if there are none.
+	// group observes the objects that run to completion, which are Jobs and Pods; nil if
+	// there are none.
 	group *watcher.Group
-	// unnamed says whether the server generates the name of any of these objects. The group
+	// unnamed says whether the server generates the name of any object in group. The group
 	// is then created after the objects.
 	unnamed bool
+	// created is the time at which all objects had been created.
 	created time.Time
 	// followErr is the error if the created objects cannot be observed.
 	followErr error
@@ -116,7 +124,8 @@ type hookObjects struct {
 
 var _ hookrunner.Runner = (*run)(nil)
 
-// newRun returns a run of hooks. The caller must call end when it is finished.
+// newRun returns a run for the hooks of one event of the release of w. The caller must call
+// end when all hooks have completed.
 func (r *Runner) newRun(ctx context.Context, w *history.Writer, hookEvent release.HookEvent) (hookRun *run, end func(), err error) {
 	hookRun = &run{
 		Runner: r, writer: w, event: hookEvent, objects: map[*release.Hook]*hookObjects{},
@@ -132,14 +141,16 @@ func (r *Runner) newRun(ctx context.Context, w *history.Writer, hookEvent releas
 	return hookRun, hookRun.tracker.Close, nil
 }
 
-// isParallel reports whether the chart of a hook runs its hooks in parallel, unlike Helm.
+// isParallel reports whether the chart that contains a hook allows its hooks to run in
+// parallel with others. If it does not, they behave exactly as in Helm.
 func (r *run) isParallel(h *release.Hook) bool {
 	mode, _ := r.Modes.Mode(h)
 	return mode.IsParallel()
 }
 
-// Prepare builds the objects of a hook, and deletes existing objects with their names if
-// the delete policy of the hook says so.
+// Prepare implements hookrunner.Runner. It builds the objects of a hook from its manifest,
+// and deletes existing objects with the same names if the hook has the policy
+// before-hook-creation.
 func (r *run) Prepare(ctx context.Context, h *release.Hook) error {
 	if len(h.DeletePolicies) == 0 {
 		r.writer.Change(func(*release.Release) { h.DeletePolicies = []release.HookDeletePolicy{release.HookBeforeHookCreation} })
@@ -169,17 +180,19 @@ func (r *run) Prepare(ctx context.Context, h *release.Hook) error {
 	return nil
 }
 
-// build builds the objects of a hook from its manifest.
+// build builds the objects of a hook from its manifest. validate says whether to check
+// their fields against the schemas of the cluster.
 func (r *run) build(h *release.Hook, validate bool) (kube.ResourceList, error) {
 	return r.Cluster.Build([]byte(h.Manifest), validate)
 }
 
-// runToEnd returns the objects that run to completion.
+// runToEnd returns the objects of the hook that run to completion.
 func (o *hookObjects) runToEnd() kube.ResourceList {
 	return slices.DeleteFunc(slices.Clone(o.list), func(info *object.Info) bool { return !object.RunsToCompletion(info) })
 }
 
-// follow starts to observe the objects that run to completion.
+// follow creates o.group, which observes the objects of a hook that run to completion. It
+// does nothing if there are none.
 func (r *run) follow(o *hookObjects) {
 	list := o.runToEnd()
 	if r.tracker == nil || len(list) == 0 {
@@ -205,7 +218,8 @@ func (r *run) setObjects(h *release.Hook, o *hookObjects) {
 	r.objects[h] = o
 }
 
-// Create records that a hook runs, and creates its objects.
+// Create implements hookrunner.Runner. It records in the release that the hook is running,
+// and creates its objects.
 func (r *run) Create(ctx context.Context, h *release.Hook) error {
 	o := r.objectsOf(h)
 	started := r.hookEvent(event.HookStarted, h)
@@ -246,12 +260,13 @@ func (r *run) create(ctx context.Context, o *hookObjects) error {
 	return nil
 }
 
-// hookEvent returns an event about a hook.
+// hookEvent returns an event of the given type that names a hook.
 func (r *run) hookEvent(what event.Type, h *release.Hook) event.Event {
 	return event.Event{Type: what, Hook: hookrunner.Title(h), HookEvent: string(r.event)}
 }
 
-// setResult records and emits the result of a hook.
+// setResult records in the release whether a hook succeeded or failed with err, and emits
+// an event about it.
 func (r *run) setResult(h *release.Hook, err error) {
 	phase := release.HookPhaseSucceeded
 	if err != nil {
@@ -269,15 +284,16 @@ func (r *run) setResult(h *release.Hook, err error) {
 	r.Events.Emit(done)
 }
 
-// deletes reports whether a hook has the delete policy. It returns false for CRDs, because
-// their deletion would delete every object of their kinds.
+// deletes reports whether a hook is deleted because of a delete policy. It returns false
+// for CRDs, because their deletion would delete every object of their kinds.
 func (r *run) deletes(h *release.Hook, policy release.HookDeletePolicy) bool {
 	return h.Kind != object.CRDKind && slices.Contains(h.DeletePolicies, policy)
 }
 
-// Delete deletes a hook if it has the policy, and waits until it is gone. As in Helm, it
-// deletes the objects with the names in the manifest. If hooks run in parallel, it deletes
-// only the objects that were created.
+// Delete implements hookrunner.Runner. It deletes the objects of a hook that has the
+// policy, and waits until they are gone. As in Helm, it deletes any objects with the names
+// in the manifest. For hooks that can run in parallel, it deletes only the objects that
+// this run created.
 func (r *run) Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error {
 	if !r.deletes(h, policy) {
 		return nil
@@ -303,8 +319,9 @@ func (r *run) delete(ctx context.Context, h *release.Hook, list kube.ResourceLis
 	return r.awaitDeleted(ctx, h, deleted)
 }
 
-// awaitDeleted waits until the objects of a hook are gone, limited by the deletion timeout
-// that the hook declares.
+// awaitDeleted waits until the deleted objects of a hook are gone. The limit is the
+// annotation of the hook for this, or else Options.Timeout. It does not wait if the
+// annotation is 0.
 func (r *run) awaitDeleted(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
 	limit, declared, err := deleteTimeoutOf(h)
 	source := "its annotation " + annotation.HookDeleteTimeout
@@ -323,7 +340,7 @@ func (r *run) awaitDeleted(ctx context.Context, h *release.Hook, list kube.Resou
 	return err
 }
 
-// Warn logs a failure to clean up a hook, as Helm does.
+// Warn implements hookrunner.Runner. Like Helm, it writes to the log of the process.
 func (r *run) Warn(h *release.Hook, err error) {
 	log.Printf("error cleaning up the hook %s: %v", h.Path, r.Events.RedactError(err))
 }

@@ -22,11 +22,11 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// maxExplained is the maximum number of hooks that are examined if many fail together.
+// maxExplained is the maximum number of failed hooks whose causes are looked for.
 const maxExplained = 10
 
-// Wait waits until a hook has completed. If the hook fails, Wait examines the cause,
-// because the objects of the hook may be deleted afterwards.
+// Wait implements hookrunner.Runner. If the hook fails, Wait looks for the causes before it
+// returns, because the objects of the hook may be deleted afterwards.
 func (r *run) Wait(ctx context.Context, h *release.Hook) error {
 	stop := r.followLog(ctx, h)
 	err := r.wait(ctx, h)
@@ -64,9 +64,10 @@ func (r *run) wait(ctx context.Context, h *release.Hook) error {
 	return r.incompleteError(ctx, h, reports, notReady)
 }
 
-// incompleteError returns an error with the objects of a hook that have not completed, and
-// why. It returns nil if all objects have completed, or were deleted and count as completed
-// as in Helm.
+// incompleteError returns a *failure.IncompleteHookError with the objects of a hook that
+// have not completed, and their causes. reports and notReady are the results of the wait
+// for the hook. As in Helm, an object that was deleted counts as completed, unless the hook
+// can run in parallel. If none is left, incompleteError returns nil.
 func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []watcher.Report, notReady *watcher.NotReadyError) error {
 	failed := &failure.IncompleteHookError{}
 	created := r.objectsOf(h).created
@@ -94,9 +95,9 @@ func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []wa
 	return failed
 }
 
-// awaitServed waits until the cluster serves the kinds that a hook defines, because later
-// hooks can be of these kinds. If this takes too long, this hook does not fail; the later
-// hooks do.
+// awaitServed waits until the cluster serves the kinds that a hook defines with CRDs,
+// because later hooks can be of these kinds. If this takes too long, it only emits a
+// warning: the later hooks fail then.
 func (r *run) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) {
 	err := crds.AwaitEstablished(ctx, r.Cluster, o.list)
 	if err == nil {
@@ -107,7 +108,7 @@ func (r *run) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) 
 	}
 }
 
-// mayExplain reports whether one more failure can be explained, and counts it.
+// mayExplain returns true for the first maxExplained calls.
 func (r *run) mayExplain() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +116,9 @@ func (r *run) mayExplain() bool {
 	return r.explained <= maxExplained
 }
 
-// setOutcome sets how the wait for an object of a hook ended.
+// setOutcome sets f.Outcome, which says how the wait for an object of a hook ended, and
+// f.Remedy, which tells the user how to allow more time. cause is the cause of the end of
+// the context, or nil if it has not ended.
 func setOutcome(f *failure.Resource, report watcher.Report, cause error) {
 	var hook *failure.HookTimeoutError
 	var operation *failure.TimeoutError
@@ -133,7 +136,7 @@ func setOutcome(f *failure.Resource, report watcher.Report, cause error) {
 	}
 }
 
-// helmError returns Helm's error for an object that has not completed.
+// helmError returns the error that Helm would return for an object that has not completed.
 func helmError(ctx context.Context, report watcher.Report) error {
 	switch {
 	case report.Status.State == readiness.Failed && report.Status.Reason != readiness.ReasonDeleted:
@@ -149,8 +152,9 @@ func helmError(ctx context.Context, report watcher.Report) error {
 	return errors.New(report.String())
 }
 
-// invertResult returns the result of a test that is expected to fail. Without a cluster,
-// any failure passes the test, because failures have no details.
+// invertResult returns the result of a test that is expected to fail: an error if err is
+// nil, and nil if the test ran and failed. withoutCluster says that a Kubernetes client
+// without details waited for the test, so that every error counts as a failure of the test.
 func invertResult(h *release.Hook, err error, withoutCluster bool) error {
 	var incomplete *failure.IncompleteHookError
 	switch {
@@ -166,7 +170,9 @@ func invertResult(h *release.Hook, err error, withoutCluster bool) error {
 	return err
 }
 
-// hookError returns the error of the operation from the result of a run.
+// hookError converts err, the result of hookrunner.Run, to the error of the operation.
+// inHelmsOrder says whether no hook could run in parallel; the error then has the text of
+// Helm's error.
 func (r *run) hookError(err error, inHelmsOrder bool) error {
 	var runError *hookrunner.RunError
 	if !errors.As(err, &runError) {
@@ -194,8 +200,8 @@ func (r *run) hookError(err error, inHelmsOrder bool) error {
 	return e
 }
 
-// failureOf returns the failure of a hook that the server rejected, or that failed without
-// details.
+// failureOf describes a failed hook for which there is no IncompleteHookError, for example
+// because the server rejected it.
 func failureOf(failed hookrunner.Failure) *failure.Resource {
 	message := failed.Err.Error()
 	var answers *multierror.Error

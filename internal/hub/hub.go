@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hub searches a chart hub with the search API of Monocular, which Artifact Hub
-// also supports.
+// Package hub searches for charts in a hub, for helm search hub. It uses the search API of
+// Monocular, which Artifact Hub also supports.
 package hub
 
 import (
@@ -16,21 +16,21 @@ import (
 	"path"
 )
 
-// searchPath is the path of the API, relative to the address of the hub.
+// searchPath is the path of the API below the address of a hub.
 const searchPath = "api/chartsvc/v1/charts/search"
 
-// maxAnswer limits the size of a response, in bytes.
+// maxAnswer limits the size of the response to a search, in bytes.
 const maxAnswer = 64 << 20
 
 // ErrNoHost reports that the address of a hub contains no host.
 var ErrNoHost = errors.New("no hostname provided")
 
-// Result is a chart that the hub found, as the API describes it.
+// Result is a chart that a search has found, in the form of the API.
 type Result struct {
-	// ID is the identifier of the chart: its repository and name.
+	// ID identifies the chart. It consists of the repository and the name.
 	ID          string `json:"id"`
 	ArtifactHub struct {
-		// PackageURL is the page of the chart. Only Artifact Hub sets it.
+		// PackageURL is the web page of the chart. Only Artifact Hub sets it.
 		PackageURL string `json:"packageUrl"`
 	} `json:"artifactHub"`
 	Attributes struct {
@@ -50,14 +50,14 @@ type Result struct {
 	} `json:"relationships"`
 }
 
-// Client searches one hub.
+// Client sends searches to one hub.
 type Client struct {
 	address   *url.URL
 	userAgent string
 }
 
-// New returns a client of the hub at an address. If the address is invalid, it returns
-// ErrNoHost or an error of package url.
+// New returns a client for the hub at this address. If the address is invalid, it returns
+// ErrNoHost or an error of package net/url.
 func New(address, userAgent string) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -69,7 +69,8 @@ func New(address, userAgent string) (*Client, error) {
 	return &Client{address: u, userAgent: userAgent}, nil
 }
 
-// Search returns the charts that match a keyword or query, in the order of the hub.
+// Search returns the charts that match the query, in the order in which the hub returns
+// them.
 func (c *Client) Search(ctx context.Context, query string) ([]Result, error) {
 	address := *c.address
 	address.Path = path.Join(address.Path, searchPath)
@@ -94,8 +95,8 @@ func (c *Client) Search(ctx context.Context, query string) ([]Result, error) {
 	return found, nil
 }
 
-// decode reads a response. It leaves fields of an unexpected type empty, because hubs
-// differ.
+// decode decodes a response. A field whose type differs from that in Result remains empty,
+// because not all hubs use the same types.
 func decode(body io.Reader) ([]Result, error) {
 	var answer struct {
 		Data []Result `json:"data"`

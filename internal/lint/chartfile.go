@@ -17,14 +17,14 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// Fields that Ordered Helm adds to Chart.yaml.
+// These are the fields that Ordered Helm adds to Chart.yaml.
 const (
 	hookModeField  = "runHooksInParallel"
 	dependsOnField = "depends-on"
 )
 
-// checkChartFile checks the content of a Chart.yaml, independently of its effect on the
-// release.
+// checkChartFile adds findings about the content of a Chart.yaml that do not depend on
+// other files or on values.
 func (f *findings) checkChartFile(c *chartFiles) {
 	root := c.definition(chartutil.ChartfileName)
 	f.checkFields(c, chartutil.ChartfileName, root, hookModeField)
@@ -40,7 +40,7 @@ func (f *findings) checkChartFile(c *chartFiles) {
 	}
 }
 
-// checkFields warns about fields whose names resemble the given field.
+// checkFields warns about keys in mapping that are probably misspellings of field.
 func (f *findings) checkFields(c *chartFiles, file string, mapping *yaml.Node, field string) {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return
@@ -54,7 +54,7 @@ func (f *findings) checkFields(c *chartFiles, file string, mapping *yaml.Node, f
 	}
 }
 
-// chartKeys returns the annotations of a chart that have an effect.
+// chartKeys returns the keys of annotations that have an effect in Chart.yaml.
 func chartKeys() []string {
 	return []string{
 		annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical, annotation.RunHooksInParallel, annotation.Sequencing,
@@ -96,8 +96,8 @@ func (f *findings) checkChartAnnotation(c *chartFiles, key, value *yaml.Node) {
 	}
 }
 
-// similarKey returns the key that was most likely meant. It is empty if the key probably
-// belongs to another tool.
+// similarKey returns which of the known keys the author probably meant with an unknown key.
+// It is empty if the key probably belongs to another tool.
 func similarKey(key string, known []string) string {
 	if strings.HasPrefix(key, "depends-on.helm.sh/") || strings.HasPrefix(key, "helm.sh/depends-on") {
 		if nearest := similar.Nearest(key, known); nearest != "" {
@@ -127,7 +127,7 @@ func notString(key string, value *yaml.Node) string {
 	return fmt.Sprintf("the annotation %s is %s", key, what)
 }
 
-// ruleOf returns the rule for an error in a value.
+// ruleOf returns the name of the rule that an error in an annotation violates.
 func ruleOf(e *annotation.ValueError) string {
 	switch e.Problem {
 	case annotation.InvalidLayerName:
@@ -151,7 +151,8 @@ func ruleOf(e *annotation.ValueError) string {
 	return malformedValue
 }
 
-// addDeclared adds the errors that the loader reports for a Chart.yaml as a whole.
+// addDeclared adds a finding for each error in err, which chartloader returned for the
+// Chart.yaml of c.
 func (f *findings) addDeclared(c *chartFiles, severity Severity, err error) {
 	for _, problem := range leaves(err) {
 		var value *annotation.ValueError
@@ -172,7 +173,7 @@ func (f *findings) addDeclared(c *chartFiles, severity Severity, err error) {
 	}
 }
 
-// message returns the text of an error, without the name of the file.
+// message returns the text of err without the file name of a *chartloader.ChartFileError.
 func message(err error) string {
 	var file *chartloader.ChartFileError
 	if errors.As(err, &file) {
@@ -181,7 +182,8 @@ func message(err error) string {
 	return err.Error()
 }
 
-// leaves returns the single errors of joined errors. It looks inside errors that wrap them.
+// leaves returns the individual errors in err. They can be joined, also inside an error
+// that wraps them.
 func leaves(err error) []error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		joined, ok := inner.(interface{ Unwrap() []error })

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Finding is one problem that a rule has found.
+// Finding is one problem in a chart, with the place and the rule that reports it.
 type Finding struct {
 	// Rule is the name of the rule.
 	Rule     string
@@ -16,34 +16,34 @@ type Finding struct {
 	position
 	// Message says what is wrong.
 	Message string
-	// Help says how to correct it.
+	// Help says how to correct the problem.
 	Help string
 }
 
-// position is a place in a file of a chart.
+// position is a place in a file of a chart, for the user.
 type position struct {
 	// File is the path of the file in the chart, with slashes.
 	File string
-	// Line and Column count from 1. They are 0 if unknown.
+	// Line and Column start at 1. They are 0 if only the file is known.
 	Line, Column int
 }
 
-// findings collects findings.
+// findings collects the problems of a chart.
 type findings []Finding
 
-// add adds a finding of a rule.
+// add adds a finding with the default severity of the rule.
 func (f *findings) add(rule string, at position, message string) {
 	r := ruleNamed(rule)
 	f.addAs(rule, r.Severity, at, message)
 }
 
-// addAs is add with a severity that differs from that of the rule.
+// addAs adds a finding with another severity than the default of the rule.
 func (f *findings) addAs(rule string, severity Severity, at position, message string) {
 	*f = append(*f, Finding{Rule: rule, Severity: severity, position: at, Message: message, Help: ruleNamed(rule).Help})
 }
 
-// sorted returns the findings sorted by position, without duplicates. A chart that is used
-// with two aliases has each finding twice.
+// sorted returns the findings sorted by position, without duplicates. They occur if a chart
+// is used with two aliases.
 func (f findings) sorted() []Finding {
 	slices.SortStableFunc(f, func(a, b Finding) int {
 		return cmp.Or(

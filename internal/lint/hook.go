@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
-// checkHook checks the annotations of an object if it is a hook. Hooks are not part of the
-// order of resources.
+// checkHook adds findings about the annotations of a hook. If o is a hook, it also sets
+// o.resource to nil, because hooks are not part of the plan.
 func (i *inspection) checkHook(o *object, annotations map[string]string) {
 	hook, _, err := render.CheckHook(o.kind, annotations)
 	if !hook {
@@ -48,11 +48,12 @@ func (i *inspection) checkHook(o *object, annotations map[string]string) {
 	}
 }
 
-// hookValues is an annotation of hooks whose value is a list of words.
+// hookValues describes an annotation of hooks whose value is a list of words. known are the
+// words that Helm accepts.
 type hookValues struct {
 	key   string
 	known []string
-	// otherwise is the effect of an unknown word.
+	// otherwise says what happens if a word is unknown, for messages.
 	otherwise string
 }
 
@@ -68,7 +69,7 @@ func hookAnnotations() []hookValues {
 	}
 }
 
-// checkHookValues reports unknown words, which Helm ignores silently.
+// checkHookValues warns about unknown words, which Helm ignores without a message.
 func (i *inspection) checkHookValues(o *object, annotations map[string]string) {
 	for _, a := range hookAnnotations() {
 		value, given := annotations[a.key]

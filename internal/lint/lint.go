@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package lint checks charts with Helm's rules, and with rules about order, readiness and
-// hooks that Helm does not have (docs/lint.md).
+// hooks that Helm does not have (docs/lint.md). Package lintreport writes the findings for
+// other programs.
 //
 // Helm's rules read the files of a chart themselves. They do not support apiVersion v3 or
-// annotations that are lists (docs/reference.md, "Chart.yaml"). They therefore check a copy
-// of such a chart in the form that they expect.
+// annotations that are lists (docs/reference.md, "Chart.yaml"). Therefore they check a copy
+// of such a chart that is converted to what they support.
 package lint
 
 import (
@@ -30,17 +31,17 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Options are the options for checking a chart.
+// Options are the settings that affect how Check renders a chart.
 type Options struct {
 	Values    map[string]any
 	Namespace string
-	// KubeVersion is the version of the target cluster. If nil, the default version
+	// KubeVersion is the version of the target cluster. If it is nil, Helm's default
 	// applies.
 	KubeVersion          *chartutil.KubeVersion
 	SkipSchemaValidation bool
-	// Quietly, if not nil, calls a function that renders the chart again, after Helm's
-	// rules. It should suppress log messages, because Helm's rules have already logged
-	// them.
+	// Quietly is called with a function that renders the chart again, and must call it. It
+	// can suppress log messages in the meantime, because Helm's rules have already caused
+	// the same messages. If it is nil, nothing is suppressed.
 	Quietly func(func())
 }
 
@@ -52,16 +53,16 @@ func (o Options) quietly(do func()) {
 	o.Quietly(do)
 }
 
-// Report is the result of checking a chart.
+// Report is what Check finds in a chart.
 type Report struct {
 	// Helm are the messages of Helm's rules.
 	Helm []support.Message
-	// Findings are the findings of the other rules, by file and line.
+	// Findings are those of the other rules, sorted by file and line.
 	Findings []Finding
 }
 
-// Check checks the chart in a directory. It returns an error only if it could not check the
-// chart. Problems of the chart are in the report.
+// Check checks the chart in a directory. Problems of the chart are in the report. An error
+// means that the chart could not be checked.
 func Check(dir string, o Options) (*Report, error) {
 	files, err := chartloader.DirFiles(dir)
 	if err != nil {
@@ -96,24 +97,26 @@ func Check(dir string, o Options) (*Report, error) {
 	return r, nil
 }
 
+// stock runs Helm's rules.
 func stock(dir string, o Options) []support.Message {
 	return helmlint.AllWithKubeVersionAndSchemaValidation(dir, o.Values, o.Namespace, o.KubeVersion, o.SkipSchemaValidation).Messages
 }
 
-// isOutdated reports whether a message warns about crd-install hooks. Helm no longer
-// supports these, but Ordered Helm does.
+// isOutdated reports whether m warns about a crd-install hook. Helm 3 does not support
+// these hooks, but Ordered Helm does.
 func isOutdated(m support.Message) bool {
 	return m.Severity == support.WarningSev && strings.HasPrefix(m.Err.Error(), "manifest is a crd-install hook.")
 }
 
-// isOfListAnnotation reports whether a message rejects an annotation whose value is a list,
-// in an item of a List. Some annotations may be lists, and another rule checks the others.
+// isOfListAnnotation reports whether m rejects an annotation in an item of a List because
+// its value is a list. Ordered Helm accepts lists in some annotations, and has its own rule
+// for the others.
 func isOfListAnnotation(m support.Message) bool {
 	return m.Severity == support.ErrorSev && strings.Contains(m.Err.Error(), "cannot unmarshal array into Go struct field .Items.Metadata.Annotations")
 }
 
-// legalFiles returns the files in canonical form. It removes annotations of a Chart.yaml
-// that have no canonical form, because another rule reports them.
+// legalFiles returns the files after chartloader.CanonicalFiles. If a Chart.yaml has
+// annotations that cannot be converted, it removes them, because other rules report them.
 func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile, error) {
 	legal, err := chartloader.CanonicalFiles(files)
 	if err == nil {
@@ -129,7 +132,7 @@ func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile,
 	return chartloader.CanonicalFiles(mended)
 }
 
-// withoutIllegal removes the annotations of a Chart.yaml that have no canonical form.
+// withoutIllegal removes the annotations from a Chart.yaml that cannot be converted.
 func withoutIllegal(data []byte) []byte {
 	return rewritten(data, func(fields map[string]any) {
 		annotations, _ := fields["annotations"].(map[string]any)
@@ -141,8 +144,8 @@ func withoutIllegal(data []byte) []byte {
 	})
 }
 
-// asV2 changes the apiVersion of a Chart.yaml from v3 to v2, so that Helm's rules for v2
-// check it. They allow the same content.
+// asV2 changes the apiVersion in a Chart.yaml from v3 to v2, because Helm's rules do not
+// know v3. The other content that they check is the same.
 func asV2(data []byte) []byte {
 	return rewritten(data, func(fields map[string]any) {
 		if fields["apiVersion"] == chartloader.APIVersionV3 {
@@ -151,8 +154,8 @@ func asV2(data []byte) []byte {
 	})
 }
 
-// rewritten returns a Chart.yaml after a change of its fields. A file that cannot be parsed
-// is unchanged, and Helm's rules report the error.
+// rewritten returns a Chart.yaml after change has modified its fields. If it cannot be
+// parsed, the result is data, and Helm's rules report the error.
 func rewritten(data []byte, change func(fields map[string]any)) []byte {
 	var fields map[string]any
 	if err := yaml.Unmarshal(data, &fields); err != nil || fields == nil {
@@ -166,12 +169,13 @@ func rewritten(data []byte, change func(fields map[string]any)) []byte {
 	return text
 }
 
+// differ reports whether the conversion to legal has changed any file.
 func differ(files, legal []*chartloader.BufferedFile) bool {
 	return !slices.EqualFunc(files, legal, func(a, b *chartloader.BufferedFile) bool { return bytes.Equal(a.Data, b.Data) })
 }
 
-// apiVersion returns the apiVersion of a chart. It is empty if the Chart.yaml cannot be
-// read.
+// apiVersion returns the apiVersion of a chart, or an empty string if its Chart.yaml cannot
+// be read.
 func apiVersion(files []*chartloader.BufferedFile) string {
 	var metadata struct {
 		APIVersion string `json:"apiVersion"`
@@ -184,8 +188,9 @@ func apiVersion(files []*chartloader.BufferedFile) string {
 	return metadata.APIVersion
 }
 
-// checkCopy checks a copy of a chart in canonical form. The messages name the directory of
-// the original chart.
+// checkCopy runs Helm's rules on a temporary copy of a chart with the converted files
+// legal. In the messages it replaces the temporary path with dir, the directory of the
+// original.
 func checkCopy(dir string, legal []*chartloader.BufferedFile, o Options) (messages []support.Message, err error) {
 	temporary, err := os.MkdirTemp("", "helm-lint")
 	if err != nil {

@@ -17,31 +17,32 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// object is an object in a rendered document.
+// object is a rendered object, for the checks of its annotations.
 type object struct {
 	place
-	// chart is the path of its chart.
+	// chart is the path of the object's chart in the tree of charts.
 	chart                 string
 	kind, name, namespace string
 	annotations           *yaml.Node
-	// misplacedKeys are the sequencing annotations at places where they have no effect, by
-	// place.
+	// misplacedKeys are the sequencing annotations in fields where they have no effect,
+	// such as metadata.labels. The key of the map is the field.
 	misplacedKeys map[string][]string
-	// resource is the whole document. It is nil for an item of a list and for a hook.
+	// resource is the parsed document. It is nil for an item of a List and for a hook.
 	resource map[string]any
 }
 
-// place identifies an object in a document.
+// place identifies an object in the rendered output: the file, the number of the document
+// in it, and the number of the object in the document.
 type place struct {
-	// file is the name of the template in the rendered output.
+	// file is the name that Helm gives to the template in the rendered output.
 	file            string
 	document, index int
 }
 
 func (o *object) String() string { return o.kind + "/" + o.name }
 
-// readObjects reads the rendered objects. It skips documents that are not valid YAML,
-// because Helm's rules report them.
+// readObjects parses the rendered output to i.objects and checks each object. It skips
+// documents that are not valid YAML, because Helm's rules report them.
 func (i *inspection) readObjects() {
 	for _, file := range slices.Sorted(maps.Keys(i.rendered)) {
 		for d, document := range render.Split(i.rendered[file]) {
@@ -91,7 +92,7 @@ func objectOf(node *yaml.Node) *object {
 	return o
 }
 
-// misplacedKeyPaths returns the places where sequencing annotations are sometimes put by
+// misplacedKeyPaths returns the fields into which authors put sequencing annotations by
 // mistake.
 func misplacedKeyPaths() [][]string {
 	return [][]string{
@@ -100,7 +101,7 @@ func misplacedKeyPaths() [][]string {
 	}
 }
 
-// sequencingKeysIn returns the keys of a mapping that would have an effect as annotations.
+// sequencingKeysIn returns the keys of a mapping that are sequencing annotations.
 func sequencingKeysIn(mapping *yaml.Node) []string {
 	mapping = yamledit.Resolve(mapping)
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
@@ -115,7 +116,7 @@ func sequencingKeysIn(mapping *yaml.Node) []string {
 	return keys
 }
 
-// resources returns the resources for the plan, without hooks.
+// resources returns the rendered resources, without hooks, for sequencer.Inspect.
 func (i *inspection) resources() []sequencer.Resource {
 	var list []sequencer.Resource
 	for _, o := range i.objects {
@@ -126,7 +127,7 @@ func (i *inspection) resources() []sequencer.Resource {
 	return list
 }
 
-// checkObject checks the annotations of a rendered object.
+// checkObject adds findings about the annotations of o.
 func (i *inspection) checkObject(o *object) {
 	for _, where := range slices.Sorted(maps.Keys(o.misplacedKeys)) {
 		for _, key := range o.misplacedKeys[where] {
@@ -154,7 +155,9 @@ func (i *inspection) checkObject(o *object) {
 	}
 }
 
-// checkAnnotation checks an annotation independently of the rest of the chart.
+// checkAnnotation adds findings about one annotation that do not depend on others. v is the
+// decoded value. counts reports whether sequencing applies to the chart. If so, the plan
+// reports invalid values.
 func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *yaml.Node, v any) {
 	_, isText := v.(string)
 	if text, _ := v.(string); annotation.IsSequencingKey(key) && strings.TrimSpace(text) == "" && (isText || v == nil) {
@@ -183,7 +186,7 @@ func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *
 	}
 }
 
-// sequenced reports whether the sequencing declarations of a chart apply.
+// sequenced reports whether sequencing applies to the chart with this path.
 func (i *inspection) sequenced(chart string) bool {
 	c := i.tree
 	for _, name := range strings.Split(chart, "/")[1:] {
@@ -196,7 +199,8 @@ func (i *inspection) sequenced(chart string) bool {
 	return c.Sequenced
 }
 
-// find returns the objects that an error of the plan may refer to.
+// find returns the rendered objects that an error about id in file can refer to. There can
+// be several, because an object does not always specify its namespace.
 func (i *inspection) find(file string, id sequencer.ID) []*object {
 	var found []*object
 	for _, o := range i.objects {

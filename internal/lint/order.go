@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// inspection checks what a chart declares about order, readiness and hooks.
+// inspection checks one chart with the rules that Helm does not have.
 type inspection struct {
 	findings
 	options Options
@@ -29,11 +29,12 @@ type inspection struct {
 	values chartutil.Values
 	tree   *sequencer.Chart
 
-	// declared are the files of charts by Declaration.File. charts are those by the path of
-	// the chart in the tree. definitions are those by the path of the Chart.yaml in the
-	// tree.
+	// These maps contain the source files of charts. The keys of declared are those of
+	// Declaration.File. The keys of charts are paths in the tree of charts, such as
+	// "shop/db". The keys of definitions are paths of a Chart.yaml with the names in this
+	// tree, such as "shop/charts/db/Chart.yaml".
 	declared, charts, definitions map[string]*chartFiles
-	// sources are the paths of the templates, by their names in the rendered output.
+	// sources maps the name of a template in the rendered output to its path in the chart.
 	sources map[string]string
 
 	rendered map[string]string
@@ -41,8 +42,8 @@ type inspection struct {
 	marked   *markedRendering
 }
 
-// order checks a chart with the rules that Helm does not have. Files are the original files
-// of the chart, and legal are the same files in canonical form.
+// order checks a chart with the rules that Helm does not have. files are the original
+// files. legal are the result of legalFiles, or nil if the chart cannot be loaded.
 func order(files, legal []*chartloader.BufferedFile, o Options) []Finding {
 	i := &inspection{options: o}
 	root := newChartFiles("", files)
@@ -54,8 +55,8 @@ func order(files, legal []*chartloader.BufferedFile, o Options) []Finding {
 	return i.sorted()
 }
 
-// orderKeywords returns keywords. Every declaration about order, readiness or hooks
-// contains at least one of them.
+// orderKeywords returns keywords of which each declaration of order, readiness or hooks
+// contains at least one. A chart without any of them need not be rendered again.
 func orderKeywords() []string {
 	return []string{
 		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh",
@@ -63,14 +64,13 @@ func orderKeywords() []string {
 	}
 }
 
-// isRelevant reports whether a chart needs further checks. Most charts do not. Charts of
-// apiVersion v3 always do, because they need not be compatible with older charts.
+// isRelevant reports whether a chart could contain declarations to check. For most charts
+// the result is false, which saves time. It is always true for apiVersion v3.
 func (i *inspection) isRelevant(root *chartFiles) bool {
 	return apiVersion(root.files) == chartloader.APIVersionV3 || mentionsOrderKeywords(root, i.options.Values)
 }
 
-// mentionsOrderKeywords reports whether a chart or its values may contain a declaration
-// about order, readiness or hooks.
+// mentionsOrderKeywords reports whether a chart or its values contain any of orderKeywords.
 func mentionsOrderKeywords(root *chartFiles, values map[string]any) bool {
 	mentions := func(text []byte) bool {
 		return slices.ContainsFunc(orderKeywords(), func(word string) bool { return bytes.Contains(text, []byte(word)) })
@@ -88,9 +88,9 @@ func mentionsOrderKeywords(root *chartFiles, values map[string]any) bool {
 	return err == nil && mentions(text)
 }
 
-// load loads and renders the chart, as Helm's rules do. It returns false if the chart
-// cannot be loaded. Helm's rules report the reason. If the chart cannot be rendered, the
-// declarations are still checked.
+// load loads and renders the chart. It returns false if the chart cannot be loaded, which
+// Helm's rules report. If the chart cannot be rendered, it returns true, and the
+// declarations in Chart.yaml are still checked.
 func (i *inspection) load(root *chartFiles, legal []*chartloader.BufferedFile) bool {
 	var err error
 	if i.chart, err = chartloader.LoadFiles(legal); err != nil {
@@ -113,7 +113,8 @@ func (i *inspection) load(root *chartFiles, legal []*chartloader.BufferedFile) b
 	return true
 }
 
-// locateDeclared records the files of the charts that have declarations.
+// locateDeclared adds the files of c and its subcharts to i.declared. at is the directory
+// of c, and folders has the files of a chart by its first raw file.
 func (i *inspection) locateDeclared(c *chart.Chart, at string, folders map[*chart.File]*chartFiles) {
 	if len(c.Raw) > 0 {
 		i.declared[path.Join(at, chartutil.ChartfileName)] = folders[c.Raw[0]]
@@ -123,8 +124,8 @@ func (i *inspection) locateDeclared(c *chart.Chart, at string, folders map[*char
 	}
 }
 
-// locate records the files of the charts that are part of the release, and the paths of
-// their templates.
+// locate adds the files of c and its subcharts, after disabled ones are removed, to
+// i.charts, i.definitions and i.sources. at is the path of c in the tree of charts.
 func (i *inspection) locate(c *chart.Chart, at string, folders map[*chart.File]*chartFiles) {
 	if len(c.Raw) > 0 {
 		if f := folders[c.Raw[0]]; f != nil {
@@ -140,7 +141,7 @@ func (i *inspection) locate(c *chart.Chart, at string, folders map[*chart.File]*
 	}
 }
 
-// addProblems adds the errors in the declarations of the charts.
+// addProblems adds findings about the errors that chartloader.InspectDeclarations returned.
 func (i *inspection) addProblems(d *chartloader.Declaration, problems []error) {
 	for _, problem := range problems {
 		i.addProblem(Error, problem)
@@ -181,7 +182,7 @@ func (i *inspection) render() {
 	}
 }
 
-// run renders the templates, without NOTES.txt.
+// run renders the templates with i.values. It leaves out NOTES.txt.
 func (i *inspection) run() (map[string]string, error) {
 	e := engine.Engine{LintMode: true}
 	files, err := e.Render(i.chart, i.values)

@@ -18,17 +18,20 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// markedRendering is the chart rendered again, with marks.
+// markedRendering is the result of rendering the chart with marks (see markText). A mark is
+// a number after a key in a template, which remains in the output and shows where the key
+// comes from.
 type markedRendering struct {
+	// places has the position of the key for each mark, with the number of the mark as the
+	// index. rendered is the output.
 	places   []position
 	rendered map[string]string
-	// files are the objects of the requested files, and the numbers of their marks by key:
-	// of kind, of the annotations, and of misplaced keys.
+	// files caches the result of marksIn for each file.
 	files map[string]map[place]map[string]int
 }
 
-// at returns the position of an annotation of an object in the templates. For an empty key,
-// it is the position of the object itself. If the exact position is unknown, it is only the
+// at returns the position in the templates of the annotation key of o. If key is empty, it
+// is the position of o itself. If it cannot be determined, the result contains only the
 // file.
 func (i *inspection) at(o *object, key string) position {
 	if p, known := i.exactly(o, key); known {
@@ -37,7 +40,8 @@ func (i *inspection) at(o *object, key string) position {
 	return i.file(o.file)
 }
 
-// file returns the template that produced a rendered file.
+// file returns the position, without a line, of a template or Chart.yaml. rendered is its
+// name in the output or in an error of the plan.
 func (i *inspection) file(rendered string) position {
 	if source, known := i.sources[rendered]; known {
 		return position{File: source}
@@ -49,6 +53,7 @@ func (i *inspection) file(rendered string) position {
 	return position{File: below}
 }
 
+// exactly is like at, but reports false if the line is unknown.
 func (i *inspection) exactly(o *object, key string) (position, bool) {
 	if i.marked == nil {
 		i.marked = i.renderMarked()
@@ -63,8 +68,8 @@ func (i *inspection) exactly(o *object, key string) (position, bool) {
 	return i.marked.places[number], true
 }
 
-// renderMarked renders the chart with marks. It changes the loaded templates, so it must be
-// called after everything else has been rendered.
+// renderMarked adds marks to the templates and renders them. It changes the loaded chart.
+// Therefore it must be called after everything else has been rendered.
 func (i *inspection) renderMarked() *markedRendering {
 	m := &markedRendering{files: map[string]map[place]map[string]int{}}
 	var markAll func(c *chart.Chart)
@@ -88,7 +93,8 @@ func (i *inspection) renderMarked() *markedRendering {
 	return m
 }
 
-// marksIn returns the marks of the objects of a file.
+// marksIn returns the marks of each object in a file of the output. They are grouped by the
+// key that they mark, as marksOf returns them.
 func (i *inspection) marksIn(file string) map[place]map[string]int {
 	if marks, known := i.marked.files[file]; known {
 		return marks
@@ -114,7 +120,9 @@ func (i *inspection) marksIn(file string) map[place]map[string]int {
 	return marks
 }
 
-// marksOf returns the marks of one object.
+// marksOf returns the numbers of the marks in one object, by key. The key is "kind", the
+// key of an annotation, or for a misplaced annotation the field and its key, joined with a
+// dot.
 func marksOf(node *yaml.Node) map[string]int {
 	marks := map[string]int{}
 	read := func(mapping *yaml.Node, prefix string, wanted func(key string) bool) {
@@ -137,8 +145,8 @@ func marksOf(node *yaml.Node) map[string]int {
 	return marks
 }
 
-// atDependsOn returns the position at which an edge between layers is declared: in a
-// resource of the file that names the layer.
+// atDependsOn returns the position of the annotation key that contains the name layer, in
+// any object of the file.
 func (i *inspection) atDependsOn(file, key, layer string) position {
 	for _, o := range i.objects {
 		if o.file != file || o.annotations == nil {
@@ -153,8 +161,8 @@ func (i *inspection) atDependsOn(file, key, layer string) position {
 	return i.file(file)
 }
 
-// atID returns the position of an annotation of the object that an error of the plan refers
-// to. If there are several objects, it is the last one.
+// atID returns the position of the annotation key in the object that an error of the plan
+// is about. If several objects have this id, it is the last one with the annotation.
 func (i *inspection) atID(file string, id sequencer.ID, key string) position {
 	found := i.find(file, id)
 	slices.Reverse(found)
@@ -168,8 +176,8 @@ func (i *inspection) atID(file string, id sequencer.ID, key string) position {
 
 func hasKey(mapping *yaml.Node, key string) bool { return yamledit.Lookup(mapping, key) != nil }
 
-// definitionAt returns the files of the chart with a Chart.yaml in the release, or nil if
-// unknown.
+// definitionAt returns the files of the chart whose Chart.yaml has this path, or nil if it
+// is unknown.
 func (i *inspection) definitionAt(file string) *chartFiles {
 	if f := i.definitions[file]; f != nil {
 		return f

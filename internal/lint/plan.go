@@ -20,10 +20,10 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// defaultTimeout is the default --timeout of install and upgrade.
+// defaultTimeout is the default of --timeout in helm install and helm upgrade.
 const defaultTimeout = 5 * time.Minute
 
-// addProblem adds an error in a Chart.yaml.
+// addProblem adds findings about an error in a Chart.yaml.
 func (i *inspection) addProblem(severity Severity, err error) {
 	var file *chartloader.ChartFileError
 	if errors.As(err, &file) && i.declared[file.File] != nil {
@@ -41,8 +41,8 @@ func valueError(err error) *annotation.ValueError {
 	return nil
 }
 
-// checkPlan adds the findings of the planner. It omits findings that may only be a
-// consequence of an error in the chart.
+// checkPlan adds findings about the result of sequencer.Inspect. It leaves out findings
+// that could be only a consequence of another error in the same chart.
 func (i *inspection) checkPlan(p *sequencer.Inspection) {
 	broken := map[string]bool{}
 	for _, problem := range p.Errors {
@@ -79,6 +79,8 @@ func (i *inspection) checkPlan(p *sequencer.Inspection) {
 	}
 }
 
+// addPlanProblem adds findings about an error in the plan. It adds the paths of charts with
+// invalid annotations to broken.
 func (i *inspection) addPlanProblem(err error, broken map[string]bool) {
 	var resource *sequencer.ResourceError
 	var duplicate *sequencer.DuplicateError
@@ -143,7 +145,7 @@ func (i *inspection) addCycle(e *sequencer.CycleError) {
 	i.add(dependencyCycle, at, "dependency cycle: "+strings.Join(texts, ", "))
 }
 
-// edge returns the position at which an edge is declared.
+// edge returns the position of the declaration of an edge.
 func (i *inspection) edge(e sequencer.CycleEdge) position {
 	if dependency := e.Dependency(); dependency != "" {
 		if f := i.definitionAt(e.File); f != nil {
@@ -176,7 +178,7 @@ func (i *inspection) addPlanWarning(w sequencer.Warning) {
 	}
 }
 
-// localized returns a message of the planner with the original paths of the templates.
+// localized replaces the names of templates in a message with their paths in the chart.
 func (i *inspection) localized(text string) string {
 	var pairs []string
 	for _, rendered := range slices.Sorted(maps.Keys(i.sources)) {
@@ -185,7 +187,7 @@ func (i *inspection) localized(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// layersOf returns the layers of a chart.
+// layersOf returns the names of all layers of the chart with this path.
 func (i *inspection) layersOf(chart string) []string {
 	var layers []string
 	for _, o := range i.objects {
@@ -200,7 +202,7 @@ func (i *inspection) layersOf(chart string) []string {
 	return slices.Compact(layers)
 }
 
-// namesUnder returns the names in the value of a key, or none if the value is invalid.
+// namesUnder returns the names in the annotation key, or none if the value is invalid.
 func namesUnder(annotations *yaml.Node, key string) []string {
 	value := yamledit.Lookup(annotations, key)
 	if value == nil {

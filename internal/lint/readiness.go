@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// checkNode checks the declarations about readiness in the resources of a node.
+// checkNode adds findings about the readiness of the resources in node number of the plan.
 func (i *inspection) checkNode(p *sequencer.Plan, number int) {
 	node := p.Nodes[number]
 	for _, r := range node.Resources {
@@ -34,9 +34,10 @@ func (i *inspection) checkNode(p *sequencer.Plan, number int) {
 	}
 }
 
-// checkClaim looks for a claim that is bound only when the pod that uses it is scheduled,
-// although the pod is deployed after the claim is ready. Helm does not wait for such a
-// claim, unless it has readiness expressions. In that case Helm waits without success.
+// checkClaim adds a finding if the volume of a PersistentVolumeClaim is bound only when a
+// pod that uses it is scheduled, but that pod is deployed only after the claim is ready.
+// Helm does not wait for such a claim unless it has readiness expressions. If it has, the
+// wait never succeeds.
 func (i *inspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) {
 	mode := bindingMode(p, claim)
 	if mode == "Immediate" || mode == "" && len(claim.Success) == 0 || !usedLater(p, number, claim) {
@@ -60,8 +61,8 @@ func (i *inspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.
 		"%s is waited for by %q before the pod that uses it is deployed: if its storage class %s, it is never bound", claim.ID, claim.Success[0], mode))
 }
 
-// bindingMode returns the volumeBindingMode of a claim's storage class. It is empty if the
-// class is not part of the release.
+// bindingMode returns the volumeBindingMode of the storage class of claim, or an empty
+// string if the storage class is not part of the release.
 func bindingMode(p *sequencer.Plan, claim *sequencer.PlannedResource) string {
 	spec, _ := claim.Object()["spec"].(map[string]any)
 	class, _ := spec["storageClassName"].(string)
@@ -78,8 +79,8 @@ func bindingMode(p *sequencer.Plan, claim *sequencer.PlannedResource) string {
 	return ""
 }
 
-// usedLater reports whether a pod in a later node uses the claim, and no pod in the same or
-// an earlier node does.
+// usedLater reports whether the claim, which is in node number, is used by a pod in a later
+// node, but by none in the same or an earlier node.
 func usedLater(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) bool {
 	later := false
 	for n, node := range p.Nodes {
@@ -96,7 +97,8 @@ func usedLater(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) 
 	return later
 }
 
-// comesAfter reports whether a node depends on another, directly or indirectly.
+// comesAfter reports whether node depends on other, directly or indirectly. Both are
+// indexes.
 func comesAfter(p *sequencer.Plan, node, other int) bool {
 	seen := map[int]bool{}
 	stack := []int{node}
@@ -116,7 +118,7 @@ func comesAfter(p *sequencer.Plan, node, other int) bool {
 	return false
 }
 
-// checkReachability looks for layers without any effect on the order: they have no
+// checkReachability adds a finding if a layer has no effect on the order: it has no
 // dependencies and no dependents, and the chart has no unlayered resources.
 func (i *inspection) checkReachability(p *sequencer.Plan, node *sequencer.Node) {
 	if node.Layer == "" || len(node.DependsOn) > 0 {
@@ -132,7 +134,7 @@ func (i *inspection) checkReachability(p *sequencer.Plan, node *sequencer.Node) 
 		"layer %q has no dependencies and no dependents: it has no place in the order of the chart", node.Layer))
 }
 
-// atLayer returns the position at which a resource names its layer.
+// atLayer returns the position of the annotation that names the layer of r.
 func (i *inspection) atLayer(r *sequencer.PlannedResource) position {
 	key := annotation.Layer
 	for _, o := range i.find(r.File, r.ID) {

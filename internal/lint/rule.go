@@ -5,7 +5,7 @@ package lint
 
 import "helm.sh/helm/v3/pkg/lint/support"
 
-// Severity is the severity of a finding, as in Helm.
+// Severity says how serious a finding is. The values are those of Helm's package support.
 type Severity int
 
 const (
@@ -18,7 +18,7 @@ const (
 	Error Severity = support.ErrorSev
 )
 
-// String returns the severity as in reports: "info", "warning" or "error".
+// String returns "info", "warning" or "error".
 func (s Severity) String() string {
 	switch s {
 	case Info:
@@ -31,16 +31,16 @@ func (s Severity) String() string {
 	return "unknown"
 }
 
-// Rule is a rule that Helm does not have (docs/lint.md).
+// Rule describes a check that Helm does not have (docs/lint.md).
 type Rule struct {
 	Name string
-	// Severity is the default severity of its findings.
+	// Severity is the severity of its findings, unless a finding has another one.
 	Severity Severity
-	// Summary says what it finds, and Help how to correct it.
+	// Summary says what the rule reports, and Help how to correct it.
 	Summary, Help string
 }
 
-// The names of the rules.
+// These are the names of the rules.
 const (
 	annotationNotString  = "annotation-not-string"
 	conflictingSpellings = "conflicting-spellings"
@@ -69,7 +69,7 @@ const (
 	waitForFirstConsumer = "wait-for-first-consumer"
 )
 
-// Rules returns the rules, sorted by name.
+// Rules returns all rules, sorted by name.
 func Rules() []Rule {
 	return []Rule{
 		{

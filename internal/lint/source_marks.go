@@ -15,19 +15,20 @@ import (
 	"unicode/utf8"
 )
 
-// A rendered document does not show which place in a template a key comes from, because of
-// loops, conditions and helpers. A chart with findings is therefore rendered again with a
-// mark after every relevant key. In the output, the marks follow the keys that they belong
-// to. If a document differs in anything else, its positions are unknown.
+// The rendered output does not show where in a template a key comes from, because of loops,
+// conditions and helpers. Therefore, if there are findings, the chart is rendered again
+// with marks: a number after each relevant key in the templates. The number remains in the
+// output and leads to the position of the key. If the new output differs in anything except
+// marks, the positions are unknown.
 
-// markable matches the keys that are marked if they are plain text in a template.
+// markable matches the keys that get a mark if they are plain text in a template.
 var markable = regexp.MustCompile(`(?:^|[\s{,"'])([A-Za-z0-9._-]+/[A-Za-z0-9/._-]+|kind|runHooksInParallel)["']?[ \t]*:`)
 
-// mark matches a mark.
 var mark = regexp.MustCompile(`-ohmark([0-9]+)x`)
 
-// markText adds a mark after each relevant key of a template, and appends the positions of
-// the keys to places.
+// markText returns a template with a mark after each relevant key, and appends the position
+// of each of these keys to places. The number in a mark is the index in places. file is the
+// path of the template.
 func markText(file string, text []byte, places *[]position) []byte {
 	if bytes.Contains(text, []byte("-ohmark")) {
 		return text
@@ -50,8 +51,8 @@ func markText(file string, text []byte, places *[]position) []byte {
 	return marked.Bytes()
 }
 
-// textSpans returns the parts of a template outside actions, in their order. It returns
-// none if the template cannot be parsed.
+// textSpans returns the start and end of each part of a template that is outside actions,
+// in their order. If the template cannot be parsed, it returns none.
 func textSpans(text []byte) [][2]int {
 	tree, trees := parse.New("template"), map[string]*parse.Tree{}
 	tree.Mode = parse.SkipFuncCheck
@@ -88,7 +89,7 @@ func textSpans(text []byte) [][2]int {
 	return spans
 }
 
-// lines converts offsets to positions.
+// lines converts offsets in a text to lines and columns.
 type lines struct {
 	text   []byte
 	starts []int
@@ -104,7 +105,7 @@ func newLines(text []byte) *lines {
 	return l
 }
 
-// position returns the position of an offset. It counts columns in characters.
+// position returns the line and column at an offset. It counts columns in characters.
 func (l *lines) position(offset int) position {
 	line := len(l.starts) - 1
 	for l.starts[line] > offset {
@@ -113,9 +114,9 @@ func (l *lines) position(offset int) position {
 	return position{Line: line + 1, Column: utf8.RuneCount(l.text[l.starts[line]:offset]) + 1}
 }
 
-// sameButForMarks reports whether a marked document differs from another document only in
-// its marks. Templates can produce random values, so the text after the last mark of a line
-// may differ, and so may lines without marks.
+// sameButForMarks reports whether marked differs from document only in its marks. Templates
+// can produce random values. Therefore lines without marks can differ, and so can the text
+// after the last mark in a line.
 func sameButForMarks(marked, document string) bool {
 	if mark.ReplaceAllString(marked, "") == document {
 		return true
@@ -136,7 +137,8 @@ func sameButForMarks(marked, document string) bool {
 	return true
 }
 
-// markOf separates a key from its mark. The number is -1 if there is no mark.
+// markOf returns a key without its mark, and the number in the mark, or -1 if there is
+// none.
 func markOf(key string) (plain string, number int) {
 	at := mark.FindStringSubmatchIndex(key)
 	if at == nil {

@@ -17,22 +17,23 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// requirementsFile contains the dependencies of charts of apiVersion v1.
+// requirementsFile contains the dependencies of a chart of apiVersion v1.
 const requirementsFile = "requirements.yaml"
 
-// chartFiles are the files of a chart, and of the charts in it.
+// chartFiles has the source files of one chart, to determine positions in them. inside has
+// the files of its subcharts.
 type chartFiles struct {
-	// prefix is the path of the chart in the root chart: "" for the root, "charts/db/" for
-	// a subchart.
+	// prefix is the path of the chart within the root chart, for example "charts/db/". It
+	// is empty for the root chart.
 	prefix string
-	files  []*chartloader.BufferedFile // with their paths in this chart
+	files  []*chartloader.BufferedFile // the paths are relative to this chart
 	inside []*chartFiles
 
-	definitions map[string]*yaml.Node // the parsed files, nil for files that cannot be parsed
+	definitions map[string]*yaml.Node // caches parsed files; nil if a file cannot be parsed
 }
 
-// newChartFiles separates the files of a chart from those of its subcharts, including
-// packed ones.
+// newChartFiles assigns files to the chart itself or to its subcharts, which can be packed.
+// prefix is the path of the chart within the root chart.
 func newChartFiles(prefix string, files []*chartloader.BufferedFile) *chartFiles {
 	f := &chartFiles{prefix: prefix, definitions: map[string]*yaml.Node{}}
 	var order []string
@@ -60,8 +61,8 @@ func newChartFiles(prefix string, files []*chartloader.BufferedFile) *chartFiles
 	return f
 }
 
-// addArchive adds a packed chart. The names of its files are as if it were unpacked. It
-// ignores an archive that cannot be read, because Helm's rules report it.
+// addArchive adds a packed subchart. Its files get the paths that they would have if it
+// were unpacked. An archive that cannot be read is ignored, because Helm's rules report it.
 func (f *chartFiles) addArchive(data []byte) {
 	files, err := chartloader.LoadArchiveFiles(bytes.NewReader(data))
 	if err != nil {
@@ -75,8 +76,8 @@ func (f *chartFiles) addArchive(data []byte) {
 	f.inside = append(f.inside, newChartFiles(f.prefix+chartutil.ChartsDir+"/"+name.Value+"/", files))
 }
 
-// definition returns a file as YAML, or nil if the file does not exist or is not valid
-// YAML.
+// definition returns the root node of a YAML file of the chart, or nil if the file does not
+// exist or is invalid.
 func (f *chartFiles) definition(name string) *yaml.Node {
 	if root, known := f.definitions[name]; known {
 		return root
@@ -109,7 +110,7 @@ func (f *chartFiles) walk(visit func(*chartFiles)) {
 	}
 }
 
-// at returns the position of a node in a file of the chart.
+// at returns the position of the node n in the named file. If n is nil, it has no line.
 func (f *chartFiles) at(name string, n *yaml.Node) position {
 	p := position{File: f.prefix + name}
 	if n != nil {
@@ -118,13 +119,13 @@ func (f *chartFiles) at(name string, n *yaml.Node) position {
 	return p
 }
 
-// field returns the position of the field of Chart.yaml at a path of keys. If the field
-// does not exist, it is only the file.
+// field returns the position of a field in Chart.yaml. keys is the path of the field. If
+// the field does not exist, the position has no line.
 func (f *chartFiles) field(keys ...string) position {
 	return f.at(chartutil.ChartfileName, keyNode(f.definition(chartutil.ChartfileName), keys...))
 }
 
-// keyNode returns the node of the last key of a path.
+// keyNode returns the node of the last key on a path of keys, or nil if it does not exist.
 func keyNode(root *yaml.Node, keys ...string) *yaml.Node {
 	last := len(keys) - 1
 	mapping := yamledit.Resolve(root)
@@ -142,13 +143,13 @@ func keyNode(root *yaml.Node, keys ...string) *yaml.Node {
 	return nil
 }
 
-// entry is one entry of a chart's dependencies.
+// entry is one entry under "dependencies", in Chart.yaml or requirements.yaml.
 type entry struct {
 	file string
 	node *yaml.Node
 }
 
-// dependencies returns the entries in their order.
+// dependencies returns the entries under "dependencies", in their order.
 func (f *chartFiles) dependencies() []entry {
 	for _, name := range []string{requirementsFile, chartutil.ChartfileName} {
 		list := yamledit.Resolve(yamledit.Lookup(f.definition(name), "dependencies"))
@@ -164,8 +165,8 @@ func (f *chartFiles) dependencies() []entry {
 	return nil
 }
 
-// dependsOn returns the position of depends-on of the dependency with a name in the tree of
-// charts. If there are several, it is only the file.
+// dependsOn returns the position of depends-on in the entry under "dependencies" with this
+// alias or, without an alias, name. If there is not exactly one, the position has no line.
 func (f *chartFiles) dependsOn(title string) position {
 	var found []position
 	for _, e := range f.dependencies() {
@@ -183,8 +184,9 @@ func (f *chartFiles) dependsOn(title string) position {
 	return found[0]
 }
 
-// match finds the files that each chart of a loaded tree was read from. It identifies
-// charts by their raw files, which are the same in the copies that aliases create.
+// match finds the source files of c and its subcharts and adds them to found. The key is
+// the first raw file of a loaded chart, because copies of a chart for several aliases share
+// it.
 func (f *chartFiles) match(c *chart.Chart, found map[*chart.File]*chartFiles) {
 	if len(c.Raw) > 0 {
 		found[c.Raw[0]] = f
@@ -200,7 +202,7 @@ func (f *chartFiles) match(c *chart.Chart, found map[*chart.File]*chartFiles) {
 	}
 }
 
-// holds reports whether the chart was read from these files.
+// holds reports whether c was loaded from these files.
 func (f *chartFiles) holds(c *chart.Chart) bool {
 	for key, want := range map[string]string{"name": c.Name(), "version": c.Metadata.Version} {
 		if have := yamledit.Lookup(f.definition(chartutil.ChartfileName), key); have == nil || have.Value != want {

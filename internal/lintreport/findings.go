@@ -8,34 +8,34 @@ import (
 	"helm.sh/helm/v3/pkg/lint/support"
 )
 
-// Chart is a chart with the findings about it.
+// Chart is a checked chart with its findings.
 type Chart struct {
-	// Path is the chart's directory or archive, as the user gave it.
+	// Path is the directory or archive of the chart, as the user specified it.
 	Path string
-	// Findings are the findings of Helm's rules, and then the others by file and line.
+	// Findings are those of Helm's rules, followed by the others, sorted by file and line.
 	Findings []Finding
-	// Err is the reason why the chart could not be checked.
+	// Err says why the chart could not be checked. It is nil if it was checked.
 	Err error
 
 	messages []support.Message
 }
 
-// Add adds a finding, and the corresponding message in Helm's result.
+// Add adds the finding f, and the same problem as a message of Helm for Result.
 func (c *Chart) Add(f Finding, m support.Message) {
 	c.Findings, c.messages = append(c.Findings, f), append(c.messages, m)
 }
 
-// Finding is one problem that a rule has found in a chart.
+// Finding is one problem in a chart, in the form of the JSON output.
 type Finding struct {
-	// Rule is the name of the rule (docs/lint.md). The names of Helm's rules begin with
-	// "helm/".
+	// Rule is the name of the rule that reports it (docs/lint.md). The names of Helm's
+	// rules begin with "helm/".
 	Rule string `json:"rule"`
 	// Severity is "error", "warning" or "info".
 	Severity string `json:"severity"`
-	// File is the path of the file in the chart, with slashes. It is empty if the finding
-	// is about the chart as a whole.
+	// File is the path of the file within the chart, with slashes. It is empty if the
+	// finding is about the chart as a whole.
 	File string `json:"file,omitempty"`
-	// Line and Column count from 1. They are 0 if the exact position is unknown.
+	// Line and Column start at 1. They are 0 if only the file is known.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
 	// Message says what is wrong, and Help how to correct it.
@@ -43,17 +43,17 @@ type Finding struct {
 	Help    string `json:"help,omitempty"`
 }
 
-// Rule is a lint rule.
+// Rule describes a lint rule for the SARIF output.
 type Rule struct {
-	// Name is the name of the rule in findings.
+	// Name is the name of the rule, as in Finding.Rule.
 	Name string
-	// Severity is "error", "warning" or "info". Some findings are less severe.
+	// Severity is "error", "warning" or "info". A finding can be less severe.
 	Severity string
-	// Summary says what the rule finds, and Help how to correct it.
+	// Summary says what the rule reports, and Help how to correct it.
 	Summary, Help string
 }
 
-// DeleteFunc removes the findings for which del returns true.
+// DeleteFunc removes each finding for which del returns true.
 func (c *Chart) DeleteFunc(del func(Finding) bool) {
 	var messages []support.Message
 	var findings []Finding
@@ -65,7 +65,8 @@ func (c *Chart) DeleteFunc(del func(Finding) bool) {
 	c.messages, c.Findings = messages, findings
 }
 
-// Result returns the findings as Helm's LintResult. If strict, warnings count as errors.
+// Result converts the findings to Helm's LintResult. If strict is set, warnings count as
+// errors.
 func (c *Chart) Result(strict bool) *helmaction.LintResult {
 	if c.Err != nil {
 		return &helmaction.LintResult{Errors: []error{c.Err}}

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lintreport writes the findings of lint for other programs (docs/lint.md, "For other
-// programs").
+// Package lintreport writes the findings of package lint and of Helm's rules as JSON or
+// SARIF, for other programs (docs/lint.md, "For other programs").
 package lintreport
 
 import (
@@ -10,7 +10,6 @@ import (
 	"io"
 )
 
-// jsonReport is the JSON form of the findings.
 type jsonReport struct {
 	Charts []jsonChart `json:"charts"`
 }
@@ -18,11 +17,11 @@ type jsonReport struct {
 type jsonChart struct {
 	Path     string    `json:"path"`
 	Findings []Finding `json:"findings"`
-	// Error is the reason why the chart could not be checked.
+	// Error says why the chart could not be checked.
 	Error string `json:"error,omitempty"`
 }
 
-// JSON writes the findings as JSON.
+// JSON writes the findings about all charts as JSON.
 func JSON(out io.Writer, charts []*Chart) error {
 	report := jsonReport{Charts: make([]jsonChart, len(charts))}
 	for i, c := range charts {

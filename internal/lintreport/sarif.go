@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// The subset of SARIF 2.1.0, an OASIS standard, that is used here.
+// These types are the part of SARIF 2.1.0, an OASIS standard, that is used here.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -76,7 +76,7 @@ type (
 	}
 )
 
-// helmRules returns the names for the findings of Helm's own rules.
+// helmRules returns the rules under which SARIF lists the findings of Helm's own rules.
 func helmRules() []Rule {
 	return []Rule{
 		{Name: "helm/chartfile", Severity: "error", Summary: "Helm's own rules for Chart.yaml"},
@@ -87,7 +87,7 @@ func helmRules() []Rule {
 }
 
 // SARIF writes the findings in the Static Analysis Results Interchange Format, version
-// 2.1.0. Rules are the rules that Helm does not have. Version is the version of this
+// 2.1.0. rules are the rules that Helm does not have, and version is the version of this
 // program.
 func SARIF(out io.Writer, charts []*Chart, rules []Rule, version string) error {
 	rules = slices.Concat(rules, helmRules())
@@ -99,7 +99,7 @@ func SARIF(out io.Writer, charts []*Chart, rules []Rule, version string) error {
 		Results:    []sarifResult{},
 	}
 	invocation := sarifInvocation{ExecutionSuccessful: true}
-	seen := map[found]bool{} // a subchart may also have been checked separately
+	seen := map[found]bool{} // the user can also check a subchart separately
 	for _, c := range charts {
 		if c.Err != nil {
 			invocation.ExecutionSuccessful = false
@@ -146,7 +146,7 @@ func resultOf(rules []Rule, chart string, f Finding) sarifResult {
 	}
 }
 
-// found identifies a finding, to remove duplicates.
+// found contains what identifies a finding, to remove duplicates.
 type found struct {
 	rule, uri, message string
 	region             sarifRegion
@@ -161,7 +161,7 @@ func keyOf(r sarifResult) found {
 	return key
 }
 
-// levelOf returns the SARIF level for a severity.
+// levelOf converts a severity to a level of SARIF.
 func levelOf(severity string) string {
 	switch severity {
 	case "error", "warning":
@@ -170,8 +170,8 @@ func levelOf(severity string) string {
 	return "note"
 }
 
-// uriOf returns the URI of a file of a chart. It is relative to the same directory as the
-// chart's path.
+// uriOf returns the URI of a file in a chart. If the path of the chart is relative, so is
+// the URI, to the same directory.
 func uriOf(chart, file string) string {
 	u := url.URL{Path: path.Join(filepath.ToSlash(chart), file)}
 	if filepath.IsAbs(chart) {

@@ -1,7 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package object identifies, describes and labels the Kubernetes objects of a release.
+// Package object has what several packages need to know about single Kubernetes objects of
+// a release: their identity, the release that owns them, their resource policy, their pods,
+// and their names in messages.
 package object
 
 import (
@@ -16,13 +18,13 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// Info is an object with its REST mapping.
+// Info is an object with the REST mapping of its kind.
 type Info = resource.Info
 
 // CRDKind is the kind of CRDs.
 const CRDKind = "CustomResourceDefinition"
 
-// IDOf returns the identity of an object in the cluster.
+// IDOf returns the identity (group, kind, namespace and name) of an object in the cluster.
 func IDOf(info *Info) sequencer.ID {
 	gvk := info.Object.GetObjectKind().GroupVersionKind()
 	if info.Mapping != nil { // custom Kubernetes clients may not set it
@@ -47,7 +49,7 @@ func Namespace(info *Info) string {
 	return info.Namespace
 }
 
-// ByID indexes objects by their identity.
+// ByID maps the identity of each object in list to the object.
 func ByID(list kube.ResourceList) map[sequencer.ID]*Info {
 	byID := make(map[sequencer.ID]*Info, len(list))
 	for _, info := range list {
@@ -56,7 +58,7 @@ func ByID(list kube.ResourceList) map[sequencer.ID]*Info {
 	return byID
 }
 
-// Reference returns the content of an object that has only a kind and a name.
+// Reference returns the content of an object that has only a kind, a namespace and a name.
 func Reference(apiVersion, kind, namespace, name string) map[string]any {
 	return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name, "namespace": namespace}}
 }
@@ -66,7 +68,8 @@ func Describe(info *Info) string {
 	return fmt.Sprintf("%s %q in namespace %q", info.Mapping.GroupVersionKind.Kind, info.Name, info.Namespace)
 }
 
-// maxSummarized is the maximum number of objects that a summary names.
+// maxSummarized is the maximum number of objects that SummarizeResources and Summarize
+// name.
 const maxSummarized = 6
 
 // SummarizeResources names the resources of a plan, as in "Secret/db, Deployment/db".
@@ -78,7 +81,7 @@ func SummarizeResources(resources []*sequencer.PlannedResource) string {
 	return text.List(names, maxSummarized)
 }
 
-// Summarize names objects in the same way.
+// Summarize names objects, as in "Secret/db, Deployment/db".
 func Summarize(list kube.ResourceList) string {
 	names := make([]string, len(list))
 	for i, info := range list {
@@ -87,7 +90,7 @@ func Summarize(list kube.ResourceList) string {
 	return text.List(names, maxSummarized)
 }
 
-// IsKind reports whether an object is of a kind of the core API group.
+// IsKind reports whether an object has the given kind of the core API group.
 func IsKind(info *Info, kind string) bool {
 	return info.Mapping.GroupVersionKind.GroupKind() == schema.GroupKind{Kind: kind}
 }

@@ -13,12 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// LiveObjects maps declared objects to the objects in the state that the server returned. It can
-// be nil.
+// LiveObjects maps objects as declared to the same objects in the state that the server
+// returned when they were written. It can be nil.
 type LiveObjects map[*Info]*Info
 
-// Of returns an object in the state that the server returned, or as declared if the server
-// has not returned a state.
+// Of returns the state of info that the server returned, or info itself if there is none.
 func (s LiveObjects) Of(info *Info) *Info {
 	if state := s[info]; state != nil {
 		return state
@@ -26,7 +25,7 @@ func (s LiveObjects) Of(info *Info) *Info {
 	return info
 }
 
-// All calls Of for each object of a list.
+// All calls Of for each object of list, and returns the results in the same order.
 func (s LiveObjects) All(list kube.ResourceList) kube.ResourceList {
 	states := make(kube.ResourceList, len(list))
 	for i, info := range list {
@@ -35,15 +34,15 @@ func (s LiveObjects) All(list kube.ResourceList) kube.ResourceList {
 	return states
 }
 
-// WithState returns a copy of an object with the state that the server returned.
+// WithState returns a copy of info with the content of live, which the server returned.
 func WithState(info *Info, live runtime.Object) *Info {
 	state := *info
 	_ = state.Refresh(live, true) // cannot fail, because the argument true ignores errors
 	return &state
 }
 
-// UID returns the UID of an object in the state that the server returned. It is empty for
-// an object as declared.
+// UID returns the UID of an object in a state that the server returned. It is empty for an
+// object as declared.
 func UID(info *Info) types.UID {
 	object, err := meta.Accessor(info.Object)
 	if err != nil {
@@ -52,8 +51,8 @@ func UID(info *Info) types.UID {
 	return object.GetUID()
 }
 
-// AsUnstructured converts an object to unstructured content. Changes to the result can
-// change the object.
+// AsUnstructured returns the content of an object as maps and lists. The result can share
+// parts with the object, so a change to the result can change the object.
 func AsUnstructured(object runtime.Object) (*unstructured.Unstructured, error) {
 	if u, ok := object.(*unstructured.Unstructured); ok {
 		return u, nil

@@ -22,13 +22,14 @@ const (
 	releaseNamespaceAnnotation = "meta.helm.sh/release-namespace"
 )
 
-// Owner is the release that objects belong to.
+// Owner identifies the release that an object belongs to, or must belong to.
 type Owner struct {
 	// Name and Namespace are the name and namespace of the release.
 	Name, Namespace string
 }
 
-// SetOwner labels objects, before they are written, as owned by the release.
+// SetOwner sets on each object of list the label and the annotations that mark it as owned
+// by the release. It must be called before the objects are written.
 func SetOwner(list kube.ResourceList, owner Owner) error {
 	for _, info := range list {
 		object, err := meta.Accessor(info.Object)
@@ -51,8 +52,8 @@ func merge(current, more map[string]string) map[string]string {
 	return current
 }
 
-// CheckOwner returns Helm's error if an object is not owned by the release. The error names
-// the labels and annotations that are missing or different.
+// CheckOwner returns Helm's error if an object in the cluster is not labelled as owned by
+// the release. The error names the label and the annotations that are missing or different.
 func CheckOwner(live runtime.Object, owner Owner) error {
 	object, err := meta.Accessor(live)
 	if err != nil {
@@ -82,8 +83,8 @@ func CheckOwner(live runtime.Object, owner Owner) error {
 	return nil
 }
 
-// OwnedByOther reports whether an object is annotated as owned by another release. The
-// reason names that release.
+// OwnedByOther reports whether the annotations of an object name another release than
+// owner. The reason names that release.
 func OwnedByOther(live *unstructured.Unstructured, owner Owner) (reason string, other bool) {
 	annotations := live.GetAnnotations()
 	found := Owner{annotations[releaseNameAnnotation], annotations[releaseNamespaceAnnotation]}

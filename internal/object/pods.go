@@ -15,17 +15,17 @@ type PodRef struct {
 	UID             types.UID
 }
 
-// PodResource is the resource of pods.
+// PodResource returns the API resource of pods.
 func PodResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 }
 
-// PodKind is the kind of pods.
+// PodKind returns the kind of pods.
 func PodKind() schema.GroupVersionKind { return schema.GroupVersionKind{Version: "v1", Kind: "Pod"} }
 
-// PodSelector returns the label selector of the pods of an object. It is empty if the
-// object selects no pods, or if its selector is empty. An empty selector must not be sent,
-// because the server would select all pods of the namespace.
+// PodSelector returns the label selector for the pods of an object, such as a Deployment.
+// It is empty if the object selects no pods, or if its selector is empty. An empty selector
+// must not be sent, because the server would select all pods of the namespace.
 func PodSelector(info *Info) string {
 	selector, err := kube.SelectorsForObject(kube.AsVersioned(info))
 	if err != nil {

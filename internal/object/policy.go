@@ -10,13 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Undecided replaces a value that earlier revisions declared differently, because it is not
-// known which of the values is on the server. It differs from any declared value, so that
-// the next declared value is sent even if a patch is computed without the live object.
+// Undecided replaces, in the merged declaration of several earlier revisions, a value that
+// they declare differently, because it is not known which of the values is on the server.
+// It differs from any declared value, so that the next declared value is sent even if a
+// patch is computed without the live object.
 const Undecided = "declared differently by earlier revisions"
 
-// Keeps reports whether a resource policy keeps an object. An unknown policy keeps it, too,
-// so that a typo does not delete an object that must be kept.
+// Keeps reports whether policy, a value of the annotation helm.sh/resource-policy, prevents
+// the deletion of an object. An unknown value prevents it, too, so that a typo does not
+// delete an object that must be kept.
 func Keeps(policy string) bool {
 	switch strings.ToLower(strings.TrimSpace(policy)) {
 	case "", "delete":
@@ -25,13 +27,14 @@ func Keeps(policy string) bool {
 	return true
 }
 
-// Policy returns the resource policy in the metadata of an object.
+// Policy returns the resource policy in the annotations of an object in the cluster.
 func Policy(live *unstructured.Unstructured) string {
 	return live.GetAnnotations()[kube.ResourcePolicyAnno]
 }
 
-// DeclaredPolicy returns the resource policy that an object declares. It is empty if
-// several revisions declare different policies; the newest revision decides then.
+// DeclaredPolicy returns the resource policy that an object declares. It is empty if info
+// is the merged declaration of several revisions that declare different policies; the
+// newest revision decides then.
 func DeclaredPolicy(info *Info) string {
 	object, ok := info.Object.(*unstructured.Unstructured)
 	if !ok {
@@ -43,7 +46,7 @@ func DeclaredPolicy(info *Info) string {
 	return ""
 }
 
-// Contents returns the fields of objects. The caller must not change them.
+// Contents returns the content of each object in list. The caller must not change it.
 func Contents(list kube.ResourceList) []map[string]any {
 	var contents []map[string]any
 	for _, info := range list {

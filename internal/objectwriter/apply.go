@@ -17,20 +17,21 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// ApplyOptions say how Apply changes objects. The zero value uses the live object as the
-// base of the merge.
+// ApplyOptions say how Apply changes existing objects. Apply compares the new declaration
+// with a base, usually the previous declaration, to find out which fields to remove. By
+// default, the base is the object in the cluster (the live object).
 type ApplyOptions struct {
-	// Originals are the objects as they were declared before: the base of the merge. If an
-	// object has no original, its base is the live object, so that all fields that are not
-	// declared are removed, as in Helm.
+	// Originals are the objects as they were declared before. They are the bases of the
+	// merge. If an object has no original, its base is the live object, so that all fields
+	// that are not declared are removed, as in Helm.
 	Originals kube.ResourceList
-	// Prune makes a custom Kubernetes client delete the originals that are not in the list,
-	// as Helm's update does. Otherwise Apply deletes nothing.
+	// Prune makes a custom Kubernetes client delete the originals that are not in the list
+	// passed to Apply, as Helm's update does. Otherwise Apply deletes nothing.
 	Prune bool
 	// KeepForeignFields keeps fields that others have set in an object without an original,
 	// by using the declared object as the base. A custom Kubernetes client ignores it.
 	KeepForeignFields bool
-	// Force replaces objects instead of patching them. They keep their UIDs.
+	// Force replaces existing objects instead of patching them. They keep their UIDs.
 	Force bool
 	// ThreeWay includes the live object in the merge for custom resources, too.
 	ThreeWay bool
@@ -38,19 +39,21 @@ type ApplyOptions struct {
 	// object without reading it. If the object exists after all, Apply changes it if
 	// MayChange allows it. IsAbsent can be nil.
 	IsAbsent func(*object.Info) bool
-	// Live reads the live state of objects. If it is nil, the cluster is read.
+	// Live reads the states of objects in the cluster. If it is nil, Apply reads them
+	// itself.
 	Live func(context.Context, kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error)
-	// MayChange returns an error if an object that exists must not be changed, given its
-	// live state. The object then counts as not created. MayChange can be nil, and is
-	// called by several goroutines.
+	// MayChange returns an error if the existing object info, whose state in the cluster is
+	// live, must not be changed. Apply treats this like a failure to create the object.
+	// MayChange can be nil. Several goroutines call it at the same time.
 	MayChange func(info *object.Info, live *unstructured.Unstructured) error
 }
 
-// Applied is the result of Apply. Its lists are in the order of the applied list.
+// Applied says what Apply did with each object. Its lists are in the order of the list
+// passed to Apply.
 type Applied struct {
 	// Unchanged are the objects that already were as declared.
 	Created, Updated, Unchanged kube.ResourceList
-	// States are the states of these objects.
+	// States maps the objects of these lists to the states that the server returned.
 	States object.LiveObjects
 	// Pruned says whether the originals that are not in the list were deleted.
 	Pruned bool
@@ -77,16 +80,19 @@ func (w *requestWriter) Apply(ctx context.Context, list kube.ResourceList, o App
 	return summarize(ctx, changes)
 }
 
-// change is the change of one object, and its result.
+// change is the creation or change of one object by Apply. Its first fields are the input,
+// the others the result.
 type change struct {
 	info *object.Info
-	// base is nil if the live object is the base.
+	// base is the base of the merge; nil if the live object is the base.
 	base runtime.Object
-	// live is nil if the object does not exist. After the change it is the new state.
+	// live is the object in the cluster; nil if it does not exist. After the change it is
+	// the new state.
 	live *unstructured.Unstructured
 	// assumedAbsent says whether the object was not read because IsAbsent returned true.
 	assumedAbsent bool
-	// earlier is the change of an earlier declaration of the same object in the list.
+	// earlier is set if the list has the same object twice: it is the change of the
+	// previous occurrence.
 	earlier *change
 
 	outcome outcome
@@ -109,7 +115,8 @@ const (
 	changeFailed
 )
 
-// compare reads the live objects, and finds the base of each.
+// compare reads the objects of list from the cluster, and prepares a change for each of
+// them.
 func (w *requestWriter) compare(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]*change, error) {
 	absent := make(map[*object.Info]bool, len(list))
 	var existing kube.ResourceList
@@ -138,7 +145,7 @@ func (w *requestWriter) compare(ctx context.Context, list kube.ResourceList, o A
 	return changes, nil
 }
 
-// readLive reads the live state of objects.
+// readLive reads the states of objects with o.Live, or from the cluster.
 func (w *requestWriter) readLive(ctx context.Context, list kube.ResourceList, o ApplyOptions) (map[*object.Info]*unstructured.Unstructured, error) {
 	read := o.Live
 	if read == nil {
@@ -152,8 +159,8 @@ func (w *requestWriter) readLive(ctx context.Context, list kube.ResourceList, o 
 	return live, err
 }
 
-// index indexes objects by their identity. If an object is declared several times, it uses
-// the first declaration, as kube.ResourceList.Get does.
+// index maps the identities of objects to the objects. If an object is declared several
+// times, it uses the first declaration, as kube.ResourceList.Get does.
 func index(list kube.ResourceList) map[sequencer.ID]*object.Info {
 	byID := make(map[sequencer.ID]*object.Info, len(list))
 	for _, info := range list {
@@ -204,7 +211,8 @@ func hasCreateFailure(batch []*change) bool {
 	return false
 }
 
-// summarize returns the result of Apply.
+// summarize returns the results of Apply for the changes, some of which may not have
+// started.
 func summarize(ctx context.Context, changes []*change) (*Applied, error) {
 	applied := &Applied{States: make(object.LiveObjects, len(changes))}
 	var failures []ObjectError

@@ -57,7 +57,7 @@ func (w *requestWriter) CreateHook(ctx context.Context, list kube.ResourceList) 
 	return states, nil
 }
 
-// createNew creates an object that is assumed to be absent.
+// createNew creates an object that is assumed to be absent, unless ctx has ended.
 func (s *sender) createNew(ctx context.Context, info *object.Info) (*unstructured.Unstructured, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func (s *sender) createNew(ctx context.Context, info *object.Info) (*unstructure
 	return s.post(ctx, info)
 }
 
-// forEachByKind calls do with the index of each object: in parallel for adjacent objects of
-// the same kind, and for kinds one after the other.
+// forEachByKind calls do with the index of each object in list: in parallel for adjacent
+// objects of the same kind, and for kinds one after the other.
 func forEachByKind(list kube.ResourceList, do func(i int)) {
 	for begin := 0; begin < len(list); {
 		end := begin + 1

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// copies are copies of objects for the Kubernetes client, because the client may modify the
-// objects that it receives.
+// copies has copies of objects to pass to a custom Kubernetes client, because the client
+// may modify the objects that it receives.
 type copies struct {
 	list   kube.ResourceList
 	states object.LiveObjects // from each object to its copy
@@ -31,7 +31,7 @@ func copyOf(list kube.ResourceList) *copies {
 	return c
 }
 
-// declared returns the original objects of a list of copies.
+// declared returns, for a list of copies, the objects from which they were copied.
 func (c *copies) declared(list kube.ResourceList) kube.ResourceList {
 	var declared kube.ResourceList
 	for _, info := range list {
@@ -59,8 +59,8 @@ func (d *delegatingWriter) CreateHook(ctx context.Context, list kube.ResourceLis
 	return d.Create(ctx, list)
 }
 
-// Apply delegates the work to the client. Without Prune, it passes only the originals of
-// the objects in the list, because the client would delete the others. It would, for
+// Apply calls an update method of the client. Without Prune, it passes only the originals
+// of the objects in list, because the client would delete the others. It would, for
 // example, delete a cluster-scoped object if only one of the two manifests declares a
 // namespace.
 func (d *delegatingWriter) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*Applied, error) {

@@ -42,7 +42,8 @@ func (w *requestWriter) Delete(ctx context.Context, list kube.ResourceList, poli
 	return deleted, errs
 }
 
-// delete deletes an object, unless it is already gone.
+// delete deletes an object. gone reports that the object no longer existed, or that another
+// object now has its name.
 func (w *requestWriter) delete(ctx context.Context, client dynamic.Interface, info *object.Info, options metav1.DeleteOptions) (gone bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -62,8 +63,8 @@ func (w *requestWriter) delete(ctx context.Context, client dynamic.Interface, in
 	return false, err
 }
 
-// isReplaced reports whether an object whose UID is known is gone or was replaced by
-// another object with the same name.
+// isReplaced reports whether the object with the known UID of info no longer exists,
+// although another object may have its name. It returns false if info has no UID.
 func (w *requestWriter) isReplaced(ctx context.Context, info *object.Info) bool {
 	uid := object.UID(info)
 	if uid == "" {

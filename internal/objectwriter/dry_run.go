@@ -17,7 +17,7 @@ import (
 // errNoCluster is the error of a dry run without a cluster.
 var errNoCluster = errors.New("the Kubernetes client has no cluster")
 
-// Effect is the effect that Apply would have on an object.
+// Effect says what Apply would do with an object.
 type Effect int
 
 const (
@@ -31,14 +31,14 @@ const (
 	EffectRejected
 )
 
-// DryRunResult is the result of a dry run for one object.
+// DryRunResult says what Apply would do with one object, according to a dry run.
 type DryRunResult struct {
 	Info   *object.Info
 	Effect Effect
 	// Before is the object in the cluster; nil if it does not exist. After is the object as
-	// it would be; nil if the server would reject it.
+	// it would be after Apply; nil if the server would reject it.
 	Before, After *unstructured.Unstructured
-	// Err is the error if the server would reject the object.
+	// Err is the error of the server if it would reject the object.
 	Err error
 }
 
@@ -66,7 +66,7 @@ func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList,
 	return results, nil
 }
 
-// dryRun returns the result of a dry run.
+// dryRun converts a change that was sent as a dry run to its result.
 func (ch *change) dryRun() DryRunResult {
 	result := DryRunResult{Info: ch.info, Before: ch.before, After: ch.live}
 	switch ch.outcome {

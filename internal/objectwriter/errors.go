@@ -9,7 +9,7 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// ObjectError is a failure to write one object.
+// ObjectError reports that Apply could not write one object.
 type ObjectError struct {
 	Info *object.Info
 	Err  error

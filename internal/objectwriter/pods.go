@@ -18,7 +18,8 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// podDeleter deletes pods with its own requests, for any Kubernetes client.
+// podDeleter implements DeletePods of Writer. It sends its own requests, also with a custom
+// Kubernetes client.
 type podDeleter struct{ cluster *cluster.Client }
 
 func (d podDeleter) DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error) {
@@ -54,8 +55,8 @@ func (d podDeleter) DeletePods(ctx context.Context, list kube.ResourceList) ([]o
 	return refs, errors.Join(err, errors.Join(failures...))
 }
 
-// selectPods lists the pods of all objects without duplicates. If that fails for some
-// objects, it returns the pods of the others and the error.
+// selectPods lists the pods that the objects of list select, without duplicates. If that
+// fails for some objects, it returns the pods of the others and the error.
 func selectPods(ctx context.Context, client metadata.Interface, list kube.ResourceList) ([]object.PodRef, error) {
 	selected, failures := make([][]object.PodRef, len(list)), make([]error, len(list))
 	var g errgroup.Group
@@ -98,7 +99,7 @@ func listPods(ctx context.Context, client metadata.Interface, info *object.Info,
 	return pods, nil
 }
 
-// deletePod reports whether the pod existed.
+// deletePod deletes a pod, and reports whether it existed.
 func deletePod(ctx context.Context, client metadata.Interface, pod object.PodRef) (bool, error) {
 	err := client.Resource(object.PodResource()).Namespace(pod.Namespace).
 		Delete(ctx, pod.Name, *metav1.NewPreconditionDeleteOptions(string(pod.UID)))

@@ -23,7 +23,7 @@ import (
 	"github.com/ordered-helm/helm/internal/patch"
 )
 
-// sender sends the requests that create and change objects.
+// sender sends the requests of one call of Create, CreateHook, Apply or DryRunApply.
 type sender struct {
 	client  dynamic.Interface
 	get     func(context.Context, *object.Info) (*unstructured.Unstructured, error)
@@ -31,7 +31,7 @@ type sender struct {
 	options ApplyOptions
 	// fieldManager is the name under which the server records the owner of a field.
 	fieldManager string
-	// dryRun is the option of dry-run requests; nil for real requests.
+	// dryRun is the value of the DryRun field of each request; nil for real requests.
 	dryRun []string
 }
 
@@ -48,7 +48,7 @@ func resourceOf(client dynamic.Interface, info *object.Info) dynamic.ResourceInt
 	return client.Resource(info.Mapping.Resource).Namespace(object.Namespace(info))
 }
 
-// write creates or changes one object.
+// write creates or changes the object of ch, and records the result in ch.
 func (s *sender) write(ctx context.Context, ch *change) {
 	if ch.earlier != nil && ch.earlier.succeeded() {
 		ch.live, ch.assumedAbsent = ch.earlier.live, false
@@ -76,8 +76,8 @@ func (s *sender) write(ctx context.Context, ch *change) {
 	}
 }
 
-// mayChange returns an error if an existing object must not be changed. An object that
-// Apply has already written can be changed.
+// mayChange returns an error if the existing object of ch must not be changed, according to
+// the option MayChange. An object that Apply has already written can be changed.
 func (s *sender) mayChange(ch *change) error {
 	if s.options.MayChange == nil || ch.earlier != nil && ch.earlier.succeeded() {
 		return nil
@@ -85,8 +85,8 @@ func (s *sender) mayChange(ch *change) error {
 	return s.options.MayChange(ch.info, ch.live)
 }
 
-// create creates an object. It returns true if the object was assumed to be absent but
-// exists. The caller must change it instead.
+// create creates the object of ch. It returns true if the object was assumed to be absent
+// but exists. The caller must then change it instead.
 func (s *sender) create(ctx context.Context, ch *change) (exists bool) {
 	live, err := s.post(ctx, ch.info)
 	if apierrors.IsAlreadyExists(err) && ch.assumedAbsent {
@@ -105,7 +105,8 @@ func (s *sender) create(ctx context.Context, ch *change) (exists bool) {
 	return false
 }
 
-// isAnswer reports whether an error is a response of the server.
+// isAnswer reports whether an error is a response of the server, and not, for example, a
+// lost connection.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status)
@@ -128,7 +129,7 @@ func (s *sender) post(ctx context.Context, info *object.Info) (live *unstructure
 	return live, err
 }
 
-// replace replaces the live object with the declaration.
+// replace replaces the live object of ch with its declaration.
 func (s *sender) replace(ctx context.Context, ch *change) error {
 	declared, err := object.AsUnstructured(ch.info.Object)
 	if err != nil {
@@ -156,7 +157,8 @@ func (s *sender) replace(ctx context.Context, ch *change) error {
 	return nil
 }
 
-// patch sends a patch, if there is anything to change.
+// patch changes the live object of ch with a patch. It sends no request if the object
+// already is as declared.
 func (s *sender) patch(ctx context.Context, ch *change) error {
 	if ch.base == nil {
 		s.log("%s was not declared before: using the live object as the base of the merge", object.Describe(ch.info))
@@ -190,8 +192,9 @@ func (s *sender) patch(ctx context.Context, ch *change) error {
 	return nil
 }
 
-// isUnchangedBy reports whether a patch did not change the object. It ignores the status,
-// which a controller may have changed, unless a status is declared.
+// isUnchangedBy reports whether patched, the object after the patch, equals the live object
+// before. It ignores the status, which a controller may have changed, unless a status is
+// declared.
 func (ch *change) isUnchangedBy(patched *unstructured.Unstructured) bool {
 	declared, err := object.AsUnstructured(ch.info.Object)
 	declaresStatus := err == nil && declared.Object["status"] != nil
@@ -213,7 +216,7 @@ func metadataOf(u *unstructured.Unstructured) map[string]any {
 	return metadata
 }
 
-// succeed records the outcome and the new state.
+// succeed records the outcome o and the new state of the object.
 func (ch *change) succeed(o outcome, live *unstructured.Unstructured) {
 	if ch.before == nil && o != created {
 		ch.before = ch.live
@@ -225,7 +228,8 @@ func (ch *change) succeeded() bool {
 	return ch.outcome == created || ch.outcome == updated || ch.outcome == unchanged
 }
 
-// fieldManager returns Helm's field manager, or the name of the program.
+// fieldManager returns the field manager that package kube of Helm is configured with, or
+// else the name of the program.
 func fieldManager() string {
 	switch {
 	case kube.ManagedFieldsManager != "":

@@ -1,9 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package objectwriter creates, changes and deletes objects in a cluster, or sends dry-run
-// requests to find out the effect. It does not modify the given objects; it returns the
-// states that the server returns as separate results.
+// Package objectwriter sends the requests that create, change and delete objects in a
+// cluster, or dry-run requests to find out the effect. Package apply decides which objects
+// to write. The writer does not modify the given objects; it returns the states that the
+// server returns as separate results.
 package objectwriter
 
 import (
@@ -16,7 +17,9 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// Writer writes objects.
+// Writer creates, changes and deletes objects. One implementation sends its own requests.
+// The other delegates to a custom Kubernetes client: one that a program which embeds Helm
+// has set.
 type Writer interface {
 	// Create creates objects that are assumed to be absent: adjacent objects of the same
 	// kind in parallel, and kinds one after the other. A failure does not prevent the
@@ -24,8 +27,8 @@ type Writer interface {
 	// as in Helm. Create returns the states of the created objects even if it returns an
 	// error.
 	Create(ctx context.Context, list kube.ResourceList) (object.LiveObjects, error)
-	// CreateHook creates the objects of a hook one after the other, and stops at the first
-	// failure. An object that already exists is a failure.
+	// CreateHook creates the objects of one hook one after the other, and stops at the
+	// first failure. An object that already exists is a failure.
 	CreateHook(ctx context.Context, list kube.ResourceList) (object.LiveObjects, error)
 	// Apply creates objects, or changes existing ones to what is declared. It first reads
 	// all objects. Then it writes adjacent objects of the same kind in parallel, and kinds
@@ -48,17 +51,17 @@ type Writer interface {
 	// existed, and the errors, both in the order of the list.
 	Delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) (kube.ResourceList, []error)
 	// DryRunDelete asks the server, with a dry-run request, whether an object can be
-	// deleted. An object that does not exist is not an error.
+	// deleted. It returns nil for an object that does not exist.
 	DryRunDelete(ctx context.Context, info *object.Info, policy metav1.DeletionPropagation) error
-	// DeletePods deletes the pods that the objects select, so that their controllers create
-	// new ones, and returns the deleted pods in the order of the list. It skips objects
-	// that select no pods. A pod that does not exist is not an error. The error joins all
-	// failures. Without a cluster, it does nothing.
+	// DeletePods deletes the pods that the objects in list select, so that their
+	// controllers create new ones, and returns the deleted pods in the order of the list.
+	// It skips objects that select no pods. A pod that does not exist is not an error. The
+	// error joins all failures. Without a cluster, it does nothing.
 	DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error)
 }
 
-// New returns a writer that sends its own requests, or one that delegates to the Kubernetes
-// client if that is a custom client or has no cluster.
+// New returns a Writer that sends its own requests, or one that delegates to the Kubernetes
+// client if c has a custom client or no cluster.
 func New(c *cluster.Client) Writer {
 	if c.IsNative() {
 		return &requestWriter{podDeleter{c}}
@@ -66,9 +69,9 @@ func New(c *cluster.Client) Writer {
 	return &delegatingWriter{podDeleter{c}}
 }
 
-// requestWriter sends its own requests. It is for Helm's Kubernetes client.
+// requestWriter is the Writer for Helm's own Kubernetes client. It sends its own requests.
 type requestWriter struct{ podDeleter }
 
-// delegatingWriter delegates to the Kubernetes client. It is for a custom client, and for a
-// client without a cluster.
+// delegatingWriter is the Writer for a custom Kubernetes client, and for a client without a
+// cluster. It calls the methods of that client.
 type delegatingWriter struct{ podDeleter }

@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operation has the state of one run of an action: its context, cluster, events,
-// timeouts, and the lock on its release.
+// Package operation has the state that all parts of one run of an action, such as an
+// install or upgrade, share: its context, cluster, events, timeouts, and the lock on its
+// release.
 package operation
 
 import (
@@ -24,7 +25,8 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// Operation is one run of an action.
+// Operation is the shared state of one run of an action. Start creates it, Begin announces
+// it in an event, and Finish reports its end.
 type Operation struct {
 	Cluster  *cluster.Client
 	Writer   objectwriter.Writer
@@ -35,13 +37,14 @@ type Operation struct {
 
 	config  *helmaction.Configuration
 	options Options
-	// announced is the operation that Begin announced; nil before Begin.
+	// announced is the operation as Begin announced it; nil before Begin.
 	announced *event.Operation
-	// unbounded is the context of the operation without its timeout.
+	// unbounded is the context of the operation without its timeout. It ends only if the
+	// caller cancels the operation or another operation takes over the release.
 	unbounded context.Context
-	// end ends the operation with a cause.
+	// end cancels unbounded, and thereby the whole operation, with a cause.
 	end context.CancelCauseFunc
-	// lease is the lock on the release of the operation; nil while there is none.
+	// lease is the lock on the release; nil while the operation has none.
 	lease atomic.Pointer[lease.Lease]
 }
 
@@ -57,9 +60,9 @@ type Options struct {
 	NoCluster bool
 }
 
-// Start begins an operation. If the operation is bounded, the returned context ends when it
-// times out. Requests to the cluster end with that context. The caller must call end when
-// the operation is finished.
+// Start begins an operation. The returned context ends when the operation times out, if
+// o.Bounded is set. Requests to the cluster end with that context. The caller must call end
+// when the operation is finished.
 func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op *Operation, bounded context.Context, end func()) {
 	outer, cancel := context.WithCancelCause(ctx)
 	ctx, release := outer, context.CancelFunc(func() {})
@@ -76,7 +79,8 @@ func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op
 	return op, ctx, func() { release(); cancel(nil) }
 }
 
-// openCluster returns the cluster of the operation, whose requests end with ctx.
+// openCluster returns the client for the cluster of the operation. Its requests end with
+// ctx.
 func (op *Operation) openCluster(ctx context.Context) *cluster.Client {
 	log := op.Events.RedactLog(op.Log)
 	if op.options.NoCluster || op.config.RESTClientGetter == nil {
@@ -86,13 +90,13 @@ func (op *Operation) openCluster(ctx context.Context) *cluster.Client {
 	return cluster.New(client, shared, log)
 }
 
-// warnUnanswered warns that the API server does not answer requests.
+// warnUnanswered emits an event that says that the API server does not answer requests.
 func (op *Operation) warnUnanswered(err error) {
 	op.Events.Emit(event.Event{Type: event.Observing, Message: "the API server does not answer a request; retrying: " + err.Error()})
 }
 
-// StartUndo begins an operation that undoes this one, while this one still has the lock on
-// the release. The new operation has its own timeout.
+// StartUndo begins an operation that undoes op, while op still has the lock on the release.
+// Both share the lock. The new operation has its own timeout.
 func (op *Operation) StartUndo(ctx context.Context) (undo *Operation, bounded context.Context, end func()) {
 	undo, ctx, end = Start(ctx, op.config, op.options)
 	undo.Events.RedactWith(op.Events.Redactor())
@@ -105,8 +109,10 @@ func (op *Operation) StartUndo(ctx context.Context) (undo *Operation, bounded co
 // MayChange returns an error if the operation has lost the lock on its release.
 func (op *Operation) MayChange() error { return op.lease.Load().MayChange() }
 
-// Hold locks the release of a writer, from its next write on, for as long as the release
-// has the given status.
+// Hold locks the release of w: from its next write on, w stores the lock with the release,
+// for as long as the release has the given status. what is the operation that the lock
+// names, as in "upgrade". Hold returns nil if the release cannot be locked because it has
+// no chart.
 func (op *Operation) Hold(w *history.Writer, what string, status release.Status) (*lease.Lease, error) {
 	held, err := lease.Acquire(w, what, status, op.end)
 	if err != nil {
@@ -116,7 +122,7 @@ func (op *Operation) Hold(w *history.Writer, what string, status release.Status)
 	return held, nil
 }
 
-// Release releases the lock of a writer without recording it. It is for a lock that could
+// Release removes the lock from w without writing the release. It is for a lock that could
 // not be stored.
 func (op *Operation) Release(w *history.Writer) {
 	_, _ = w.SetGuard(nil) // cannot fail for nil
@@ -126,7 +132,8 @@ func (op *Operation) Release(w *history.Writer) {
 // Lease returns the lock on the release; nil if the operation has none.
 func (op *Operation) Lease() *lease.Lease { return op.lease.Load() }
 
-// Begin announces the operation.
+// Begin emits the event Started for the operation that about describes. It adds the
+// deadline of ctx.
 func (op *Operation) Begin(ctx context.Context, about event.Operation) {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		about.Deadline = deadline
@@ -144,7 +151,8 @@ func (op *Operation) Deadline() time.Time {
 	return op.announced.Deadline
 }
 
-// Finish announces the end of the operation, and returns its redacted error.
+// Finish emits the event Finished if Begin was called. It returns err, with the timeout if
+// that ended ctx, and without the contents of Secrets.
 func (op *Operation) Finish(ctx context.Context, err error) error {
 	err = op.Events.RedactError(failure.NameTimeout(ctx, err))
 	if op.announced != nil {
@@ -156,7 +164,7 @@ func (op *Operation) Finish(ctx context.Context, err error) error {
 // WithoutTimeout calls do with the context of the operation without its timeout.
 func (op *Operation) WithoutTimeout(do func(context.Context)) { do(op.unbounded) }
 
-// Hooks returns the runner of hooks.
+// Hooks returns a runner for the hooks of the release.
 func (op *Operation) Hooks(o hooks.Options) *hooks.Runner {
 	return &hooks.Runner{
 		Cluster: op.Cluster, Writer: op.Writer, Events: op.Events, WithoutTimeout: op.WithoutTimeout, Options: o,

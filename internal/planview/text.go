@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package planview writes what an install or upgrade would do, for users
-// (docs/reference.md, "helm plan").
+// Package planview prints the result of helm plan: what an install or upgrade would do with
+// each object, as found out by package preview (docs/reference.md, "helm plan").
 package planview
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/internal/terminal"
 )
 
-// Text writes a preview: the objects that come first, the nodes in their order, the
-// deletions, and the hooks.
+// Text writes a preview to w as text: first the objects that are created before all others,
+// then the nodes in their order, the deletions, and the hooks.
 func Text(w io.Writer, p *preview.Preview) error {
 	out := bufio.NewWriter(terminal.NewWriter(w))
 	how := "without an order"
@@ -47,7 +47,7 @@ func Text(w io.Writer, p *preview.Preview) error {
 	return graphview.HooksText(w, p.Hooks)
 }
 
-// totals summarizes the number of changes.
+// totals returns the number of objects for each action, as in "2 to create, 1 unchanged".
 func totals(p *preview.Preview) string {
 	var parts []string
 	for _, part := range []struct {
@@ -67,7 +67,7 @@ func totals(p *preview.Preview) string {
 	return strings.Join(parts, ", ")
 }
 
-// sign returns the mark for an action at the beginning of a line.
+// sign returns the character that begins the line of an object.
 func sign(what preview.Action) string {
 	switch what {
 	case preview.Create:
@@ -102,7 +102,7 @@ func writeObjects(out io.Writer, objects []preview.Object) {
 	}
 }
 
-// shortened removes the middle of a long line, because the error is at its end.
+// shortened removes the middle of a long error message, because the reason is at its end.
 func shortened(text string) string {
 	const most = 800 // characters
 	runes := []rune(text)
@@ -112,7 +112,7 @@ func shortened(text string) string {
 	return string(runes[:most/2]) + " … " + string(runes[len(runes)-most/2:])
 }
 
-// body returns a diff without its first two lines, which name files.
+// body returns a unified diff without its first two lines, which contain file names.
 func body(diff string) string {
 	const names = 2
 	for range names {

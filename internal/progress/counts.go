@@ -11,11 +11,11 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// counts is the progress of an operation, in numbers of nodes.
+// counts contains the number of nodes of an operation by their state.
 type counts struct {
 	all, done, running, failed, waiting int
-	// doneAs is the word for finished nodes, runAs for nodes that have started, and waitAs
-	// for nodes that have not started.
+	// doneAs is the word that text uses for finished nodes, as in "ready"; runAs is that
+	// for started nodes, and waitAs is that for nodes that have not started.
 	doneAs, runAs, waitAs string
 }
 
@@ -68,7 +68,8 @@ func (c counts) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// chartCounts is the progress of a chart, for a single line.
+// chartCounts contains the number of nodes of a chart by their state, and the time from the
+// start of the first node to the end of the last one.
 type chartCounts struct {
 	all, done, waiting int
 	doneAs             string

@@ -11,8 +11,9 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// describe returns the text for an event: what it is about, what happened, and why. It
-// returns "" for events that this display omits.
+// describe returns the line that is printed for an event in mode Plain: the node, resource
+// or hook, what happened to it, and why. It returns "" for events that mode Plain does not
+// show.
 func describe(e event.Event) string {
 	switch e.Type {
 	case event.Started, event.HookLog: // only other displays show these
@@ -50,8 +51,8 @@ func describe(e event.Event) string {
 	return oneLine(text)
 }
 
-// finished returns the text about an ordered operation that has succeeded. The caller of
-// the operation reports a failure, with more details.
+// finished returns the line for the end of an ordered operation that succeeded, and "" for
+// any other operation. The error of a failed operation is printed by the command.
 func finished(e event.Event) string {
 	if e.Err != nil || !e.Operation.Ordered {
 		return ""
@@ -59,7 +60,8 @@ func finished(e event.Event) string {
 	return e.Operation.Name + " of release " + e.Operation.Release + " finished"
 }
 
-// isSelfContained reports whether the message of an event already says what happened.
+// isSelfContained reports whether messages of events of type t say what happened, so that
+// no verb is needed.
 func isSelfContained(t event.Type) bool {
 	switch t {
 	case event.ResourceChanged, event.Waiting, event.Planned, event.Removing:
@@ -68,7 +70,8 @@ func isSelfContained(t event.Type) bool {
 	return false
 }
 
-// verb returns what happened, as the end of a sentence.
+// verb returns a word for what happened, such as "ready". It is printed after the name of
+// the node, resource or hook.
 func verb(e event.Event) string {
 	switch e.Type {
 	case event.NodeStarted, event.HookStarted:
@@ -109,8 +112,8 @@ func messageAndError(e event.Event) string {
 	}
 }
 
-// oneLine replaces line breaks and other control characters with single spaces. Texts from
-// the cluster must not move the cursor of a terminal.
+// oneLine replaces line breaks and other control characters with single spaces, because
+// texts from the cluster must not move the cursor of a terminal.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)

@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress shows the progress of an operation to users and to programs
-// (docs/reference.md, "Progress").
+// Package progress shows what an operation is doing while it runs: as a view that is
+// redrawn on a terminal, as lines of text, or as JSON. It receives the events of package
+// event (docs/reference.md, "Progress").
 package progress
 
 import (
@@ -18,13 +19,13 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// Mode is a way to show progress.
+// Mode is a value of the flag --progress.
 type Mode string
 
 const (
 	// Auto is TTY on a terminal that can redraw lines, and otherwise Plain.
 	Auto Mode = "auto"
-	// TTY redraws a view on a terminal.
+	// TTY shows a view on a terminal that is redrawn while the operation runs.
 	TTY Mode = "tty"
 	// Plain prints one line for each event.
 	Plain Mode = "plain"
@@ -37,7 +38,8 @@ const (
 // Modes returns all modes.
 func Modes() []Mode { return []Mode{Auto, TTY, Plain, JSON, None} }
 
-// ParseMode reads a mode.
+// ParseMode converts the value of the flag --progress. It returns an error if the value is
+// not a Mode.
 func ParseMode(text string) (Mode, error) {
 	if mode := Mode(text); slices.Contains(Modes(), mode) {
 		return mode, nil
@@ -49,24 +51,25 @@ func ParseMode(text string) (Mode, error) {
 	return "", fmt.Errorf("invalid value %q: must be one of %s", text, strings.Join(names, ", "))
 }
 
-// Display shows the progress of one operation. Event is safe for concurrent use and never
-// blocks on a terminal.
+// Display shows the progress of one operation. The operation calls Event for each event.
+// Event is safe for concurrent use and never waits for a terminal.
 type Display interface {
 	Event(e event.Event)
-	// OutputAbove returns a writer for other output while the display is open, so that the
-	// output does not corrupt the display. After the display is closed, it writes directly.
+	// OutputAbove returns the writer to which the program must write all other output while
+	// the display is open, so that this output does not corrupt the display. After Close,
+	// the writer writes directly.
 	OutputAbove() io.Writer
-	// Close ends the display and waits until it has stopped.
+	// Close stops the display and returns when it no longer writes anything.
 	Close()
 }
 
-// Options configure a display.
+// Options configures a display.
 type Options struct {
-	// Mode is the mode. It must not be Auto.
+	// Mode says how to show the progress. It must not be Auto; see Resolve.
 	Mode Mode
-	// Out receives the output.
+	// Out is where the display writes.
 	Out io.Writer
-	// Terminal is Out in the mode TTY.
+	// Terminal is the terminal that Out writes to. It is used only in mode TTY.
 	Terminal *os.File
 	// Env returns the value of an environment variable.
 	Env func(string) string
@@ -86,8 +89,9 @@ func New(o Options) Display {
 	return newPlainPrinter(o.Out, start)
 }
 
-// Resolve returns the mode to use for standard error. It returns an error if the mode is
-// TTY and the terminal cannot redraw lines.
+// Resolve returns the mode to use for a display on stderr: it replaces Auto, and returns
+// other modes unchanged. It returns an error if the mode is TTY but stderr is not a
+// terminal, or is one that cannot redraw lines.
 func Resolve(mode Mode, stderr *os.File, env func(string) string) (Mode, error) {
 	terminal := stderr != nil && term.IsTerminal(stderr.Fd())
 	dumb := env("TERM") == "" || env("TERM") == "dumb"
@@ -104,7 +108,7 @@ func Resolve(mode Mode, stderr *os.File, env func(string) string) (Mode, error) 
 	return Plain, nil
 }
 
-// silent prints only warnings.
+// silent is the display for mode None. It prints only warnings.
 type silent struct{ *plainPrinter }
 
 func (s *silent) Event(e event.Event) { s.Warning(e) }

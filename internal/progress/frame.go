@@ -11,45 +11,48 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// frameRenderer is the screen that a frame is drawn for.
+// frameRenderer draws frames. A frame is one state of the view in mode TTY: the lines that
+// are on the terminal at the same time.
 type frameRenderer struct {
 	theme
 	width, height int
 	now           time.Time
-	// turn is the number of the frame.
+	// turn is the number of frames drawn before. It selects the picture of the animation.
 	turn int
 }
 
-// rank is the priority of a line if there is no space for all lines. Lower ranks are more
-// important.
+// rank decides which lines are omitted if a frame has more lines than the terminal. Lines
+// with a lower rank are kept longer.
 type rank int
 
 const (
 	always rank = iota
-	// running is for nodes and hooks that run or have failed, with their charts.
+	// running is for nodes and hooks that are running or have failed, and for the charts of
+	// such nodes.
 	running
-	// why is for the first resources that these wait for.
+	// why is for the first resource that such a node waits for, or for the error.
 	why
-	// further is for further such resources, and logs.
+	// further is for the other resources that such a node waits for, and for hook logs.
 	further
-	// coming is for nodes that have not started.
+	// coming is for nodes that are still waiting.
 	coming
 	// over is for nodes and hooks that have finished.
 	over
 	ranks
 )
 
-// line is one line of a frame. It is rendered only if there is space for it. Its left part
-// is cut off where the right part begins.
+// line is one line of a frame. left and right return the text at its left and right end.
+// They are called only if the line is not omitted. If both do not fit, left is cut off.
 type line struct {
 	rank        rank
 	left, right func() string
-	// more is the number of further lines that it stands for.
+	// more is the number of additional lines that were not created at all, because there is
+	// no space for them.
 	more int
 }
 
-// frame draws the running operations, the outermost first, in at most as many lines as the
-// frameRenderer has.
+// frame returns the lines for all running operations, in at most s.height lines. An
+// operation that undoes another one follows it.
 func (s frameRenderer) frame(t *timeline.Timeline) []string {
 	var lines []line
 	for _, o := range t.Operations {
@@ -61,7 +64,8 @@ func (s frameRenderer) frame(t *timeline.Timeline) []string {
 	return s.fit(lines)
 }
 
-// fit removes the lines with the lowest priority, and adds the number of removed lines.
+// fit returns the texts of the lines, at most s.height. If there are more lines, it omits
+// those with the highest ranks, and adds a line with the number of omitted lines.
 func (s frameRenderer) fit(lines []line) []string {
 	height := max(s.height, 1)
 	most := ranks
@@ -112,7 +116,7 @@ func (s frameRenderer) draw(l line) string {
 	return s.row(s.width, l.left(), right)
 }
 
-// fixedText returns a function that returns a text.
+// fixedText returns a function for the fields left and right of a line that returns text.
 func fixedText(text string) func() string { return func() string { return text } }
 
 func (s frameRenderer) operation(o *timeline.Operation) []line {

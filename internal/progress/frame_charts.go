@@ -11,7 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// charts shows the nodes under their charts. A chart that has finished takes a single line.
+// charts returns the lines for the nodes of an operation, grouped by chart. A chart whose
+// nodes are all finished has only one line.
 func (s frameRenderer) charts(o *timeline.Operation) []line {
 	var lines []line
 	nodes := map[string][]*timeline.Span{}
@@ -45,10 +46,13 @@ func (s frameRenderer) charts(o *timeline.Operation) []line {
 	return lines
 }
 
-// finishedDependencies records which dependencies have finished.
+// finishedDependencies says which dependencies of waiting nodes are finished, so that the
+// view shows only the others. A dependency is a node or a whole chart.
 type finishedDependencies struct {
+	// nodes contains the IDs of finished nodes.
 	nodes map[string]bool
-	// open are the charts that have unfinished nodes.
+	// open contains the paths of charts with unfinished nodes, in the chart or its
+	// subcharts.
 	open map[string]bool
 }
 
@@ -68,13 +72,14 @@ func newFinishedDependencies(o *timeline.Operation) finishedDependencies {
 	return m
 }
 
-// removes reports whether an operation has begun to delete resources.
+// removes reports whether the operation deletes resources: as an uninstall, or because they
+// are no longer in the chart.
 func removes(o *timeline.Operation) bool {
 	return slices.ContainsFunc(o.Spans, func(n *timeline.Span) bool { return n.Kind == timeline.Remove })
 }
 
-// chart shows the nodes of one chart under the last part of its path, indented by its depth
-// in the tree.
+// chart returns the lines for the nodes of the chart at path. The chart is shown with the
+// last part of its path, and is indented by its depth in the tree of charts.
 func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDependencies) []line {
 	depth := strings.Count(path, "/")
 	indent := strings.Repeat("  ", 1+min(depth, s.width/16))
@@ -118,8 +123,8 @@ func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDepe
 	return lines
 }
 
-// maxWaitingNodes limits the nodes of a chart that have not started. maxReasons limits the
-// resources of a node.
+// maxWaitingNodes is the maximum number of waiting nodes that are shown for a chart.
+// maxReasons is the maximum number of resources or dependencies that are shown for a node.
 const (
 	maxWaitingNodes = 3
 	maxReasons      = 5
@@ -133,7 +138,8 @@ func label(n *timeline.Span) string {
 	return "unlayered resources"
 }
 
-// after returns the end of the line for a node that has not started: what it waits for.
+// after returns the text " after ..." that lists the unfinished dependencies of the waiting
+// node n.
 func (s frameRenderer) after(n *timeline.Span, m finishedDependencies) string {
 	var names []string
 	for _, id := range n.Needs {

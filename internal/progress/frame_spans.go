@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// hooks shows the hooks of each event: one line for those that have finished, and the
-// others individually.
+// hooks returns the lines for the hooks of an operation. All finished hooks of one event
+// share a line; each other hook has its own.
 func (s frameRenderer) hooks(o *timeline.Operation) []line {
 	var lines []line
 	var events []string
@@ -62,7 +62,8 @@ func (s frameRenderer) hook(h *timeline.Span) []line {
 	return lines
 }
 
-// node shows a node that runs or has failed, with the resources that it waits for.
+// node returns the lines for a node that is running or has failed, including the resources
+// that it waits for.
 func (s frameRenderer) node(n *timeline.Span, indent string) []line {
 	title := func() string {
 		doing := ""
@@ -78,7 +79,8 @@ func (s frameRenderer) node(n *timeline.Span, indent string) []line {
 	return append(lines, s.resources(n, indent+"    ")...)
 }
 
-// resources shows the resources that are not ready yet, and why.
+// resources returns the lines for the resources of n that are not ready yet, with the
+// reasons.
 func (s frameRenderer) resources(n *timeline.Span, indent string) []line {
 	var lines []line
 	open := 0
@@ -109,7 +111,7 @@ func (s frameRenderer) resources(n *timeline.Span, indent string) []line {
 	return lines
 }
 
-// reason describes the state of a resource.
+// reason returns the name of a resource and why it is not ready.
 func (s frameRenderer) reason(res *timeline.Resource) string {
 	text := oneLine(res.Name)
 	if res.Namespace != "" {
@@ -122,7 +124,8 @@ func (s frameRenderer) reason(res *timeline.Resource) string {
 	return text + " " + s.faint(oneLine(reason))
 }
 
-// waits shows the waits for all resources together.
+// waits returns the lines for the part of an operation that waits for all resources
+// together, as with --wait.
 func (s frameRenderer) waits(o *timeline.Operation) []line {
 	var lines []line
 	for _, w := range o.Spans {
@@ -146,7 +149,7 @@ func (s frameRenderer) waits(o *timeline.Operation) []line {
 	return lines
 }
 
-// mark returns the symbol for the state of a span.
+// mark returns the symbol for the state of a node or hook.
 func (s frameRenderer) mark(n *timeline.Span) string {
 	switch n.State {
 	case timeline.Done:
@@ -159,7 +162,8 @@ func (s frameRenderer) mark(n *timeline.Span) string {
 	return s.busy(s.running)
 }
 
-// took returns how long a span took. While the span is running, it is in whole seconds.
+// took returns a function for the field right of a line. It returns how long a node or hook
+// took or, in whole seconds, how long it has been running.
 func (s frameRenderer) took(n *timeline.Span) func() string {
 	return func() string {
 		if n.State == timeline.Running {

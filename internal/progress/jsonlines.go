@@ -13,14 +13,15 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// jsonLines prints one JSON object per line. docs/reference.md, "Progress as JSON",
-// describes the fields.
+// jsonLines is the display for mode JSON. It prints each event as one JSON object on its
+// own line. docs/reference.md, "Progress as JSON", describes the fields.
 type jsonLines struct {
 	mu  sync.Mutex
 	out io.Writer
-	// open are the operations that have not finished, the innermost last.
+	// open contains the operations that have started but not finished. An operation that
+	// undoes another one follows it.
 	open []*event.Operation
-	// began is the start of the first operation.
+	// began is the time of the first event.
 	began time.Time
 }
 

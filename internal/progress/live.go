@@ -19,32 +19,33 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// framesPerSecond limits how often the view is drawn. If nothing happens, it is drawn once
-// a second, to update its clocks.
+// framesPerSecond is the maximum number of frames that are drawn in a second. If no event
+// occurs, one frame is drawn in a second, to update the times in it.
 const framesPerSecond = 5
 
-// live redraws a view of an operation on a terminal until the operation finishes. Other
-// output is printed above the view. At the end, a summary replaces it.
+// live is the display for mode TTY. It redraws a view of the operation until the operation
+// finishes, and prints other output above the view. Close replaces the view with a summary.
 type live struct {
 	options Options
 	theme   theme
-	// recorder is used only by the program, until that has ended.
+	// recorder turns the events into the data that is drawn. Until program has ended, only
+	// program uses it.
 	recorder timeline.Recorder
-	// closed is closed when the program has released the terminal.
+	// closed is closed when program has ended and no longer uses the terminal.
 	closed  chan struct{}
 	program *tea.Program
 
 	mu sync.Mutex
-	// news are the events that were not passed to the recorder yet, so that callers do not
-	// have to wait for drawing.
+	// news contains the events that the recorder has not received yet. Event only adds to
+	// news, so that the operation never waits until a frame is drawn.
 	news []event.Event
-	// pendingOutput is output that was not written yet. Over is whether output is written
-	// immediately.
+	// pendingOutput contains other output that was not printed above the view yet. over is
+	// true after Close: then other output is written directly.
 	pendingOutput bytes.Buffer
 	over          bool
-	// closing is whether the display is being closed, so that nothing is drawn any more.
+	// closing is true from the beginning of Close on: then no frame is drawn.
 	closing bool
-	// warned are the warnings that were printed.
+	// warned contains the warnings that were already printed, so that each is printed once.
 	warned map[string]bool
 }
 
@@ -67,7 +68,8 @@ func showsUnicode(env func(string) string) bool {
 	return false
 }
 
-// Event handles an event. The first event that can be shown opens the view.
+// Event stores an event for the next frame, and prints warnings above the view. The first
+// event of a node, resource or hook opens the view.
 func (l *live) Event(e event.Event) {
 	l.mu.Lock()
 	l.news = append(l.news, e)
@@ -88,7 +90,7 @@ func (l *live) Event(e event.Event) {
 	}
 }
 
-// open starts the program that draws the view.
+// open starts program, which draws the view, unless it was already started.
 func (l *live) open() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,10 +113,11 @@ func (l *live) open() {
 	}()
 }
 
-// OutputAbove returns the display itself.
+// OutputAbove returns l, whose method Write prints above the view.
 func (l *live) OutputAbove() io.Writer { return l }
 
-// Write stores output that will be printed above the view.
+// Write stores output that program prints above the view. If there is no view, Write writes
+// the output directly.
 func (l *live) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +127,7 @@ func (l *live) Write(p []byte) (int, error) {
 	return l.pendingOutput.Write(p)
 }
 
-// catchUp passes new events to the recorder.
+// catchUp passes the events in news to the recorder.
 func (l *live) catchUp() {
 	l.mu.Lock()
 	news := l.news
@@ -135,7 +138,8 @@ func (l *live) catchUp() {
 	}
 }
 
-// takePendingOutput returns the complete lines to print above the view.
+// takePendingOutput removes all complete lines from pendingOutput and returns them, without
+// the last line break.
 func (l *live) takePendingOutput() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +151,7 @@ func (l *live) takePendingOutput() string {
 	return strings.TrimSuffix(text, "\n")
 }
 
-// Close removes the view and prints the summary.
+// Close removes the view, and prints the remaining output and the summary.
 func (l *live) Close() {
 	l.mu.Lock()
 	l.closing = true
@@ -182,34 +186,36 @@ func (l *live) isClosing() bool {
 	return l.closing
 }
 
-// model is the model of the library that draws.
+// model connects live to Bubble Tea, the library that draws the view.
 type model struct {
 	live          *live
 	width, height int
-	// narrowed is whether the terminal became narrower since the last tick.
+	// narrowed is true if the terminal has become narrower since the last tick.
 	narrowed bool
-	// drawn is the current frame. Of is what it was drawn from.
+	// drawn is the current frame, and of is the input that it was drawn from.
 	drawn string
 	of    subject
 	turn  int
 }
 
-// subject is everything that a frame depends on.
+// subject identifies the input of a frame. If it has not changed, the frame has not changed
+// either. events is the number of events.
 type subject struct {
 	width, height, events int
 	second                time.Time
 }
 
+// tick is the message that makes Bubble Tea draw the next frame.
 type tick struct{}
 
 func next() tea.Cmd {
 	return tea.Tick(time.Second/framesPerSecond, func(time.Time) tea.Msg { return tick{} })
 }
 
-// Init schedules the first frame.
+// Init makes Bubble Tea draw the first frame.
 func (m *model) Init() tea.Cmd { return next() }
 
-// Update handles a message of the library.
+// Update handles a message from Bubble Tea: a new size of the terminal, or a tick.
 func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	switch message := message.(type) {
 	case tea.WindowSizeMsg:
@@ -232,7 +238,8 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// View draws a frame, or nothing at the end.
+// View returns the current frame for Bubble Tea to draw; nothing when the display is
+// closing.
 func (m *model) View() tea.View {
 	view := tea.NewView("")
 	view.DisableBracketedPasteMode = true
@@ -249,7 +256,8 @@ func (m *model) View() tea.View {
 	return view
 }
 
-// frame draws a frame. It returns the current frame if nothing has changed.
+// frame returns the frame for the time now. It draws a new frame only if an event has
+// occurred, the terminal has changed its size, or a second has passed.
 func (m *model) frame(now time.Time) string {
 	m.live.catchUp()
 	of := subject{m.width, m.height, m.live.recorder.Events(), now.Truncate(time.Second)}

@@ -14,35 +14,38 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// holdDuration is how long a resource can be unready before a line is printed about it.
-// Most resources are ready earlier, and then the line about their node is sufficient.
+// holdDuration is how long a line about a resource that is not ready is delayed. If the
+// resource becomes ready within this time, the line is not printed, because the line about
+// its node is sufficient.
 const holdDuration = time.Second
 
-// plainPrinter prints one line for each event, with the seconds since the start of the
-// operation. It is for logs and for terminals that cannot redraw lines. It is safe for
-// concurrent use.
+// plainPrinter is the display for mode Plain. It prints one line for each event, beginning
+// with the seconds since the start of the operation. It is safe for concurrent use.
 type plainPrinter struct {
 	start time.Time
 
 	mu sync.Mutex
 	w  io.Writer
-	// last is the last line about each subject, to avoid repetitions.
+	// last contains the last line about each subject: a node, resource or hook. A line that
+	// is equal to the last one about its subject is not printed.
 	last map[string]string
-	// held are delayed lines, in the order in which they are due. A line is printed when it
-	// is due, unless a later event replaces it.
+	// held contains the delayed lines, sorted by the time at which they are due. A line is
+	// printed when it is due, unless an event about the same subject removes it earlier.
 	held   []heldLine
 	timer  *time.Timer
 	closed bool
 }
 
+// heldLine is a line that is printed at the time due, if it is still true then.
 type heldLine struct {
 	due           time.Time
 	subject, text string
-	// waiting is whether the line is about waiting for all resources together.
+	// waiting is true for the line that says that the operation waits for all resources
+	// together.
 	waiting bool
 }
 
-// NewWarnings returns a printer of only the warnings.
+// NewWarnings returns a printer that prints warnings to w and ignores all other events.
 func NewWarnings(w io.Writer) interface{ Event(event.Event) } {
 	return &silent{newPlainPrinter(w, time.Now())}
 }
@@ -51,10 +54,11 @@ func newPlainPrinter(w io.Writer, start time.Time) *plainPrinter {
 	return &plainPrinter{start: start, w: w, last: make(map[string]string)}
 }
 
-// OutputAbove returns the output of the printer.
+// OutputAbove returns the writer of the printer, because lines of text cannot corrupt each
+// other.
 func (p *plainPrinter) OutputAbove() io.Writer { return p.w }
 
-// Close discards delayed lines.
+// Close stops the printer. It does not print lines that are still delayed.
 func (p *plainPrinter) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +68,8 @@ func (p *plainPrinter) Close() {
 	}
 }
 
-// Event prints an event, unless it repeats a printed line.
+// Event prints the line for an event or delays it. It does not print a line twice in a row
+// for the same node, resource or hook.
 func (p *plainPrinter) Event(e event.Event) {
 	if isWarning(e.Type) {
 		p.Warning(e)
@@ -93,7 +98,8 @@ func (p *plainPrinter) Event(e event.Event) {
 	}
 }
 
-// changed prints the state of a resource, or delays the line.
+// changed handles a new state of a resource. It delays the first line about a resource if
+// the resource is not ready, and prints nothing if the first state is ready.
 func (p *plainPrinter) changed(e event.Event, subject, text string) {
 	p.held = slices.DeleteFunc(p.held, func(h heldLine) bool { return h.subject == subject })
 	_, told := p.last[subject]
@@ -113,7 +119,7 @@ func (p *plainPrinter) changed(e event.Event, subject, text string) {
 	}
 }
 
-// hold delays a line.
+// hold adds a line to held and makes sure that release is called when it is due.
 func (p *plainPrinter) hold(h heldLine) {
 	p.held = append(p.held, h)
 	if p.timer == nil {
@@ -121,7 +127,7 @@ func (p *plainPrinter) hold(h heldLine) {
 	}
 }
 
-// release prints the lines that are due.
+// release prints the delayed lines that are due, and schedules its next call.
 func (p *plainPrinter) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,8 +142,8 @@ func (p *plainPrinter) release() {
 	}
 }
 
-// Warning prints an event if it is a warning. It prints each warning once. For the way in
-// which the cluster is observed, it prints every change.
+// Warning prints an event if it is a warning, each text only once. Events about how the
+// cluster can be observed are printed whenever the text changes.
 func (p *plainPrinter) Warning(e event.Event) {
 	text := "WARNING: " + oneLine(messageAndError(e))
 	p.mu.Lock()
@@ -154,14 +160,14 @@ func isWarning(t event.Type) bool {
 	return t == event.Warning || t == event.Observing
 }
 
-// print writes a line that begins with the time since the start of the operation. An event
-// without a time has the time 0.
+// print writes a line that begins with the seconds since the start of the operation. If the
+// event has no time, the line begins with 0.0s.
 func (p *plainPrinter) print(at time.Time, subject, text string) {
 	p.write(subject, text, fmt.Sprintf("%7.1fs  %s", max(at.Sub(p.start), 0).Seconds(), text))
 }
 
-// write writes a line, unless the previous line about the same subject was the same. A
-// failure to write must not fail the operation.
+// write writes line, unless text is equal to the last text about the same subject. It
+// ignores errors, because a failure to write must not fail the operation.
 func (p *plainPrinter) write(subject, text, line string) {
 	if p.last[subject] == text {
 		return

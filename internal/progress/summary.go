@@ -13,11 +13,11 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// maxSummaryRows limits the nodes and hooks in a summary.
+// maxSummaryRows is the maximum number of nodes and hooks that a summary shows.
 const maxSummaryRows = 20
 
-// summary describes finished operations: how long each node and hook took, and which are on
-// the critical path.
+// summary returns the lines that replace the view after the last operation: how long each
+// node and hook took, and which of them are on the critical path.
 func summary(th theme, t *timeline.Timeline, width int) []string {
 	var lines []string
 	for _, o := range t.Operations {
@@ -52,8 +52,9 @@ func summaryOf(th theme, o *timeline.Operation, width int) []string {
 	return lines
 }
 
-// shownInSummary selects failed spans, spans on the critical path, and the longest spans,
-// in the order of their start.
+// shownInSummary selects the rows of a summary from the spans that were started: first
+// those that failed or did not finish, then those on the critical path, then the longest.
+// It returns them in the order in which they started.
 func shownInSummary(began []*timeline.Span) []*timeline.Span {
 	worth := func(s *timeline.Span) int {
 		switch {

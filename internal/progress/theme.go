@@ -11,16 +11,18 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// theme is the appearance of the view.
+// theme contains the symbols of the view and the summary, and says whether they use
+// colours.
 type theme struct {
 	done, failed, running, open, waiting, cut string
-	// turning are the frames of an animation.
+	// turning contains the pictures of the animation for a running operation.
 	turning []string
-	// colour is whether to use colours.
+	// colour says whether to use colours.
 	colour bool
 }
 
-// newTheme returns the theme for the features of a terminal.
+// newTheme returns the theme for a terminal. It contains only ASCII characters if unicode
+// is false.
 func newTheme(unicode, colour bool) theme {
 	if unicode {
 		return theme{
@@ -53,9 +55,9 @@ func (t theme) busy(text string) string {
 	return t.styled(ansi.NewStyle().ForegroundColor(ansi.Cyan), text)
 }
 
-// row combines a text on the left and one on the right to a line with a width. It cuts off
-// the left text if there is not enough space. It omits a right text that would take too
-// much space.
+// row returns a line of the given width that begins with left and ends with right. If there
+// is not enough space, it cuts off the end of left. If right would take more than a third
+// of the width, row omits it.
 func (t theme) row(width int, left, right string) string {
 	space := width - ansi.StringWidth(right) - 1
 	if right == "" || space < 2*width/3 {
@@ -77,7 +79,8 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// wholeSeconds formats a duration that changes all the time, in whole seconds.
+// wholeSeconds formats a duration without fractions of a second, because the view is
+// redrawn only once a second if no event occurs.
 func wholeSeconds(d time.Duration) string {
 	if d = max(d, 0); d < time.Minute {
 		return fmt.Sprintf("%ds", int(d.Seconds()))

@@ -16,7 +16,9 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// removalError returns the error of a removal from the results of its nodes.
+// removalError converts err, the result of Removal.Execute, to the error of Graph.Run: it
+// lists the objects that could not be deleted, and the nodes whose deletion was not
+// started.
 func (g *Graph) removalError(ctx context.Context, err error) error {
 	var execution *sequencer.ExecutionError
 	if !errors.As(err, &execution) {
@@ -44,8 +46,8 @@ func (g *Graph) removalError(ctx context.Context, err error) error {
 	return result
 }
 
-// notGone returns the failures of a group whose objects still existed when the wait for
-// their deletion ended. Began is the time at which the wait began.
+// notGone converts err, the error of the wait for the objects of a group to be gone, to a
+// failure for each object that still existed. began is the time at which the wait began.
 func notGone(err error, began time.Time) error {
 	var notReady *watcher.NotReadyError
 	if !errors.As(err, &notReady) {
@@ -78,7 +80,8 @@ func notGone(err error, began time.Time) error {
 	return failures
 }
 
-// blockerOf says what delays the deletion of an object.
+// blockerOf names, for the advice to raise a timeout, what needs more time to complete the
+// deletion of an object: the controllers of its finalizers, or the object itself.
 func blockerOf(report watcher.Report) string {
 	if report.Object != nil && len(report.Object.GetFinalizers()) > 0 {
 		return "the controllers of its finalizers"

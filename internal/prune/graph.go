@@ -1,9 +1,11 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package prune deletes objects that a release no longer has, that a failed operation
-// created, or that belong to a release that is uninstalled. If the release has an order, it
-// deletes them in reverse order (docs/reference.md, "Uninstall").
+// Package prune deletes objects of three kinds: those that a release no longer has, those
+// that a failed operation created, and those of a release that is uninstalled. If the
+// release has an order, it deletes them in reverse order (docs/reference.md, "Uninstall").
+// Package sequencer computes the reverse order; package objectwriter sends the delete
+// requests.
 package prune
 
 import (
@@ -32,14 +34,17 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Progress records which nodes are started and finished.
+// Progress receives the IDs of nodes when Graph starts to delete their objects, and when it
+// is finished with them. *history.Writer stores them in the release, so that another
+// operation can continue an interrupted uninstall.
 type Progress interface {
 	NodeStarted(node string)
 	NodeDone(node string)
 }
 
-// Graph deletes objects in reverse order. It deletes each node when all its dependents are
-// gone.
+// Graph deletes objects in reverse order: it deletes the objects of a node when all objects
+// of the dependents of the node are gone. The objects of a node that can be deleted
+// together are called a group (see sequencer.RemovalGroup).
 type Graph struct {
 	Cluster *cluster.Client
 	Writer  objectwriter.Writer
@@ -47,19 +52,22 @@ type Graph struct {
 	// Namespace is the namespace of the release.
 	Namespace   string
 	Propagation metav1.DeletionPropagation
-	// Timeout limits the wait until the deleted objects of a node are gone; 0 means no
+	// Timeout limits the wait until the deleted objects of a group are gone; 0 means no
 	// limit other than the timeout of the operation.
 	Timeout time.Duration
+	// Removal has the groups to delete and their order.
 	Removal *sequencer.Removal
-	// InfoOf returns the object of a resource.
+	// InfoOf returns the object in the cluster that a resource of a plan declares; nil if
+	// there is none to delete.
 	InfoOf func(*sequencer.PlannedResource) *object.Info
-	// WhyKeep says why an object is not deleted, given its state in the cluster; empty if
-	// it is deleted. It can be nil.
+	// WhyKeep returns the reason why an object must not be deleted, or "" if it is to be
+	// deleted. live is the state of the object in the cluster. If WhyKeep is nil, all
+	// objects are deleted.
 	WhyKeep func(live *unstructured.Unstructured) string
-	// Progress records which nodes are started and finished; it can be nil.
+	// Progress can be nil.
 	Progress Progress
-	// Partial says whether the release remains after the deletion. The events of a node
-	// then name its objects.
+	// Partial is true if the release remains and loses only some of its objects. The event
+	// about a deleted node then names the objects.
 	Partial bool
 
 	mu      sync.Mutex
@@ -67,12 +75,14 @@ type Graph struct {
 	tracker *watcher.Watcher
 }
 
-// Kept is an object that the release no longer has but that is not deleted.
+// Kept is an object that would be deleted, but is kept, for example because of its keep
+// policy.
 type Kept struct {
 	Info *object.Info
 	// Why is the reason why the object is kept.
 	Why string
-	// LogOnly says whether Helm mentions the object only in its log.
+	// LogOnly is true if the object is only mentioned in the log, as in Helm, instead of in
+	// a warning.
 	LogOnly bool
 }
 
@@ -80,8 +90,9 @@ func (k Kept) warning() string {
 	return fmt.Sprintf("%s is not deleted: %s", object.Describe(k.Info), k.Why)
 }
 
-// Run deletes all objects. It returns when all objects are deleted, and the objects that
-// other nodes had to wait for are gone. The error is a *failure.RemovalError.
+// Run deletes the objects of all groups. It waits until the objects of a group are gone
+// only if another group has to wait for them. If objects cannot be deleted, the error is a
+// *failure.RemovalError.
 func (g *Graph) Run(ctx context.Context) error {
 	if len(g.Removal.Groups) == 0 {
 		return context.Cause(ctx)
@@ -96,15 +107,16 @@ func (g *Graph) Run(ctx context.Context) error {
 	return g.removalError(ctx, g.Removal.Execute(ctx, g.removeGroup))
 }
 
-// Deleted lists the objects that were deleted.
+// Deleted returns the objects for which Run has sent delete requests successfully.
 func (g *Graph) Deleted() kube.ResourceList {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.deleted
 }
 
-// removeGroup deletes the existing objects of a group. If there is nothing to delete or to
-// wait for, it emits no events.
+// removeGroup deletes the existing objects of a group, and emits events about it if there
+// are any. after is the group that it depended on and that was deleted last, or nil if it
+// depended on none.
 func (g *Graph) removeGroup(ctx context.Context, group, after *sequencer.RemovalGroup) error {
 	node := group.Node.ID()
 	found, err := g.Find(ctx, group)
@@ -144,8 +156,8 @@ func (g *Graph) removeGroup(ctx context.Context, group, after *sequencer.Removal
 	return nil
 }
 
-// deleteGroup deletes the objects that were found. If other groups wait for this group, it
-// waits until the objects and the pods that they owned are gone.
+// deleteGroup deletes the objects in found.List. If other groups wait for this group, it
+// waits until these objects and the pods that they owned are gone.
 func (g *Graph) deleteGroup(ctx context.Context, group *sequencer.RemovalGroup, found *Found) error {
 	awaited := group.Awaited && g.tracker != nil
 	var targets *deletionTargets
@@ -171,17 +183,18 @@ func (g *Graph) deleteGroup(ctx context.Context, group *sequencer.RemovalGroup, 
 
 // Found describes which objects of a group exist in the cluster.
 type Found struct {
-	// List has the objects to delete in the state in which they were found, so that a later
-	// object with the same name is not deleted. They are in Helm's uninstall order of
-	// kinds.
+	// List has the objects to delete, in Helm's uninstall order of kinds. They have the
+	// UIDs with which they were found, so that a later object with the same name is not
+	// deleted.
 	List kube.ResourceList
-	// Kept has the objects that exist and are not deleted.
+	// Kept has the objects that exist but must not be deleted.
 	Kept []Kept
 	// absent has the objects that do not exist. An earlier operation may have deleted them.
 	absent kube.ResourceList
 }
 
-// Find finds the objects of a group in the cluster.
+// Find reads the objects of a group from the cluster. Without a cluster, it assumes that
+// all of them exist.
 func (g *Graph) Find(ctx context.Context, group *sequencer.RemovalGroup) (*Found, error) {
 	var list kube.ResourceList
 	for _, res := range inUninstallOrder(group.Resources) {
@@ -234,7 +247,8 @@ func inUninstallOrder(resources []*sequencer.PlannedResource) []*sequencer.Plann
 	return sorted
 }
 
-// awaitGone waits until the objects of a group and their pods are gone.
+// awaitGone waits until the objects of a group and their pods are gone. t has the objects
+// and owners that existed before the deletion.
 func (g *Graph) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, t *deletionTargets) error {
 	targets := t.objects
 	for namespace, owners := range t.owned {
@@ -264,7 +278,7 @@ func (g *Graph) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, t 
 	return notGone(err, began)
 }
 
-// Extent returns the size of the removal, as in "18 resources in 10 nodes".
+// Extent returns how much Run deletes, as in "18 resources in 10 nodes".
 func (g *Graph) Extent() string {
 	resources := 0
 	for _, group := range g.Removal.Groups {
@@ -273,7 +287,7 @@ func (g *Graph) Extent() string {
 	return fmt.Sprintf("%s in %s", text.Count(resources, "resource"), text.Count(g.Nodes(), "node"))
 }
 
-// Nodes counts the nodes with objects to delete.
+// Nodes counts the nodes whose resources Run deletes.
 func (g *Graph) Nodes() int {
 	ids := map[string]bool{}
 	for _, group := range g.Removal.Groups {

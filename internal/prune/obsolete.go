@@ -19,23 +19,24 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Obsolete deletes the objects of earlier revisions that a release no longer has.
+// Obsolete prunes resources that are no longer in the chart: objects that earlier revisions
+// of a release created and that the current revision no longer has.
 type Obsolete struct {
 	Cluster *cluster.Client
 	Writer  objectwriter.Writer
 	Events  *event.Sink
 	Log     func(string, ...any)
-	// Inventory lists the objects that earlier revisions may have left.
+	// Inventory has the objects that earlier revisions may have left in the cluster.
 	Inventory *inventory.Inventory
 	// Namespace is the namespace of the release.
 	Namespace string
-	// Spared are objects that are never deleted.
+	// Spared has the IDs of objects that are never deleted.
 	Spared map[sequencer.ID]bool
 }
 
-// Graph plans to delete the obsolete objects in reverse order. Remaining has the objects
-// that are not obsolete. It keeps objects with a keep policy in the manifest or on the
-// object itself, and objects that now belong to another release.
+// Graph returns a Graph that deletes the obsolete objects in reverse order. remaining has
+// the objects of the current revision. The Graph keeps objects with a keep policy in the
+// manifest or on the object itself, and objects that now belong to another release.
 func (o *Obsolete) Graph(remaining kube.ResourceList) *Graph {
 	kept := object.ByID(remaining)
 	policies := o.Inventory.Policies()
@@ -50,9 +51,11 @@ func (o *Obsolete) Graph(remaining kube.ResourceList) *Graph {
 	}
 }
 
-// Unordered finds the obsolete objects that Helm's update would delete, and those that it
-// would keep. Remaining has the objects that are not obsolete. An object of the base is
-// kept only if the policy on the object itself says so.
+// Unordered returns the obsolete objects that exist in the cluster, for a release without
+// an order: list has those to delete, and kept those to keep. remaining has the objects of
+// the current revision. As in Helm's update, an object of the revision that the operation
+// starts from (see inventory.Inventory.IsOfBase) is kept only if the policy on the object
+// in the cluster says so.
 func (o *Obsolete) Unordered(ctx context.Context, remaining kube.ResourceList) (list kube.ResourceList, kept []Kept) {
 	obsolete := o.Inventory.Without(remaining)
 	live := o.read(ctx, obsolete)
@@ -76,8 +79,9 @@ func (o *Obsolete) Unordered(ctx context.Context, remaining kube.ResourceList) (
 	return list, kept
 }
 
-// DeleteUnordered deletes the objects that Unordered finds. As in Helm, a failure to delete
-// an object does not fail the operation.
+// DeleteUnordered deletes the objects that Unordered returns as list, all at the same time.
+// As in Helm, a failure to delete an object does not fail the operation; it emits a
+// warning.
 func (o *Obsolete) DeleteUnordered(ctx context.Context, remaining kube.ResourceList) error {
 	list, kept := o.Unordered(ctx, remaining)
 	for _, k := range kept {
@@ -94,7 +98,8 @@ func (o *Obsolete) DeleteUnordered(ctx context.Context, remaining kube.ResourceL
 	return context.Cause(ctx)
 }
 
-// read reads objects. It warns about objects that cannot be read, and omits them.
+// read returns the live state of objects. If an object cannot be read, it emits a warning,
+// and the result does not contain the object.
 func (o *Obsolete) read(ctx context.Context, list kube.ResourceList) map[*object.Info]*unstructured.Unstructured {
 	live, err := o.Cluster.Live(ctx, list)
 	if err == nil || ctx.Err() != nil {

@@ -20,13 +20,15 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// podFinder finds the pods that objects own directly or indirectly. For example, a
-// Deployment owns pods through ReplicaSets.
+// podFinder finds the pods that deleted objects own, so that Graph can wait until they are
+// gone. It includes indirect owners: for example, a Deployment owns pods through
+// ReplicaSets.
 type podFinder struct {
 	client  metadata.Interface
+	// mapping returns the API resource of a kind; nil if the cluster does not serve it.
 	mapping func(apiVersion, kind string) (*meta.RESTMapping, error)
-	// forbidden is called with a resource that the account is not allowed to list. Its
-	// objects are ignored.
+	// forbidden is called when the account is not allowed to list a resource in a
+	// namespace. The objects of the resource are ignored then.
 	forbidden func(resource, namespace string)
 }
 
@@ -35,19 +37,20 @@ func newPodFinder(c *cluster.Client, forbidden func(resource, namespace string))
 	return &podFinder{client: client, mapping: c.Mapping, forbidden: forbidden}, err
 }
 
-// ownerSet is a set of owners in a namespace.
+// ownerSet is the set of objects in one namespace whose pods are searched. uids has those
+// that existed when they were read, and gone those that did not.
 type ownerSet struct {
 	uids map[types.UID]bool
 	gone map[goneOwner]bool
 }
 
-// goneOwner is an owner that no longer exists, so that its UID is not known.
+// goneOwner identifies an owner that no longer exists. Its UID is not known.
 type goneOwner struct {
 	kind schema.GroupKind
 	name string
 }
 
-// add adds an object that exists.
+// add adds an object that exists to the set.
 func (s *ownerSet) add(uid types.UID) {
 	if s.uids == nil {
 		s.uids = map[types.UID]bool{}
@@ -55,7 +58,8 @@ func (s *ownerSet) add(uid types.UID) {
 	s.uids[uid] = true
 }
 
-// addGone adds an object that no longer exists. The objects that it owned may still exist.
+// addGone adds an object that no longer exists to the set. The objects that it owned may
+// still exist.
 func (s *ownerSet) addGone(kind schema.GroupKind, name string) {
 	if s.gone == nil {
 		s.gone = map[goneOwner]bool{}
@@ -63,8 +67,9 @@ func (s *ownerSet) addGone(kind schema.GroupKind, name string) {
 	s.gone[goneOwner{kind, name}] = true
 }
 
-// owns reports whether any of the owners owns an object directly, or through a ReplicaSet
-// that no longer exists. The name of such a ReplicaSet contains the name of its Deployment.
+// owns reports whether an object has an owner reference to an object of the set, or to a
+// ReplicaSet that no longer exists and belonged to a Deployment of the set. The name of
+// such a ReplicaSet begins with the name of the Deployment.
 func (s *ownerSet) owns(object *metav1.PartialObjectMetadata) bool {
 	for _, ref := range object.OwnerReferences {
 		if s.uids[ref.UID] {
@@ -83,7 +88,7 @@ func (s *ownerSet) owns(object *metav1.PartialObjectMetadata) bool {
 	return false
 }
 
-// pods lists the pods of a namespace that any of the owners owns directly.
+// pods returns the pods in a namespace that have an owner reference to an object of owners.
 func (f *podFinder) pods(ctx context.Context, namespace string, owners *ownerSet) ([]metav1.PartialObjectMetadata, error) {
 	list, err := f.list(ctx, object.PodResource(), namespace)
 	if err != nil {
@@ -98,8 +103,9 @@ func (f *podFinder) pods(ctx context.Context, namespace string, owners *ownerSet
 	return owned, nil
 }
 
-// addIndirect adds the intermediate owners: the objects in a namespace through which the
-// owners own pods.
+// addIndirect adds to owners the objects between them and their pods, such as the
+// ReplicaSets of a Deployment. It lists the pods of the namespace, then the kinds of their
+// owners, and so on.
 func (f *podFinder) addIndirect(ctx context.Context, namespace string, owners *ownerSet) error {
 	objects, err := f.list(ctx, object.PodResource(), namespace)
 	if err != nil {
@@ -130,8 +136,8 @@ func (f *podFinder) addIndirect(ctx context.Context, namespace string, owners *o
 	return nil
 }
 
-// ownerKinds lists the kinds of the owners of the objects, in the order in which they
-// occur. It omits kinds that are already in listed, and adds the others to it.
+// ownerKinds returns the kinds in the owner references of objects. It omits kinds that are
+// in listed, and adds the others to listed.
 func ownerKinds(objects []metav1.PartialObjectMetadata, listed map[schema.GroupVersionKind]bool) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, object := range objects {
@@ -146,7 +152,8 @@ func ownerKinds(objects []metav1.PartialObjectMetadata, listed map[schema.GroupV
 	return kinds
 }
 
-// listKind lists the objects of a kind. Cluster-scoped objects are ignored.
+// listKind returns the objects of a kind in a namespace; none if the kind is
+// cluster-scoped.
 func (f *podFinder) listKind(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]metav1.PartialObjectMetadata, error) {
 	mapping, err := f.mapping(gvk.GroupVersion().String(), gvk.Kind)
 	if err != nil {

@@ -13,17 +13,19 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// deletionTargets are the objects and pods that must be gone before a group counts as
-// deleted.
+// deletionTargets has what must be gone before a group counts as deleted: the objects, and
+// the pods that they owned.
 type deletionTargets struct {
 	objects []watcher.Target
+	// pods lists these pods; nil if owned is empty.
 	pods    *podFinder
-	// owned has, by namespace, the owners of the pods that must be gone, too.
+	// owned has the owners of these pods, by namespace.
 	owned map[string]*ownerSet
 }
 
-// targets records, before the deletion, which objects exist and through which other objects
-// they own pods. The pods of an object that is already gone may still exist.
+// targets is called before the deletion, because the owner references can no longer be
+// followed when the owners are gone. found.absent counts as owner, too: the pods of an
+// object that is already gone may still exist.
 func (g *Graph) targets(ctx context.Context, found *Found) (*deletionTargets, error) {
 	t := &deletionTargets{owned: map[string]*ownerSet{}}
 	for _, info := range found.List {
@@ -66,8 +68,8 @@ func (g *Graph) warnForbidden(resource, namespace string) {
 	g.Events.Warnf("no permission to list %s in namespace %s: not waiting for the pods of deleted resources", resource, namespace)
 }
 
-// mayOwnPods returns false for objects of kinds that never own pods, to avoid the search
-// for their pods.
+// mayOwnPods reports whether pods of an object must be searched. It is false for kinds that
+// never own pods.
 func mayOwnPods(info *object.Info) bool {
 	if !info.Namespaced() {
 		return false

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package reference finds the objects that a resource refers to and needs in order to
-// become ready, for the kinds built into Kubernetes.
+// become ready, for example the ConfigMaps of a Deployment. It covers the kinds built into
+// Kubernetes.
 package reference
 
 import (
@@ -15,8 +16,8 @@ import (
 // Namespace is empty for cluster-scoped objects.
 type Reference struct{ Group, Kind, Namespace, Name string }
 
-// Of returns the objects that a resource in a namespace needs in order to become ready. It
-// omits optional references.
+// Of returns the objects that a resource of this kind and namespace needs in order to
+// become ready. It omits references that are marked as optional.
 func Of(kind, namespace string, object map[string]any) []Reference {
 	c := collector{namespace: namespace}
 	if pod := PodSpec(kind, object); pod != nil {
@@ -41,7 +42,8 @@ func Of(kind, namespace string, object map[string]any) []Reference {
 	return c.refs
 }
 
-// PodSpec returns the pod spec of a workload that is built into Kubernetes.
+// PodSpec returns the pod spec in a workload, or nil if the kind is not a workload that is
+// built into Kubernetes.
 func PodSpec(kind string, object map[string]any) map[string]any {
 	switch kind {
 	case "Pod":
@@ -106,8 +108,8 @@ func (c *collector) pod(spec map[string]any) {
 	}
 }
 
-// ServiceAccountName returns the service account of a pod spec. The field also has an older
-// name.
+// ServiceAccountName returns the service account that a pod spec names, in the current or
+// in the deprecated field.
 func ServiceAccountName(spec map[string]any) string {
 	return cmp.Or(field.String(spec, "serviceAccountName"), field.String(spec, "serviceAccount"))
 }
@@ -136,7 +138,7 @@ func (c *collector) container(container map[string]any) {
 	}
 }
 
-// source adds the object that a reference names, unless the reference is optional.
+// source adds the object that ref names in its field key, unless ref is marked as optional.
 func (c *collector) source(kind string, ref map[string]any, key string) {
 	if !field.Bool(ref, "optional") {
 		c.local(kind, field.String(ref, key))

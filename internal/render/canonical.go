@@ -15,12 +15,13 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// hookModeField is a field of Chart.yaml. An example in a proposal shows it in the metadata
-// of a template, where it has no effect.
+// hookModeField is a field of Chart.yaml. An example in a proposal for Helm shows it in the
+// metadata of a template, where it has no effect.
 const hookModeField = "runHooksInParallel"
 
-// canonicalFiles converts the sequencing annotations in rendered templates that
-// Kubernetes or Helm's parser would reject. All other bytes are unchanged.
+// canonicalFiles takes rendered templates by name, and converts sequencing annotations that
+// Kubernetes or Helm's parser would reject to the canonical form (see package annotation).
+// It changes nothing else.
 func canonicalFiles(files map[string]string) (map[string]string, error) {
 	canonical := make(map[string]string, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -33,7 +34,7 @@ func canonicalFiles(files map[string]string) (map[string]string, error) {
 	return canonical, nil
 }
 
-// canonicalText converts each document of a text.
+// canonicalText converts the annotations in all documents of one rendered template.
 func canonicalText(content string) (string, error) {
 	if !mayNeedRewriting(content) {
 		return content, checkAliases(content)
@@ -56,7 +57,8 @@ func canonicalText(content string) (string, error) {
 	return replaceDocuments(content, docs, canonical), nil
 }
 
-// checkAliases checks the limit of aliases in each document of a text.
+// checkAliases returns an error if a document has so many YAML aliases that it would become
+// too large.
 func checkAliases(content string) error {
 	if !yamledit.MayHaveAliases(content) {
 		return nil
@@ -69,8 +71,8 @@ func checkAliases(content string) error {
 	return nil
 }
 
-// mayNeedRewriting reports whether a text may have annotations to convert. This avoids
-// parsing almost all documents.
+// mayNeedRewriting reports whether a text could contain annotations to convert. If not, it
+// need not be parsed, which is so for almost all documents.
 func mayNeedRewriting(text string) bool {
 	for _, part := range []string{
 		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.Layer, annotation.ResourceGroup, hookModeField,
@@ -82,8 +84,8 @@ func mayNeedRewriting(text string) bool {
 	return false
 }
 
-// canonicalDocument converts a document. It leaves a document that it cannot parse
-// unchanged, so that Helm's parser rejects it.
+// canonicalDocument converts the annotations in one document. It returns a document that it
+// cannot parse unchanged, because Helm's parser then rejects it with a better message.
 func canonicalDocument(doc string) (string, error) {
 	root, err := yamledit.Parse(doc)
 	if err != nil || root == nil {
@@ -110,8 +112,9 @@ func canonicalDocument(doc string) (string, error) {
 	return yamledit.Apply(doc, root, changes)
 }
 
-// withMerged returns a mapping and the mappings that it merges, except those in seen.
-// Several objects may share a mapping.
+// withMerged returns mapping and the mappings that it includes with YAML merge keys ("<<").
+// It omits the mappings in seen, because several objects can share one, and adds the others
+// to seen.
 func withMerged(mapping *yaml.Node, seen map[*yaml.Node]bool) []*yaml.Node {
 	mapping = yamledit.Resolve(mapping)
 	if mapping == nil || mapping.Kind != yaml.MappingNode || seen[mapping] {
@@ -134,8 +137,7 @@ func withMerged(mapping *yaml.Node, seen map[*yaml.Node]bool) []*yaml.Node {
 	return all
 }
 
-// canonicalAnnotations returns the changes that convert a mapping of annotations to the
-// canonical form.
+// canonicalAnnotations returns the changes that convert all annotations of a mapping.
 func canonicalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 	var changes []yamledit.Change
 	lists := map[string]bool{}
@@ -164,6 +166,8 @@ func canonicalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 	return changes, nil
 }
 
+// checkScalar returns an error if the value of a sequencing annotation that is not a list
+// is invalid.
 func checkScalar(key string, value *yaml.Node) error {
 	v := annotation.DecodeNode(value)
 	if _, isText := v.(string); isText {
@@ -173,8 +177,8 @@ func checkScalar(key string, value *yaml.Node) error {
 	return err
 }
 
-// canonicalList returns the changes for an annotation whose value is a list. If the mapping
-// also has the other key with the same canonical form, it merges the two lists.
+// canonicalList returns the changes that convert one annotation whose value is a list. If
+// the mapping contains the same annotation under another key, the two lists are merged.
 func canonicalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yamledit.Change, error) {
 	c := yamledit.Change{Mapping: annotations, Key: key}
 	text, change, err := annotation.CanonicalValue(key, value)
@@ -199,7 +203,8 @@ func canonicalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yaml
 	return []yamledit.Change{c}, nil
 }
 
-// otherKey returns another key of the mapping with the same canonical form, or "".
+// otherKey returns another key in the mapping that means the same as key, or an empty
+// string.
 func otherKey(annotations *yaml.Node, key string) string {
 	for i := 0; i < len(annotations.Content); i += 2 {
 		if other := annotations.Content[i].Value; other != key && annotation.CanonicalKey(other) == annotation.CanonicalKey(key) {
@@ -209,7 +214,8 @@ func otherKey(annotations *yaml.Node, key string) string {
 	return ""
 }
 
-// mergeLists merges the lists of two keys under the canonical key.
+// mergeLists returns the changes that move the items of key to the list under the key
+// canonical.
 func mergeLists(annotations *yaml.Node, key, canonical string) ([]yamledit.Change, error) {
 	var items []string
 	for _, k := range []string{canonical, key} {

@@ -13,8 +13,10 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// ChartTree combines the declarations of charts with the tree of charts after Helm has
-// processed the dependencies: with aliased copies and without disabled charts.
+// ChartTree returns the charts of a release with their declarations, for sequencer.Build. d
+// has the declarations as loaded from the chart. processed is the same chart after Helm has
+// processed its dependencies: disabled subcharts are removed, and a subchart with several
+// aliases is copied.
 func ChartTree(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Chart {
 	c := &sequencer.Chart{
 		Name: processed.Name(), Sequenced: d.Sequenced(), Declares: d.Declares(),
@@ -37,12 +39,12 @@ func ChartTree(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Ch
 	return c
 }
 
-// removeSelfDependencies removes dependencies between entries that have become the same
-// chart.
+// removeSelfDependencies removes dependencies of a chart on itself. They arise if Helm
+// merges several entries under "dependencies" into one chart.
 func removeSelfDependencies(d *chartloader.Declaration, dependencies []sequencer.Dependency) {
 	for i, s := range dependencies {
 		if s.Disabled || s.Alias == d.Dependencies[i].Alias {
-			continue // it is a separate chart
+			continue // the entry has a chart of its own
 		}
 		s.DependsOn = slices.DeleteFunc(slices.Clone(s.DependsOn), func(name string) bool {
 			return slices.ContainsFunc(d.Dependencies, func(other chartloader.Dependency) bool {
@@ -53,9 +55,12 @@ func removeSelfDependencies(d *chartloader.Declaration, dependencies []sequencer
 	}
 }
 
-// matchDependency matches an entry of the dependencies with the enabled subcharts. In the
-// second copy of a chart with two aliases, Helm ignores the aliases of its subcharts. In
-// that copy, the alias is an additional name for the subchart.
+// matchDependency converts the entry e and sets Disabled if no chart in present belongs to
+// it. present has the enabled subcharts by name.
+//
+// Helm ignores aliases in the second copy of a chart: if a chart has two aliases, its
+// subcharts keep their own names in that copy. There, the alias of a subchart becomes a
+// tag, so that depends-on can still use it.
 func matchDependency(d *chartloader.Declaration, e chartloader.Dependency, present map[string]*chart.Chart) sequencer.Dependency {
 	s := sequencer.Dependency{Name: e.Name, Alias: e.Alias, Tags: e.Tags, DependsOn: e.DependsOn}
 	if present[e.Title()] != nil {
@@ -72,7 +77,8 @@ func matchDependency(d *chartloader.Declaration, e chartloader.Dependency, prese
 	return s
 }
 
-// findDeclaration returns the declaration of a subchart, whose name may be an alias.
+// findDeclaration returns the declaration of the subchart sub, whose name can be an alias.
+// It returns nil if there is none.
 func findDeclaration(parent *chartloader.Declaration, sub *chart.Chart) *chartloader.Declaration {
 	for _, e := range parent.Dependencies {
 		if e.Title() != sub.Name() {

@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// Split splits a stream into documents, as Helm does.
+// Split returns the documents of a YAML stream, as Helm splits it.
 func Split(stream string) []string {
 	manifests := releaseutil.SplitManifests(stream)
 	keys := make([]string, 0, len(manifests))
@@ -31,7 +31,8 @@ func Split(stream string) []string {
 	return docs
 }
 
-// rewrite changes each document of a stream. It keeps everything between the documents.
+// rewrite replaces each document of a stream with the result of change. It keeps the
+// separators between documents.
 func rewrite(stream string, change func(doc string) (string, error)) (string, error) {
 	docs := Split(stream)
 	changed := make([]string, len(docs))
@@ -44,7 +45,8 @@ func rewrite(stream string, change func(doc string) (string, error)) (string, er
 	return replaceDocuments(stream, docs, changed), nil
 }
 
-// replaceDocuments replaces the documents of a stream.
+// replaceDocuments replaces each of docs, which are the documents of stream in order, with
+// the element of others at the same index.
 func replaceDocuments(stream string, docs, others []string) string {
 	var b strings.Builder
 	b.Grow(len(stream))
@@ -59,11 +61,11 @@ func replaceDocuments(stream string, docs, others []string) string {
 	return b.String()
 }
 
-// Objects returns the objects of a document: the document itself, and its items if it is
-// a list.
+// Objects returns the Kubernetes objects in a document: the document itself and, if it is a
+// List, its items.
 func Objects(root *yaml.Node) []*yaml.Node {
 	var objects []*yaml.Node
-	seen := map[*yaml.Node]bool{} // an anchor may contain itself
+	seen := map[*yaml.Node]bool{} // an anchor can contain an alias of itself
 	var add func(object *yaml.Node)
 	add = func(object *yaml.Node) {
 		if object = yamledit.Resolve(object); seen[object] {

@@ -10,8 +10,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// HookModes returns how the hooks of the charts of a tree run, in a release in a namespace.
-// The tree can be nil.
+// HookModes returns how the hooks of each chart of a release run. namespace is that of the
+// release. root is nil if the charts are not known. Then all hooks run as in Helm.
 func HookModes(root *sequencer.Chart, namespace string) hookrunner.Modes {
 	modes := hookrunner.Modes{Namespace: namespace, ByChart: map[string]hookrunner.Mode{}}
 	if root == nil {

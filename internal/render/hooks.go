@@ -18,8 +18,9 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// sortManifests splits the documents of all files into hooks and other resources, each in
-// Helm's install order. It supports hooks of legacy events.
+// sortManifests splits the documents of rendered templates into hooks and other resources,
+// each in Helm's install order. Unlike Helm 3, it accepts hooks with the events crd-install
+// and test-failure of Helm 2, which are called legacy events here.
 func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Manifest, error) {
 	s := placeholders{hooks: map[string]legacyHook{}}
 	files, err := s.replace(files)
@@ -38,10 +39,11 @@ func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Mani
 	return hooks, manifests, nil
 }
 
-// placeholders replace hooks of legacy events, which Helm's sorting would drop. Helm
-// turns each placeholder into the same hook, except for the event.
+// placeholders replaces hooks with legacy events, which Helm's sorting would drop, by
+// placeholders: documents of the same kind and name with the event "test". After sorting,
+// the original hooks are restored.
 type placeholders struct {
-	// hooks has the original hooks by their placeholder.
+	// hooks maps each placeholder to the original hook.
 	hooks map[string]legacyHook
 }
 
@@ -50,7 +52,7 @@ type legacyHook struct {
 	events   []release.HookEvent
 }
 
-// replace replaces the hooks of legacy events in files.
+// replace returns files with a placeholder for each hook that has a legacy event.
 func (s *placeholders) replace(files map[string]string) (map[string]string, error) {
 	changed := maps.Clone(files)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -66,8 +68,8 @@ func (s *placeholders) replace(files map[string]string) (map[string]string, erro
 	return changed, nil
 }
 
-// mayBeLegacyHook reports whether a text may have a hook of a legacy event. This avoids
-// parsing almost all documents.
+// mayBeLegacyHook reports whether a text could contain a hook with a legacy event or with
+// HookDeleteTimeout. If not, it need not be parsed, which is so for almost all documents.
 func mayBeLegacyHook(text string) bool {
 	if !strings.Contains(text, release.HookAnnotation) {
 		return false
@@ -80,8 +82,8 @@ func mayBeLegacyHook(text string) bool {
 		strings.Contains(text, string(hookrunner.EventTestFailure))
 }
 
-// document returns the placeholder for a hook of legacy events. Other documents are
-// unchanged, including those that Helm drops or rejects.
+// document returns a placeholder if doc is a hook with a legacy event. It returns any other
+// document unchanged, including those that Helm drops or rejects.
 func (s *placeholders) document(doc string) (string, error) {
 	if !mayBeLegacyHook(doc) {
 		return doc, nil
@@ -108,8 +110,8 @@ func (s *placeholders) document(doc string) (string, error) {
 	return standIn, nil
 }
 
-// hookEvents returns the events of a hook. Known is false if any of them is unknown,
-// because Helm drops such a hook.
+// hookEvents returns the events in the value of the annotation helm.sh/hook. known is false
+// if any of them is unknown. Helm drops such a hook.
 func hookEvents(value string) (events []release.HookEvent, known bool) {
 	for name := range strings.SplitSeq(value, ",") {
 		event, ok := hookEvent(strings.ToLower(strings.TrimSpace(name)))
@@ -121,7 +123,7 @@ func hookEvents(value string) (events []release.HookEvent, known bool) {
 	return events, true
 }
 
-// HookEvents returns the names of all events.
+// HookEvents returns the names of all events that a hook can have.
 func HookEvents() []string {
 	var names []string
 	for _, event := range []release.HookEvent{
@@ -134,9 +136,10 @@ func HookEvents() []string {
 	return names
 }
 
-// testSuccess is the legacy name of HookTest.
+// testSuccess is the name of HookTest in Helm 2.
 const testSuccess release.HookEvent = "test-success"
 
+// hookEvent returns the event with this name, and whether there is one.
 func hookEvent(name string) (event release.HookEvent, known bool) {
 	if event = release.HookEvent(name); event == testSuccess {
 		event = release.HookTest
@@ -144,14 +147,14 @@ func hookEvent(name string) (event release.HookEvent, known bool) {
 	return event, slices.Contains(HookEvents(), name)
 }
 
-// isLegacyEvent reports whether Helm 3 does not support an event.
+// isLegacyEvent reports whether Helm 3 no longer supports the event.
 func isLegacyEvent(event release.HookEvent) bool {
 	return event == hookrunner.EventCRDInstall || event == hookrunner.EventTestFailure
 }
 
-// CheckHook reports whether a document with these annotations is a hook, and returns its
-// events. It returns an error for invalid annotations of a hook. A hook with an unknown
-// event has no events, because Helm drops it.
+// CheckHook checks a document of this kind with these annotations. hook reports whether it
+// is a hook. events is empty if any event is unknown, because Helm drops such a hook. The
+// error is about invalid annotations of a hook.
 func CheckHook(kind string, annotations map[string]string) (hook bool, events []release.HookEvent, err error) {
 	value, hook := annotations[release.HookAnnotation]
 	if !hook {
@@ -164,7 +167,7 @@ func CheckHook(kind string, annotations map[string]string) (hook bool, events []
 	return true, events, checkHook(kind, annotations, events)
 }
 
-// checkHook rejects invalid annotations of a hook.
+// checkHook returns an error if the annotations of a hook with these events are invalid.
 func checkHook(kind string, annotations map[string]string, events []release.HookEvent) error {
 	value := annotations[release.HookAnnotation]
 	if slices.Contains(events, hookrunner.EventCRDInstall) && kind != "CustomResourceDefinition" {
@@ -183,8 +186,7 @@ func checkHook(kind string, annotations map[string]string, events []release.Hook
 	return err
 }
 
-// newPlaceholder returns the placeholder of a hook. The number makes each placeholder
-// unique.
+// newPlaceholder returns the placeholder of a hook. number makes the text unique.
 func newPlaceholder(head *releaseutil.SimpleHead, number int) (string, error) {
 	annotations := map[string]string{}
 	for key, value := range head.Metadata.Annotations {
@@ -204,7 +206,7 @@ func newPlaceholder(head *releaseutil.SimpleHead, number int) (string, error) {
 	return escapeForYAML(string(text)), nil
 }
 
-// escapeForYAML escapes characters in JSON that YAML rejects or changes.
+// escapeForYAML escapes the characters in a JSON text that YAML would reject or change.
 func escapeForYAML(text string) string {
 	var b strings.Builder
 	for _, r := range text {

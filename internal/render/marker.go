@@ -15,22 +15,24 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// marker is a temporary annotation with the path of the document's chart. It remains in the
-// output of a post-renderer, which may drop comments.
+// marker is a temporary annotation that contains the path of an object's chart. It is added
+// before a post-renderer runs and removed after it. The Source comments, from which the
+// chart is known otherwise, can be lost in a post-renderer.
 const marker = "ordered.helm.sh/chart"
 
-// The value of a marker begins with a character that describes the annotations that the
-// object had before. This allows removing the marker without other changes.
+// The value of a marker begins with one of these characters. It says which annotations the
+// object had before, so that removing the marker restores the object exactly.
 const (
 	hadAnnotations = '='
 	hadNone        = '+'
-	hadNull        = '~' // followed by an index in nulls
+	hadNull        = '~' // the annotations were null; followed by an index in nulls
 )
 
 // nulls are the notations of null in YAML.
 var nulls = [...]string{"", "null", "~", "Null", "NULL"}
 
-// addChartMarkers returns the manifest with a marker in every object.
+// addChartMarkers returns the manifest with a marker in every object. If hideSecret is set,
+// the contents of Secrets are hidden.
 func (r *Result) addChartMarkers(root *sequencer.Chart, hideSecret bool) (string, error) {
 	var b strings.Builder
 	for _, f := range r.Files {
@@ -46,6 +48,7 @@ func (r *Result) addChartMarkers(root *sequencer.Chart, hideSecret bool) (string
 	return b.String(), nil
 }
 
+// markDocument adds a marker with the path of the chart to each object in doc.
 func markDocument(doc, chart string) (string, error) {
 	root, err := yamledit.Parse(doc)
 	if err != nil || root == nil {
@@ -78,14 +81,15 @@ func markDocument(doc, chart string) (string, error) {
 	return yamledit.Apply(doc, root, changes)
 }
 
+// markedAnnotations returns a mapping of annotations that contains only a marker.
 func markedAnnotations(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle, Content: []*yaml.Node{
 		{Kind: yaml.ScalarNode, Tag: "!!str", Value: marker}, yamledit.Text(value),
 	}}
 }
 
-// removeChartMarkers removes the markers from the output of the post-renderer, and records
-// the chart of each document. A document without a marker belongs to the root chart.
+// removeChartMarkers removes the markers from r.Manifest, the output of the post-renderer,
+// and sets r.Charts from them. A document without a marker belongs to the root chart.
 func (r *Result) removeChartMarkers(rootChart string) error {
 	r.Charts = []string{}
 	clean, err := rewrite(r.Manifest, func(doc string) (string, error) {
@@ -103,6 +107,8 @@ func (r *Result) removeChartMarkers(rootChart string) error {
 	return nil
 }
 
+// unmarkDocument removes the markers from doc, and returns the chart that they name. chart
+// is empty if there are none.
 func unmarkDocument(doc string) (clean, chart string, err error) {
 	if !strings.Contains(doc, marker) {
 		return doc, "", nil
@@ -139,8 +145,8 @@ func unmarkDocument(doc string) (clean, chart string, err error) {
 	return clean, chart, err
 }
 
-// readMarker reads the value of a marker: the character for the annotations that the object
-// had, the notation if they were null, and the path of the chart.
+// readMarker splits the value of a marker. had is the character that says which annotations
+// the object had, null their notation if they were null, and path the path of the chart.
 func readMarker(value string) (had byte, null, path string) {
 	if value == "" {
 		return hadAnnotations, "", ""

@@ -13,20 +13,21 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// OrderedDocument is a document with its position in the order of a release.
+// OrderedDocument is a document of a manifest, for output in the order of deployment.
 type OrderedDocument struct {
-	// Text is the document, and File the template that it comes from.
+	// Text is the document. File is its template.
 	Text, File string
-	// Node is its node. It is nil for a definition from a crds/ directory.
+	// Node is the node of the document in the plan. It is nil for a
+	// CustomResourceDefinition from a crds/ directory.
 	Node *sequencer.Node
-	// Objects are the objects in the document.
+	// Objects are the parsed objects in the document.
 	Objects []map[string]any
 }
 
-// OrderDocuments returns documents in the order in which they are deployed: first the
-// definitions from crds/ directories, then the nodes one after the other, each in the order
-// of its resources. It splits a list whose items are in several nodes. It omits documents
-// that contain only comments.
+// OrderDocuments sorts documents in the order of deployment. CustomResourceDefinitions from
+// crds/ directories come first. Then comes one node after the other, with its resources in
+// their order. If the items of a List are in several nodes, each becomes a document.
+// Documents that contain only comments are left out.
 func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([]OrderedDocument, error) {
 	var ordered []OrderedDocument
 	var in sequencer.Input
@@ -44,7 +45,7 @@ func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([
 	if err != nil {
 		return nil, err
 	}
-	nodes := make([]map[*sequencer.Node]bool, len(sources)) // the nodes of each document
+	nodes := make([]map[*sequencer.Node]bool, len(sources)) // per document, the nodes of its objects
 	for _, n := range plan.Nodes {
 		for _, r := range n.Resources {
 			if nodes[r.Source] == nil {
@@ -54,7 +55,7 @@ func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([
 		}
 	}
 	for _, n := range plan.Nodes {
-		done := map[int]int{} // the index of each document in the result
+		done := map[int]int{} // the index in ordered of each document of this node
 		for _, r := range n.Resources {
 			at, exists := done[r.Source]
 			if !exists || len(nodes[r.Source]) > 1 {
@@ -72,8 +73,8 @@ func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([
 	return ordered, nil
 }
 
-// orderedDocument returns the whole document. If the document is split, it returns the
-// resource as a separate document.
+// orderedDocument returns the document that contains r. If apart is set, the result
+// contains only r and not the other items of the List.
 func orderedDocument(d Document, n *sequencer.Node, r *sequencer.PlannedResource, apart bool) (OrderedDocument, error) {
 	ordered := OrderedDocument{Text: d.Text, File: d.Resource.File, Node: n}
 	if !apart {
@@ -87,9 +88,9 @@ func orderedDocument(d Document, n *sequencer.Node, r *sequencer.PlannedResource
 	return ordered, nil
 }
 
-// Stream writes documents one after the other. With markers, comments within the
-// documents mark the start and end of each layer, so that the number of documents stays
-// the same.
+// Stream concatenates documents to a YAML stream. If markers is set, comments mark where
+// each layer starts and ends. They are part of the documents, so that the number of
+// documents stays the same.
 func Stream(docs []OrderedDocument, markers bool) string {
 	var b strings.Builder
 	for i, d := range docs {
@@ -112,7 +113,7 @@ const (
 	endMarker   = "## END layer: "
 )
 
-// WithoutMarkers removes the markers of Stream from a document.
+// WithoutMarkers removes the comments that Stream adds from a document.
 func WithoutMarkers(doc string) string {
 	if strings.HasPrefix(doc, startMarker) {
 		_, doc, _ = strings.Cut(doc, "\n")
@@ -123,7 +124,7 @@ func WithoutMarkers(doc string) string {
 	return doc
 }
 
-// Files returns documents as files to write.
+// Files converts documents for WriteFiles.
 func Files(docs []OrderedDocument) []File {
 	files := make([]File, len(docs))
 	for i, d := range docs {

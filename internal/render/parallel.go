@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// forEachParallel calls do with 0 to n-1 in parallel, and returns the first error by
-// index.
+// forEachParallel calls do with each number from 0 to n-1, in parallel. If several calls
+// fail, it returns the error of the lowest number.
 func forEachParallel(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var g errgroup.Group

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package render renders a chart and its values into manifests, hooks and notes. It
-// converts sequencing annotations to the canonical form, which Kubernetes accepts, and
-// records the chart of each document.
+// Package render renders a chart with its values, and returns manifests, hooks and notes.
+// It converts sequencing annotations to a form that Kubernetes accepts, and determines
+// which chart each document comes from, for package sequencer.
 package render
 
 import (
@@ -29,54 +29,54 @@ import (
 // notesFile is the name of the template with the notes of a chart.
 const notesFile = "NOTES.txt"
 
-// Options configure Chart.
+// Options configure the function Chart.
 type Options struct {
-	// Values are the values, as returned by chartutil.
+	// Values are the values for the templates, as returned by chartutil.ToRenderValues.
 	Values chartutil.Values
 	// Capabilities are the capabilities of the cluster.
 	Capabilities *chartutil.Capabilities
-	// RESTConfig, if not nil, enables lookups in the cluster.
+	// RESTConfig lets the template function lookup read from the cluster. It can be nil.
 	RESTConfig *rest.Config
-	// EnableDNS enables DNS lookups in templates.
+	// EnableDNS lets the template function getHostByName make DNS lookups.
 	EnableDNS bool
-	// SubNotes includes the notes of subcharts.
+	// SubNotes adds the notes of subcharts to those of the chart.
 	SubNotes bool
-	// IncludeCRDs includes the contents of crds/ directories, before everything else.
+	// IncludeCRDs adds the contents of crds/ directories at the start of the manifest.
 	IncludeCRDs bool
-	// HideSecret hides the contents of Secrets.
+	// HideSecret hides the contents of Secrets in Result.Manifest.
 	HideSecret bool
-	// PostRenderer changes the manifest.
+	// PostRenderer changes the manifest. It can be nil.
 	PostRenderer postrender.PostRenderer
-	// Root is the tree of charts. It is needed to know the chart of each document after a
-	// post-renderer.
+	// Root is the tree of charts. It is used to determine the chart of each document in the
+	// output of a post-renderer.
 	Root *sequencer.Chart
 }
 
-// Result is the result of rendering a chart.
+// Result is what the function Chart returns.
 type Result struct {
-	// Hooks are the hooks in Helm's order.
+	// Hooks are sorted in Helm's order.
 	Hooks []*release.Hook
-	// Manifest contains all other resources as a stream of documents, as stored in a
+	// Manifest contains all resources that are not hooks, as a YAML stream, as stored in a
 	// release.
 	Manifest string
-	// Files are the documents of Manifest, before any post-renderer.
+	// Files are the documents of Manifest before any post-renderer.
 	Files []File
 	// Notes are the rendered notes.
 	Notes string
-	// ChartTree is the path of the chart of each document in Manifest, in its order. It is
-	// empty if the charts are known from Source comments.
+	// Charts is the path of the chart of each document in Manifest. If it is nil, the
+	// charts are determined from Source comments.
 	Charts []string
 }
 
-// File is a rendered document with the file it comes from.
+// File is a rendered document. Name is the path of its template.
 type File struct {
 	Name, Content string
-	// Secret is whether it is a Secret of the core API.
+	// Secret reports whether the document is a core/v1 Secret.
 	Secret bool
 }
 
-// Chart renders a chart. If documents cannot be parsed, the result has them in Manifest
-// for debugging.
+// Chart renders ch. If documents cannot be parsed, it returns an error and a result whose
+// Manifest contains the rendered text, for debugging.
 func Chart(ch *chart.Chart, o Options) (*Result, error) {
 	r := &Result{Hooks: []*release.Hook{}}
 	if want := ch.Metadata.KubeVersion; want != "" {
@@ -122,8 +122,9 @@ func runEngine(ch *chart.Chart, o Options) (map[string]string, error) {
 	return e.Render(ch, o.Values)
 }
 
-// extractNotes removes the notes from the rendered files and returns them: those of the
-// root chart, or all of them, the root chart's first and the others by path.
+// extractNotes removes the rendered NOTES.txt files from files and returns their text. Only
+// the notes of the root chart are returned, unless all is set. Then those of the subcharts
+// follow, sorted by path.
 func extractNotes(ch *chart.Chart, files map[string]string, all bool) string {
 	own := path.Join(ch.Name(), "templates", notesFile)
 	var names []string
@@ -155,7 +156,7 @@ func lastIf(last bool) int {
 	return 0
 }
 
-// concatenate returns all files as one text, for debugging.
+// concatenate joins the contents of all files, for debugging.
 func concatenate(files map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -170,7 +171,8 @@ func writeDocument(b *strings.Builder, name, content string) {
 	fmt.Fprintf(b, "---\n# Source: %s\n%s\n", name, content)
 }
 
-// addFiles adds the documents in the order in which they are stored.
+// addFiles adds documents to r.Files, in the order of the manifest. If crds is set, the
+// contents of crds/ directories come first.
 func (r *Result) addFiles(ch *chart.Chart, manifests []releaseutil.Manifest, crds bool) {
 	if crds {
 		for _, crd := range ch.CRDObjects() {
@@ -184,7 +186,7 @@ func (r *Result) addFiles(ch *chart.Chart, manifests []releaseutil.Manifest, crd
 	}
 }
 
-// text returns the document as it is printed.
+// text returns the document for output. If hideSecret is set, a comment replaces a Secret.
 func (f File) text(hideSecret bool) string {
 	if hideSecret && f.Secret {
 		return "# HIDDEN: The Secret output has been suppressed"
@@ -200,8 +202,9 @@ func (r *Result) stream(hideSecret bool) string {
 	return b.String()
 }
 
-// postRender passes the manifest through the post-renderer. If the tree of charts is
-// known, a temporary annotation marks the chart of each document.
+// postRender replaces r.Manifest with the output of the post-renderer. If o.Root is set,
+// each object temporarily gets an annotation that names its chart, from which r.Charts is
+// set.
 func (r *Result) postRender(o Options) error {
 	in := r.Manifest
 	if o.Root != nil {

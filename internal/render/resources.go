@@ -13,14 +13,15 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// noSource replaces the file of a document without a Source comment.
+// noSource is the file name in messages about a document without a Source comment.
 const noSource = "(no Source comment)"
 
-// Resources parses the documents of a manifest. Charts is the chart of each document. If
-// charts is nil, the chart is determined from the Source comment of a document. A document
-// without one belongs to the chart of the previous document. If the manifest was rendered
-// with IncludeCRDs, resources from crds/ directories are omitted, because they are not part
-// of the order.
+// Resources parses the documents of a manifest. charts is the path of the chart of each
+// document. If it is nil, the chart follows from the document's Source comment. A document
+// without one belongs to the chart of the previous document.
+//
+// withCRDs says that the manifest was rendered with IncludeCRDs. Resources from crds/
+// directories are then left out, because they are not part of the order.
 func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
 	docs, err := Documents(manifest, charts, root, withCRDs)
 	if err != nil {
@@ -35,17 +36,21 @@ func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	return resources, nil
 }
 
-// Document is a document of a manifest.
+// Document is one document of a manifest, as Documents returns it.
 type Document struct {
-	// Text is the unchanged text.
+	// Text is the document, unchanged.
 	Text string
-	// CRD is whether it comes from a crds/ directory. Such a document is not parsed.
+	// CRD reports whether the document comes from a crds/ directory. Such a document is not
+	// parsed.
 	CRD bool
-	// Resource is the parsed document. It has no Object if the document is empty.
+	// Resource is the parsed document. Its Object is empty if the document is not parsed or
+	// contains only comments.
 	Resource sequencer.Resource
 }
 
-// Documents splits a manifest as Resources does, and returns all documents.
+// Documents splits and parses a manifest. The parameters are those of Resources. Unlike
+// Resources, it returns all documents, including empty ones and those from crds/
+// directories.
 func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs bool) ([]Document, error) {
 	texts := Split(manifest)
 	if charts != nil && len(charts) != len(texts) {
@@ -83,9 +88,9 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	return docs, nil
 }
 
-// Resources parses the input of a plan. This is the manifest after the post-renderer if the
-// chart of each document is still known. Otherwise it is the rendered manifest before the
-// post-renderer, including hidden Secrets.
+// Resources returns the parsed resources, for sequencer.Build. They come from the output of
+// the post-renderer if r.Charts is known. Otherwise they come from the manifest before the
+// post-renderer, in which Secrets are not hidden.
 func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
 	if r.Charts != nil {
 		return Resources(r.Manifest, r.Charts, root, withCRDs)
@@ -93,8 +98,8 @@ func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Re
 	return Resources(r.stream(false), nil, root, withCRDs)
 }
 
-// Documents splits the rendered manifest in the order in which it is stored. With
-// unprocessed, it ignores any post-renderer.
+// Documents splits the rendered manifest, in the order in which it is stored. If
+// unprocessed is set, it returns the documents as they were before the post-renderer.
 func (r *Result) Documents(root *sequencer.Chart, withCRDs, unprocessed bool) ([]Document, error) {
 	if unprocessed {
 		return Documents(r.stream(false), nil, root, withCRDs)
@@ -102,13 +107,12 @@ func (r *Result) Documents(root *sequencer.Chart, withCRDs, unprocessed bool) ([
 	return Documents(r.Manifest, r.Charts, root, withCRDs)
 }
 
-// leadingSpace returns the white space at the start of a text.
 func leadingSpace(text string) string {
 	return text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
 }
 
-// sourceComment returns the file in the Source comment that Helm writes before a
-// document, or "".
+// sourceComment returns the file that the Source comment of a document names. Helm writes
+// this comment at the start of a document. It returns an empty string if there is none.
 func sourceComment(doc string) string {
 	first, _, _ := strings.Cut(doc, "\n")
 	file, found := strings.CutPrefix(first, "# Source: ")
@@ -118,14 +122,15 @@ func sourceComment(doc string) string {
 	return strings.TrimSpace(file)
 }
 
-// ChartOf returns the path of the chart of a template in the tree of charts, such as
-// "foo/bar" for "foo/charts/bar/templates/x.yaml".
+// ChartOf returns the path in the tree of charts of the chart that contains a template, for
+// example "foo/bar" for "foo/charts/bar/templates/x.yaml".
 func ChartOf(root *sequencer.Chart, file string) string {
 	chart, _ := findChart(root, file)
 	return chart
 }
 
-// findChart returns the chart of a file, and the path of the file in that chart.
+// findChart returns the path of the chart that contains file, and below, the path of the
+// file within that chart.
 func findChart(root *sequencer.Chart, file string) (chart, below string) {
 	chart = root.Name
 	below, found := strings.CutPrefix(file, root.Name+"/")
@@ -141,15 +146,17 @@ func findChart(root *sequencer.Chart, file string) (chart, below string) {
 	return chart, below
 }
 
-// subchartPath splits a path into the name of a subchart in charts/ and the rest.
+// subchartPath splits a path such as charts/name/below. is reports whether it has this
+// form.
 func subchartPath(path string) (name, below string, is bool) {
 	path, is = strings.CutPrefix(path, "charts/")
 	name, below, _ = strings.Cut(path, "/")
 	return name, below, is
 }
 
-// subchartAt returns a subchart by its directory. Helm names the directory of an aliased
-// chart by its alias, but uses the name in the paths of undeclared charts inside it.
+// subchartAt returns the subchart of c in a directory of charts/, or nil. In the names of
+// templates, Helm calls the directory of an aliased chart by the alias. For undeclared
+// charts inside an aliased chart it uses the name instead.
 func subchartAt(c *sequencer.Chart, folder string) *sequencer.Chart {
 	names := []string{folder}
 	for _, d := range c.Dependencies {

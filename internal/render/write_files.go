@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 )
 
-// WriteFiles writes each rendered document to the file of its template in a directory, and
-// prints the names of the files to stdout, as Helm does.
+// WriteFiles writes each document to a file in dir that has the name of its template, and
+// prints the names of the files to stdout, as Helm does. If useReleaseName is set, the
+// files are in a subdirectory with the name of the release.
 func WriteFiles(dir, releaseName string, useReleaseName bool, files []File) error {
 	if useReleaseName {
 		dir = filepath.Join(dir, releaseName)
@@ -27,6 +28,8 @@ func WriteFiles(dir, releaseName string, useReleaseName bool, files []File) erro
 	return nil
 }
 
+// writeFile writes one document to the file name. If more is set, it appends the document
+// to the file.
 func writeFile(name string, f File, more bool) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package repoindex creates the index of a chart repository from a directory of packages.
-// Unlike Helm, it includes charts whose Chart.yaml only the loader of Ordered Helm accepts,
-// and reports the packages that it omits. The index contains only Helm's own fields,
-// because Helm rejects an index with other fields.
+// Package repoindex creates the index of a chart repository from the chart archives in a
+// directory. Unlike Helm, it accepts each Chart.yaml that package chartloader accepts, and
+// reports which archives it leaves out. The index has only the fields that Helm knows,
+// because Helm rejects an index with others.
 package repoindex
 
 import (
@@ -19,16 +19,18 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Skipped is a package that could not be loaded.
+// Skipped describes a chart archive that is not in the index because it could not be
+// loaded.
 type Skipped struct {
-	// Path is the path of the package, relative to the indexed directory.
+	// Path is the path of the archive, relative to the indexed directory.
 	Path string
-	// Reason is the error of the loader.
+	// Reason is the error that occurred when the archive was loaded.
 	Reason error
 }
 
-// Directory indexes the packages (*.tgz) of a directory and its immediate subdirectories.
-// The index is not sorted. The URLs begin with base. If base is empty, they are relative.
+// Directory creates an index of the archives (*.tgz) in a directory and in its immediate
+// subdirectories. The index is not sorted. base is the URL of the repository. If it is
+// empty, the URLs in the index are relative.
 func Directory(folder, base string) (*repo.IndexFile, []Skipped, error) {
 	packages, err := find(folder)
 	if err != nil {
@@ -54,7 +56,7 @@ func Directory(folder, base string) (*repo.IndexFile, []Skipped, error) {
 	return index, skipped, nil
 }
 
-// find returns the packages of a directory, followed by those of its immediate
+// find returns the archives in a directory, followed by those in its immediate
 // subdirectories. The paths are relative to the directory.
 func find(folder string) ([]string, error) {
 	var packages []string
@@ -74,7 +76,7 @@ func find(folder string) ([]string, error) {
 	return packages, nil
 }
 
-// join appends the path of a directory to a URL. For the directory ".", it appends nothing.
+// join appends a relative directory to a URL. It appends nothing for the directory ".".
 func join(base, folder string) string {
 	if folder == "." {
 		folder = ""

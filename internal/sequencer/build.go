@@ -12,10 +12,12 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Build returns the plan of a release. It returns all errors in the declarations
-// together. Each names the file, resource, key and value (docs/reference.md, "The
-// graph"). Needs that the order makes impossible to meet are part of the plan, because
-// only a cluster can tell whether they are met already.
+// Build computes the plan of a release. It reports all errors in the declarations together.
+// Each error names the file, resource, key and value (docs/reference.md, "The graph").
+//
+// A reference that the order makes impossible to satisfy is not an error here, because only
+// the cluster can tell whether the object exists already. Build returns such references in
+// Plan.Unmet.
 func Build(in Input) (*Plan, error) {
 	b := newBuilder(in)
 	if err := errors.Join(b.readResources(in), b.resolveSubcharts()); err != nil {
@@ -29,13 +31,16 @@ func Build(in Input) (*Plan, error) {
 	return b.buildPlan(), nil
 }
 
+// newBuilder returns a builder that contains the charts of in. The caller reads the
+// resources.
 func newBuilder(in Input) *builder {
 	b := &builder{namespace: in.Namespace, byPath: map[string]int{}}
 	b.addChart(in.Root, -1)
 	return b
 }
 
-// buildPlan returns the plan of a graph without cycles.
+// buildPlan converts the graph, which must be acyclic, to a plan, and adds the unmet needs
+// and the warnings to it.
 func (b *builder) buildPlan() *Plan {
 	plan := b.newPlan()
 	b.findUnmetNeeds(plan)
@@ -45,8 +50,8 @@ func (b *builder) buildPlan() *Plan {
 	return plan
 }
 
-// builder contains the data from which a plan is built. Charts, resources and nodes are
-// identified by their index.
+// builder collects what Build needs to compute a plan. It identifies charts, resources and
+// nodes by their index in the slices below.
 type builder struct {
 	namespace string
 	charts    []*chartEntry
@@ -54,37 +59,40 @@ type builder struct {
 	resources []resource
 	byID      map[ID]int
 	nodes     []*nodeEntry
-	nodeOf    []int // by resource
+	nodeOf    []int // per resource, the index of its node
 	graph     *dag.Graph
 	reasons   map[[2]int]reason
-	// declarations are all declarations of the order.
+	// declarations are all declared dependencies between nodes or charts, for Plan.Edges.
 	declarations []declaration
-	// dependencies counts the declared dependencies, and unknownSubcharts the names of
+	// dependencies counts the declared dependencies. unknownSubcharts counts the names of
 	// subcharts that do not exist.
 	dependencies     dependencyCounter
 	unknownSubcharts int
 	warnings         []Warning
-	// definitions are the CustomResourceDefinitions of the release by the group and kind
-	// that they define.
+	// definitions maps a group and kind to the CustomResourceDefinition of the release that
+	// defines it.
 	definitions map[[2]string]ID
 }
 
-// chartEntry is a chart at its position in the tree.
+// chartEntry is a chart with its place in the tree of charts and in the graph.
 type chartEntry struct {
 	*Chart
 	path, file string
 	parent     int
 	subcharts  []int
-	// after and ownAfter are charts, as in PlannedChart.
+	// after are the siblings that must be ready before the chart, and ownAfter the
+	// subcharts that must be ready before its own resources. Both are indexes in
+	// builder.charts.
 	after, ownAfter []int
-	layers          map[string]int // layers has the node of each layer.
+	layers          map[string]int // the node of each layer
 	nodes           []int          // all nodes of the chart, its unlayered resources last
-	// beforeAll is the gate before the chart and its subcharts. beforeOwn is the gate
-	// before its own resources. afterAll is the gate after the chart and its subcharts.
+	// These vertices are gates: vertices without resources that stand for the beginning or
+	// end of a chart. beforeAll comes before the chart and its subcharts, beforeOwn before
+	// the chart's own resources, and afterAll after the chart and its subcharts.
 	beforeAll, beforeOwn, afterAll int
 }
 
-// nodeEntry is a node of the builder.
+// nodeEntry is a node while the plan is built. vertex is its vertex in the graph.
 type nodeEntry struct {
 	chart       int
 	layer       string
@@ -93,10 +101,11 @@ type nodeEntry struct {
 	vertex      int
 }
 
-// reason describes where an edge is declared.
+// reason says where an edge of the graph is declared, for the message about a cycle.
 type reason struct{ from, to, file, key string }
 
-// addChart adds a chart and its subcharts, sorted by name.
+// addChart adds the chart c and, sorted by name, its subcharts. parent is the index of its
+// parent, or -1 for the root chart.
 func (b *builder) addChart(c *Chart, parent int) {
 	entry := &chartEntry{Chart: c, path: c.Name, file: c.Name, parent: parent, layers: map[string]int{}}
 	if parent >= 0 {
@@ -119,7 +128,8 @@ func (b *builder) addChart(c *Chart, parent int) {
 	}
 }
 
-// makeNodes groups the resources of each chart into nodes.
+// makeNodes assigns each resource to a node: that of its layer, a node of its own if it has
+// no layer but depends on layers, or otherwise the node of the chart's unlayered resources.
 func (b *builder) makeNodes() {
 	b.nodeOf = make([]int, len(b.resources))
 	unsequenced := map[int]int{}
@@ -155,7 +165,8 @@ func (b *builder) addNode(n nodeEntry) int {
 	return len(b.nodes) - 1
 }
 
-// addToNode adds a resource to the node with a key, and creates the node if needed.
+// addToNode adds a resource to the node that nodes has for key. If there is none, it
+// creates the node from fresh.
 func addToNode[K comparable](b *builder, resource int, nodes map[K]int, key K, fresh nodeEntry) {
 	v, exists := nodes[key]
 	if !exists {
@@ -165,8 +176,8 @@ func addToNode[K comparable](b *builder, resource int, nodes map[K]int, key K, f
 	b.nodes[v].resources = append(b.nodes[v].resources, resource)
 }
 
-// compareNodes sorts nodes by chart. Within a chart layers come first, by name, then
-// single resources, then the unlayered resources.
+// compareNodes sorts nodes by chart. Within a chart, layers come first, sorted by name.
+// Then come nodes of a single resource, and last the unlayered resources.
 func (b *builder) compareNodes(x, y *nodeEntry) int {
 	order := func(n *nodeEntry) int {
 		switch {
@@ -185,8 +196,9 @@ func (b *builder) compareNodes(x, y *nodeEntry) int {
 	)
 }
 
-// newPlan converts the graph to a plan: it computes the levels and sorts the nodes. The
-// gates come after the nodes.
+// newPlan converts the graph to a plan. It computes the levels, sorts the nodes by level
+// and renumbers everything accordingly. In the plan's graph, the nodes come first and the
+// gates last.
 func (b *builder) newPlan() *Plan {
 	n := len(b.nodes)
 	isNode := func(v int) int {
@@ -233,8 +245,8 @@ func (b *builder) newPlan() *Plan {
 	return p
 }
 
-// makeIDsUnique adds a suffix to the IDs of nodes whose resources have the same kind and
-// name, for example in two namespaces.
+// makeIDsUnique adds a suffix to the ID of a node if an earlier node has the same ID. This
+// happens if two resources have the same kind and name, but different namespaces.
 func makeIDsUnique(nodes []*Node) {
 	seen := make(map[string]int, len(nodes))
 	for _, n := range nodes {
@@ -261,6 +273,7 @@ func (b *builder) planNode(n *nodeEntry) *Node {
 	return node
 }
 
+// paths returns the sorted paths of charts that are given by index.
 func (b *builder) paths(charts []int) []string {
 	var paths []string
 	for _, c := range charts {

@@ -10,25 +10,26 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Edge is a dependency between two ends, with its reasons.
+// Edge is a declared dependency, for the commands that show a plan. It leads from a node or
+// a whole chart to another, and has the declarations that are the reason for it.
 type Edge struct {
-	// First must be ready before Then starts.
+	// First must be ready before deployment of Then starts.
 	First, Then EdgeEnd
-	// Reasons are the declarations of the edge, in a deterministic order. There is at
-	// least one.
+	// Reasons has at least one element. The order is deterministic.
 	Reasons []Reason
-	// Implied is whether other edges together imply this one.
+	// Implied reports whether the order would be the same without this edge, because other
+	// edges have the same effect.
 	Implied bool
 }
 
-// EdgeEnd is a node, or all nodes of a chart.
+// EdgeEnd is one side of an Edge: a single node, or all nodes of a chart.
 type EdgeEnd struct {
 	// Node is nil if the end is a chart.
 	Node *Node
-	// Chart is the path of the chart of the node, or of the chart that is the end. That
-	// includes its subcharts unless Own is set.
+	// Chart is the path of a chart. If Node is set, it is the chart of that node. Otherwise
+	// the end is this chart, including its subcharts unless Own is set.
 	Chart string
-	// Own is whether the end excludes the subcharts.
+	// Own reports whether the end is a chart without its subcharts.
 	Own bool
 }
 
@@ -44,35 +45,40 @@ func (e EdgeEnd) ID() string {
 	return "all of " + e.Chart
 }
 
-// Reason is a declaration of an edge.
+// Reason says which declaration in the charts causes an edge.
 type Reason struct {
-	// File is the template or Chart.yaml, as a path in the root chart.
+	// File is the template or Chart.yaml with the declaration, as a path that begins with
+	// the root chart.
 	File string
-	// Resource is the resource with the annotation, as in "Deployment/web". It is empty
-	// if the file is a Chart.yaml.
+	// Resource is the annotated resource, for example "Deployment/web". It is empty if the
+	// file is a Chart.yaml.
 	Resource string
-	// Key is the annotation, or names the entry of the dependencies.
+	// Key is the annotation. If an entry under "dependencies" in Chart.yaml declares the
+	// edge, it is "depends-on of dependency" and the name of that entry.
 	Key string
-	// Value is the name that is declared.
+	// Value is the layer or subchart that the declaration names.
 	Value string
-	// Implicit is whether the edge is not declared: the unlayered resources of a chart
-	// come after its layers. The other fields are empty then.
+	// Implicit reports whether there is no declaration, because the edge follows from the
+	// rule that the unlayered resources of a chart come after its layers. The other fields
+	// are empty then.
 	Implicit bool
 }
 
-// vertex is an end of an edge, by index. If node is positive, the end is the node with
-// index node-1, otherwise it is a chart.
+// vertex is one side of a declaration. If node is positive, it is the node with index
+// node-1. Otherwise it is the chart with index chart, without its subcharts if own is set.
 type vertex struct {
 	node, chart int
 	own         bool
 }
 
-// declaration is one reason of one edge.
+// declaration is a declared dependency with one reason. Plan.Edges combines declarations
+// with equal ends into one Edge.
 type declaration struct {
 	first, then vertex
 	reason      Reason
 }
 
+// renumber replaces the indexes of nodes. The new index of node i is nodes[i].
 func (d *declaration) renumber(nodes []int) {
 	for _, v := range []*vertex{&d.first, &d.then} {
 		if v.node > 0 {
@@ -85,10 +91,10 @@ func (b *builder) declare(d declaration) { b.declarations = append(b.declaration
 
 func (b *builder) nodeVertex(v int) vertex { return vertex{node: v + 1, chart: b.nodes[v].chart} }
 
-// Edges returns the declared edges of the plan, with their reasons: between layers of a
-// chart, and between whole charts. Implicit edges are returned only if no other edges
-// imply them. The edges are sorted by Then, then by First: charts before nodes, in the
-// order of the plan.
+// Edges returns the declared dependencies of the plan, with their reasons. They connect
+// nodes of one chart, or whole charts. An implicit edge is left out if other edges have the
+// same effect. The edges are sorted by Then, then by First: charts before nodes, each in
+// the order of the plan.
 func (p *Plan) Edges() []Edge {
 	type key struct{ then, first int }
 	number := func(v vertex) int {

@@ -9,8 +9,9 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// connect builds the graph. Edges between whole charts go through gates, so that the
-// number of edges is proportional to the number of declarations.
+// connect builds the graph. A dependency between whole charts is one edge between gates
+// (see chartEntry), instead of an edge for each pair of nodes, so that the number of edges
+// stays proportional to the number of declarations.
 func (b *builder) connect() {
 	b.graph = dag.New(len(b.nodes))
 	b.reasons = map[[2]int]reason{}
@@ -24,6 +25,8 @@ func (b *builder) connect() {
 	b.graph.Normalize()
 }
 
+// connectGates connects the gates of the chart c to its nodes, to its parent, and to the
+// charts that it depends on.
 func (b *builder) connectGates(c *chartEntry) {
 	b.graph.AddEdge(c.beforeOwn, c.beforeAll)
 	if len(c.nodes) == 0 && len(c.subcharts) == 0 {
@@ -51,8 +54,8 @@ func (b *builder) connectGates(c *chartEntry) {
 	}
 }
 
-// connectLayers adds the edges within a chart: the declared ones between layers, and
-// those from the unlayered resources to all layers.
+// connectLayers adds the edges within the chart c: the declared edges between its layers,
+// and edges from its unlayered resources to all its layers.
 func (b *builder) connectLayers(c *chartEntry) {
 	missing := map[string]bool{}
 	for _, v := range c.nodes {
@@ -72,6 +75,9 @@ func (b *builder) connectLayers(c *chartEntry) {
 	}
 }
 
+// connectResource adds an edge from node v, which contains r, to each layer that r depends
+// on. It warns about layers that do not exist, once for each name. missing has the names it
+// has already warned about in this chart.
 func (b *builder) connectResource(c *chartEntry, v int, r *resource, missing map[string]bool) {
 	for _, layer := range r.order.DependsOn {
 		w, exists := c.layers[layer]
@@ -104,8 +110,8 @@ func (b *builder) nodeTitle(v int) string {
 	return b.resources[n.resources[0]].ID.String()
 }
 
-// cycleError returns an error with the declared edges of a cycle, without those that
-// follow from the tree of charts.
+// cycleError returns an error that lists the declared edges of a cycle. It leaves out edges
+// that follow from the tree of charts, because a user cannot remove them.
 func (b *builder) cycleError(cycle []int) error {
 	e := &CycleError{}
 	for i, v := range cycle {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ResourceError is an error in a resource.
+// ResourceError adds to an error the resource and file that have it.
 type ResourceError struct {
 	File string
 	ID   ID
@@ -21,7 +21,8 @@ func (e *ResourceError) Error() string {
 
 func (e *ResourceError) Unwrap() error { return e.Err }
 
-// DuplicateError reports that two documents define the same object.
+// DuplicateError reports that two documents define the same object. First and Second are
+// their templates.
 type DuplicateError struct {
 	ID            ID
 	First, Second string
@@ -36,17 +37,18 @@ func (e *DuplicateError) Error() string {
 		e.ID, e.ID.Namespace, where)
 }
 
-// UnknownSubchartError reports that a chart names a subchart that it does not have.
+// UnknownSubchartError reports that a chart depends on a subchart that it does not have.
 type UnknownSubchartError struct {
-	// File and Key are where the name is declared.
+	// File and Key say where Name is used: Key is an annotation in Chart.yaml or, as in
+	// Reason, an entry under "dependencies".
 	File, Key string
 	Name      string
-	// Dependency is the entry of the dependencies whose depends-on has the name. It is
-	// empty if an annotation has it.
+	// Dependency is the name of the entry under "dependencies" whose depends-on contains
+	// Name. It is empty if an annotation contains it.
 	Dependency string
 	// Nearest is the most similar name that exists. It is empty if none is similar.
 	Nearest string
-	// Known are all valid names.
+	// Known are all names that would be valid.
 	Known []string
 }
 
@@ -65,7 +67,8 @@ func (e *UnknownSubchartError) Error() string {
 	return fmt.Sprintf("%s: %s names the unknown subchart %q: %s", e.File, e.Key, e.Name, hint)
 }
 
-// dependencyKey begins the key of a declaration in an entry of the dependencies.
+// dependencyKey, followed by the name of an entry under "dependencies" in Chart.yaml, is
+// the key of what the depends-on of that entry declares.
 const dependencyKey = "depends-on of dependency "
 
 // CycleError reports that charts or layers depend on each other.
@@ -75,13 +78,13 @@ type CycleError struct {
 	Edges []CycleEdge
 }
 
-// CycleEdge is one edge of a cycle, and where it is declared.
+// CycleEdge is one edge of a cycle: From depends on To, because Key in File says so.
 type CycleEdge struct {
 	From, To, File, Key string
 }
 
-// Dependency returns the entry of the dependencies whose depends-on declares the edge. It
-// is empty if an annotation declares it.
+// Dependency returns the name of the entry under "dependencies" whose depends-on declares
+// the edge. It is empty if an annotation declares it.
 func (e CycleEdge) Dependency() string {
 	dependency, is := strings.CutPrefix(e.Key, dependencyKey)
 	if !is {
@@ -104,8 +107,8 @@ func (e *CycleError) Error() string {
 	return b.String()
 }
 
-// UnmetNeedsError reports that the order makes needs impossible to meet. Actions return
-// it if the objects do not exist in the cluster either.
+// UnmetNeedsError reports references that the order makes impossible to satisfy. Actions
+// return it only for objects that do not exist in the cluster either.
 type UnmetNeedsError struct {
 	Needs []UnmetNeed
 }
@@ -118,7 +121,8 @@ func (e *UnmetNeedsError) Error() string {
 	return "the order cannot be satisfied:\n  " + strings.Join(lines, "\n  ")
 }
 
-// String describes the need, why it is not met in time, and how to fix that.
+// String describes which resource needs which object, why the object comes too late, and
+// how to fix that.
 func (n UnmetNeed) String() string {
 	why := fmt.Sprintf("which is deployed after it, in %s (%s)", n.ToNode.Title(), n.To.File)
 	switch {
@@ -130,6 +134,7 @@ func (n UnmetNeed) String() string {
 	return fmt.Sprintf("%s in %s (%s) needs %s, %s: %s", n.From.ID, n.FromNode.Title(), n.From.File, n.To.ID, why, n.remedy())
 }
 
+// remedy returns advice for the author of the charts on how to change the order.
 func (n UnmetNeed) remedy() string {
 	from, to := n.FromNode.Chart, n.ToNode.Chart
 	switch {

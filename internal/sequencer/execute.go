@@ -12,7 +12,8 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// ExecutionError reports which nodes failed, and which were not started because of that.
+// ExecutionError reports which nodes failed, and which were not started because of these
+// failures.
 type ExecutionError struct {
 	// Failed are the nodes that failed, in the order of the plan.
 	Failed []NodeError
@@ -20,7 +21,7 @@ type ExecutionError struct {
 	NotStarted []*Node
 }
 
-// NodeError is the error of one node.
+// NodeError is the failure of one node.
 type NodeError struct {
 	Node *Node
 	Err  error
@@ -54,13 +55,13 @@ func (e *ExecutionError) Unwrap() []error {
 	return errs
 }
 
-// Execute calls deploy for each node, in its own goroutine, as soon as all dependencies of
-// the node have returned without an error. If the node is Awaited, deploy must not return
-// before the node is ready. After the first failure, or when ctx is done, Execute starts no
-// further nodes and waits for the running ones. It returns all failures together, as an
-// *ExecutionError.
+// Execute calls deploy for each node n, in its own goroutine, as soon as deploy has
+// returned without an error for all dependencies of n. The argument after is the dependency
+// of n that finished last, or nil if n has none. If n.Awaited is set, deploy must not
+// return before n is ready.
 //
-// After is the last node that the new node waited for, or nil if it waited for none.
+// After the first failure, or when ctx is done, Execute starts no further nodes and waits
+// for the running ones. It returns all failures together, as an *ExecutionError.
 func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, after *Node) error) error {
 	outcomes := walkNodes(ctx, p.graph, len(p.Nodes), func(ctx context.Context, v, after int) error {
 		if after == noVertex {
@@ -71,13 +72,14 @@ func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, a
 	return executionError(ctx, p.Nodes, outcomes[:len(p.Nodes)])
 }
 
-// noVertex stands for no vertex.
+// noVertex is the argument after of a vertex without dependencies, as in package dag.
 const noVertex = -1
 
-// walkNodes visits the vertices of a graph up to a number of nodes. The remaining vertices
-// are gates. After a gate, the argument after of visit is the node that opened the gate.
+// walkNodes calls visit for each node in the order of the graph g, like dag.Walk. The first
+// vertices of g, as many as nodes says, are nodes. The others are gates, for which visit is
+// not called: if v waited last for a gate, after is the node that the gate waited for last.
 func walkNodes(ctx context.Context, g *dag.Graph, nodes int, visit func(ctx context.Context, v, after int) error) []dag.Outcome {
-	gates := make([]int, g.Len()-nodes) // for each gate, the node that opened it
+	gates := make([]int, g.Len()-nodes) // for each gate, the node that it waited for last
 	return dag.Walk(ctx, g, func(ctx context.Context, v, after int) error {
 		if after >= nodes {
 			after = gates[after-nodes]
@@ -90,9 +92,10 @@ func walkNodes(ctx context.Context, g *dag.Graph, nodes int, visit func(ctx cont
 	})
 }
 
-// executionError returns an error for the outcomes of the nodes. If a node, identified by
-// its ID, was visited in several parts, their failures are combined. The node counts as not
-// started if a part was not started and none failed.
+// executionError builds the error for the outcomes of nodes, or returns nil if all
+// succeeded. The same node, identified by its ID, can occur several times if it was visited
+// in several parts. Then its failures are combined. It counts as not started if at least
+// one part was not started and none failed.
 func executionError(ctx context.Context, nodes []*Node, outcomes []dag.Outcome) error {
 	e := &ExecutionError{}
 	failed, notStarted := map[string]int{}, map[string]bool{}

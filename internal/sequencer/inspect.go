@@ -5,21 +5,22 @@ package sequencer
 
 import "github.com/ordered-helm/helm/internal/dag"
 
-// Inspection is the result of Inspect.
+// Inspection is what Inspect finds in the declarations of a release.
 type Inspection struct {
-	// Errors are all errors, one by one.
+	// Errors are all errors. Unlike those of Build, they are not joined.
 	Errors []error
-	// Warnings are as in Plan.
+	// Warnings are those of Plan.Warnings. They are also set if there is a cycle.
 	Warnings []Warning
-	// Plan is built from everything that is valid. It is nil if there is a cycle.
+	// Plan is built from the valid declarations. It is nil if there is a cycle.
 	Plan *Plan
 }
 
-// maxCycles limits the cycles that Inspect reports.
+// maxCycles limits how many cycles Inspect reports.
 const maxCycles = 20
 
-// Inspect finds all errors in the declarations. Unlike Build, it continues after errors,
-// with everything that is valid.
+// Inspect checks the declarations of a release, for helm lint. Build returns no plan if
+// there is an error. Inspect ignores the invalid declarations and continues with the
+// others.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
 	i := &Inspection{}
@@ -46,7 +47,8 @@ func Inspect(in Input) *Inspection {
 	return i
 }
 
-// removeDeclaredEdges removes the declared edges of a cycle from the graph.
+// removeDeclaredEdges removes the declared edges of a cycle from the graph, so that Inspect
+// can look for another cycle.
 func (b *builder) removeDeclaredEdges(cycle []int) {
 	gone := map[[2]int]bool{}
 	for i, v := range cycle {

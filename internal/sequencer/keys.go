@@ -14,8 +14,9 @@ import (
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
-// checkKeys rejects keys that look like misspelled sequencing annotations. If they were
-// ignored, the order would not be as intended.
+// checkKeys returns an error for each annotation key that looks like a misspelled
+// sequencing annotation. If such keys were ignored, the order would not be the one that the
+// author wants.
 func checkKeys(annotations map[string]any) error {
 	var problems []error
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -29,8 +30,9 @@ func checkKeys(annotations map[string]any) error {
 	return errors.Join(problems...)
 }
 
-// misspelledKey returns what is wrong with a key that is not a sequencing annotation. It
-// returns "" if the key has nothing to do with sequencing.
+// misspelledKey explains what is wrong with a key that is not a sequencing annotation.
+// reason is the text for the user, and problem classifies it. If the key has nothing to do
+// with sequencing, reason is empty.
 func misspelledKey(key string) (reason string, problem annotation.Problem) {
 	if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsCanonical {
 		return "has no effect in a template: move it into Chart.yaml", annotation.Misplaced

@@ -6,11 +6,11 @@ package sequencer
 import "fmt"
 
 const (
-	// MaxDependencies limits the dependencies that a release may declare: names of layers
-	// in resources, and the subcharts that names in a Chart.yaml refer to. With tags, a
-	// few names can refer to very many subcharts.
+	// MaxDependencies limits how many dependencies a release can declare. Each layer that a
+	// resource names counts, and each subchart that a name in a Chart.yaml refers to. A few
+	// names can refer to very many subcharts if they are tags.
 	MaxDependencies = 250_000
-	// maxUnknownSubcharts limits the reported names of subcharts that do not exist.
+	// maxUnknownSubcharts limits how many nonexistent subcharts are reported.
 	maxUnknownSubcharts = 100
 )
 
@@ -26,11 +26,12 @@ func (e *DependenciesError) Error() string {
 		"remove those that are implied by others, or put resources with equal dependencies into one layer", e.File, MaxDependencies)
 }
 
-// dependencyCounter counts declared dependencies.
+// dependencyCounter counts the declared dependencies of a release, to enforce
+// MaxDependencies.
 type dependencyCounter int
 
-// add counts n dependencies from a file. It returns an error the first time that the
-// limit is exceeded.
+// add counts n dependencies that are declared in file. It returns an error only the first
+// time that the limit is exceeded.
 func (b *dependencyCounter) add(n int, file string) error {
 	if b.exceeded() {
 		return nil
@@ -42,5 +43,4 @@ func (b *dependencyCounter) add(n int, file string) error {
 	return nil
 }
 
-// exceeded reports whether the limit is exceeded.
 func (b *dependencyCounter) exceeded() bool { return *b > MaxDependencies }

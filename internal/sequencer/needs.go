@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/internal/reference"
 )
 
-// findUnmetNeeds adds the references to objects that are deployed only after the
-// referring resource is ready.
+// findUnmetNeeds looks for references to objects that are deployed too late (see UnmetNeed)
+// and adds them to p.Unmet.
 func (b *builder) findUnmetNeeds(p *Plan) {
 	later := newOrderIndex(p)
 	for _, n := range b.nodes {
@@ -32,8 +32,9 @@ func (b *builder) findUnmetNeeds(p *Plan) {
 	b.warnLateBindings(p, later)
 }
 
-// proposeLayers finds a layer for each object that layers of its chart need too early: the
-// first of these layers in the order.
+// proposeLayers sets the layer to suggest in messages about unmet needs. If layers of one
+// chart need an object of that chart too early, it is the first of these layers in the
+// order. If no layer comes before all others, there is no suggestion.
 func (p *Plan) proposeLayers(later *orderIndex) {
 	if len(p.Unmet) == 0 {
 		return
@@ -61,8 +62,8 @@ func (p *Plan) proposeLayers(later *orderIndex) {
 	}
 }
 
-// checkNeed adds an unmet need if the order does not deploy resource j before resource i
-// needs it.
+// checkNeed is called if resource i refers to resource j. It adds the reference to p.Unmet
+// if the order does not deploy j in time.
 func (b *builder) checkNeed(p *Plan, later *orderIndex, i, j int) {
 	from, to := b.nodeOf[i], b.nodeOf[j]
 	need := UnmetNeed{
@@ -79,14 +80,15 @@ func (b *builder) checkNeed(p *Plan, later *orderIndex, i, j int) {
 	p.Unmet = append(p.Unmet, need)
 }
 
-// mustComeFirst reports whether the API server rejects an object before an object of this
-// kind exists. Within a node, namespaces are created first.
+// mustComeFirst reports whether the API server rejects the object that refers to an object
+// of this kind until the latter exists. sameNode says that both are in one node, which
+// creates its namespaces first.
 func mustComeFirst(kind string, sameNode bool) bool {
 	return kind == "CustomResourceDefinition" || kind == "Namespace" && !sameNode
 }
 
-// warnLateBindings adds warnings for role bindings that are deployed only after the
-// workload that needs them is ready.
+// warnLateBindings warns about each role binding that is deployed only after a workload
+// with a bound service account is ready.
 func (b *builder) warnLateBindings(p *Plan, later *orderIndex) {
 	users := b.serviceAccountUsers(p)
 	for i := range b.resources {
@@ -105,7 +107,8 @@ func (b *builder) warnLateBindings(p *Plan, later *orderIndex) {
 	}
 }
 
-// serviceAccountUsers returns the awaited workloads of each service account.
+// serviceAccountUsers maps each service account to the workloads that use it. It includes
+// only workloads in nodes that have dependents.
 func (b *builder) serviceAccountUsers(p *Plan) map[ID][]int {
 	users := map[ID][]int{}
 	for i := range b.resources {
@@ -120,6 +123,8 @@ func (b *builder) serviceAccountUsers(p *Plan) map[ID][]int {
 	return users
 }
 
+// boundWorkloads returns the workloads whose service account is a subject of the role
+// binding.
 func (b *builder) boundWorkloads(binding *resource, users map[ID][]int) []int {
 	var served []int
 	for _, subject := range field.Maps(binding.object, "subjects") {
@@ -135,21 +140,23 @@ func (b *builder) boundWorkloads(binding *resource, users map[ID][]int) []int {
 	return sortUnique(served)
 }
 
-// orderIndex answers which nodes come after which. It caches the descendants of nodes.
+// orderIndex answers whether one node of a plan comes after another. It caches the
+// transitive dependents of nodes.
 type orderIndex struct {
 	plan       *Plan
 	dependents *dag.Graph
 	cache      map[int][]bool
 }
 
-// maxCachedNodes limits the cache. Callers query one node after the other.
+// maxCachedNodes limits the cache. A small one is sufficient, because callers ask about one
+// node after the other.
 const maxCachedNodes = 64
 
 func newOrderIndex(p *Plan) *orderIndex {
 	return &orderIndex{plan: p, dependents: p.graph.Reverse(), cache: map[int][]bool{}}
 }
 
-// comesAfter reports whether node x comes after node y.
+// comesAfter reports whether node x depends on node y, directly or indirectly.
 func (l *orderIndex) comesAfter(x, y int) bool {
 	if l.plan.Nodes[x].Level <= l.plan.Nodes[y].Level {
 		return false

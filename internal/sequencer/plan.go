@@ -11,44 +11,48 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Plan is the graph in which a release is deployed. It must not be changed.
+// Plan says in which order the resources of a release are deployed. Its graph connects
+// nodes, the sets of resources that are applied together. A Plan must not be changed.
 type Plan struct {
-	// Nodes are the nodes, sorted by level, chart path and layer name.
+	// Nodes are sorted by level, chart path and layer name.
 	Nodes []*Node
-	// Charts are the charts, each before its subcharts, sorted by name.
+	// Charts has each chart before its subcharts, which are sorted by name.
 	Charts []*PlannedChart
-	// Warnings are warnings for the author of the charts, in a deterministic order.
+	// Warnings are for the author of the charts. The order is deterministic.
 	Warnings []Warning
-	// Unmet are the needs that the order makes impossible to meet, in a deterministic
-	// order.
+	// Unmet are the references that the order makes impossible to satisfy. The order is
+	// deterministic.
 	Unmet []UnmetNeed
 
-	// graph has a vertex for each node, with its index in Nodes. Further vertices are
-	// gates: points in time at which charts begin or end.
+	// graph has a vertex for each node, numbered as in Nodes. The vertices after these are
+	// gates: they have no resources and stand for the beginning or end of a chart.
 	graph *dag.Graph
-	// declarations are the declarations that the edges of the graph come from.
+	// declarations are the declared dependencies, from which Edges computes its result.
 	declarations []declaration
 }
 
-// Node is a set of resources that are applied together.
+// Node is a set of resources that are applied together: a layer, the unlayered resources of
+// a chart, or a single resource without a layer that depends on layers.
 type Node struct {
 	// Chart is the path of the chart, as in Resource.Chart.
 	Chart string
 	// Layer is the name of the layer. It is empty if the node is not a layer.
 	Layer string
-	// Unsequenced is whether the node consists of the unlayered resources of the chart. A
-	// node that is neither this nor a layer is a single resource that depends on layers.
+	// Unsequenced reports whether the node consists of the unlayered resources of the
+	// chart.
 	Unsequenced bool
-	// Level is the number of nodes on the longest path to the node.
+	// Level is 0 for a node without dependencies. For other nodes it is one more than the
+	// highest level of a dependency.
 	Level int
-	// Awaited is whether another node depends on it.
+	// Awaited reports whether the node has dependents, so that its readiness must be
+	// awaited.
 	Awaited bool
-	// DependsOn are the layers of the same chart that it depends on, sorted.
+	// DependsOn are the layers of the same chart that the node depends on, sorted.
 	DependsOn []string
 	// Resources are sorted by Helm's install order of kinds, then by name.
 	Resources []*PlannedResource
 
-	// suffix makes the ID unique if another node would have the same.
+	// suffix makes the ID unique if another node would have the same ID.
 	suffix string
 }
 
@@ -64,7 +68,7 @@ func (n *Node) ID() string {
 	return n.Chart + ":(" + n.Resources[0].ID.String() + ")" + n.suffix
 }
 
-// Title describes the node for users, as in `layer "database" of chart shop`.
+// Title describes the node for users, for example `layer "database" of chart shop`.
 func (n *Node) Title() string {
 	switch {
 	case n.Unsequenced:
@@ -75,64 +79,66 @@ func (n *Node) Title() string {
 	return n.Resources[0].ID.String() + " of chart " + n.Chart
 }
 
-// PlannedResource is a resource with its annotations.
+// PlannedResource is a resource of a node, with the values of its annotations.
 type PlannedResource struct {
 	ID   ID
 	File string
-	// APIVersion is the resource's apiVersion.
+	// APIVersion is the apiVersion of the resource.
 	APIVersion string
-	// Success and Failure are its readiness expressions.
+	// Success and Failure are the readiness expressions of the resource.
 	Success, Failure []annotation.Expression
-	// Timeout is its readiness timeout, or 0.
+	// Timeout is the readiness timeout of the resource, or 0 if it declares none.
 	Timeout time.Duration
-	// Policy is its resource policy, or that of the list that contains it.
+	// Policy is the value of helm.sh/resource-policy on the resource, or else on the List
+	// that contained it.
 	Policy string
-	// SelfDefined is whether the release defines its kind, so that the cluster may not
-	// know it yet.
+	// SelfDefined reports whether a CustomResourceDefinition of the release defines the
+	// kind. The cluster might not know the kind yet.
 	SelfDefined bool
-	// Source is the index in Input.Resources of the document that it comes from.
+	// Source is the index in Input.Resources of the document that contains the resource.
 	Source int
 
 	object map[string]any
 }
 
-// IsCustom reports whether its kind is not built into Kubernetes.
+// IsCustom reports whether the kind of the resource is not built into Kubernetes.
 func (r *PlannedResource) IsCustom() bool { return !isBuiltIn(r.ID.Group) }
 
-// IsJob reports whether it is a Job of the group batch.
+// IsJob reports whether the resource is a Job of the API group batch.
 func (r *PlannedResource) IsJob() bool { return r.ID.Group == "batch" && r.ID.Kind == "Job" }
 
 // Object returns the rendered object. It must not be changed.
 func (r *PlannedResource) Object() map[string]any { return r.object }
 
-// PlannedChart is a chart with the order that applies to it.
+// PlannedChart says which other charts must be ready before a chart is deployed.
 type PlannedChart struct {
 	// Path is the path of the chart, as in Resource.Chart.
 	Path string
-	// After are the paths of the siblings that must be ready, with their subcharts,
-	// before this chart and its subcharts, sorted.
+	// After are the paths of the siblings that must be ready, including their subcharts,
+	// before this chart and its subcharts. They are sorted.
 	After []string
-	// OwnAfter are the paths of the subcharts that must be ready, with their subcharts,
-	// before the chart's own resources, sorted.
+	// OwnAfter are the paths of the subcharts that must be ready, including their own
+	// subcharts, before this chart's own resources. They are sorted.
 	OwnAfter []string
 }
 
 // UnmetNeed is a reference to an object of the same release that is deployed only after the
-// referring resource is ready. The resource therefore never becomes ready. A reference to a
-// definition or a namespace is also unmet if the order does not put that object first.
+// referring resource is ready. If the object does not exist already, the resource therefore
+// never becomes ready. A reference to a CustomResourceDefinition or a Namespace is also
+// unmet if the order does not put that object first.
 type UnmetNeed struct {
 	// From refers to To. FromNode and ToNode are their nodes.
 	From, To         *PlannedResource
 	FromNode, ToNode *Node
 
-	// unordered is whether neither node comes before the other.
+	// unordered reports whether neither node comes before the other.
 	unordered bool
-	// layer is a layer in which To would be in time for all layers of its chart that need
-	// it too early. It is empty if there is no such layer.
+	// layer is the layer to suggest for To. There, To would be in time for all layers of
+	// its chart that now need it too early. It is empty if there is no such layer.
 	layer string
 }
 
-// Levels groups the nodes by level, for printing. Execute does not wait for a level to
+// Levels groups the nodes by level, for printing. Deployment does not wait for a level to
 // end.
 func (p *Plan) Levels() [][]*Node {
 	var levels [][]*Node
@@ -145,8 +151,8 @@ func (p *Plan) Levels() [][]*Node {
 	return levels
 }
 
-// Dependencies returns the nodes that must be ready before node i starts, by their index in
-// Nodes, sorted. It includes nodes that are connected through gates.
+// Dependencies returns the nodes that must be ready before node i starts, as sorted indexes
+// in Nodes. It includes nodes on which node i depends through other charts.
 func (p *Plan) Dependencies(i int) []int {
 	var deps []int
 	seen := make(map[int]bool)

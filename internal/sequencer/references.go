@@ -5,8 +5,8 @@ package sequencer
 
 import "github.com/ordered-helm/helm/internal/reference"
 
-// references returns the objects that a resource needs in order to become ready: its
-// namespace, the objects that it refers to, and the definition of its kind.
+// references returns the objects that must exist so that r can become ready: its namespace,
+// the objects that it refers to, and the CustomResourceDefinition of its kind.
 func (b *builder) references(r *resource) []ID {
 	var ids []ID
 	if r.ID.Namespace != b.namespace && r.ID.Namespace != "" { // the namespace of the release exists, because the release is stored in it

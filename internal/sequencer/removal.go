@@ -12,42 +12,47 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Removal is the graph in which resources are deleted: a resource is deleted after its
-// dependents. It must not be changed.
+// Removal says in which order resources are deleted: each one after its dependents. An
+// uninstall uses it, and so does pruning. A Removal must not be changed.
 type Removal struct {
-	// Groups are sorted by the order of deletion.
+	// Groups are in the order of deletion.
 	Groups []*RemovalGroup
 
-	// graph has a vertex for each group, then gates as in Plan. An edge leads from a
-	// group to one that is deleted before it.
+	// graph has a vertex for each group. The vertices after these are gates: they have no
+	// resources and only connect groups. An edge leads from a group to one that is deleted
+	// before it.
 	graph *dag.Graph
 }
 
-// RemovalGroup is a set of resources that are deleted together: resources of one node
-// that are also in one node in every other plan that has them.
+// RemovalGroup is a set of resources that are deleted together. They are in the same node
+// in every plan that contains them.
 type RemovalGroup struct {
-	// Node is their node in the first plan that has them.
+	// Node is the node of the resources in the first plan that contains them.
 	Node *Node
-	// Resources are as in that plan, in its order.
+	// Resources are those of the first plan that contains them, in its order.
 	Resources []*PlannedResource
-	// Awaited is whether another group can be deleted only after this one no longer exists.
+	// Awaited reports whether another group can be deleted only after this one no longer
+	// exists.
 	Awaited bool
 
+	// positions are the nodes of the resources in all plans. vertex is the group's vertex
+	// in the graph.
 	positions []position
 	vertex    int
 }
 
-// position is the plan and node of an object, by index.
+// position says in which node of which plan an object is. Both are indexes.
 type position struct{ plan, node int }
 
-// PlanRemoval returns the graph in which the chosen resources of the plans are deleted.
-// It calls choose once for each resource of each plan. Choose returns whether to delete
-// the resource, and its identity: resources with the same identity are the same object.
-// Within a plan only the first resource with an identity counts.
+// PlanRemoval computes the order in which to delete resources of several plans, for example
+// of the stored revisions of a release. It calls choose once for each resource of each
+// plan. choose returns the identity of the resource, and whether to delete it. Resources
+// with the same identity are the same object. If a plan contains several of them, only the
+// first counts.
 //
-// A resource is deleted after everything that depended on it, directly or indirectly, in
-// any of the plans. If the order of a plan contradicts the orders of earlier plans, it
-// applies only to resources that the earlier plans do not have.
+// A resource is deleted after everything that depends on it, directly or indirectly, in any
+// of the plans. If the order of a plan contradicts the orders of earlier plans, it applies
+// only to resources that the earlier plans do not contain.
 func PlanRemoval(plans []*Plan, choose func(*PlannedResource) (ID, bool)) *Removal {
 	p := &removalPlanner{plans: plans, groups: groupObjects(plans, choose)}
 	r := &Removal{Groups: slices.Clone(p.groups), graph: p.graph()}
@@ -71,14 +76,15 @@ func comparePlaces(x, y position) int {
 	return cmp.Or(cmp.Compare(x.plan, y.plan), cmp.Compare(x.node, y.node))
 }
 
-// Execute calls remove for each group, in its own goroutine, as soon as all groups that
-// come before it have been removed without an error. If the group is Awaited, remove must
-// not return before its resources no longer exist. After the first failure, or when ctx is
-// done, Execute starts no further groups and waits for the running ones. It returns all
-// failures together, as an *ExecutionError that contains each node once: as failed if any
-// of its groups failed, otherwise as not started if any was not started.
+// Execute calls remove for each group g, in its own goroutine, as soon as remove has
+// returned without an error for all groups that must be deleted before g. The argument
+// after is the one of these that finished last, or nil if there is none. If g.Awaited is
+// set, remove must not return before the resources of g no longer exist.
 //
-// After is the last group that the new group waited for, or nil if it waited for none.
+// After the first failure, or when ctx is done, Execute starts no further groups and waits
+// for the running ones. It returns all failures together, as an *ExecutionError that
+// contains each node at most once: as failed if any of its groups failed, or as not started
+// if any was not started and none failed.
 func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, g, after *RemovalGroup) error) error {
 	groups := make([]*RemovalGroup, len(r.Groups))
 	for _, g := range r.Groups {
@@ -97,13 +103,14 @@ func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, 
 	return executionError(ctx, nodes, outcomes)
 }
 
-// removalObject is an object to delete, with its positions in the plans.
+// removalObject is an object to delete. places has its node in each plan that contains it.
 type removalObject struct {
 	resource *PlannedResource
 	places   []position
 }
 
-// selectObjects returns the chosen objects, in the order of their first positions.
+// selectObjects returns the objects that choose selects, in the order in which they first
+// occur in the plans.
 func selectObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*removalObject {
 	var objects []*removalObject
 	known := map[ID]*removalObject{}
@@ -129,7 +136,8 @@ func selectObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*r
 	return objects
 }
 
-// groupObjects groups the chosen objects that are in the same nodes in all plans.
+// groupObjects puts the objects that choose selects into groups. Objects that are in the
+// same node in every plan form one group.
 func groupObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*RemovalGroup {
 	var groups []*RemovalGroup
 	byPlaces := map[string]*RemovalGroup{}
@@ -150,14 +158,15 @@ func groupObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*Re
 	return groups
 }
 
-// removalPlanner builds the graph of the groups.
+// removalPlanner computes the graph of a Removal from the groups.
 type removalPlanner struct {
 	plans  []*Plan
-	groups []*RemovalGroup // by vertex
+	groups []*RemovalGroup // the index is the vertex in the graph
 }
 
-// graph returns the graph according to the orders of all plans, unless they contradict each
-// other.
+// graph returns the order of deletion according to all plans. If the plans contradict each
+// other, a plan that would cause a cycle counts only for resources that no earlier plan
+// contains.
 func (p *removalPlanner) graph() *dag.Graph {
 	whole := make([]bool, len(p.plans))
 	for i := range whole {
@@ -177,10 +186,10 @@ func (p *removalPlanner) graph() *dag.Graph {
 	return g
 }
 
-// graphOfFirst returns the graph according to the first plans: for all resources of a
-// plan, or only for those that no earlier plan has.
+// graphOfFirst returns the order of deletion according to the first len(whole) plans. If
+// whole[i] is false, plan i counts only for resources that no earlier plan contains.
 func (p *removalPlanner) graphOfFirst(whole []bool) *dag.Graph {
-	inNode := make([][][]int, len(whole)) // the groups of each plan and node
+	inNode := make([][][]int, len(whole)) // the groups in each plan and node
 	for i := range whole {
 		inNode[i] = make([][]int, len(p.plans[i].Nodes))
 	}
@@ -198,9 +207,9 @@ func (p *removalPlanner) graphOfFirst(whole []bool) *dag.Graph {
 	return graph
 }
 
-// addReversedPlan adds the reversed order of one plan, for the groups of its nodes. Each
-// vertex of the plan becomes a gate before its groups and a gate after them, so that the
-// number of edges is proportional to the size of the plan.
+// addReversedPlan adds the reversed order of one plan to graph. inNode has the groups in
+// each node of the plan. Each vertex of the plan becomes two gates, one before its groups
+// and one after them, so that the number of edges is proportional to the size of the plan.
 func addReversedPlan(graph, plan *dag.Graph, inNode [][]int) {
 	before, after := make([]int, plan.Len()), make([]int, plan.Len())
 	for v := range before {

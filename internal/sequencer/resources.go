@@ -17,24 +17,26 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// clusterScoped are the cluster-scoped kinds of Kubernetes that occur in charts.
+// clusterScoped are the cluster-scoped kinds of Kubernetes that occur in charts. Spaces
+// separate them.
 const clusterScoped = " Namespace ClusterRole ClusterRoleBinding CustomResourceDefinition PriorityClass " +
 	"StorageClass PersistentVolume IngressClass RuntimeClass ValidatingWebhookConfiguration " +
 	"MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding " +
 	"MutatingAdmissionPolicy MutatingAdmissionPolicyBinding APIService CSIDriver Node VolumeSnapshotClass " +
 	"VolumeAttributesClass FlowSchema PriorityLevelConfiguration CertificateSigningRequest DeviceClass PodSecurityPolicy "
 
-// resource is a resource of the builder.
+// resource is a resource while the plan is built. declares reports whether it has
+// sequencing annotations.
 type resource struct {
 	PlannedResource
 	chart    int // index in builder.charts
-	rank     int // of its kind, in Helm's install order
+	rank     int // the position of its kind in Helm's install order
 	order    annotation.Resource
 	declares bool
 }
 
-// readResources replaces lists with their items, identifies all objects and reads their
-// annotations. It returns all errors together.
+// readResources sets b.resources. It replaces each List with its items, identifies the
+// objects and reads their annotations. It returns all errors together.
 func (b *builder) readResources(in Input) error {
 	numbered := slices.Clone(in.Resources)
 	for i := range numbered {
@@ -70,7 +72,8 @@ func (b *builder) readResources(in Input) error {
 	return errors.Join(problems...)
 }
 
-// newResource identifies an object of the release.
+// newResource returns r with its ID. namespace is that of the release. scopes is the result
+// of customScopes, and ranks that of kindRanks.
 func newResource(r Resource, namespace string, scopes map[[2]string]bool, ranks map[string]int) resource {
 	res := resource{PlannedResource: PlannedResource{
 		File: r.File, Policy: cmp.Or(policyOf(r.Object), r.policy), Source: r.source, object: r.Object,
@@ -80,8 +83,8 @@ func newResource(r Resource, namespace string, scopes map[[2]string]bool, ranks 
 	return res
 }
 
-// sortResources sorts the resources, so that their order does not depend on the input: by
-// chart, then in the order in which a node deploys them.
+// sortResources sorts resources by chart, then in the order in which a node deploys them,
+// so that the plan does not depend on the order of the input.
 func sortResources(resources []resource) []resource {
 	order := make([]int, len(resources))
 	for i := range order {
@@ -98,7 +101,7 @@ func sortResources(resources []resource) []resource {
 	return all
 }
 
-// flatten replaces lists with their items.
+// flatten replaces each List with its items, also if Lists are nested.
 func flatten(in []Resource) []Resource {
 	if !slices.ContainsFunc(in, func(r Resource) bool { return isList(r.Object) }) {
 		return in
@@ -120,20 +123,19 @@ func flatten(in []Resource) []Resource {
 	return out
 }
 
-// policyOf returns the resource policy in the annotations of an object.
 func policyOf(object map[string]any) string {
 	return field.String(field.Map(object, "metadata", "annotations"), annotation.ResourcePolicy)
 }
 
-// isList reports whether an object is a list. Like Kubernetes, it considers an object a
-// list if it has items. An object of kind List has no other content.
+// isList reports whether an object contains other objects. Like Kubernetes, it considers an
+// object a list if it has items. An object of kind List counts even without items.
 func isList(object map[string]any) bool {
 	_, hasItems := object["items"].([]any)
 	return hasItems || field.String(object, "kind") == "List"
 }
 
-// itemOf returns an item of a list. Items of a list of one kind, such as ConfigMapList,
-// may omit their kind.
+// itemOf returns item with its kind. In a list of one kind, such as ConfigMapList, items
+// can omit their kind.
 func itemOf(list, item map[string]any) map[string]any {
 	kind, ofKind := strings.CutSuffix(field.String(list, "kind"), "List")
 	if field.String(item, "kind") != "" || !ofKind || kind == "" {
@@ -161,8 +163,8 @@ func isBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// readDefinitions finds the kinds that the release defines, and the resources of these
-// kinds.
+// readDefinitions sets b.definitions, and marks the resources whose kind the release itself
+// defines as SelfDefined.
 func (b *builder) readDefinitions() {
 	b.definitions = map[[2]string]ID{}
 	for i := range b.resources {
@@ -186,8 +188,8 @@ func groupOf(apiVersion string) string {
 	return group
 }
 
-// customScopes returns, for each kind that the release defines, whether it is
-// cluster-scoped.
+// customScopes returns, for each group and kind that a CustomResourceDefinition of the
+// release defines, whether it is cluster-scoped.
 func customScopes(in []Resource) map[[2]string]bool {
 	scopes := map[[2]string]bool{}
 	for _, r := range in {
@@ -199,6 +201,8 @@ func customScopes(in []Resource) map[[2]string]bool {
 	return scopes
 }
 
+// readAnnotations sets the fields of r that come from its annotations. If the chart is not
+// sequenced, it notes only whether there are sequencing annotations, for a warning.
 func (r *resource) readAnnotations(sequenced bool) error {
 	metadata := field.Map(r.object, "metadata")
 	annotations := field.Map(metadata, "annotations")
@@ -223,7 +227,7 @@ func (r *resource) readAnnotations(sequenced bool) error {
 	return err
 }
 
-// splitErrors splits joined errors.
+// splitErrors returns the individual errors of an error that errors.Join created.
 func splitErrors(err error) []error {
 	if err == nil {
 		return nil
@@ -239,8 +243,8 @@ func splitErrors(err error) []error {
 	return all
 }
 
-// duplicates returns errors for objects that are defined by two documents. It skips
-// objects whose name is generated by the server.
+// duplicates returns an error for each object that two documents define, and sets b.byID.
+// It skips objects whose name the server generates.
 func (b *builder) duplicates() []error {
 	first := make(map[ID]int, len(b.resources))
 	var problems []error
@@ -258,6 +262,7 @@ func (b *builder) duplicates() []error {
 	return problems
 }
 
+// kindRanks returns the position of each kind in Helm's install order.
 func kindRanks() map[string]int {
 	ranks := make(map[string]int, len(releaseutil.InstallOrder))
 	for i, kind := range releaseutil.InstallOrder {
@@ -266,7 +271,8 @@ func kindRanks() map[string]int {
 	return ranks
 }
 
-// rankOf returns the rank of a kind. Kinds that Helm does not know come last.
+// rankOf returns the position of a kind in Helm's install order. Kinds that Helm does not
+// know come last.
 func rankOf(ranks map[string]int, kind string) int {
 	if rank, ok := ranks[kind]; ok {
 		return rank

@@ -10,7 +10,8 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// SingleNode returns the plan of a release without an order: one node without resources.
+// SingleNode returns the plan of a release without an order: one node, which has no
+// resources in the plan.
 func SingleNode(chart string) *Plan {
 	return &Plan{
 		Nodes:  []*Node{{Chart: chart, Unsequenced: true}},
@@ -19,9 +20,10 @@ func SingleNode(chart string) *Plan {
 	}
 }
 
-// Unordered is SingleNode with the resources of the release. It is for releases that were
-// not deployed in order, whatever their resources declare. Lists are replaced with their
-// items. If two documents define the same object, only the first counts.
+// Unordered returns a plan with one node that contains all resources of the release. It is
+// for releases that were not deployed in order, even if their resources declare one. Each
+// List is replaced with its items. If two documents define the same object, only the first
+// counts.
 func Unordered(chart string, resources []Resource, namespace string) *Plan {
 	flat := flatten(resources)
 	scopes, ranks := customScopes(flat), kindRanks()

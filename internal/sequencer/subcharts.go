@@ -12,7 +12,8 @@ import (
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
-// resolveSubcharts resolves the names by which charts refer to subcharts.
+// resolveSubcharts sets after and ownAfter of all charts: it finds the subcharts that the
+// names in each Chart.yaml refer to.
 func (b *builder) resolveSubcharts() error {
 	var problems []error
 	for i, c := range b.charts {
@@ -47,8 +48,8 @@ func (b *builder) resolveSubcharts() error {
 	return errors.Join(problems...)
 }
 
-// resolveSiblings resolves depends-on of a dependency. The names must be valid even if
-// the dependency is disabled.
+// resolveSiblings finds the charts that the depends-on of d refers to, and adds them to the
+// after of the chart d. The names must be valid even if d is disabled.
 func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
 	self, present := names.present[d.title()]
 	if !present || d.Disabled {
@@ -84,13 +85,14 @@ func sortUnique(list []int) []int {
 	return slices.Compact(list)
 }
 
-// subchartNames are the names that refer to subcharts of one chart.
+// subchartNames has the names by which one chart, with the Chart.yaml file, can refer to
+// its subcharts.
 type subchartNames struct {
 	file string
-	// present are the enabled subcharts, by their name in the tree.
+	// present maps the names of the enabled subcharts in the tree to their indexes.
 	present map[string]int
-	// known has the subcharts that each name refers to. It is empty for a name that
-	// refers only to disabled ones.
+	// known maps each name, alias and tag to the enabled subcharts that it refers to. The
+	// list is empty for a name that refers only to disabled subcharts.
 	known map[string][]int
 }
 
@@ -116,8 +118,10 @@ func (b *builder) namesIn(chart int) *subchartNames {
 	return n
 }
 
-// resolve returns the subcharts that a name refers to. If a name such as a tag refers to
-// the declaring dependency and others, only the others are returned.
+// resolve returns the subcharts that name refers to. key is where name is declared. If it
+// is the depends-on of a dependency, dependency is that dependency's name, and self its
+// index or -1 if it is disabled. A name such as a tag can refer to the dependency itself
+// and to others. Then only the others are returned.
 func (b *builder) resolve(n *subchartNames, name, key, dependency string, self int) ([]int, error) {
 	charts, known := n.known[name]
 	if !known {
@@ -132,8 +136,9 @@ func (b *builder) resolve(n *subchartNames, name, key, dependency string, self i
 	return charts, nil
 }
 
-// unknownSubchart returns the error for an unknown name. After many such errors it returns
-// nil, because a user would not read more, and finding similar names takes time.
+// unknownSubchart returns the error for a name that refers to no subchart. After
+// maxUnknownSubcharts such errors it returns nil, because a user would not read more, and
+// finding similar names takes time.
 func (b *builder) unknownSubchart(n *subchartNames, name, key, dependency string) error {
 	if b.unknownSubcharts++; b.unknownSubcharts > maxUnknownSubcharts {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 )
 
-// WarningKind is the kind of a warning.
+// WarningKind classifies a warning, so that helm lint can assign it to a rule.
 type WarningKind string
 
 const (
@@ -18,14 +18,16 @@ const (
 	WarningUnknownLayer WarningKind = "unknown layer"
 	// WarningExpressionPath is about a readiness expression whose path is probably wrong.
 	WarningExpressionPath WarningKind = "expression path"
-	// WarningNotSequenced is about a chart whose declarations are ignored.
+	// WarningNotSequenced is about a chart whose declarations are ignored, because
+	// sequencing does not apply to it.
 	WarningNotSequenced WarningKind = "not sequenced"
-	// WarningLateBinding is about a role binding that is deployed only after the workload
-	// that needs it is ready.
+	// WarningLateBinding is about a role binding that is deployed only after a workload
+	// with a bound service account is ready.
 	WarningLateBinding WarningKind = "late binding"
 )
 
-// Warning is a warning for the author of a chart.
+// Warning tells the author of a chart about a probable mistake that does not prevent
+// deployment.
 type Warning struct {
 	Kind WarningKind
 	// Chart is the path of the chart.
@@ -34,13 +36,13 @@ type Warning struct {
 	File string
 	// ID is the resource. It is zero for a warning about a chart.
 	ID ID
-	// Key is the annotation, and Name the name in it. Both can be empty.
+	// Key is the annotation, and Name the value in it that the warning is about. Both can
+	// be empty.
 	Key, Name string
 
 	text string
 }
 
-// String returns the text of the warning.
 func (w Warning) String() string { return w.text }
 
 func (b *builder) warn(kind WarningKind, chart string, r *resource, key, text string) {
@@ -55,7 +57,7 @@ func (b *builder) warnUnknownLayer(c *chartEntry, r *resource, layer string) {
 	})
 }
 
-// warnExpressions adds warnings for expressions whose path is probably wrong.
+// warnExpressions warns about readiness expressions whose path is probably wrong.
 func (b *builder) warnExpressions() {
 	for i := range b.resources {
 		r := &b.resources[i]
@@ -73,7 +75,7 @@ func (b *builder) warnExpressions() {
 	}
 }
 
-// warnNotSequenced adds a warning for each chart whose declarations are ignored.
+// warnNotSequenced warns about each chart whose declarations are ignored.
 func (b *builder) warnNotSequenced() {
 	declared := map[int]bool{}
 	for _, r := range b.resources {

@@ -1,17 +1,18 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package similar finds the known name that was most likely meant by an unknown name.
+// Package similar proposes corrections for misspelled names, for messages such as "did you
+// mean ...?".
 package similar
 
 import "strings"
 
-// maxLength limits the length of compared names, in bytes. The time for a comparison grows
-// with the square of the length, and typing errors in longer names are unlikely.
+// maxLength limits the length of the names to compare, in bytes. The time that a comparison
+// takes grows with the square of the length.
 const maxLength = 256
 
-// Nearest returns the candidate that differs from the name by the fewest changes. It
-// returns "" if no candidate is similar.
+// Nearest returns the candidate that is most similar to name, ignoring case. It returns an
+// empty string if none is similar enough to be what the user meant.
 func Nearest(name string, candidates []string) string {
 	best, least := "", 1+max(1, len(name)/3)
 	for _, c := range candidates {
@@ -26,7 +27,7 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// Distance returns the number of characters to insert, delete or replace to change a to b.
+// Distance returns how many bytes must be inserted, deleted or replaced to change a to b.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package starter creates a new chart from a starter, which is a chart that serves as a
-// template. Unlike Helm, it keeps the starter's declarations of order and hooks.
+// pattern (helm create --starter). Unlike Helm, it keeps the starter's declarations of
+// order and hooks.
 package starter
 
 import (
@@ -18,13 +19,13 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// placeholder is replaced with the name of the new chart in the files of a starter.
+// placeholder stands for the name of the new chart in the files of a starter.
 const placeholder = "<CHARTNAME>"
 
-// Create creates a chart with the given metadata from the starter at a path. The chart is
-// in a subdirectory of parent with the name of the chart. From the starter's Chart.yaml,
-// Create keeps apiVersion v3, runHooksInParallel and the sequencing annotations. It adds
-// the apiVersion and the annotations to meta.
+// Create creates a chart in a subdirectory of parent that has the name of the chart. It
+// copies the starter at path and replaces its metadata with meta. From the Chart.yaml of
+// the starter it keeps the apiVersion v3, runHooksInParallel and the sequencing
+// annotations. It adds the apiVersion and the annotations to meta.
 func Create(meta *chart.Metadata, parent, path string) error {
 	pattern, err := chartloader.Load(path)
 	if err != nil {
@@ -38,7 +39,8 @@ func Create(meta *chart.Metadata, parent, path string) error {
 	return archive.SaveDir(pattern, parent, func(field string) bool { return field == "runHooksInParallel" })
 }
 
-// keepOrder copies a starter's declarations of the order to a new chart.
+// keepOrder copies the apiVersion v3 and the sequencing annotations from the metadata of a
+// starter to meta.
 func keepOrder(meta, from *chart.Metadata) {
 	if from.APIVersion == chartloader.APIVersionV3 {
 		meta.APIVersion = chartloader.APIVersionV3
@@ -58,7 +60,8 @@ func keepOrder(meta, from *chart.Metadata) {
 	}
 }
 
-// rename replaces the placeholder with the name of the new chart, in templates and values.
+// rename replaces the placeholder in the templates and values of a starter with the name of
+// the new chart.
 func rename(pattern *chart.Chart, name string) error {
 	replaced := func(data []byte) []byte {
 		return bytes.ReplaceAll(data, []byte(placeholder), []byte(name))

@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package terminal removes control sequences and control characters from texts that come
-// from others, such as names in a chart.
+// Package terminal makes text from other sources, such as a name in a chart, safe to print:
+// it removes control sequences and control characters, which could change what the user
+// sees.
 package terminal
 
 import (
@@ -18,11 +19,12 @@ import (
 var controlSequences = regexp.MustCompile(
 	`\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b\n]*(\x07|\x1b\\)?|\x1b[\x20-\x2f]*[\x30-\x7e]`)
 
-// ControlSequences returns the start and end of each control sequence in a text.
+// ControlSequences returns the start and end offset of each terminal control sequence in
+// text.
 func ControlSequences(text string) [][]int { return controlSequences.FindAllStringIndex(text, -1) }
 
-// Sanitize returns a text without control sequences, control characters and characters that
-// change the text direction. It keeps line ends and tabs.
+// Sanitize removes control sequences, control characters and characters that change the
+// direction of text. It keeps line breaks and tabs.
 func Sanitize(text string) string {
 	if !strings.ContainsFunc(text, isControlCharacter) {
 		return text
@@ -35,23 +37,25 @@ func Sanitize(text string) string {
 	}, controlSequences.ReplaceAllString(text, ""))
 }
 
-// isControlCharacter reports whether a character can affect a terminal.
+// isControlCharacter reports whether a character other than a line break or tab can affect
+// how a terminal shows the text.
 func isControlCharacter(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
 }
 
-// Writer writes text without control sequences and control characters.
+// Writer is an io.Writer that sanitizes the text and passes it on to another io.Writer.
 type Writer struct {
 	out io.Writer
-	// rest is the beginning of a character that the next write completes.
+	// rest is an incomplete character at the end of the last write, which the next write
+	// completes.
 	rest []byte
 }
 
-// NewWriter returns a Writer that writes to another.
+// NewWriter returns a Writer that writes the sanitized text to out.
 func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 
-// Write writes sanitized text. If a control sequence is split between two writes, some of
-// its letters remain, but they do not affect a terminal.
+// Write sanitizes p and writes it. If a control sequence is split between two writes, some
+// of its letters remain, but they do not affect a terminal.
 func (w *Writer) Write(p []byte) (int, error) {
 	data := slices.Concat(w.rest, p)
 	end := len(data)

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// OneLine replaces all white space, including line breaks, with single spaces.
+// OneLine replaces each sequence of white space, including line breaks, with one space.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Truncate converts s to one line of at most limit characters.
+// Truncate converts s to one line and cuts it after limit characters.
 func Truncate(limit int, s string) string {
 	line := []rune(OneLine(s))
 	if len(line) > limit {
@@ -22,7 +22,8 @@ func Truncate(limit int, s string) string {
 	return string(line)
 }
 
-// List joins up to limit names, and adds the number of the other names.
+// List joins names with commas. If there are more than limit, it ends with the number of
+// the others, for example "a, b and 3 more".
 func List(names []string, limit int) string {
 	if len(names) > limit {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
@@ -30,7 +31,7 @@ func List(names []string, limit int) string {
 	return strings.Join(names, ", ")
 }
 
-// Count returns a number with its noun, such as "1 resource" and "3 resources".
+// Count returns a number with a noun, for example "1 resource" or "3 resources".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -38,12 +39,12 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Indent indents all lines except the first.
+// Indent adds the text by at the start of each line except the first.
 func Indent(s, by string) string {
 	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n"+by)
 }
 
-// JoinErrors returns the texts of errors in one line, separated by semicolons.
+// JoinErrors returns the messages of errors in one line, separated by semicolons.
 func JoinErrors(errs []error) string {
 	texts := make([]string, len(errs))
 	for i, err := range errs {

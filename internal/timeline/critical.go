@@ -5,8 +5,8 @@ package timeline
 
 import "slices"
 
-// markCritical marks the spans on the critical path: the span that ended last, the last
-// span that it waited for, and so on.
+// markCritical sets Critical in the spans on the critical path. It begins with the span
+// that ended last, continues with the last span that this one waited for, and so on.
 func (o *Operation) markCritical() {
 	byNode := map[spanKey]*Span{}
 	for _, s := range o.Spans {
@@ -22,9 +22,9 @@ func (o *Operation) markCritical() {
 	}
 }
 
-// last returns the span that ended last before another span began, or nil if none had
-// ended. It applies to spans that did not wait for a node: they begin after a hook, or
-// after all nodes.
+// last returns the span that ended last before until started, or nil if no span had ended.
+// If until is nil, it returns the span that ended last of all. It is used for spans that
+// did not wait for a single node: they started after a hook or after all nodes.
 func (o *Operation) last(until *Span) *Span {
 	var last *Span
 	for _, s := range o.Spans {
@@ -38,7 +38,8 @@ func (o *Operation) last(until *Span) *Span {
 	return last
 }
 
-// CriticalPath returns the spans on the critical path, in the order of their start.
+// CriticalPath returns the spans on the critical path, in the order in which they started.
+// Each of them could start only after the one before it had ended.
 func (o *Operation) CriticalPath() []*Span {
 	var path []*Span
 	for _, s := range o.Spans {

@@ -12,8 +12,9 @@ import (
 //go:embed page.html
 var page string
 
-// HTML writes a timeline as a self-contained page. It shows bars for nodes and hooks with
-// what they waited for, and contains the data of JSON in the element "timeline".
+// HTML writes a timeline to w as a self-contained web page. The page shows a bar for each
+// node and hook, and what it waited for. The element "timeline" contains the same data as
+// JSON.
 func HTML(w io.Writer, t *Timeline) error {
 	parsed, err := template.New("page").Parse(page)
 	if err != nil {

@@ -10,15 +10,16 @@ import (
 	"time"
 )
 
-// JSON writes a timeline as data. docs/reference.md, "The timeline", describes the fields.
-// Times are in seconds since the start of the first operation.
+// JSON writes a timeline to w as JSON. docs/reference.md, "The timeline", describes the
+// fields. Times are in seconds since the start of the first operation.
 func JSON(w io.Writer, t *Timeline) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(newDocument(t))
 }
 
-// schemaVersion is increased when the meaning of a field changes.
+// schemaVersion is the version of the JSON format. It is increased when the meaning of a
+// field changes.
 const schemaVersion = 1
 
 type document struct {
@@ -79,7 +80,8 @@ type documentNote struct {
 	Text string  `json:"text"`
 }
 
-// clock converts times to seconds since a start.
+// clock is the start of the first operation. Its methods convert times to seconds since
+// then.
 type clock time.Time
 
 func (c clock) at(t time.Time) float64 {

@@ -9,25 +9,28 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// maxChanges limits the recorded changes of one resource: the first one and the last ones.
+// maxChanges is the maximum number of states that are stored for one resource. If there are
+// more, the first one and the newest ones are kept.
 const maxChanges = 100
 
-// Recorder creates a Timeline from events. The zero value is ready to use. It is safe for
-// concurrent use.
+// Recorder builds a Timeline from the events of operations. The zero value is ready to use.
+// It is safe for concurrent use.
 type Recorder struct {
 	mu       sync.Mutex
 	timeline Timeline
-	// open are the operations that have not finished, the innermost last.
+	// open contains the operations that have not finished. An operation that undoes another
+	// one follows it.
 	open []*recording
-	// events is the number of events.
+	// events is the number of events received.
 	events int
 }
 
-// recording is a running operation.
+// recording is a running operation, with indexes to find the span and the resource that an
+// event is about.
 type recording struct {
 	*Operation
 	spans map[spanKey]*Span
-	// resources are the resources that events were about.
+	// resources contains the resources that events were about.
 	resources map[resourceKey]*Resource
 }
 
@@ -41,21 +44,23 @@ type resourceKey struct {
 	namespace, name string
 }
 
-// Read calls a function with the current timeline. The function must not keep it.
+// Read calls do with the timeline as it is now. do must not use the timeline after it
+// returns.
 func (r *Recorder) Read(do func(t *Timeline)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	do(&r.timeline)
 }
 
-// Events returns the number of events received so far.
+// Events returns the number of events that the recorder has received.
 func (r *Recorder) Events() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.events
 }
 
-// Event adds an event. It ignores events outside an operation, except warnings.
+// Event adds an event to the timeline. It ignores events outside an operation, except
+// warnings.
 func (r *Recorder) Event(e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +113,7 @@ func (o *recording) event(e event.Event) {
 	}
 }
 
-// finish ends an operation.
+// finish sets the end of the operation and of all spans that are still running.
 func (o *recording) finish(e event.Event) {
 	o.End, o.Err = e.Time, e.Err
 	for _, s := range o.Spans {
@@ -123,7 +128,7 @@ func (o *recording) finish(e event.Event) {
 	o.markCritical()
 }
 
-// plan adds the nodes that will be deployed or deleted.
+// plan adds a span for each node that the operation will deploy or delete.
 func (o *recording) plan(e event.Event) {
 	o.Doing = e.Message
 	kind := Deploy
@@ -136,7 +141,7 @@ func (o *recording) plan(e event.Event) {
 	}
 }
 
-// span returns a span of an operation, and creates it if needed.
+// span returns the span for a node or hook. It adds the span to the operation if it is new.
 func (o *recording) span(key spanKey) *Span {
 	s := o.spans[key]
 	if s == nil {
@@ -147,8 +152,9 @@ func (o *recording) span(key spanKey) *Span {
 	return s
 }
 
-// current returns the span for an event about a node. A node that is being deleted may have
-// been deployed earlier in the operation. Without a node, it is the wait for all resources.
+// current returns the span for an event about a node, given by its ID. A node can have two
+// spans: one for its deployment and, later in the same operation, one for its deletion. If
+// node is empty, current returns the span for the wait for all resources.
 func (o *recording) current(node string) *Span {
 	if node == "" {
 		return o.span(spanKey{kind: Wait})
@@ -171,7 +177,7 @@ func (o *recording) start(s *Span, e event.Event) {
 	}
 }
 
-// node records the progress of a node.
+// node sets the times and the state of the span of a node.
 func (o *recording) node(s *Span, e event.Event) {
 	switch e.Type {
 	case event.NodeStarted, event.NodeDeleting:
@@ -207,8 +213,8 @@ func (o *recording) hook(s *Span, e event.Event) {
 	}
 }
 
-// change records the state of a resource. If a node was ready and no longer is, it is
-// running again.
+// change records a new state of a resource. If the node was ready and the resource no
+// longer is, the node is running again.
 func (o *recording) change(s *Span, e event.Event) {
 	key := resourceKey{s, e.Namespace, e.Resource}
 	res := o.resources[key]
@@ -227,8 +233,7 @@ func (o *recording) change(s *Span, e event.Event) {
 	}
 }
 
-// settled reports whether all known resources have reached the state that the operation
-// waits for.
+// settled reports whether all resources of the span are ready or deleted.
 func (s *Span) settled() bool {
 	for _, res := range s.Resources {
 		if !res.Settled() {

@@ -14,23 +14,24 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// UntilOperationEnds is a timeout with which Deletion waits until its context ends.
+// UntilOperationEnds is a value of Deletion.Timeout. It means that the wait has no timeout
+// of its own and ends with its context.
 const UntilOperationEnds = time.Duration(-1)
 
-// Deletion waits until objects are gone.
+// Deletion configures a wait until deleted objects no longer exist in the cluster.
 type Deletion struct {
 	Cluster *cluster.Client
-	// Tracker is a tracker that the caller also uses elsewhere. If it is nil, Deletion
-	// creates its own.
+	// Tracker observes the objects. If it is nil, Run creates a tracker and closes it.
 	Tracker *watcher.Watcher
 	// Timeout limits the wait, or is UntilOperationEnds.
 	Timeout time.Duration
-	// OnChange receives the reports on the objects; it can be nil.
+	// OnChange is called with each new state of an object; it can be nil.
 	OnChange func(context.Context, watcher.Report)
 }
 
-// Run returns when all objects are gone. If the UID of an object is known, an object with
-// another UID does not count. The error names the objects that still exist, and says why.
+// Run returns when all objects are gone. If the list has the UID of an object, another
+// object with the same name does not count. The error names the objects that still exist,
+// and says why.
 func (d *Deletion) Run(ctx context.Context, list kube.ResourceList) error {
 	if !d.Cluster.HasCluster() {
 		return d.Cluster.DelegateWaitDeleted(list, d.Timeout)

@@ -24,8 +24,9 @@ const (
 	maxDiagnosed = 10
 )
 
-// periodicDiagnosis diagnoses the resources of a node periodically, so that users also see
-// problems that may go away without a failure.
+// periodicDiagnosis looks for the causes why objects of a node are not ready while the
+// operation still waits for them, and emits these as events. So users see a problem before
+// the timeout, even if it may go away.
 type periodicDiagnosis struct {
 	nodes   *watchedNodes
 	state   *nodeState
@@ -33,11 +34,13 @@ type periodicDiagnosis struct {
 	running sync.WaitGroup
 
 	mu sync.Mutex
-	// reports has the last report on each object that is not ready, by name.
+	// reports has the last report on each object that is not ready. The key is
+	// Target.String().
 	reports map[string]watcher.Report
 }
 
-// startDiagnosis starts to diagnose the resources of a node, if events have a listener.
+// startDiagnosis starts the periodic diagnosis of a node in the background. It does nothing
+// if nobody listens to events. The caller must call stop.
 func (w *watchedNodes) startDiagnosis(ctx context.Context, s *nodeState) *periodicDiagnosis {
 	d := &periodicDiagnosis{nodes: w, state: s, reports: map[string]watcher.Report{}}
 	ctx, d.cancel = context.WithCancel(ctx)
@@ -53,8 +56,8 @@ func (d *periodicDiagnosis) stop() {
 	d.running.Wait()
 }
 
-// update records a report. It returns false for an object that was ready as soon as it was
-// written, because such an object needs no event.
+// update records the latest report on an object, and reports whether to emit an event for
+// it. The event is omitted for an object that was ready as soon as it was written.
 func (d *periodicDiagnosis) update(report watcher.Report) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -68,8 +71,8 @@ func (d *periodicDiagnosis) update(report watcher.Report) bool {
 	return true
 }
 
-// unready lists the objects that are not ready, in the order of the node. It omits deleted
-// objects, which cannot be diagnosed.
+// unready returns the last reports on the objects that are not ready, in the order of the
+// node. It omits deleted objects, which cannot be diagnosed.
 func (d *periodicDiagnosis) unready() []watcher.Report {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,7 +87,9 @@ func (d *periodicDiagnosis) unready() []watcher.Report {
 }
 
 func (d *periodicDiagnosis) run(ctx context.Context) {
-	last := map[string]string{} // the last result, by name
+	last := map[string]string{} // the causes last emitted for each object, by Target.String()
+	// Each object to diagnose needs one of the places in nodes.diagnosed. The node keeps
+	// its places until the diagnosis ends.
 	places := 0
 	defer func() {
 		for range places {
@@ -109,7 +114,8 @@ func (d *periodicDiagnosis) run(ctx context.Context) {
 	}
 }
 
-// reserveSlot reports whether one more resource can be diagnosed.
+// reserveSlot takes a place in the semaphore for one more object, and returns false if
+// maxDiagnosed objects have one already. It does not block.
 func (d *periodicDiagnosis) reserveSlot() bool {
 	select {
 	case d.nodes.diagnosed <- struct{}{}:
@@ -119,8 +125,8 @@ func (d *periodicDiagnosis) reserveSlot() bool {
 	}
 }
 
-// diagnose emits the causes that it finds for a resource, unless they are the same as the
-// last time.
+// diagnose emits an event with the causes why an object is not ready. It emits nothing if
+// it finds none, or the same as in last.
 func (d *periodicDiagnosis) diagnose(ctx context.Context, report watcher.Report, last map[string]string) {
 	diagnoser := d.nodes.explainer.diagnoser()
 	if diagnoser == nil {

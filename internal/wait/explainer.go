@@ -17,28 +17,30 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// maxExplained is the maximum number of resources that are examined if many fail together.
-// For the others, only their own status is reported.
+// maxExplained is the maximum number of resources whose causes one call of Explain looks
+// for. For the others, the error has only their own status.
 const maxExplained = 10
 
-// Explainer finds out why resources are not ready. A nil Explainer finds nothing.
+// Explainer adds causes, such as a crashing container, to the failures of resources that
+// are not ready. A nil Explainer adds nothing.
 type Explainer struct {
 	events *event.Sink
-	// withoutTimeout calls a function with the context of the operation without its
-	// timeout: resources are examined after the operation timed out, but not after it was
-	// cancelled.
+	// withoutTimeout calls its argument with a context that ends when the operation is
+	// cancelled, but not when it times out. So causes can be found after a timeout.
 	withoutTimeout func(func(context.Context))
-	// diagnoser returns the diagnoser of the operation; nil if the clients that it needs
-	// are not available.
+	// diagnoser returns the Diagnoser that sends the requests. All calls return the same
+	// one. It is nil if there is no cluster or a client cannot be created.
 	diagnoser func() *diagnosis.Diagnoser
 }
 
-// NotAppliedFunc returns the title of the node of an object that the release deploys but
-// has not written yet. It returns an empty string for any other object.
+// NotAppliedFunc looks up an object that another object refers to and that does not exist.
+// If this operation deploys it in a later node, it returns the title of that node,
+// otherwise "".
 type NotAppliedFunc func(kind schema.GroupKind, namespace, name string) string
 
-// NewExplainer returns an explainer. It redacts the contents of the Secrets that the sink
-// knows when the first failure is explained. NotApplied can be nil.
+// NewExplainer returns an explainer for one operation. It redacts the contents of the
+// Secrets that are known to events when the first failure is explained. withoutTimeout is
+// described at Explainer; notApplied can be nil.
 func NewExplainer(c *cluster.Client, events *event.Sink, withoutTimeout func(func(context.Context)), notApplied NotAppliedFunc) *Explainer {
 	return &Explainer{
 		events: events, withoutTimeout: withoutTimeout,
@@ -46,7 +48,7 @@ func NewExplainer(c *cluster.Client, events *event.Sink, withoutTimeout func(fun
 	}
 }
 
-// Explain adds the causes to failures. There is one report for each failure, in the same
+// Explain sets the causes of failures. reports has one report for each failure, in the same
 // order.
 func (x *Explainer) Explain(failures []*failure.Resource, reports []watcher.Report) {
 	if len(failures) == 0 || x == nil {

@@ -17,8 +17,9 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// failures lists the objects that failed, and why. Unfinished lists separately the objects
-// that the operation stopped waiting for because of other failures.
+// failures returns a failure with its causes for each object of the list that did not
+// become ready. It names separately, as unfinished, objects that might still have become
+// ready: the operation stopped waiting for them because others failed.
 func (w *watchedNodes) failures(ctx context.Context, list []*objectState) (failures failure.Resources, unfinished []string) {
 	var reports []watcher.Report
 	for _, o := range list {
@@ -42,8 +43,9 @@ func (w *watchedNodes) failures(ctx context.Context, list []*objectState) (failu
 	return failures, unfinished
 }
 
-// setOutcome sets how the wait for an object ended, and how the user can allow it more
-// time. The cause says why the operation ended, if it has ended.
+// setOutcome sets f.Outcome, which says how the wait for the object ended, and f.Remedy,
+// which tells the user how to allow more time. cause is the cause of the end of the
+// operation, or nil if it is still running.
 func (w *watchedNodes) setOutcome(f *failure.Resource, o *objectState, cause error) {
 	var operation *failure.TimeoutError
 	switch {
@@ -66,7 +68,8 @@ func (w *watchedNodes) setOutcome(f *failure.Resource, o *objectState, cause err
 	}
 }
 
-// remedy tells the user how to allow a resource more time.
+// remedy names the annotation or the flag with which the user can raise the timeout of res,
+// a resource of the node n.
 func (w *watchedNodes) remedy(n *sequencer.Node, res *sequencer.PlannedResource) string {
 	advice := "set the annotation " + annotation.ReadinessTimeout + ", or raise --readiness-timeout"
 	if res.Timeout > 0 {
@@ -78,7 +81,8 @@ func (w *watchedNodes) remedy(n *sequencer.Node, res *sequencer.PlannedResource)
 	return "to allow more time, " + advice
 }
 
-// DeployError returns the error of the operation from the results of its nodes.
+// DeployError converts err, the result of executing the plan, to the error that the
+// operation returns. It first stops the waits for leaves, and adds their failures.
 func (w *watchedNodes) DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError {
 	e := newDeployError(ctx, w.Plan, err)
 	w.leaves.stop(errOtherFailure)
@@ -88,8 +92,9 @@ func (w *watchedNodes) DeployError(ctx context.Context, err *sequencer.Execution
 	return e
 }
 
-// newDeployError lists the nodes that failed or were not started, in the order of the
-// plan.
+// newDeployError returns an error with the failures of the nodes in err.Failed, and the
+// names of the nodes that were not deployed because of these failures. Both are in the
+// order of the plan.
 func newDeployError(ctx context.Context, plan *sequencer.Plan, err *sequencer.ExecutionError) *failure.DeployError {
 	e := &failure.DeployError{Cause: context.Cause(ctx)}
 	notStarted := err.NotStarted
@@ -110,7 +115,7 @@ func newDeployError(ctx context.Context, plan *sequencer.Plan, err *sequencer.Ex
 	return e
 }
 
-// sortByNode sorts failures into the order of the plan.
+// sortByNode sorts failures by the position of their nodes in the plan.
 func sortByNode(plan *sequencer.Plan, list []*failure.Resource) {
 	place := map[string]int{}
 	for i, n := range plan.Nodes {

@@ -20,9 +20,10 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Helm waits as Helm's --wait does: until all objects are ready at the same time by Helm's
-// rules. Unlike Helm, which reads the objects every two seconds, it watches them, and it
-// fails immediately when one of them can never become ready.
+// Helm waits as Helm's --wait does for a release without an order: until all objects are
+// ready at the same time by Helm's rules. Unlike Helm, which reads the objects every two
+// seconds, it watches them, and it fails immediately when one of them can never become
+// ready.
 type Helm struct {
 	Cluster *cluster.Client
 	Events  *event.Sink
@@ -33,11 +34,14 @@ type Helm struct {
 	Namespace string
 	// Explainer explains failures; it can be nil.
 	Explainer *Explainer
-	// Restarted returns the objects whose pods were deleted; it can be nil.
+	// Restarted tells which workloads had their pods deleted by this operation; it can be
+	// nil.
 	Restarted RestartedFunc
 }
 
-// Run waits for objects. The list has them in the state in which they were written.
+// Run waits until all objects of the list are ready. The list has the objects as the server
+// returned them for the write. If objects do not become ready, the error is a
+// *failure.DeployError.
 func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 	if !w.Cluster.HasCluster() {
 		return w.Cluster.DelegateWait(list, w.Timeout, w.Jobs)
@@ -72,7 +76,8 @@ func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 	return w.deployError(notReady, time.Since(began))
 }
 
-// wait waits for a group. As in Helm, an object that is deleted has failed.
+// wait waits until the group is ready, and emits its changes. As in Helm, the wait fails
+// when an object is deleted.
 func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *helmRules) error {
 	timed, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
@@ -91,8 +96,7 @@ func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *helmRules)
 	return err
 }
 
-// notice emits a notice, except that objects are polled instead of watched, because Helm
-// always polls.
+// notice emits a notice for the user. It omits NoticePolling, because Helm always polls.
 func (w *Helm) notice(n watcher.Notice) {
 	if n.Kind != watcher.NoticePolling {
 		w.Events.Notice(n)
@@ -108,7 +112,9 @@ func (w *Helm) targets(list kube.ResourceList, rules *helmRules) []watcher.Targe
 	return targets
 }
 
-// deployError returns an error with the objects that were not ready, and why.
+// deployError returns an error with the objects that failed or timed out, and their causes.
+// If another failure ended the wait early, objects that might still have become ready are
+// only named, in Unfinished.
 func (w *Helm) deployError(notReady *watcher.NotReadyError, waited time.Duration) error {
 	e := &failure.DeployError{Cause: notReady.Cause}
 	timedOut := errors.Is(notReady.Cause, context.DeadlineExceeded)

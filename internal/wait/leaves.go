@@ -13,16 +13,17 @@ import (
 // that failures with the same cause are reported together.
 const failureWindow = 500 * time.Millisecond
 
-// leafWaits are the waits for leaves, the nodes without dependents. They run in the
-// background while other nodes are deployed.
+// leafWaits runs the waits for leaves, the nodes without dependents, in the background
+// while other nodes are deployed. It stops all of them when one fails.
 type leafWaits struct {
 	running sync.WaitGroup
 	// failed is closed when an object of a leaf has failed.
 	failed   chan struct{}
 	failOnce sync.Once
-	// applied is closed when all nodes are applied.
+	// applied is closed when the objects of all nodes have been written.
 	applied chan struct{}
 
+	// mu guards cancel, which has the functions that end the contexts of the waits.
 	mu     sync.Mutex
 	cancel []context.CancelCauseFunc
 }
@@ -31,7 +32,8 @@ func newLeafWaits() *leafWaits {
 	return &leafWaits{failed: make(chan struct{}), applied: make(chan struct{})}
 }
 
-// start calls wait in the background, with a context that stop cancels.
+// start calls wait in the background. The method stop cancels the context that it passes to
+// wait.
 func (l *leafWaits) start(ctx context.Context, wait func(context.Context)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
@@ -56,7 +58,8 @@ func (l *leafWaits) hasFailed() bool {
 	}
 }
 
-// stop stops all waits, and returns when they have ended.
+// stop cancels the contexts of all waits with a cause, and returns when all waits have
+// ended.
 func (l *leafWaits) stop(cause error) {
 	l.mu.Lock()
 	for _, cancel := range l.cancel {
@@ -66,8 +69,8 @@ func (l *leafWaits) stop(cause error) {
 	l.running.Wait()
 }
 
-// wait returns when all leaves are ready, or one has failed. It is called once, when all
-// nodes are applied.
+// wait returns when all background waits have ended. If a leaf fails, it stops the others
+// after failureWindow. It is called once, when the objects of all nodes have been written.
 func (l *leafWaits) wait() {
 	close(l.applied)
 	done := make(chan struct{})

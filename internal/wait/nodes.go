@@ -24,7 +24,8 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Timeouts are the timeouts of one operation.
+// Timeouts has the limits that the user sets for one operation, with --timeout and
+// --readiness-timeout.
 type Timeouts struct {
 	// Operation limits the whole operation; 0 means no limit.
 	Operation time.Duration
@@ -32,36 +33,41 @@ type Timeouts struct {
 	Readiness time.Duration
 }
 
-// Nodes waits for the nodes of a plan. Its methods are called for several nodes in
-// parallel.
+// Nodes waits until the nodes of a plan are ready. For each node, the caller calls Follow,
+// writes the objects, calls Applied, and then Await, or AwaitLeaf if the node has no
+// dependents. When all nodes are written, it calls AwaitLeaves. Different nodes can be in
+// different steps at the same time, in several goroutines.
 type Nodes interface {
-	// Follow starts to observe the objects of a node, before they are written.
+	// Follow prepares to observe the objects of a node. The caller must call it before it
+	// writes them, so that no change is missed. The list has one object for each of
+	// n.Resources, in the same order.
 	Follow(ctx context.Context, n *sequencer.Node, list kube.ResourceList) error
-	// Applied records that the objects of a node were written, and their states.
+	// Applied records that the objects of a node were written. states has each object as
+	// the server returned it.
 	Applied(n *sequencer.Node, states object.LiveObjects) error
 	// Await waits until all objects of a node are ready. Each object has its own timeout.
 	Await(ctx context.Context, n *sequencer.Node) error
 	// AwaitLeaf starts to wait in the background for a leaf, a node without dependents. It
-	// returns false if there is nothing to wait for. AwaitLeaves returns the result of the
-	// wait, or DeployError if another node fails. The leaf must still be ready when all
-	// nodes are applied.
+	// returns false if the leaf has no objects to wait for. A failure of the leaf is in the
+	// error of AwaitLeaves, or of DeployError if another node fails first. The leaf must
+	// still be ready when the last node of the plan has been written.
 	AwaitLeaf(ctx context.Context, n *sequencer.Node) bool
-	// AwaitLeaves waits for all leaves together. When one of them fails, the wait for the
-	// others ends, too. The argument all has the objects of all nodes.
+	// AwaitLeaves waits until all leaves are ready. When one of them fails, the wait for
+	// the others ends, too. all has the objects of all nodes of the plan.
 	AwaitLeaves(ctx context.Context, all kube.ResourceList) error
 	// CheckLeaves returns an error if a leaf has failed. The caller must not start another
 	// node then.
 	CheckLeaves() error
-	// AwaitPodsGone waits until pods are gone.
+	// AwaitPodsGone waits until pods that the caller has deleted no longer exist.
 	AwaitPodsGone(ctx context.Context, pods []object.PodRef) error
-	// DeployError returns the error of an operation in which nodes failed or were not
-	// started. It stops the waits for leaves.
+	// DeployError stops the waits for leaves, and converts err, which names the nodes that
+	// failed or were not started, to the error of the operation.
 	DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError
-	// Close stops everything that is still running.
+	// Close stops the waits that are still running in the background, and the watches.
 	Close()
 }
 
-// NodesConfig says how Nodes waits.
+// NodesConfig configures NewNodes.
 type NodesConfig struct {
 	Cluster  *cluster.Client
 	Events   *event.Sink
@@ -73,19 +79,21 @@ type NodesConfig struct {
 	Namespace string
 	// Deadline is the time at which the operation times out; zero if there is no limit.
 	Deadline time.Time
-	// Restarted returns the objects whose pods were deleted; it can be nil.
+	// Restarted tells which workloads had their pods deleted by this operation; it can be
+	// nil.
 	Restarted RestartedFunc
 	// IsUnchanged reports whether the operation found an object already as declared and did
 	// not change it.
 	IsUnchanged func(*object.Info) bool
 	// Done is called when a leaf is ready.
 	Done func(*sequencer.Node)
-	// WithoutTimeout is as in NewExplainer.
+	// WithoutTimeout calls its argument with a context that ends when the operation is
+	// cancelled, but not when it times out. It is used to find the causes of failures.
 	WithoutTimeout func(func(context.Context))
 }
 
-// NewNodes returns a Nodes that observes the cluster. If there is no cluster, the
-// Kubernetes client waits instead.
+// NewNodes returns a Nodes that watches the objects in the cluster. If there is no cluster
+// (see cluster.New), it calls the wait methods of the Kubernetes client instead.
 func NewNodes(c NodesConfig) Nodes {
 	if !c.Cluster.HasCluster() {
 		return &delegatedNodes{config: c, lists: map[*sequencer.Node]kube.ResourceList{}, states: object.LiveObjects{}}
@@ -101,25 +109,26 @@ func NewNodes(c NodesConfig) Nodes {
 	return n
 }
 
-// watchedNodes observes nodes with watches.
+// watchedNodes is the Nodes for a cluster: it watches the objects.
 type watchedNodes struct {
 	NodesConfig
 	states    map[*sequencer.Node]*nodeState
 	leaves    *leafWaits
 	explainer *Explainer
-	// diagnosed is a semaphore that limits how many resources are diagnosed while the
-	// operation waits for them.
+	// diagnosed is a semaphore of size maxDiagnosed for the periodic diagnosis of all nodes
+	// together.
 	diagnosed chan struct{}
 
+	// tracker observes the objects of all nodes. track creates it.
 	trackerOnce sync.Once
 	tracker     *watcher.Watcher
 	trackerErr  error
 
-	// mu guards the times at which nodes were applied.
+	// mu guards nodeState.applied of all nodes.
 	mu sync.Mutex
 }
 
-// track creates the tracker of the operation when it is first needed.
+// track returns the tracker of the operation. The first call creates it.
 func (w *watchedNodes) track(ctx context.Context) (*watcher.Watcher, error) {
 	w.trackerOnce.Do(func() {
 		w.tracker, w.trackerErr = NewTracker(ctx, w.Cluster, w.Events.Notice)
@@ -127,8 +136,7 @@ func (w *watchedNodes) track(ctx context.Context) (*watcher.Watcher, error) {
 	return w.tracker, w.trackerErr
 }
 
-// Follow observes the objects of a node. It skips the Jobs of a leaf unless the options
-// include Jobs.
+// Follow implements Nodes. It skips the Jobs of a leaf unless NodesConfig.Jobs is set.
 func (w *watchedNodes) Follow(ctx context.Context, n *sequencer.Node, list kube.ResourceList) error {
 	tracker, err := w.track(ctx)
 	if err != nil {
@@ -151,9 +159,9 @@ func (w *watchedNodes) Follow(ctx context.Context, n *sequencer.Node, list kube.
 	return nil
 }
 
-// timeoutOf returns the readiness timeout of a resource; 0 means no limit. A resource of a
-// leaf has no limit other than the timeout of the operation, unless it declares a timeout
-// itself.
+// timeoutOf returns the readiness timeout of res, a resource of the node n; 0 means that
+// only the timeout of the operation applies. The timeout that the resource declares takes
+// precedence. The readiness timeout of the operation does not apply to leaves.
 func (w *watchedNodes) timeoutOf(n *sequencer.Node, res *sequencer.PlannedResource) time.Duration {
 	if res.Timeout > 0 || !n.Awaited {
 		return res.Timeout
@@ -161,8 +169,7 @@ func (w *watchedNodes) timeoutOf(n *sequencer.Node, res *sequencer.PlannedResour
 	return w.Timeouts.Readiness
 }
 
-// Applied records that a node was written, and tells its group which versions of the
-// objects were written.
+// Applied implements Nodes.
 func (w *watchedNodes) Applied(n *sequencer.Node, states object.LiveObjects) error {
 	s := w.states[n]
 	w.mu.Lock()
@@ -175,7 +182,8 @@ func (w *watchedNodes) Applied(n *sequencer.Node, states object.LiveObjects) err
 	return SetApplied(s.group, list)
 }
 
-// notApplied is the NotAppliedFunc of the operation.
+// notApplied is a NotAppliedFunc: it looks the object up in the nodes that are not written
+// yet.
 func (w *watchedNodes) notApplied(kind schema.GroupKind, namespace, name string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,7 +200,8 @@ func (w *watchedNodes) notApplied(kind schema.GroupKind, namespace, name string)
 	return ""
 }
 
-// Await waits for a node that others depend on.
+// Await implements Nodes. It warns about ready objects whose kind does not report
+// readiness.
 func (w *watchedNodes) Await(ctx context.Context, n *sequencer.Node) error {
 	s := w.states[n]
 	w.await(ctx, s, nil)
@@ -208,8 +217,9 @@ func (w *watchedNodes) Await(ctx context.Context, n *sequencer.Node) error {
 	return nil
 }
 
-// await waits for the objects of a node. If the channel hold is not nil, all objects must
-// be ready when it is closed, and the wait does not succeed before.
+// await waits for the objects of a node, and stores the result of each in its objectState.
+// If hold is not nil, the wait does not end successfully before hold is closed, and all
+// objects must be ready then.
 func (w *watchedNodes) await(ctx context.Context, s *nodeState, hold <-chan struct{}) {
 	s.group.SetOptions(watcher.Options{Start: s.applied, WaitForAll: true, StayReadyUntil: hold})
 	diagnosis := w.startDiagnosis(ctx, s)
@@ -238,7 +248,7 @@ func (w *watchedNodes) await(ctx context.Context, s *nodeState, hold <-chan stru
 	}
 }
 
-// AwaitLeaf starts to wait for a leaf in the background.
+// AwaitLeaf implements Nodes.
 func (w *watchedNodes) AwaitLeaf(ctx context.Context, n *sequencer.Node) bool {
 	s := w.states[n]
 	if len(s.objects) == 0 {
@@ -259,7 +269,7 @@ func (w *watchedNodes) AwaitLeaf(ctx context.Context, n *sequencer.Node) bool {
 	return true
 }
 
-// CheckLeaves returns an error if a leaf has failed.
+// CheckLeaves implements Nodes.
 func (w *watchedNodes) CheckLeaves() error {
 	if w.leaves.hasFailed() {
 		return errOtherFailure
@@ -267,7 +277,7 @@ func (w *watchedNodes) CheckLeaves() error {
 	return nil
 }
 
-// AwaitLeaves waits for all leaves together.
+// AwaitLeaves implements Nodes. It waits for the leaves that AwaitLeaf started to wait for.
 func (w *watchedNodes) AwaitLeaves(ctx context.Context, _ kube.ResourceList) error {
 	objects := w.leafObjects()
 	if unready := w.unready(); unready > 0 {
@@ -303,7 +313,8 @@ func (w *watchedNodes) unready() int {
 	return unready
 }
 
-// changed emits the state of an object, and its cause if it is known.
+// changed emits an event with the state of an object of the node s. cause, if not empty,
+// says why the object is not ready.
 func (w *watchedNodes) changed(s *nodeState, report watcher.Report, cause string) {
 	e := ChangeEvent(report, s.node.ID(), w.Namespace)
 	e.Cause = cause
@@ -317,7 +328,7 @@ func (w *watchedNodes) changed(s *nodeState, report watcher.Report, cause string
 	w.Events.Emit(e)
 }
 
-// AwaitPodsGone waits until pods are gone.
+// AwaitPodsGone implements Nodes.
 func (w *watchedNodes) AwaitPodsGone(ctx context.Context, pods []object.PodRef) error {
 	tracker, err := w.track(ctx)
 	if err != nil {
@@ -333,7 +344,7 @@ func (w *watchedNodes) AwaitPodsGone(ctx context.Context, pods []object.PodRef) 
 	return err
 }
 
-// Close stops everything that is still running.
+// Close implements Nodes.
 func (w *watchedNodes) Close() {
 	w.leaves.stop(errOtherFailure)
 	if w.tracker != nil {
@@ -341,16 +352,19 @@ func (w *watchedNodes) Close() {
 	}
 }
 
-// delegatedNodes delegates the wait to a Kubernetes client without a cluster.
+// delegatedNodes is the Nodes without a cluster: it calls the wait methods of the
+// Kubernetes client.
 type delegatedNodes struct {
 	config NodesConfig
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// lists has the objects that were passed to Follow. states has the states that were
+	// passed to Applied.
 	lists  map[*sequencer.Node]kube.ResourceList
 	states object.LiveObjects
 }
 
-// Follow stores the objects of a node.
+// Follow implements Nodes. It only stores the objects.
 func (d *delegatedNodes) Follow(_ context.Context, n *sequencer.Node, list kube.ResourceList) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -358,7 +372,7 @@ func (d *delegatedNodes) Follow(_ context.Context, n *sequencer.Node, list kube.
 	return nil
 }
 
-// Applied stores the states of the objects of a node.
+// Applied implements Nodes. It only stores the states.
 func (d *delegatedNodes) Applied(_ *sequencer.Node, states object.LiveObjects) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -366,7 +380,7 @@ func (d *delegatedNodes) Applied(_ *sequencer.Node, states object.LiveObjects) e
 	return nil
 }
 
-// Await delegates the wait for a node to the client.
+// Await implements Nodes.
 func (d *delegatedNodes) Await(_ context.Context, n *sequencer.Node) error {
 	d.mu.Lock()
 	list := d.states.All(d.lists[n])
@@ -374,10 +388,10 @@ func (d *delegatedNodes) Await(_ context.Context, n *sequencer.Node) error {
 	return d.config.Cluster.DelegateWait(list, d.config.Timeouts.Readiness, true)
 }
 
-// AwaitLeaf does not wait: AwaitLeaves waits for all objects.
+// AwaitLeaf implements Nodes. It does not wait, because AwaitLeaves waits for all objects.
 func (d *delegatedNodes) AwaitLeaf(context.Context, *sequencer.Node) bool { return false }
 
-// AwaitLeaves delegates the wait for all objects to the client.
+// AwaitLeaves implements Nodes. It waits for the objects of all nodes.
 func (d *delegatedNodes) AwaitLeaves(_ context.Context, all kube.ResourceList) error {
 	d.mu.Lock()
 	all = d.states.All(all)
@@ -385,16 +399,17 @@ func (d *delegatedNodes) AwaitLeaves(_ context.Context, all kube.ResourceList) e
 	return d.config.Cluster.DelegateWait(all, d.config.Timeouts.Operation, d.config.Jobs)
 }
 
-// CheckLeaves returns no error, because only AwaitLeaves waits for leaves.
+// CheckLeaves implements Nodes. It returns no error, because only AwaitLeaves waits for
+// leaves.
 func (d *delegatedNodes) CheckLeaves() error { return nil }
 
-// AwaitPodsGone does nothing, because there are no pods.
+// AwaitPodsGone implements Nodes. It does nothing, because there are no pods.
 func (d *delegatedNodes) AwaitPodsGone(context.Context, []object.PodRef) error { return nil }
 
-// DeployError lists the nodes that failed.
+// DeployError implements Nodes.
 func (d *delegatedNodes) DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError {
 	return newDeployError(ctx, d.config.Plan, err)
 }
 
-// Close does nothing, because nothing is running.
+// Close implements Nodes. It does nothing, because no wait runs in the background.
 func (d *delegatedNodes) Close() {}

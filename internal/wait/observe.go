@@ -1,8 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wait waits until the objects of a release are ready or gone, and reports why
-// they are not (docs/reference.md, "Readiness").
+// Package wait waits until the objects of a release are ready or gone, and reports why they
+// are not (docs/reference.md, "Readiness"). It decides how long to wait and what to tell
+// the user. It leaves observing the objects to package watcher, judging them to package
+// readiness, and finding the causes of failures to package diagnosis.
 package wait
 
 import (
@@ -21,8 +23,9 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// NewTracker returns a tracker that observes objects until it is closed. It calls notify
-// with problems of the observation.
+// NewTracker returns a Watcher, here called tracker, that observes objects until it is
+// closed, even if ctx ends first. It calls notify when objects cannot be watched or the API
+// server does not respond.
 func NewTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Notice)) (*watcher.Watcher, error) {
 	client, err := c.DynamicNoRetry()
 	if err != nil {
@@ -31,8 +34,8 @@ func NewTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Noti
 	return watcher.New(context.WithoutCancel(ctx), watcher.Config{Client: client, Notify: notify}), nil
 }
 
-// TargetOf returns the target with which a tracker observes an object. An empty UID matches
-// any object of the name.
+// TargetOf identifies an object to a tracker. If uid is empty, any object with the name
+// matches.
 func TargetOf(info *object.Info, uid types.UID) watcher.Target {
 	return watcher.Target{
 		GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
@@ -40,8 +43,9 @@ func TargetOf(info *object.Info, uid types.UID) watcher.Target {
 	}
 }
 
-// SetApplied tells a group which versions of its objects were written. The list has the
-// objects in the state in which they were written.
+// SetApplied tells a group which versions of its objects were written, so that the group
+// ignores the state before the write. The list has the objects as the server returned them
+// for the write.
 func SetApplied(group *watcher.Group, list kube.ResourceList) error {
 	for _, info := range list {
 		live, ok := info.Object.(*unstructured.Unstructured)
@@ -55,8 +59,9 @@ func SetApplied(group *watcher.Group, list kube.ResourceList) error {
 	return nil
 }
 
-// ChangeEvent returns the event for a report on an object. Node is empty if the object is
-// in no node. Namespace is the namespace of the release.
+// ChangeEvent returns the event that tells users about a new state of an object. node is
+// the ID of its node, or empty if it has none. namespace is the namespace of the release:
+// the event names the namespace of the object only if it is another one.
 func ChangeEvent(report watcher.Report, node, namespace string) event.Event {
 	e := event.Event{
 		Type: event.ResourceChanged, Node: node, Resource: report.Target.GVK.Kind + "/" + report.Target.Name,

@@ -20,12 +20,14 @@ import (
 // podCheckInterval is the interval between counts of the pods of a restarted workload.
 const podCheckInterval = 500 * time.Millisecond
 
-// RestartedFunc returns an object, in the state in which it was written, if its pods were
-// deleted since then; otherwise nil.
+// RestartedFunc tells whether this operation deleted the pods of a workload after it wrote
+// it. It returns the workload as the server returned it for the write, or nil if its pods
+// were not deleted.
 type RestartedFunc func(*object.Info) *object.Info
 
-// afterRestart wraps the evaluation of an object. After its pods were deleted, a ready
-// status counts only if enough new pods are ready.
+// afterRestart returns an Evaluator that calls evaluate and, once restarted says that the
+// pods of the object were deleted, accepts a ready status only if enough new pods are
+// ready. restarted can be nil.
 func afterRestart(c *cluster.Client, info *object.Info, restarted RestartedFunc, evaluate readiness.Evaluator) readiness.Evaluator {
 	if restarted == nil {
 		return evaluate
@@ -41,9 +43,9 @@ func afterRestart(c *cluster.Client, info *object.Info, restarted RestartedFunc,
 
 // confirmReady checks a ready status of a workload whose pods were deleted, because it can
 // still describe the deleted pods. The status counts if at least as many pods as it states
-// are ready and not being deleted, or if the account is not allowed to list pods. It
-// returns any other status unchanged, and also the status of an object that does not count
-// its ready pods.
+// are ready and not being deleted, or if the account is not allowed to list pods.
+// confirmReady returns the status unchanged if it is not ready, or if the status of the
+// object has no number of ready pods.
 func confirmReady(ctx context.Context, c *cluster.Client, info *object.Info, live *unstructured.Unstructured, status readiness.Status) readiness.Status {
 	expected := readyReplicas(live)
 	if status.State != readiness.Ready || expected == 0 || object.PodSelector(info) == "" {
@@ -72,7 +74,8 @@ func readyReplicas(obj *unstructured.Unstructured) int64 {
 	return count
 }
 
-// countReadyPods counts the ready pods that an object selects.
+// countReadyPods counts the ready pods that match the pod selector of a workload. It omits
+// pods that are being deleted.
 func countReadyPods(ctx context.Context, c *cluster.Client, info *object.Info) (int64, error) {
 	client, err := c.DynamicNoRetry()
 	if err != nil {

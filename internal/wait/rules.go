@@ -20,16 +20,16 @@ import (
 )
 
 // recheckInterval is the interval at which an unchanged object is checked again, because
-// the result also depends on other objects. It is Helm's own interval.
+// Helm's rules also read other objects, such as ReplicaSets. Helm uses the same interval.
 const recheckInterval = 2 * time.Second
 
-// helmRules decide whether objects are ready as Helm's --wait does.
+// helmRules decides whether objects are ready as Helm's --wait does.
 type helmRules struct {
+	// checker is Helm's own check. jobs says whether to wait for Jobs.
 	checker kube.ReadyChecker
 	jobs    bool
 }
 
-// newHelmRules returns Helm's rules. Jobs says whether to wait for Jobs.
 func newHelmRules(c *cluster.Client, jobs bool) (*helmRules, error) {
 	client, err := c.Clientset()
 	if err != nil {
@@ -53,8 +53,9 @@ func (r *helmRules) waitsFor(kind schema.GroupKind) bool {
 	return false
 }
 
-// evaluator returns the rule for one object. If the object itself is not sufficient to
-// decide, Helm's checker decides. It reads the object and related objects.
+// evaluator returns an Evaluator for one object that follows Helm's rules. If the content
+// of the object is not sufficient to decide, it calls Helm's checker, which reads the
+// object and related objects.
 func (r *helmRules) evaluator(info *object.Info) readiness.Evaluator {
 	if !r.waitsFor(info.Mapping.GroupVersionKind.GroupKind()) {
 		return func(context.Context, *unstructured.Unstructured) readiness.Status {
@@ -62,6 +63,7 @@ func (r *helmRules) evaluator(info *object.Info) readiness.Evaluator {
 		}
 	}
 	own := *info // the checker may change it
+	// checked is the resource version that was evaluated last.
 	checked := ""
 	return func(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
 		status := readiness.Compute(obj)
@@ -78,8 +80,8 @@ func (r *helmRules) evaluator(info *object.Info) readiness.Evaluator {
 	}
 }
 
-// check asks Helm's checker whether an object is ready. Status is the status computed from
-// the object only.
+// check asks Helm's checker whether an object is ready. status is what readiness.Compute
+// returns for obj.
 func (r *helmRules) check(ctx context.Context, info *object.Info, obj *unstructured.Unstructured, status readiness.Status) readiness.Status {
 	ready, err := r.checker.IsReady(ctx, info)
 	switch {
@@ -98,8 +100,8 @@ func (r *helmRules) check(ctx context.Context, info *object.Info, obj *unstructu
 	return status
 }
 
-// isReadyForHelm reports whether an object that is ready is always ready for Helm, too.
-// This depends on its kind.
+// isReadyForHelm reports whether Helm considers every object of this kind ready that
+// readiness.Compute considers ready.
 func isReadyForHelm(obj *unstructured.Unstructured) bool {
 	switch obj.GroupVersionKind().GroupKind().String() {
 	case "Deployment.apps", "DaemonSet.apps", "StatefulSet.apps":
@@ -108,7 +110,8 @@ func isReadyForHelm(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-// missingForHelm says what Helm still waits for in an object that is ready.
+// missingForHelm says what Helm still waits for, for an object that readiness.Compute
+// considers ready.
 func missingForHelm(obj *unstructured.Unstructured) string {
 	switch obj.GetKind() {
 	case "Service":
@@ -119,7 +122,7 @@ func missingForHelm(obj *unstructured.Unstructured) string {
 	return ""
 }
 
-// isTemporary reports whether the next check can succeed.
+// isTemporary reports whether another check can succeed after an error of a check.
 func isTemporary(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

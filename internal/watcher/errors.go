@@ -15,21 +15,22 @@ import (
 )
 
 var (
-	// ErrFailed is the cause of a NotReadyError when an object has failed.
+	// ErrFailed is NotReadyError.Cause if an object has failed.
 	ErrFailed = errors.New("failed permanently")
-	// ErrClosed is the cause of a NotReadyError when the Watcher was closed.
+	// ErrClosed is NotReadyError.Cause if the Watcher was closed during the wait.
 	ErrClosed = errors.New("the watcher was closed")
 )
 
-// NotReadyError reports objects that did not become ready. Cause is ErrFailed, ErrClosed, a
-// *TimeoutError, a *ForbiddenError, or the cause of the end of the context.
+// NotReadyError is the error of a wait that ended before all objects were ready. Cause says
+// why it ended: ErrFailed, ErrClosed, a *TimeoutError, a *ForbiddenError, or the cause of
+// the end of the context.
 type NotReadyError struct {
-	// Reports are the reports of the targets that are not ready, in the order of the group.
+	// Reports has a report for each target that is not ready, in the order of the targets.
 	Reports []Report
 	Cause   error
 }
 
-// Error names up to ten targets, failed ones first.
+// Error returns the cause and the reports of up to ten targets, failed ones first.
 func (e *NotReadyError) Error() string {
 	const shown = 10
 	reports := slices.Clone(e.Reports)
@@ -52,11 +53,11 @@ func failedFirst(r Report) int {
 	return 1
 }
 
-// Unwrap returns the cause.
+// Unwrap returns Cause.
 func (e *NotReadyError) Unwrap() error { return e.Cause }
 
 // ForbiddenError reports that an object can be neither watched nor read because of missing
-// permissions.
+// permissions. Verb is the verb that was denied last.
 type ForbiddenError struct {
 	Verb      string
 	Resource  schema.GroupResource
@@ -71,5 +72,5 @@ func (e *ForbiddenError) Error() string {
 		e.Name, e.Verb, e.Resource, inNamespace(e.Namespace), e.Err)
 }
 
-// Unwrap returns the response of the server.
+// Unwrap returns Err, the response of the server.
 func (e *ForbiddenError) Unwrap() error { return e.Err }

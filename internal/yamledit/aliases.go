@@ -11,23 +11,24 @@ import (
 )
 
 const (
-	// MaxExpanded limits the size of a document if each alias is replaced with a copy of
-	// its anchor, in bytes.
+	// MaxExpanded limits the size of a document after each alias is replaced with a copy of
+	// its anchored value, in bytes.
 	MaxExpanded = 16 << 20
-	// nodeSize is the size of a node in addition to its text.
+	// nodeSize is how many bytes a YAML node counts in addition to its text.
 	nodeSize = 16
 )
 
-// AliasError reports that the aliases of a document expand to more than MaxExpanded.
+// AliasError reports that a document with its aliases replaced exceeds MaxExpanded.
 type AliasError struct{}
 
 func (*AliasError) Error() string {
 	return fmt.Sprintf("its aliases expand to more than %d MiB: shorten the anchored value, or use fewer aliases", MaxExpanded>>20)
 }
 
-// CheckAliases rejects a document whose aliases expand to more than MaxExpanded. The YAML
-// parser limits only the number of nodes, not their size. CheckAliases ignores a document
-// that cannot be parsed, because others reject it.
+// CheckAliases returns an *AliasError if a document with its aliases replaced would exceed
+// MaxExpanded. The YAML parser limits only the number of nodes, not their size.
+// CheckAliases ignores a document that cannot be parsed, because the caller's parser
+// rejects it.
 func CheckAliases(text string) error {
 	if !MayHaveAliases(text) {
 		return nil
@@ -42,13 +43,14 @@ func CheckAliases(text string) error {
 	return nil
 }
 
-// MayHaveAliases reports whether a text may contain an anchor and an alias. This avoids
-// parsing almost all documents.
+// MayHaveAliases reports whether a text could contain an anchor and an alias. If not, it
+// need not be parsed, which is so for almost all documents.
 func MayHaveAliases(text string) bool {
 	return mayContainToken(text, '&') && mayContainToken(text, '*')
 }
 
-// mayContainToken reports whether a character occurs where an anchor or alias can begin.
+// mayContainToken reports whether sign occurs in a place where an anchor or alias can
+// begin.
 func mayContainToken(text string, sign byte) bool {
 	for at := 0; ; {
 		next := strings.IndexByte(text[at:], sign)
@@ -63,11 +65,10 @@ func mayContainToken(text string, sign byte) bool {
 	}
 }
 
-// expansion contains the sizes of the nodes that are already known.
+// expansion has the sizes of the anchored nodes that size has already computed.
 type expansion map[*yaml.Node]int
 
-// size returns the size of a node with everything that it refers to, but at most
-// MaxExpanded+1.
+// size returns the size of n after its aliases are replaced, but at most MaxExpanded+1.
 func (e expansion) size(n *yaml.Node) int {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package yamledit changes single entries of the mappings in a YAML document and leaves
-// every other byte unchanged: comments, quoting, order and indentation. If it cannot change
-// the text in place, it encodes the changed document instead. The meaning of the result is
-// therefore always correct.
+// Package yamledit changes entries of mappings in a YAML document without changing anything
+// else in its text: comments, quotes, order and indentation. If it cannot change the text
+// in place, it encodes the changed document instead, which can change the formatting, but
+// not the content.
 package yamledit
 
 import (
@@ -14,33 +14,36 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Change is one change to a mapping of a document.
+// Change describes one change for Apply: it replaces the key or value of an entry in a
+// mapping, or deletes or inserts an entry.
 type Change struct {
-	// Mapping is the mapping to change, a node of the document.
+	// Mapping is the mapping to change. It is a node of the document.
 	Mapping *yaml.Node
-	// Key is the key of the entry to change. With Insert it is the new key.
+	// Key is the key of the entry to change or, with Insert, the key of the new entry.
 	Key string
 	// NewKey, if not empty, replaces the key.
 	NewKey string
 	// NewValue, if not nil, replaces the value. It is a scalar, or a mapping of
 	// scalars.
 	NewValue *yaml.Node
-	// Delete removes the entry. Insert adds a new entry before the others.
+	// Delete removes the entry. Insert adds a new entry at the start of the mapping.
 	Delete, Insert bool
 }
 
-// Text returns a string scalar.
+// Text returns a YAML node for a string.
 func Text(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: yaml.SingleQuotedStyle}
 }
 
-// Null returns a null scalar in a given notation, such as "null" or an empty string.
+// Null returns a YAML node for null in this notation, for example "null" or an empty
+// string.
 func Null(written string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: written}
 }
 
-// EndLine ensures that a document ends with a line break. Documents that are extracted from
-// a stream lose it, which would change the end of a block scalar.
+// EndLine adds a line break at the end of a document that has none. Helm removes it when it
+// splits a stream into documents, which would change the value of a block scalar at the
+// end.
 func EndLine(text string) string {
 	if strings.HasSuffix(text, "\n") {
 		return text
@@ -48,7 +51,7 @@ func EndLine(text string) string {
 	return text + "\n"
 }
 
-// Parse parses one document. It returns nil for an empty document.
+// Parse returns the root node of a document, or nil if the document is empty.
 func Parse(text string) (*yaml.Node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(EndLine(text)), &doc); err != nil {
@@ -60,8 +63,8 @@ func Parse(text string) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// Lookup returns the value at a path of keys in nested mappings, or nil if it does not
-// exist. It follows aliases.
+// Lookup returns the value at a path of keys in nested mappings, or nil if there is none.
+// It follows aliases.
 func Lookup(node *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		i := find(Resolve(node), key)
@@ -81,7 +84,7 @@ func Resolve(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// find returns the index of the key's node in the content of a mapping, or -1.
+// find returns the index of key in mapping.Content, or -1.
 func find(mapping *yaml.Node, key string) int {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return -1
@@ -94,8 +97,8 @@ func find(mapping *yaml.Node, key string) int {
 	return -1
 }
 
-// Apply applies the changes to the text that root was parsed from. It also changes the
-// nodes of root.
+// Apply returns text with the changes. root is the node that Parse returned for text. Apply
+// also makes the changes to root.
 func Apply(text string, root *yaml.Node, changes []Change) (string, error) {
 	if len(changes) == 0 {
 		return text, nil
@@ -112,7 +115,7 @@ func Apply(text string, root *yaml.Node, changes []Change) (string, error) {
 	return encode(text, root)
 }
 
-// apply applies the change to the nodes.
+// apply makes the change to the nodes of the document.
 func (c Change) apply() {
 	if c.Insert {
 		key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: c.Key}

@@ -11,9 +11,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// encode encodes the changed tree, with the comments of the text before and after it.
-// Sometimes the encoder puts a comment at a place where it makes the document invalid. In
-// this case, encode drops the comments.
+// encode encodes the changed tree root. It keeps the comments at the start and end of text.
+// Sometimes the YAML encoder places a comment where it makes the document invalid. Then
+// encode drops all comments.
 func encode(text string, root *yaml.Node) (string, error) {
 	if err := restoreLost(root); err != nil {
 		return "", err
@@ -56,8 +56,8 @@ func dropComments(n *yaml.Node) {
 	}
 }
 
-// restoreLost replaces each alias whose anchor was removed by a change with a copy of the
-// anchored node.
+// restoreLost makes aliases valid whose anchored value a change has removed: it replaces
+// each with a copy of that value.
 func restoreLost(root *yaml.Node) error {
 	inTree := map[*yaml.Node]bool{}
 	var aliases []*yaml.Node
@@ -85,7 +85,9 @@ func restoreLost(root *yaml.Node) error {
 	return nil
 }
 
-// copied copies a node that is no longer in the tree, without its anchors.
+// copied returns a copy of n, which is no longer in the tree, without its anchors. inTree
+// has the nodes that are still in the tree, and within the nodes that are being copied, to
+// find cycles.
 func copied(n *yaml.Node, inTree, within map[*yaml.Node]bool) (*yaml.Node, error) {
 	if n.Kind == yaml.AliasNode {
 		if inTree[n.Alias] {
@@ -110,14 +112,14 @@ func copied(n *yaml.Node, inTree, within map[*yaml.Node]bool) (*yaml.Node, error
 	return &c, nil
 }
 
-// sameMeaning reports whether parsing the text results in the same tree.
+// sameMeaning reports whether parsing text results in the tree want.
 func sameMeaning(text string, want *yaml.Node) bool {
 	got, err := Parse(text)
 	return err == nil && got != nil && equal(got, want, map[*yaml.Node]*yaml.Node{})
 }
 
-// equal compares two trees. Aliases must refer to corresponding nodes in both trees.
-// Anchored maps the anchored nodes of a to those of b.
+// equal reports whether two trees are equal. Aliases must refer to corresponding nodes.
+// anchored maps the anchored nodes of a to those of b.
 func equal(a, b *yaml.Node, anchored map[*yaml.Node]*yaml.Node) bool {
 	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value ||
 		a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {

@@ -12,14 +12,14 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// edit replaces the bytes from start to end.
+// edit replaces the bytes of a document from start to end with text.
 type edit struct {
 	start, end int
 	text       string
 }
 
-// splice applies the edits. If they overlap, it returns an empty text, which is not a valid
-// document, so that the caller encodes the document instead.
+// splice applies edits to text. If they overlap, it returns an empty text. This is not a
+// valid document, and the caller therefore encodes the document instead.
 func splice(text string, edits []edit) string {
 	slices.SortStableFunc(edits, func(a, b edit) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
@@ -38,8 +38,8 @@ func splice(text string, edits []edit) string {
 	return b.String()
 }
 
-// plan converts changes to edits of the text, or reports false if it cannot. The caller
-// must check whether the result has the intended meaning.
+// plan converts changes to edits of the text, and reports whether this is possible. The
+// caller must check that the result has the intended content.
 func plan(text string, changes []Change) ([]edit, bool) {
 	src := newSource(text)
 	var edits []edit
@@ -62,6 +62,7 @@ func plan(text string, changes []Change) ([]edit, bool) {
 	return edits, true
 }
 
+// replace returns the edits that replace the key or value of an entry.
 func (s *source) replace(c Change) ([]edit, bool) {
 	i := find(c.Mapping, c.Key)
 	if i < 0 {
@@ -91,7 +92,7 @@ func (s *source) replace(c Change) ([]edit, bool) {
 	return edits, true
 }
 
-// keySpan returns the position of a key without its quotes.
+// keySpan returns the start and end offset of a key, without its quotes.
 func (s *source) keySpan(key *yaml.Node) (start, end int, ok bool) {
 	at, ok := s.offset(key)
 	if !ok {
@@ -106,9 +107,9 @@ func (s *source) keySpan(key *yaml.Node) (start, end int, ok bool) {
 	return at, at + len(key.Value), true
 }
 
-// value returns the edit that removes a value. The text of the edit must precede the new
-// value. If the value is on separate lines, the edit also removes the comments on these
-// lines.
+// value returns an edit that removes the value v after a key that ends at keyEnd. To
+// replace v, the caller appends the new value to the text of the edit. If v is on separate
+// lines, the edit also removes comments on these lines.
 func (s *source) value(keyEnd int, v *yaml.Node) (edit, bool) {
 	start, startKnown := s.offset(v)
 	end, endKnown := s.end(v)
@@ -124,7 +125,7 @@ func (s *source) value(keyEnd int, v *yaml.Node) (edit, bool) {
 	return edit{start: keyEnd + colon + 1, end: s.lineOf(end).end, text: " "}, true
 }
 
-// insert inserts an entry before the first entry of a mapping.
+// insert returns the edit that inserts an entry at the start of a mapping.
 func (s *source) insert(c Change) ([]edit, bool) {
 	if isFlow(c.Mapping) {
 		return s.insertInFlow(c)
@@ -157,7 +158,8 @@ func (s *source) insertInFlow(c Change) ([]edit, bool) {
 	return []edit{{at + 1, at + 1, entry}}, true
 }
 
-// remove removes an entry. In a block mapping, it removes whole lines.
+// remove returns the edit that removes an entry. In a block mapping, it removes whole
+// lines.
 func (s *source) remove(c Change) ([]edit, bool) {
 	i := find(c.Mapping, c.Key)
 	if i < 0 {
@@ -187,8 +189,8 @@ func (s *source) remove(c Change) ([]edit, bool) {
 	return []edit{{start, len(s.text), ""}}, true
 }
 
-// removeFromFlow removes an entry with the comma after it. If it is the last entry, it
-// removes the comma before it.
+// removeFromFlow returns the edit that removes entry i of a flow mapping, with the comma
+// after it or, if it is the last entry, the comma before it.
 func (s *source) removeFromFlow(mapping *yaml.Node, i int) ([]edit, bool) {
 	start, ok := s.offset(mapping.Content[i])
 	if !ok {
@@ -208,8 +210,8 @@ func (s *source) removeFromFlow(mapping *yaml.Node, i int) ([]edit, bool) {
 	return []edit{{start, end, ""}}, ok
 }
 
-// inline formats a node in one line. In a flow mapping, which could be JSON, it uses the
-// syntax of JSON.
+// inline returns the YAML of n on one line. If flow is set, it uses the syntax of JSON,
+// because a flow mapping could be part of a JSON document.
 func inline(n *yaml.Node, flow bool) string {
 	if n.Kind == yaml.MappingNode {
 		entries := make([]string, 0, len(n.Content)/2)
@@ -231,7 +233,7 @@ func inline(n *yaml.Node, flow bool) string {
 	return "'" + strings.ReplaceAll(n.Value, "'", "''") + "'"
 }
 
-// quote returns a JSON string, which is also valid in YAML.
+// quote returns text as a JSON string, which is also valid in YAML.
 func quote(text string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ParseObject parses a document as the API machinery does: integers remain integers. It
-// completes the last line first, so that a block scalar at the end keeps its line break. It
-// returns nil for a document without content.
+// ParseObject parses a document to an object, with numbers as in the Kubernetes API
+// machinery: integers are not converted to floats. It adds a line break at the end if there
+// is none, as EndLine does. For a document without content it returns nil.
 func ParseObject(doc string) (map[string]any, error) {
 	var object map[string]any
 	if strings.HasPrefix(doc, "{") && utiljson.Unmarshal([]byte(doc), &object) == nil {

@@ -11,19 +11,19 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// byteOrderMark can be at the beginning of a text. The parser does not count it as a
+// byteOrderMark can be at the start of a text. The YAML parser does not count it as a
 // column.
 const byteOrderMark = "\ufeff"
 
-// source is a text with its lines, as counted by the parser.
+// source converts the lines and columns of YAML nodes to offsets in the text of a document.
 type source struct {
 	text  string
 	lines []line
-	// newline is the line break of the text.
+	// newline is the line break that the text uses.
 	newline string
 }
 
-// line is the start of a line and its end, without the line break.
+// line has the start and end offset of a line, without the line break.
 type line struct{ start, end int }
 
 func newSource(text string) *source {
@@ -49,8 +49,8 @@ func newSource(text string) *source {
 	return s
 }
 
-// lineBreak returns the length of the line break at the beginning of the text, or 0 if
-// there is none. The parser recognizes more line breaks than a newline.
+// lineBreak returns the length of the line break at the start of text, or 0 if there is
+// none. The YAML parser recognizes more line breaks than \n and \r\n.
 func lineBreak(text string) int {
 	switch text[0] {
 	case '\n':
@@ -67,8 +67,8 @@ func lineBreak(text string) int {
 	return 0
 }
 
-// offset returns where a node begins, including its anchor and tag. The parser counts
-// columns in characters.
+// offset returns where n begins, including its anchor and tag. It counts columns in
+// characters, as the parser does. It reports false if the position is not in the text.
 func (s *source) offset(n *yaml.Node) (int, bool) {
 	if n.Line < 1 || n.Line > len(s.lines) {
 		return 0, false
@@ -84,14 +84,13 @@ func (s *source) offset(n *yaml.Node) (int, bool) {
 	return at, true
 }
 
-// lineOf returns the line that contains an offset.
 func (s *source) lineOf(offset int) line {
 	after := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].start > offset })
 	return s.lines[max(after-1, 0)]
 }
 
-// nextLine returns the start of the line after the line with an offset. It reports false if
-// there is none.
+// nextLine returns where the line after the one with this offset starts. It reports false
+// if there is none.
 func (s *source) nextLine(offset int) (int, bool) {
 	after := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].start > offset })
 	if after == len(s.lines) {
@@ -100,8 +99,8 @@ func (s *source) nextLine(offset int) (int, bool) {
 	return s.lines[after].start, true
 }
 
-// end returns where the text of a value ends. It reports false if it cannot determine this,
-// for example for block scalars.
+// end returns where the text of v ends. It reports false if this is unknown, for example
+// for a block scalar.
 func (s *source) end(v *yaml.Node) (int, bool) {
 	start, ok := s.offset(v)
 	if !ok {
@@ -129,7 +128,7 @@ func quoted(n *yaml.Node) bool {
 	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
 }
 
-// flowEnd returns the end of the flow sequence or mapping that begins at start.
+// flowEnd returns where the flow sequence or mapping that begins at start ends.
 func flowEnd(text string, start int) (int, bool) {
 	depth := 0
 	for i := start; i < len(text); i++ {
@@ -163,7 +162,7 @@ func flowEnd(text string, start int) (int, bool) {
 	return 0, false
 }
 
-// beginsToken reports whether the next character begins a token of a flow collection.
+// beginsToken reports whether a token of a flow collection can begin after the text before.
 // Elsewhere, a quote is an ordinary character.
 func beginsToken(before string) bool {
 	before = strings.TrimRight(before, " \t\r\n")

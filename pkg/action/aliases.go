@@ -63,8 +63,8 @@ const (
 )
 
 var (
-	// Timestamper is the value that Helm's clock has when the program starts. To set
-	// another clock, set Helm's variable.
+	// Timestamper is a copy of the function that Helm calls to get the current time.
+	// Setting it has no effect: to change the clock, set the variable in Helm's package.
 	Timestamper = helmaction.Timestamper
 	// ValidName is Helm's pattern for release names. Use ValidateReleaseName of Helm's
 	// package chartutil instead.

@@ -11,25 +11,27 @@ import (
 	"github.com/ordered-helm/helm/internal/render"
 )
 
-// Arrangement is the form in which a dry run prints the order of a chart, for tools other
-// than Helm that deploy it (docs/reference.md, "Template").
+// Arrangement says how a dry run prints the order of a chart. Other tools that deploy the
+// printed manifests can use it (docs/reference.md, "Template").
 type Arrangement string
 
 const (
 	// ArrangeStock prints the manifest in Helm's order of kinds. It is the default.
 	ArrangeStock Arrangement = ""
-	// ArrangeOrdered prints the manifest in deployment order, with markers around each
-	// layer.
+	// ArrangeOrdered prints the manifest in deployment order. Comments mark the start and
+	// the end of each layer.
 	ArrangeOrdered Arrangement = "ordered"
-	// ArrangeArgoCD is like ArrangeOrdered, with Argo CD's annotations in the manifest and
-	// the hooks instead of markers.
+	// ArrangeArgoCD prints the manifest in deployment order and adds Argo CD's annotations
+	// to its objects and to the hooks, without the comments of ArrangeOrdered.
 	ArrangeArgoCD Arrangement = "argocd"
 )
 
-// WithoutMarkers removes the markers of ArrangeOrdered from one document.
+// WithoutMarkers removes the comments that ArrangeOrdered adds around layers from one
+// document.
 func WithoutMarkers(document string) string { return render.WithoutMarkers(document) }
 
-// arrange sorts the rendered documents into deployment order.
+// arrange changes the rendered result to the form that the field Arrange requests. It does
+// nothing for ArrangeStock.
 func (r *installRun) arrange(result *render.Result) error {
 	if r.action.Arrange == ArrangeStock {
 		return nil
@@ -38,7 +40,8 @@ func (r *installRun) arrange(result *render.Result) error {
 		return errors.New("SequenceAs requires a dry run with WaitStrategyOrdered")
 	}
 	root := r.renderer.root
-	// Files are written as they were before any post-renderer ran.
+	// As in Helm, the files in OutputDir contain the documents as they were before the
+	// post-renderer changed them.
 	docs, err := result.Documents(root, r.action.IncludeCRDs, r.action.OutputDir != "")
 	if err != nil {
 		return err
@@ -58,7 +61,10 @@ func (r *installRun) arrange(result *render.Result) error {
 	return nil
 }
 
-// sequenceForArgoCD adds Argo CD's annotations to documents and hooks.
+// sequenceForArgoCD adds annotations to the documents and to the hooks of result, so that
+// Argo CD applies them in the order of the plan: a document gets the number of a wave, a
+// hook also its phase. Argo CD applies one wave after the other. docs must be in deployment
+// order.
 func (r *installRun) sequenceForArgoCD(result *render.Result, docs []render.OrderedDocument) error {
 	places := make([]argocd.Place, len(docs))
 	judged := 0

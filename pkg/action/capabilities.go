@@ -11,7 +11,8 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// capabilities asks the cluster for its version and kinds, unless they are already known.
+// capabilities returns the version of the cluster and the API versions that it supports. It
+// asks the cluster only once for each Configuration.
 func capabilities(cfg *Configuration) (*chartutil.Capabilities, error) {
 	if cfg.Capabilities != nil {
 		return cfg.Capabilities, nil

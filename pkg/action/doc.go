@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package action is Helm's package of the same name with operations that respect the order
-// that a chart declares. To use it, a program only changes the import path. Actions that
-// need no change are Helm's own; the others embed Helm's type and add WaitStrategy,
-// ReadinessTimeout and OnEvent (docs/reference.md, "SDK").
+// Package action installs, upgrades, rolls back, uninstalls and inspects releases. It
+// exports the same names as Helm's package action, so a program switches to ordered
+// deployment by changing the import path. Actions that need no change are Helm's own. The
+// others embed or copy Helm's type and add fields such as WaitStrategy, ReadinessTimeout
+// and OnEvent (docs/reference.md, "SDK").
 package action

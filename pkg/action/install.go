@@ -22,7 +22,7 @@ import (
 type Install struct {
 	*helmaction.Install
 
-	// WaitStrategy, if set, takes precedence over the field Wait.
+	// WaitStrategy, if not empty, takes precedence over the field Wait.
 	WaitStrategy WaitStrategy
 	// ReadinessTimeout is how long each resource with dependents may take to become ready.
 	// 0 means ten seconds, or Timeout if that is shorter. It must not be longer than
@@ -36,8 +36,8 @@ type Install struct {
 	FollowHookLogs bool
 	// Arrange is the form in which a dry run with WaitStrategyOrdered prints the order.
 	Arrange Arrangement
-	// OnEvent, if set, receives every step of the operation. It is called from goroutines
-	// of the operation, but never concurrently. It must return quickly.
+	// OnEvent, if set, is called for every step of the operation. It is called from
+	// different goroutines, but never concurrently. It must return quickly.
 	OnEvent func(Event)
 
 	cfg *Configuration
@@ -54,8 +54,8 @@ func (i *Install) Run(chrt *chart.Chart, vals map[string]any) (*release.Release,
 }
 
 // RunWithContext installs the chart. When ctx is done, it stops, records the release as
-// failed and returns; nothing that it started continues after that. If it fails after the
-// release was recorded, it returns the release together with the error.
+// failed and returns; none of its work continues after that. If the install fails after the
+// release was recorded, RunWithContext returns the release together with the error.
 func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	run, ctx, end, err := i.start(ctx, false)
 	if err != nil {
@@ -69,10 +69,10 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 	return rel, run.op.Finish(ctx, err)
 }
 
-// Preview returns what RunWithContext would do, without doing it: it writes no object, runs
-// no hook and records no revision. It returns an error for everything that would fail
-// before anything is changed; the preview contains what the server would reject. It ignores
-// the options of a dry run.
+// Preview returns what RunWithContext would do. It writes no object, runs no hook and
+// records no revision. If RunWithContext would fail before it changes anything, Preview
+// returns the same error. Objects that the server would reject are part of the preview.
+// Preview ignores the fields DryRun and DryRunOption.
 func (i *Install) Preview(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
 	if i.ClientOnly || i.OutputDir != "" {
 		return nil, errors.New("a preview needs a cluster and writes no files: ClientOnly and OutputDir cannot be used with it")
@@ -94,8 +94,8 @@ func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 	return i.plan(ctx, chrt, vals, i.renderOptions(i.dryRunMode(false)))
 }
 
-// PlanRevision is like Plan, but renders the chart as the given revision of its release, as
-// an upgrade. Its result can be compared with the plan of an installed revision.
+// PlanRevision is like Plan, but renders the chart as an upgrade to the given revision. Use
+// it to compare the chart with the plan of an installed release.
 func (i *Install) PlanRevision(ctx context.Context, chrt *chart.Chart, vals map[string]any, revision int) (*Plan, error) {
 	o := i.renderOptions(i.dryRunMode(false))
 	o.release.Revision, o.release.IsInstall, o.release.IsUpgrade = revision, false, true

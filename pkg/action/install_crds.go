@@ -14,8 +14,9 @@ import (
 	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
-// installCRDs installs the crds/ directories of the charts, because templates may depend on
-// them. Errors in the order are found before it runs.
+// installCRDs installs the CustomResourceDefinitions from the crds/ directories of the
+// charts. It does this before the templates are rendered, because templates may look up the
+// new kinds. In an ordered install, it first checks the order.
 func (r *installRun) installCRDs(ctx context.Context) error {
 	i := r.action
 	definitions := r.renderer.chart.CRDObjects()
@@ -48,8 +49,9 @@ func (r *installRun) crds() *crds.Installer {
 	return &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log}
 }
 
-// checkBeforeCRDs does every check that does not need the definitions that are about to be
-// installed.
+// checkBeforeCRDs renders the chart and does every check that does not need the
+// CustomResourceDefinitions that are about to be installed. If the chart cannot be rendered
+// without them, it checks nothing.
 func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
 	trial := r.renderer
 	result, err := trial.render()
@@ -66,8 +68,8 @@ func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
 	return r.newDeploy(rel, &trial, nil, nil).CheckBeforeCRDs(ctx, trial.recordOf(rel))
 }
 
-// installCRDHooks installs definitions that are hooks, because the kinds of all other
-// objects may depend on them.
+// installCRDHooks creates the CustomResourceDefinitions that are crd-install hooks. It does
+// this before other objects are checked, because these may be of the new kinds.
 func (r *installRun) installCRDHooks(ctx context.Context) error {
 	if r.isDryRun() || r.action.SkipCRDs || r.action.DisableHooks || len(hookrunner.ForEvent(r.rel.Hooks, hookrunner.EventCRDInstall)) == 0 {
 		return nil

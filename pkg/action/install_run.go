@@ -29,13 +29,13 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// installRun is one run of an Install.
+// installRun is the state of one call of Install.RunWithContext or Install.Preview.
 type installRun struct {
 	dryRunMode
 	action *Install
 	op     *operation.Operation
-	// replaced contains the revisions of the release that this install replaces, as read
-	// when the name was checked; nil if it replaces none.
+	// replaced contains the revisions of the uninstalled or failed release whose name this
+	// install reuses; nil if it reuses none.
 	replaced []*release.Release
 
 	renderer renderer
@@ -104,14 +104,16 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 	return b.Build(ctx, r.deploy)
 }
 
-// load reads the declarations of the charts and processes their dependencies.
+// load reads what the charts declare about order and hooks, and lets Helm process their
+// dependencies, for example remove disabled ones.
 func (r *installRun) load(chrt *chart.Chart, vals map[string]any) error {
 	r.renderer = renderer{cfg: r.action.cfg, renderOptions: r.action.renderOptions(r.dryRunMode)}
 	return r.renderer.load(chrt, vals)
 }
 
-// render creates the release. If it fails, it returns the incomplete release, so that the
-// caller can show what could not be parsed.
+// render renders the chart and creates the release from the result. If a document cannot be
+// parsed, it returns the incomplete release with the error, so that the caller can show the
+// document.
 func (r *installRun) render() (*release.Release, error) {
 	r.rel = r.newRelease()
 	if driver.ContainsSystemLabels(r.action.Labels) {
@@ -142,8 +144,8 @@ func reservedLabelsError() error {
 	return fmt.Errorf("user supplied labels contains system reserved label name. System labels: %+v", driver.GetSystemLabels())
 }
 
-// writeFiles writes the manifests to the output directory, if one is set. The release then
-// has no manifest.
+// writeFiles writes the rendered documents to OutputDir, if that is set, and removes them
+// from the release.
 func (r *installRun) writeFiles(result *render.Result) error {
 	i := r.action
 	if i.OutputDir == "" {
@@ -178,8 +180,8 @@ func (r *installRun) newDeploy(rel *release.Release, from *renderer, inv *invent
 	})
 }
 
-// check prepares the deployment and checks everything that can be checked before the
-// release is changed.
+// check prepares the deployment and does all checks that are possible before anything is
+// changed. A preview passes in pending the kinds that the install itself would define.
 func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]bool) error {
 	i := r.action
 	r.renderer.warn(r.op.Events)
@@ -206,9 +208,10 @@ func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 	return r.deploy.Check(ctx)
 }
 
-// inventory makes the release the next revision of the release that it replaces, if any. In
-// an ordered install, objects that a failed release may have left are updated or deleted
-// like those of any earlier revision.
+// inventory returns the objects that the replaced release may have left in the cluster, or
+// nil if they do not matter. They matter only in an ordered install that replaces a failed
+// release: it updates or deletes them like objects of any earlier revision. If a release is
+// replaced, inventory also sets the revision of the new release.
 func (r *installRun) inventory(ctx context.Context) (*inventory.Inventory, error) {
 	last := history.Newest(r.replaced)
 	if last == nil {
@@ -223,7 +226,7 @@ func (r *installRun) inventory(ctx context.Context) (*inventory.Inventory, error
 	return inv, err
 }
 
-// begin stores the release before it deploys anything.
+// begin locks the release and stores it, before anything is deployed.
 func (r *installRun) begin(ctx context.Context) (*release.Release, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -268,8 +271,8 @@ func (r *installRun) createNamespace(ctx context.Context) error {
 	return nil
 }
 
-// supersede records that the previous release of this name was replaced. Nothing depends on
-// that record, because the cluster contains no objects of the previous release any more.
+// supersede records that the release that had this name before was replaced. A failure is
+// only logged, because the cluster contains no objects of that release any more.
 func (r *installRun) supersede(replaced *release.Release) {
 	if replaced.Info.Status == release.StatusFailed {
 		return
@@ -298,7 +301,8 @@ func (r *installRun) conclude() error {
 	return nil
 }
 
-// fail records the failure, and uninstalls the release if Atomic is set.
+// fail records that the install failed because of cause. If Atomic is set, it also
+// uninstalls the release. It returns the error of the install.
 func (r *installRun) fail(ctx context.Context, cause error) (*release.Release, error) {
 	i := r.action
 	if lost := r.op.Lease().Lost(); lost != nil {
@@ -322,12 +326,12 @@ func (r *installRun) fail(ctx context.Context, cause error) (*release.Release, e
 	return r.rel, fmt.Errorf("release %s failed, and has been uninstalled due to atomic being set: %w", i.ReleaseName, cause)
 }
 
-// undoTarget returns what another operation needs in order to undo op on rel.
+// undoTarget identifies the failed operation op on rel. The uninstall or rollback of
+// --atomic needs this to get past the lock of op.
 func undoTarget(op *operation.Operation, rel *release.Release) *lease.UndoTarget {
 	return &lease.UndoTarget{Revision: rel.Version, LeaseID: op.Lease().ID()}
 }
 
-// renderOptions returns the settings that the renderer needs for the install.
 func (i *Install) renderOptions(mode dryRunMode) renderOptions {
 	upgrade := i.IsUpgrade && mode.isDryRun()
 	return renderOptions{

@@ -21,8 +21,10 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// start checks the options, checks that the name is free, and begins the operation. A
-// preview ignores the options of a dry run.
+// start checks the options and the name of the release, and starts an operation. It returns
+// the run and the context for its steps, which in an ordered install ends at the timeout.
+// The caller must call end when the run is finished. If isPreview is true, start ignores
+// DryRun and DryRunOption.
 func (i *Install) start(ctx context.Context, isPreview bool) (run *installRun, bounded context.Context, end func(), err error) {
 	mode := i.dryRunMode(isPreview)
 	limits, err := i.validate(mode)
@@ -46,8 +48,8 @@ func (i *Install) dryRunMode(isPreview bool) dryRunMode {
 	return dryRunMode{option: i.DryRunOption, enabled: i.DryRun, preview: isPreview}
 }
 
-// validate checks the options before it sends any request to the cluster other than the
-// check that the cluster is reachable.
+// validate checks the options. The only request that it sends to the cluster checks whether
+// the cluster is reachable.
 func (i *Install) validate(mode dryRunMode) (wait.Timeouts, error) {
 	if err := validateOptions(i.WaitStrategy, TakeoverAuto, i.MaxParallelHooks); err != nil {
 		return wait.Timeouts{}, err
@@ -69,8 +71,9 @@ func (i *Install) checkReachable() error {
 	return i.cfg.KubeClient.IsReachable()
 }
 
-// claimName checks that the name of the release is valid and not in use. It returns the
-// revisions of the release that is to be replaced, or nil if there is none.
+// claimName checks that the name of the release is valid and not in use. If Replace is set
+// and the name belongs to an uninstalled or failed release, it returns the revisions of
+// that release; otherwise nil.
 func (i *Install) claimName(mode dryRunMode) (replaced []*release.Release, err error) {
 	if err := chartutil.ValidateReleaseName(i.ReleaseName); err != nil {
 		return nil, fmt.Errorf("release name %q: %w", i.ReleaseName, err)
@@ -95,8 +98,8 @@ func (i *Install) claimName(mode dryRunMode) (replaced []*release.Release, err e
 	return nil, inUse
 }
 
-// useFakeCluster replaces the cluster and the storage of the configuration with fakes, as
-// Helm does, so that rendering needs neither.
+// useFakeCluster replaces the Kubernetes client and the storage in the configuration with
+// fakes, as Helm does for ClientOnly, so that rendering needs no cluster.
 func (i *Install) useFakeCluster() {
 	caps := chartutil.DefaultCapabilities.Copy()
 	if i.KubeVersion != nil {

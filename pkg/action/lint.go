@@ -22,7 +22,7 @@ import (
 // LintResult is Helm's LintResult.
 type LintResult = helmaction.LintResult
 
-// Lint checks charts. It has the fields of Helm's Lint, with the same meaning
+// Lint finds problems in charts. It has the fields of Helm's Lint, with the same meaning
 // (docs/lint.md).
 type Lint struct {
 	Strict               bool
@@ -31,9 +31,10 @@ type Lint struct {
 	Quiet                bool
 	SkipSchemaValidation bool
 	KubeVersion          *chartutil.KubeVersion
-	// Quietly, if set, is called with a function that renders a chart a second time, after
-	// Helm's rules did. It must call that function, and can discard what Helm's packages
-	// write to the standard logger during the call, because they already wrote it before.
+	// Quietly, if set, is called with a function that renders a chart for the second time,
+	// after Helm's rules have rendered it. Quietly must call that function. During the call
+	// it can discard what Helm's packages write to the standard logger, because they wrote
+	// the same messages the first time.
 	Quietly func(render func())
 }
 
@@ -43,10 +44,10 @@ func NewLint() *Lint { return new(Lint) }
 // HasWarningsOrErrors is Helm's HasWarningsOrErrors.
 func HasWarningsOrErrors(result *LintResult) bool { return helmaction.HasWarningsOrErrors(result) }
 
-// Run checks the charts at the paths, which are directories or archives. It applies Helm's
-// rules, and rules for order, readiness and hooks, whose findings follow Helm's messages
-// for the same chart. The same rules apply to charts of apiVersion v3 and to charts with
-// annotations that are lists.
+// Run checks the charts at the paths, which are directories or archives. For each chart, it
+// returns first the messages of Helm's rules, then those of the rules for order, readiness
+// and hooks. Charts of apiVersion v3 and charts whose annotations are lists are also
+// accepted.
 func (l *Lint) Run(paths []string, vals map[string]any) *LintResult {
 	result := new(LintResult)
 	for _, path := range paths {
@@ -64,15 +65,16 @@ func (l *Lint) Run(paths []string, vals map[string]any) *LintResult {
 }
 
 type (
-	// LintedChart is one chart with the findings for it.
+	// LintedChart contains the findings for one chart, or the error that prevented checking
+	// it.
 	LintedChart = lintreport.Chart
 	// LintFinding is one problem that a rule found in a chart.
 	LintFinding = lintreport.Finding
-	// LintRule is a rule that Helm does not have.
+	// LintRule describes a rule that Helm does not have.
 	LintRule = lintreport.Rule
 )
 
-// LintRules lists the rules that Helm does not have, by name.
+// LintRules describes the rules that Helm does not have, sorted by name.
 func LintRules() []LintRule {
 	rules := lint.Rules()
 	list := make([]LintRule, len(rules))
@@ -82,7 +84,8 @@ func LintRules() []LintRule {
 	return list
 }
 
-// Check checks the chart at path, which is a directory or an archive.
+// Check checks one chart, which is a directory or an archive. It is like Run, but returns
+// separate findings with their rule, file and line.
 func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 	c := &LintedChart{Path: path}
 	report, err := l.check(path, vals)
@@ -105,8 +108,8 @@ func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 	return c
 }
 
-// helmFinding converts one of Helm's messages to a finding. The rule is identified by the
-// part of the chart that it checks.
+// helmFinding converts a message of Helm to a finding. Helm's messages do not name a rule,
+// so the rule is named after the part of the chart that the message is about.
 func helmFinding(m support.Message) LintFinding {
 	f := LintFinding{Rule: "helm/dependencies", Severity: lint.Severity(m.Severity).String(), Message: strings.TrimSpace(m.Err.Error())}
 	switch {
@@ -145,7 +148,8 @@ func (l *Lint) check(path string, vals map[string]any) (report *lint.Report, err
 	})
 }
 
-// unpackForLint unpacks an archive and returns the directory of its chart.
+// unpackForLint unpacks the archive at path into dir, and returns the directory of the
+// chart in dir.
 func unpackForLint(dir, path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

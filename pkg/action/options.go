@@ -16,14 +16,15 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// WaitStrategy says how an operation waits (docs/reference.md, "SDK").
+// WaitStrategy selects between the order that charts declare and Helm's way to deploy
+// (docs/reference.md, "SDK").
 type WaitStrategy string
 
 const (
-	// WaitStrategyNone waits as the field Wait says, as in Helm. It is the default.
+	// WaitStrategyNone waits only if the field Wait is set, as in Helm. It is the default.
 	WaitStrategyNone WaitStrategy = ""
-	// WaitStrategyOrdered deploys in the order that the charts declare, and waits until
-	// everything is ready.
+	// WaitStrategyOrdered deploys in the order that the charts declare, and waits until all
+	// resources are ready.
 	WaitStrategyOrdered WaitStrategy = "ordered"
 )
 
@@ -35,7 +36,7 @@ func (s WaitStrategy) validate() error {
 	return fmt.Errorf("unknown wait strategy %q: use %q, or leave it empty", string(s), WaitStrategyOrdered)
 }
 
-// validateOptions checks the options that all operations have.
+// validateOptions checks the values of WaitStrategy, Takeover and MaxParallelHooks.
 func validateOptions(s WaitStrategy, t Takeover, maxParallelHooks int) error {
 	if err := s.validate(); err != nil {
 		return err
@@ -50,12 +51,14 @@ func validateParallelHooks(limit int) error {
 	return nil
 }
 
-// defaultReadinessTimeout is how long a resource may take to become ready if nothing else
-// is declared.
+// defaultReadinessTimeout is how long a resource may take to become ready if neither the
+// resource nor the caller specifies a timeout.
 const defaultReadinessTimeout = 10 * time.Second
 
-// newTimeouts returns an error if a readiness timeout that was set is longer than the
-// timeout of the operation. It shortens the default to the timeout of the operation.
+// newTimeouts combines the timeout of the whole operation with the readiness timeout of
+// single resources. If readiness is 0, it uses the default, limited to the timeout of the
+// operation. It returns an error if the given readiness timeout is longer than that of the
+// operation.
 func newTimeouts(operation, readiness time.Duration, ordered bool) (wait.Timeouts, error) {
 	switch {
 	case ordered && operation < 0:
@@ -73,17 +76,18 @@ func newTimeouts(operation, readiness time.Duration, ordered bool) (wait.Timeout
 	return wait.Timeouts{Operation: operation, Readiness: readiness}, nil
 }
 
-// dryRunMode says whether an operation only shows what it would do.
+// dryRunMode says whether an operation changes the cluster, is a dry run, or is a preview.
 type dryRunMode struct {
-	// option is Helm's DryRunOption, enabled is Helm's DryRun.
+	// option is the field DryRunOption of Helm's type, and enabled is the field DryRun.
 	option  string
 	enabled bool
-	// preview is whether the operation is a preview: everything is rendered and checked as
-	// in a real operation.
+	// preview is true for a call of Preview: unlike a dry run, it renders and checks
+	// everything as a real operation does.
 	preview bool
 }
 
-// isDryRun reports whether the operation changes nothing, as in Helm.
+// isDryRun reports whether the operation is one of Helm's dry runs. It is false for a
+// preview.
 func (m dryRunMode) isDryRun() bool {
 	if m.preview {
 		return false
@@ -95,7 +99,7 @@ func (m dryRunMode) isDryRun() bool {
 	return m.enabled
 }
 
-// looksUp reports whether templates can look up objects in the cluster.
+// looksUp reports whether the template function lookup reads objects from the cluster.
 func (m dryRunMode) looksUp() bool {
 	if m.preview {
 		return true
@@ -107,7 +111,8 @@ func (m dryRunMode) looksUp() bool {
 	return !m.isDryRun()
 }
 
-// validateHideSecret checks that secrets are hidden only in a dry run.
+// validateHideSecret returns an error if hide is true although the operation is not a dry
+// run.
 func (m dryRunMode) validateHideSecret(hide bool) error {
 	if hide && !m.isDryRun() {
 		return errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's words
@@ -115,8 +120,9 @@ func (m dryRunMode) validateHideSecret(hide bool) error {
 	return nil
 }
 
-// storedHookModes returns how the hooks of a stored release run. If that is unknown, it
-// emits a warning, and the hooks run in Helm's order.
+// storedHookModes returns which hooks of a stored release can run in parallel. If the
+// record of the release cannot be read, it emits a warning to events, and the hooks run in
+// Helm's order.
 func storedHookModes(rel *release.Release, events *event.Sink) hookrunner.Modes {
 	modes, err := history.HookModes(rel)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Package packages charts. It has the fields of Helm's Package, with the same meaning
-// (docs/reference.md, "Packages").
+// Package creates chart archives. It has the fields of Helm's Package, with the same
+// meaning (docs/reference.md, "Packages").
 type Package struct {
 	Sign             bool
 	Key              string
@@ -40,10 +40,11 @@ type Package struct {
 // NewPackage returns a Package with Helm's defaults.
 func NewPackage() *Package { return new(Package) }
 
-// Run packages the chart in the directory path, signs it if Sign is set, and returns the
-// path of the archive. In contrast to Helm's, the archive keeps every field of Chart.yaml.
-// Annotations that are lists become JSON strings, so that every Helm can load the chart.
-// The values are ignored; the parameter exists for compatibility with Helm.
+// Run packages the chart in the directory path, signs the archive if Sign is set, and
+// returns the path of the archive. Unlike Helm's, the archive keeps every field of
+// Chart.yaml. Annotations that are lists become JSON strings, so that every version of Helm
+// can load the chart. The second parameter is ignored; it exists for compatibility with
+// Helm.
 func (p *Package) Run(path string, _ map[string]any) (string, error) {
 	ch, err := chartloader.LoadDir(path)
 	if err != nil {

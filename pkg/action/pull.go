@@ -54,7 +54,8 @@ func NewPullWithOpts(opts ...PullOpt) *Pull {
 // SetRegistryClient sets the client for OCI registries.
 func (p *Pull) SetRegistryClient(client *registry.Client) { p.cfg.RegistryClient = client }
 
-// Run downloads the chart, and unpacks it if Untar is set. It returns the text to print.
+// Run downloads the chart, and unpacks it if Untar is set. It returns the text that the
+// command prints.
 func (p *Pull) Run(chartRef string) (string, error) {
 	if !p.Untar {
 		return p.download(chartRef, p.DestDir)
@@ -78,8 +79,9 @@ func (p *Pull) download(chartRef, dir string) (string, error) {
 	return helms.Run(chartRef)
 }
 
-// unpack unpacks the archive in dir. It never overwrites anything: it fails if a file or
-// directory with the requested name or with the name of the chart exists.
+// unpack unpacks the downloaded archive, which is in dir, into UntarDir. It never
+// overwrites anything: it returns an error if UntarDir already contains a file or directory
+// with the name in chartRef or with the name of the chart.
 func (p *Pull) unpack(chartRef, dir string) error {
 	target := p.UntarDir
 	if !filepath.IsAbs(target) {

@@ -27,7 +27,7 @@ type Push struct {
 // PushOpt is an option for NewPushWithOpts.
 type PushOpt func(*Push)
 
-// WithPushConfig sets the configuration of a Push.
+// WithPushConfig sets the Configuration of a Push.
 func WithPushConfig(cfg *Configuration) PushOpt { return helmPushOpt(helmaction.WithPushConfig(cfg)) }
 
 // WithTLSClientConfig sets the TLS files: the client's certificate, its key, and the
@@ -42,10 +42,10 @@ func WithInsecureSkipTLSVerify(insecureSkipTLSVerify bool) PushOpt {
 	return helmPushOpt(helmaction.WithInsecureSkipTLSVerify(insecureSkipTLSVerify))
 }
 
-// WithPlainHTTP sets whether to use HTTP without TLS.
+// WithPlainHTTP sets whether to use HTTP instead of HTTPS.
 func WithPlainHTTP(plainHTTP bool) PushOpt { return helmPushOpt(helmaction.WithPlainHTTP(plainHTTP)) }
 
-// WithPushOptWriter sets the writer of a Push, as in Helm.
+// WithPushOptWriter sets the writer to which a Push prints its messages, as in Helm.
 func WithPushOptWriter(out io.Writer) PushOpt { return helmPushOpt(helmaction.WithPushOptWriter(out)) }
 
 func helmPushOpt(option helmaction.PushOpt) PushOpt {
@@ -61,10 +61,11 @@ func NewPushWithOpts(opts ...PushOpt) *Push {
 	return p
 }
 
-// Run uploads a chart archive and returns the text to print. If Chart.yaml contains
-// annotations that are lists, Helm's registry clients cannot read the archive; Run then
-// uploads a copy in which they are strings. It returns an error if such an archive is
-// signed, because the signature would not match the copy.
+// Run uploads the chart archive chartRef to the registry remote, and returns the text that
+// the command prints. Helm's registry client cannot read an archive whose Chart.yaml has
+// annotations that are lists. Run then uploads a copy in which these annotations are
+// strings. If such an archive is signed, Run returns an error, because the signature would
+// not match the copy.
 func (p *Push) Run(chartRef, remote string) (string, error) {
 	helms := helmaction.NewPushWithOpts(p.options...)
 	helms.Settings = p.Settings
@@ -79,8 +80,9 @@ func (p *Push) Run(chartRef, remote string) (string, error) {
 	return out, errors.Join(err, os.RemoveAll(filepath.Dir(legal)))
 }
 
-// legalCopy creates a copy of an archive whose annotations have to be rewritten before it
-// can be uploaded. For any other archive it returns an empty path.
+// legalCopy creates a temporary copy of an archive in which annotations that are lists are
+// replaced with strings, and returns the path of the copy. If there are no such
+// annotations, it returns an empty path.
 func legalCopy(chartRef string) (string, error) {
 	data, info, err := readArchive(chartRef)
 	if err != nil || data == nil {
@@ -100,7 +102,7 @@ func legalCopy(chartRef string) (string, error) {
 	}
 	name := filepath.Join(dir, filepath.Base(chartRef))
 	if err = os.WriteFile(name, legal, 0o600); err == nil {
-		// The registry receives the time at which the archive was created.
+		// The upload contains the modification time of the archive as its creation time.
 		err = os.Chtimes(name, info.ModTime(), info.ModTime())
 	}
 	if err != nil {
@@ -109,8 +111,8 @@ func legalCopy(chartRef string) (string, error) {
 	return name, nil
 }
 
-// readArchive reads a file. If it is not a file, it returns no data, and Helm reports the
-// error.
+// readArchive reads the file name. If there is no such file, it returns neither data nor an
+// error, so that Helm reports the error.
 func readArchive(name string) ([]byte, os.FileInfo, error) {
 	info, err := os.Stat(name)
 	if err != nil || info.IsDir() {

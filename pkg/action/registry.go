@@ -35,5 +35,5 @@ func WithCAFile(caFile string) RegistryLoginOpt { return helmaction.WithCAFile(c
 // WithInsecure sets whether to accept any certificate from the registry.
 func WithInsecure(insecure bool) RegistryLoginOpt { return helmaction.WithInsecure(insecure) }
 
-// WithPlainHTTPLogin sets whether to use HTTP without TLS.
+// WithPlainHTTPLogin sets whether to use HTTP instead of HTTPS.
 func WithPlainHTTPLogin(isPlain bool) RegistryLoginOpt { return helmaction.WithPlainHTTPLogin(isPlain) }

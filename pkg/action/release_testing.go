@@ -23,9 +23,11 @@ import (
 )
 
 const (
-	// IncludeNameFilter is the key in Filters for the names of the tests to run.
+	// IncludeNameFilter is the key in Filters whose value lists the names of the tests to
+	// run.
 	IncludeNameFilter = helmaction.IncludeNameFilter
-	// ExcludeNameFilter is the key in Filters for the names of the tests not to run.
+	// ExcludeNameFilter is the key in Filters whose value lists the names of the tests to
+	// skip.
 	ExcludeNameFilter = helmaction.ExcludeNameFilter
 )
 
@@ -40,8 +42,8 @@ type ReleaseTesting struct {
 	// FollowHookLogs reads the log of each running hook about once a second and passes its
 	// last line to OnEvent.
 	FollowHookLogs bool
-	// OnEvent, if set, receives every step of the operation. It is called from goroutines
-	// of the operation, but never concurrently. It must return quickly.
+	// OnEvent, if set, is called for every step of the operation. It is called from
+	// different goroutines, but never concurrently. It must return quickly.
 	OnEvent func(Event)
 
 	cfg *Configuration
@@ -57,9 +59,9 @@ func (t *ReleaseTesting) Run(name string) (*release.Release, error) {
 	return t.RunWithContext(context.Background(), name) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext runs the tests that the filters select. The other tests stay unchanged in
-// the release. The returned release contains the results of the tests. If a test fails,
-// RunWithContext returns both the release and an error.
+// RunWithContext runs the tests that Filters selects. The returned release contains their
+// results, and the other tests unchanged. If a test fails, RunWithContext returns both the
+// release and an error.
 func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*release.Release, error) {
 	if err := validateParallelHooks(t.MaxParallelHooks); err != nil {
 		return nil, err
@@ -92,20 +94,20 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	return rel, op.Finish(ctx, w.Write(nil))
 }
 
-// Picks reports whether the filters select a test.
+// Picks reports whether Filters selects the test h.
 func (t *ReleaseTesting) Picks(h *release.Hook) bool {
 	include, exclude := t.Filters[IncludeNameFilter], t.Filters[ExcludeNameFilter]
 	return !slices.Contains(exclude, h.Name) && (len(include) == 0 || slices.Contains(include, h.Name))
 }
 
-// GetPodLogs writes the logs of the tests that have run and that the filters select, in the
-// order in which they run without parallelism.
+// GetPodLogs writes the logs of all tests in rel that have run and that Filters selects.
+// The order of the logs is by weight and name, even if the tests ran in parallel.
 func (t *ReleaseTesting) GetPodLogs(out io.Writer, rel *release.Release) error {
 	return t.GetPodLogsWithContext(context.Background(), out, rel) //nolint:forbidigo // the signature is Helm's
 }
 
-// GetPodLogsWithContext is like GetPodLogs, but ends when ctx is done. For a Job it writes
-// the logs of its pods, container by container.
+// GetPodLogsWithContext is like GetPodLogs, but stops when ctx is done. If a test is a Job,
+// it writes the log of each container of the Job's pods.
 func (t *ReleaseTesting) GetPodLogsWithContext(ctx context.Context, out io.Writer, rel *release.Release) error {
 	client, err := t.cfg.KubernetesClientSet()
 	if err != nil {

@@ -20,22 +20,23 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// renderOptions contains the settings of all actions that render charts.
+// renderOptions contains the options that a renderer needs. Only install and upgrade have
+// all of them.
 type renderOptions struct {
-	// release describes the release to the templates.
+	// release contains the name, namespace and revision that templates read as .Release.
 	release chartutil.ReleaseOptions
-	// ordered is whether the release is deployed in order; planned is whether a plan is
-	// needed even if it is not.
+	// ordered is true if the release is deployed in order. planned is true if the caller
+	// needs the plan even though nothing is deployed.
 	ordered, planned bool
-	// dryRun is whether nothing is deployed; looksUp is whether templates can look up
-	// objects in the cluster.
+	// dryRun is true for a dry run. looksUp is true if the template function lookup reads
+	// objects from the cluster.
 	dryRun, looksUp bool
 
 	enableDNS, subNotes, includeCRDs, hideSecret, skipSchemaValidation bool
 	postRenderer                                                       postrender.PostRenderer
 }
 
-// renderer renders a chart with values to manifests and a plan.
+// renderer renders a chart with values, and builds the plan from the resulting documents.
 type renderer struct {
 	renderOptions
 	cfg *Configuration
@@ -44,13 +45,16 @@ type renderer struct {
 	vals  map[string]any
 	root  *sequencer.Chart
 	plan  *sequencer.Plan
-	// documents contains the chart of each document whose Source does not identify it.
+	// documents contains the path of the chart of each document in the manifest. It is nil
+	// if the Source comments of the documents already identify the chart.
 	documents []string
-	// warning is the error in an order that was not requested.
+	// warning says why the declared order is invalid, if the release is deployed without an
+	// order; otherwise it is empty.
 	warning string
 }
 
-// load reads the declarations of the charts, and lets Helm process their dependencies.
+// load sets the chart and the values to render. It reads what the charts declare about
+// order and hooks, and lets Helm process their dependencies.
 func (r *renderer) load(chrt *chart.Chart, vals map[string]any) error {
 	declared, err := chartloader.Declarations(chrt)
 	if err != nil {
@@ -67,7 +71,8 @@ func (r *renderer) load(chrt *chart.Chart, vals map[string]any) error {
 	return nil
 }
 
-// sequenced reports whether the chart or one of its subcharts is sequenced.
+// sequenced reports whether the chart c or one of its subcharts opts in to ordered
+// deployment.
 func sequenced(c *sequencer.Chart) bool {
 	if c.Sequenced {
 		return true
@@ -80,9 +85,9 @@ func sequenced(c *sequencer.Chart) bool {
 	return false
 }
 
-// render renders the chart. If the release is deployed in order, if a plan is needed, or if
-// any chart is sequenced, it also builds the plan. An invalid order is an error if it was
-// requested or if nothing is deployed, and otherwise a warning.
+// render renders the chart. It also builds the plan if the plan is needed, or if a chart
+// opts in to ordered deployment. It returns an error for an invalid order if the plan is
+// needed or in a dry run. Otherwise the order is not used, and render only sets warning.
 func (r *renderer) render() (*render.Result, error) {
 	values, caps, err := r.values()
 	if err != nil {
@@ -113,7 +118,8 @@ func (r *renderer) render() (*render.Result, error) {
 	return result, nil
 }
 
-// orderError marks an error in the order that the charts declare.
+// orderError is an error in the order that the charts declare. Its type distinguishes it
+// from other errors of rendering.
 type orderError struct{ error }
 
 func (e *orderError) Unwrap() error { return e.error }
@@ -133,7 +139,6 @@ func (r *renderer) lookupConfig() (*rest.Config, error) {
 	return r.cfg.RESTClientGetter.ToRESTConfig()
 }
 
-// values returns the values with which the templates are rendered.
 func (r *renderer) values() (chartutil.Values, *chartutil.Capabilities, error) {
 	caps, err := capabilities(r.cfg)
 	if err != nil {
@@ -143,8 +148,9 @@ func (r *renderer) values() (chartutil.Values, *chartutil.Capabilities, error) {
 	return values, caps, err
 }
 
-// recordOf returns what the release must remember, or nil if it uses only features of stock
-// Helm.
+// recordOf returns the record to store in the release: the declarations from which its
+// plan, and the order of its hooks, can be rebuilt later. It returns nil if the release is
+// neither deployed in order nor has hooks that run in parallel.
 func (r *renderer) recordOf(rel *release.Release) *releaserecord.Record {
 	switch {
 	case r.ordered:
@@ -155,7 +161,8 @@ func (r *renderer) recordOf(rel *release.Release) *releaserecord.Record {
 	return nil
 }
 
-// warn emits what the author of the chart should know about the order.
+// warn emits warnings about the declared order to events. In a dry run, these include the
+// resources that can never become ready unless an object that they need already exists.
 func (r *renderer) warn(events *event.Sink) {
 	if r.warning != "" {
 		events.Warn(r.warning)
@@ -173,7 +180,6 @@ func (r *renderer) warn(events *event.Sink) {
 	}
 }
 
-// unmetWarning returns the warning for a need that may be met in the cluster.
 func unmetWarning(n sequencer.UnmetNeed) string {
 	return fmt.Sprintf("the order cannot be satisfied unless the object already exists: %s", n)
 }

@@ -18,18 +18,18 @@ import (
 
 // The steps of an operation (docs/reference.md, "Events").
 type (
-	// Event is one step of an operation. It never contains the content of an object.
+	// Event describes one step of an operation. It never contains the content of an object.
 	Event = event.Event
 	// EventType is the type of an Event.
 	EventType = event.Type
-	// Operation describes the operation in EventStarted and EventFinished.
+	// Operation describes the operation that EventStarted and EventFinished are about: its
+	// name, release, namespace, revision and deadline.
 	Operation = event.Operation
-	// PlannedNode is a node of a plan, as listed in EventPlanned and EventRemoving.
+	// PlannedNode describes a node that EventPlanned or EventRemoving announces.
 	PlannedNode = event.PlannedNode
 )
 
-// The types of events. The comments in docs/reference.md, "Events", say when each is
-// emitted.
+// The types of events. docs/reference.md, "Events", says when each of them is emitted.
 const (
 	EventStarted         = event.Started
 	EventFinished        = event.Finished
@@ -52,21 +52,24 @@ const (
 
 // The errors of operations (docs/reference.md, "When it fails").
 type (
-	// DeployError says why a release was not deployed: which resources failed or timed out,
-	// why, and which were never started because of that.
+	// DeployError is the error for a release that could not be deployed. It says which
+	// resources failed or timed out and why, and which were therefore never started.
 	DeployError = failure.DeployError
-	// RemovalError says which objects could not be deleted in order, or still existed when
-	// the timeout expired.
+	// RemovalError lists the objects that could not be deleted in order, or still existed
+	// when the timeout expired.
 	RemovalError = failure.RemovalError
-	// HookError says which hooks of an event failed, and why.
+	// HookError lists the hooks that failed, and why.
 	HookError = failure.HookError
-	// UndoError says that an operation failed, and that undoing it failed too.
+	// UndoError is the error for an operation that failed and that could not be undone, for
+	// example with Atomic. It contains both failures.
 	UndoError = failure.UndoError
-	// PermissionError says that the account is not allowed to write some of the resources.
+	// PermissionError is the error for an account that is not allowed to write some of the
+	// resources of the release.
 	PermissionError = failure.PermissionError
-	// ResourceFailure is one resource that failed or timed out.
+	// ResourceFailure describes one resource in a DeployError or RemovalError.
 	ResourceFailure = failure.Resource
-	// Cause is one reason why a resource is not ready.
+	// Cause is one reason why a resource is not ready, such as a pod that cannot be
+	// scheduled.
 	Cause = failure.Cause
 )
 
@@ -84,11 +87,11 @@ type (
 	// Takeover says what an operation does if another operation is working on the release,
 	// or terminated unexpectedly while it did.
 	Takeover = lease.Takeover
-	// HeldError says that an operation cannot begin because another operation works on the
-	// release, or may be working on it.
+	// HeldError is the error for an operation that cannot begin because another operation
+	// works on the release, or may be working on it.
 	HeldError = lease.HeldError
-	// TakenOverError says that an operation stopped because another operation has taken
-	// over its release.
+	// TakenOverError is the error for an operation that stopped because another operation
+	// has taken over the release.
 	TakenOverError = lease.LostError
 )
 
@@ -113,11 +116,12 @@ func HolderOf(rel *release.Release) *Holder { return lease.HolderOf(rel) }
 type (
 	// Preview is what an install or upgrade would do.
 	Preview = preview.Preview
-	// PreviewNode is what would happen to the objects of a node.
+	// PreviewNode lists what would happen to the objects of one node.
 	PreviewNode = preview.Node
-	// PreviewObject is what would happen to an object.
+	// PreviewObject is what would happen to one object: its PreviewAction, and a diff if it
+	// would change.
 	PreviewObject = preview.Object
-	// PreviewAction is what would be done with an object.
+	// PreviewAction is the action for one object, such as PreviewCreate.
 	PreviewAction = preview.Action
 )
 
@@ -135,17 +139,17 @@ const (
 // (docs/reference.md, "helm dag").
 type Plan struct {
 	*sequencer.Plan
-	// Hooks contains the hooks of each event that has any, in the order in which the events
-	// can occur.
+	// Hooks says in which order the hooks run, for each event that has hooks. The events
+	// are in the order in which they can occur.
 	Hooks []HookPlan
 }
 
-// HookPlan is how the hooks of one event run.
+// HookPlan is the order in which the hooks of one event, such as pre-install, run.
 type HookPlan = hookrunner.Plan
 
-// ReleasePlan rebuilds the plan by which a release was deployed from what the release
-// remembers. It returns nil if the release was not deployed in order (docs/reference.md,
-// "The release record").
+// ReleasePlan returns the plan by which a stored release was deployed. It rebuilds the plan
+// from the stored record and manifest. It returns nil if the release was not deployed in
+// order (docs/reference.md, "The release record").
 func ReleasePlan(rel *release.Release) (*Plan, error) {
 	plan, rec, err := history.Plan(rel)
 	if err != nil || plan == nil {
@@ -154,10 +158,11 @@ func ReleasePlan(rel *release.Release) (*Plan, error) {
 	return &Plan{Plan: plan, Hooks: hookrunner.Plans(rel.Hooks, render.HookModes(rec.Charts, rel.Namespace))}, nil
 }
 
-// Order is what a release remembers of the order in which it was deployed
-// (docs/reference.md, "The release record").
+// Order says whether and how far a release was deployed in order: the number of nodes and,
+// while an operation is running or after it failed, the finished nodes (docs/reference.md,
+// "The release record").
 type Order = history.Order
 
-// OrderOf reads what a release remembers of its order. It returns nil if the release was
-// not deployed in order.
+// OrderOf reads the Order from the record of a stored release. It returns nil if the
+// release was not deployed in order.
 func OrderOf(rel *release.Release) (*Order, error) { return history.OrderOf(rel) }

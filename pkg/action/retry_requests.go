@@ -12,11 +12,11 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// Persevere makes all requests through the command line's getter be sent again if they get
-// no answer. This includes the requests of Helm's release storage; operations already do
-// this for all other requests. Call it once, before the getter is used. It does nothing if
-// the getter is not a *genericclioptions.ConfigFlags (docs/reliability.md, "When the API
-// server is in trouble").
+// Persevere makes all requests of a Kubernetes client retry if the server does not answer.
+// getter is where the client gets its configuration. Without Persevere, operations retry
+// all requests except those of Helm's release storage. Call it once, before getter is used.
+// It does nothing if getter is not a *genericclioptions.ConfigFlags (docs/reliability.md,
+// "When the API server is in trouble").
 func Persevere(getter genericclioptions.RESTClientGetter) {
 	flags, ok := getter.(*genericclioptions.ConfigFlags)
 	if !ok {

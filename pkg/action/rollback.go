@@ -15,15 +15,16 @@ import (
 )
 
 // Rollback returns a release to an earlier revision. It has every field of Helm's Rollback,
-// with the same meaning. If that revision was deployed in order, the rollback runs in order
-// (docs/reference.md, "Rollback").
+// with the same meaning. If the earlier revision was deployed in order, the rollback runs
+// in the same order (docs/reference.md, "Rollback").
 type Rollback struct {
 	*helmaction.Rollback
 
-	// WaitStrategy, if ordered, waits until everything is ready even if the revision was
-	// not deployed in order.
+	// WaitStrategy: with WaitStrategyOrdered, the rollback waits until all resources are
+	// ready even if the earlier revision was not deployed in order.
 	WaitStrategy WaitStrategy
-	// IgnoreOrder changes everything at once, even if the revision was deployed in order.
+	// IgnoreOrder changes all objects at the same time, even if the earlier revision was
+	// deployed in order.
 	IgnoreOrder bool
 	// ReadinessTimeout is how long each resource with dependents may take to become ready.
 	// 0 means ten seconds, or Timeout if that is shorter. It must not be longer than
@@ -38,14 +39,16 @@ type Rollback struct {
 	// Takeover says what to do if another operation is working on the release, or
 	// terminated unexpectedly while it did. An empty value means TakeoverAuto.
 	Takeover Takeover
-	// OnEvent, if set, receives every step of the operation. It is called from goroutines
-	// of the operation, but never concurrently. It must return quickly.
+	// OnEvent, if set, is called for every step of the operation. It is called from
+	// different goroutines, but never concurrently. It must return quickly.
 	OnEvent func(Event)
 
 	cfg *Configuration
-	// spared contains the objects that must not be changed.
+	// spared contains objects that must not be deleted. The rollback of --atomic sets it to
+	// the objects that existed before the upgrade without belonging to the release.
 	spared map[sequencer.ID]bool
-	// undo is the operation that this rollback undoes; nil if there is none.
+	// undo is the failed operation that this rollback undoes because of --atomic; otherwise
+	// nil.
 	undo *lease.UndoTarget
 }
 
@@ -60,7 +63,7 @@ func (r *Rollback) Run(name string) error {
 }
 
 // RunWithContext rolls the release back. When ctx is done, it stops, records the new
-// revision as failed and returns; nothing that it started continues after that.
+// revision as failed and returns; none of its work continues after that.
 func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	if err := validateOptions(r.WaitStrategy, r.Takeover, r.MaxParallelHooks); err != nil {
 		return err

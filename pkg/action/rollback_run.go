@@ -24,18 +24,20 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// rollbackRun is one run of a Rollback.
+// rollbackRun is the state of one call of Rollback.RunWithContext.
 type rollbackRun struct {
 	action *Rollback
 	op     *operation.Operation
 	name   string
-	// wait is whether the operation waits as Helm does.
+	// wait is true if the rollback waits until all resources are ready, without an order.
 	wait bool
 
+	// state contains the revisions of the release, as read when the lock was checked.
+	// current is the newest revision, and target is the revision to return to.
 	state           *lease.State
 	current, target *release.Release
-	// plan is the plan by which the target was deployed, nil if that was not in order.
-	// record contains the data that it was rebuilt from.
+	// plan is the plan of target; nil if target was not deployed in order. record is the
+	// stored record from which plan was rebuilt.
 	plan   *sequencer.Plan
 	record *releaserecord.Record
 
@@ -43,7 +45,8 @@ type rollbackRun struct {
 	deploy *deploy.Run
 }
 
-// load reads the release and finds the revision to return to.
+// load reads the release, checks that no other operation works on it, and sets current,
+// target and plan.
 func (r *rollbackRun) load(ctx context.Context) error {
 	b := r.action
 	if err := chartutil.ValidateReleaseName(r.name); err != nil {
@@ -79,8 +82,8 @@ func (r *rollbackRun) load(ctx context.Context) error {
 	return err
 }
 
-// readState reads the revisions, and makes sure that no other operation works on the
-// release. In a dry run it only reads them.
+// readState reads the revisions of the release. Unless this is a dry run, it returns an
+// error if another operation works on the release.
 func (r *rollbackRun) readState(ctx context.Context) (*lease.State, error) {
 	b := r.action
 	store := history.NewStore(b.cfg.Releases, b.cfg.Log)
@@ -92,9 +95,10 @@ func (r *rollbackRun) readState(ctx context.Context) (*lease.State, error) {
 	return check.Run(ctx)
 }
 
-// targetOrder returns the graph by which the target was deployed, and its record. Both are
-// nil if the target was not deployed in order, or if the order is to be ignored. An
-// unusable record is an error, unless the caller asks to wait as Helm does.
+// targetOrder returns the plan of target and the record from which it was rebuilt. Both are
+// nil if target was not deployed in order, or if IgnoreOrder is set. If the record is
+// unusable, it returns an error, unless the field Wait asks for a rollback without an
+// order.
 func (r *rollbackRun) targetOrder() (*sequencer.Plan, *releaserecord.Record, error) {
 	b := r.action
 	if b.IgnoreOrder {
@@ -129,8 +133,8 @@ func (r *rollbackRun) rollBack(ctx context.Context) error {
 	return r.conclude()
 }
 
-// begin stores the new revision. This also keeps other operations from changing the
-// release.
+// begin locks the release and stores the new revision as pending, so that other operations
+// cannot change the release.
 func (r *rollbackRun) begin() error {
 	r.op.Log("creating rolled back release for %s", r.name)
 	if _, err := r.op.Hold(r.deploy.Writer(), "rollback", r.rel.Info.Status); err != nil {
@@ -152,8 +156,8 @@ func (r *rollbackRun) newRelease() *release.Release {
 	}
 }
 
-// check prepares the deployment and checks everything that can be checked before anything
-// is changed.
+// check prepares the deployment and does all checks that are possible before anything is
+// changed.
 func (r *rollbackRun) check(ctx context.Context) error {
 	b := r.action
 	if !r.ordered() && b.WaitStrategy == WaitStrategyOrdered {
@@ -202,9 +206,10 @@ func (r *rollbackRun) newDeploy(inv *inventory.Inventory, inReverse bool) *deplo
 	})
 }
 
-// setRecord records that the new revision was deployed in order. Without an order, the new
-// revision contains what the target remembers of its own order, as in stock Helm; that
-// record names the revision that it describes. An unusable record is dropped.
+// setRecord sets the record that is stored with the new revision. In an ordered rollback,
+// it says that the new revision was deployed in the order of target. Otherwise the record
+// of target is copied, as a rollback of stock Helm does; it still names the revision that
+// was deployed in that order. An unusable record is not copied.
 func (r *rollbackRun) setRecord() error {
 	if r.target.Chart == nil {
 		return nil
@@ -225,7 +230,8 @@ func (r *rollbackRun) setRecord() error {
 	return r.deploy.SetRecord(bare, rec)
 }
 
-// conclude records that the new revision is deployed, and that no other revision is.
+// conclude records the new revision as deployed, and every other deployed one as
+// superseded.
 func (r *rollbackRun) conclude() error {
 	if err := r.op.Lease().MayConclude(); err != nil {
 		return err
@@ -246,7 +252,8 @@ func (r *rollbackRun) supersede(rel *release.Release) {
 	r.op.Store.NewWriter(history.Copy(rel)).WriteOrWarn(r.op.Events, func(rel *release.Release) { rel.Info.Status = release.StatusSuperseded })
 }
 
-// fail records the failure, and deletes what was created if CleanupOnFail is set.
+// fail records that the rollback failed because of cause. If CleanupOnFail is set, it
+// deletes the objects that the rollback created. It returns the error of the rollback.
 func (r *rollbackRun) fail(ctx context.Context, cause error) error {
 	if lost := r.op.Lease().Lost(); lost != nil {
 		return lost

@@ -40,12 +40,12 @@ type Show struct {
 	JSONPathTemplate string
 }
 
-// NewShow returns a Show for the given part. To show a chart from a registry, use
-// NewShowWithConfig or SetRegistryClient.
+// NewShow returns a Show that prints the given part of charts. To show a chart from a
+// registry, use NewShowWithConfig or SetRegistryClient.
 func NewShow(output ShowOutputFormat) *Show { return &Show{OutputFormat: output} }
 
-// NewShowWithConfig returns a Show for the given part that uses the registry client of the
-// configuration.
+// NewShowWithConfig is like NewShow, but also sets the client for OCI registries to that of
+// the configuration.
 func NewShowWithConfig(output ShowOutputFormat, cfg *Configuration) *Show {
 	s := NewShow(output)
 	s.SetRegistryClient(cfg.RegistryClient)
@@ -59,9 +59,9 @@ func (s *Show) SetRegistryClient(client *registry.Client) {
 	s.ChartPathOptions = helms.ChartPathOptions
 }
 
-// Run returns the text to print for the chart at chartpath, which is a directory or an
-// archive. Chart.yaml is shown with all its fields, including those that only Ordered Helm
-// has, and with annotations that are lists as strings.
+// Run returns the text that the command prints for the chart at chartpath, which is a
+// directory or an archive. It shows all fields of Chart.yaml, including those that only
+// Ordered Helm has. Annotations that are lists are shown as strings.
 func (s *Show) Run(chartpath string) (string, error) {
 	ch, err := chartloader.Load(chartpath)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Show) Run(chartpath string) (string, error) {
 	return out.String(), nil
 }
 
-// separate writes a separator between two parts if all parts are shown.
+// separate writes a separator line before a part of the chart, if all parts are printed.
 func (s *Show) separate(out *strings.Builder) {
 	if s.OutputFormat == ShowAll {
 		out.WriteString("---\n")

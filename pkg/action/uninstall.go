@@ -25,12 +25,15 @@ import (
 type Uninstall struct {
 	*helmaction.Uninstall
 
-	// WaitStrategy, if ordered, also waits until all objects are deleted.
+	// WaitStrategy: with WaitStrategyOrdered, the uninstall also waits until all objects
+	// are deleted.
 	WaitStrategy WaitStrategy
-	// IgnoreOrder deletes everything at once, even if the release was deployed in order.
+	// IgnoreOrder deletes all objects at the same time, even if the release was deployed in
+	// order.
 	IgnoreOrder bool
 	// ReadinessTimeout is how long the deletion of the objects of a node, and of their
-	// pods, may take if other nodes wait for it. 0 means until Timeout expires.
+	// pods, may take if the deletion of other nodes waits for it. 0 means until Timeout
+	// expires.
 	ReadinessTimeout time.Duration
 	// MaxParallelHooks is the maximum number of hooks that run at the same time, if the
 	// chart lets hooks run in parallel. 0 means no limit. It must not be negative.
@@ -41,14 +44,16 @@ type Uninstall struct {
 	// Takeover says what to do if another operation is working on the release, or
 	// terminated unexpectedly while it did. An empty value means TakeoverAuto.
 	Takeover Takeover
-	// OnEvent, if set, receives every step of the operation. It is called from goroutines
-	// of the operation, but never concurrently. It must return quickly.
+	// OnEvent, if set, is called for every step of the operation. It is called from
+	// different goroutines, but never concurrently. It must return quickly.
 	OnEvent func(Event)
 
 	cfg *Configuration
-	// spared contains the objects that must not be deleted.
+	// spared contains objects that must not be deleted. The uninstall of --atomic sets it
+	// to the objects that existed before the install without belonging to the release.
 	spared map[sequencer.ID]bool
-	// undo is the operation that this uninstall undoes; nil if there is none.
+	// undo is the failed install that this uninstall undoes because of --atomic; otherwise
+	// nil.
 	undo *lease.UndoTarget
 }
 
@@ -63,8 +68,8 @@ func (u *Uninstall) Run(name string) (*release.UninstallReleaseResponse, error) 
 }
 
 // RunWithContext uninstalls the release. When ctx is done, it stops, records the release as
-// failed and returns; nothing that it started continues after that. Uninstalling the
-// release again continues the deletion.
+// failed and returns; none of its work continues after that. Call RunWithContext again to
+// delete the remaining objects.
 func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.UninstallReleaseResponse, error) {
 	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
 		return nil, err
@@ -105,7 +110,8 @@ func (u *Uninstall) dryRun(name string) (*release.UninstallReleaseResponse, erro
 	return &release.UninstallReleaseResponse{Release: rel}, err
 }
 
-// propagation returns how the dependents of an object are deleted with it.
+// propagation converts the field DeletionPropagation to Kubernetes' type, which says
+// whether objects that are owned by a deleted object are deleted, too.
 func (u *Uninstall) propagation() metav1.DeletionPropagation {
 	i := slices.Index([]string{"orphan", "foreground", "background"}, u.DeletionPropagation)
 	if i < 0 {

@@ -29,15 +29,16 @@ func (r *uninstallRun) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// hasRunHook reports whether any hook was started.
+// hasRunHook reports whether this uninstall has started any pre-delete hook.
 func (r *uninstallRun) hasRunHook() bool {
 	return slices.ContainsFunc(hookrunner.ForEvent(r.rel.Hooks, release.HookPreDelete), func(h *release.Hook) bool {
 		return !h.LastRun.StartedAt.Before(r.rel.Info.Deleted)
 	})
 }
 
-// abandon records that the release was not uninstalled. Without an order, and if nothing
-// was begun, it restores the previous record, as in Helm.
+// abandon records that the uninstall failed because of cause, and returns the error of the
+// uninstall. If an uninstall without an order has not deleted anything or run any hook yet,
+// abandon restores the previous record instead, as in Helm.
 func (r *uninstallRun) abandon(ctx context.Context, cause error) error {
 	if lost := r.op.Lease().Lost(); lost != nil {
 		return lost
@@ -55,7 +56,9 @@ func (r *uninstallRun) abandon(ctx context.Context, cause error) error {
 	return cause
 }
 
-// conclude records that the release is uninstalled, or deletes its records.
+// conclude deletes the stored revisions of the release or, if KeepHistory is set, records
+// the release as uninstalled. errs are earlier errors that did not stop the uninstall;
+// conclude returns them, joined with its own.
 func (r *uninstallRun) conclude(errs []error) (*release.UninstallReleaseResponse, error) {
 	r.writer.Stop() // there may be no record to write progress to
 	if err := r.op.MayChange(); err != nil {
@@ -89,15 +92,15 @@ func (r *uninstallRun) conclude(errs []error) (*release.UninstallReleaseResponse
 	return r.response, nil
 }
 
-// errorList joins several errors in one line.
+// errorList joins the messages of several errors in one line.
 type errorList struct{ errs []error }
 
 func (e *errorList) Error() string { return text.JoinErrors(e.errs) }
 
 func (e *errorList) Unwrap() []error { return e.errs }
 
-// supersede leaves no revision recorded as deployed, except for revisions that were created
-// during the uninstall.
+// supersede records all revisions that are still recorded as deployed as superseded, except
+// for those that another program created during the uninstall.
 func (r *uninstallRun) supersede() error {
 	deployed, err := r.op.Store.Deployed(r.rel.Name)
 	if err != nil {

@@ -26,24 +26,27 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// removal deletes the objects of a release: in reverse order, or as Helm does. Its
-// implementations contain all differences between the two.
+// removal deletes the objects of a release. It has two implementations: orderedRemoval
+// deletes them in reverse order, and helmRemoval all at the same time, as Helm does. All
+// differences between the two are in these methods.
 type removal interface {
-	// prepare determines which objects are deleted.
+	// prepare finds out which objects will be deleted. It changes nothing in the cluster.
 	prepare(ctx context.Context) error
-	// execute deletes them.
+	// execute deletes the objects that prepare found.
 	execute(ctx context.Context) error
-	// hookCause returns the error to report if hooks failed, failure the one to report if
-	// execute failed.
+	// hookCause converts the error of failed hooks to the error of the uninstall, and
+	// failure does the same with an error of execute.
 	hookCause(ctx context.Context, err error) error
 	failure(ctx context.Context, err error) error
-	// deleted returns the objects that were deleted. waitTimeout returns how long the
-	// operation waits until they no longer exist.
+	// deleted returns the objects that execute deleted. waitTimeout returns how long the
+	// uninstall then waits until these objects no longer exist.
 	deleted() kube.ResourceList
 	waitTimeout() time.Duration
-	// kept returns a readable list of the objects that the resource policy keeps.
+	// kept returns a text that lists the objects that are not deleted because of their
+	// resource policy.
 	kept() string
-	// restores reports whether the previous record is restored if nothing was begun.
+	// restores reports whether the uninstall restores the previous record of the release if
+	// it fails before it has deleted anything.
 	restores() bool
 }
 
@@ -80,7 +83,7 @@ func (o *orderedRemoval) prepare(ctx context.Context) error {
 	return o.recordProgress()
 }
 
-// listKept lists the objects that their policy keeps.
+// listKept adds the objects that are kept because of their resource policy to keptList.
 func (o *orderedRemoval) listKept(policies map[sequencer.ID]string) {
 	listed := map[sequencer.ID]bool{}
 	for _, plan := range slices.Backward(o.run.inventory.Plans()) {
@@ -96,7 +99,7 @@ func (o *orderedRemoval) listKept(policies map[sequencer.ID]string) {
 	}
 }
 
-// recordProgress makes the release record contain, from now on, which nodes are deleted.
+// recordProgress makes the writer store from now on which nodes are already deleted.
 func (o *orderedRemoval) recordProgress() error {
 	rec, err := releaserecord.Read(o.run.rel)
 	if err != nil {
@@ -131,10 +134,11 @@ func (o *orderedRemoval) kept() string { return o.keptList.String() }
 
 func (o *orderedRemoval) restores() bool { return false }
 
-// helmRemoval deletes everything at once, as Helm does.
+// helmRemoval deletes all objects at the same time, as Helm does.
 type helmRemoval struct {
 	run *uninstallRun
-	// files contains the documents to delete, in Helm's uninstall order.
+	// files contains the documents of the manifest that will be deleted, in Helm's
+	// uninstall order.
 	files    []releaseutil.Manifest
 	list     kube.ResourceList
 	keptList strings.Builder
@@ -179,9 +183,10 @@ func (h *helmRemoval) execute(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// withLeftovers adds objects that revisions before the last one have left, if a revision
-// was deployed in order, and drops objects that do not belong to the release. It warns
-// about objects that cannot be read; they do not prevent the deletion of the others.
+// withLeftovers returns the objects in list and, if a revision of the release was deployed
+// in order, those that earlier revisions may have left. It then omits objects that do not
+// exist or do not belong to the release. If it cannot read the objects, it warns and
+// returns list.
 func (h *helmRemoval) withLeftovers(ctx context.Context, list kube.ResourceList) kube.ResourceList {
 	inv := h.run.inventory
 	if !inv.IsOrdered() || !h.run.op.Cluster.IsNative() {

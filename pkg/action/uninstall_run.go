@@ -27,7 +27,7 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// uninstallRun is one run of an Uninstall.
+// uninstallRun is the state of one call of Uninstall.RunWithContext.
 type uninstallRun struct {
 	action *Uninstall
 	op     *operation.Operation
@@ -35,20 +35,24 @@ type uninstallRun struct {
 	state  *lease.State
 	rel    *release.Release
 	writer *history.Writer
-	// interrupted contains the revisions whose hooks must be recovered.
+	// interrupted contains the revisions of operations that terminated unexpectedly. Their
+	// hooks may still be running, and must be cleaned up.
 	interrupted []*history.Interrupted
-	// start locks the release.
+	// start locks the release when the uninstall begins.
 	start *lease.UninstallStart
-	// isDeleting is whether the deletion of objects has begun.
+	// isDeleting is true after the deletion of objects has begun.
 	isDeleting bool
-	// inventory contains what the release may have in the cluster.
+	// inventory contains the objects that the release may have in the cluster, including
+	// those of failed revisions.
 	inventory *inventory.Inventory
-	// removal deletes the objects.
+	// removal deletes the objects in reverse order, or as Helm does.
 	removal  removal
 	response *release.UninstallReleaseResponse
 }
 
-// load reads the release. done is true if there is nothing to uninstall.
+// load reads the release and checks that no other operation works on it. If the release is
+// already uninstalled, load deletes its stored revisions and returns true. It also returns
+// true if the release does not exist and IgnoreNotFound is set.
 func (r *uninstallRun) load(ctx context.Context, name string) (done bool, err error) {
 	u := r.action
 	if err := chartutil.ValidateReleaseName(name); err != nil {
@@ -84,10 +88,10 @@ func (r *uninstallRun) load(ctx context.Context, name string) (done bool, err er
 	return true, nil
 }
 
-// isOrdered decides whether the release is uninstalled in reverse order. It is if the
-// record of its last revision says so, or the record of a revision that failed after the
-// last deployed one. An unusable record is an error, unless the caller asks to delete
-// everything at once.
+// isOrdered reports whether the release is uninstalled in reverse order. It is if the last
+// revision was deployed in order, or a revision that failed after the last deployed one. An
+// unusable record is an error, unless the options ask to delete all objects at the same
+// time.
 func (r *uninstallRun) isOrdered() (bool, error) {
 	u := r.action
 	if u.IgnoreOrder || !r.inventory.IsOrdered() {
@@ -142,8 +146,8 @@ func (r *uninstallRun) uninstall(ctx context.Context) (*release.UninstallRelease
 	return r.conclude(errs)
 }
 
-// hideSecrets redacts the contents of the release's Secrets in everything that the
-// operation prints. It covers every revision that may have left objects.
+// hideSecrets makes the operation mask the contents of the release's Secrets in everything
+// that it prints, for every revision that may have left objects in the cluster.
 func (r *uninstallRun) hideSecrets() {
 	var contents []map[string]any
 	for _, rel := range r.inventory.Revisions() {
@@ -153,8 +157,9 @@ func (r *uninstallRun) hideSecrets() {
 	r.op.Events.RedactWith(redact.ForObjects(contents))
 }
 
-// hooks returns the hook runner. Hooks of an interrupted uninstall that have succeeded do
-// not run again, because the objects they need may no longer exist.
+// hooks returns the runner of the hooks. If this uninstall continues an earlier one, the
+// runner skips hooks that succeeded then, because objects that they need may no longer
+// exist.
 func (r *uninstallRun) hooks() *hooks.Runner {
 	u := r.action
 	o := hooks.Options{
@@ -169,8 +174,8 @@ func (r *uninstallRun) hooks() *hooks.Runner {
 	return r.op.Hooks(o)
 }
 
-// runPreDeleteHooks recovers the hooks of operations that terminated unexpectedly, and then
-// runs the pre-delete hooks.
+// runPreDeleteHooks first cleans up the hooks of operations that terminated unexpectedly,
+// and then runs the pre-delete hooks.
 func (r *uninstallRun) runPreDeleteHooks(ctx context.Context, runner *hooks.Runner) error {
 	if r.action.DisableHooks {
 		r.op.Log("delete hooks disabled for %s", r.rel.Name)
@@ -185,7 +190,6 @@ func (r *uninstallRun) runPreDeleteHooks(ctx context.Context, runner *hooks.Runn
 	return nil
 }
 
-// remove deletes the objects of the release. If it fails, the release stays recorded.
 func (r *uninstallRun) remove(ctx context.Context) error {
 	r.isDeleting = true
 	err := r.removal.execute(ctx)
@@ -218,7 +222,7 @@ func (r *uninstallRun) awaitDeleted(ctx context.Context) error {
 	return deletion.Run(ctx, list)
 }
 
-// purge deletes all revisions from the storage.
+// purge deletes all stored revisions of the release.
 func (r *uninstallRun) purge(store *history.Store) error {
 	for _, rel := range r.state.History {
 		if err := store.Delete(rel.Name, rel.Version); err != nil {

@@ -24,7 +24,7 @@ import (
 type Upgrade struct {
 	*helmaction.Upgrade
 
-	// WaitStrategy, if set, takes precedence over the field Wait.
+	// WaitStrategy, if not empty, takes precedence over the field Wait.
 	WaitStrategy WaitStrategy
 	// ReadinessTimeout is how long each resource with dependents may take to become ready.
 	// 0 means ten seconds, or Timeout if that is shorter. It must not be longer than
@@ -39,8 +39,8 @@ type Upgrade struct {
 	// Takeover says what to do if another operation is working on the release, or
 	// terminated unexpectedly while it did. An empty value means TakeoverAuto.
 	Takeover Takeover
-	// OnEvent, if set, receives every step of the operation. It is called from goroutines
-	// of the operation, but never concurrently. It must return quickly.
+	// OnEvent, if set, is called for every step of the operation. It is called from
+	// different goroutines, but never concurrently. It must return quickly.
 	OnEvent func(Event)
 
 	cfg *Configuration
@@ -57,8 +57,9 @@ func (u *Upgrade) Run(name string, chrt *chart.Chart, vals map[string]any) (*rel
 }
 
 // RunWithContext upgrades the release. When ctx is done, it stops, records the new revision
-// as failed and returns; nothing that it started continues after that. If it fails after
-// the revision was recorded, it returns the release together with the error.
+// as failed and returns; none of its work continues after that. If the upgrade fails after
+// the new revision was recorded, RunWithContext returns the release together with the
+// error.
 func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	run, ctx, end, err := u.start(ctx, name, chrt, false)
 	if err != nil {
@@ -69,7 +70,8 @@ func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.C
 	return rel, run.op.Finish(ctx, err)
 }
 
-// Preview returns what RunWithContext would do, as Install.Preview does.
+// Preview returns what RunWithContext would do, without changing anything. It works like
+// Install.Preview.
 func (u *Upgrade) Preview(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
 	run, ctx, end, err := u.start(ctx, name, chrt, true)
 	if err != nil {
@@ -80,8 +82,9 @@ func (u *Upgrade) Preview(ctx context.Context, name string, chrt *chart.Chart, v
 	return p, run.op.Finish(ctx, err)
 }
 
-// start checks the options and begins the operation. A preview ignores the options of a dry
-// run.
+// start checks the options and starts an operation. It returns the run and the context for
+// its steps, which in an ordered upgrade ends at the timeout. The caller must call end when
+// the run is finished. If isPreview is true, start ignores DryRun and DryRunOption.
 func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, isPreview bool) (run *upgradeRun, bounded context.Context, end func(), err error) {
 	mode := dryRunMode{option: u.DryRunOption, enabled: u.DryRun, preview: isPreview}
 	limits, err := u.validate(name, chrt, mode)
@@ -92,8 +95,8 @@ func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, isP
 	return &upgradeRun{action: u, dryRunMode: mode, op: op, name: name}, ctx, end, nil
 }
 
-// validate checks the options before it sends any request to the cluster other than the
-// check that the cluster is reachable.
+// validate checks the options. The only request that it sends to the cluster checks whether
+// the cluster is reachable.
 func (u *Upgrade) validate(name string, chrt *chart.Chart, mode dryRunMode) (wait.Timeouts, error) {
 	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
 		return wait.Timeouts{}, err
@@ -116,8 +119,9 @@ func (u *Upgrade) validate(name string, chrt *chart.Chart, mode dryRunMode) (wai
 
 func (u *Upgrade) ordered() bool { return u.WaitStrategy == WaitStrategyOrdered }
 
-// values combines the given values with those of the current revision, as the options say,
-// to the values of the new revision. It may change the values of the chart.
+// values returns the values of the new revision: vals, combined with the values of the
+// current revision as ResetValues, ReuseValues and ResetThenReuseValues require. With
+// ReuseValues, it also replaces the default values in chrt.
 func (u *Upgrade) values(chrt *chart.Chart, current *release.Release, vals map[string]any) (map[string]any, error) {
 	switch {
 	case u.ResetValues:
@@ -139,8 +143,8 @@ func (u *Upgrade) values(chrt *chart.Chart, current *release.Release, vals map[s
 	return vals, nil
 }
 
-// labels returns the labels of the last revision, updated with the given ones. The value
-// "null" removes a label.
+// labels returns the labels of the last revision, changed as the field Labels says. The
+// value "null" removes a label.
 func (u *Upgrade) labels(last *release.Release) map[string]string {
 	labels := map[string]string{}
 	for _, from := range []map[string]string{last.Labels, u.Labels} {

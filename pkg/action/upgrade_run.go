@@ -30,7 +30,7 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// upgradeRun is one run of an Upgrade.
+// upgradeRun is the state of one call of Upgrade.RunWithContext or Upgrade.Preview.
 type upgradeRun struct {
 	dryRunMode
 	action *Upgrade
@@ -38,8 +38,8 @@ type upgradeRun struct {
 	name   string
 
 	state *lease.State
-	// last is the newest revision. current is the revision that Helm compares the new one
-	// with.
+	// last is the newest revision. current is the revision whose manifest Helm compares
+	// with the new one: the last deployed one, or last if none is deployed.
 	last, current *release.Release
 	renderer      renderer
 	rel           *release.Release
@@ -98,7 +98,8 @@ func (r *upgradeRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 	return b.Build(ctx, r.deploy)
 }
 
-// load reads the release and finds the revision to upgrade from.
+// load reads the release, checks that no other operation works on it, and sets last and
+// current.
 func (r *upgradeRun) load(ctx context.Context) error {
 	check := &lease.Check{
 		Store: r.op.Store, Events: r.op.Events, Release: r.name, Takeover: r.action.Takeover,
@@ -128,12 +129,14 @@ func (r *upgradeRun) load(ctx context.Context) error {
 	return nil
 }
 
-// newestWith returns the newest of the revisions that has the status, or nil if none has.
+// newestWith returns the newest of the revisions with the given status, or nil if there is
+// none.
 func newestWith(revisions []*release.Release, status release.Status) *release.Release {
 	return history.Newest(slices.DeleteFunc(slices.Clone(revisions), func(rel *release.Release) bool { return rel.Info.Status != status }))
 }
 
-// inProgressError returns Helm's error for a release that another operation works on.
+// inProgressError returns the error of stock Helm for a release whose last revision has a
+// status that says that another operation works on it.
 func (r *upgradeRun) inProgressError(status release.Status) error {
 	if status.IsPending() {
 		return lease.ErrPending
@@ -141,7 +144,7 @@ func (r *upgradeRun) inProgressError(status release.Status) error {
 	return driver.NewErrNoDeployedReleases(r.name)
 }
 
-// render renders the new revision.
+// render renders the chart and creates the new revision from the result.
 func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
 	u := r.action
 	chrt, err := releaserecord.WithRecord(chrt, nil)
@@ -196,9 +199,9 @@ func (r *upgradeRun) newDeploy(inv *inventory.Inventory, pending map[schema.Grou
 	})
 }
 
-// installCRDHooks installs definitions that are hooks, because the kinds of all other
-// objects may depend on them. Everything that can be checked without them is checked
-// before.
+// installCRDHooks creates the CustomResourceDefinitions that are crd-install hooks. It does
+// this before other objects are checked, because these may be of the new kinds. It first
+// does all checks that do not need the new kinds.
 func (r *upgradeRun) installCRDHooks(ctx context.Context) error {
 	u := r.action
 	if r.isDryRun() || u.SkipCRDs || u.DisableHooks || len(hookrunner.ForEvent(r.rel.Hooks, hookrunner.EventCRDInstall)) == 0 {
@@ -221,8 +224,9 @@ func (r *upgradeRun) newInventory() *inventory.Inventory {
 	return inventory.New(r.state.History, r.current)
 }
 
-// readInventory reads what earlier revisions may have left. In an ordered upgrade, it reads
-// them revision by revision; otherwise as Helm does.
+// readInventory reads into inv the objects that earlier revisions may have left in the
+// cluster. In an ordered upgrade, it reads them revision by revision; otherwise as Helm
+// does.
 func (r *upgradeRun) readInventory(ctx context.Context, inv *inventory.Inventory) error {
 	if !r.action.ordered() {
 		return inv.ReadAsHelm(r.op.Cluster)
@@ -234,8 +238,9 @@ func (r *upgradeRun) readInventory(ctx context.Context, inv *inventory.Inventory
 	return err
 }
 
-// check prepares the deployment and checks everything that can be checked before anything
-// is changed. In some error cases it returns the release with the error, as Helm does.
+// check prepares the deployment and does all checks that are possible before anything is
+// changed. A preview passes in pending the kinds that the upgrade itself would define. In
+// some error cases, check returns the release with the error, as Helm does.
 func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]bool) (*release.Release, error) {
 	r.renderer.warn(r.op.Events)
 	inv := r.newInventory()
@@ -259,8 +264,8 @@ func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 	return nil, r.deploy.Check(ctx)
 }
 
-// begin stores the new revision. This also keeps other operations from upgrading the
-// release.
+// begin locks the release and stores the new revision as pending, so that other operations
+// cannot upgrade the release.
 func (r *upgradeRun) begin(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -275,7 +280,7 @@ func (r *upgradeRun) begin(ctx context.Context) error {
 	return err
 }
 
-// conclude records that the new revision is deployed.
+// conclude records the new revision as deployed, and the one before it as superseded.
 func (r *upgradeRun) conclude() error {
 	if err := r.op.Lease().MayConclude(); err != nil {
 		return err
@@ -294,7 +299,9 @@ func (r *upgradeRun) description(otherwise string) string {
 	return otherwise
 }
 
-// fail records the failure, and undoes the upgrade as the options require.
+// fail records that the upgrade failed because of cause. If CleanupOnFail is set, it
+// deletes the objects that the upgrade created. If Atomic is set, it rolls the release
+// back. It returns the error of the upgrade.
 func (r *upgradeRun) fail(ctx context.Context, cause error) (*release.Release, error) {
 	r.op.Log("warning: Upgrade %q failed: %s", r.name, cause)
 	if lost := r.op.Lease().Lost(); lost != nil {

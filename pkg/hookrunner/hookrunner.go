@@ -1,26 +1,30 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hookrunner contains the types for the order in which the hooks of a release run,
-// as returned by action.Plan and action.Preview (docs/reference.md, "Hooks").
+// Package hookrunner contains the types that describe which hooks of a release run one
+// after the other, and which run in parallel. action.Plan and action.Preview contain these
+// types (docs/reference.md, "Hooks").
 package hookrunner
 
 import "github.com/ordered-helm/helm/internal/hookrunner"
 
 type (
-	// Plan is how the hooks of one event run: one bucket after the other.
+	// Plan is the order in which the hooks of one event, such as pre-install, run: bucket
+	// after bucket.
 	Plan = hookrunner.Plan
-	// Bucket contains the hooks of one weight. Its stages run one after the other.
+	// Bucket contains the hooks that have the same weight. Its stages run one after the
+	// other.
 	Bucket = hookrunner.Bucket
-	// Stage contains chains that run in parallel.
+	// Stage is a part of a bucket. Its chains run in parallel.
 	Stage = hookrunner.Stage
-	// Chain contains hooks that run one after the other.
+	// Chain is a list of hooks that run one after the other. A hook that does not have to
+	// wait for another hook of its stage is a chain of its own.
 	Chain = hookrunner.Chain
 	// Mode is the value of runHooksInParallel in a Chart.yaml.
 	Mode = hookrunner.Mode
 )
 
-// The modes that a chart can choose.
+// The values of Mode.
 const (
 	// Sequential runs hooks of equal weight one after the other, as Helm does.
 	Sequential = hookrunner.Sequential
@@ -33,9 +37,9 @@ const (
 
 // Hook events that Helm 3 does not have (docs/reference.md, "Older annotations").
 const (
-	// EventCRDInstall runs its hooks before anything else of a release is checked or
-	// changed.
+	// EventCRDInstall is the event of hooks that create CustomResourceDefinitions. They run
+	// before any other object of the release is checked or changed.
 	EventCRDInstall = hookrunner.EventCRDInstall
-	// EventTestFailure is for tests that pass if they fail.
+	// EventTestFailure is the event of a test that passes if its hook fails.
 	EventTestFailure = hookrunner.EventTestFailure
 )

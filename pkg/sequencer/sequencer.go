@@ -1,74 +1,90 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sequencer contains the types of the graph by which a release is deployed, as
-// returned by action.Plan and action.ReleasePlan. Build creates such a graph from charts
-// and rendered resources without a cluster (docs/reference.md, "The graph").
+// Package sequencer contains the types of a plan: the graph that says which resources of a
+// release are deployed together, and in which order. action.Plan and action.ReleasePlan
+// embed such a plan. Build creates one from charts and rendered resources, without a
+// cluster (docs/reference.md, "The graph").
 package sequencer
 
 import "github.com/ordered-helm/helm/internal/sequencer"
 
 // The input of Build.
 type (
-	// Input is everything that a plan depends on: the charts, the rendered resources, and
+	// Input contains everything that Build needs: the charts, the rendered resources, and
 	// the namespace of the release.
 	Input = sequencer.Input
-	// Chart is one chart of a release with its declarations.
+	// Chart contains what one chart of a release declares about order and hooks, and its
+	// subcharts.
 	Chart = sequencer.Chart
-	// Dependency is one entry of the dependencies of a chart.
+	// Dependency is one entry under "dependencies" in a Chart.yaml.
 	Dependency = sequencer.Dependency
-	// Resource is one rendered document.
+	// Resource is one rendered document, with its chart and the template that it comes
+	// from.
 	Resource = sequencer.Resource
 )
 
 // The graph.
 type (
-	// Plan is the graph by which a release is deployed. It must not be modified.
+	// Plan is the graph in which a release is deployed: its nodes and the dependencies
+	// between them. It must not be modified.
 	Plan = sequencer.Plan
 	// Node is a set of resources that are applied together: a layer, the unlayered
 	// resources of a chart, or a single resource that depends on layers.
 	Node = sequencer.Node
-	// PlannedChart is a chart with the order that applies to it.
+	// PlannedChart lists the charts that must be ready before a chart.
 	PlannedChart = sequencer.PlannedChart
-	// PlannedResource is a resource with the data from its annotations.
+	// PlannedResource is a resource of a node, with its readiness expressions, its
+	// readiness timeout and its resource policy.
 	PlannedResource = sequencer.PlannedResource
-	// ID identifies a resource: its group, kind, namespace and name.
+	// ID identifies an object in a cluster by its group, kind, namespace and name.
 	ID = sequencer.ID
-	// Edge says that one of its ends comes before the other, and which declaration says so.
+	// Edge is one dependency: its end First must be ready before its end Then starts. Its
+	// Reasons are the declarations that require this.
 	Edge = sequencer.Edge
-	// EdgeEnd is a node, or all nodes of a chart.
+	// EdgeEnd is one end of an Edge: a single node, or all nodes of a chart.
 	EdgeEnd = sequencer.EdgeEnd
-	// Reason says where an edge is declared.
+	// Reason is the place in a chart that declares an Edge: the file, the annotation or
+	// field, and its value.
 	Reason = sequencer.Reason
 )
 
 // The warnings and errors about an order.
 type (
-	// Warning is a problem that the author of a chart should know about.
+	// Warning is a problem that the chart author should know about. It does not prevent a
+	// deployment.
 	Warning = sequencer.Warning
-	// WarningKind is the kind of a warning.
+	// WarningKind is the kind of problem that a Warning is about.
 	WarningKind = sequencer.WarningKind
-	// UnmetNeed is a reference to an object of the same release that is deployed only after
-	// the resource that needs it is ready.
+	// UnmetNeed is a resource that can never become ready: it needs another object of the
+	// release, such as a ConfigMap, that the order deploys only after the resource is
+	// ready.
 	UnmetNeed = sequencer.UnmetNeed
-	// UnmetNeedsError says that the order makes some needs impossible to meet.
+	// UnmetNeedsError lists each UnmetNeed of an order. Operations return it if the needed
+	// objects do not exist in the cluster either.
 	UnmetNeedsError = sequencer.UnmetNeedsError
-	// CycleError says that charts or layers depend on each other in a cycle.
+	// CycleError is the error for charts or layers that depend on each other in a cycle.
 	CycleError = sequencer.CycleError
-	// CycleEdge is one edge of a cycle, and where it is declared.
+	// CycleEdge is one dependency in the cycle of a CycleError, and where it is declared.
 	CycleEdge = sequencer.CycleEdge
-	// DuplicateError says that two documents define the same object.
+	// DuplicateError is the error for two documents that define the same object.
 	DuplicateError = sequencer.DuplicateError
-	// UnknownSubchartError says that a chart refers to a subchart that it does not have.
+	// UnknownSubchartError is the error for a chart that refers to a subchart that it does
+	// not have.
 	UnknownSubchartError = sequencer.UnknownSubchartError
-	// DependenciesError says that a release declares more dependencies than
-	// MaxDependencies.
+	// DependenciesError is the error for a release that declares more than MaxDependencies
+	// dependencies.
 	DependenciesError = sequencer.DependenciesError
-	// ResourceError says what is wrong with one resource.
+	// ResourceError is the error for a single resource that is invalid, for example because
+	// of one of its annotations.
 	ResourceError = sequencer.ResourceError
 )
 
-// The kinds of warnings.
+// The kinds of warnings. WarningUnknownLayer: a resource depends on a layer that does not
+// exist in its chart. WarningExpressionPath: the path of a readiness expression is probably
+// wrong. WarningNotSequenced: the order that a chart declares is ignored, because the chart
+// does not opt in to it. WarningLateBinding: a role binding is deployed only after the
+// workload that needs it is ready.
 const (
 	WarningUnknownLayer   = sequencer.WarningUnknownLayer
 	WarningExpressionPath = sequencer.WarningExpressionPath
@@ -76,11 +92,12 @@ const (
 	WarningLateBinding    = sequencer.WarningLateBinding
 )
 
-// MaxDependencies is the maximum number of dependencies that a release can declare.
+// MaxDependencies is the maximum number of dependencies between layers and between
+// subcharts that a release can declare.
 const MaxDependencies = sequencer.MaxDependencies
 
-// Build creates the plan of a release. If declarations are invalid, it returns all errors
-// together; each names the file, the resource, the key and the value. Needs that the order
-// makes impossible to meet are part of the plan and not errors, because only the cluster
-// shows whether they are already met.
+// Build creates the plan of a release. If declarations are invalid, it returns one error
+// that contains all problems, each with its file, resource, key and value. An UnmetNeed is
+// not an error but part of the plan, because the needed object may already exist in the
+// cluster.
 func Build(in Input) (*Plan, error) { return sequencer.Build(in) }

@@ -77,7 +77,7 @@ func TestRunRefuses(t *testing.T) {
 		want string
 	}{
 		"nothing": {nil, "usage"}, "two": {[]string{"a", "b"}, "usage"}, "what is not there": {[]string{text + "s"}, "no such file"},
-		"what is no binary": {[]string{text}, "read what " + text + " is made of"},
+		"what is no binary": {[]string{text}, "read the build information of " + text},
 	} {
 		if err := run(c.args, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)

@@ -3,11 +3,11 @@
 
 package layered
 
-// alignments is the number of times that columns are aligned with their neighbours.
+// alignments is how many times alignColumns moves the boxes of each column.
 const alignments = 10
 
-// alignColumns chooses heights at which boxes are near the boxes that they are connected
-// to.
+// alignColumns sets the vertical position of each box, so that it is near the boxes that it
+// is connected to. It does not change the order within a column.
 func (g *grid) alignColumns() {
 	g.y = make([]float64, len(g.sizes))
 	for _, column := range g.columns {
@@ -32,7 +32,8 @@ func (g *grid) alignColumns() {
 	}
 }
 
-// distance returns the minimum distance between the centers of two neighbours in a column.
+// distance returns the minimum distance between the centers of a and b, if b is directly
+// below a.
 func (g *grid) distance(a, b int) float64 {
 	gap := float64(gapY)
 	if a >= g.boxes || b >= g.boxes {
@@ -41,7 +42,8 @@ func (g *grid) distance(a, b int) float64 {
 	return (g.sizes[a].H+g.sizes[b].H)/2 + gap
 }
 
-// block is a group of vertices in a column that touch each other.
+// block is a group of vertices of a column that have the minimum distance to each other,
+// and so move together.
 type block struct {
 	weight, sum float64 // sum is the sum of weight times desired position
 	n           int
@@ -49,8 +51,9 @@ type block struct {
 
 func (b block) at() float64 { return b.sum / b.weight }
 
-// draw moves the vertices of a column as close to the mean of their neighbours as the
-// minimum distances allow. It minimizes the sum of the squared deviations.
+// draw moves each vertex of a column toward the mean position of its neighbours in the next
+// column, as far as the minimum distances allow. It minimizes the sum of the squared
+// distances from these means.
 func (g *grid) draw(column []int, neighbours [][]int) {
 	offsets := make([]float64, len(column))
 	var blocks []block

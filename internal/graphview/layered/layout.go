@@ -1,9 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layered lays out acyclic graphs of boxes in columns, in their order from left to
-// right. Nothing overlaps, and edges pass between boxes. The layout depends only on the
-// graph. For a graph of size n, it takes time in O(n log n).
+// Package layered computes where to draw the boxes and edges of a graph without cycles. It
+// puts boxes into columns, so that each edge points to the right. Boxes do not overlap, and
+// edges pass between them. Equal graphs have equal layouts. The time for a graph of size n
+// is in O(n log n).
 package layered
 
 import (
@@ -17,18 +18,19 @@ type Size struct{ W, H float64 }
 // Point is a position. Y grows downwards.
 type Point struct{ X, Y float64 }
 
-// Edge connects two boxes, given by their indexes.
+// Edge is an edge from one box to another. From and To are their indexes in the boxes that
+// are passed to Compute.
 type Edge struct{ From, To int }
 
-// Layout is the position of everything, relative to the upper left corner.
+// Layout contains the computed positions, relative to the upper left corner of the drawing.
 type Layout struct {
 	// Size is the size of the whole layout.
 	Size Size
-	// Boxes are the upper left corners of the boxes.
+	// Boxes contains the upper left corner of each box.
 	Boxes []Point
-	// Routes are the points that each edge passes through, from the right side of its first
-	// box to the left side of its second box. Between the points 2i and 2i+1 it is a
-	// horizontal line. Between 2i+1 and 2i+2 it crosses from one column to the next.
+	// Routes contains the points that each edge passes through, from the right side of its
+	// first box to the left side of its second one. Between the points 2i and 2i+1 it is a
+	// horizontal line; between 2i+1 and 2i+2 it crosses from one column to the next.
 	Routes [][]Point
 }
 
@@ -36,13 +38,13 @@ const (
 	gapX    = 56 // minimum space between columns
 	gapY    = 14 // space between boxes in a column
 	laneGap = 8  // space around an edge that passes through a column
-	// maxLanes limits the number of lanes for edges that pass through columns. Further
+	// maxLanes is the maximum number of lanes; see grid. When there are no more lanes,
 	// edges are straight lines from box to box, behind the boxes between them.
 	maxLanes = 20_000
 )
 
-// Compute lays out a graph. Edges must not form a cycle. An edge from a box to itself has
-// no route. Boxes without edges are placed below the others.
+// Compute returns the layout of a graph. The edges must not form a cycle. An edge from a
+// box to itself has no route. Boxes without edges are placed below the others.
 func Compute(boxes []Size, edges []Edge) *Layout {
 	l := &Layout{Boxes: make([]Point, len(boxes)), Routes: make([][]Point, len(edges))}
 	g := newGrid(boxes, edges)
@@ -56,8 +58,9 @@ func Compute(boxes []Size, edges []Edge) *Layout {
 	return l
 }
 
-// grid is the graph in columns. Its vertices are the boxes, followed by the lanes. A lane
-// is the place in a column where edges pass through.
+// grid assigns the boxes of a graph to columns. An edge that crosses a column without
+// ending there gets a lane: a free position between the boxes of that column. The vertices
+// of a grid are the boxes, followed by the lanes.
 type grid struct {
 	sizes    []Size
 	column   []int
@@ -124,7 +127,7 @@ func (g *grid) addLane(column int) int {
 	return lane
 }
 
-// assignColumns puts each box into the column after the last column of its predecessors.
+// assignColumns puts each box into the column after those of all its predecessors.
 func (g *grid) assignColumns() {
 	n := g.boxes
 	g.column = make([]int, n)
@@ -162,7 +165,7 @@ func (g *grid) assignColumns() {
 	}
 }
 
-// place converts columns and heights to points.
+// place sets the positions of boxes and routes in l.
 func (g *grid) place(l *Layout) {
 	top := math.Inf(1)
 	bottom := 0.0
@@ -207,7 +210,8 @@ func (g *grid) place(l *Layout) {
 	}
 }
 
-// gapBefore returns the space before a column. Steep edges get more space.
+// gapBefore returns the space on the left of a column. There is more space if edges in it
+// are steep.
 func (g *grid) gapBefore(column int) float64 {
 	climb := 0.0
 	for _, v := range g.columns[column] {
@@ -218,7 +222,7 @@ func (g *grid) gapBefore(column int) float64 {
 	return min(gapX+climb/12, 4*gapX)
 }
 
-// pack places boxes in rows below the rest of the layout.
+// pack places the boxes without edges in rows below all others.
 func (l *Layout) pack(boxes []Size, isolated []int) {
 	if len(isolated) == 0 {
 		return

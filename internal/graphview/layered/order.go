@@ -8,10 +8,11 @@ import (
 	"slices"
 )
 
-// sweeps is the number of times that the columns are sorted. The best result is used.
+// sweeps is how many times the vertices of all columns are sorted. The result with the
+// fewest crossings is used.
 const sweeps = 6
 
-// number records the index of each vertex in its column.
+// number sets the position of each vertex to its index in its column.
 func (g *grid) number() {
 	g.position = make([]int, len(g.sizes))
 	for _, column := range g.columns {
@@ -22,8 +23,9 @@ func (g *grid) number() {
 	g.keepBest()
 }
 
-// reduceCrossings sorts each column by the positions of its neighbours, from left to right
-// and back. It keeps the order if fewer edges cross.
+// reduceCrossings sorts the vertices of each column, so that fewer edges cross: first from
+// left to right, then from right to left. It stores the result if it is the best one until
+// now.
 func (g *grid) reduceCrossings() {
 	for c := 1; c < len(g.columns); c++ {
 		g.sortColumn(c, g.left)
@@ -34,8 +36,8 @@ func (g *grid) reduceCrossings() {
 	g.keepBest()
 }
 
-// sortColumn sorts a column by the mean position of the neighbours. A vertex without
-// neighbours is sorted by its current position.
+// sortColumn sorts the vertices of column c by the mean position of their neighbours in the
+// next column. A vertex without neighbours keeps its current position as the key.
 func (g *grid) sortColumn(c int, neighbours [][]int) {
 	column := g.columns[c]
 	mean := make(map[int]float64, len(column))
@@ -74,7 +76,7 @@ func (g *grid) restoreBest() {
 	}
 }
 
-// countCrossings counts the pairs of edges that cross between columns.
+// countCrossings returns the number of pairs of edges that cross between columns.
 func (g *grid) countCrossings() int {
 	total := 0
 	for c := 1; c < len(g.columns); c++ {

@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chartgen generates random charts for tests. It derives the expected order from
-// the declarations of a chart, and shares no code with the planner.
+// Package chartgen generates random charts for tests of packages render and sequencer. It
+// computes the expected order of a chart without using any code of sequencer, so that tests
+// can compare the two.
 package chartgen
 
 import (
@@ -12,19 +13,20 @@ import (
 	"strings"
 )
 
-// Chart is a chart with its declarations.
+// Chart is a generated chart with its declarations of order.
 type Chart struct {
 	Name string
-	// V3 is whether its apiVersion is v3 rather than v2. OptedIn is whether a chart with
-	// apiVersion v2 enables sequencing.
+	// V3 reports whether the apiVersion is v3 instead of v2. OptedIn reports whether a
+	// chart with apiVersion v2 enables sequencing with an annotation.
 	V3, OptedIn bool
-	// OwnAfter are the names of subcharts that must be ready before its own resources.
+	// OwnAfter are the names of the subcharts that must be ready before the chart's own
+	// resources.
 	OwnAfter     []string
 	Dependencies []*Dependency
 	Resources    []*Resource
 }
 
-// Dependency is an entry of a chart's dependencies.
+// Dependency is an entry under "dependencies" in a chart. After is its depends-on.
 type Dependency struct {
 	Chart    *Chart
 	Alias    string
@@ -33,8 +35,8 @@ type Dependency struct {
 	Disabled bool
 }
 
-// Resource is a resource of a chart. In the cluster, its name has the path of its chart as
-// a prefix.
+// Resource is a resource of a chart. After are the layers that it depends on. Its name in
+// the cluster is Name, prefixed with the path of the chart.
 type Resource struct {
 	Kind, Name string
 	Layer      string
@@ -52,19 +54,20 @@ func (d *Dependency) Title() string {
 	return d.Chart.Name
 }
 
-// ghost is a layer that does not exist in any chart.
+// ghost is the name of a layer that no chart has, for dependencies on unknown layers.
 const ghost = "ghost"
 
 var kinds = []string{"ConfigMap", "Secret", "Service", "Deployment", "Job", "Widget"}
 
-// generator generates one random chart.
+// generator generates one random chart. charts counts the charts so far, to give each a
+// different name.
 type generator struct {
 	*rand.Rand
 	charts int
 }
 
-// Random returns a random chart with up to three levels of subcharts. Its declarations
-// contain no cycle.
+// Random returns a random chart with up to three levels of subcharts. Its declarations do
+// not contain a cycle.
 func Random(r *rand.Rand) *Chart {
 	g := &generator{Rand: r}
 	return g.chart(0)
@@ -84,8 +87,8 @@ func (g *generator) chart(depth int) *Chart {
 	return c
 }
 
-// resources adds resources to the chart. They depend only on layers that come earlier in a
-// random order, and occasionally on a layer that does not exist.
+// resources adds resources to c. To avoid cycles, each depends only on layers that precede
+// its own in a random order, and occasionally on a layer that does not exist.
 func (g *generator) resources(c *Chart) {
 	layers := []string{"database", "cache", "queue", "app", "web"}
 	g.Shuffle(len(layers), func(i, j int) { layers[i], layers[j] = layers[j], layers[i] })
@@ -110,7 +113,8 @@ func (g *generator) resources(c *Chart) {
 	}
 }
 
-// dependency adds a subchart, or a second copy of the previous one.
+// dependency adds a subchart to c, or a second entry with another alias for the previous
+// subchart.
 func (g *generator) dependency(c *Chart, depth int) {
 	d := &Dependency{Disabled: g.IntN(6) == 0}
 	if n := len(c.Dependencies); n > 0 && g.IntN(3) == 0 && copyable(c.Dependencies[n-1].Chart) {
@@ -130,8 +134,8 @@ func (g *generator) dependency(c *Chart, depth int) {
 	c.Dependencies = append(c.Dependencies, d)
 }
 
-// copyable reports whether a chart contains no aliases. In copies of other charts, Helm
-// changes names.
+// copyable reports whether a chart contains no aliases. In the second copy of a chart, Helm
+// ignores the aliases of its subcharts, which this package does not model.
 func copyable(c *Chart) bool {
 	for _, d := range c.Dependencies {
 		if d.Alias != "" || !copyable(d.Chart) {
@@ -141,8 +145,8 @@ func copyable(c *Chart) bool {
 	return true
 }
 
-// order declares an order of the subcharts without a cycle: a subchart depends on a name
-// only if all subcharts with this name come before it in the list.
+// order declares an order of the subcharts of c. To avoid cycles, a subchart depends on a
+// name only if all subcharts to which the name refers precede it in the list.
 func (g *generator) order(c *Chart) {
 	var names []string
 	for i, d := range c.Dependencies {
@@ -164,7 +168,7 @@ func (g *generator) order(c *Chart) {
 	})
 }
 
-// last returns the index of the last dependency that the name refers to, or -1.
+// last returns the index of the last dependency to which the name refers, or -1.
 func (c *Chart) last(name string) int {
 	last := -1
 	for i, d := range c.Dependencies {
@@ -175,15 +179,19 @@ func (c *Chart) last(name string) int {
 	return last
 }
 
+// named reports whether the name refers to d. It can be an alias, the name of a chart or a
+// tag.
 func (d *Dependency) named(name string) bool {
 	return d.Alias == name || d.Chart.Name == name || slices.Contains(d.Tags, name)
 }
 
-// copyOf is a chart at its position in the tree of enabled charts.
+// copyOf is a chart in the tree of enabled charts. A chart that has several aliases occurs
+// there several times.
 type copyOf struct {
 	*Chart
 	title, path, folder string
-	// subs are the subcharts by the index of their entry, nil for disabled ones.
+	// subs are the subcharts, with the indexes of Dependencies. It is nil for a disabled
+	// one.
 	subs []*copyOf
 }
 
@@ -199,7 +207,7 @@ func newCopy(c *Chart, title, path, folder string) *copyOf {
 	return t
 }
 
-// present returns the indexes of the enabled subcharts.
+// present returns the indexes in subs of the enabled subcharts.
 func (t *copyOf) present() []int {
 	var all []int
 	for i, sub := range t.subs {
@@ -210,7 +218,7 @@ func (t *copyOf) present() []int {
 	return all
 }
 
-// name returns the name of a resource in the cluster.
+// name returns the name of r in the cluster.
 func (t *copyOf) name(r *Resource) string {
 	return strings.ReplaceAll(t.folder, "/", ".") + "." + r.Name
 }

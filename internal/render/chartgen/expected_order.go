@@ -5,25 +5,27 @@ package chartgen
 
 import "slices"
 
-// ExpectedOrder is the order that the declarations of a chart require.
+// ExpectedOrder is the order of resources that the declarations of a chart require.
+// Resources are identified by their name in the cluster.
 type ExpectedOrder struct {
-	// Names are the names of all resources in the cluster.
+	// Names are all resources.
 	Names []string
 	// Charts maps each resource to the path of its chart.
 	Charts map[string]string
-	// before are, for each resource, the resources that must be ready first according to a
+	// before has, for each resource, the resources that must be ready first because of a
 	// single declaration.
 	before map[string]map[string]bool
 }
 
-// ExpectedOrder derives the order from the chart's declarations.
+// ExpectedOrder computes the order from the declarations of c and its subcharts.
 func (c *Chart) ExpectedOrder() *ExpectedOrder {
 	o := &ExpectedOrder{Charts: map[string]string{}, before: map[string]map[string]bool{}}
 	o.read(c.tree())
 	return o
 }
 
-// Before returns the direct predecessors of a resource, in random order.
+// Before returns the resources that must be ready before the named one because of a single
+// declaration, in random order.
 func (o *ExpectedOrder) Before(name string) []string {
 	var names []string
 	for n := range o.before[name] {
@@ -32,7 +34,7 @@ func (o *ExpectedOrder) Before(name string) []string {
 	return names
 }
 
-// After returns all direct and indirect successors of a resource.
+// After returns all resources that come after the named one, directly or indirectly.
 func (o *ExpectedOrder) After(name string) map[string]bool {
 	after := map[string]bool{}
 	pending := []string{name}
@@ -49,6 +51,7 @@ func (o *ExpectedOrder) After(name string) map[string]bool {
 	return after
 }
 
+// order records that each resource in first must be ready before each resource in then.
 func (o *ExpectedOrder) order(first, then []string) {
 	for _, t := range then {
 		for _, f := range first {
@@ -57,6 +60,7 @@ func (o *ExpectedOrder) order(first, then []string) {
 	}
 }
 
+// read adds the resources of t and its subcharts, and the order that t declares.
 func (o *ExpectedOrder) read(t *copyOf) {
 	var own []string
 	for _, r := range t.Resources {
@@ -87,8 +91,9 @@ func (o *ExpectedOrder) read(t *copyOf) {
 	}
 }
 
-// readLayers orders the resources of one chart. The resources of a layer have the same
-// predecessors. Resources without a layer and dependencies come last.
+// readLayers adds the order of the resources of one chart. All resources of a layer come
+// after everything that one of them depends on. Resources without a layer and without
+// dependencies come last.
 func (o *ExpectedOrder) readLayers(t *copyOf) {
 	for _, r := range t.Resources {
 		for _, other := range t.Resources {
@@ -113,8 +118,8 @@ func (o *ExpectedOrder) readLayers(t *copyOf) {
 	}
 }
 
-// siblingsBefore returns the subcharts that must be ready before another one, directly or
-// through other enabled subcharts.
+// siblingsBefore returns the subcharts that must be ready before subchart i, directly or
+// because of other enabled subcharts.
 func (t *copyOf) siblingsBefore(i int) []int {
 	var all []int
 	for _, j := range t.present() {

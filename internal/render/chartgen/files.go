@@ -12,7 +12,8 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Files returns the files of the chart. It chooses randomly between equivalent notations.
+// Files returns the files of the chart, including its subcharts. r selects among equivalent
+// notations.
 func (c *Chart) Files(r *rand.Rand) []*chartloader.BufferedFile {
 	w := &writer{Rand: r}
 	w.chart(c, "")
@@ -20,8 +21,9 @@ func (c *Chart) Files(r *rand.Rand) []*chartloader.BufferedFile {
 	return w.files
 }
 
-// values returns the values that enable subcharts. They are in the root chart, because Helm
-// does not find values of charts inside aliased charts.
+// values returns the values that enable or disable the subcharts. All of them are in the
+// values of the root chart, because Helm does not find values of charts inside aliased
+// charts.
 func (t *copyOf) values() map[string]any {
 	values := map[string]any{}
 	for i, d := range t.Dependencies {
@@ -43,6 +45,7 @@ func jsonOf(value any) string {
 	return string(text)
 }
 
+// writer collects the files of a chart.
 type writer struct {
 	*rand.Rand
 	files []*chartloader.BufferedFile
@@ -96,8 +99,8 @@ func (w *writer) dependency(d *Dependency) string {
 	return text
 }
 
-// templates writes the resources into files with one or more resources, as separate
-// documents or as the items of a list.
+// templates writes the resources of c into files of one or more resources each, either as
+// separate documents or as the items of a List.
 func (w *writer) templates(c *Chart, folder string) {
 	for i := 0; i < len(c.Resources); {
 		n := min(1+w.IntN(3), len(c.Resources)-i)
@@ -117,6 +120,7 @@ func (w *writer) templates(c *Chart, folder string) {
 	}
 }
 
+// object returns the YAML of r, with further annotations.
 func (w *writer) object(r *Resource, annotations string) string {
 	if r.Layer != "" {
 		annotations += fmt.Sprintf("    %s: %s\n", w.one("helm.sh/layer", "helm.sh/resource-group"), r.Layer)
@@ -136,7 +140,8 @@ func (w *writer) object(r *Resource, annotations string) string {
 		map[bool]string{true: "example.com/v1", false: "v1"}[r.Kind == "Widget"], r.Kind, r.Name, annotations)
 }
 
-// list writes a list in one of the accepted forms.
+// list returns the YAML of an annotation or field that contains names, in one of the
+// accepted notations.
 func (w *writer) list(indent, key string, names []string) string {
 	switch w.IntN(5) {
 	case 0:
@@ -151,4 +156,5 @@ func (w *writer) list(indent, key string, names []string) string {
 	return fmt.Sprintf("%s%s: %s\n", indent, key, strings.Join(names, ","))
 }
 
+// one returns one of the texts at random.
 func (w *writer) one(of ...string) string { return of[w.IntN(len(of))] }

@@ -5,10 +5,10 @@ package chartgen
 
 import "github.com/ordered-helm/helm/internal/sequencer"
 
-// Namespace is the namespace of the releases.
+// Namespace is the namespace of the releases in Input and Render.
 const Namespace = "test"
 
-// Input returns the input of the planner for the chart, without rendering it.
+// Input returns the input of sequencer.Build for the chart, without rendering it.
 func (c *Chart) Input() sequencer.Input {
 	in := sequencer.Input{Namespace: Namespace}
 	in.Root = c.tree().input(&in)

@@ -15,7 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Rendered is a chart with its rendered manifests and its plan.
+// Rendered contains the results of Render: the loaded chart, its tree of charts, the output
+// of package render, and the plan.
 type Rendered struct {
 	Chart  *chart.Chart
 	Root   *sequencer.Chart
@@ -23,8 +24,8 @@ type Rendered struct {
 	Plan   *sequencer.Plan
 }
 
-// Render loads the files, processes the dependencies, renders the chart and builds the
-// plan, as an ordered installation does.
+// Render loads a chart from files, renders it and builds its plan, as an ordered install
+// does. post can be nil. Any error fails the test.
 func Render(t testing.TB, files []*chartloader.BufferedFile, post postrender.PostRenderer) *Rendered {
 	t.Helper()
 	r, err := TryRender(t, files, post)
@@ -34,7 +35,7 @@ func Render(t testing.TB, files []*chartloader.BufferedFile, post postrender.Pos
 	return r
 }
 
-// TryRender is Render, but returns an error of rendering or planning.
+// TryRender is Render, but returns an error of rendering or of building the plan.
 func TryRender(t testing.TB, files []*chartloader.BufferedFile, post postrender.PostRenderer) (*Rendered, error) {
 	t.Helper()
 	ch, err := chartloader.LoadFiles(files)

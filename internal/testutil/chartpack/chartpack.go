@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chartpack packs charts for tests, including charts that Helm would refuse to
-// pack.
+// Package chartpack creates chart archives for tests. In contrast to helm package, it also
+// packs invalid charts.
 package chartpack
 
 import (
@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// Created is the modification time of every file in an archive.
+// Created is the modification time that Pack gives every file in an archive.
 var Created = time.Date(2020, time.February, 3, 4, 5, 6, 0, time.UTC)
 
-// Pack packs the directory of a chart without checking, omitting or rewriting any file.
-// Equal directories result in equal bytes.
+// Pack packs the chart in the directory source. It does not check, omit or rewrite any
+// file. If two directories are equal, the archives are equal, too.
 func Pack(source string) ([]byte, error) {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)
@@ -38,7 +38,7 @@ func Pack(source string) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// add adds a file below source to the archive.
+// add adds the file to the archive, with its path relative to source.
 func add(archive *tar.Writer, source, file string) error {
 	relative, err := filepath.Rel(source, file)
 	if err != nil {

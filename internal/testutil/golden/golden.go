@@ -1,7 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package golden compares the output of a test with a file below testdata.
+// Package golden compares the output of a test with the expected output, which is stored in
+// a file in the directory testdata.
 package golden
 
 import (
@@ -16,9 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// Assert fails the test unless got equals the contents of a file. The name is
-// relative to testdata unless it is absolute. With the flag -update it writes
-// the file instead.
+// Assert fails the test if got differs from the contents of the file name, which is
+// relative to testdata or absolute. If the test runs with the flag -update, Assert writes
+// got to the file instead.
 func Assert(tb testing.TB, got, name string) {
 	tb.Helper()
 	path := name

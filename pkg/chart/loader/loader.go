@@ -1,9 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loader has every name of Helm's package of the same name. It loads charts as Helm
-// does, and also accepts the additions to Chart.yaml in every form in which an author can
-// write them (docs/reference.md, "Chart.yaml"). It returns charts of Helm's type.
+// Package loader loads charts. It exports the same names as Helm's package loader and
+// returns charts of Helm's type. In contrast to Helm's package, it also loads charts with
+// the fields and annotations that Ordered Helm adds to Chart.yaml (docs/reference.md,
+// "Chart.yaml").
 package loader
 
 import (
@@ -24,23 +25,26 @@ type (
 	DirLoader = chartloader.DirLoader
 	// FileLoader loads a chart from an archive.
 	FileLoader = chartloader.FileLoader
-	// LimitError says that a chart exceeds a limit on the size of charts.
+	// LimitError is the error for a chart with too many or too large files.
 	LimitError = chartloader.LimitError
 )
 
-// APIVersionV3 is the apiVersion of charts that are sequenced without opting in.
+// APIVersionV3 is the apiVersion of charts whose declared order applies without the
+// annotation helm.sh/sequencing.
 const APIVersionV3 = chartloader.APIVersionV3
 
 var (
-	// MaxDecompressedChartSize is the value that Helm's limit for an unpacked archive, in
-	// bytes, has when the program starts. To change the limit, set Helm's variable.
+	// MaxDecompressedChartSize is a copy of Helm's limit for the size of an unpacked
+	// archive, in bytes. Setting it has no effect: to change the limit, set the variable in
+	// Helm's package.
 	MaxDecompressedChartSize = helmloader.MaxDecompressedChartSize
-	// MaxDecompressedFileSize is the value that Helm's limit for a file of a chart, in
-	// bytes, has when the program starts. To change the limit, set Helm's variable.
+	// MaxDecompressedFileSize is a copy of Helm's limit for the size of a file in a chart,
+	// in bytes. Setting it has no effect: to change the limit, set the variable in Helm's
+	// package.
 	MaxDecompressedFileSize = helmloader.MaxDecompressedFileSize
 )
 
-// Loader returns the loader for a path: a directory or an archive.
+// Loader returns a ChartLoader for the chart at a path, which is a directory or an archive.
 func Loader(name string) (ChartLoader, error) { return chartloader.Loader(name) }
 
 // Load loads a chart from a directory, respecting its .helmignore, or from an

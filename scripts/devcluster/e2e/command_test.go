@@ -60,7 +60,7 @@ func TestUpStatusDown(t *testing.T) {
 	if err != nil || strings.TrimSpace(stdout) != kubeconfig || !strings.Contains(stderr, "already running") {
 		t.Errorf("a second up: %v, %s%s", err, stdout, stderr)
 	}
-	if _, stderr, err := devcluster(t, "run", "--dir", dir); err == nil || !strings.Contains(stderr, "runs in "+dir+" already") {
+	if _, stderr, err := devcluster(t, "run", "--dir", dir); err == nil || !strings.Contains(stderr, "already running in "+dir) {
 		t.Errorf("run beside up: %v, %s", err, stderr)
 	}
 	if again := serverOf(t, kubeconfig); again != server {

@@ -268,14 +268,14 @@ func TestPodIsHeldUntilWhatItRefersToIsThere(t *testing.T) {
 
 func TestAnnotationsThatMeanNothingHoldThePod(t *testing.T) {
 	for _, test := range []struct{ key, value, want string }{
-		{AnnotationPod, "redy", "is none of"},
+		{AnnotationPod, "redy", "must be one of"},
 		{AnnotationAfter, "soon", "is not a duration"},
 		{AnnotationAfter, "-1s", "is not a duration"},
 		{AnnotationStopAfter, "x", "is not a duration"},
 		{AnnotationTimes, "many", "is not a number"},
 		{AnnotationContainer, "three", "has no container \"three\""},
 		{AnnotationLog + ".three", "text", "has no container \"three\""},
-		{"devcluster/delay", "1s", "knows only"},
+		{"devcluster/delay", "1s", "supports only"},
 	} {
 		t.Run(test.key+"="+test.value, func(t *testing.T) {
 			pod := newPod(corev1.RestartPolicyAlways, test.key, test.value)
