@@ -18,7 +18,8 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// app is the state that all commands share. There is one per run of the program.
+// app contains what all commands share: the settings, the configuration of the actions, and
+// the input and output. There is one app for each run of the program.
 type app struct {
 	settings *cli.EnvSettings
 	config   *action.Configuration
@@ -30,7 +31,8 @@ type app struct {
 	// args are the command-line arguments after the program name, as typed.
 	args []string
 
-	// in is a file, because passwords are read from a terminal.
+	// in is standard input. It is a file and not a reader, because passwords are read from
+	// a terminal without echo.
 	in     *os.File
 	out    io.Writer
 	errOut io.Writer
@@ -62,7 +64,7 @@ func (a *app) debugf(format string, v ...any) {
 		return
 	}
 	const callerOfDebugf = 2
-	// The error is ignored because there is nowhere to report it.
+	// An error is ignored, because there is nowhere to report it.
 	_ = log.Output(callerOfDebugf, fmt.Sprintf("%s [debug] %s\n", time.Now(), fmt.Sprintf(format, v...)))
 }
 
@@ -71,17 +73,16 @@ func (a *app) warnf(format string, v ...any) {
 	fmt.Fprint(a.errOut, terminal.Sanitize(fmt.Sprintf("WARNING: "+format+"\n", v...)))
 }
 
-// printed handles the error from printing the result of an operation. As in Helm, such an
-// error only causes a warning, because a user who sees the command fail would repeat an
-// operation that has already succeeded.
+// printed handles an error from printing the result of an operation. As in Helm, it only
+// warns: if the command failed, users would repeat an operation that has already succeeded.
 func (a *app) printed(err error) {
 	if err != nil {
 		a.warnf("the operation succeeded, but its result cannot be printed: %v", err)
 	}
 }
 
-// connect initializes the configuration. The global flags must have been parsed. It sends
-// no request.
+// connect prepares the configuration for a cluster and for registries, without sending any
+// request. The global flags must already have been parsed.
 func (a *app) connect() error {
 	client, err := a.registryClient(registryOptions{})
 	if err != nil {

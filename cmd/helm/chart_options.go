@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
-// chartInput is the command-line input of install, template and dag: a chart with its
-// values, and the action that processes them.
+// chartInput contains the flags of install, template and dag: those that select a chart and
+// its values, and those of the install action, which these commands run.
 type chartInput struct {
 	app            *app
 	client         *action.Install
@@ -28,13 +28,13 @@ type chartInput struct {
 	progress       progressFlags
 }
 
-// loadedChart is a chart that is ready to be installed, with its values.
+// loadedChart is a chart with the values that the flags set for it.
 type loadedChart struct {
 	chart  *chart.Chart
 	values map[string]any
 }
 
-// chartSource describes where a chart comes from.
+// chartSource contains the flags that say where to get a chart from.
 type chartSource struct {
 	*action.ChartPathOptions
 	devel    bool             // allow development versions
@@ -42,7 +42,7 @@ type chartSource struct {
 	registry *registry.Client // for dependencies
 }
 
-// useRegistry sets a registry client that matches the action's flags.
+// useRegistry sets a registry client with the TLS files and credentials from the flags.
 func (in *chartInput) useRegistry() error {
 	client, err := in.app.registryFor(&in.client.ChartPathOptions)
 	if err != nil {
@@ -60,8 +60,8 @@ func (a *app) registryFor(c *action.ChartPathOptions) (*registry.Client, error) 
 	return client, nil
 }
 
-// load finds and loads the chart that the arguments refer to, merges the values, and sets
-// the name and namespace of the release.
+// load gets the release name and the chart from the arguments, loads the chart, and merges
+// the values from the flags. It sets the name and namespace of the release in the action.
 func (in *chartInput) load(ctx context.Context, args []string) (*loadedChart, error) {
 	name, reference, err := in.client.NameAndChart(args)
 	if err != nil {
@@ -94,7 +94,8 @@ func (in *chartInput) load(ctx context.Context, args []string) (*loadedChart, er
 	return &loadedChart{chart: chrt, values: vals}, nil
 }
 
-// locateChart finds a chart, downloads it if necessary, and returns its path.
+// locateChart returns the path of the chart that reference refers to. It downloads the
+// chart if necessary.
 func (a *app) locateChart(from *chartSource, reference string) (string, error) {
 	a.debugf("Original chart version: %q", from.Version)
 	if from.Version == "" && from.devel {
@@ -109,8 +110,9 @@ func (a *app) locateChart(from *chartSource, reference string) (string, error) {
 	return path, nil
 }
 
-// loadChart loads the chart at a path, and checks that it can be installed and that its
-// dependencies are present.
+// loadChart loads the chart at a path. It returns an error if the chart cannot be
+// installed, as with a library chart, or if dependencies are missing and must not be
+// fetched.
 func (a *app) loadChart(ctx context.Context, from *chartSource, path string) (*chart.Chart, error) {
 	chrt, err := loader.Load(path)
 	if err != nil {

@@ -11,17 +11,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// choice is a flag whose value must be one of a list of words.
+// choice describes a flag whose value must be one of several words.
 type choice[T ~string] struct {
 	name, shorthand, usage string
 	// kind is the type of the value in the help text.
 	kind  string
 	words []T
-	// meanings describe the words in shell completion, in the same order.
+	// meanings contains a description of each word, in the order of words, for shell
+	// completion.
 	meanings []string
 }
 
-// add adds the flag to a command. Its default is the first word.
+// add adds the flag to cmd and stores its value in value. The default is the first word.
 func (c choice[T]) add(cmd *cobra.Command, value *T) {
 	*value = c.words[0]
 	cmd.Flags().VarP(&choiceValue[T]{choice: c, value: value}, c.name, c.shorthand, c.usage)
@@ -35,7 +36,7 @@ func (c choice[T]) add(cmd *cobra.Command, value *T) {
 	completeFlag(cmd, c.name, cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// list returns the words as one text.
+// list returns the words, separated for a usage text or an error message.
 func (c choice[T]) list() string {
 	words := make([]string, len(c.words))
 	for i, word := range c.words {
@@ -44,7 +45,7 @@ func (c choice[T]) list() string {
 	return strings.Join(words, ", ")
 }
 
-// choiceValue is the value of a choice.
+// choiceValue implements pflag.Value for a choice.
 type choiceValue[T ~string] struct {
 	choice[T]
 	value *T
@@ -61,8 +62,8 @@ func (v *choiceValue[T]) Set(text string) error {
 	return nil
 }
 
-// outputChoice returns the flag --output for a command that has its own formats. what is
-// the start of the usage text.
+// outputChoice returns the flag --output for a command whose formats differ from those of
+// other commands. The usage text is what, followed by the formats.
 func outputChoice[T ~string](what string, formats []T, meanings ...string) choice[T] {
 	c := choice[T]{name: "output", shorthand: "o", kind: "format", words: formats, meanings: meanings}
 	c.usage = what + ": " + c.list()

@@ -5,30 +5,31 @@ package main
 
 import "github.com/spf13/cobra"
 
-// completion is a cobra completion function. It returns the choices, each with a
-// description after a tab, and a directive for the shell.
+// completion is a function that suggests words for shell completion. It returns the words,
+// each with a description after a tab, and a directive for the shell.
 type completion = cobra.CompletionFunc
 
-// completeNoMore is for commands that take no arguments, or no further ones.
+// completeNoMore says that the command takes no more arguments. It suggests nothing.
 func completeNoMore(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	hint := cobra.AppendActiveHelp(nil, "This command does not take any more arguments (but may accept flags).")
 	return hint, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeNothing is for commands that take this number of arguments, if Helm cannot
-// suggest any values for them.
+// completeNothing suggests nothing for the given number of arguments, because their values
+// cannot be known. After these it says that the command takes no more.
 func completeNothing(arguments int) completion {
 	return upTo(arguments, cobra.NoFileCompletions)
 }
 
-// completeFile is for commands whose only argument is a file or directory.
+// completeFile completes the only argument of a command, which is a file or directory.
 func completeFile() completion {
 	return upTo(1, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
 	})
 }
 
-// upTo completes at most this number of arguments.
+// upTo calls complete for the given number of arguments. After these it says that the
+// command takes no more.
 func upTo(arguments int, complete completion) completion {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= arguments {
@@ -38,8 +39,9 @@ func upTo(arguments int, complete completion) completion {
 	}
 }
 
-// completeFlag completes the value of a flag. It fails only if the flag does not exist or
-// already has a completion, and tests detect both.
+// completeFlag sets the completion for the value of a flag of cmd. It fails only if the
+// flag does not exist or already has a completion; tests would detect both, so the error is
+// ignored.
 func completeFlag(cmd *cobra.Command, flag string, complete completion) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
 }

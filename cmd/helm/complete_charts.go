@@ -19,7 +19,8 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-// completeRepositories lists the repositories that are not yet among the arguments.
+// completeRepositories suggests the configured repositories that are not yet among the
+// arguments.
 func (a *app) completeRepositories(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var choices []cobra.Completion
 	for _, entry := range a.knownRepositories() {
@@ -30,8 +31,8 @@ func (a *app) completeRepositories(_ *cobra.Command, args []string, _ string) ([
 	return choices, cobra.ShellCompDirectiveNoFileComp
 }
 
-// knownRepositories returns the configured repositories, or none if the repository file
-// cannot be read.
+// knownRepositories returns the configured repositories. If the repository file cannot be
+// read, it returns none.
 func (a *app) knownRepositories() []*repo.Entry {
 	file, err := a.repositories()
 	if err != nil {
@@ -40,8 +41,8 @@ func (a *app) knownRepositories() []*repo.Entry {
 	return file.Repositories
 }
 
-// completeChartOrFile completes a chart reference if files and directories can be charts
-// too.
+// completeChartOrFile suggests charts in repositories, and files and directories in the
+// current directory, because these can be charts, too.
 func (a *app) completeChartOrFile(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	choices, directive := a.remoteCharts(word)
 	if word == "" {
@@ -56,7 +57,8 @@ func (a *app) completeChartOrFile(_ *cobra.Command, _ []string, word string) ([]
 	return choices, directive
 }
 
-// completeReleaseAndChart is for commands that take a release and a chart.
+// completeReleaseAndChart completes the arguments of commands that take a release and a
+// chart.
 func (a *app) completeReleaseAndChart() completion {
 	return upTo(2, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 {
@@ -66,7 +68,8 @@ func (a *app) completeReleaseAndChart() completion {
 	})
 }
 
-// completeChartOrRelease is for commands that take a chart or a release.
+// completeChartOrRelease completes an argument that is a chart or a release. If releaseOnly
+// is true, it suggests only releases.
 func (a *app) completeChartOrRelease(cmd *cobra.Command, args []string, word string, releaseOnly bool) ([]cobra.Completion, cobra.ShellCompDirective) {
 	releases, directive := a.completeReleases(cmd, args, word)
 	if releaseOnly {
@@ -76,7 +79,8 @@ func (a *app) completeChartOrRelease(cmd *cobra.Command, args []string, word str
 	return append(releases, charts...), directive
 }
 
-// chartPosition returns the position of the chart among the arguments.
+// chartPosition returns the index of the chart among the arguments. Without
+// --generate-name, the name of the release comes first.
 func (in *chartInput) chartPosition() int {
 	if in.client.GenerateName {
 		return 0
@@ -84,7 +88,8 @@ func (in *chartInput) chartPosition() int {
 	return 1
 }
 
-// completeChart completes a chart argument that follows a name chosen by the user.
+// completeChart suggests charts. It suggests nothing for the name of the release, which the
+// user chooses.
 func (in *chartInput) completeChart(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) != in.chartPosition() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -92,20 +97,21 @@ func (in *chartInput) completeChart(cmd *cobra.Command, args []string, word stri
 	return in.app.completeChartOrFile(cmd, args, word)
 }
 
-// completeFlags completes the values of the flags that install and template share.
+// completeFlags sets the completion for the flags that install and template share.
 func (in *chartInput) completeFlags(cmd *cobra.Command) {
 	completeFlag(cmd, "version", in.app.completeVersionOf(in.chartPosition))
 	completeFlag(cmd, "wait", completeWait)
 }
 
-// completeRemoteChart completes a reference to a chart in a repository or registry.
+// completeRemoteChart suggests charts in repositories and registries, but no files.
 func (a *app) completeRemoteChart(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	choices, directive := a.remoteCharts(word)
 	return choices, directive | cobra.ShellCompDirectiveNoFileComp
 }
 
-// remoteCharts lists the possible beginnings of a reference: the charts of the repository
-// that it contains, otherwise repositories and schemes.
+// remoteCharts returns what a chart reference that begins with word can continue with: if
+// word contains a repository, the charts of that repository, otherwise repositories and URL
+// schemes.
 func (a *app) remoteCharts(word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var choices []cobra.Completion
 	directive := cobra.ShellCompDirectiveDefault
@@ -135,8 +141,9 @@ func (a *app) remoteCharts(word string) ([]cobra.Completion, cobra.ShellCompDire
 	return choices, directive
 }
 
-// chartsOf lists the charts of a repository, sorted. It reads them from the cached list of
-// names that exists for completion, otherwise from the cached index, which takes longer.
+// chartsOf returns the charts of a repository, sorted. It reads the cached list of their
+// names, which exists for shell completion. If there is none, it reads the cached index,
+// which takes longer.
 func (a *app) chartsOf(repository string) []cobra.Completion {
 	names, err := os.ReadFile(filepath.Join(a.settings.RepositoryCache, helmpath.CacheChartsFile(repository)))
 	var charts []cobra.Completion
@@ -164,8 +171,8 @@ func (a *app) cachedIndex(repository string) *repo.IndexFile {
 	return index
 }
 
-// filesWithPrefix lists the files and directories of the current directory whose name
-// begins with a word.
+// filesWithPrefix returns the files and directories in the current directory whose names
+// begin with word.
 func filesWithPrefix(word string) []cobra.Completion {
 	entries, err := os.ReadDir(".")
 	if err != nil {
@@ -180,8 +187,8 @@ func filesWithPrefix(word string) []cobra.Completion {
 	return names
 }
 
-// completeVersionOf completes --version of a command whose chart is the argument at a
-// position, which is the last argument that the command takes.
+// completeVersionOf suggests versions for the flag --version. position returns the index of
+// the chart among the arguments; it must be the last argument of the command.
 func (a *app) completeVersionOf(position func() int) completion {
 	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if at := position(); len(args) == at+1 {
@@ -191,7 +198,7 @@ func (a *app) completeVersionOf(position func() int) completion {
 	}
 }
 
-// chartVersions lists the versions of a chart given as repository/name.
+// chartVersions returns the versions of the chart that reference names as repository/name.
 func (a *app) chartVersions(reference string) []cobra.Completion {
 	repository, name, ok := strings.Cut(reference, "/")
 	if !ok || strings.Contains(name, "/") {

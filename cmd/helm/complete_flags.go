@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// completionTimeout is how long shell completion waits for the cluster.
+// completionTimeout is how long shell completion waits for a response from the cluster.
 const completionTimeout = 3 * time.Second
 
-// completeNamespaces lists the namespaces of the cluster.
+// completeNamespaces suggests the namespaces of the cluster.
 func (a *app) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	client, err := a.config.KubernetesClientSet()
 	if err != nil {
@@ -38,7 +38,7 @@ func (a *app) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]co
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeContexts lists the contexts of the kubeconfig, sorted.
+// completeContexts suggests the contexts of the kubeconfig file, sorted.
 func (a *app) completeContexts(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	if a.settings.KubeConfig != "" {
@@ -55,7 +55,7 @@ func (a *app) completeContexts(*cobra.Command, []string, string) ([]cobra.Comple
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFormats lists the values of --output, sorted.
+// completeFormats suggests the values of --output, sorted.
 func completeFormats(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	meanings := output.FormatsWithDesc()
 	var formats []cobra.Completion
@@ -65,7 +65,8 @@ func completeFormats(*cobra.Command, []string, string) ([]cobra.Completion, cobr
 	return formats, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeWait lists the values of --wait, without those that mean the same as another one.
+// completeWait suggests the values of --wait. If several values have the same meaning, it
+// suggests only one of them.
 func completeWait(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return []cobra.Completion{
 		cobra.CompletionWithDesc("false", "do not wait"),

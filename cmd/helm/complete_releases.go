@@ -13,9 +13,9 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// completeReleases lists the releases of the namespace that are not yet among the
-// arguments. It does not filter them by the word typed, because some shells match more than
-// the beginning.
+// completeReleases suggests the releases in the namespace that are not yet among the
+// arguments. It also suggests names that do not begin with the typed word, because some
+// shells match other parts of a name, too.
 func (a *app) completeReleases(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	client := action.NewList(a.config)
 	client.All = true
@@ -36,10 +36,10 @@ func (a *app) completeReleases(_ *cobra.Command, args []string, _ string) ([]cob
 	return choices, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeRelease is for commands that take the name of one release.
+// completeRelease completes the only argument of a command, which is a release.
 func (a *app) completeRelease() completion { return upTo(1, a.completeReleases) }
 
-// completeRevisions lists the revisions of the release given as the first argument.
+// completeRevisions suggests the revisions of the release that is the first argument.
 func (a *app) completeRevisions(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) != 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -56,7 +56,8 @@ func (a *app) completeRevisions(_ *cobra.Command, args []string, _ string) ([]co
 	return choices, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeReleaseAndRevision is for commands that take a release and one of its revisions.
+// completeReleaseAndRevision completes the arguments of commands that take a release and
+// one of its revisions.
 func (a *app) completeReleaseAndRevision() completion {
 	return upTo(2, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 {

@@ -67,11 +67,11 @@ For the current shell:
 For every shell, add that line to your profile.
 `
 
-// shell is a shell with completion support.
+// shell is a shell for which helm completion prints a script.
 type shell struct {
 	name, help string
-	// write writes the completion script for a program with the given name, with or without
-	// descriptions.
+	// write prints the script for the program with the given name. If descriptions is
+	// false, the script does not show descriptions of the suggested words.
 	write func(root *cobra.Command, out io.Writer, program string, descriptions bool) error
 }
 
@@ -109,8 +109,9 @@ func newShellCompletionCmd(a *app, sh shell) *cobra.Command {
 	return cmd
 }
 
-// writeBashCompletion appends lines for a renamed program, as the script for zsh does,
-// because the script itself completes only "helm".
+// writeBashCompletion prints the script for bash. The script completes only the command
+// "helm". If the program has another name, writeBashCompletion appends lines for that name,
+// as the script for zsh does.
 func writeBashCompletion(root *cobra.Command, out io.Writer, program string, descriptions bool) error {
 	if err := root.GenBashCompletionV2(out, descriptions); err != nil || program == root.Name() {
 		return err

@@ -65,18 +65,19 @@ const (
 	diffFlagName     = "diff"
 )
 
-// releaseFlags are the flags that can be used for the graph of a release.
+// releaseFlags contains the names of the flags that can be used with a release. All other
+// flags of dag apply only to charts.
 var releaseFlags = []string{releaseFlagName, revisionFlagName, outputFlagName, reasonsFlagName}
 
-// dagOptions are the flags that select the subject of dag.
+// dagOptions contains the flags of dag that do not apply to other commands.
 type dagOptions struct {
 	dagView
 	release     bool
 	revision    int
 	kubeVersion string
 	apiVersions []string
-	// forChart is the name of a flag that was set and applies only to charts; empty if
-	// there is none.
+	// forChart is the name of a flag that was set and applies only to charts. It is empty
+	// if no such flag was set.
 	forChart string
 }
 
@@ -120,7 +121,7 @@ func newDagCmd(a *app) *cobra.Command {
 }
 
 // chartFlag returns the name of a flag that was set on the command line and applies only to
-// charts. All flags of the command do, except for releaseFlags.
+// charts, or "" if there is none.
 func chartFlag(cmd *cobra.Command) string {
 	given := ""
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -149,7 +150,8 @@ func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []
 	return a.showPlan(plan, nil, opts)
 }
 
-// plan builds the plan of the chart or release that subject refers to.
+// plan returns the plan of the chart or release that the argument of dag, subject, refers
+// to.
 func (a *app) plan(ctx context.Context, in *chartInput, opts *dagOptions, subject string) (*action.Plan, error) {
 	switch {
 	case opts.release && opts.forChart != "":
@@ -166,7 +168,8 @@ func (a *app) plan(ctx context.Context, in *chartInput, opts *dagOptions, subjec
 	return a.planOfEither(subject)
 }
 
-// planOfNamed builds the plan of a release, if it is known that a release is meant.
+// planOfNamed returns the plan of the release with this name. It is called if the command
+// line says that the argument is a release.
 func (a *app) planOfNamed(name string, revision int) (*action.Plan, error) {
 	rel, err := a.named(name, revision)
 	if err != nil {
@@ -175,7 +178,8 @@ func (a *app) planOfNamed(name string, revision int) (*action.Plan, error) {
 	return a.releasePlan(rel)
 }
 
-// named reads a revision of a release, if it is known that a release is meant.
+// named reads a revision of the release with this name. If it does not exist, the error
+// names the namespace.
 func (a *app) named(name string, revision int) (*release.Release, error) {
 	rel, err := a.revision(name, revision)
 	switch {
@@ -190,8 +194,8 @@ func (a *app) named(name string, revision int) (*release.Release, error) {
 	}
 }
 
-// planOfEither builds the plan of a release if its name could also have been meant as the
-// name of a chart.
+// planOfEither returns the plan of the release with this name. It is called if the argument
+// could also be a chart, but no such chart exists. Its errors say so.
 func (a *app) planOfEither(name string) (*action.Plan, error) {
 	rel, err := a.revision(name, 0)
 	switch {
@@ -204,8 +208,9 @@ func (a *app) planOfEither(name string) (*action.Plan, error) {
 	}
 }
 
-// releasePlan rebuilds the plan of a revision. If another program rolled the release back, the
-// new revision can contain the record of the revision that it was rolled back to.
+// releasePlan returns the plan of a revision. It warns if the revision was not deployed in
+// the order of that plan: another program that rolls a release back can copy the record of
+// an earlier revision without following its order.
 func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 	plan, err := action.ReleasePlan(rel)
 	switch {
@@ -222,8 +227,8 @@ func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 	return plan, nil
 }
 
-// namesChart reports whether a word refers to a chart without further information: an
-// existing file or directory, or a path or reference that is not a valid release name.
+// namesChart reports whether the argument subject is certainly a chart: because it exists
+// as a file or directory, or because its form is that of a path and not of a release name.
 func namesChart(subject string) bool {
 	if strings.HasPrefix(subject, ".") || strings.HasSuffix(subject, ".tgz") || strings.ContainsAny(subject, `/\`) {
 		return true

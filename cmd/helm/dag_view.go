@@ -14,13 +14,13 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// dagView are the flags that control how a graph is displayed.
+// dagView contains the flags that say how to print a graph.
 type dagView struct {
 	format  graphview.Format
 	reasons bool
 	// diff is the release that the chart is compared with; empty for no comparison.
 	diff string
-	// comparedWith is the revision of that release.
+	// comparedWith is the revision of the release in diff.
 	comparedWith int
 }
 
@@ -32,7 +32,8 @@ func (v *dagView) addFlags(cmd *cobra.Command, a *app) {
 	completeFlag(cmd, diffFlagName, a.completeReleases)
 }
 
-// dagDiff shows the plan of a chart compared with that of a release.
+// dagDiff prints the plan of a chart and how it differs from the plan of the release in
+// opts.diff.
 func (a *app) dagDiff(ctx context.Context, in *chartInput, opts *dagOptions, reference string) error {
 	if opts.release {
 		return fmt.Errorf("--%s compares a chart with a release: remove --%s", diffFlagName, releaseFlagName)
@@ -53,7 +54,8 @@ func (a *app) dagDiff(ctx context.Context, in *chartInput, opts *dagOptions, ref
 	return a.showPlan(plan, &graphview.Before{Plan: before.Plan, Release: rel.Name, Revision: rel.Version}, opts)
 }
 
-// showPlan prints a plan, and prints its warnings to standard error.
+// showPlan prints a plan to standard output, and its warnings to standard error. If before
+// is not nil, it also prints the differences from that plan.
 func (a *app) showPlan(plan *action.Plan, before *graphview.Before, opts *dagOptions) error {
 	printer := progress.NewWarnings(a.errOut)
 	for _, warning := range plan.Warnings {

@@ -118,8 +118,8 @@ func newDependencyBuildCmd(a *app) *cobra.Command {
 	})
 }
 
-// newDependencyFetchCmd turns cmd into a command that fetches dependencies. verify is the
-// verification strategy that --verify enables.
+// newDependencyFetchCmd adds flags to cmd and makes it call fetch, which downloads
+// dependencies. verify is how signatures are checked if --verify is set.
 func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.VerificationStrategy, fetch func(*dependency.Manager, context.Context) error) *cobra.Command {
 	var (
 		o                   registryOptions
@@ -146,7 +146,7 @@ func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.Verific
 	return cmd
 }
 
-// chartDirectory returns the chart directory from the arguments, or the current directory.
+// chartDirectory returns the first argument, or the current directory if there is none.
 func chartDirectory(args []string) string {
 	if len(args) == 0 {
 		return "."
@@ -154,7 +154,7 @@ func chartDirectory(args []string) string {
 	return filepath.Clean(args[0])
 }
 
-// dependencyManager returns a manager for the dependencies of a chart. The caller sets the
+// dependencyManager returns a manager that downloads dependencies. The caller must set the
 // chart.
 func (a *app) dependencyManager(o registryOptions, keyring string) (*dependency.Manager, error) {
 	registryClient, err := a.registryClient(o)
@@ -164,8 +164,8 @@ func (a *app) dependencyManager(o registryOptions, keyring string) (*dependency.
 	return a.dependenciesOf("", keyring, registryClient), nil
 }
 
-// dependenciesOf returns a manager for the dependencies of a chart, configured from the
-// settings.
+// dependenciesOf returns a manager that downloads the dependencies of the chart at
+// chartPath.
 func (a *app) dependenciesOf(chartPath, keyring string, registryClient *registry.Client) *dependency.Manager {
 	return &dependency.Manager{
 		Out:              a.out,

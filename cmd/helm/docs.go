@@ -22,7 +22,7 @@ completion script.
     $ helm docs --dir ./man --type man
 `
 
-// docsInput is the command-line input of docs.
+// docsInput contains the flags of docs.
 type docsInput struct {
 	folder, kind string
 	headers      bool
@@ -65,8 +65,8 @@ func (in *docsInput) write(root *cobra.Command) error {
 	return fmt.Errorf("unknown doc type %q. Try 'markdown' or 'man'", in.kind)
 }
 
-// docsHeader returns the beginning of a Markdown file: its title is the command, with each
-// word capitalised.
+// docsHeader returns the first lines of the Markdown file at path. They contain the name of
+// the command as title, with each word capitalised.
 func docsHeader(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	letters := []rune(strings.ReplaceAll(name, "_", " "))

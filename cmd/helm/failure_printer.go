@@ -15,14 +15,14 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// failedRelease is what -o json and -o yaml print if an ordered operation fails: the
-// release as after a success, and the failure.
+// failedRelease is what install and upgrade print with -o json or -o yaml if an ordered
+// operation fails: the release in the same form as after a success, and the failure.
 type failedRelease struct {
 	*release.Release
 	Failure any `json:"failure"`
 }
 
-// unexplained is a failure of which only the message is known.
+// unexplained is the failure to print if the error has no details, only a message.
 type unexplained struct {
 	Summary string `json:"summary"`
 }
@@ -47,11 +47,11 @@ func newFailedRelease(rel *release.Release, err error) *failedRelease {
 func (p *failedRelease) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p) }
 func (p *failedRelease) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p) }
 
-// WriteTable prints nothing, because the error is printed to stderr for people.
+// WriteTable prints nothing, because the error is already printed to standard error.
 func (p *failedRelease) WriteTable(io.Writer) error { return nil }
 
-// printFailure prints the failure of an ordered operation in a machine-readable format.
-// Other operations leave stdout empty, as in Helm.
+// printFailure prints the failure of an ordered operation as JSON or YAML. For other
+// operations it prints nothing, as Helm does.
 func (a *app) printFailure(out *formatFlag, strategy action.WaitStrategy, failed *failedRelease) error {
 	if strategy != action.WaitStrategyOrdered {
 		return nil

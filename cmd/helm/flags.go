@@ -53,7 +53,7 @@ func defaultKeyring() string {
 	return filepath.Join(home, "pubring.gpg")
 }
 
-// formatFlag is the value of --output.
+// formatFlag implements pflag.Value for the flag --output of Helm's commands.
 type formatFlag struct{ format output.Format }
 
 func (v *formatFlag) String() string { return string(v.format) }
@@ -67,7 +67,8 @@ func (v *formatFlag) Set(s string) error {
 	return nil
 }
 
-// addOutputFlag adds --output to a command and returns its value.
+// addOutputFlag adds the flag --output to a command. The returned value is set when the
+// command line is parsed.
 func addOutputFlag(cmd *cobra.Command) *formatFlag {
 	v := &formatFlag{format: output.Table}
 	cmd.Flags().VarP(v, "output", "o", "how the result is printed: "+strings.Join(output.Formats(), ", "))
@@ -75,8 +76,8 @@ func addOutputFlag(cmd *cobra.Command) *formatFlag {
 	return v
 }
 
-// postRenderer collects --post-renderer and --post-renderer-args, which can be given in any
-// order.
+// postRenderer collects the values of --post-renderer and --post-renderer-args. The flags
+// can be given in any order, so each of them calls resolve.
 type postRenderer struct {
 	target *postrender.PostRenderer
 	path   string
@@ -89,7 +90,8 @@ func addPostRendererFlags(f *pflag.FlagSet, target *postrender.PostRenderer) {
 	f.Var((*postRendererArgs)(p), "post-renderer-args", "argument for the post-renderer; can be repeated")
 }
 
-// resolve looks up the program, with the arguments received until now.
+// resolve finds the program and sets target to it, with the arguments that were parsed
+// until now.
 func (p *postRenderer) resolve() error {
 	if p.path == "" {
 		return nil
@@ -123,8 +125,8 @@ func (p *postRendererArgs) Set(arg string) error {
 	return (*postRenderer)(p).resolve()
 }
 
-// addKlogFlags adds the flags of the Kubernetes client's logger. They are hidden in the
-// help text.
+// addKlogFlags adds the flags of klog, the logger of the Kubernetes client, such as -v.
+// Help texts do not show them.
 func addKlogFlags(f *pflag.FlagSet) {
 	local := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(local)

@@ -68,7 +68,8 @@ func newGetCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// newGetTextCmd creates a command that prints one part of a release as it is stored.
+// newGetTextCmd creates a command that prints the part of a stored release that the
+// function part returns.
 func newGetTextCmd(a *app, name, short, long string, part func(*release.Release) string) *cobra.Command {
 	client := action.NewGet(a.config)
 	cmd := &cobra.Command{
@@ -104,7 +105,7 @@ func hooksText(rel *release.Release) string {
 	return text.String()
 }
 
-// hookText returns a hook as a YAML document with its source.
+// hookText returns a hook as a YAML document. A comment names its template.
 func hookText(hook *release.Hook) string {
 	return fmt.Sprintf("---\n# Source: %s\n%s\n", hook.Path, hook.Manifest)
 }

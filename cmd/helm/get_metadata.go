@@ -48,7 +48,8 @@ func newGetMetadataCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// wasOrdered reads the revision again, because its metadata do not contain the order.
+// wasOrdered reports whether the revision of metadata was deployed in order. It reads the
+// revision again, because metadata does not contain this information.
 func (a *app) wasOrdered(metadata *action.Metadata) (bool, error) {
 	rel, err := a.revision(metadata.Name, metadata.Revision)
 	if err != nil {
@@ -57,12 +58,12 @@ func (a *app) wasOrdered(metadata *action.Metadata) (bool, error) {
 	return wasOrdered(rel)
 }
 
-// metadataPrinter prints the metadata of a revision. It adds fields only if the revision
-// has an order.
+// metadataPrinter prints the metadata of a revision. It prints more than Helm only for a
+// revision that was deployed in order.
 type metadataPrinter struct {
 	*action.Metadata
 	Ordered bool `json:"ordered,omitempty"`
-	// OrderError says why it is unknown whether the revision was ordered.
+	// OrderError says why it is not known whether the revision was deployed in order.
 	OrderError string `json:"orderError,omitempty"`
 }
 

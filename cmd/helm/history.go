@@ -54,7 +54,7 @@ func newHistoryCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// historyRow is a revision as history prints it.
+// historyRow is what history prints about one revision.
 type historyRow struct {
 	Revision    int           `json:"revision"`
 	Updated     helmtime.Time `json:"updated"`
@@ -63,11 +63,11 @@ type historyRow struct {
 	AppVersion  string        `json:"app_version"`
 	Description string        `json:"description"`
 	Ordered     bool          `json:"ordered,omitempty"`
-	// OrderError says why it is unknown whether the revision was ordered.
+	// OrderError says why it is not known whether the revision was deployed in order.
 	OrderError string `json:"orderError,omitempty"`
 }
 
-// order returns the table cell for the order.
+// order returns the text in the column ORDER.
 func (r historyRow) order() string {
 	switch {
 	case r.Ordered:
@@ -80,7 +80,8 @@ func (r historyRow) order() string {
 
 type historyPrinter []historyRow
 
-// newHistoryPrinter never returns nil, so that an empty history is [] in JSON.
+// newHistoryPrinter returns the rows for the revisions. It never returns nil, so that an
+// empty history is [] in JSON.
 func newHistoryPrinter(revisions []*release.Release) historyPrinter {
 	rows := make(historyPrinter, 0, len(revisions))
 	for _, rel := range revisions {
@@ -103,7 +104,8 @@ func newHistoryPrinter(revisions []*release.Release) historyPrinter {
 	return rows
 }
 
-// WriteTable prints a column for the order only if any revision has one.
+// WriteTable prints a table. It has the column ORDER only if any revision was deployed in
+// order.
 func (p historyPrinter) WriteTable(out io.Writer) error {
 	ordered := slices.ContainsFunc(p, func(r historyRow) bool { return r.order() != "" })
 	table := uitable.New()

@@ -11,8 +11,8 @@ import (
 
 const parallelHooksEnv = "HELM_MAX_PARALLEL_HOOKS"
 
-// parallelHooks reads the maximum number of parallel hooks from the environment. 0 means no
-// limit.
+// parallelHooks reads $HELM_MAX_PARALLEL_HOOKS, the maximum number of hooks that run at the
+// same time. 0 means no limit.
 func parallelHooks() (int, error) {
 	text := os.Getenv(parallelHooksEnv)
 	if text == "" {

@@ -103,7 +103,7 @@ func newInstallCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// addFlags adds the flags that install and template share.
+// addFlags adds the flags that install and template have in common.
 func (in *chartInput) addFlags(f *pflag.FlagSet) {
 	client := in.client
 	f.BoolVar(&client.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
@@ -144,7 +144,7 @@ func (a *app) install(ctx context.Context, in *chartInput, args []string) (*rele
 	return in.run(ctx, args)
 }
 
-// run loads the chart and runs the action. A signal to the process cancels the action.
+// run loads the chart and installs it. A signal to the process cancels the install.
 func (in *chartInput) run(ctx context.Context, args []string) (*release.Release, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
@@ -176,8 +176,9 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 	return in.client.RunWithContext(ctx, loaded.chart, loaded.values)
 }
 
-// notices returns where an operation reports that it was cancelled: standard output, as in
-// Helm, unless programs read a result there or the progress is shown on stderr.
+// notices returns the writer for the message that a signal has cancelled an operation. As
+// in Helm, this is standard output. It is standard error if a program reads standard
+// output, or if the progress of an ordered operation is shown there.
 func (a *app) notices(out *formatFlag, strategy action.WaitStrategy) io.Writer {
 	forPeople := out == nil || out.format == output.Table
 	if forPeople && strategy != action.WaitStrategyOrdered {

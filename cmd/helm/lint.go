@@ -122,9 +122,9 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 	return nil
 }
 
-// removeReported removes findings that were already reported with the parent chart, and
-// remembers the remaining ones. Findings of Helm's rules are not remembered, because they
-// concern only one chart.
+// removeReported removes findings from c that are in told, and adds the others to told. A
+// subchart can be checked twice: as part of its parent and separately. Findings of Helm's
+// rules are not added, because these rules check only one chart at a time.
 func removeReported(told map[string]bool, c *action.LintedChart) {
 	place := func(f action.LintFinding) string {
 		return fmt.Sprintf("%s:%d:%d: %s", filepath.Join(c.Path, filepath.FromSlash(f.File)), f.Line, f.Column, f.Rule)
@@ -135,7 +135,7 @@ func removeReported(told map[string]bool, c *action.LintedChart) {
 	}
 }
 
-// withoutLog calls a function and discards what it writes to the standard logger.
+// withoutLog calls do and discards what do writes to the standard logger.
 func withoutLog(do func()) {
 	out := log.Writer()
 	log.SetOutput(io.Discard)
@@ -143,7 +143,7 @@ func withoutLog(do func()) {
 	do()
 }
 
-// printFindings prints the findings in a machine-readable format.
+// printFindings prints the findings for the charts as JSON or SARIF.
 func (a *app) printFindings(charts []*action.LintedChart, format string) error {
 	if format == "json" {
 		return lintreport.JSON(a.out, charts)
@@ -151,8 +151,8 @@ func (a *app) printFindings(charts []*action.LintedChart, format string) error {
 	return lintreport.SARIF(a.out, charts, action.LintRules(), ownVersion())
 }
 
-// subcharts returns the subcharts in the charts directories of the given charts, at every
-// level. Unreadable files are skipped.
+// subcharts returns the paths of the charts in the charts/ directories of the given charts,
+// and of their subcharts. It skips what cannot be read.
 func subcharts(paths []string) []string {
 	var found []string
 	for _, p := range paths {

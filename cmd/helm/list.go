@@ -86,7 +86,7 @@ func (a *app) list(client *action.List, format output.Format) error {
 	return format.Write(a.out, &listPrinter{rows: listRows(releases, client.TimeFormat), noHeaders: client.NoHeaders})
 }
 
-// namePrinter prints the names of releases.
+// namePrinter prints only the names of releases, as list --short does.
 type namePrinter []string
 
 func newNamePrinter(releases []*release.Release) namePrinter {
@@ -109,7 +109,7 @@ func (p namePrinter) WriteTable(out io.Writer) error {
 func (p namePrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p) }
 func (p namePrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p) }
 
-// listRow is a release as list prints it.
+// listRow is what list prints about one release.
 type listRow struct {
 	Name       string `json:"name"`
 	Namespace  string `json:"namespace"`
@@ -120,7 +120,8 @@ type listRow struct {
 	AppVersion string `json:"app_version"`
 }
 
-// listRows never returns nil, so that an empty list is [] in JSON, not null.
+// listRows returns the rows for the releases. It never returns nil, so that an empty list
+// is [] in JSON.
 func listRows(releases []*release.Release, timeFormat string) []listRow {
 	rows := make([]listRow, 0, len(releases))
 	for _, rel := range releases {
@@ -150,8 +151,8 @@ func formatUpdated(rel *release.Release, format string) string {
 	}
 }
 
-// describeChart returns the name and version of a chart, and its app version. It accepts
-// releases without chart metadata, because such releases exist in real clusters.
+// describeChart returns the chart's name and version in one text, and its app version. c
+// can be nil or have no metadata, because clusters contain such releases.
 func describeChart(c *chart.Chart) (name, appVersion string) {
 	if c == nil || c.Metadata == nil {
 		return "MISSING", "MISSING"

@@ -10,7 +10,7 @@ import (
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// bodyRemoved replaces the bodies of requests and responses.
+// bodyRemoved is what the log shows instead of the body of a request or response.
 const bodyRemoved = "(removed: may contain secrets)"
 
 // logFilter removes the contents of Secrets from the log of the Kubernetes client, at any
@@ -24,7 +24,8 @@ type logFilter struct {
 	redactor atomic.Pointer[redact.Redactor]
 }
 
-// use sets the Redactor for all further messages.
+// use sets the Redactor, which knows the contents of the release's Secrets, for all later
+// messages.
 func (f *logFilter) use(r *redact.Redactor) { f.redactor.Store(r) }
 
 // Filter implements klog.LogFilter.
@@ -46,7 +47,8 @@ func (f *logFilter) FilterS(message string, keysAndValues []any) (string, []any)
 	return f.redact(message), redacted
 }
 
-// redactAll returns a copy, because the caller might use the values again.
+// redactAll returns a copy of values without secrets. It does not change values, because
+// the caller can use them again.
 func (f *logFilter) redactAll(values []any) []any {
 	redacted := make([]any, len(values))
 	for i, value := range values {

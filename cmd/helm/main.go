@@ -1,7 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command helm is Ordered Helm: Helm 3, plus deployment in the order that a chart declares.
+// Command helm is the command line of Ordered Helm: Helm 3 that can also deploy in the
+// order that a chart declares. This package parses flags and prints results; package action
+// does the work.
 package main
 
 import (
@@ -19,12 +21,12 @@ import (
 )
 
 func main() {
-	// Helm's packages print warnings through the standard logger. Users of helm know them
-	// with the file and line in front.
+	// Helm's packages print warnings through the standard logger. As in Helm, each warning
+	// begins with the file and line.
 	log.SetFlags(log.Lshortfile)
 
-	// The field manager is independent of the executable's name, so that field ownership
-	// survives a switch between this helm and stock Helm.
+	// The default field manager is the name of the executable. With a fixed name, fields
+	// keep their owner when a user switches between this program and stock Helm.
 	kube.ManagedFieldsManager = "helm"
 
 	filter := &logFilter{}

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// loadMemoryReleases fills the memory driver from the YAML files listed in
-// HELM_MEMORY_DRIVER_DATA, separated as in PATH. If the variable is empty, the driver stays
-// empty. It also replaces the Kubernetes client with one that does nothing, because the
-// memory driver needs no cluster.
+// loadMemoryReleases fills the storage driver "memory" with the releases in YAML files, and
+// replaces the Kubernetes client with one that does nothing, because this driver needs no
+// cluster. $HELM_MEMORY_DRIVER_DATA lists the files, separated as in $PATH; if it is empty,
+// there are no releases.
 func (a *app) loadMemoryReleases() error {
 	memory, ok := a.config.Releases.Driver.(*driver.Memory)
 	if !ok {

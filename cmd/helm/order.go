@@ -13,15 +13,15 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// orderNote is what status prints about the order of a revision: the order, or why it is
-// unknown.
+// orderNote is what status prints about the order of a revision. If the record of the
+// revision cannot be read, Error says why, and Order is nil.
 type orderNote struct {
 	*action.Order
 	Error string `json:"error,omitempty"`
 }
 
-// noteOrder returns what to print about the order of a revision, or nil if the revision has
-// no order. An unreadable record does not prevent the rest from being shown.
+// noteOrder returns what to print about the order of a revision, or nil if the revision was
+// not deployed in order.
 func noteOrder(rel *release.Release) *orderNote {
 	order, err := action.OrderOf(rel)
 	switch {
@@ -33,7 +33,7 @@ func noteOrder(rel *release.Release) *orderNote {
 	return &orderNote{Order: order}
 }
 
-// String returns the note as one line of text.
+// String returns the text in the line ORDER of status.
 func (n *orderNote) String() string {
 	if n.Order == nil {
 		return unknown(n.Error)
@@ -56,10 +56,10 @@ func (n *orderNote) String() string {
 	}
 }
 
-// maxNamedNodes is the maximum number of nodes that a line lists.
+// maxNamedNodes is the maximum number of nodes that the line ORDER names.
 const maxNamedNodes = 3
 
-// at lists the nodes that have begun and are not finished.
+// at returns the end of the line ORDER: the nodes that have started but are not finished.
 func (n *orderNote) at() string {
 	if len(n.At) == 0 {
 		return ""
@@ -71,7 +71,8 @@ func (n *orderNote) at() string {
 	return ", at " + named
 }
 
-// holderNote returns a line of text that says which process works on a release.
+// holderNote returns the text in the line HOLDER of status: which process works on the
+// release, and what happens if it is no longer alive.
 func holderNote(h *action.Holder) string {
 	text := h.String() + ", " + h.Age()
 	switch {
@@ -85,8 +86,8 @@ func holderNote(h *action.Holder) string {
 
 func unknown(reason string) string { return "unknown (" + reason + ")" }
 
-// wasOrdered reports whether a revision was deployed in order. It does not rebuild the
-// graph, because a history can be long.
+// wasOrdered reports whether a revision was deployed in order. It reads only the record and
+// does not rebuild the graph, because a history can contain many revisions.
 func wasOrdered(rel *release.Release) (bool, error) {
 	rec, err := releaserecord.Read(rel)
 	if err != nil || rec == nil {

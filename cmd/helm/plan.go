@@ -42,15 +42,15 @@ EXIT CODES
 Hooks alone do not count as a change: every upgrade runs them.
 `
 
-// changesCode is the exit code if the plan contains changes.
+// changesCode is the exit code of plan if the upgrade would change objects.
 const changesCode = 2
 
-// planError ends the command with an exit code and without a message.
+// planError makes the program exit with a code but without an error message.
 type planError struct{ code int }
 
 func (e *planError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// planIgnores returns the flags of upgrade that have no effect on a plan.
+// planIgnores returns the flags of upgrade that plan accepts but ignores.
 func planIgnores() []string {
 	return []string{
 		"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail",
@@ -97,7 +97,7 @@ func newPlanCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// preview returns what run would do.
+// preview returns what run would do, without doing it.
 func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*action.Preview, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
@@ -119,7 +119,8 @@ func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*a
 	return client.Preview(ctx, name, chrt, vals)
 }
 
-// previewInstall is like preview, for a release that would be installed.
+// previewInstall is like preview, for a release that run would install. If replace is true,
+// it reuses the name of an uninstalled release whose history was kept.
 func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, reference string) (*action.Preview, error) {
 	install := in.installation(replace)
 	install.client.OnEvent = in.client.OnEvent
@@ -133,7 +134,8 @@ func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, 
 	return install.client.Preview(ctx, loaded.chart, loaded.values)
 }
 
-// printPlan prints a plan, and returns the error that sets the exit code.
+// printPlan prints a preview. If the upgrade would change objects or fail, it returns a
+// planError, which sets the exit code.
 func (a *app) printPlan(p *action.Preview, format string) error {
 	var err error
 	if format == "json" {

@@ -39,7 +39,7 @@ func newPluginCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// findPlugin returns the plugin with a name, or nil.
+// findPlugin returns the plugin with the given name, or nil.
 func findPlugin(plugins []*plugin.Plugin, name string) *plugin.Plugin {
 	i := slices.IndexFunc(plugins, func(p *plugin.Plugin) bool { return p.Metadata.Name == name })
 	if i < 0 {
@@ -48,10 +48,11 @@ func findPlugin(plugins []*plugin.Plugin, name string) *plugin.Plugin {
 	return plugins[i]
 }
 
-// runPluginHook runs a plugin's hook for an event, if it has one.
+// runPluginHook runs the command that the plugin p declares for an event, such as its
+// installation. If it declares none, runPluginHook does nothing.
 func (a *app) runPluginHook(ctx context.Context, p *plugin.Plugin, event string) error {
-	// SetupPluginEnv changes the environment of this process, from which the arguments are
-	// expanded.
+	// SetupPluginEnv sets variables in the environment of this process. The arguments of
+	// the command can refer to them.
 	plugin.SetupPluginEnv(a.settings, p.Metadata.Name, p.Dir)
 
 	commands, expand := p.Metadata.PlatformHooks[event], true
@@ -73,8 +74,9 @@ func (a *app) runPluginHook(ctx context.Context, p *plugin.Plugin, event string)
 	return err
 }
 
-// forEachPlugin calls do for each of the named plugins, and returns all failures together.
-// verb and done are used in the messages.
+// forEachPlugin calls do for each of the named plugins, and returns all errors together.
+// Error messages contain verb, as in "uninstall"; success messages contain done, as in
+// "Uninstalled".
 func (a *app) forEachPlugin(names []string, verb, done string, do func(*plugin.Plugin) error) error {
 	a.debugf("loading installed plugins from %s", a.settings.PluginsDirectory)
 	plugins, err := plugin.FindPlugins(a.settings.PluginsDirectory)
@@ -97,7 +99,8 @@ func (a *app) forEachPlugin(names []string, verb, done string, do func(*plugin.P
 	return errors.Join(failures...)
 }
 
-// pluginNames requires at least one plugin name.
+// pluginNames returns a check of the arguments: there must be at least one plugin name.
+// verb is part of the error message.
 func pluginNames(verb string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -107,7 +110,7 @@ func pluginNames(verb string) cobra.PositionalArgs {
 	}
 }
 
-// completePluginNames lists the installed plugins that are not yet among the arguments.
+// completePluginNames suggests the installed plugins that are not yet among the arguments.
 func (a *app) completePluginNames(_ *cobra.Command, named []string, _ string) ([]string, cobra.ShellCompDirective) {
 	plugins, err := plugin.FindPlugins(a.settings.PluginsDirectory)
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A plugin can contain a file that lists its subcommands and flags, and a program that
-// completes words.
+// These are the files of a plugin that shell completion uses. completion.yaml lists the
+// subcommands and flags of the plugin. plugin.complete is a program that suggests words.
 const (
 	pluginCompletionFile    = "completion.yaml"
 	pluginCompletionProgram = "plugin.complete"
 )
 
-// pluginWords is the entry for a plugin or a subcommand in that file.
+// pluginWords is the content of completion.yaml, for a plugin or one of its subcommands.
 type pluginWords struct {
 	Name      string        `json:"name"`
 	ValidArgs []string      `json:"validArgs"`
@@ -33,16 +33,18 @@ type pluginWords struct {
 	Commands  []pluginWords `json:"commands"`
 }
 
-// asksForCompletion reports whether the subcommands and flags of plugins are needed. They
-// are not loaded if a command runs, so that no plugin can interfere with it.
+// asksForCompletion reports whether this run of the program completes words or prints a
+// completion script. Only then are the subcommands and flags of plugins loaded, so that
+// plugins cannot interfere with other commands.
 func (a *app) asksForCompletion(root *cobra.Command) bool {
 	cmd, _, err := root.Find(a.args)
-	// Cobra adds the command that completes words only later, so Find does not find it.
+	// Cobra adds the command that completes words only when it executes, so Find returns
+	// the root command here.
 	return cmd == root || err == nil && cmd.HasParent() && cmd.Parent().Name() == "completion"
 }
 
-// completePlugin adds the subcommands and flags in the plugin's file to its command, and
-// completion by the plugin's program.
+// completePlugin adds the subcommands and flags in completion.yaml of the plugin p to cmd,
+// and makes plugin.complete suggest words for them.
 func (a *app) completePlugin(cmd *cobra.Command, p *plugin.Plugin) {
 	words, err := readPluginWords(filepath.Join(p.Dir, pluginCompletionFile))
 	if err != nil {
@@ -85,9 +87,9 @@ func (a *app) addPluginWords(cmd *cobra.Command, p *plugin.Plugin, words *plugin
 	}
 }
 
-// addPluginFlags adds flags that serve only completion. The file contains long and short
-// flags in one list. Cobra requires a long flag for each short one, so they are paired
-// arbitrarily.
+// addPluginFlags adds flags to cmd that are only for completion. names contains long and
+// short flags. Cobra has no short flags without a long one, so each short flag is combined
+// with any long one.
 func addPluginFlags(cmd *cobra.Command, names []string) {
 	var long, short []string
 	for _, name := range names {
@@ -109,8 +111,8 @@ func addPluginFlags(cmd *cobra.Command, names []string) {
 	}
 }
 
-// addPluginFlag leaves out flags that the plugin or helm already has, because cobra panics
-// if a flag is defined twice.
+// addPluginFlag adds a flag to cmd. It omits a name or a short form that cmd or helm
+// already has, because cobra panics if a flag is defined twice.
 func addPluginFlag(cmd *cobra.Command, name, shorthand string) {
 	f := cmd.Flags()
 	if f.Lookup(name) != nil {
@@ -124,9 +126,9 @@ func addPluginFlag(cmd *cobra.Command, name, shorthand string) {
 	f.BoolP(name, shorthand, false, "")
 }
 
-// completeByPlugin runs the plugin's completion program. The program receives the
-// subcommands and words of the command line and prints one completion per line. A last line
-// such as ":4" is a directive for the shell.
+// completeByPlugin runs plugin.complete with the subcommands and words of the command line.
+// The program prints one suggestion per line. A last line such as ":4" is a directive for
+// the shell.
 func (a *app) completeByPlugin(cmd *cobra.Command, p *plugin.Plugin, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	rest, err := takeGlobalFlags(cmd, args)
 	if err != nil {
@@ -149,7 +151,7 @@ func (a *app) completeByPlugin(cmd *cobra.Command, p *plugin.Plugin, args []stri
 	return parseCompletions(output.String())
 }
 
-// parseCompletions parses the output of a plugin's completion program.
+// parseCompletions splits the output of plugin.complete into suggestions and the directive.
 func parseCompletions(output string) ([]string, cobra.ShellCompDirective) {
 	var completions []string
 	for line := range strings.SplitSeq(output, "\n") {

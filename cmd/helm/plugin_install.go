@@ -69,9 +69,9 @@ func (a *app) installPlugin(ctx context.Context, source, version string) error {
 	return err
 }
 
-// archiveInstaller is Helm's installer for archives on web servers, with two differences:
-// it installs into the directory $HELM_PLUGINS, and leaves nothing in the cache. Helm
-// cannot install a plugin again while the plugin is in its cache.
+// archiveInstaller installs a plugin from an archive on a web server. Unlike Helm's
+// installer, it installs into the directory $HELM_PLUGINS and leaves nothing in the cache,
+// because Helm refuses to install a plugin that is in its cache.
 type archiveInstaller struct {
 	*installer.HTTPInstaller
 	app *app
@@ -82,7 +82,8 @@ func (i *archiveInstaller) Path() string {
 	return filepath.Join(i.app.settings.PluginsDirectory, i.PluginName)
 }
 
-// Install downloads the archive, unpacks it next to Path and moves it there.
+// Install downloads the archive, unpacks it into a temporary directory next to Path, and
+// then renames that directory to Path.
 func (i *archiveInstaller) Install() (err error) {
 	client, err := getter.All(i.app.settings).ByScheme("http")
 	if err != nil {
@@ -108,7 +109,8 @@ func (i *archiveInstaller) Install() (err error) {
 	return os.Rename(unpacked, i.Path())
 }
 
-// checkPluginPath rejects sources whose last part would lead outside the plugin directory.
+// checkPluginPath returns an error if path, in which the plugin from source would be
+// installed, is not directly in the plugin directory.
 func (a *app) checkPluginPath(source, path string) error {
 	if filepath.Dir(path) == filepath.Clean(a.settings.PluginsDirectory) {
 		return nil
@@ -116,8 +118,8 @@ func (a *app) checkPluginPath(source, path string) error {
 	return fmt.Errorf("the last part of %q cannot be the name of a directory", source)
 }
 
-// placePlugin installs a plugin into its directory and loads it. If that fails, it removes
-// the directory again, because a plugin that cannot be loaded prevents all others from
+// placePlugin installs a plugin and loads it. If it cannot be loaded, placePlugin removes
+// it again, because a plugin that cannot be loaded would prevent all other plugins from
 // being loaded.
 func (a *app) placePlugin(from installer.Installer) (_ *plugin.Plugin, err error) {
 	if _, missing := os.Lstat(from.Path()); errors.Is(missing, os.ErrNotExist) {

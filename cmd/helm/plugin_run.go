@@ -19,7 +19,8 @@ import (
 	"helm.sh/helm/v3/pkg/plugin"
 )
 
-// pluginError is the failure of a plugin. helm exits with the plugin's exit code.
+// pluginError is the error of a plugin that exited with a code other than 0. helm then
+// exits with the same code.
 type pluginError struct {
 	name string
 	code int
@@ -27,7 +28,7 @@ type pluginError struct {
 
 func (e *pluginError) Error() string { return fmt.Sprintf("plugin %q exited with error", e.name) }
 
-// exitCode returns the exit code of the process after an error.
+// exitCode returns the exit code of helm for the error of a command.
 func exitCode(err error) int {
 	var failed *pluginError
 	if errors.As(err, &failed) {
@@ -40,12 +41,12 @@ func exitCode(err error) int {
 	return 1
 }
 
-// additionAnnotation marks commands that stock Helm does not have.
+// additionAnnotation is set on commands that stock Helm does not have.
 const additionAnnotation = "ordered-helm/addition"
 
-// addPlugins adds the installed plugins to the commands. If a plugin has the same name as a
-// command, the command is used, unless it is an addition of Ordered Helm: users who have a
-// plugin of that name keep it.
+// addPlugins adds a command for each installed plugin. A plugin does not replace a command
+// of stock Helm, but does replace a command that only Ordered Helm has, so that users can
+// continue to use a plugin of that name.
 func (a *app) addPlugins(root *cobra.Command) {
 	if os.Getenv("HELM_NO_PLUGINS") == "1" {
 		return
@@ -83,8 +84,8 @@ func (a *app) newPluginRunCmd(p *plugin.Plugin) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// SetupPluginEnv changes the environment of this process, from which the
-			// command and its arguments are expanded.
+			// SetupPluginEnv sets variables in the environment of this process. The command
+			// of the plugin and its arguments can refer to them.
 			plugin.SetupPluginEnv(a.settings, metadata.Name, p.Dir)
 			program, argv, err := p.PrepareCommand(rest)
 			if err != nil {
@@ -96,7 +97,7 @@ func (a *app) newPluginRunCmd(p *plugin.Plugin) *cobra.Command {
 	}
 }
 
-// runPlugin runs a program of a plugin, with its output going to out.
+// runPlugin runs a program of the plugin with this name. The program writes to out.
 func (a *app) runPlugin(ctx context.Context, name string, program *exec.Cmd, out io.Writer) error {
 	program.Env = os.Environ()
 	for key, value := range a.settings.EnvVars() {
@@ -111,8 +112,9 @@ func (a *app) runPlugin(ctx context.Context, name string, program *exec.Cmd, out
 	return err
 }
 
-// runForwarding runs a program and forwards a request to terminate to it. A second request
-// ends this process. An interrupt at the terminal reaches both.
+// runForwarding runs a program. If this process receives SIGTERM, it sends the signal to
+// the program; a second SIGTERM ends this process. SIGINT needs no forwarding, because the
+// terminal sends it to both.
 func runForwarding(ctx context.Context, program *exec.Cmd) error {
 	terminated, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
@@ -128,22 +130,23 @@ func runForwarding(ctx context.Context, program *exec.Cmd) error {
 	return program.Wait()
 }
 
-// globalFlags are the flags with a value that helm itself reads from a plugin's command
-// line.
+// globalFlags contains helm's global flags that have a value. helm reads them, and not the
+// plugin, even if they are after the name of the plugin.
 var globalFlags = []string{
 	"--kube-context", "--namespace", "-n", "--kubeconfig", "--kube-apiserver", "--kube-token", "--kube-as-user",
 	"--kube-as-group", "--kube-ca-file", "--registry-config", "--repository-cache", "--repository-config",
 	"--kube-insecure-skip-tls-verify", "--kube-tls-server-name",
 }
 
-// takeGlobalFlags sets helm's own flags and returns the remaining words.
+// takeGlobalFlags parses helm's global flags in args, and returns the other words, which
+// are for the plugin.
 func takeGlobalFlags(cmd *cobra.Command, args []string) ([]string, error) {
 	own, rest := splitGlobalFlags(args)
 	return rest, cmd.Parent().ParseFlags(own)
 }
 
-// splitGlobalFlags separates helm's own flags, with their values, from the words for the
-// plugin.
+// splitGlobalFlags returns helm's global flags in args, with their values, and the other
+// words.
 func splitGlobalFlags(args []string) (own, rest []string) {
 	rest = []string{}
 	for i := 0; i < len(args); i++ {

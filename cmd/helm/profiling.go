@@ -11,7 +11,8 @@ import (
 	"runtime/pprof"
 )
 
-// profiler writes profiles of the run to the files named in the environment.
+// profiler writes a CPU profile and a memory profile of this run of helm to files, if the
+// environment requests them.
 type profiler struct {
 	cpuPath string
 	memPath string

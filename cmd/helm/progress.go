@@ -24,14 +24,14 @@ const (
 	timelineFlagName = "timeline"
 )
 
-// progressFlags control how an operation is displayed.
+// progressFlags contains the flags --progress and --timeline.
 type progressFlags struct {
 	mode     string
 	timeline string
 	given    bool
 }
 
-// warningsOnly is for commands without progress to display.
+// warningsOnly returns the flags for a command that prints only warnings and no progress.
 func warningsOnly() progressFlags {
 	return progressFlags{mode: string(progress.None), given: true}
 }
@@ -50,7 +50,7 @@ func addProgressFlags(cmd *cobra.Command, p *progressFlags) {
 	_ = cmd.MarkFlagFilename(timelineFlagName, "html", "json") // the flag was just created
 }
 
-// progressFlag is the value of --progress.
+// progressFlag implements pflag.Value for the flag --progress.
 type progressFlag progressFlags
 
 func (p *progressFlag) Type() string { return "mode" }
@@ -70,7 +70,7 @@ func (p *progressFlag) Set(text string) error {
 	return nil
 }
 
-// resolve returns the mode that the command line or the environment requests.
+// resolve returns the mode to use on stderr. It is set with the flag or in the environment.
 func (p *progressFlags) resolve(stderr *os.File) (progress.Mode, error) {
 	from, text := "--"+progressFlagName, p.mode
 	if !p.given {
@@ -89,25 +89,30 @@ func (p *progressFlags) resolve(stderr *os.File) (progress.Mode, error) {
 	return mode, nil
 }
 
-// operationView displays one operation, or several one after the other.
+// operationView shows the progress of an operation, or of several operations one after the
+// other, and writes the timeline file.
 type operationView struct {
 	app *app
-	// mode is never Auto. terminal is standard error if it is a terminal.
+	// mode says how progress is shown; it is never Auto. terminal is standard error if it
+	// is a terminal.
 	mode     progress.Mode
 	terminal *os.File
-	// errOut receives messages while nothing is displayed.
+	// errOut receives error messages while no display is open.
 	errOut io.Writer
-	// file receives the timeline from recorder; nil if none was requested.
+	// file is the file for --timeline; nil if the flag is not set. recorder collects what
+	// is written to it.
 	file     *timelineFile
 	recorder timeline.Recorder
 
-	// display is nil while nothing is displayed.
+	// display is the open display; nil if none is open. restore ends the redirection of
+	// output to it.
 	display progress.Display
 	restore func()
 }
 
-// view prepares the display of an operation. It fails, before anything is done, if the
-// requested display is not possible. The caller must close the view.
+// view creates the view for an operation, before the operation starts. It returns an error
+// if the terminal cannot show the requested mode, or if the timeline file cannot be opened.
+// The caller must close the view.
 func (a *app) view(flags *progressFlags) (*operationView, error) {
 	stderr, _ := a.errOut.(*os.File)
 	mode, err := flags.resolve(stderr)
@@ -123,8 +128,9 @@ func (a *app) view(flags *progressFlags) (*operationView, error) {
 	return v, nil
 }
 
-// open begins to display an operation. It returns the function that receives its events,
-// and whether these include the logs of hooks.
+// open opens the display before an operation. The operation must call tell for each event.
+// followLogs is true if the display can show the logs of hooks, so that the operation
+// should read them.
 func (v *operationView) open() (tell func(action.Event), followLogs bool) {
 	a := v.app
 	display := progress.New(progress.Options{Mode: v.mode, Out: a.errOut, Terminal: v.terminal, Env: os.Getenv})
@@ -140,7 +146,8 @@ func (v *operationView) open() (tell func(action.Event), followLogs bool) {
 	return tell, v.mode == progress.TTY
 }
 
-// pause ends what open began. It is called after the operation has returned.
+// pause closes the display after an operation. open can then be called for the next
+// operation.
 func (v *operationView) pause() {
 	if v.display != nil {
 		v.display.Close()
@@ -149,7 +156,7 @@ func (v *operationView) pause() {
 	}
 }
 
-// close is pause after the last operation. It also writes the timeline.
+// close closes the display after the last operation, and writes the timeline file.
 func (v *operationView) close() {
 	v.pause()
 	if v.file == nil {
@@ -162,8 +169,9 @@ func (v *operationView) close() {
 	})
 }
 
-// redirectOutput sends everything for standard error through the view, if the view displays
-// live progress on the terminal.
+// redirectOutput makes all output to standard error, including that of loggers, go to the
+// writer to until restore is called. It does this only in mode TTY, in which such output
+// would corrupt the display.
 func (a *app) redirectOutput(mode progress.Mode, to io.Writer) (restore func()) {
 	if mode != progress.TTY {
 		return func() {}
@@ -185,12 +193,13 @@ func (a *app) redirectOutput(mode progress.Mode, to io.Writer) (restore func()) 
 // timelineFile is the file to which a timeline is written.
 type timelineFile struct {
 	file *os.File
-	// made is whether openTimeline created the file.
+	// made is true if openTimeline created the file.
 	made   bool
 	encode func(io.Writer, *timeline.Timeline) error
 }
 
-// openTimeline opens a file without changing its content.
+// openTimeline opens the file for a timeline without changing its content, so that a
+// problem with the file is found before the operation starts.
 func openTimeline(name string) (*timelineFile, error) {
 	t := &timelineFile{}
 	switch {
@@ -207,8 +216,8 @@ func openTimeline(name string) (*timelineFile, error) {
 	return t, err
 }
 
-// write replaces the content of the file with a timeline. If no operation began, it writes
-// nothing.
+// write replaces the content of the file with a timeline. If no operation started, it
+// writes nothing.
 func (f *timelineFile) write(t *timeline.Timeline) (err error) {
 	defer func() {
 		if closed := f.file.Close(); err == nil {

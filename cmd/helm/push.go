@@ -61,7 +61,7 @@ func (a *app) push(o registryOptions, chart, remote string) error {
 	return err
 }
 
-// completePush lists files for the chart, then beginnings for the remote.
+// completePush suggests files for the chart, and URL schemes for the registry.
 func (a *app) completePush(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:

@@ -16,7 +16,7 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// registryOptions contain the connection settings and credentials for an OCI registry.
+// registryOptions contains the flags with which a command connects to an OCI registry.
 type registryOptions struct {
 	certFile  string
 	keyFile   string
@@ -39,7 +39,7 @@ func registryOptionsFrom(c *action.ChartPathOptions) registryOptions {
 	}
 }
 
-// addRegistryFlags adds the flags of commands that connect to registries.
+// addRegistryFlags adds the flags of commands that download from or upload to registries.
 func addRegistryFlags(f *pflag.FlagSet, o *registryOptions) {
 	addRegistryTLSFlags(f, o)
 	f.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "skip TLS certificate checks for the registry (insecure)")
@@ -47,7 +47,8 @@ func addRegistryFlags(f *pflag.FlagSet, o *registryOptions) {
 	f.StringVar(&o.password, "password", "", "password for the registry")
 }
 
-// addRegistryTLSFlags adds those flags that registry login has under the same names.
+// addRegistryTLSFlags adds the flags for TLS that all commands with registries have in
+// common.
 func addRegistryTLSFlags(f *pflag.FlagSet, o *registryOptions) {
 	f.StringVar(&o.certFile, "cert-file", "", "client certificate for the registry")
 	f.StringVar(&o.keyFile, "key-file", "", "key of the client certificate")
@@ -55,15 +56,15 @@ func addRegistryTLSFlags(f *pflag.FlagSet, o *registryOptions) {
 	f.BoolVar(&o.plainHTTP, "plain-http", false, "connect to the registry over plain HTTP")
 }
 
-// changeTLS reports whether the options change the TLS settings. Plain HTTP is considered
-// only if they do not. A certificate without its key, or a key without its certificate, is
-// ignored.
+// changeTLS reports whether the options require TLS settings other than the default ones.
+// In this case plainHTTP has no effect. A certificate without its key, or a key without its
+// certificate, is ignored.
 func (o registryOptions) changeTLS() bool {
 	return o.certFile != "" && o.keyFile != "" || o.caFile != "" || o.insecure
 }
 
-// tlsConfig reads the files that the options refer to. Helm's own function for this is
-// internal, and the exported one does not accept a user name.
+// tlsConfig creates TLS settings from the files in the options. Helm's function for this is
+// not exported, and its exported function that uses it does not accept a user name.
 func (o registryOptions) tlsConfig() (*tls.Config, error) {
 	config := &tls.Config{InsecureSkipVerify: o.insecure}
 	if o.certFile != "" && o.keyFile != "" {

@@ -42,7 +42,8 @@ func newRegistryLoginCmd(a *app) *cobra.Command {
 			if err := a.completeLogin(&o, fromStdin); err != nil {
 				return err
 			}
-			// The action panics if it cannot use a file, so the files are checked first.
+			// The action panics if it cannot read one of these files, so they are checked
+			// first.
 			if _, err := o.tlsConfig(); err != nil {
 				return err
 			}
@@ -63,7 +64,8 @@ func newRegistryLoginCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// completeLogin reads what the flags do not set from standard input.
+// completeLogin asks for the user name and the password if the flags do not set them. If
+// fromStdin is true, it reads the password from standard input.
 func (a *app) completeLogin(o *registryOptions, fromStdin bool) error {
 	var err error
 	switch {
@@ -92,7 +94,7 @@ func (a *app) completeLogin(o *registryOptions, fromStdin bool) error {
 	return nil
 }
 
-// readPassword reads everything, and removes the end of the last line.
+// readPassword reads everything from in, and removes the line break at the end.
 func readPassword(in io.Reader) (string, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
@@ -101,15 +103,16 @@ func readPassword(in io.Reader) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), nil
 }
 
-// prompt prints a question and returns the line that the user types.
+// prompt prints a question and returns the line that the user enters.
 func (a *app) prompt(question string) (string, error) {
 	fmt.Fprint(a.out, question)
 	line, _, err := bufio.NewReader(a.in).ReadLine()
 	return string(line), err
 }
 
-// promptForSecret asks a question without echoing the input. Standard input must be a
-// terminal. The terminal is restored afterwards, also if the process is interrupted.
+// promptForSecret prints a question and returns the line that the user enters, which the
+// terminal does not show. Standard input must be a terminal. Its settings are restored at
+// the end, even if the process is interrupted.
 func (a *app) promptForSecret(question string) (answer string, err error) {
 	terminal := a.in.Fd()
 	state, err := term.SaveState(terminal)

@@ -22,7 +22,7 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// releasePrinter prints a release as install, status and "get all" do.
+// releasePrinter prints a release for install, upgrade, status, test and get all.
 type releasePrinter struct {
 	release     *release.Release
 	details     bool // print values, hooks and manifest
@@ -37,7 +37,7 @@ type releasePrinter struct {
 func (p *releasePrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.content()) }
 func (p *releasePrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.content()) }
 
-// content returns the release in the form for programs.
+// content returns what is printed as JSON or YAML.
 func (p *releasePrinter) content() any {
 	rel := releaserecord.WithoutRecord(p.release)
 	if p.order == nil && p.holder == nil {
@@ -50,8 +50,8 @@ func (p *releasePrinter) content() any {
 	}{rel, p.order, p.holder}
 }
 
-// WriteTable prints the release for people. It collects the text before it writes anything,
-// so that an error leaves no partial output.
+// WriteTable prints the release as text. It writes the text only when it is complete, so
+// that an error does not leave partial output.
 func (p *releasePrinter) WriteTable(out io.Writer) error {
 	if p.release == nil {
 		return nil
@@ -75,7 +75,7 @@ func (p *releasePrinter) WriteTable(out io.Writer) error {
 	return err
 }
 
-// printDeployed prints a release that was installed or upgraded.
+// printDeployed prints a release after a successful install or upgrade.
 func (a *app) printDeployed(format output.Format, p *releasePrinter) error {
 	err := format.Write(a.out, p)
 	if format != output.Table {
@@ -117,8 +117,8 @@ func (p *releasePrinter) printResources(text *bytes.Buffer) {
 	fmt.Fprintln(text, "RESOURCES:")
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		fmt.Fprintf(text, "==> %s\n", kind)
-		// The printer prints a heading above the first table of a kind, so each kind needs
-		// a new printer.
+		// A printer prints a heading only above its first table, so each kind needs a new
+		// printer.
 		rows, _ := get.NewHumanPrintFlags().ToPrinter("") // NewHumanPrintFlags fails only for unknown formats, and "" is known
 		printer := &get.TablePrinter{Delegate: rows}
 		for _, object := range byKind[kind] {

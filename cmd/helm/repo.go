@@ -28,10 +28,12 @@ The repositories are stored in $HELM_REPOSITORY_CONFIG, and their indexes in
 $HELM_REPOSITORY_CACHE.
 `
 
-// defaultFetchTimeout is the timeout for the download of an index unless --timeout is set.
+// defaultFetchTimeout is the timeout for downloading the index of a repository, if
+// --timeout is not set.
 const defaultFetchTimeout = getter.DefaultHTTPTimeout * time.Second
 
-// repositoryFileMode keeps other users from reading passwords.
+// repositoryFileMode is the mode of the repository file. Other users must not read the
+// passwords in it.
 const repositoryFileMode = 0o600
 
 func newRepoCmd(a *app) *cobra.Command {
@@ -51,8 +53,8 @@ func newRepoCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// openRepository returns the repository of an entry, with the cache directory from the
-// settings.
+// openRepository returns a client for the repository that entry describes. timeout limits
+// the download of the index.
 func (a *app) openRepository(entry *repo.Entry, timeout time.Duration) (*repo.ChartRepository, error) {
 	r, err := repo.NewChartRepository(entry, getter.All(a.settings, getter.WithTimeout(timeout)))
 	if err != nil {
@@ -64,8 +66,8 @@ func (a *app) openRepository(entry *repo.Entry, timeout time.Duration) (*repo.Ch
 	return r, nil
 }
 
-// repositories reads the repository file. If it returns an error, it also returns what it
-// could read.
+// repositories reads the repository file. If it returns an error, it also returns the
+// entries that it could read.
 func (a *app) repositories() (*repo.File, error) {
 	return chartrepo.LoadFile(a.settings.RepositoryConfig)
 }

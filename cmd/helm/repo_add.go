@@ -31,7 +31,7 @@ a repository that cannot be reached is not added.
 To assign an existing name to another repository, use --force-update.
 `
 
-// repoAddInput is the command-line input of repo add.
+// repoAddInput contains the flags of repo add.
 type repoAddInput struct {
 	entry           repo.Entry
 	passwordStdin   bool
@@ -127,7 +127,8 @@ func (a *app) addRepository(ctx context.Context, in *repoAddInput, stdin io.Read
 	return nil
 }
 
-// rejectRetiredRepository rejects the addresses of repositories that no longer exist.
+// rejectRetiredRepository returns an error if address is that of a public repository that
+// no longer exists. The error names the new address.
 func rejectRetiredRepository(address string) error {
 	for _, gone := range []struct{ address, instead string }{
 		{"//kubernetes-charts.storage.googleapis.com", "https://charts.helm.sh/stable"},
@@ -140,9 +141,9 @@ func rejectRetiredRepository(address string) error {
 	return nil
 }
 
-// lockRepositories locks the repository file until unlock is called. This keeps other helm
-// processes that use the same lock, as "repo add" of stock Helm does, from changing the
-// file. It waits up to half a minute for the lock.
+// lockRepositories locks the repository file until unlock is called, so that other helm
+// processes do not change it at the same time. repo add of stock Helm uses the same lock.
+// lockRepositories waits up to 30 seconds for the lock.
 func lockRepositories(ctx context.Context, file string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func lockRepositories(ctx context.Context, file string) (unlock func(), err erro
 	return func() { _ = lock.Unlock() }, nil // the end of the process unlocks it too
 }
 
-// lockPath returns the path of the file that stock Helm locks too.
+// lockPath returns the path of the lock file, which is the same as in stock Helm.
 func lockPath(file string) string {
 	if ext := filepath.Ext(file); ext != file {
 		file = strings.TrimSuffix(file, ext)

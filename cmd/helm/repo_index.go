@@ -31,7 +31,7 @@ of another index are included; the packages in the directory take precedence.
 A package that cannot be loaded as a chart is omitted with a warning.
 `
 
-// repoIndexInput is the command-line input of repo index.
+// repoIndexInput contains the flags of repo index.
 type repoIndexInput struct {
 	folder, url, merge string
 	json               bool
@@ -80,8 +80,8 @@ func (a *app) indexDirectory(in *repoIndexInput) error {
 	return in.write(index, filepath.Join(folder, "index.yaml"))
 }
 
-// indexToMerge reads the index to merge. If it does not exist, indexToMerge writes an empty
-// one.
+// indexToMerge reads the index file that --merge names. If the file does not exist, it
+// creates an empty one.
 func (a *app) indexToMerge(in *repoIndexInput) (*repo.IndexFile, error) {
 	if _, err := os.Stat(in.merge); errors.Is(err, fs.ErrNotExist) {
 		empty := repo.NewIndexFile()

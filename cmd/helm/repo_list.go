@@ -29,7 +29,7 @@ func newRepoListCmd(a *app) *cobra.Command {
 	}
 	out := addOutputFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		// A file that cannot be read has no repositories to list.
+		// If the repository file cannot be read, there are no repositories to list.
 		file, _ := a.repositories()
 		rows := newRepoRows(file)
 		if len(rows) == 0 && out.format == output.Table {
@@ -40,7 +40,7 @@ func newRepoListCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// repoRow is a repository as repo list prints it.
+// repoRow is what repo list prints about one repository.
 type repoRow struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
@@ -48,7 +48,8 @@ type repoRow struct {
 
 type repoRows []repoRow
 
-// newRepoRows never returns nil, so that an empty list is [] in JSON.
+// newRepoRows returns the rows for the repositories in file. It never returns nil, so that
+// an empty list is [] in JSON.
 func newRepoRows(file *repo.File) repoRows {
 	rows := make(repoRows, 0, len(file.Repositories))
 	for _, entry := range file.Repositories {

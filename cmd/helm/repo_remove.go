@@ -64,8 +64,8 @@ func (a *app) removeRepositories(ctx context.Context, names []string) error {
 	return nil
 }
 
-// removeCached deletes the cached files of a repository. Errors about the list of its
-// charts are ignored, because only completion uses it.
+// removeCached deletes the cached index of a repository and the list of its charts. It
+// ignores errors about the list, because only shell completion uses it.
 func removeCached(cache, name string) error {
 	_ = os.Remove(filepath.Join(cache, helmpath.CacheChartsFile(name)))
 	err := os.Remove(filepath.Join(cache, helmpath.CacheIndexFile(name)))

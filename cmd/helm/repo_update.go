@@ -50,8 +50,8 @@ func newRepoUpdateCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// updateRepositories fetches the indexes of the named repositories, or of all repositories
-// if none are named.
+// updateRepositories downloads the indexes of the named repositories, or of all configured
+// ones if names is empty. If strict is true, it returns an error if any download fails.
 func (a *app) updateRepositories(names []string, timeout time.Duration, strict bool) error {
 	entries, err := a.entriesToUpdate(names)
 	if err != nil {
@@ -93,8 +93,8 @@ func (a *app) entriesToUpdate(names []string) ([]*repo.Entry, error) {
 	}), nil
 }
 
-// fetchIndexes fetches the indexes, prints the result for each, and returns the URLs that
-// failed.
+// fetchIndexes downloads the indexes, prints a line for each repository, and returns the
+// URLs of the repositories whose download failed.
 func (a *app) fetchIndexes(repositories []*repo.ChartRepository) (failed []string) {
 	chartrepo.Fetch(repositories, func(r *repo.ChartRepository, err error) {
 		if err != nil {

@@ -14,14 +14,16 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// revision reads a revision of a release; 0 is the latest.
+// revision reads a revision of the release with this name. The revision 0 is the latest
+// one.
 func (a *app) revision(name string, revision int) (*release.Release, error) {
 	get := action.NewGet(a.config)
 	get.Version = revision
 	return get.Run(name)
 }
 
-// lastRevision reads the latest revision of a release. It returns nil if there is none.
+// lastRevision reads the latest revision of the release with this name. It returns nil if
+// the release does not exist.
 func (a *app) lastRevision(name string) (*release.Release, error) {
 	history, err := action.NewHistory(a.config).Run(name)
 	switch {

@@ -70,8 +70,8 @@ func newRollbackCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// rollback rolls one release back. A signal to the process cancels it, and what was done is
-// recorded as failed.
+// rollback rolls back the release with this name. A signal to the process cancels the
+// rollback, which is then recorded as failed.
 func (a *app) rollback(ctx context.Context, client *action.Rollback, flags *progressFlags, name string) error {
 	view, err := a.view(flags)
 	if err != nil {

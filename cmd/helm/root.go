@@ -141,9 +141,9 @@ func newRootCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// readGlobalFlags parses the global flags before the command is known. Plugins and shell
-// completion need this, because their own flags are not parsed. Errors in the flags are
-// reported when the command runs.
+// readGlobalFlags parses the global flags in words before cobra parses the command line.
+// Plugins and shell completion need this, because cobra does not parse the flags on their
+// command lines. It ignores errors, because they are reported when the command runs.
 func readGlobalFlags(global *pflag.FlagSet, words []string) {
 	usual := global.ParseErrorsAllowlist
 	defer func() { global.ParseErrorsAllowlist = usual }()
@@ -152,15 +152,16 @@ func readGlobalFlags(global *pflag.FlagSet, words []string) {
 	global.Visit(startList)
 }
 
-// startList makes a list flag that was set drop its values when it is parsed the next time.
-// Until then it keeps them.
+// startList prepares a list flag that readGlobalFlags has set for being parsed again by
+// cobra. The first value that cobra sets then replaces the list and is not appended to it.
 func startList(flag *pflag.Flag) {
 	if list, ok := flag.Value.(pflag.SliceValue); ok {
 		flag.Value = &startedList{Value: flag.Value, list: list}
 	}
 }
 
-// startedList is the value of a flag that was already parsed.
+// startedList is the value of a list flag that was parsed by readGlobalFlags. parsed is
+// true after cobra has set a value.
 type startedList struct {
 	pflag.Value
 	list   pflag.SliceValue
@@ -181,8 +182,9 @@ func (l *startedList) Append(value string) error     { return l.list.Append(valu
 func (l *startedList) Replace(values []string) error { return l.list.Replace(values) }
 func (l *startedList) GetSlice() []string            { return l.list.GetSlice() }
 
-// warnOfMovedRepositories warns users of Helm's first two public repositories that these
-// have moved. An unreadable repository file is reported by the commands that need it.
+// warnOfMovedRepositories warns if the repository file contains an old address of one of
+// Helm's first two public repositories. It ignores a file that cannot be read: commands
+// that need the file report that.
 func (a *app) warnOfMovedRepositories() {
 	file, err := a.repositories()
 	if err != nil {

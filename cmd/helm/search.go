@@ -31,7 +31,8 @@ func newSearchCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// searchOutput controls how both searches print their results.
+// searchOutput contains the flags that say how search hub and search repo print their
+// results.
 type searchOutput struct {
 	format        *formatFlag
 	columnWidth   uint
@@ -49,7 +50,8 @@ func (o *searchOutput) addOwnFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.failIfNothing, "fail-on-no-result", false, "fail if nothing is found")
 }
 
-// searchResult is the result of a search: its rows, in the form for programs and as a table.
+// searchResult is what a search prints: rows contains the result for JSON and YAML, and the
+// other fields contain it as a table.
 type searchResult struct {
 	rows    any
 	heading []any
@@ -85,5 +87,5 @@ func (p *searchPrinter) WriteTable(out io.Writer) error {
 func (p *searchPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.rows) }
 func (p *searchPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.rows) }
 
-// keywords joins the words of a command line to one query.
+// keywords joins the arguments of a search with spaces.
 func keywords(args []string) string { return strings.Join(args, " ") }

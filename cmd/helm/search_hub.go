@@ -27,7 +27,7 @@ To install one of the charts, add its repository. --list-repo-url prints its URL
 
 const defaultHub = "https://hub.helm.sh"
 
-// searchHubInput is the command-line input of search hub.
+// searchHubInput contains the flags of search hub.
 type searchHubInput struct {
 	endpoint     string
 	repositories bool
@@ -64,7 +64,7 @@ func (a *app) searchHub(ctx context.Context, in *searchHubInput, query string) e
 	return in.output.print(a.out, newHubRows(in, results))
 }
 
-// hubRow is a chart as search hub prints it.
+// hubRow is what search hub prints about one chart.
 type hubRow struct {
 	URL         string        `json:"url"`
 	Version     string        `json:"version"`

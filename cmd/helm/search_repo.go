@@ -30,10 +30,11 @@ The latest stable version of each chart is listed; --devel allows development ve
     $ helm search repo --regexp '^example/p.*'
 `
 
-// maxScore is the worst score with which a match is still listed.
+// maxScore is the largest score of a match that is printed. A smaller score is a better
+// match.
 const maxScore = 25
 
-// searchRepoInput is the command-line input of search repo.
+// searchRepoInput contains the flags of search repo.
 type searchRepoInput struct {
 	regexp, versions, devel bool
 	version                 string
@@ -86,8 +87,8 @@ func (a *app) searchRepositories(in *searchRepoInput, args []string) error {
 	return in.output.print(a.out, newChartRows(results))
 }
 
-// searchIndex reads every version of every chart from the cached indexes of the
-// repositories.
+// searchIndex returns an index of all versions of all charts in the configured
+// repositories. It reads the cached index files.
 func (a *app) searchIndex() (*search.Index, error) {
 	file, err := a.repositories()
 	if errors.Is(err, fs.ErrNotExist) || len(file.Repositories) == 0 {
@@ -106,8 +107,8 @@ func (a *app) searchIndex() (*search.Index, error) {
 	return index, nil
 }
 
-// withinRange returns the results whose version is in a range. For each chart it returns
-// only the first, unless all are requested.
+// withinRange returns the results whose version is in the range that versions describes. If
+// all is false, it returns only the first result for each chart.
 func withinRange(results []*search.Result, versions string, all bool) ([]*search.Result, error) {
 	constraint, err := semver.NewConstraint(versions)
 	if err != nil {
@@ -129,7 +130,7 @@ func withinRange(results []*search.Result, versions string, all bool) ([]*search
 	return within, nil
 }
 
-// chartRow is a chart as search repo prints it.
+// chartRow is what search repo prints about one version of a chart.
 type chartRow struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`

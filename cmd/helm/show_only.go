@@ -11,9 +11,9 @@ import (
 	"github.com/ordered-helm/helm/internal/render"
 )
 
-// selectDocuments returns the documents of a manifest whose template matches one of the
-// patterns, pattern by pattern, and in manifest order within each pattern. A pattern
-// without matches is an error; an invalid pattern matches nothing.
+// selectDocuments returns the documents of a manifest whose template matches a pattern of
+// --show-only: first all documents for the first pattern, then those for the second, and so
+// on. It returns an error if nothing matches a pattern. An invalid pattern matches nothing.
 func selectDocuments(manifest string, patterns []string) ([]string, error) {
 	documents := splitDocuments(manifest)
 	var selected []string
@@ -33,15 +33,14 @@ func selectDocuments(manifest string, patterns []string) ([]string, error) {
 	return selected, nil
 }
 
-// document is a document of a manifest with the path of its template, relative to the
-// chart's directory.
+// document is a document of a manifest. source is the path of its template, relative to the
+// directory of the chart.
 type document struct {
 	source string
 	text   string
 }
 
-// splitDocuments returns the documents of a manifest that contain their source, in manifest
-// order.
+// splitDocuments returns the documents of a manifest that have a Source comment.
 func splitDocuments(manifest string) []document {
 	// A source begins with the name of the chart, which is not part of a pattern.
 	source := regexp.MustCompile(`# Source: [^/]+/(.+)`)

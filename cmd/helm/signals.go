@@ -14,27 +14,29 @@ import (
 	"time"
 )
 
-// exitOnSignal is the number that shells add to the number of the signal that ended a
-// program.
+// exitOnSignal is added to the number of the signal that ends the program. The sum is the
+// exit code, as in shells.
 const exitOnSignal = 128
 
-// doubled is how soon after the first signal a further one counts as the same: the terminal
-// sends the signal to helm and to the program that started it, which may forward it.
+// doubled is the time after the first signal in which another signal is ignored. A terminal
+// sends a signal to helm and to the program that started helm, which can forward it to
+// helm.
 const doubled = 500 * time.Millisecond
 
-// interruption is what happens if the process is told to stop while it works on a release.
+// interruption contains the functions to call if the process is told to stop while it works
+// on a release.
 type interruption struct {
-	// announce is called once, at the first signal, before the context ends.
+	// announce is called at the first signal, before the context is cancelled.
 	announce func()
-	// leave is called at the second signal. It ends the process with an exit code.
+	// leave is called at the second signal. It must end the process with the exit code.
 	leave func(code int)
 }
 
 // cancelOnSignal returns a context that is cancelled if the process is interrupted or asked
-// to terminate, or if its terminal closes. The operation then records what it began, and
-// undoes it if that was requested; a second signal does not wait for this. If nobody reads
-// the progress output any more, the operation continues. After a call to stop, signals end
-// the process as usual. stop can be called more than once.
+// to terminate, or if its terminal is closed. The operation then records what it has done
+// and, if requested, undoes it. A second signal ends the process without waiting for this.
+// If nothing reads the progress output any more, the operation continues. After stop is
+// called, signals end the process as usual. stop can be called more than once.
 func cancelOnSignal(parent context.Context, i interruption) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
@@ -74,23 +76,26 @@ func cancelOnSignal(parent context.Context, i interruption) (ctx context.Context
 	})
 }
 
-// interruptible is an operation on a release that a signal can cancel.
+// interruptible describes an operation on a release for the messages that are printed if a
+// signal cancels it.
 type interruptible struct {
 	release string
-	// notice is the sentence that reports the cancellation, and to receives it.
+	// notice is the message that the operation was cancelled. It is printed to the writer
+	// to, or to standard error if that is nil.
 	notice string
 	to     io.Writer
-	// remainingWork is what is still done after the signal. staysLocked is whether the
-	// release stays locked if the process does not wait for that.
+	// remainingWork says what the operation still does after the signal. staysLocked is
+	// true if the release stays locked when the process exits without finishing that work.
 	remainingWork string
 	staysLocked   bool
 }
 
-// terminalRestoreTimeout is how long restoring the terminal may take.
+// terminalRestoreTimeout is how long the process waits at the second signal until the
+// display has restored the terminal.
 const terminalRestoreTimeout = time.Second
 
-// untilSignal is cancelOnSignal for an operation that a view displays. The view must have
-// been opened.
+// untilSignal is like cancelOnSignal, and prints the messages of op at the first and second
+// signal. It requires that the view is open.
 func (a *app) untilSignal(ctx context.Context, view *operationView, op interruptible) (context.Context, func()) {
 	errOut, display := a.errOut, view.display
 	if op.to == nil {
@@ -114,7 +119,8 @@ func (a *app) untilSignal(ctx context.Context, view *operationView, op interrupt
 	})
 }
 
-// exitMessage says what state the release is in after a second signal.
+// exitMessage returns the message that is printed when a second signal ends the process. It
+// says in which state the release is.
 func (op *interruptible) exitMessage() string {
 	if !op.staysLocked {
 		return fmt.Sprintf("Exited immediately: the result for release %s is not recorded.", op.release)

@@ -45,8 +45,8 @@ func newStatusCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.ShowDescription, "show-desc", false, "also print the description of the revision")
 	f.BoolVar(&client.ShowResources, "show-resources", false, "print the resources of the release as they are in the cluster")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		// As with kubectl, people get a table of the resources, and programs get the
-		// resources themselves.
+		// The table shows the resources of the release as kubectl does. JSON and YAML
+		// contain the resources themselves.
 		client.ShowResourcesTable = out.format == output.Table
 		rel, err := client.Run(args[0])
 		if err != nil {

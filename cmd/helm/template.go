@@ -46,7 +46,7 @@ their own. It implies --wait=ordered, without comments.
 
 const sequenceAsFlagName = "sequence-as"
 
-// templateOptions are the flags that template has in addition to those of install.
+// templateOptions contains the flags of template that install does not have.
 type templateOptions struct {
 	validate    bool
 	skipTests   bool
@@ -125,7 +125,7 @@ func (a *app) template(ctx context.Context, in *chartInput, opts *templateOption
 	return runErr
 }
 
-// arrange sets the order in which the action returns the rendered documents.
+// arrange sets in the action the order in which the manifests are printed.
 func (opts *templateOptions) arrange(client *action.Install) error {
 	switch action.Arrangement(opts.sequenceAs) {
 	case action.ArrangeStock:
@@ -140,7 +140,7 @@ func (opts *templateOptions) arrange(client *action.Install) error {
 	return fmt.Errorf("invalid --%s %q: must be %q", sequenceAsFlagName, opts.sequenceAs, action.ArrangeArgoCD)
 }
 
-// renderFor sets the capabilities of the cluster that templates see.
+// renderFor sets the Kubernetes version and the API versions that templates see.
 func renderFor(client *action.Install, kubeVersion string, apiVersions []string) error {
 	if kubeVersion != "" {
 		parsed, err := chartutil.ParseKubeVersion(kubeVersion)
@@ -153,8 +153,8 @@ func renderFor(client *action.Install, kubeVersion string, apiVersions []string)
 	return nil
 }
 
-// printRendered prints the manifest and hooks of a release, or only the requested
-// documents.
+// printRendered prints the manifest and the hooks of a rendered release or, with
+// --show-only, the documents that it selects.
 func (a *app) printRendered(client *action.Install, opts *templateOptions, rel *release.Release) error {
 	var text bytes.Buffer
 	fmt.Fprintln(&text, strings.TrimSpace(rel.Manifest))
@@ -189,7 +189,8 @@ func (a *app) printRendered(client *action.Install, opts *templateOptions, rel *
 	return err
 }
 
-// withoutMarkers removes the markers of layers, because only some documents are printed.
+// withoutMarkers removes the comments around layers from a document of --show-only.
+// --show-only prints only some documents of a layer, so the comments do not apply.
 func withoutMarkers(client *action.Install, document string) string {
 	if client.Arrange == action.ArrangeOrdered {
 		return action.WithoutMarkers(document)
@@ -197,8 +198,8 @@ func withoutMarkers(client *action.Install, document string) string {
 	return document
 }
 
-// writeHook writes a hook to its file in a directory. If the file exists, it contains what
-// the same template rendered before, and the hook is appended.
+// writeHook writes a hook to the file of its template in dir. If the file exists, the
+// template has rendered other documents before, and writeHook appends the hook.
 func (a *app) writeHook(dir string, hook *release.Hook) error {
 	path := dir + string(filepath.Separator) + hook.Path
 	const (

@@ -33,7 +33,7 @@ logs of all tests that ran are printed as well. $HELM_MAX_PARALLEL_HOOKS limits 
 tests run in parallel.
 `
 
-// testInput is the command-line input of test.
+// testInput contains the flags of test.
 type testInput struct {
 	client   *action.ReleaseTesting
 	filters  []string
@@ -62,8 +62,8 @@ func newTestCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// test runs the tests of a release. A signal to the process cancels it. The release is
-// printed whether its tests succeed or fail.
+// test runs the tests of the release with this name. A signal to the process cancels them.
+// It prints the release even if a test fails.
 func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	limit, err := parallelHooks()
 	if err != nil {
@@ -101,7 +101,8 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	return failure
 }
 
-// readFilters parses the filters. As in Helm, filters that are not by name are ignored.
+// readFilters sets the filters of the action from the flag --filter. As in Helm, it ignores
+// values that are not about names.
 func (in *testInput) readFilters() {
 	not := regexp.MustCompile(`^!\s?name=`)
 	for _, filter := range in.filters {
@@ -113,8 +114,8 @@ func (in *testInput) readFilters() {
 	}
 }
 
-// pickedLast reorders the hooks for printing: hooks that the filters leave out come first,
-// as in Helm.
+// pickedLast returns a copy of rel for printing. As in Helm, its hooks are sorted: those
+// that the filters exclude come first, and those that the filters select come last.
 func (in *testInput) pickedLast(rel *release.Release) *release.Release {
 	printed := *rel
 	printed.Hooks = slices.Clone(rel.Hooks)

@@ -84,8 +84,8 @@ func newUninstallCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// uninstall uninstalls one release. A signal to the process cancels it, and the release
-// record is kept.
+// uninstall uninstalls the release with this name. A signal to the process cancels the
+// uninstall; the release then stays recorded.
 func (a *app) uninstall(ctx context.Context, client *action.Uninstall, view *operationView, name string) error {
 	client.OnEvent, client.FollowHookLogs = view.open()
 	defer view.pause()

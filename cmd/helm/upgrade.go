@@ -73,7 +73,8 @@ TRYING IT OUT
 Both print all rendered manifests, including Secrets unless --hide-secret is given.
 `
 
-// upgradeInput is the command-line input of upgrade.
+// upgradeInput contains the flags of upgrade and plan, and the upgrade action, which these
+// commands run.
 type upgradeInput struct {
 	app             *app
 	client          *action.Upgrade
@@ -123,7 +124,7 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 	return cmd
 }
 
-// addOperationFlags adds the flags that control how the upgrade is performed.
+// addOperationFlags adds the flags that say how the upgrade is performed.
 func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	client, f := in.client, cmd.Flags()
 	f.BoolVarP(&client.Install, "install", "i", false, "install the release if it does not exist")
@@ -147,8 +148,8 @@ func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "adopt existing resources that belong to no release or to another one")
 }
 
-// addReleaseFlags adds the flags for the content of the new revision, and for what is kept
-// and printed.
+// addReleaseFlags adds the flags that say what the new revision contains, how many
+// revisions are kept, and what is printed.
 func (in *upgradeInput) addReleaseFlags(f *pflag.FlagSet) {
 	client := in.client
 	f.BoolVar(&client.Devel, "devel", false, "allow development versions, like --version '>0.0.0-0'; --version takes precedence")
@@ -165,15 +166,17 @@ func (in *upgradeInput) addReleaseFlags(f *pflag.FlagSet) {
 	addHistoryMaxFlag(f, &client.MaxHistory, in.app.settings.MaxHistory)
 }
 
-// addHistoryMaxFlag adds --history-max, whose default comes from the environment.
+// addHistoryMaxFlag adds the flag --history-max, which sets limit. value is the default,
+// which can be set in the environment.
 func addHistoryMaxFlag(f *pflag.FlagSet, limit *int, value int) {
 	f.IntVar(limit, "history-max", value, "maximum number of revisions to keep; 0 means no limit. Can also be set with $HELM_MAX_HISTORY")
 }
 
-// upgradeFailed is Helm's prefix for the failure of an upgrade.
+// upgradeFailed begins the error message of a failed upgrade, as in Helm.
 const upgradeFailed = "UPGRADE FAILED: "
 
-// run upgrades the release, or installs it if it does not exist and --install is set.
+// run upgrades the release with this name to the chart that reference refers to. If
+// --install is set and the release does not exist, it installs the release.
 func (in *upgradeInput) run(ctx context.Context, name, reference string) (*release.Release, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
@@ -219,7 +222,7 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 	return rel, nil
 }
 
-// afterSignal describes what is still done after the process is told to stop.
+// afterSignal says what the upgrade still does after a signal has cancelled it.
 func (in *upgradeInput) afterSignal() string {
 	waits := "the new revision is recorded as failed"
 	if in.client.CleanupOnFail {
@@ -231,15 +234,16 @@ func (in *upgradeInput) afterSignal() string {
 	return waits
 }
 
-// announce prints a message about the release, unless the output is for programs.
+// announce prints a message about the release, unless the result is printed as JSON or
+// YAML.
 func (in *upgradeInput) announce(format, name string) {
 	if in.output.format == output.Table {
 		fmt.Fprintf(in.app.out, format, name)
 	}
 }
 
-// begin prepares the client. With --install, it returns the last revision of the release,
-// if there is one.
+// begin sets the namespace and the registry client of the action. If --install is set, it
+// returns the last revision of the release, or nil if the release does not exist.
 func (in *upgradeInput) begin(name string) (*release.Release, error) {
 	in.client.Namespace = in.app.settings.Namespace()
 	registry, err := in.app.registryFor(&in.client.ChartPathOptions)
@@ -254,7 +258,8 @@ func (in *upgradeInput) begin(name string) (*release.Release, error) {
 	return in.app.lastRevision(name)
 }
 
-// installs reports whether a release with this last revision is installed and not upgraded.
+// installs reports whether the release must be installed and not upgraded. last is its last
+// revision, or nil if it does not exist.
 func (in *upgradeInput) installs(last *release.Release) bool {
 	return in.client.Install && (last == nil || last.Info.Status == release.StatusUninstalled)
 }
@@ -281,8 +286,9 @@ func (in *upgradeInput) load(ctx context.Context, reference string) (*chart.Char
 	return chrt, vals, err
 }
 
-// installation returns the install that replaces the upgrade. With replace, it reuses the
-// name of a release whose history was kept.
+// installation returns an install with the flags of this upgrade, for a release that does
+// not exist. If replace is true, the install reuses the name of an uninstalled release
+// whose history was kept.
 func (in *upgradeInput) installation(replace bool) *chartInput {
 	from := in.client
 	to := action.NewInstall(in.app.config)

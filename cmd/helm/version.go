@@ -50,11 +50,12 @@ func newVersionCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// orderedVersion is the version of Ordered Helm without a leading "v". The linker sets it.
+// orderedVersion is the version of Ordered Helm without a leading "v". It is set when the
+// program is linked.
 var orderedVersion string
 
-// ownVersion returns orderedVersion. For a program that was built with "go install", it
-// returns the version of the module.
+// ownVersion returns the version of Ordered Helm. If the linker has not set it, as with "go
+// install", ownVersion returns the version of the Go module.
 func ownVersion() string {
 	if orderedVersion != "" {
 		return orderedVersion
@@ -66,8 +67,8 @@ func ownVersion() string {
 }
 
 func (a *app) printVersion(short bool, format string) error {
-	// Charts see only Helm's version, because many write it into labels, which must not
-	// contain "+".
+	// Charts see only Helm's version, because many charts write it into labels, which must
+	// not contain "+".
 	build := chartutil.DefaultCapabilities.HelmVersion
 	build.Version += "+ordered." + ownVersion()
 	const shortCommit = 7
@@ -85,7 +86,7 @@ func (a *app) printVersion(short bool, format string) error {
 	return err
 }
 
-// executeTemplate prints data with a Go template from the user.
+// executeTemplate prints data with the Go template in text, which the user has specified.
 func executeTemplate(out io.Writer, text string, data any) error {
 	tmpl, err := template.New("_").Parse(text)
 	if err != nil {

@@ -23,8 +23,8 @@ const (
 	readinessEnv      = "HELM_READINESS_TIMEOUT"
 )
 
-// waitFlag is the value of --wait: the values of stock Helm's boolean, or "ordered". It
-// sets the two fields of an action.
+// waitFlag implements pflag.Value for the flag --wait. Its value is a boolean, as in stock
+// Helm, or "ordered". It sets the fields Wait and WaitStrategy of an action.
 type waitFlag struct {
 	wait     *bool
 	strategy *action.WaitStrategy
@@ -60,17 +60,19 @@ func (v *waitFlag) Set(s string) error {
 	return nil
 }
 
-// printedInOrder is the usage of --wait for commands that deploy nothing.
+// printedInOrder is the usage text of --wait in commands that print manifests but do not
+// deploy them.
 const printedInOrder = "\"ordered\" [not in Helm]: print in the order that the chart declares; other values have no effect"
 
-// isWaitDisabled reports whether --wait=false was given, in any notation.
+// isWaitDisabled reports whether the command line contains --wait=false or another notation
+// of it, such as --wait=0.
 func isWaitDisabled(f *pflag.FlagSet) bool {
 	flag := f.Lookup(waitFlagName)
 	return flag.Changed && flag.Value.String() == "false"
 }
 
-// withWaitCheck runs the check for a misplaced "ordered" before the command's own check of
-// its arguments.
+// withWaitCheck returns a check of the arguments that first rejects "--wait ordered", which
+// users can write by mistake instead of "--wait=ordered", and then calls next.
 func (a *app) withWaitCheck(next cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if orderedAfterBareWait(cmd.Flags(), a.args) {
@@ -81,9 +83,8 @@ func (a *app) withWaitCheck(next cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// orderedAfterBareWait reports whether the word "ordered" comes directly after a --wait
-// without a value. It parses the words as pflag does, so that it does not mistake the value
-// of another flag for --wait.
+// orderedAfterBareWait reports whether args contains "--wait ordered". It parses args as
+// pflag does, so that it is not confused by a flag whose value is "--wait".
 func orderedAfterBareWait(f *pflag.FlagSet, args []string) bool {
 	for i := 0; i < len(args); i++ {
 		switch word := args[i]; {
@@ -100,7 +101,7 @@ func orderedAfterBareWait(f *pflag.FlagSet, args []string) bool {
 	return false
 }
 
-// takesNextWord reports whether a word is a flag, or a group of shorthands, whose value is
+// takesNextWord reports whether word is a flag, or a group of short flags, whose value is
 // the next word.
 func takesNextWord(f *pflag.FlagSet, word string) bool {
 	if name, long := strings.CutPrefix(word, "--"); long {
@@ -123,8 +124,8 @@ func takesNextWord(f *pflag.FlagSet, word string) bool {
 	return false
 }
 
-// addReadinessFlag adds --readiness-timeout, whose default comes from the environment. It
-// returns a function that checks the value. Call that function when the command runs.
+// addReadinessFlag adds the flag --readiness-timeout, which sets timeout. Its default can
+// be set in the environment. The command must call check before it uses the timeout.
 func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
 	value, envErr := readinessFromEnv()
 	f.DurationVar(timeout, readinessFlagName, value, "[not in Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation sets another one (default 10s). Resources without dependents have until --timeout. Can also be set with $"+readinessEnv)
@@ -136,8 +137,8 @@ func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() er
 	}
 }
 
-// addReadinessFlagBeside is addReadinessFlag for a command with --wait. It adds a warning
-// if the flag has no effect without --wait=ordered.
+// addReadinessFlagBeside is like addReadinessFlag, for a command with --wait. Its check
+// also warns if the flag is set without --wait=ordered, because it then has no effect.
 func (a *app) addReadinessFlagBeside(f *pflag.FlagSet, strategy *action.WaitStrategy, timeout *time.Duration) (check func() error) {
 	valid := addReadinessFlag(f, timeout)
 	warn := sync.OnceFunc(func() { // an upgrade that becomes an install checks twice

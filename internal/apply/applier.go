@@ -149,7 +149,7 @@ type Result struct {
 // deletes the pods of the workloads that already existed, and waits until the pods are
 // gone.
 func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result, error) {
-	if a.existsUnlessAbsent(list) {
+	if a.noneExists(list) {
 		return a.createNode(ctx, list)
 	}
 	o := a.nodeOptions(list)
@@ -175,7 +175,7 @@ func existing(done *objectwriter.Applied) kube.ResourceList {
 
 // ApplyAll creates or changes all objects of a release without an order, as Helm does.
 func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (Result, error) {
-	if a.existsUnlessAbsent(list) {
+	if a.noneExists(list) {
 		states, err := a.Writer.Create(ctx, list)
 		return Result{States: states}, err
 	}
@@ -221,10 +221,10 @@ func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
 	return o
 }
 
-// existsUnlessAbsent reports whether none of the objects can exist: there are no earlier
+// noneExists reports whether none of the objects can exist: there are no earlier
 // revisions, and FindExisting found none of the objects. They are then created without
 // being read.
-func (a *Applier) existsUnlessAbsent(list kube.ResourceList) bool {
+func (a *Applier) noneExists(list kube.ResourceList) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.Inventory == nil && !slices.ContainsFunc(list, func(info *object.Info) bool { return a.present[info] })
@@ -369,8 +369,8 @@ func (a *Applier) deletePods(ctx context.Context, list kube.ResourceList) []obje
 	return pods
 }
 
-// Restarted returns the state of an object before the operation deleted its pods; nil if
-// the operation has not deleted any pods of the object.
+// Restarted returns the state of an object before the operation deleted the pods that it
+// selects; nil if the operation has not done so.
 func (a *Applier) Restarted(info *object.Info) *object.Info {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -385,8 +385,8 @@ func (a *Applier) IsUnchanged(info *object.Info) bool {
 	return a.unchanged[info]
 }
 
-// markWritten reports whether the operation has changed anything in the cluster.
-func (a *Applier) markWritten() bool {
+// wroteAnything reports whether the operation has changed anything in the cluster.
+func (a *Applier) wroteAnything() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.hasWritten
@@ -400,9 +400,10 @@ func (a *Applier) Created() kube.ResourceList {
 	return slices.Clone(a.created)
 }
 
-// WhyNotCreated says why live is not the object that the operation created as info; empty
-// if it is. If the server did not answer the create request, the UID of the created object
-// is not known. Then the labels and annotations of live decide.
+// WhyNotCreated says why live, an object in the cluster, is not the object that the
+// operation created from info; empty if it is. If the server did not answer the create
+// request, the UID of the created object is not known. Then the labels and annotations of
+// live decide.
 func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructured) string {
 	switch uid := object.UID(a.state(info)); {
 	case uid != "" && uid != live.GetUID():

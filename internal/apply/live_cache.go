@@ -43,7 +43,7 @@ func (a *Applier) CacheLive(all func() kube.ResourceList) { a.cache.all = all }
 // get returns the states of the objects of a node in the cluster. It uses each cached state
 // only once, and reads the objects again if the cache is not valid.
 func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error) {
-	if c.all == nil || c.applier.markWritten() {
+	if c.all == nil || c.applier.wroteAnything() {
 		return c.applier.Cluster.Live(ctx, list)
 	}
 	c.mu.Lock()
@@ -51,7 +51,7 @@ func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*objec
 	if c.unused == nil || time.Since(c.read) > maxLiveAge {
 		c.refresh(ctx)
 	}
-	if c.applier.markWritten() || slices.ContainsFunc(list, func(info *object.Info) bool { return !c.unused[info] }) {
+	if c.applier.wroteAnything() || slices.ContainsFunc(list, func(info *object.Info) bool { return !c.unused[info] }) {
 		return c.applier.Cluster.Live(ctx, list)
 	}
 	live := make(map[*object.Info]*unstructured.Unstructured, len(list))

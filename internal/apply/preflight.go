@@ -44,8 +44,8 @@ func CheckTimeouts(p *sequencer.Plan, operation time.Duration) error {
 }
 
 // CheckNeeds checks the references between resources that cannot be satisfied in the order
-// of the plan, because the referenced object is deployed too late. It returns an error for
-// those whose referenced object does not already exist in the cluster.
+// of the plan, because the referenced object is not deployed in time. It returns an error
+// for those whose referenced object does not already exist in the cluster.
 func CheckNeeds(ctx context.Context, c *cluster.Client, p *sequencer.Plan) error {
 	var unmet []sequencer.UnmetNeed
 	for _, need := range p.Unmet {

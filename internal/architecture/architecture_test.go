@@ -125,7 +125,7 @@ func TestEngine(t *testing.T) {
 
 const (
 	// maxLines limits the lines of a package without its tests, to about 2,000.
-	maxLines = 2250
+	maxLines = 2300
 	// maxActionLines is the limit for pkg/action, which has all the exported names of
 	// Helm's package.
 	maxActionLines = 4000

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// backend builds objects from manifests and finds out which kinds the cluster serves. It
-// has one implementation for Helm's Kubernetes client and one for other clients.
+// backend has the methods of Client that work in a different way for Helm's own Kubernetes
+// client (native) and for other clients (delegated).
 type backend interface {
 	build(manifest []byte, validate bool) (kube.ResourceList, error)
 	buildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error)
@@ -23,11 +23,12 @@ type backend interface {
 	definitionsPresent(ctx context.Context, names []string) map[string]bool
 }
 
-// native sends its own requests. It is for Helm's Kubernetes client with a cluster.
+// native is the backend for Helm's own Kubernetes client with a cluster. It sends requests
+// itself.
 type native struct{ *Client }
 
-// delegated delegates everything to the Kubernetes client. It is for a custom client, and
-// for a client without a cluster.
+// delegated is the backend for a custom Kubernetes client, and for a client without a
+// cluster. It calls the methods of that client.
 type delegated struct{ *Client }
 
 var (
@@ -35,21 +36,23 @@ var (
 	_ backend = delegated{}
 )
 
-// IsNative reports whether Helm's own Kubernetes client is used with a cluster, so that our
-// own requests can replace it. Otherwise everything is delegated to the Kubernetes client.
+// IsNative reports whether the Kubernetes client is Helm's own and there is a cluster, so
+// that this program can send requests itself. Otherwise it must call the methods of the
+// Kubernetes client.
 func (c *Client) IsNative() bool {
 	_, ok := c.backend.(native)
 	return ok
 }
 
-// HasCluster reports whether there is a cluster that can be observed.
+// HasCluster reports whether there is a cluster to read from and to watch.
 func (c *Client) HasCluster() bool { return c.getter != nil }
 
-// Kube returns the Kubernetes client to which everything is delegated if IsNative is false.
+// Kube returns the Kubernetes client that was passed to New.
 func (c *Client) Kube() kube.Interface { return c.kube }
 
-// References finds the API resources of objects, so that the objects can be compared and
-// deleted. Namespace is the namespace of namespaced objects that do not declare one.
+// References finds the API resources of objects, which have at least a kind and a name, so
+// that the objects can be compared, read and deleted. namespace is the namespace of
+// namespaced objects that do not declare one.
 func (c *Client) References(objects []map[string]any, namespace string) (kube.ResourceList, error) {
 	return c.backend.references(objects, namespace)
 }
@@ -69,10 +72,10 @@ func (d delegated) references(objects []map[string]any, _ string) (kube.Resource
 	return d.buildObjects(objects, false)
 }
 
-// InServedVersion returns an object in a version that the cluster serves; nil if the
-// cluster does not know its kind. If this is not the declared version, only the name of the
-// object remains, because fields can have another meaning in another version. Without a
-// cluster, every version counts as served.
+// InServedVersion returns an object in an API version that the cluster serves, or nil if
+// the cluster does not serve its kind in any version. If the version is not the declared
+// one, the result has only the kind and the name of the object, because fields can have
+// another meaning in another version. Without a cluster, every version counts as served.
 func (c *Client) InServedVersion(content map[string]any) (map[string]any, error) {
 	if !c.HasCluster() {
 		return content, nil
@@ -103,8 +106,8 @@ func (n native) inOtherVersion(content map[string]any) (map[string]any, error) {
 
 func (d delegated) inOtherVersion(map[string]any) (map[string]any, error) { return nil, nil }
 
-// IsUnknownKind reports whether the cluster does not know a kind. Without a cluster, every
-// kind counts as known.
+// IsUnknownKind reports whether the cluster does not serve a kind in an API version.
+// Without a cluster, every kind counts as served.
 func (c *Client) IsUnknownKind(apiVersion, kind string) (bool, error) {
 	if !c.HasCluster() {
 		return false, nil

@@ -24,13 +24,13 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// errUnsupported means that a manifest must be read by Helm's client, which is slower but
-// has Helm's error messages.
+// errUnsupported means that the fast code in this package cannot process a manifest. Helm's
+// client, which is slower but has Helm's error messages, must read it.
 var errUnsupported = errors.New("this is not read here")
 
 // Build builds the objects of a manifest with their REST mappings, in the order of the
-// manifest. Validate checks the fields of objects that the server does not validate. The
-// errors are those of Helm's client.
+// manifest. If validate is true, it checks the fields of objects that the server does not
+// validate. The errors are those of Helm's client.
 func (c *Client) Build(manifest []byte, validate bool) (kube.ResourceList, error) {
 	return c.backend.build(manifest, validate)
 }
@@ -47,8 +47,8 @@ func (d delegated) build(manifest []byte, validate bool) (kube.ResourceList, err
 }
 
 // BuildObjects is Build for objects that are already parsed, for example from JSON. It does
-// not change them. The caller must not change them either, because the list shares parts of
-// them.
+// not change them. The caller must not change them either, because the result shares parts
+// of them.
 func (c *Client) BuildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
 	return c.backend.buildObjects(objects, validate)
 }
@@ -77,8 +77,8 @@ func (d delegated) buildObjects(objects []map[string]any, validate bool) (kube.R
 	return d.kube.Build(&manifest, validate)
 }
 
-// writeEscaped writes JSON that is also valid YAML, which does not allow some control
-// characters that JSON allows.
+// writeEscaped writes the JSON text so that it is also valid YAML: it escapes the control
+// characters that only JSON allows.
 func writeEscaped(b *bytes.Buffer, text []byte) {
 	for _, c := range string(text) {
 		if c >= 0x7f && c <= 0x9f || c == 0xfeff || c == 0xfffe || c == 0xffff {
@@ -89,7 +89,7 @@ func writeEscaped(b *bytes.Buffer, text []byte) {
 	}
 }
 
-// buildPlain reads a manifest without Helm's client.
+// buildPlain is Build without Helm's client. It fails for manifests that need that client.
 func (c *Client) buildPlain(manifest []byte, validate bool) (kube.ResourceList, error) {
 	texts, err := splitDocuments(string(manifest))
 	if err != nil {
@@ -101,15 +101,15 @@ func (c *Client) buildPlain(manifest []byte, validate bool) (kube.ResourceList, 
 	}
 	objects := make([]map[string]any, 0, len(parsed))
 	for _, object := range parsed {
-		if object != nil { // nil if there are only comments
+		if object != nil { // a document with only comments is nil
 			objects = append(objects, object)
 		}
 	}
 	return c.objects(objects, validate)
 }
 
-// splitDocuments splits a manifest into documents as the API machinery does: any line that
-// begins with three dashes ends a document. Each document ends with a line break.
+// splitDocuments splits a manifest into YAML documents as Helm's client does: any line that
+// begins with three dashes ends a document. Each result ends with a line break.
 func splitDocuments(manifest string) ([]string, error) {
 	if strings.Contains(manifest, "\r") {
 		return nil, errUnsupported
@@ -139,14 +139,15 @@ func splitDocuments(manifest string) ([]string, error) {
 	return texts, nil
 }
 
-// documents caches parsed documents, because most documents of two revisions of a release
-// are equal.
+// documents caches parsed YAML documents by their text, because two revisions of a release
+// have most documents in common.
 type documents struct {
 	mu     sync.Mutex
 	parsed map[string]map[string]any
 }
 
-// parse parses documents in parallel. An empty document is nil.
+// parse parses YAML documents in parallel. The result has nil for a document without
+// content.
 func (d *documents) parse(texts []string) ([]map[string]any, error) {
 	all := make([]map[string]any, len(texts))
 	var g errgroup.Group
@@ -183,7 +184,7 @@ func (d *documents) cached(text string) (object map[string]any, cached bool) {
 	return object, cached
 }
 
-// objects builds parsed objects without Helm's client.
+// objects is BuildObjects without Helm's client. It fails if an object needs that client.
 func (c *Client) objects(parsed []map[string]any, validate bool) (kube.ResourceList, error) {
 	list := make(kube.ResourceList, len(parsed))
 	for i, content := range parsed {
@@ -199,7 +200,8 @@ func (c *Client) objects(parsed []map[string]any, validate bool) (kube.ResourceL
 	return list, nil
 }
 
-// plainObject builds one object. The caller can change its metadata, but nothing else.
+// plainObject builds one object. It shares everything but the metadata with content, so the
+// caller can change only the metadata of the result.
 func (c *Client) plainObject(content map[string]any) (*resource.Info, error) {
 	metadata, ok := content["metadata"].(map[string]any)
 	if _, isList := content["items"]; isList || !ok {

@@ -1,9 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster connects to a Kubernetes cluster, builds objects from manifests, finds out
-// which kinds the cluster serves, and reads objects. Requests end with the context of the
-// caller.
+// Package cluster connects to a Kubernetes cluster, builds objects from manifests, finds
+// out which kinds the cluster serves, and reads objects. Requests end with the context of
+// the caller. Package objectwriter sends the requests that change objects, and package
+// httpretry retries requests.
 package cluster
 
 import (
@@ -19,14 +20,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Getter provides the configuration and clients to connect to a cluster.
+// Getter provides what is necessary to connect to a cluster.
+// genericclioptions.RESTClientGetter, which Helm's configuration has, implements it.
 type Getter interface {
 	ToRESTConfig() (*rest.Config, error)
 	ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error)
 	ToRESTMapper() (meta.RESTMapper, error)
 }
 
-// Client is a view of one cluster for one operation.
+// Client reads from the cluster of one operation. It creates clients and discovers kinds
+// when they are first needed, and caches them.
 type Client struct {
 	kube    kube.Interface
 	getter  Getter
@@ -51,8 +54,9 @@ type Client struct {
 	mappings map[schema.GroupVersionKind]*meta.RESTMapping
 }
 
-// New returns a Client over a Kubernetes client. Without a getter there is no cluster, and
-// everything is delegated to the Kubernetes client.
+// New returns a Client for a Kubernetes client. If getter is nil, there is no cluster to
+// send requests to: everything is then delegated to kc, for example to a fake client. log
+// receives the messages of the operation; it can be nil.
 func New(kc kube.Interface, getter Getter, log func(string, ...any)) *Client {
 	if log == nil {
 		log = func(string, ...any) {}
@@ -69,8 +73,8 @@ func New(kc kube.Interface, getter Getter, log func(string, ...any)) *Client {
 // Log writes to the log of the operation.
 func (c *Client) Log(format string, args ...any) { c.log(format, args...) }
 
-// Mapping returns the API resource of a kind; nil if the cluster does not serve the kind,
-// or if there is no cluster. The result is cached.
+// Mapping returns the API resource of a kind. It returns nil if the cluster does not serve
+// the kind, or if there is no cluster. It caches the result.
 func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
 	if c.getter == nil {
 		return nil, nil
@@ -102,7 +106,8 @@ func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
 	return mapping, nil
 }
 
-// invalidateDiscovery clears the cached kinds of the cluster, because CRDs were added.
+// invalidateDiscovery clears the cached kinds of the cluster. It is called when CRDs were
+// added.
 func (c *Client) invalidateDiscovery() error {
 	if c.getter == nil {
 		return nil

@@ -18,8 +18,8 @@ import (
 )
 
 // Dynamic returns a dynamic client. It has no rate limit unless one is configured, because
-// the server has API Priority and Fairness. The number of requests that it sends at the
-// same time adapts to the server. Every call returns the same client. The same is true for
+// the server has API Priority and Fairness. The limit of the number of requests that it
+// sends at the same time adapts to the server. Every call returns the same client, as for
 // DynamicNoRetry, Clientset and Metadata.
 func (c *Client) Dynamic() (dynamic.Interface, error) {
 	return c.dynamic.get(func() (dynamic.Interface, error) {
@@ -31,8 +31,9 @@ func (c *Client) Dynamic() (dynamic.Interface, error) {
 	})
 }
 
-// DynamicNoRetry returns a dynamic client that fails immediately if a request gets no
-// answer, for callers that retry themselves. The number of its requests is not limited.
+// DynamicNoRetry returns a dynamic client that fails immediately if the server does not
+// respond, for callers that retry requests themselves. It does not limit the number of
+// requests at the same time.
 func (c *Client) DynamicNoRetry() (dynamic.Interface, error) {
 	return c.noRetry.get(func() (dynamic.Interface, error) {
 		config, err := c.config()
@@ -67,7 +68,8 @@ func (c *Client) Metadata() (metadata.Interface, error) {
 	})
 }
 
-// limitedConfig returns the configuration of a client with limited concurrency and retries.
+// limitedConfig returns the configuration of a client that limits how many requests it
+// sends at the same time, and that retries them.
 func (c *Client) limitedConfig() (*rest.Config, error) {
 	config, err := c.config()
 	if err != nil {
@@ -94,13 +96,14 @@ func (c *Client) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// resourceClients are the clients with which Helm's code reads objects: one for each group
-// and version.
+// resourceClients caches the clients that Helm's code uses to read objects: one for each
+// API group and version.
 type resourceClients struct {
 	mu      sync.Mutex
 	clients map[schema.GroupVersion]resource.RESTClient
 }
 
+// client returns the client for the objects of a mapping.
 func (r *resourceClients) client(c *Client, mapping *meta.RESTMapping) (resource.RESTClient, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +131,7 @@ func (r *resourceClients) client(c *Client, mapping *meta.RESTMapping) (resource
 }
 
 // operationConfig returns the configuration of a client whose methods have no context
-// argument.
+// argument. If possible, its requests end with the context of the operation.
 func (c *Client) operationConfig() (*rest.Config, error) {
 	if shared, ok := c.getter.(*sharedGetter); ok {
 		return shared.operationConfig()
@@ -136,8 +139,8 @@ func (c *Client) operationConfig() (*rest.Config, error) {
 	return c.getter.ToRESTConfig()
 }
 
-// once creates a value and caches it. It does not cache a failure, so the next call tries
-// again.
+// once creates a value when it is first needed, and caches it. If creating it fails, the
+// next call tries again.
 type once[T any] struct {
 	mu    sync.Mutex
 	done  bool

@@ -15,24 +15,29 @@ const (
 	// MaxConcurrency is the maximum number of requests that a Client sends at the same
 	// time.
 	MaxConcurrency = 32
-	// InitialConcurrency is the initial limit.
+	// InitialConcurrency is the limit of requests at the same time before it adapts to the
+	// server.
 	InitialConcurrency = 16
 )
 
-// concurrencyLimiter adapts the number of requests that are sent at the same time to what
-// the server can handle. Each time the server answers that there are too many requests, the
-// limit is halved. For each round of other answers the limit is increased by one, if it was
-// reached. A watch counts until it is answered.
+// concurrencyLimiter limits how many requests are sent at the same time, and adapts the
+// limit to what the server can handle. It halves the limit when the server responds that
+// there are too many requests (status 429). It increases the limit by one after as many
+// other responses as the limit, if so many requests were in progress at some time. A
+// request is in progress until its response begins, so an open watch does not count.
+//
+// A request needs a slot while it is in progress. There are MaxConcurrency slots, of which
+// those above the limit are withheld.
 type concurrencyLimiter struct {
 	slots *semaphore.Weighted
 
 	mu sync.Mutex
-	// limit is the current number of slots. withheld is the number of slots, out of
-	// MaxConcurrency, that cannot be acquired.
+	// limit is the current limit. withheld is the number of slots that requests cannot
+	// acquire. After a reduction, it grows only as slots are released.
 	limit, withheld int
-	// inUse is the number of acquired slots. reached says whether all slots were acquired
-	// at some time since the limit changed. successes counts the answers since then.
-	// reductions counts the reductions of the limit.
+	// inUse is the number of slots that requests have acquired. reached says whether it was
+	// as large as the limit at some time since the limit changed. successes counts the
+	// responses after that time. reductions counts the reductions of the limit.
 	inUse, successes, reductions int
 	reached                      bool
 }
@@ -45,12 +50,12 @@ func newConcurrencyLimiter() *concurrencyLimiter {
 	return l
 }
 
-// wrap limits the requests of a client.
+// wrap returns a round tripper that sends requests with rt, within the limit.
 func (l *concurrencyLimiter) wrap(rt http.RoundTripper) http.RoundTripper {
 	return &limitedTransport{rt, l}
 }
 
-// acquire waits for a slot. The caller must pass reductions to release.
+// acquire waits for a slot. The caller must pass the returned reductions to release.
 func (l *concurrencyLimiter) acquire(ctx context.Context) (reductions int, err error) {
 	if err := l.slots.Acquire(ctx, 1); err != nil {
 		return 0, err
@@ -62,7 +67,9 @@ func (l *concurrencyLimiter) acquire(ctx context.Context) (reductions int, err e
 	return l.reductions, nil
 }
 
-// release frees a slot, or withholds it if there are too many.
+// release adapts the limit to a response, and returns the slot of its request, or withholds
+// it if there are too many. answer is nil if there was no response. reductions is what
+// acquire returned.
 func (l *concurrencyLimiter) release(reductions int, answer *http.Response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +95,7 @@ func (l *concurrencyLimiter) release(reductions int, answer *http.Response) {
 	}
 }
 
-// limitedTransport limits how many requests are sent at the same time.
+// limitedTransport sends requests when limiter has a slot for them.
 type limitedTransport struct {
 	http.RoundTripper
 	limiter *concurrencyLimiter

@@ -19,13 +19,16 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// WithContext returns Helm's client with requests that end when the context ends. Helm's
-// methods have no context argument, and would wait forever for a server that does not
-// answer. WithContext also returns the getter for New, which shares its discovery results
-// with the client, so that they are read only once. Before each request that changes
-// something, the client calls mayChange. If that returns an error, the request is not sent.
-// Requests that get no answer are retried, and onUnavailable is called if that takes long.
-// WithContext returns a custom client unchanged.
+// WithContext returns a copy of Helm's client whose requests end with ctx. Helm's methods
+// have no context argument, and would wait forever for a server that does not respond.
+// Before each request that changes something, the client calls mayChange; if that returns
+// an error, it does not send the request. It retries requests to which the server does not
+// respond, and calls onUnavailable if that takes long.
+//
+// WithContext also returns the getter to pass to New. It shares its discovery results with
+// the client, so that they are read only once.
+//
+// If kc is a custom client, WithContext returns both arguments unchanged.
 func WithContext(ctx context.Context, kc kube.Interface, getter Getter, mayChange func() error, onUnavailable func(error)) (kube.Interface, Getter) {
 	helm, ok := kc.(*kube.Client)
 	if !ok {
@@ -47,11 +50,13 @@ func WithContext(ctx context.Context, kc kube.Interface, getter Getter, mayChang
 	return client, shared
 }
 
-// sharedGetter caches the results of a getter, because Helm calls it for every object that
-// it builds, and the getter of the command line reads and merges files each time.
+// sharedGetter is the getter that WithContext returns. It caches the results of the
+// embedded getter, because Helm calls it for every object that it builds, and the getter of
+// the command line reads and merges files each time.
 type sharedGetter struct {
 	genericclioptions.RESTClientGetter
-	// endWithOperation ends requests when the operation ends. retry retries them.
+	// endWithOperation returns a round tripper that ends requests when the operation ends.
+	// retry returns one that retries them.
 	endWithOperation, retry func(http.RoundTripper) http.RoundTripper
 	mayChange               func() error
 	config                  once[*rest.Config]
@@ -89,8 +94,8 @@ func (g *sharedGetter) ToRESTMapper() (meta.RESTMapper, error) {
 	})
 }
 
-// operationConfig returns the configuration of a client whose requests end with the
-// operation.
+// operationConfig returns the configuration of a client whose requests are retried, and end
+// with the operation.
 func (g *sharedGetter) operationConfig() (*rest.Config, error) {
 	config, err := g.ToRESTConfig()
 	if err != nil {
@@ -101,12 +106,14 @@ func (g *sharedGetter) operationConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// operationGetter configures clients whose requests end with the operation.
+// operationGetter is a sharedGetter for Helm's client: ToRESTConfig returns
+// operationConfig.
 type operationGetter struct{ *sharedGetter }
 
 func (g operationGetter) ToRESTConfig() (*rest.Config, error) { return g.operationConfig() }
 
-// operationTransport ends requests with the operation, even while their responses are read.
+// operationTransport ends requests when the context operation ends, even while their
+// responses are read.
 type operationTransport struct {
 	http.RoundTripper
 	operation context.Context
@@ -131,8 +138,8 @@ func (t *operationTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 // WrappedRoundTripper returns the wrapped round tripper for client-go.
 func (t *operationTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
-// guardedTransport sends requests that change something only as long as mayChange returns no
-// error.
+// guardedTransport calls mayChange before each request that changes something, and does not
+// send the request if the result is an error.
 type guardedTransport struct {
 	http.RoundTripper
 	mayChange func() error
@@ -150,7 +157,8 @@ func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper returns the wrapped round tripper for client-go.
 func (t *guardedTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
-// operationBody is a response body that ends with the operation.
+// operationBody is the response body of an operationTransport. Closing it releases the
+// context of the request.
 type operationBody struct {
 	io.ReadCloser
 	end func()

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// DefinitionNames returns the names of the CRDs in a file, without parsing their schemas,
-// which make up most of the file. It returns nil if the file contains anything else or
-// cannot be read in this way.
+// DefinitionNames returns the names of the CRDs in a file. It does not parse their schemas,
+// which make up most of the file. It returns nil if the file contains anything but CRDs, or
+// cannot be read without a complete parser.
 func DefinitionNames(file []byte) []string {
 	texts, err := splitDocuments(string(file))
 	if err != nil {
@@ -42,8 +42,8 @@ func DefinitionNames(file []byte) []string {
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// DefinitionsPresent reports which CRDs certainly exist. A CRD that cannot be read counts
-// as missing.
+// DefinitionsPresent reports for each of the names whether a CRD with this name certainly
+// exists in the cluster. A CRD that cannot be read counts as missing.
 func (c *Client) DefinitionsPresent(ctx context.Context, names []string) map[string]bool {
 	if len(names) == 0 {
 		return nil

@@ -14,17 +14,17 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// Discovery returns the kinds of a CRD a short time after the CRD is established. Under
-// load this can take seconds.
+// After a CRD is established, it takes a short time until discovery returns its kinds.
+// Under load this can be seconds. AwaitKinds asks at these intervals.
 const (
 	discoveryTimeout         = 10 * time.Second
 	initialDiscoveryInterval = 50 * time.Millisecond
 	maxDiscoveryInterval     = time.Second
 )
 
-// AwaitKinds repeats discovery until the cluster serves all kinds. It does not return an
-// error if a kind is still missing after ten seconds, because building an object of that
-// kind fails then.
+// AwaitKinds repeats discovery until the cluster serves all kinds. If a kind is still
+// missing after discoveryTimeout, it returns no error: building an object of that kind
+// fails then.
 func (c *Client) AwaitKinds(ctx context.Context, kinds []schema.GroupVersionKind) error {
 	waiting, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
@@ -57,7 +57,8 @@ func (c *Client) servesAll(kinds []schema.GroupVersionKind) (bool, error) {
 	return true, nil
 }
 
-// DefinedKinds returns the kinds that the CRDs in a list define.
+// DefinedKinds returns the kinds that the CRDs in a list define, in each version that is
+// served. It ignores all other objects.
 func DefinedKinds(list kube.ResourceList) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, info := range list {

@@ -9,8 +9,8 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 )
 
-// DelegateWait makes the Kubernetes client wait until objects are ready. It is used without
-// a cluster.
+// DelegateWait calls the method of the Kubernetes client that waits until objects are
+// ready. jobs says whether to wait for Jobs. It is used if there is no cluster to watch.
 func (c *Client) DelegateWait(list kube.ResourceList, timeout time.Duration, jobs bool) error {
 	if jobs {
 		return c.kube.WaitWithJobs(list, timeout)
@@ -18,8 +18,8 @@ func (c *Client) DelegateWait(list kube.ResourceList, timeout time.Duration, job
 	return c.kube.Wait(list, timeout)
 }
 
-// DelegateWaitDeleted makes the Kubernetes client wait until objects are gone. It is used
-// without a cluster.
+// DelegateWaitDeleted calls the method of the Kubernetes client that waits until objects
+// are gone, if it has one. It is used if there is no cluster to watch.
 func (c *Client) DelegateWaitDeleted(list kube.ResourceList, timeout time.Duration) error {
 	if client, ok := c.kube.(kube.InterfaceExt); ok {
 		return client.WaitForDelete(list, timeout)
@@ -27,8 +27,8 @@ func (c *Client) DelegateWaitDeleted(list kube.ResourceList, timeout time.Durati
 	return nil
 }
 
-// DelegateWaitCompleted makes the Kubernetes client wait until a hook has completed. It is
-// used without a cluster.
+// DelegateWaitCompleted calls the method of the Kubernetes client that waits until the
+// objects of a hook have completed. It is used if there is no cluster to watch.
 func (c *Client) DelegateWaitCompleted(list kube.ResourceList, timeout time.Duration) error {
 	return c.kube.WatchUntilReady(list, timeout)
 }

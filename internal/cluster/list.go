@@ -21,11 +21,11 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// forEach lists a collection and calls do with each object. It decodes objects one by one,
-// so that thousands of them are not in memory in three forms at the same time. It removes
-// the managed fields, which make up most of an object. If the response ends early, it reads
-// the list again, and can call do more than once with the same object. More says whether
-// there are more objects than the limit of the options.
+// forEach lists the objects of a collection and calls do with each of them. It decodes
+// objects one by one, so that thousands of them are not in memory in three forms at the
+// same time. It removes the managed fields, which make up most of an object. If the
+// response ends early, it sends the request again, so it can call do more than once with
+// the same object. more is true if there are more objects than options.Limit.
 func (c *Client) forEach(ctx context.Context, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
 	client, err := c.streams()
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Client) forEach(ctx context.Context, at collection, options metav1.List
 // early.
 const maxListAttempts = 6
 
-// list is one attempt of forEach.
+// list is forEach without retries.
 func list(ctx context.Context, client rest.Interface, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
 	body, err := client.Get().AbsPath(at.path()...).VersionedParams(&options, metav1.ParameterCodec).Stream(httpretry.WithStreaming(ctx))
 	if err != nil {
@@ -72,7 +72,8 @@ func (at collection) path() []string {
 	return append(path, at.resource.Resource)
 }
 
-// streams returns a client whose responses are read as they arrive.
+// streams returns a client for requests whose response bodies are decoded while they
+// arrive.
 func (c *Client) streams() (rest.Interface, error) {
 	return c.stream.get(func() (rest.Interface, error) {
 		config, err := c.limitedConfig()
@@ -88,7 +89,8 @@ func (c *Client) streams() (rest.Interface, error) {
 
 var errNoList = errors.New("this is not a list of objects")
 
-// readItems reads a list in JSON, and returns the token of the next page.
+// readItems reads a list of objects in JSON, and calls do with each of them. It returns the
+// continue token of the list, which is empty for the last page.
 func readItems(body io.Reader, do func(*unstructured.Unstructured)) (next string, err error) {
 	d := json.NewDecoder(body)
 	if err := expectToken(d, json.Delim('{')); err != nil {
@@ -120,7 +122,7 @@ func readItems(body io.Reader, do func(*unstructured.Unstructured)) (next string
 	return next, expectToken(d, json.Delim('}'))
 }
 
-// readArray reads the items of a list.
+// readArray reads the items of a list, and calls do with each of them.
 func readArray(d *json.Decoder, do func(*unstructured.Unstructured)) error {
 	if err := expectToken(d, json.Delim('[')); err != nil {
 		return err
@@ -141,7 +143,7 @@ func readArray(d *json.Decoder, do func(*unstructured.Unstructured)) error {
 	return expectToken(d, json.Delim(']'))
 }
 
-// expectToken reads a delimiter.
+// expectToken reads the next token, and returns an error if it is not the delimiter want.
 func expectToken(d *json.Decoder, want json.Delim) error {
 	got, err := d.Token()
 	if err != nil {

@@ -24,14 +24,14 @@ import (
 )
 
 const (
-	// minListed is the number of objects of a kind above which one list request is cheaper
-	// than single reads.
+	// minListed is the number of objects of one kind and namespace from which on one list
+	// request is cheaper than single reads.
 	minListed = 8
-	// managedByHelm selects the objects with Helm's label.
+	// managedByHelm is the label selector for objects that Helm created.
 	managedByHelm = "app.kubernetes.io/managed-by=Helm"
 )
 
-// ReadError reports that an object could not be read.
+// ReadError says which object could not be read from the cluster.
 type ReadError struct {
 	Info *resource.Info
 	Err  error
@@ -43,13 +43,13 @@ func newReadError(info *resource.Info, err error) ReadError {
 
 func (e ReadError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (e ReadError) Unwrap() error { return e.Err }
 
-// Live reads the live state of objects. The result has no state for objects that do not
-// exist. Many objects of a kind are read with one list request, if the account is allowed
-// to list them. The error is the ReadError of the first object, in the order of the list,
-// that could not be read, or the error of the context.
+// Live reads the current state of objects from the cluster. The result has no entry for
+// objects that do not exist. Live reads many objects of a kind with one list request, if
+// the account is allowed to list them. If objects cannot be read, the error is a ReadError
+// for the first of them, in the order of the list. If ctx is done, it is the error of ctx.
 func (c *Client) Live(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
 	r := &liveReader{list: list, found: make([]*unstructured.Unstructured, len(list)), errs: make([]error, len(list))}
 	r.firstFailed.Store(int64(len(list)))
@@ -72,7 +72,8 @@ func (c *Client) Live(ctx context.Context, list kube.ResourceList) (map[*resourc
 	return live, nil
 }
 
-// Get reads the live state of one object. The error is a ReadError.
+// Get reads the current state of one object from the cluster. If it cannot be read, the
+// error is a ReadError.
 func (c *Client) Get(ctx context.Context, info *resource.Info) (*unstructured.Unstructured, error) {
 	r := &liveReader{}
 	err := r.connect(c)
@@ -86,15 +87,15 @@ func (c *Client) Get(ctx context.Context, info *resource.Info) (*unstructured.Un
 	return live, nil
 }
 
-// liveReader reads the objects of one call of Live. Objects are identified by their indexes
-// in the list.
+// liveReader is the state of one call of Live. Its methods identify objects by their
+// indexes in list; found and errs have the results by index.
 type liveReader struct {
 	list  kube.ResourceList
 	found []*unstructured.Unstructured
 	errs  []error
 
-	// firstFailed is the first object in the list that could not be read. Objects after it
-	// do not need to be read.
+	// firstFailed is the index of the first object that could not be read, or the length of
+	// the list. Objects after it do not need to be read, because Live fails.
 	firstFailed atomic.Int64
 	// The fields below are nil without a cluster.
 	forEach  func(context.Context, collection, metav1.ListOptions, func(*unstructured.Unstructured)) (more bool, err error)
@@ -114,7 +115,8 @@ func (r *liveReader) connect(c *Client) (err error) {
 	return err
 }
 
-// collection is an API resource, in a namespace, whose objects can be listed.
+// collection identifies objects that can be read with one list request: those of one API
+// resource in one namespace.
 type collection struct {
 	resource  schema.GroupVersionResource
 	kind      schema.GroupVersionKind
@@ -125,8 +127,8 @@ func collectionOf(info *resource.Info) collection {
 	return collection{resource: info.Mapping.Resource, kind: info.Mapping.GroupVersionKind, namespace: object.Namespace(info)}
 }
 
-// listAll lists the collections with enough requested objects, and returns the objects that
-// must still be read one by one.
+// listAll reads the objects of each collection from which at least minListed objects are
+// needed. It returns the indexes of the objects that must still be read one by one.
 func (r *liveReader) listAll(ctx context.Context) []int {
 	var order []collection
 	byCollection := map[collection][]int{}
@@ -154,9 +156,9 @@ func (r *liveReader) listAll(ctx context.Context) []int {
 	return slices.Concat(remaining...)
 }
 
-// listCollection reads objects of a collection with one list request, and returns those
-// that must be read one by one: objects without Helm's label, or all objects if the request
-// is rejected.
+// listCollection reads the objects with these indexes, which belong to the collection at,
+// with a list request. It returns the indexes of those that must still be read one by one:
+// objects without Helm's label, or all objects if the request is rejected.
 func (r *liveReader) listCollection(ctx context.Context, at collection, indexes []int) []int {
 	limit := int64(4*len(indexes) + 100)
 	byName := make(map[string][]int, len(indexes))
@@ -182,8 +184,10 @@ func (r *liveReader) listCollection(ctx context.Context, at collection, indexes 
 	return r.existing(ctx, at, missing, limit)
 }
 
-// existing lists the names in a collection to find out which objects exist without Helm's
-// label. Usually, for example before an installation, there are none.
+// existing returns the indexes of those missing objects that exist in a collection, but
+// without Helm's label. It lists the names in the collection. Usually, for example before
+// an installation, the result is empty. If the collection has more objects than limit, it
+// returns all of missing.
 func (r *liveReader) existing(ctx context.Context, at collection, missing []int, limit int64) []int {
 	answer, err := r.metadata.Resource(at.resource).Namespace(at.namespace).List(ctx, metav1.ListOptions{Limit: limit})
 	if err != nil || answer.Continue != "" {
@@ -202,13 +206,14 @@ func (r *liveReader) existing(ctx context.Context, at collection, missing []int,
 	return existing
 }
 
-// isAnswer reports whether an error is a response of the server.
+// isAnswer reports whether an error is a response of the server, rather than a problem of
+// the connection.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status)
 }
 
-// readAll reads objects one by one.
+// readAll reads the objects with these indexes with one request each.
 func (r *liveReader) readAll(ctx context.Context, indexes []int) {
 	var g errgroup.Group
 	g.SetLimit(MaxConcurrency)
@@ -234,6 +239,7 @@ func (r *liveReader) read(ctx context.Context, i int) {
 	}
 }
 
+// fail records that the object with index i could not be read.
 func (r *liveReader) fail(i int, err error) {
 	r.errs[i] = err
 	for {
@@ -244,7 +250,7 @@ func (r *liveReader) fail(i int, err error) {
 	}
 }
 
-// get reads one object. Without a client, it uses the client of the object.
+// get reads one object. If client is nil, it uses the client in info.
 func get(ctx context.Context, client dynamic.Interface, info *resource.Info) (*unstructured.Unstructured, error) {
 	if client != nil {
 		at := collectionOf(info)

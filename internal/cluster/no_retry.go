@@ -12,12 +12,12 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// errNoAnswer reports that a connection was closed without an answer.
+// errNoAnswer reports that a connection was closed without a response.
 var errNoAnswer = errors.New("the connection was closed without an answer")
 
-// noRetryTransport fails immediately if a request gets no answer, for callers that retry
-// themselves. Otherwise client-go would retry it for ten seconds, and then report that a
-// watch has ended normally.
+// noRetryTransport fails immediately if the server does not respond to a request, for
+// callers that retry requests themselves. Otherwise client-go would retry the request for
+// ten seconds, and then report that a watch has ended normally.
 type noRetryTransport struct{ http.RoundTripper }
 
 func (t noRetryTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// reference finds the API resource of an object, as Build does for a manifest, but without
-// a REST client. It does not change the object. Namespace is the namespace of a namespaced
+// reference finds the API resource of an object. The result is that of Build, but without a
+// REST client. It does not change the object. namespace is the namespace of a namespaced
 // object that does not declare one.
 func (c *Client) reference(object map[string]any, namespace string) (*resource.Info, error) {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
@@ -36,7 +36,8 @@ func (c *Client) reference(object map[string]any, namespace string) (*resource.I
 	return info, nil
 }
 
-// namespace returns the namespace of objects that do not declare one.
+// namespace returns the namespace that Build uses for namespaced objects that do not
+// declare one.
 func (c *Client) namespace() (string, error) {
 	return c.defaultNamespace.get(func() (string, error) {
 		helm, ok := c.kube.(*kube.Client)

@@ -22,8 +22,9 @@ import (
 	"k8s.io/client-go/openapi"
 )
 
-// schemas finds out for which kinds the server validates the fields, so that Helm does not
-// need to. Helm uses the schema of the cluster for nothing else, unless the server is old.
+// schemas finds out for which kinds the server validates the fields of objects. For these,
+// Helm's own validation, for which it reads the OpenAPI schema of the cluster, can be
+// skipped.
 type schemas struct {
 	getter Getter
 
@@ -31,14 +32,15 @@ type schemas struct {
 	builtIn once[bool]
 
 	mu sync.Mutex
-	// read has the groups and versions whose schema was read. validated has the kinds in
-	// them that the server validates.
+	// read has the API groups and versions whose schema was read. validated has the kinds
+	// in them that the server validates. paths has where to read the schemas.
 	read      map[schema.GroupVersion]bool
 	validated map[schema.GroupVersionKind]bool
 	paths     map[string]openapi.GroupVersion
 }
 
-// areValidated reports whether the server certainly validates the fields of all objects.
+// areValidated reports whether the server certainly validates the fields of all objects of
+// a list.
 func (s *schemas) areValidated(list kube.ResourceList) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,8 +96,8 @@ func (s *schemas) serverValidates() (bool, error) {
 	return err == nil && parsed.AtLeast(version.MustParseGeneric(minValidating)), err
 }
 
-// readAll reads the schemas of groups and versions in parallel. The caller must have locked
-// mu.
+// readAll reads the schemas of API groups and versions in parallel, and adds them to read
+// and validated. The caller must have locked mu.
 func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 	if s.paths == nil {
 		client, err := s.getter.ToDiscoveryClient()
@@ -134,7 +136,8 @@ func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 	return nil
 }
 
-// operations is the part of a schema that readOperations reads.
+// operations has the patch operations in an OpenAPI schema, by path. It is the only part of
+// the schema that is needed.
 type operations map[string]struct {
 	Patch *struct {
 		Kind       schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
@@ -142,7 +145,8 @@ type operations map[string]struct {
 	}
 }
 
-// readOperations reads a schema up to the descriptions of the kinds, which are large.
+// readOperations reads the operations in an OpenAPI schema. It stops before the
+// descriptions of the kinds, which are large.
 func readOperations(data []byte) (operations, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if err := expectToken(d, json.Delim('{')); err != nil {
@@ -166,8 +170,8 @@ func readOperations(data []byte) (operations, error) {
 	return nil, errUnsupported
 }
 
-// validatedKinds lists the kinds of a group and version whose fields the server validates:
-// their patch operation has a parameter for it.
+// validatedKinds returns the kinds of an API group and version whose fields the server
+// validates: their patch operation has the parameter fieldValidation.
 func (s *schemas) validatedKinds(gv schema.GroupVersion) ([]schema.GroupVersionKind, error) {
 	name := path.Join("apis", gv.Group, gv.Version)
 	if gv.Group == "" {

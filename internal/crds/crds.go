@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crds installs the CRDs that charts have in their crds/ directories and in hooks,
-// and waits until the cluster serves their kinds.
+// Package crds installs the CRDs that charts have in their crds/ directories and in hooks
+// of the event crd-install, and waits until the cluster serves the kinds that they define.
 package crds
 
 import (
@@ -25,18 +25,18 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// timeout limits the wait until new CRDs are served.
+// timeout limits the wait until the API server has accepted new CRDs.
 const timeout = 60 * time.Second
 
-// Installer installs CRDs.
+// Installer installs the CRDs of a chart before its other objects.
 type Installer struct {
 	Cluster *cluster.Client
 	Writer  objectwriter.Writer
 	Log     func(string, ...any)
 }
 
-// InstallHooks creates the CRDs that are hooks of the event crd-install and do not exist
-// yet, and waits until they are served.
+// InstallHooks creates the CRDs in hooks of the event crd-install that do not exist yet,
+// and waits until the cluster serves their kinds.
 func (i *Installer) InstallHooks(ctx context.Context, hooks []*release.Hook) error {
 	for _, b := range hookrunner.Buckets(hookrunner.ForEvent(hooks, hookrunner.EventCRDInstall), hookrunner.Modes{}) {
 		for _, h := range b.Hooks() {
@@ -54,7 +54,8 @@ func (i *Installer) InstallHooks(ctx context.Context, hooks []*release.Hook) err
 }
 
 // Install creates the CRDs that do not exist yet, one file after the other, and waits until
-// they are served. It does not change existing CRDs, and reports whether it created any.
+// the cluster serves their kinds. It does not change existing CRDs. created reports whether
+// it created any.
 func (i *Installer) Install(ctx context.Context, definitions []chart.CRD) (created bool, err error) {
 	var list kube.ResourceList
 	present := i.present(ctx, definitions)
@@ -87,16 +88,16 @@ func (i *Installer) Install(ctx context.Context, definitions []chart.CRD) (creat
 	return true, i.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(list))
 }
 
-// AwaitEstablished waits until the API server has accepted CRDs. The list has them in the
-// state in which they were written.
+// AwaitEstablished waits until the API server has accepted the CRDs in list. list has them
+// in the states that the server returned when they were written.
 func AwaitEstablished(ctx context.Context, c *cluster.Client, list kube.ResourceList) error {
 	w := &wait.Helm{Cluster: c, Events: event.NewSink(nil), Timeout: timeout}
 	return w.Run(ctx, list)
 }
 
-// present returns the name of the first CRD for each file whose CRDs all exist, and "" for
-// the other files. Install does not need to read the files whose CRDs exist, which saves
-// time because they are large.
+// present returns, for each file whose CRDs all exist in the cluster, the name of its first
+// CRD, and "" for the other files. Install does not read the files whose CRDs exist, which
+// saves time because they are large.
 func (i *Installer) present(ctx context.Context, definitions []chart.CRD) []string {
 	names := make([][]string, len(definitions))
 	for n, definition := range definitions {

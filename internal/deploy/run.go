@@ -39,8 +39,9 @@ type Options struct {
 	// PruneInReverse deletes obsolete objects in the reverse order of the earlier
 	// revisions, even if the new revision is not deployed in order.
 	PruneInReverse bool
-	// Wait waits as Helm does, if the release is not deployed in order. If Jobs is set, any
-	// wait includes Jobs.
+	// Wait waits as Helm does, if the release is not deployed in order. Jobs includes Jobs
+	// in the wait. In an ordered deployment, Jobs that other resources depend on are always
+	// included.
 	Wait, Jobs bool
 	// Timeout limits the wait of a release that is not deployed in order, and each hook.
 	Timeout time.Duration

@@ -36,7 +36,7 @@ type strategy interface {
 	// cause returns the error to report after the operation has failed with err.
 	cause(ctx context.Context, err error) error
 	// deleteCreated deletes the objects that the operation created. undo is the operation
-	// that deletes them, and err is the failure because of which it does.
+	// that deletes them, and err is the failure of the operation that created them.
 	deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, err error) error
 	// dryRun asks the server, with dry-run requests, how deploy would change the objects.
 	dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error)

@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// positiveWords and bad are words in the types of conditions that should be True, and of
-// those that should not.
+// A condition whose type contains one of positiveWords should be True. A condition whose
+// type contains one of negativeWords should not. negativeWords are checked first.
 var (
 	positiveWords = []string{"Ready", "Available", "Established", "Programmed", "Accepted", "Synced", "Healthy", "Succeeded", "Complete",
 		"Valid", "Resolved", "Initialized", "Active", "AbleToScale", "Allowed", "Approved", "Reachable", "Installed", "Provisioned"}
@@ -23,12 +23,14 @@ var (
 		"Unhealthy", "Unreachable", "NonStructural"}
 )
 
-// diagnoseByConditions explains an object by its conditions.
+// diagnoseByConditions adds findings for the conditions in the status of an object. It is
+// for kinds without rules of their own.
 func (w *walk) diagnoseByConditions(_ context.Context, at ref, obj *unstructured.Unstructured) {
 	w.addConditions(at, obj)
 	w.visit(at, nil)
 }
 
+// addConditions adds a finding for each condition of an object that reports a problem.
 func (w *walk) addConditions(at ref, obj *unstructured.Unstructured) {
 	has := func(words []string, c field.Condition) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.Type, word) })

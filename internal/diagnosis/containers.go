@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// containerState is a container with its status. The status is empty if there is none
-// yet.
+// containerState is a container of a pod: its spec, and its status, which is empty if there
+// is none yet. init is true for init containers, including those that are sidecars.
 type containerState struct {
 	spec          corev1.Container
 	status        corev1.ContainerStatus
@@ -42,7 +42,8 @@ func containerStates(pod *corev1.Pod) []containerState {
 	return boxes
 }
 
-// allowsNext reports whether an init container lets the next one start.
+// allowsNext reports whether an init container lets the next container start: a sidecar
+// when it has started, any other when it has completed.
 func (b containerState) allowsNext() bool {
 	if b.sidecar {
 		return b.status.Started != nil && *b.status.Started
@@ -51,8 +52,8 @@ func (b containerState) allowsNext() bool {
 	return t != nil && t.ExitCode == 0
 }
 
-// diagnoseContainers explains a pod by its containers. It reports whether some are still
-// being created.
+// diagnoseContainers adds findings about the containers of a pod that are not ready.
+// creating is true if some of them have not been created yet.
 func (w *walk) diagnoseContainers(ctx context.Context, at ref, pod *corev1.Pod) (creating bool) {
 	before := len(w.findings)
 	for _, b := range containerStates(pod) {
@@ -70,8 +71,8 @@ func (w *walk) diagnoseContainers(ctx context.Context, at ref, pod *corev1.Pod) 
 	return creating
 }
 
-// diagnoseContainer explains a container that is not ready. It returns false if the
-// container has not been created yet.
+// diagnoseContainer adds a finding about a container that is not ready. It returns false,
+// without a finding, if the container has not been created yet.
 func (w *walk) diagnoseContainer(ctx context.Context, at ref, pod *corev1.Pod, b containerState) bool {
 	state := b.status.State
 	switch {
@@ -118,7 +119,8 @@ func (w *walk) diagnoseCrashLoop(ctx context.Context, at ref, pod *corev1.Pod, b
 	w.add(at, f)
 }
 
-// crashFinding describes a container that exits and is restarted repeatedly.
+// crashFinding returns a finding about a container that exits and is restarted repeatedly.
+// last is the last exit, and reason the Reason of the finding if no better one is known.
 func crashFinding(pod *corev1.Pod, b containerState, last *corev1.ContainerStateTerminated, reason string) finding {
 	f := finding{
 		rank: rankCause, key: fmt.Sprintf("crash %d %s", last.ExitCode, last.Reason), terminationMessage: last.Message,
@@ -136,7 +138,8 @@ func crashFinding(pod *corev1.Pod, b containerState, last *corev1.ContainerState
 	return f
 }
 
-// addFailedProbe adds the failed probe that caused the kubelet to stop a container.
+// addFailedProbe looks for a failed probe because of which the kubelet stopped the
+// container, and adds it to the message of f.
 func (w *walk) addFailedProbe(ctx context.Context, at ref, b containerState, last *corev1.ContainerStateTerminated, f *finding) {
 	if w.brief || last.ExitCode == 0 {
 		return
@@ -227,7 +230,8 @@ func (w *walk) diagnoseTerminated(at ref, pod *corev1.Pod, b containerState) {
 	w.add(at, f)
 }
 
-// diagnoseCreating explains a pod whose containers have not been created yet.
+// diagnoseCreating adds findings about a pod whose containers have not been created yet:
+// missing objects that the pod refers to, or else warnings about volumes or networks.
 func (w *walk) diagnoseCreating(ctx context.Context, at ref, pod *corev1.Pod) {
 	var troubles []warning
 	var texts []string
@@ -252,7 +256,8 @@ func (w *walk) diagnoseCreating(ctx context.Context, at ref, pod *corev1.Pod) {
 	}
 }
 
-// durationSince returns a duration for a message. It is empty in DiagnoseBriefly.
+// durationSince returns " for" and the time since began, for a message. It returns "" in
+// DiagnoseBriefly.
 func (w *walk) durationSince(began metav1.Time) string {
 	if w.brief || began.IsZero() {
 		return ""
@@ -260,12 +265,14 @@ func (w *walk) durationSince(began metav1.Time) string {
 	return " for " + duration.HumanDuration(w.now().Sub(began.Time))
 }
 
-// hasStarted reports whether a container that terminated ever ran. Otherwise it has no
-// log.
+// hasStarted reports whether a terminated container ran at all. If it could not be started,
+// it has no log.
 func hasStarted(t *corev1.ContainerStateTerminated) bool {
 	return t.Reason != "StartError" && t.Reason != "ContainerCannotRun"
 }
 
+// containerLog identifies the log of a container; previous means that of the instance
+// before the last restart.
 func containerLog(pod *corev1.Pod, b containerState, previous bool) *logSource {
 	return &logSource{namespace: pod.Namespace, pod: pod.Name, container: b.spec.Name, previous: previous}
 }
@@ -281,7 +288,7 @@ func restartText(b containerState) string {
 	}
 }
 
-// exitText describes how a container terminated.
+// exitText returns how a container terminated, for a message.
 func exitText(b containerState, t *corev1.ContainerStateTerminated) string {
 	if !hasStarted(t) {
 		return "cannot be started"
@@ -303,7 +310,8 @@ func exitText(b containerState, t *corev1.ContainerStateTerminated) string {
 	return text
 }
 
-// probeText describes a probe, without the command of an exec probe.
+// probeText returns what a probe checks, for a message. It omits the command of an exec
+// probe.
 func probeText(p *corev1.Probe) string {
 	switch {
 	case p.HTTPGet != nil:

@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package diagnosis finds out why an object is not ready (docs/reference.md, "When it
-// fails"). It follows an object to the cause: from workloads to their pods and
-// containers, to claims and storage classes, to referenced objects that do not exist, to
-// warning events, and to the last lines of the log of a failing container.
+// fails"). It follows an object to the cause: from workloads to their pods and containers,
+// to claims and storage classes, to referenced objects that do not exist, to warning
+// events, and to the last lines of the log of a failing container.
 //
-// It only reads, within limits of time and requests. Of Secrets it reads only whether
-// they exist.
+// It only reads, within limits of time and requests. It checks whether Secrets exist, but
+// never reads their contents. Package requests sends the requests.
+//
+// The diagnosis of an object is a walk from object to object. On its way it collects
+// findings, which are possible causes with a rank. In the end, it selects the most relevant
+// ones.
 package diagnosis
 
 import (
@@ -25,32 +29,32 @@ import (
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// Subject is an object that is not ready.
+// Subject is an object that is not ready and whose causes are to be found.
 type Subject struct {
 	GVK schema.GroupVersionKind
 	GVR schema.GroupVersionResource
 	// Namespace is empty for cluster-scoped objects.
 	Namespace string
 	Name      string
-	// Object is the last version that was seen, without managedFields. It is not changed.
-	// If nil, it is read from the server.
+	// Object is the last version that was observed, without managedFields. The Diagnoser
+	// does not change it. If it is nil, the Diagnoser reads the object.
 	Object *unstructured.Unstructured
 }
 
 // Cause is one reason why a subject is not ready.
 type Cause struct {
-	// Object is the object that has the problem, as in "Pod shop/db-0".
+	// Object names the object that has the problem, as in "Pod shop/db-0".
 	Object    string `json:"object"`
 	Container string `json:"container,omitempty"`
-	// Reason is one word in CamelCase. It is the reason that Kubernetes gives, if there
-	// is one: CrashLoopBackOff, Unschedulable, FailedMount.
+	// Reason is one word in CamelCase. It is the reason that Kubernetes reports, if there
+	// is one, such as CrashLoopBackOff, Unschedulable or FailedMount.
 	Reason string `json:"reason"`
 	// Message is one line for people, of at most 600 characters.
 	Message string `json:"message"`
-	// Log has the last lines of the log of the container.
+	// Log has the last lines of the log of Container.
 	Log []string `json:"log,omitempty"`
-	// Count is the number of pods with the same problem, if there are several. Object is
-	// the first of them.
+	// Count is the number of pods with the same problem, if there are several; otherwise 0.
+	// Object is the first of them.
 	Count int `json:"count,omitempty"`
 }
 
@@ -74,7 +78,7 @@ func (c Cause) String() string {
 	return line.String()
 }
 
-// The default limits of Config.
+// Defaults of the fields of Config.
 const (
 	DefaultMaxRequests = 100
 	DefaultTimeout     = 5 * time.Second
@@ -82,40 +86,42 @@ const (
 	DefaultMaxParallel = 8
 )
 
-// maxBriefRequests limits the requests of a call of DiagnoseBriefly.
+// maxBriefRequests is the maximum number of requests of each call of DiagnoseBriefly.
 const maxBriefRequests = 3
 
-// Config configures a Diagnoser. If a client is nil, everything that needs it is skipped.
+// Config configures a Diagnoser. If a client is nil, the Diagnoser skips everything that
+// needs it.
 type Config struct {
 	requests.Clients
-	// DeployedLater returns where the release deploys an object that it has not written
-	// yet, as in `layer "x" of chart y`. It returns "" for any other object. It must be
-	// safe for concurrent use, and may be nil.
+	// DeployedLater is called with a missing object. If the release deploys the object but
+	// has not written it yet, it returns where, as in `layer "x" of chart y`; otherwise "".
+	// It must be safe for concurrent use. It can be nil.
 	DeployedLater func(kind schema.GroupKind, namespace, name string) string
-	// Redactor removes the contents of Secrets from messages and logs. It may be nil.
+	// Redactor removes the contents of Secrets from messages and logs. It can be nil.
 	Redactor *redact.Redactor
 
-	// MaxRequests limits the requests of all calls of Diagnose together. The default is
-	// DefaultMaxRequests.
+	// MaxRequests is the maximum number of requests of all calls of Diagnose together. The
+	// default is DefaultMaxRequests.
 	MaxRequests int
 	// Timeout limits each call of Diagnose and DiagnoseBriefly. The default is
 	// DefaultTimeout.
 	Timeout time.Duration
-	// MaxLogLines limits the lines of each log. The default is DefaultMaxLogLines.
+	// MaxLogLines is the maximum number of lines in Cause.Log. The default is
+	// DefaultMaxLogLines.
 	MaxLogLines int
-	// MaxParallel limits how many requests run in parallel. The default is
+	// MaxParallel is the maximum number of requests that run in parallel. The default is
 	// DefaultMaxParallel.
 	MaxParallel int
 }
 
-// Diagnoser finds causes. It is safe for concurrent use.
+// Diagnoser finds the causes why objects are not ready. It is safe for concurrent use.
 type Diagnoser struct {
 	Config
 	limit *requests.Limit // of Diagnose
 	now   func() time.Time
 }
 
-// New returns a Diagnoser for a whole operation.
+// New returns a Diagnoser. An operation needs only one.
 func New(config Config) *Diagnoser {
 	d := &Diagnoser{Config: config, now: time.Now}
 	if d.MaxRequests <= 0 {
@@ -134,11 +140,11 @@ func New(config Config) *Diagnoser {
 	return d
 }
 
-// Diagnose returns up to five causes of each subject, the most relevant first, in the order
-// of the subjects. It never fails. It omits what it is not allowed to read, and what would
-// exceed the limits of time and requests. If it finds no cause because a permission is
-// missing, it returns a cause with the reason Forbidden. Its result depends only on the
-// state of the server, unless a limit is exceeded.
+// Diagnose returns up to five causes for each subject, the most relevant first. The result
+// has the order of the subjects. Diagnose never fails: it skips what it is not allowed to
+// read, and what would exceed the limits of time and requests. If it finds no cause because
+// a permission is missing, it returns a cause with the reason Forbidden. The result depends
+// only on the state of the server, unless a limit is exceeded.
 func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
@@ -164,10 +170,10 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 	return causes
 }
 
-// DiagnoseBriefly is Diagnose for a subject while the operation still waits for it. It
-// reads no logs and no referenced objects, and sends at most three requests. Its messages
-// omit values that change all the time, such as ages. It returns no cause for a subject
-// without problems.
+// DiagnoseBriefly is a cheaper Diagnose, for a subject that the operation still waits for.
+// It reads no logs and no referenced objects, and sends at most three requests. Its
+// messages omit values that change all the time, such as ages, so that equal problems have
+// equal messages. It returns no cause for a subject without problems.
 func (d *Diagnoser) DiagnoseBriefly(ctx context.Context, subject Subject) []Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
@@ -176,8 +182,8 @@ func (d *Diagnoser) DiagnoseBriefly(ctx context.Context, subject Subject) []Caus
 	return d.causes(slices.DeleteFunc(w.diagnose(ctx), func(f finding) bool { return f.key == keyHealthy }))
 }
 
-// forEach calls do with 0 to n-1, in this order and a few in parallel, and returns when
-// all calls have returned.
+// forEach calls do with each number from 0 to n-1. It starts the calls in this order, and
+// at most parallel of them run at the same time.
 func forEach(n, parallel int, do func(int)) {
 	var calls errgroup.Group
 	calls.SetLimit(parallel)

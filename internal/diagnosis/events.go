@@ -14,18 +14,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maxEventAge is the age up to which events are considered.
+// maxEventAge is the age up to which warning events are used.
 const maxEventAge = 10 * time.Minute
 
-// warning combines the events with the same reason about one object, or about one of its
-// containers. Its text is that of the newest event.
+// warning merges the warning events about one object that have the same reason and
+// container. message is that of the newest event, last its time, and count the number of
+// occurrences.
 type warning struct {
 	reason, message, container string
 	last                       time.Time
 	count                      int
 }
 
-// warningFinding returns a finding for a warning.
+// warningFinding returns a finding for a warning. worth becomes its rank, and key its key.
 func (w *walk) warningFinding(warning warning, worth certainty, key string) finding {
 	f := finding{rank: worth, key: key, Cause: Cause{
 		Container: warning.container, Reason: warning.reason, Message: warning.message,
@@ -37,7 +38,7 @@ func (w *walk) warningFinding(warning warning, worth certainty, key string) find
 }
 
 // warnings returns the recent warnings about an object, the newest first. It reads all
-// warnings of the namespace in one request.
+// warning events of the namespace with one request, which the session caches.
 func (w *walk) warnings(ctx context.Context, about ref) []warning {
 	namespace := cmp.Or(about.namespace, metav1.NamespaceDefault)
 	events, err := list[corev1.Event](ctx, w, eventsResource, namespace, metav1.ListOptions{FieldSelector: "type=Warning"})
@@ -57,7 +58,7 @@ func (w *walk) warnings(ctx context.Context, about ref) []warning {
 		switch next.reason {
 		case "Unhealthy":
 			of.detail = probeName(next)
-		case "Failed": // a kubelet sends an event with the cause of a failed pull, and then another without it
+		case "Failed": // the kubelet sends one event with the cause of a failed pull, and then one without the cause
 			of.detail, _, _ = strings.Cut(next.message, " ")
 		}
 		if known, ok := merged[of]; ok {
@@ -79,6 +80,8 @@ func (w *walk) warnings(ctx context.Context, about ref) []warning {
 	return found
 }
 
+// isAbout reports whether an event is about an object. It compares the UIDs if both are
+// known.
 func isAbout(event *corev1.Event, about ref) bool {
 	object := event.InvolvedObject
 	if object.UID != "" && about.uid != "" {
@@ -87,8 +90,8 @@ func isAbout(event *corev1.Event, about ref) bool {
 	return object.Kind == about.kind && object.Name == about.name && object.Namespace == about.namespace
 }
 
-// eventTime returns when the event was last seen. The field depends on the API that it
-// was written with.
+// eventTime returns when the event occurred last. Which field has this time depends on the
+// API with which the event was written.
 func eventTime(event *corev1.Event) time.Time {
 	times := []time.Time{event.LastTimestamp.Time, event.EventTime.Time, event.FirstTimestamp.Time}
 	if event.Series != nil {
@@ -109,7 +112,8 @@ func eventCount(event *corev1.Event) int {
 	return max(count, 1)
 }
 
-// containerName returns the container in a field path such as spec.containers{app}.
+// containerName returns the container that an event is about, from a field path such as
+// spec.containers{app}; empty if there is none.
 func containerName(event *corev1.Event) string {
 	_, name, found := strings.Cut(event.InvolvedObject.FieldPath, "{")
 	if !found {
@@ -118,20 +122,21 @@ func containerName(event *corev1.Event) string {
 	return strings.TrimSuffix(name, "}")
 }
 
-// concernsContainer reports whether a warning about a pod may be about a container. Some
-// warnings do not name one.
+// concernsContainer reports whether a warning about a pod may be about the container with
+// this name: it names this container, or none.
 func (w warning) concernsContainer(name string) bool {
 	return w.container == "" || w.container == name
 }
 
-// probeName returns the probe of an Unhealthy event: Readiness, Liveness or Startup.
+// probeName returns which probe failed in a warning with the reason Unhealthy: Readiness,
+// Liveness or Startup.
 func probeName(w warning) string {
 	probe, _, _ := strings.Cut(w.message, " ")
 	return probe
 }
 
-// addWarnings adds the warnings about all visited objects, except those that repeat other
-// findings.
+// addWarnings adds a finding for each warning about a visited object, unless the warning
+// repeats other findings.
 func (w *walk) addWarnings(ctx context.Context) {
 	if w.brief && w.hasFinding(rankCause) {
 		return
@@ -147,8 +152,8 @@ func (w *walk) addWarnings(ctx context.Context) {
 	}
 }
 
-// withoutNamesAndNumbers returns a message without the parts that differ between the pods
-// of a workload.
+// withoutNamesAndNumbers removes the name of a pod and all digits from a message about it,
+// so that the messages about the same problem of several pods of a workload are equal.
 func withoutNamesAndNumbers(message, name string) string {
 	message = strings.ReplaceAll(message, name, "")
 	return strings.Map(func(r rune) rune {
@@ -159,7 +164,7 @@ func withoutNamesAndNumbers(message, name string) string {
 	}, message)
 }
 
-// anyReason returns a function that reports whether a reason is one of the given ones.
+// anyReason returns a function that reports whether its argument is one of reasons.
 func anyReason(reasons ...string) func(string) bool {
 	return func(reason string) bool { return slices.Contains(reasons, reason) }
 }

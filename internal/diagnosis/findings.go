@@ -17,7 +17,7 @@ const (
 	maxMessageLength = 600 // runes
 )
 
-// certainty is how relevant a finding is. Lower values are more relevant.
+// certainty says how likely a finding is the cause to fix. Lower values are more likely.
 type certainty int
 
 const (
@@ -27,25 +27,24 @@ const (
 	rankSymptom                      // a controller reports that its object is not ready
 )
 
-// finding is a possible Cause.
+// finding is a possible Cause of one object that the walk visited.
 type finding struct {
 	Cause
 	rank certainty
-	// key is equal for the same finding on several pods. It is empty if the finding is
-	// about one object only.
+	// key identifies the problem: findings about several pods with the same container and
+	// key are merged to one. It is empty for a finding that must not be merged.
 	key string
-	// count is the number of times that a warning occurred. suffix is added to the
-	// message.
+	// count is how often a warning occurred. suffix is appended to the message.
 	count  int
 	suffix string
-	// terminationMessage is the termination message of the container. It is omitted if
-	// the log contains it.
+	// terminationMessage is the message that the container wrote when it terminated. It is
+	// shown unless the log contains it. log identifies the log to show; nil for none.
 	terminationMessage string
 	log                *logSource
 }
 
-// selectFindings merges findings about several pods, removes less relevant and repeated
-// ones, and sorts the rest by relevance.
+// selectFindings chooses the findings to return as causes: it merges findings about several
+// pods, removes less relevant and repeated ones, and sorts the rest by rank.
 func selectFindings(findings []finding) []finding {
 	findings = mergePods(findings)
 	if slices.ContainsFunc(findings, func(f finding) bool { return f.rank == rankCause }) {
@@ -56,10 +55,12 @@ func selectFindings(findings []finding) []finding {
 	return findings[:min(len(findings), maxCauses)]
 }
 
+// mergePods merges findings about different pods that have the same container and key, and
+// sets Count of the merged finding.
 func mergePods(findings []finding) []finding {
 	type likeness struct{ container, key string }
 	type group struct {
-		at   int // the index of the first one in the result
+		at   int // the index of the merged finding in folded
 		pods map[string]bool
 	}
 	groups := map[likeness]group{}
@@ -82,8 +83,9 @@ func mergePods(findings []finding) []finding {
 	return folded
 }
 
-// removeRepeats removes findings that repeat an earlier one, of the same object or of an
-// object of another kind. For example, a Deployment repeats what its pods report.
+// removeRepeats removes findings whose message repeats, or is repeated by, that of an
+// earlier finding about the same object or an object of another kind. For example, a
+// ReplicaSet and its Deployment report the same error.
 func removeRepeats(findings []finding) []finding {
 	var kept []finding
 	for _, f := range findings {
@@ -104,7 +106,8 @@ func kindOf(f finding) string {
 	return kind
 }
 
-// causes converts findings to causes, without the contents of Secrets.
+// causes converts findings to causes, and redacts the contents of Secrets in their
+// messages.
 func (d *Diagnoser) causes(findings []finding) []Cause {
 	var causes []Cause
 	for _, f := range findings {
@@ -123,19 +126,19 @@ func (d *Diagnoser) causes(findings []finding) []Cause {
 	return causes
 }
 
-// equalsLastLine returns a function that reports whether a log line equals the last line
-// of a text.
+// equalsLastLine returns a function that reports whether a log line equals the last line of
+// text, which it redacts like a log.
 func equalsLastLine(text string, d *Diagnoser) func(string) bool {
 	lines := d.redactLines(text, 1)
 	return func(line string) bool { return len(lines) > 0 && line == lines[0] }
 }
 
-// redactLine joins the lines of a text and removes the contents of Secrets.
+// redactLine redacts the contents of Secrets in a text, and joins its lines to one.
 func (d *Diagnoser) redactLine(text string) string {
 	return strings.Join(strings.Fields(d.Redactor.Text(redact.Normalize(text))), " ")
 }
 
-// truncate shortens a text to a number of runes.
+// truncate shortens a text that has more than limit runes.
 func truncate(text string, limit int) string {
 	runes := 0
 	for at := range text {

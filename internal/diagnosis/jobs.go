@@ -13,6 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 )
 
+// diagnoseJob adds findings about a Job and its pods.
 func (w *walk) diagnoseJob(ctx context.Context, at ref, obj *unstructured.Unstructured) {
 	job, err := requests.Convert[batchv1.Job](obj)
 	if err != nil {

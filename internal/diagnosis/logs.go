@@ -15,18 +15,19 @@ import (
 
 const (
 	maxLineLength = 300 // runes
-	// lostLogPrefix begins the response of a kubelet that has discarded a log. Its status
-	// is success.
+	// lostLogPrefix is the start of the text that the kubelet returns, with the status
+	// success, instead of a log that it no longer has.
 	lostLogPrefix = "unable to retrieve container logs"
 )
 
-// logSource identifies the log that belongs to a finding.
+// logSource identifies the log of a container that explains a finding.
 type logSource struct {
 	namespace, pod, container string
-	previous                  bool // of the previous instance, if the server has it
+	previous                  bool // the log of the instance before the last restart, if it still exists
 }
 
-// addLog reads the log that belongs to a finding, if possible.
+// addLog reads the log that f.log identifies, and puts its last lines into f.Log. If there
+// is no log of the previous instance, it reads that of the current one.
 func (d *Diagnoser) addLog(ctx context.Context, session *requests.Session, f *finding) {
 	if f.log == nil {
 		return
@@ -51,9 +52,9 @@ func (d *Diagnoser) readLog(ctx context.Context, session *requests.Session, sour
 	return d.redactLines(text, d.MaxLogLines)
 }
 
-// redactLines returns the last lines of a text, without the contents of Secrets. It
-// redacts the text before it splits and truncates it, because a part of a value might not
-// be recognized.
+// redactLines redacts the contents of Secrets in a text, and returns its last lines, at
+// most limit. It redacts before it splits and truncates, because a part of a value might
+// not be recognized.
 func (d *Diagnoser) redactLines(text string, limit int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(d.Redactor.Text(redact.Normalize(text)), "\n") {

@@ -18,10 +18,12 @@ import (
 )
 
 var (
-	// isStartProblem matches warnings about a pod whose containers cannot be created yet.
+	// isStartProblem reports whether a warning with this reason says why the containers of
+	// a pod cannot be created yet.
 	isStartProblem = anyReason("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox",
 		"FailedCreatePodContainer", "NetworkNotReady")
-	// isInPodStatus matches warnings that repeat the status of a pod.
+	// isInPodStatus reports whether a warning with this reason only repeats the status of a
+	// pod.
 	isInPodStatus = anyReason("BackOff", "Failed", "Unhealthy", "InspectFailed", "ErrImageNeverPull", "FailedScheduling",
 		"FailedToRetrieveImagePullSecret", "Evicted", "FailedPostStartHook")
 )
@@ -39,7 +41,8 @@ func (w *walk) diagnosePodObject(ctx context.Context, at ref, obj *unstructured.
 	w.diagnosePod(ctx, pod, workload{})
 }
 
-// diagnosePod explains a pod that is not ready.
+// diagnosePod adds findings about a pod that is not ready. load is the workload that owns
+// the pod, or empty if the pod is the subject or belongs to a Service.
 func (w *walk) diagnosePod(ctx context.Context, pod *corev1.Pod, load workload) {
 	at := podRef(pod)
 	ready := podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue
@@ -81,7 +84,8 @@ func (w *walk) diagnosePod(ctx context.Context, pod *corev1.Pod, load workload) 
 	})
 }
 
-// diagnoseFailedPod explains a pod that failed and is not restarted.
+// diagnoseFailedPod adds findings about a pod in the phase Failed, which the kubelet does
+// not restart.
 func (w *walk) diagnoseFailedPod(at ref, pod *corev1.Pod, load workload) {
 	before := len(w.findings)
 	if pod.Status.Reason != "" {
@@ -105,7 +109,8 @@ func (w *walk) diagnoseFailedPod(at ref, pod *corev1.Pod, load workload) {
 	}
 }
 
-// diagnoseUnscheduled explains a pod that is not scheduled.
+// diagnoseUnscheduled adds findings about a pod that has no node yet, from its claims and
+// the message of the scheduler.
 func (w *walk) diagnoseUnscheduled(ctx context.Context, at ref, pod *corev1.Pod) {
 	condition := podCondition(pod, corev1.PodScheduled)
 	if gates := pod.Spec.SchedulingGates; len(gates) > 0 {
@@ -140,8 +145,8 @@ func (w *walk) diagnoseUnscheduled(ctx context.Context, at ref, pod *corev1.Pod)
 	})
 }
 
-// withoutPreemption removes the part of a scheduler's message that explains why
-// preemption would not help. It follows from the rest.
+// withoutPreemption removes from a message of the scheduler the part about preemption,
+// which only repeats the reasons.
 func withoutPreemption(message string) string {
 	reasons, _, found := strings.Cut(message, "preemption: ")
 	if !found {
@@ -150,7 +155,8 @@ func withoutPreemption(message string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(reasons), "no new claims to deallocate,"))
 }
 
-// daemonSetNode returns the node for which a DaemonSet created a pod.
+// daemonSetNode returns the name of the node for which a DaemonSet created a pod, or "" for
+// other pods.
 func daemonSetNode(pod *corev1.Pod) string {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return ""
@@ -167,7 +173,8 @@ func daemonSetNode(pod *corev1.Pod) string {
 	return ""
 }
 
-// diagnoseReadinessGates explains a pod that is not ready although its containers are.
+// diagnoseReadinessGates adds findings about a pod that is not ready although all its
+// containers are.
 func (w *walk) diagnoseReadinessGates(at ref, pod *corev1.Pod) {
 	before := len(w.findings)
 	for _, gate := range pod.Spec.ReadinessGates {
@@ -192,11 +199,12 @@ func (w *walk) diagnoseReadinessGates(at ref, pod *corev1.Pod) {
 	w.add(at, finding{rank: rankUnexplained, key: message, Cause: Cause{Reason: cmp.Or(condition.Reason, "NotReady"), Message: message}})
 }
 
-// keyHealthy is the key of findings without a problem.
+// keyHealthy is the key of findings about pods that run without problems. DiagnoseBriefly
+// omits them.
 const keyHealthy = "runs as it should"
 
-// addHealthy reports a pod that runs without problems. The pod belongs to a Job, or is
-// itself the subject.
+// addHealthy adds a finding for each container of a pod that runs without problems. The pod
+// belongs to a Job, or is the subject.
 func (w *walk) addHealthy(at ref, pod *corev1.Pod) {
 	for _, c := range containerStates(pod) {
 		if c.status.State.Running == nil || c.sidecar {
@@ -209,7 +217,8 @@ func (w *walk) addHealthy(at ref, pod *corev1.Pod) {
 	}
 }
 
-// addOldRevision adds a note if a StatefulSet keeps broken pods of an earlier revision.
+// addOldRevision extends the messages of findings about a broken pod of an earlier
+// revision, if its StatefulSet does not replace it.
 func (w *walk) addOldRevision(pod *corev1.Pod, load workload, findings []finding) {
 	if load.updateRevision == "" || pod.Labels[appsv1.ControllerRevisionHashLabelKey] == load.updateRevision {
 		return
@@ -221,6 +230,8 @@ func (w *walk) addOldRevision(pod *corev1.Pod, load workload, findings []finding
 	}
 }
 
+// podCondition returns the condition of a type, or an empty one if the pod does not have
+// it.
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == kind {

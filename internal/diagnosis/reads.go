@@ -31,28 +31,29 @@ var (
 	runtimeClassResource  = schema.GroupVersionResource{Group: "node.k8s.io", Version: "v1", Resource: "runtimeclasses"}
 )
 
-// list reads the objects of a namespace, or of all namespaces if it is empty.
+// list lists the objects of a resource in a namespace, or in all namespaces if namespace is
+// empty. Like get and exists, it sends the request with the session, and records if it is
+// forbidden.
 func list[T any](ctx context.Context, w *walk, resource schema.GroupVersionResource, namespace string, options metav1.ListOptions) ([]T, error) {
 	found, err := requests.List[T](ctx, w.session, resource, namespace, options)
 	w.recordForbidden(err, "list", resource, namespace)
 	return found, err
 }
 
-// get reads one object.
 func (w *walk) get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	found, err := w.session.Get(ctx, resource, namespace, name)
 	w.recordForbidden(err, "get", resource, namespace)
 	return found, err
 }
 
-// exists reports whether an object exists. It reads only metadata.
 func (w *walk) exists(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (bool, error) {
 	found, err := w.session.Exists(ctx, resource, namespace, name)
 	w.recordForbidden(err, "get", resource, namespace)
 	return found, err
 }
 
-// recordForbidden records the first missing permission.
+// recordForbidden stores in w.forbidden or w.forbiddenEvents that err reports a missing
+// permission, if it is the first.
 func (w *walk) recordForbidden(err error, verb string, resource schema.GroupVersionResource, namespace string) {
 	if !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 		return
@@ -70,8 +71,8 @@ func (w *walk) recordForbidden(err error, verb string, resource schema.GroupVers
 	}
 }
 
-// pods returns the pods that match a selector and belong to an owner, the oldest first.
-// An empty owner matches all pods.
+// pods returns the pods that match a selector and have an owner reference to owner, the
+// oldest first. If owner has no UID, all pods that match are returned.
 func (w *walk) pods(ctx context.Context, namespace string, selector *metav1.LabelSelector, owner ref) ([]corev1.Pod, error) {
 	labels, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil || labels.Empty() {

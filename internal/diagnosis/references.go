@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// reasonMissing is the Reason of a Cause for a referenced object that does not exist.
+	// reasonMissing is the Reason of a Cause that says that a referenced object does not
+	// exist.
 	reasonMissing = "MissingObject"
-	// maxLookups limits the referenced objects that are read for one subject.
+	// maxLookups is the maximum number of referenced objects that are read for one subject.
 	maxLookups = 20
 )
 
@@ -29,15 +30,15 @@ type objectKey struct {
 	namespace, name string
 }
 
-// reference is a reference to an object that must exist.
+// reference says that an object needs another one to exist.
 type reference struct {
 	objectKey
-	// the field that contains the reference
+	// field describes where the reference is, for the message; it can be empty.
 	field string
 }
 
-// namespacedObject returns the key of a ConfigMap, Secret, PersistentVolumeClaim,
-// ServiceAccount or Service.
+// namespacedObject returns the key of an object of a namespaced kind in the core API group
+// whose plural ends in "s", such as ConfigMap.
 func namespacedObject(kind, namespace, name string) objectKey {
 	resource := schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(kind) + "s"}
 	return objectKey{kind: schema.GroupKind{Kind: kind}, resource: resource, namespace: namespace, name: name}
@@ -47,8 +48,10 @@ func clusterObject(kind string, resource schema.GroupVersionResource, name strin
 	return objectKey{kind: schema.GroupKind{Group: resource.Group, Kind: kind}, resource: resource, name: name}
 }
 
-// addMissingObjects reports the referenced objects that do not exist. If it cannot check an
-// object, it uses the messages of the server instead.
+// addMissingObjects adds a finding for each of the needed objects that does not exist, and
+// returns true if there are any. If it cannot check whether an object exists, the object
+// counts as missing if one of texts, which are messages of the server, says that it was not
+// found.
 func (w *walk) addMissingObjects(ctx context.Context, at ref, needs []reference, texts ...string) bool {
 	found := false
 	for _, n := range needs {
@@ -62,6 +65,7 @@ func (w *walk) addMissingObjects(ctx context.Context, at ref, needs []reference,
 	return found
 }
 
+// addMissingObject adds the finding that an object which at refers to does not exist.
 func (w *walk) addMissingObject(at ref, n reference) {
 	name := n.name
 	if n.namespace != "" && n.namespace != at.namespace {
@@ -79,6 +83,8 @@ func (w *walk) addMissingObject(at ref, n reference) {
 	w.add(at, finding{rank: rankCause, key: message, Cause: Cause{Reason: reasonMissing, Message: message}})
 }
 
+// objectExists reports whether an object exists. It returns an error if it must not or
+// cannot check.
 func (w *walk) objectExists(ctx context.Context, o objectKey) (bool, error) {
 	if w.brief || w.lookups >= maxLookups {
 		return false, requests.ErrLimitReached
@@ -87,15 +93,16 @@ func (w *walk) objectExists(ctx context.Context, o objectKey) (bool, error) {
 	return w.exists(ctx, o.resource, o.namespace, o.name)
 }
 
-// reportsNotFound reports whether one of the messages says that an object was not found,
-// such as: configmap "settings" not found, storageclass.storage.k8s.io "fast" not found.
+// reportsNotFound reports whether one of texts contains a message that the object was not
+// found, such as: configmap "settings" not found, or storageclass.storage.k8s.io "fast" not
+// found.
 func reportsNotFound(o objectKey, texts []string) bool {
 	phrase := fmt.Sprintf("%s %q not found", strings.ToLower(o.kind.String()), o.name)
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), phrase) })
 }
 
-// podReferences returns the objects that a pod cannot start without, each once, in the
-// order of the pod's spec.
+// podReferences returns references to the ConfigMaps, Secrets and claims without which a
+// pod cannot start, each once, in the order of the spec of the pod.
 func podReferences(pod *corev1.Pod) []reference {
 	c := referenceCollector{namespace: pod.Namespace, seen: map[objectKey]bool{}}
 	for n := range pod.Spec.Volumes {
@@ -109,7 +116,8 @@ func podReferences(pod *corev1.Pod) []reference {
 	return c.references
 }
 
-// imagePullSecrets returns the Secrets that the images of a pod are pulled with.
+// imagePullSecrets returns references to the Secrets with which the images of a pod are
+// pulled.
 func imagePullSecrets(pod *corev1.Pod) []reference {
 	c := referenceCollector{namespace: pod.Namespace, seen: map[objectKey]bool{}}
 	for _, secret := range pod.Spec.ImagePullSecrets {
@@ -118,12 +126,16 @@ func imagePullSecrets(pod *corev1.Pod) []reference {
 	return c.references
 }
 
+// referenceCollector collects references of one pod. seen has the objects that are already
+// in references.
 type referenceCollector struct {
 	namespace  string
 	references []reference
 	seen       map[objectKey]bool
 }
 
+// add adds a reference to an object, unless optional is true. by becomes the field of the
+// reference.
 func (c *referenceCollector) add(kind, name string, optional *bool, by string) {
 	o := namespacedObject(kind, c.namespace, name)
 	if name == "" || optional != nil && *optional || c.seen[o] {

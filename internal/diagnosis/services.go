@@ -41,7 +41,8 @@ func (w *walk) diagnoseIngress(ctx context.Context, at ref, obj *unstructured.Un
 	w.diagnoseByConditions(ctx, at, obj)
 }
 
-// diagnoseAPIService follows an APIService to its Service, and to the pods of the Service.
+// diagnoseAPIService adds findings about an APIService, and about its Service and the pods
+// of the Service if the Service has no ready endpoint.
 func (w *walk) diagnoseAPIService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
 	w.diagnoseByConditions(ctx, at, obj)
 	namespace, _, _ := unstructured.NestedString(obj.Object, "spec", "service", "namespace")
@@ -78,8 +79,8 @@ func (w *walk) diagnoseAPIService(ctx context.Context, at ref, obj *unstructured
 	w.visit(serves, nil)
 }
 
-// hasEndpoints reports whether a Service has a ready endpoint. It also returns true if it
-// cannot read the endpoints.
+// hasEndpoints reports whether a Service has a ready endpoint. If it cannot read the
+// endpoints, it returns true, so that no problem is reported.
 func (w *walk) hasEndpoints(ctx context.Context, service *corev1.Service) bool {
 	found, err := list[discoveryv1.EndpointSlice](ctx, w, endpointsResource, service.Namespace, metav1.ListOptions{
 		LabelSelector: fmt.Sprintf("%s=%s", discoveryv1.LabelServiceName, service.Name),

@@ -25,6 +25,8 @@ const (
 	noProvisioner          = "kubernetes.io/no-provisioner"
 )
 
+// diagnoseClaimObject adds findings about a PersistentVolumeClaim (claim, for short) that
+// is the subject.
 func (w *walk) diagnoseClaimObject(ctx context.Context, at ref, obj *unstructured.Unstructured) {
 	claim, err := requests.Convert[corev1.PersistentVolumeClaim](obj)
 	if err != nil {
@@ -37,9 +39,9 @@ func (w *walk) diagnoseClaimObject(ctx context.Context, at ref, obj *unstructure
 	}
 }
 
-// diagnosePodClaims explains the claims of a pod that is not scheduled. It reports whether
-// they are a cause. If it is not allowed to read a claim, it uses the scheduler's message
-// instead.
+// diagnosePodClaims adds findings about the claims of a pod that is not scheduled. It
+// returns true if one of them is the cause. message is that of the scheduler: if a claim
+// cannot be read, it tells whether the claim is missing.
 func (w *walk) diagnosePodClaims(ctx context.Context, at ref, pod *corev1.Pod, message string) bool {
 	before := len(w.findings)
 	for _, n := range podReferences(pod) {
@@ -68,7 +70,8 @@ func (w *walk) getClaim(ctx context.Context, o objectKey) (*unstructured.Unstruc
 	return w.get(ctx, o.resource, o.namespace, o.name)
 }
 
-// diagnoseClaim explains a claim that is not bound.
+// diagnoseClaim adds findings about a claim that is not bound. byPod is true if the subject
+// is a pod that uses the claim or the owner of such a pod.
 func (w *walk) diagnoseClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim, byPod bool) {
 	at := ref{kind: "PersistentVolumeClaim", namespace: claim.Namespace, name: claim.Name, uid: claim.UID}
 	if claim.DeletionTimestamp != nil {
@@ -96,7 +99,8 @@ func (w *walk) diagnoseClaim(ctx context.Context, claim *corev1.PersistentVolume
 	w.visit(at, anyReason("ProvisioningFailed"))
 }
 
-// diagnoseUnboundClaim explains a pending claim without warnings.
+// diagnoseUnboundClaim adds a finding about a pending claim for which there is no warning.
+// It derives the finding from the volume or the storage class of the claim.
 func (w *walk) diagnoseUnboundClaim(ctx context.Context, at ref, claim *corev1.PersistentVolumeClaim, byPod bool) {
 	if name := claim.Spec.VolumeName; name != "" {
 		volume := reference{objectKey: clusterObject("PersistentVolume", volumesResource, name), field: "spec.volumeName"}
@@ -139,7 +143,9 @@ func (w *walk) diagnoseUnboundClaim(ctx context.Context, at ref, claim *corev1.P
 	w.add(at, failed)
 }
 
-// addMissingClass reports the storage class of a claim if it does not exist.
+// addMissingClass adds a finding if the storage class of a claim does not exist, and
+// returns true then. If the classes cannot be read, text, a message of the server, tells
+// whether the class is missing.
 func (w *walk) addMissingClass(ctx context.Context, at ref, claim *corev1.PersistentVolumeClaim, text string) bool {
 	name := claimClass(claim)
 	if name == nil || *name == "" {
@@ -163,8 +169,8 @@ func (w *walk) addMissingClass(ctx context.Context, at ref, claim *corev1.Persis
 	return true
 }
 
-// storageClass returns the storage class with a name, if it exists, and all storage
-// classes.
+// storageClass returns the storage class with a name, or nil if it does not exist or name
+// is nil, and all storage classes.
 func (w *walk) storageClass(ctx context.Context, name *string) (*storagev1.StorageClass, []storagev1.StorageClass, error) {
 	classes, err := list[storagev1.StorageClass](ctx, w, classesResource, "", metav1.ListOptions{})
 	if err != nil {
@@ -178,6 +184,8 @@ func (w *walk) storageClass(ctx context.Context, name *string) (*storagev1.Stora
 	return nil, classes, nil
 }
 
+// claimClass returns the name of the storage class that a claim declares; nil if it
+// declares none.
 func claimClass(claim *corev1.PersistentVolumeClaim) *string {
 	if name, found := claim.Annotations[classAnnotation]; found {
 		return &name

@@ -17,7 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/diagnosis/requests"
 )
 
-// ref identifies an object.
+// ref identifies an object that the walk visits. uid can be empty.
 type ref struct {
 	kind, namespace, name string
 	uid                   types.UID
@@ -30,7 +30,7 @@ func (r ref) String() string {
 	return r.kind + " " + r.namespace + "/" + r.name
 }
 
-// owns reports whether this object is an owner of another one. If its UID is unknown, it
+// owns reports whether object has an owner reference to r. If the UID of r is unknown, it
 // returns true.
 func (r ref) owns(object metav1.Object) bool {
 	if r.uid == "" {
@@ -44,34 +44,37 @@ func (r ref) owns(object metav1.Object) bool {
 	return false
 }
 
-// walk finds the causes of one subject. It runs in one goroutine.
+// walk finds the causes of one subject: it visits the objects on which the subject depends,
+// and collects findings about them. It runs in one goroutine.
 type walk struct {
 	*Diagnoser
 	session  *requests.Session
 	subject  Subject
-	brief    bool // whether it is for DiagnoseBriefly
+	brief    bool // whether DiagnoseBriefly was called
 	findings []finding
-	// visited are the objects whose warnings are added at the end.
+	// visited has the objects whose warning events are added to findings at the end.
 	visited []visitedObject
-	lookups int // the number of objects read because pods refer to them
-	// forbidden is the first missing permission. forbiddenEvents is the first missing
-	// permission to read events, which is less important.
+	lookups int // the number of referenced objects that were read; at most maxLookups
+	// forbidden describes the first missing permission, except for events. forbiddenEvents
+	// describes the missing permission to read events, which is less important. They are
+	// empty if no permission was missing.
 	forbidden, forbiddenEvents string
 }
 
-// visitedObject is a visited object. isExplained reports whether warnings with a reason
-// add nothing new.
+// visitedObject is an entry of walk.visited. isExplained returns true for the reasons of
+// warnings that add nothing to the findings; nil means that all warnings are added.
 type visitedObject struct {
 	ref
 	isExplained func(reason string) bool
 }
 
+// add adds a finding about the object at.
 func (w *walk) add(at ref, f finding) {
 	f.Object = at.String()
 	w.findings = append(w.findings, f)
 }
 
-// hasFinding reports whether there is a finding that is at least this relevant.
+// hasFinding reports whether there is a finding with the rank worst or a more relevant one.
 func (w *walk) hasFinding(worst certainty) bool {
 	for _, f := range w.findings {
 		if f.rank <= worst {
@@ -81,10 +84,13 @@ func (w *walk) hasFinding(worst certainty) bool {
 	return false
 }
 
+// visit makes addWarnings add the warnings about an object, except those with a reason for
+// which explained returns true. explained can be nil.
 func (w *walk) visit(at ref, explained func(reason string) bool) {
 	w.visited = append(w.visited, visitedObject{ref: at, isExplained: explained})
 }
 
+// diagnose returns the findings about the subject that are returned as causes.
 func (w *walk) diagnose(ctx context.Context) []finding {
 	obj := w.subject.Object
 	at := ref{kind: w.subject.GVK.Kind, namespace: w.subject.Namespace, name: w.subject.Name}
@@ -111,8 +117,8 @@ func (w *walk) diagnose(ctx context.Context) []finding {
 	return selectFindings(w.findings)
 }
 
-// addForbidden reports a missing permission if there are no findings except reports of the
-// controller.
+// addForbidden adds a finding about a missing permission, unless there are other findings
+// than symptoms, which controllers report.
 func (w *walk) addForbidden(at ref) {
 	denied := w.forbidden
 	if denied == "" && len(w.findings) == 0 {
@@ -124,7 +130,7 @@ func (w *walk) addForbidden(at ref) {
 	w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "Forbidden", Message: denied + ", so the cause is unknown"}})
 }
 
-// diagnoseKind explains an object depending on its kind.
+// diagnoseKind calls the method that adds the findings about an object of this kind.
 func (w *walk) diagnoseKind(ctx context.Context, at ref, obj *unstructured.Unstructured) {
 	ways := map[string]func(context.Context, ref, *unstructured.Unstructured){
 		"apps/Deployment":                   w.diagnoseDeployment,
@@ -150,7 +156,7 @@ func (w *walk) diagnoseKind(ctx context.Context, at ref, obj *unstructured.Unstr
 	way(ctx, at, obj)
 }
 
-// diagnoseTerminating explains an object that is being deleted.
+// diagnoseTerminating adds a finding about an object that is being deleted.
 func (w *walk) diagnoseTerminating(at ref, object metav1.Object) {
 	deadline := object.GetDeletionTimestamp()
 	if deadline == nil {

@@ -22,22 +22,27 @@ import (
 
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// workload is an owner of pods.
+// workload describes an object that creates pods, such as a ReplicaSet, with what is common
+// to all kinds of them.
 type workload struct {
 	ref
 	selector *metav1.LabelSelector
 	template *corev1.PodTemplateSpec
-	// desired is the desired number of pods.
+	// desired is the number of pods that should exist.
 	desired int32
-	// createError is the error of the last attempt to create a pod.
+	// createError is the error of the last attempt to create a pod, from the conditions of
+	// the object; empty if unknown.
 	createError string
-	// replacesFailedPods is whether it keeps failed pods and creates others in addition.
+	// replacesFailedPods is true if the controller keeps failed pods and creates others in
+	// their place.
 	replacesFailedPods bool
-	// updateRevision is the revision that its pods should have, if it does not replace
-	// broken pods of an earlier revision.
+	// updateRevision is set only for a StatefulSet that does not replace broken pods of an
+	// earlier revision. It is the revision that the pods should have.
 	updateRevision string
 }
 
+// diagnoseDeployment adds findings about a Deployment and the pods of its newest
+// ReplicaSet.
 func (w *walk) diagnoseDeployment(ctx context.Context, at ref, obj *unstructured.Unstructured) {
 	deployment, err := requests.Convert[appsv1.Deployment](obj)
 	if err != nil {
@@ -75,7 +80,8 @@ func (w *walk) diagnoseDeployment(ctx context.Context, at ref, obj *unstructured
 	w.visit(at, anyReason("ReplicaSetCreateError"))
 }
 
-// replicaSets returns the ReplicaSets of a Deployment, the newest revision first.
+// replicaSets returns the ReplicaSets that match the selector of a Deployment and belong to
+// it, the newest revision first.
 func (w *walk) replicaSets(ctx context.Context, of ref, selector *metav1.LabelSelector) []appsv1.ReplicaSet {
 	labels, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil || labels.Empty() {
@@ -97,7 +103,8 @@ func (w *walk) replicaSets(ctx context.Context, of ref, selector *metav1.LabelSe
 	return sets
 }
 
-// diagnoseOldPods explains pods of older ReplicaSets for which the new one waits.
+// diagnoseOldPods adds findings about pods of older ReplicaSets that are being deleted.
+// With the strategy Recreate, the newest ReplicaSet creates no pods before these are gone.
 func (w *walk) diagnoseOldPods(ctx context.Context, deployment *appsv1.Deployment, old []appsv1.ReplicaSet) {
 	pods, err := w.pods(ctx, deployment.Namespace, deployment.Spec.Selector, ref{})
 	if err != nil {
@@ -179,7 +186,8 @@ func (w *walk) diagnoseDaemonSet(ctx context.Context, at ref, obj *unstructured.
 	})
 }
 
-// diagnoseWorkload explains the pods of a workload, and why it cannot create them.
+// diagnoseWorkload adds findings about the pods of a workload, and, if pods are missing,
+// why they cannot be created.
 func (w *walk) diagnoseWorkload(ctx context.Context, load workload) {
 	pods, err := w.pods(ctx, load.namespace, load.selector, load.ref)
 	living := int32(0)
@@ -199,15 +207,16 @@ func (w *walk) diagnoseWorkload(ctx context.Context, load workload) {
 	})
 }
 
-// hasCause reports whether there is a finding with a reason, or one about a missing object.
+// hasCause reports whether there is a finding with rankCause that has the given reason or
+// is about a missing object.
 func (w *walk) hasCause(reason string) bool {
 	return slices.ContainsFunc(w.findings, func(f finding) bool {
 		return f.rank == rankCause && (f.Reason == reason || f.Reason == reasonMissing)
 	})
 }
 
-// diagnoseFailedCreate explains why pods cannot be created: because of a quota, an
-// admission webhook, or an object that admission needs.
+// diagnoseFailedCreate adds a finding why pods of a workload cannot be created, for example
+// because of a quota, an admission webhook, or a missing object.
 func (w *walk) diagnoseFailedCreate(ctx context.Context, load workload) {
 	f := finding{rank: rankCause, Cause: Cause{Reason: "FailedCreate", Message: load.createError}}
 	if load.createError == "" {
@@ -223,7 +232,9 @@ func (w *walk) diagnoseFailedCreate(ctx context.Context, load workload) {
 	}
 }
 
-// addMissingForAdmission reports missing objects without which the server creates no pod.
+// addMissingForAdmission adds a finding for each object that the pod template names,
+// without which the server rejects a pod, and that does not exist. It checks only objects
+// that message, the error of the server, mentions. It returns true if any is missing.
 func (w *walk) addMissingForAdmission(ctx context.Context, load workload, message string) bool {
 	if load.template == nil {
 		return false

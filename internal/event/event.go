@@ -30,8 +30,8 @@ const (
 	// NodeApplied says that all objects of a node were written.
 	NodeApplied Type = "node-applied"
 	// NodeReady says that all resources of a node that the operation waits for are ready. A
-	// Job in a leaf may still be running. Before the operation ends, a leaf can become
-	// unready and then ready again.
+	// Job in a leaf, a node without dependents, may still be running. Before the operation
+	// ends, a leaf can become unready and then ready again.
 	NodeReady Type = "node-ready"
 	// NodeFailed says that a node failed or timed out.
 	NodeFailed Type = "node-failed"
@@ -61,7 +61,7 @@ const (
 type Event struct {
 	Time time.Time
 	Type Type
-	// Operation is the operation of Started and Finished.
+	// Operation is set in Started and Finished.
 	Operation *Operation
 	// Nodes is set in Planned and Removing: the nodes that are deployed or deleted, in this
 	// order.
@@ -97,7 +97,8 @@ type Event struct {
 	Err error
 }
 
-// Operation is the operation of Started and Finished (docs/reference.md, "Events").
+// Operation describes the operation that an event of type Started or Finished reports
+// (docs/reference.md, "Events").
 type Operation struct {
 	// Name is install, upgrade, rollback, uninstall or test.
 	Name string

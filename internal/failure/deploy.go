@@ -15,8 +15,9 @@ import (
 )
 
 // DeployError reports why a release is not deployed: the resources that failed or timed
-// out, the causes, and the nodes that were skipped. The first line of its text is a
-// summary, and the following lines have the details (docs/reference.md, "When it fails").
+// out, the causes, and the nodes that were skipped. A node is a set of resources that are
+// deployed together. The first line of the text is a summary, and the following lines have
+// the details (docs/reference.md, "When it fails").
 type DeployError struct {
 	// Resources has the failed resources, in the order of the plan.
 	Resources []*Resource `json:"resources"`
@@ -25,7 +26,8 @@ type DeployError struct {
 	Unfinished []string `json:"unfinished,omitempty"`
 	// NeverStarted has the IDs of the nodes that were never started.
 	NeverStarted []string `json:"neverStarted,omitempty"`
-	// Cause is the cause of the context, if the context of the operation ended.
+	// Cause is the cause of the context of the operation, if that context ended; otherwise
+	// nil.
 	Cause error `json:"-"`
 }
 
@@ -90,10 +92,10 @@ func (e *DeployError) summary() string {
 	return fmt.Sprintf("%d resources %s: %s", len(e.Resources), verb, text.List(shortNames(e.Resources), maxInSummary))
 }
 
-// Unwrap returns each failure, and the cause of the end of the operation.
+// Unwrap returns each failure, and Cause if it is not nil.
 func (e *DeployError) Unwrap() []error { return unwrap(e.Resources, e.Cause) }
 
-// MarshalJSON adds the summary.
+// MarshalJSON adds the summary to the fields.
 func (e *DeployError) MarshalJSON() ([]byte, error) {
 	type plain DeployError
 	return json.Marshal(struct {

@@ -12,8 +12,8 @@ import (
 // maxDescription is the maximum number of bytes of a failure in the release record.
 const maxDescription = 1000
 
-// Description returns the text of a failure for the release record: one line of limited
-// length, unless it is an error of Helm itself.
+// Description returns the text of a failure to store in the release record: one line of
+// limited length, unless it is an error of Helm itself.
 func Description(failure error) string {
 	line := ""
 	var deploy *DeployError
@@ -35,8 +35,8 @@ func Description(failure error) string {
 	return line
 }
 
-// PermissionError reports, before anything is changed, that the account lacks permissions
-// for some of the resources.
+// PermissionError reports, before anything is changed, that the account does not have all
+// permissions that the operation needs.
 type PermissionError struct {
 	// Denied has the missing permissions, sorted, as in "create Deployment in namespace
 	// shop".

@@ -17,18 +17,19 @@ import (
 )
 
 // HookError reports which hooks of an event failed, and why (docs/reference.md, "Hooks").
-// Its text begins with a summary, which is Helm's own error if hooks ran in Helm's order,
-// and the following lines have the details.
+// Its text begins with a summary, which is Helm's own error if the hooks ran in Helm's
+// order. The following lines have the details.
 type HookError struct {
 	Event release.HookEvent `json:"event"`
-	// Hooks has the failures, in the order in which hooks run. The File of a failure is the
-	// template of its hook.
+	// Hooks has the hooks that failed, in the order in which hooks run. File is the
+	// template of the hook.
 	Hooks []*Resource `json:"hooks"`
 	// NeverStarted has the hooks, as in "Job/migrate", that were never created.
 	NeverStarted []string `json:"neverStarted,omitempty"`
-	// Helm is Helm's error; nil if hooks ran in parallel.
+	// Helm is Helm's error; nil if the hooks ran in parallel.
 	Helm error `json:"-"`
-	// Cause is the cause of the context, if the context of the operation ended.
+	// Cause is the cause of the context of the operation, if that context ended; otherwise
+	// nil.
 	Cause error `json:"-"`
 }
 
@@ -62,7 +63,7 @@ func (e *HookError) Error() string {
 	return e.Helm.Error() // there are no further details
 }
 
-// details describes the failure of each hook.
+// details describes the failure of each hook, one detail per line.
 func (e *HookError) details() string {
 	var b strings.Builder
 	for i, f := range e.Hooks {
@@ -82,10 +83,10 @@ func (e *HookError) details() string {
 	return line
 }
 
-// Unwrap returns each failure, and the cause of the end of the operation.
+// Unwrap returns each failure, and Cause if it is not nil.
 func (e *HookError) Unwrap() []error { return unwrap(e.Hooks, e.Cause) }
 
-// MarshalJSON adds the summary.
+// MarshalJSON adds the summary to the fields.
 func (e *HookError) MarshalJSON() ([]byte, error) {
 	type plain HookError
 	return json.Marshal(struct {
@@ -108,7 +109,8 @@ func (e *IncompleteHookError) Error() string { return e.Helm.Error() }
 // Unwrap returns each failure.
 func (e *IncompleteHookError) Unwrap() []error { return e.Resources.Unwrap() }
 
-// HasRun reports whether the hook ran to completion and failed.
+// HasRun reports whether the hook ran to completion and failed. It returns false if the
+// hook timed out or was deleted.
 func (e *IncompleteHookError) HasRun() bool {
 	for _, f := range e.Resources {
 		if f.State != string(readiness.Failed) || f.Reason == readiness.ReasonDeleted {

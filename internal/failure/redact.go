@@ -5,16 +5,16 @@ package failure
 
 import "github.com/ordered-helm/helm/internal/redact"
 
-// Redact redacts the contents of Secrets in the text of an error and in the failures of
-// resources that it wraps.
+// Redact returns err without the contents of Secrets, both in its text and in each Resource
+// that it wraps.
 func Redact(redactor *redact.Redactor, err error) error {
 	RedactResources(redactor, err)
 	return redactor.Error(err)
 }
 
-// RedactResources redacts the contents of Secrets in the failures of resources in an error.
-// It writes only to failures with such contents, because other goroutines may be reading
-// the others.
+// RedactResources redacts the contents of Secrets in each Resource that err wraps. It
+// writes only to those with such contents, because other goroutines may be reading the
+// others.
 func RedactResources(redactor *redact.Redactor, err error) {
 	if f, ok := err.(*Resource); ok { //nolint:errorlint // each error of the tree is visited separately
 		if redacted := redactor.ServerMessage(f.Message); redacted != f.Message {

@@ -13,15 +13,16 @@ import (
 
 // RemovalError reports which objects could not be deleted in order or still existed after
 // the timeout, and which nodes were therefore not deleted (docs/reference.md, "When it
-// fails"). The first line of its text is a summary, and the following lines have the
+// fails"). The first line of the text is a summary, and the following lines have the
 // details.
 type RemovalError struct {
-	// Resources has the objects that still exist, in the order of the deletion, including
-	// pods of deleted workloads.
+	// Resources has the objects that still exist, in the order in which they were to be
+	// deleted. They include pods of deleted workloads.
 	Resources []*Resource `json:"resources"`
 	// NotDeleted has the IDs of the nodes that were not deleted.
 	NotDeleted []string `json:"notDeleted,omitempty"`
-	// Cause is the cause of the context, if the context of the removal ended.
+	// Cause is the cause of the context of the deletion, if that context ended; otherwise
+	// nil.
 	Cause error `json:"-"`
 }
 
@@ -56,10 +57,10 @@ func (e *RemovalError) Summary() string {
 	return fmt.Sprintf("%d resources still exist: %s", len(e.Resources), text.List(subjects(e.Resources), maxInSummary))
 }
 
-// Unwrap returns each failure, and the cause of the end of the removal.
+// Unwrap returns each failure, and Cause if it is not nil.
 func (e *RemovalError) Unwrap() []error { return unwrap(e.Resources, e.Cause) }
 
-// MarshalJSON adds the summary.
+// MarshalJSON adds the summary to the fields.
 func (e *RemovalError) MarshalJSON() ([]byte, error) {
 	type plain RemovalError
 	return json.Marshal(struct {

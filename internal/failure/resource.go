@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package failure has the errors with which operations end: which resources failed, and
-// why (docs/reference.md, "When it fails").
+// Package failure defines the errors with which operations end. They say which resources
+// failed, and why (docs/reference.md, "When it fails").
 package failure
 
 import (
@@ -23,18 +23,19 @@ import (
 type Cause = diagnosis.Cause
 
 const (
-	// NotApplied is the State of a Resource, or of a node, that the server rejected.
+	// NotApplied is the State of a Resource, or of a node, that the server refused to
+	// create or change.
 	NotApplied = "NotApplied"
-	// NotDeleted is the State of a Resource whose deletion the server rejected.
+	// NotDeleted is the State of a Resource that the server refused to delete.
 	NotDeleted = "NotDeleted"
 )
 
-// reasonInterrupted is the Reason of a failure that was only caused by the end of the
-// operation.
+// reasonInterrupted is the Reason of a resource whose request failed only because the
+// operation ended.
 const reasonInterrupted = "Interrupted"
 
-// Resource is the failure of one resource: it failed or timed out (docs/reference.md, "When
-// it fails").
+// Resource reports that one resource failed or timed out (docs/reference.md, "When it
+// fails").
 type Resource struct {
 	// Resource is its kind and name, as in "Deployment/db". It is empty if it is not known
 	// which resource of Node could not be applied.
@@ -42,37 +43,40 @@ type Resource struct {
 	Namespace string `json:"namespace,omitempty"`
 	// File is the template of the resource.
 	File string `json:"file,omitempty"`
-	// Node is the ID of its node in the plan, and Title is the name of that node in
-	// messages. Both are empty without an order.
+	// Node is the ID of the node of the resource in the plan, and Title is the name of that
+	// node in messages. Both are empty without an order.
 	Node  string `json:"node,omitempty"`
 	Title string `json:"-"`
-	// State is its last state: Failed, InProgress, Missing, Terminating or NotApplied.
+	// State is the last state of the resource: Failed, InProgress, Missing, Terminating,
+	// NotApplied or NotDeleted.
 	State string `json:"state"`
-	// Reason is a CamelCase word for programs.
+	// Reason is the reason for State: one word in CamelCase, for programs.
 	Reason string `json:"reason,omitempty"`
-	// Message is the message of its status, for users.
+	// Message is the message of the status of the resource, for users.
 	Message string `json:"message,omitempty"`
-	// Waited is the time that the operation waited for it.
+	// Waited is the time for which the operation waited for the resource.
 	Waited time.Duration `json:"-"`
-	// Causes has the causes that were found, the most specific one first.
+	// Causes has the causes that were found in the resource and in objects that belong to
+	// it, such as pods. The most specific one is first.
 	Causes []Cause `json:"causes,omitempty"`
-	// Unchanged says whether the operation did not change it, because it already was as
-	// declared. Its problem then existed before the operation.
+	// Unchanged says whether the operation did not change the resource, because it already
+	// was as declared. Its problem then existed before the operation.
 	Unchanged bool `json:"unchanged,omitempty"`
-	// Remedy says how the user can allow it more time. It is empty if more time does not
-	// help.
+	// Remedy says how the user can allow the resource more time. It is empty if more time
+	// does not help.
 	Remedy string `json:"remedy,omitempty"`
 	// Err is the error of the component that reported the failure.
 	Err error `json:"-"`
 	// Outcome says how the wait ended, as in "was not ready within 10s".
 	Outcome string `json:"-"`
 	// OtherNamespace says whether Namespace differs from the namespace of the release.
+	// Messages then name it.
 	OtherNamespace bool `json:"-"`
 }
 
-// FromReport returns a failure from the last report on a resource that the operation waited
-// for. The caller must set the outcome of the wait, unless the resource has failed
-// permanently.
+// FromReport converts the last report on a resource that the operation waited for to a
+// failure. err is the error of the wait, and waited is its duration. The caller must set
+// Outcome, unless the resource has failed permanently.
 func FromReport(r watcher.Report, err *watcher.NotReadyError, waited time.Duration) *Resource {
 	f := &Resource{
 		Resource: r.Target.GVK.Kind + "/" + r.Target.Name, Namespace: r.Target.Namespace,
@@ -96,14 +100,14 @@ func FromReport(r watcher.Report, err *watcher.NotReadyError, waited time.Durati
 	return f
 }
 
-// InNamespace sets OtherNamespace from the namespace of the release.
+// InNamespace sets OtherNamespace. release is the namespace of the release.
 func (f *Resource) InNamespace(release string) {
 	f.OtherNamespace = f.Namespace != "" && f.Namespace != release
 }
 
-// Interrupt replaces the error of a failed request with the cause of the end of the
-// operation, if the request failed only because of that. Doing is the purpose of the
-// request, as in "applied".
+// Interrupt replaces the message of a failed request with cause, the cause of the end of
+// the operation, if the request failed only because of that. doing says what the request
+// was for, as in "applied".
 func (f *Resource) Interrupt(cause error, doing string) {
 	ended := errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, context.Canceled)
 	if cause != nil && ended {
@@ -138,7 +142,7 @@ func (l Resources) Unwrap() []error {
 	return errs
 }
 
-// unwrap returns each failure, and the cause if there is one.
+// unwrap returns the failures in list, and cause if it is not nil.
 func unwrap(list []*Resource, cause error) []error {
 	errs := Resources(list).Unwrap()
 	if cause != nil {

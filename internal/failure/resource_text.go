@@ -16,13 +16,15 @@ const (
 	maxInSummary = 5
 	// maxInDetail is the maximum number of resources that are described in detail.
 	maxInDetail = 20
-	// maxNamed is the maximum number of other resources that are named.
+	// maxNamed is the maximum number of resources or nodes that are named in a list after
+	// the details.
 	maxNamed = 200
 	// maxSummary is the maximum number of characters of a summary.
 	maxSummary = 300
 )
 
-// Error describes the outcome for the resource and its cause in one line.
+// Error describes in one line how the wait for the resource ended, and the most specific
+// cause.
 func (f *Resource) Error() string {
 	why := f.Message
 	if len(f.Causes) > 0 && f.Reason != readiness.ReasonFailureExpression {
@@ -35,7 +37,7 @@ func (f *Resource) Error() string {
 	return line
 }
 
-// short returns the name of the resource and the reason, as in "Deployment/db
+// short names the resource with the reason of its failure, as in "Deployment/db
 // (CrashLoopBackOff)".
 func (f *Resource) short() string {
 	reason := f.Reason
@@ -59,7 +61,7 @@ func (f *Resource) subject() string {
 	return f.Resource
 }
 
-// writeDetail writes all details, one per line.
+// writeDetail writes everything that is known about the failure to b, one detail per line.
 func (f *Resource) writeDetail(b *strings.Builder) {
 	b.WriteString("  ")
 	if f.Resource != "" {
@@ -81,8 +83,8 @@ func (f *Resource) writeDetail(b *strings.Builder) {
 	}
 }
 
-// causesRepeatMessage reports whether a cause found at the resource itself contains the
-// message of its status.
+// causesRepeatMessage reports whether a cause that was found at the resource itself
+// contains the message of its status.
 func (f *Resource) causesRepeatMessage() bool {
 	for _, c := range f.Causes {
 		if c.Object == f.causeObject() && strings.Contains(c.Message, f.Message) {
@@ -92,7 +94,7 @@ func (f *Resource) causesRepeatMessage() bool {
 	return false
 }
 
-// causeObject returns the name of the resource in the format of causes.
+// causeObject returns the name of the resource in the format of Cause.Object.
 func (f *Resource) causeObject() string {
 	kind, name, _ := strings.Cut(f.Resource, "/")
 	if f.Namespace != "" {
@@ -127,7 +129,8 @@ func shortNames(list []*Resource) []string {
 	return names
 }
 
-// writeMore names the failures that are not described in detail because there are too many.
+// writeMore names the failures for which writeDetail is not called because there are too
+// many.
 func writeMore(b *strings.Builder, rest []*Resource) {
 	fmt.Fprintf(b, "and %d more: %s\n", len(rest), text.List(subjects(rest), maxNamed))
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TimeoutError is the cause of the context of an operation that timed out.
+// TimeoutError reports that an operation timed out. It is the cause of the context then.
 type TimeoutError struct {
 	// Limit is the timeout of the operation.
 	Limit time.Duration
@@ -23,7 +23,8 @@ func (e *TimeoutError) Error() string {
 // Unwrap makes it a context.DeadlineExceeded, like any other timeout.
 func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// HookTimeoutError is the cause of the context of the wait for a hook that timed out.
+// HookTimeoutError reports that the wait for a hook timed out. It is the cause of the
+// context of that wait.
 type HookTimeoutError struct {
 	// Limit is the timeout of the hook.
 	Limit time.Duration
@@ -36,8 +37,8 @@ func (e *HookTimeoutError) Error() string {
 // Unwrap makes it a context.DeadlineExceeded, like any other timeout.
 func (e *HookTimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// DeletionTimeoutError is the cause of the context of the wait for deleted objects of a
-// node if it timed out.
+// DeletionTimeoutError reports that deleted objects of a node still existed when the wait
+// for their deletion timed out. It is the cause of the context of that wait.
 type DeletionTimeoutError struct {
 	// Limit is the timeout of the wait.
 	Limit time.Duration
@@ -50,8 +51,8 @@ func (e *DeletionTimeoutError) Error() string {
 // Unwrap makes it a context.DeadlineExceeded, like any other timeout.
 func (e *DeletionTimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// NameTimeout adds the timeout of the operation to an error that does not name it, if this
-// timeout ended the context.
+// NameTimeout adds to err that the operation timed out, if this ended ctx and err does not
+// say so.
 func NameTimeout(ctx context.Context, err error) error {
 	var deploy *DeployError
 	var timeout *TimeoutError

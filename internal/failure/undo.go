@@ -25,5 +25,5 @@ func (e *UndoError) Error() string {
 	return fmt.Sprintf("%s: %v: %v", e.Prefix, e.Failure, e.Undo)
 }
 
-// Unwrap returns both.
+// Unwrap returns both errors.
 func (e *UndoError) Unwrap() []error { return []error{e.Failure, e.Undo} }

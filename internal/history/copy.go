@@ -31,7 +31,8 @@ func CopyHooks(hooks []*release.Hook) []*release.Hook {
 	return own
 }
 
-// withHookResults returns a copy of a release with the results of the given hooks.
+// withHookResults returns a copy of a release in which its hooks have the results of the
+// given hooks.
 func withHookResults(rel *release.Release, hooks []*release.Hook) *release.Release {
 	own := Copy(rel)
 	for i, h := range own.Hooks {

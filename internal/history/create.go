@@ -12,11 +12,12 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// Create stores a new revision and deletes the oldest revisions as Helm does. If several
-// operations create the same revision, only one succeeds. Create reports whether it deleted
-// the previous revision. Before it deletes the previous revision it calls inUse, which
-// returns an error if another operation is running on that revision. After an error, Create
-// also reads the revision, because not every driver reports that a revision already exists.
+// Create stores rel, a new revision, and deletes the oldest revisions as Helm does. If
+// several operations create the same revision, only one succeeds; the others get a
+// *ConflictError. Before Create deletes the previous revision, it calls inUse, which
+// returns an error if another operation is running on that revision. deletedPrevious
+// reports whether Create deleted it. After an error, Create also reads the revision,
+// because not every driver reports that a revision already exists.
 func (s *Store) Create(rel *release.Release, inUse func(previous *release.Release) error) (deletedPrevious bool, err error) {
 	guarded := &guardedDriver{Driver: s.releases.Driver, revision: rel.Version, inUse: inUse}
 	releases := *s.releases
@@ -40,9 +41,9 @@ func (s *Store) Create(rel *release.Release, inUse func(previous *release.Releas
 	return false, err
 }
 
-// guardedDriver is a driver for an operation that creates a revision. Helm deletes the
-// oldest revisions first. Without the guard, it could delete a revision that another
-// operation has just created or is working on, and both operations would continue.
+// guardedDriver is the storage driver for Create. Helm's storage deletes the oldest
+// revisions first. Without this driver, it could delete a revision that another operation
+// has just created or is working on, and both operations would continue.
 type guardedDriver struct {
 	driver.Driver
 	revision        int
@@ -50,11 +51,10 @@ type guardedDriver struct {
 	deletedPrevious bool
 }
 
-// inUseError marks an error of the function inUse.
+// inUseError wraps an error of inUse, so that Create recognizes it.
 type inUseError struct{ error }
 
-// Query lists revisions. It fails if there is a revision that is not older than the new
-// one.
+// Query lists stored revisions. It fails if one of them is not older than the new one.
 func (d *guardedDriver) Query(labels map[string]string) ([]*release.Release, error) {
 	list, err := d.Driver.Query(labels)
 	if slices.ContainsFunc(list, func(rel *release.Release) bool { return rel.Version >= d.revision }) {

@@ -11,24 +11,27 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// Interrupted is a revision whose operation terminated unexpectedly before its hooks had
-// completed.
+// Interrupted is a stored revision whose operation terminated unexpectedly before its hooks
+// had completed. The next operation must recover these hooks before it runs its own: wait
+// for those that still run, and clean up all of them.
 type Interrupted struct {
 	// Writer writes the revision.
 	Writer *Writer
-	// Status is the status in which the operation left the revision. It is failed if
-	// another operation has already taken over the revision but did not recover the hooks.
+	// Status is the status in which the terminated operation left the revision. It is
+	// failed if another operation has already taken over the revision but did not recover
+	// the hooks.
 	Status release.Status
 }
 
-// EventHooks has the hooks that run at one event.
+// EventHooks has the hooks to recover for one hook event, such as pre-install.
 type EventHooks struct {
 	Event release.HookEvent
 	Hooks []*release.Hook
 }
 
 // Hooks returns the hooks that may have been started but are not known to have completed:
-// first the hooks of earlier operations, and then those of the terminated operation.
+// first those of operations that terminated even earlier, and then those of the operation
+// that left the revision in Status.
 func (i *Interrupted) Hooks() []EventHooks {
 	var own, older []EventHooks
 	isOwn := map[*release.Hook]bool{}
@@ -49,7 +52,7 @@ func (i *Interrupted) Hooks() []EventHooks {
 	return append(older, own...)
 }
 
-// IsRunning reports whether a hook was started but its result is not stored.
+// IsRunning reports whether h was started but its result is not stored.
 func IsRunning(h *release.Hook) bool { return h.LastRun.Phase == release.HookPhaseRunning }
 
 // IsUnfinished reports whether a hook was running when its operation terminated
@@ -58,7 +61,7 @@ func IsUnfinished(h *release.Hook) bool {
 	return IsRunning(h) && len(h.Events) > 0 && !slices.Contains(h.Events, release.HookTest)
 }
 
-// eventsOf returns the events whose hooks run while a revision has a status.
+// eventsOf returns the hook events whose hooks run while a revision has the given status.
 func eventsOf(status release.Status) []release.HookEvent {
 	switch status {
 	case release.StatusPendingInstall:

@@ -15,8 +15,9 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Plan rebuilds the dependency graph of a deployed release from its record. It also returns
-// the record. Both are nil if the release was not deployed in order.
+// Plan rebuilds the dependency graph of a stored release from its record: the data that the
+// release stores about its order. It also returns the record. Both are nil if the release
+// was not deployed in order.
 func Plan(rel *release.Release) (*sequencer.Plan, *releaserecord.Record, error) {
 	rec, err := releaserecord.Read(rel)
 	if err != nil || rec == nil || !rec.Ordered {
@@ -33,9 +34,9 @@ func Plan(rel *release.Release) (*sequencer.Plan, *releaserecord.Record, error) 
 	return plan, rec, nil
 }
 
-// PlanOrSingleNode is Plan, but it returns a plan with one node for a revision that was not
-// deployed in order. If lenient is true, it does so for a revision whose record cannot be
-// used, too.
+// PlanOrSingleNode is Plan, but for a revision that was not deployed in order it returns a
+// plan with a single node. If lenient is true, it does the same for a revision whose record
+// cannot be used.
 func PlanOrSingleNode(rel *release.Release, lenient bool) (*sequencer.Plan, error) {
 	plan, _, err := Plan(rel)
 	if plan != nil {
@@ -52,14 +53,14 @@ func PlanOrSingleNode(rel *release.Release, lenient bool) (*sequencer.Plan, erro
 	return sequencer.Unordered(name, resources, rel.Namespace), nil
 }
 
-// IsUnusable reports whether an error says that a record cannot be used.
+// IsUnusable reports whether err says that a release record cannot be used.
 func IsUnusable(err error) bool {
 	var invalid *releaserecord.InvalidError
 	return errors.As(err, &invalid)
 }
 
-// HookModes returns how the hooks of a stored release run. If this is not known, they run
-// in Helm's order, and the error says why.
+// HookModes returns which hooks of a stored release run in parallel. If its record cannot
+// be used, all of them run in Helm's order, and the error says why.
 func HookModes(rel *release.Release) (hookrunner.Modes, error) {
 	rec, err := releaserecord.Read(rel)
 	if rec == nil {
@@ -68,27 +69,29 @@ func HookModes(rel *release.Release) (hookrunner.Modes, error) {
 	return render.HookModes(rec.Charts, rel.Namespace), err
 }
 
-// RunsHooksInParallel reports whether a chart or any of its subcharts declares a hook mode.
+// RunsHooksInParallel reports whether a chart or any of its subcharts declares a hook mode,
+// so that its hooks can run in parallel.
 func RunsHooksInParallel(c *sequencer.Chart) bool {
 	return c.HookMode != "" || slices.ContainsFunc(c.Subcharts, RunsHooksInParallel)
 }
 
-// Order describes the order in which a release was deployed, as its record says
-// (docs/reference.md, "The release record").
+// Order describes, for the user, the order in which a release was deployed and how far the
+// operation got, according to the release record (docs/reference.md, "The release record").
 type Order struct {
 	// Followed says whether this revision was deployed in order. It is false if another
 	// program has copied the record from another revision, as a rollback of stock Helm
 	// does.
 	Followed bool `json:"ordered"`
-	// Nodes is the number of nodes.
+	// Nodes is the number of nodes: sets of resources that are deployed together.
 	Nodes int `json:"nodes"`
-	// Removing says whether Done has the nodes that an uninstall has deleted.
+	// Removing says that the operation is an uninstall. Done then has the nodes that it has
+	// deleted.
 	Removing bool `json:"removing,omitempty"`
 	// Interrupted says whether the operation on this revision has not finished or has
-	// failed. Done has the finished nodes, sorted.
+	// failed. Done has the IDs of the finished nodes, sorted.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Done        []string `json:"done,omitempty"`
-	// At has the nodes that were started but are not finished, sorted.
+	// At has the IDs of the nodes that were started but are not finished, sorted.
 	At []string `json:"at,omitempty"`
 }
 

@@ -20,21 +20,23 @@ const (
 	RenewInterval = 10 * time.Second
 )
 
-// progress collects the nodes that were started and finished since the progress was last
-// recorded. It has its own mutex, so that a slow write does not delay a node.
+// progress collects the nodes that were started and finished since the release record was
+// last updated. It has its own mutex, so that a slow write does not delay a node.
 type progress struct {
 	mu            sync.Mutex
 	started, done []string
 }
 
-// NodeStarted records that a node was started. The next write of the progress stores it.
+// NodeStarted records that the node with the given ID was started. The next write in the
+// background stores it.
 func (w *Writer) NodeStarted(node string) {
 	w.progress.mu.Lock()
 	defer w.progress.mu.Unlock()
 	w.progress.started = append(w.progress.started, node)
 }
 
-// NodeDone records that a node is finished. The next write of the progress stores it.
+// NodeDone records that the node with the given ID is finished. The next write in the
+// background stores it.
 func (w *Writer) NodeDone(node string) {
 	w.progress.mu.Lock()
 	defer w.progress.mu.Unlock()
@@ -50,8 +52,9 @@ func (p *progress) snapshot() (started, done []string) {
 	return started, done
 }
 
-// ExpectNodes records the number of nodes, none of which is finished yet. The next write
-// stores it.
+// ExpectNodes resets the progress in the record: none of the given number of nodes is
+// finished yet. removing says whether the nodes are deleted instead of deployed. The next
+// write stores it.
 func (w *Writer) ExpectNodes(nodes int, removing bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +65,7 @@ func (w *Writer) ExpectNodes(nodes int, removing bool) error {
 	return w.attach()
 }
 
-// updateRecord puts the collected progress into the record, and reports whether there was
+// updateRecord moves the collected progress into the record, and reports whether there was
 // any. The caller must have locked mu.
 func (w *Writer) updateRecord() bool {
 	started, done := w.progress.snapshot()
@@ -86,8 +89,8 @@ func union(a, b []string) []string {
 }
 
 // FinishProgress is called when no more nodes will be deployed. If complete is true, all
-// nodes are deployed, and it removes the progress from the record. Otherwise the next write
-// stores the progress.
+// nodes are deployed, and FinishProgress removes the progress and the data about earlier
+// revisions from the record. The next write stores the record.
 func (w *Writer) FinishProgress(complete bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,16 +107,16 @@ func (w *Writer) FinishProgress(complete bool) error {
 	return w.attach()
 }
 
-// flusher writes progress and renews the lease in the background.
+// flusher stores progress and renews the lease in the background.
 type flusher struct {
-	// requests triggers a write. stop ends the flusher; it is nil if the flusher is not
-	// running.
+	// requests triggers a write. Closing stop ends the flusher; stop is nil if the flusher
+	// is not running.
 	requests chan struct{}
 	stop     chan struct{}
 	running  sync.WaitGroup
 }
 
-// Start starts to store progress and changes in the background, until Stop.
+// Start begins to store progress and other changes in the background, until Stop.
 func (w *Writer) Start() {
 	stop := make(chan struct{})
 	w.flusher.stop = stop
@@ -129,9 +132,9 @@ func (w *Writer) Stop() {
 	}
 }
 
-// WriteSoon changes the release and stores it in the background: immediately, or together
-// with other changes within progressInterval. It is for changes that soon become obsolete,
-// between Start and Stop.
+// WriteSoon calls change with the release, and stores the release in the background:
+// immediately, or together with other changes within progressInterval. It is for changes
+// that soon become obsolete, and must only be called between Start and Stop.
 func (w *Writer) WriteSoon(change func(*release.Release)) {
 	w.mu.Lock()
 	change(w.rel)
@@ -144,8 +147,8 @@ func (w *Writer) WriteSoon(change func(*release.Release)) {
 	}
 }
 
-// flush stores changes at most once in progressInterval. The first write is after one
-// interval, unless a write is requested earlier.
+// flush stores changes at most once in progressInterval, until stop is closed. The first
+// write is after one interval, unless a write is requested earlier.
 func (w *Writer) flush(stop <-chan struct{}) {
 	pause := time.NewTimer(progressInterval)
 	defer pause.Stop()
@@ -177,7 +180,8 @@ func (w *Writer) flush(stop <-chan struct{}) {
 	}
 }
 
-// WriteProgress stores new progress and changes that are not stored yet.
+// WriteProgress stores the progress and the changes that are not stored yet. It only logs
+// an error.
 func (w *Writer) WriteProgress() {
 	w.writing.Lock()
 	defer w.writing.Unlock()
@@ -193,7 +197,8 @@ func (w *Writer) WriteProgress() {
 	}
 }
 
-// renew stores the release with a renewed lease, if the operation still has the lock.
+// renew stores the release with a new heartbeat in its lease, if the operation still has
+// the lock.
 func (w *Writer) renew() {
 	w.writing.Lock()
 	defer w.writing.Unlock()

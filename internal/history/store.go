@@ -1,8 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package history reads and writes the stored revisions of releases. It creates revisions,
-// and is the only writer of a revision during an operation.
+// Package history reads and writes the stored revisions of releases. Its Writer is the only
+// writer of a revision during an operation. Package lease locks releases, and package
+// releaserecord encodes the data that a revision stores about its order and its deployment
+// (the record).
 package history
 
 import (
@@ -17,13 +19,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Store is the storage of releases.
+// Store reads, creates and deletes stored revisions in Helm's storage.
 type Store struct {
 	releases *storage.Storage
 	log      func(string, ...any)
 }
 
-// NewStore returns a store over Helm's storage.
+// NewStore returns a Store for Helm's storage. log is the log of the operation.
 func NewStore(releases *storage.Storage, log func(string, ...any)) *Store {
 	return &Store{releases: releases, log: log}
 }
@@ -105,7 +107,8 @@ func Newest(revisions []*release.Release) *release.Release {
 	return last
 }
 
-// checkStored rejects a revision with a record that Helm would not write.
+// checkStored returns a *DamagedError for a stored revision that Helm would not have
+// written.
 func checkStored(rel *release.Release, name string, version int) error {
 	problem := ""
 	switch {
@@ -123,11 +126,12 @@ func checkStored(rel *release.Release, name string, version int) error {
 	return &DamagedError{Release: name, Revision: version, Problem: problem}
 }
 
-// DamagedError reports that Helm would not write the record of a revision as it is stored.
+// DamagedError reports a stored revision that Helm would not have written or that cannot be
+// decoded.
 type DamagedError struct {
 	Release  string
 	Revision int
-	// Problem describes the problem of the record.
+	// Problem says what is wrong with the stored revision.
 	Problem string
 }
 

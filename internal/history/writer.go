@@ -17,47 +17,52 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Guard decides whether an operation is still allowed to write its release.
+// Guard decides whether an operation is still allowed to write its release. The
+// implementation is the lock of package lease. Its lease, an entry in the release record,
+// names the operation that has the lock.
 type Guard interface {
 	// Check returns an error if the operation must no longer write the release. The writer
 	// calls it before each attempt to write, while no other write is in progress.
 	Check() error
-	// Confirm is Check, but always reads the storage.
+	// Confirm is Check, but always reads the stored release.
 	Confirm() error
-	// Lost returns the error of Check if the operation has lost the lock.
+	// Lost returns an error if it is already known that the operation has lost the lock.
 	Lost() error
-	// RenewedLease returns the lease to store with the release during the operation.
+	// RenewedLease returns the lease with a new heartbeat. The writer stores it with the
+	// release for as long as the operation runs.
 	RenewedLease() *releaserecord.Lease
-	// BeforeConclusion records a state without a lease that is about to be stored.
+	// BeforeConclusion is called before the writer stores state, a final state of the
+	// release. The release then has no lease.
 	BeforeConclusion(state release.Info)
-	// AfterWrite records that the release was stored by a request that was sent at the
-	// given time.
+	// AfterWrite is called when the release was stored. sent is the time at which the
+	// request was sent.
 	AfterWrite(sent time.Time)
-	// IsConcluded reports whether the release is already stored in a state, although the
-	// answer to the write was lost.
+	// IsConcluded reports whether the release is already stored in the given final state,
+	// although the answer to the write was lost.
 	IsConcluded(state *release.Info) bool
 }
 
-// Writer is the only writer of a stored revision during an operation. It changes the
-// release and stores it, one write at a time.
+// Writer stores one revision during an operation. Nothing else writes that revision. It
+// stores one write at a time.
 type Writer struct {
 	store *Store
 
-	// writing is locked while the release is written.
+	// writing is locked while a request stores the release.
 	writing sync.Mutex
-	// mu guards the fields below. It is not locked during a write, because a copy is
-	// written.
+	// mu guards the fields below. It is not locked during a request, because the request
+	// stores a copy.
 	mu  sync.Mutex
 	rel *release.Release
-	// changes counts the changes of the release. written is the number of changes that are
-	// stored.
+	// changes is the number of changes of the release. written is the number of those that
+	// are stored.
 	changes, written int
-	// writeRequested says whether any write was requested.
+	// writeRequested says whether the writer has tried to store the release before, or
+	// WriteSoon was called.
 	writeRequested bool
-	// hooksOnly says whether only the results of hooks are stored.
+	// hooksOnly says whether the writer stores only the results of hooks.
 	hooksOnly bool
-	// chartWithoutRecord is the chart of the release without a record. rec is the record;
-	// nil if the release has none.
+	// chartWithoutRecord is the chart of the release without the release record, which is
+	// stored as a file of the chart. rec is the record; nil if the release has none.
 	chartWithoutRecord *chart.Chart
 	rec                *releaserecord.Record
 	guard              Guard
@@ -66,28 +71,29 @@ type Writer struct {
 	flusher  flusher
 }
 
-// NewWriter returns the writer of a revision.
+// NewWriter returns a Writer for the stored revision rel.
 func (s *Store) NewWriter(rel *release.Release) *Writer {
 	return &Writer{store: s, rel: rel, flusher: flusher{requests: make(chan struct{}, 1)}}
 }
 
-// NewHookResultWriter returns a writer that only stores the results of hooks, so that it
-// does not overwrite other changes of the revision.
+// NewHookResultWriter returns a Writer that stores only the results of the hooks of rel, so
+// that it does not overwrite other changes of the stored revision.
 func (s *Store) NewHookResultWriter(rel *release.Release) *Writer {
 	w := s.NewWriter(rel)
 	w.hooksOnly = true
 	return w
 }
 
-// Release returns the release that is written. It must only be changed with the methods of
-// the Writer.
+// Release returns the release that the writer stores. It must only be changed with the
+// methods of the Writer.
 func (w *Writer) Release() *release.Release { return w.rel }
 
 // Store returns the storage of the release.
 func (w *Writer) Store() *Store { return w.store }
 
-// SetGuard sets the guard, or removes it if the argument is nil. It returns false if the
-// release cannot have a guard: a release without a chart has no record for a lease.
+// SetGuard sets the guard. If g is nil, it removes the guard. It returns false if the
+// release cannot have a guard: a release without a chart has no record in which to store a
+// lease.
 func (w *Writer) SetGuard(g Guard) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,22 +107,22 @@ func (w *Writer) SetGuard(g Guard) (bool, error) {
 	return true, w.attach()
 }
 
-// IsUninstalling reports whether the writer belongs to an uninstall that has locked the
-// release.
+// IsUninstalling reports whether the operation is an uninstall that has locked the release.
 func (w *Writer) IsUninstalling() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.guard != nil && w.rel.Info.Status == release.StatusUninstalling
 }
 
-// WithWriteLock calls do while no write is in progress.
+// WithWriteLock calls do while the writer sends no request to store the release.
 func (w *Writer) WithWriteLock(do func() error) error {
 	w.writing.Lock()
 	defer w.writing.Unlock()
 	return do()
 }
 
-// SetRecord sets the record of the release. The next write stores it.
+// SetRecord sets the record of the release; rec can be nil. bare is the chart of the
+// release without a record. The next write stores the record.
 func (w *Writer) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,8 +165,8 @@ func (w *Writer) chartWithRecord() (*chart.Chart, error) {
 	return releaserecord.WithRecord(w.chartWithoutRecord, w.recordWithLease())
 }
 
-// recordWithLease returns the current record, with the lease if the release has one. The
-// caller must have locked mu.
+// recordWithLease returns the current record. If there is a guard and the operation is
+// running, the record has its lease. The caller must have locked mu.
 func (w *Writer) recordWithLease() *releaserecord.Record {
 	if w.guard == nil || !IsInProgress(w.rel.Info.Status) {
 		return w.rec
@@ -178,7 +184,7 @@ func IsInProgress(status release.Status) bool {
 	return status.IsPending() || status == release.StatusUninstalling
 }
 
-// Change changes the release without storing it.
+// Change calls change with the release. It does not store the release.
 func (w *Writer) Change(change func(*release.Release)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -186,8 +192,8 @@ func (w *Writer) Change(change func(*release.Release)) {
 	w.changes++
 }
 
-// Write changes the release and stores it. If change is nil, it stores the release
-// unchanged.
+// Write calls change with the release, and stores the release. If change is nil, it stores
+// the release as it is.
 func (w *Writer) Write(change func(*release.Release)) error {
 	if change != nil {
 		w.Change(change)
@@ -220,7 +226,7 @@ func (w *Writer) write() error {
 	}
 }
 
-// check asks the guard whether the release can be written, and whether it is already
+// check asks the guard whether the release can be written. done reports that it is already
 // stored.
 func (w *Writer) check() (done bool, err error) {
 	w.mu.Lock()
@@ -270,24 +276,25 @@ func (w *Writer) writeOnce() error {
 	return nil
 }
 
-// Elapsed returns the time since a point in time. It is the larger of the times of two
-// clocks: the monotonic clock may stop while the machine is suspended, and the wall clock
+// Elapsed returns the time since a point in time: the longer of the times that two clocks
+// measure. The monotonic clock may stop while the machine is suspended, and the wall clock
 // can be set back.
 func Elapsed(since time.Time) time.Duration {
 	return max(time.Since(since), time.Now().Round(0).Sub(since.Round(0)))
 }
 
-// LogFailure logs a failed write that must not fail the operation, because later writes
-// make it irrelevant.
+// LogFailure logs the error of a write, which can be nil. It is for writes that must not
+// fail the operation, because later writes make them irrelevant.
 func (w *Writer) LogFailure(err error) {
 	if err != nil {
 		w.store.log("warning: Failed to update release %s: %s", w.rel.Name, err)
 	}
 }
 
-// WriteOrWarn is Write for the result of an operation. A failed write does not fail the
-// operation, but causes a warning, because the recorded state of the release is wrong.
-// There is no warning if the guard refuses the write.
+// WriteOrWarn is Write for the final state of an operation. A failed write does not fail
+// the operation, but causes a warning in events, because the recorded state of the release
+// is wrong. There is no warning if the guard refuses the write because the operation has
+// lost the lock.
 func (w *Writer) WriteOrWarn(events *event.Sink, change func(*release.Release)) {
 	err := w.Write(change)
 	if err == nil || w.lost() != nil {
@@ -307,7 +314,8 @@ func (w *Writer) lost() error {
 	return w.guard.Lost()
 }
 
-// Restore stores the revision as it was before the operation, if the guard allows it.
+// Restore stores the revision as it was before the operation, which is before, if the guard
+// allows it.
 func (w *Writer) Restore(before *release.Release) error {
 	again := w.store.NewWriter(Copy(before))
 	w.mu.Lock()

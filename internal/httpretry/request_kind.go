@@ -16,21 +16,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// requestKind describes whether and how a request can be retried.
+// requestKind has the properties of a request that decide whether and how to retry it.
 type requestKind struct {
-	// streams says whether the response body is read while it arrives.
+	// streams is true if the caller reads the response body while it arrives, as for a
+	// watch.
 	streams bool
-	// repeatable says whether it can be sent again although the server may have processed
-	// it.
+	// repeatable is true if the request can be sent again although the server may have
+	// processed it.
 	repeatable bool
-	// creates is the name of the object that it creates, if any.
+	// creates is the name of the object that the request creates; empty if it creates none.
 	creates string
-	// updatesRelease says whether it replaces a stored release.
+	// updatesRelease is true if the request replaces a stored release.
 	updatesRelease bool
-	// readsRelease says whether it reads a stored release, which the lock holder waits for.
+	// readsRelease is true if the request reads a stored release. Its timeout is shorter
+	// than that of other requests, because the lock holder waits for the response.
 	readsRelease bool
 }
 
+// classify returns the requestKind of a request. body is its complete body.
 func classify(r *http.Request, body []byte) requestKind {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
@@ -39,7 +42,7 @@ func classify(r *http.Request, body []byte) requestKind {
 			readsRelease: isReleaseObject(path.Base(r.URL.Path)),
 		}
 	case http.MethodPut:
-		return requestKind{repeatable: true, updatesRelease: isReleaseObject(path.Base(r.URL.Path))} // a repeated update is a conflict, except of releases
+		return requestKind{repeatable: true, updatesRelease: isReleaseObject(path.Base(r.URL.Path))} // a repeated update has a conflict and changes nothing; a repeated update of a release has the same result
 	case http.MethodDelete:
 		return requestKind{repeatable: true} // a repeated deletion finds no object
 	case http.MethodPatch:
@@ -54,10 +57,12 @@ func classify(r *http.Request, body []byte) requestKind {
 	return requestKind{}
 }
 
-// isReleaseObject reports whether an object with this name stores a release of Helm.
+// isReleaseObject reports whether an object with this name is a Secret or ConfigMap in
+// which Helm stores a revision of a release.
 func isReleaseObject(name string) bool { return strings.HasPrefix(name, storage.HelmStorageType+".") }
 
-// isEndless reports whether the response to a read is a stream, or a log of any size.
+// isEndless reports whether the response to a read request is a watch, or a log, which can
+// have any size.
 func isEndless(u *url.URL) bool {
 	if strings.HasSuffix(u.Path, "/log") {
 		return true
@@ -71,8 +76,8 @@ func isEndless(u *url.URL) bool {
 	return false
 }
 
-// objectName returns the name of the object in a body. It is empty if there is none or it
-// cannot be decoded.
+// objectName returns the name of the object in a request body. It is empty if the object
+// has no name, or if the body cannot be decoded.
 func objectName(body []byte) string {
 	object, err := decodeMetadata(body)
 	if err != nil {
@@ -81,10 +86,10 @@ func objectName(body []byte) string {
 	return object.GetName()
 }
 
-// protobufPrefix begins objects in the binary encoding of the API.
+// protobufPrefix is the start of every object that is encoded as protobuf.
 var protobufPrefix = []byte("k8s\x00")
 
-// decodeMetadata decodes the metadata of the object in a body.
+// decodeMetadata decodes the metadata of the object in a request or response body.
 func decodeMetadata(body []byte) (metav1.Object, error) {
 	if bytes.HasPrefix(body, protobufPrefix) {
 		object, err := decodeObject(body)

@@ -19,13 +19,14 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// maxClockError is the tolerance when a creation time is compared with the clock of the
-// server.
+// maxClockError is how much the creation time of an object can differ from the estimated
+// time of the server.
 const maxClockError = 2 * time.Second
 
-// resolve replaces the response to a request that was sent twice if the first request
-// succeeded. This is the case if the second request finds that the object was just created,
-// or that the object to delete does not exist.
+// resolve corrects the final response to a request that was sent more than once. If an
+// earlier attempt succeeded although there was no response to it, a later attempt to create
+// finds that the object exists, and a later attempt to delete finds that it does not. In
+// these cases resolve returns the response of success.
 func (d *retrier) resolve(ctx context.Context, response *http.Response, err error) (*http.Response, error) {
 	switch {
 	case err != nil || !d.maybeApplied:
@@ -39,7 +40,8 @@ func (d *retrier) resolve(ctx context.Context, response *http.Response, err erro
 	return response, err
 }
 
-// resolveConflict checks whether an existing object was created by this request.
+// resolveConflict is resolve for a create request with a conflict. It reads the existing
+// object to find out whether an earlier attempt created it.
 func (d *retrier) resolveConflict(ctx context.Context, response *http.Response) (*http.Response, error) {
 	at := *d.request.URL
 	at.Path += "/" + url.PathEscape(d.kind.creates)
@@ -67,7 +69,8 @@ func (d *retrier) resolveConflict(ctx context.Context, response *http.Response) 
 	return existing, nil
 }
 
-// createdSince reports whether an object was created since a time.
+// createdSince reports whether the object in a response body was created after since, which
+// is a time of the server.
 func createdSince(text []byte, since time.Time) bool {
 	object, err := decodeMetadata(text)
 	if err != nil {
@@ -77,8 +80,9 @@ func createdSince(text []byte, since time.Time) bool {
 	return !made.Time.Before(since.Add(-maxClockError))
 }
 
-// equalData reports whether two Secrets or ConfigMaps have equal data. Stored releases
-// that two operations create contain different lock holders.
+// equalData reports whether the Secrets or ConfigMaps in two bodies have equal data. It
+// tells whether a stored release was created by this operation: the data of another
+// operation would contain another lock holder.
 func equalData(a, b []byte) bool {
 	one, err := decodeObject(a)
 	other, otherErr := decodeObject(b)
@@ -96,13 +100,13 @@ func equalData(a, b []byte) bool {
 	return false
 }
 
-// decodeObject decodes the object in a body.
 func decodeObject(body []byte) (runtime.Object, error) {
 	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 	return object, err
 }
 
-// serverClock estimates the time of the server from its last response.
+// serverClock estimates the current time of the server from the Date header of its last
+// response.
 type serverClock struct {
 	mu         sync.Mutex
 	date       time.Time
@@ -119,7 +123,8 @@ func (c *serverClock) set(text string) {
 	c.date, c.receivedAt = date, time.Now()
 }
 
-// now returns the local time if there was no response yet.
+// now returns the estimated time of the server, or the local time if there was no response
+// yet.
 func (c *serverClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,19 +14,21 @@ import (
 	"time"
 )
 
-// maxRetryAfter limits the pause that a server may request.
+// maxRetryAfter is the longest pause before the next attempt that a server can request.
 const maxRetryAfter = 10 * time.Second
 
-// NotSentError is an error of a round tripper that decided not to send a request. It is
-// not a problem with the server, and the request is not retried.
+// NotSentError is the error with which a round tripper refuses to send a request, for
+// example because the lock was lost. Err is the reason. Transport does not retry the
+// request.
 type NotSentError struct{ Err error }
 
 func (r *NotSentError) Error() string { return r.Err.Error() }
 
-// Unwrap returns the reason.
+// Unwrap returns Err.
 func (r *NotSentError) Unwrap() error { return r.Err }
 
-// shouldRetry reports whether to retry the request, and after which time at the earliest.
+// shouldRetry reports whether to send the request again, and after which time at the
+// earliest. response and err are the result of the last attempt.
 func (d *retrier) shouldRetry(response *http.Response, err error) (after time.Duration, again bool) {
 	if err == nil && !isTemporary(response.StatusCode) || err != nil && isPermanent(err) {
 		return 0, false
@@ -69,8 +71,7 @@ func (d *retrier) shouldRetry(response *http.Response, err error) (after time.Du
 	return after, true
 }
 
-// isTemporary reports whether a status code means that the server cannot serve the
-// request now.
+// isTemporary reports whether a request with this response status may succeed later.
 func isTemporary(code int) bool {
 	switch code {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -79,7 +80,8 @@ func isTemporary(code int) bool {
 	return false
 }
 
-// retryAfter returns the time of the Retry-After header.
+// retryAfter returns the pause that the Retry-After header of a response requests, up to
+// maxRetryAfter; 0 if there is none.
 func retryAfter(response *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	if err != nil || seconds < 0 {
@@ -88,7 +90,7 @@ func retryAfter(response *http.Response) time.Duration {
 	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 }
 
-// isPermanent reports whether retrying does not help against an error.
+// isPermanent reports whether another attempt would fail with the same error.
 func isPermanent(err error) bool {
 	var notSent *NotSentError
 	var untrusted *tls.CertificateVerificationError
@@ -98,14 +100,14 @@ func isPermanent(err error) bool {
 	return errors.As(err, &notSent) || errors.As(err, &untrusted) || errors.As(err, &unknown) || errors.As(err, &hostname) || errors.As(err, &alert)
 }
 
-// isUnreachable reports whether no connection could be made.
+// isUnreachable reports whether an error means that no connection could be made.
 func isUnreachable(err error) bool {
 	var dns *net.DNSError
 	return wasNotSent(err) || errors.As(err, &dns)
 }
 
-// wasNotSent reports whether the request was certainly not sent, because there was no
-// connection.
+// wasNotSent reports whether an error means that the request was certainly not sent,
+// because there was no connection.
 func wasNotSent(err error) bool {
 	var dial *net.OpError
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &dial) && dial.Op == "dial"

@@ -4,6 +4,7 @@
 // Package httpretry retries requests to an API server that does not respond or is
 // temporarily unavailable, if that is safe. An operation that takes minutes must not fail
 // because a connection broke (docs/reliability.md, "When the API server is in trouble").
+// Package cluster adds its Transport to the clients.
 package httpretry
 
 import (
@@ -20,50 +21,51 @@ import (
 )
 
 const (
-	// maxRetryTime limits the time for retries of a request after its first failure. It is
-	// longer than an API server takes to restart.
+	// maxRetryTime is how long a request is retried after its first failure. It is longer
+	// than an API server takes to restart.
 	maxRetryTime = 45 * time.Second
-	// attemptTimeout limits the time until there is a response. API servers time out
-	// after a minute.
+	// attemptTimeout limits the time until the response to one attempt. API servers time
+	// out after a minute.
 	attemptTimeout = 65 * time.Second
-	// recordTimeout limits the time for retries of a write to a stored release. The lock
-	// holder must be certain that it still has the lock when the server processes the
-	// write.
+	// recordTimeout limits the total time of a request that updates a stored release, with
+	// all retries. The lock holder must be certain that it still has the lock when the
+	// server processes the update.
 	recordTimeout = 8 * time.Second
-	// maxServerErrors limits how often a request that fails with a server error is sent.
-	// Such an error can be permanent, as with a broken webhook.
+	// maxServerErrors is how often a request is sent that fails with a server error other
+	// than "unavailable". Such an error can be permanent, as with a broken webhook.
 	maxServerErrors = 6
-	// maxServerErrorTime limits the time of these retries. A webhook that does not
-	// respond makes each of them slow.
+	// maxServerErrorTime is how long such a request is retried. A webhook that does not
+	// respond makes each attempt slow.
 	maxServerErrorTime = 5 * time.Second
-	// notifyAfter is the time after which OnUnavailable is called.
+	// notifyAfter is the time from the first failure of a request until OnUnavailable is
+	// called.
 	notifyAfter = 2 * time.Second
 )
 
-// Server is the state of an API server. It is shared by all of its clients and safe for
-// concurrent use.
+// Server is what the Transports of all clients of an API server know about it: whether it
+// has responded before, and its clock. It is safe for concurrent use.
 type Server struct {
 	responded atomic.Bool
 	clock     serverClock
 }
 
-// MarkReached records that the server has responded before. Requests to a server that has
-// never responded are not retried if no connection can be made.
+// MarkReached records that the server has responded before, and returns s. If no connection
+// can be made, requests are only retried if the server has responded before: otherwise the
+// address may be wrong.
 func (s *Server) MarkReached() *Server {
 	s.responded.Store(true)
 	return s
 }
 
-// Transport is an http.RoundTripper that retries requests.
+// Transport is an http.RoundTripper that sends requests with Base, and retries them.
 type Transport struct {
 	Base http.RoundTripper
 	*Server
-	// OnUnavailable is called with the last error of a request that has failed for two
-	// seconds, once for each request. It can be nil.
+	// OnUnavailable is called at most once for each request: with its last error, when it
+	// has failed for two seconds. It can be nil.
 	OnUnavailable func(error)
 }
 
-// contextKey is the type of the keys in a context.
 type contextKey int
 
 const (
@@ -71,20 +73,21 @@ const (
 	streamingKey
 )
 
-// WithoutRetries returns a context for requests that are not retried, because the caller
-// retries them.
+// WithoutRetries returns a context with which Transport does not retry a request. It is for
+// callers that retry requests themselves.
 func WithoutRetries(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutRetriesKey, true)
 }
 
-// WithStreaming returns a context for requests whose response body is read while it
-// arrives, and may end early.
+// WithStreaming returns a context with which Transport returns a response as soon as it
+// begins. The caller reads the body while it arrives, and must handle a body that ends
+// early.
 func WithStreaming(ctx context.Context) context.Context {
 	return context.WithValue(ctx, streamingKey, true)
 }
 
-// RoundTrip sends a request until there is a response. Except for watches and other
-// streams, it returns when the response body is complete.
+// RoundTrip sends a request, and retries it if necessary. Except for watches and other
+// streams, it reads the complete response body before it returns.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Context().Value(withoutRetriesKey) != nil {
 		return t.Base.RoundTrip(r)
@@ -96,31 +99,33 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return d.run(r.Context())
 }
 
-// WrappedRoundTripper lets client-go unwrap the transport.
+// WrappedRoundTripper returns Base. client-go uses it to unwrap round trippers.
 func (t *Transport) WrappedRoundTripper() http.RoundTripper { return t.Base }
 
-// retrier sends one request until there is a response.
+// retrier is the state of one request: it sends the request until there is a response.
 type retrier struct {
 	*Transport
 	request *http.Request
 	body    []byte
 	kind    requestKind
-	// startedAt is the time at which the request was first sent, by the clock of the server
-	// if it is known.
+	// startedAt is the time of the first attempt, by the clock of the server if it is
+	// known.
 	startedAt time.Time
-	// startedLocally is the same time by the local clock.
+	// startedLocally is the time of the first attempt by the local clock.
 	startedLocally time.Time
-	// firstFailure is the time at which the request first failed. serverErrors counts the
-	// server errors. maybeApplied says whether the server may have processed the request.
+	// firstFailure is the time at which an attempt first failed. serverErrors counts the
+	// attempts that failed with a server error. maybeApplied is true if the server may have
+	// processed a failed attempt. notified is true if OnUnavailable was called.
 	firstFailure time.Time
 	serverErrors int
 	maybeApplied bool
 	notified     bool
-	// lastErr is the last error.
+	// lastErr describes the last failure.
 	lastErr error
 	backoff wait.Backoff
 }
 
+// newRetrier reads the body of a request, so that it can be sent more than once.
 func (t *Transport) newRetrier(r *http.Request) (*retrier, error) {
 	d := &retrier{
 		Transport: t, request: r.WithContext(WithoutRetries(r.Context())), startedAt: t.clock.now(), startedLocally: time.Now(),
@@ -139,7 +144,8 @@ func (t *Transport) newRetrier(r *http.Request) (*retrier, error) {
 	return d, nil
 }
 
-// run sends the request until there is a response or the retries end.
+// run sends the request until it succeeds, fails in a way that must not be retried, or the
+// time for retries has passed.
 func (d *retrier) run(ctx context.Context) (*http.Response, error) {
 	for {
 		response, err := d.send(ctx)
@@ -166,8 +172,8 @@ func (d *retrier) run(ctx context.Context) (*http.Response, error) {
 	}
 }
 
-// finalResult returns the result of a request after retries, in a form that makes no
-// client retry it again.
+// finalResult returns the result of a request that is not retried any longer. It removes
+// from it what would make client-go retry the request again.
 func (d *retrier) finalResult(response *http.Response, err error) (*http.Response, error) {
 	if response != nil {
 		response.Header.Del("Retry-After")
@@ -185,26 +191,26 @@ func (d *retrier) elapsed() time.Duration {
 	return max(time.Since(d.startedLocally), time.Now().Round(0).Sub(d.startedLocally.Round(0)))
 }
 
-// RecordTimeoutError reports that a stored release could not be written in time. Before the
-// caller retries, it must check that it still has the lock.
+// RecordTimeoutError reports that a stored release could not be updated within
+// recordTimeout. Before the caller retries, it must check that it still has the lock.
 type RecordTimeoutError struct{ Err error }
 
 func (e *RecordTimeoutError) Error() string {
 	return fmt.Sprintf("the API server did not respond for %s: %s", recordTimeout, e.Err)
 }
 
-// Unwrap returns the last error of the server.
+// Unwrap returns Err, the last failure.
 func (e *RecordTimeoutError) Unwrap() error { return e.Err }
 
-// noResponseError reports that the retries of a request have ended.
+// noResponseError reports that the server did not respond to a request within maxRetryTime.
 type noResponseError struct{ text string }
 
 func (e *noResponseError) Error() string {
 	return fmt.Sprintf("the API server did not respond for %s: %s", maxRetryTime, e.text)
 }
 
-// send sends the request once. Unless the response is a stream, it reads the whole body,
-// because the connection may break.
+// send sends the request once. Unless the response is a stream, it reads the complete body,
+// so that a connection that breaks while the body is read can be retried.
 func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	attemptCtx, cancel := context.WithCancel(ctx)
 	r := d.request.WithContext(attemptCtx)
@@ -244,7 +250,7 @@ func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	return response, nil
 }
 
-// streamedBody is a response body that is read while it arrives.
+// streamedBody is the body of a response that is a stream. Closing it ends the request.
 type streamedBody struct {
 	io.ReadCloser
 	cancel func()
@@ -255,7 +261,8 @@ func (b *streamedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// wait waits before the next attempt. It returns false if the context is done first.
+// wait waits before the next attempt, for at least the time after. It returns false if the
+// context is done first.
 func (d *retrier) wait(ctx context.Context, after time.Duration) bool {
 	timer := time.NewTimer(max(after, d.backoff.Step()))
 	defer timer.Stop()

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package inventory finds out which objects the earlier revisions of a release may have
-// left in the cluster, and which of them belong to the release (docs/reference.md,
-// "Upgrade").
+// left in the cluster, and which of them certainly belong to the release
+// (docs/reference.md, "Upgrade"). Package apply uses their declarations as bases of merges,
+// and package prune deletes those that the release no longer has.
 package inventory
 
 import (
@@ -22,12 +23,12 @@ import (
 
 // Inventory lists the objects that a release may already have in the cluster: the objects
 // of every revision since the last deployed one, so that objects of failed revisions are
-// also deleted.
+// also deleted. A nil Inventory has no objects.
 type Inventory struct {
 	// base is the revision with which Helm compares the new one.
 	base *release.Release
 	// revisions are the revisions since the last deployed one, including that one, the
-	// oldest first. Base is among them.
+	// oldest first. base is among them.
 	revisions []*release.Release
 	// deployed are the revisions that were deployed and have not been even partly
 	// uninstalled since. removed says whether an uninstall has started on any of the
@@ -35,29 +36,31 @@ type Inventory struct {
 	deployed map[*release.Release]bool
 	removed  bool
 
-	// plans are the dependency graphs of the revisions, in order of precedence.
+	// plans are the dependency graphs of the revisions. If their orders contradict each
+	// other, the first of them takes precedence.
 	plans []*sequencer.Plan
-	// objects are the objects of the revisions without duplicates. An object in several
-	// revisions has the merged declarations of all of them.
+	// objects are the objects of all revisions without duplicates. An object that several
+	// revisions have is declared as the merged declarations of all of them.
 	objects kube.ResourceList
 	byID    map[sequencer.ID]*object.Info
-	// newest has the newest revision of each object. declared has the declarations of all
-	// revisions; it contains an object once for each revision that declares it.
+	// newest has the number of the newest revision that declares each object. declared has
+	// the content of each object as declared, once for each revision that declares it.
 	newest   map[sequencer.ID]int
 	declared []map[string]any
-	// ofBase are the objects that the base declares. known are the objects that were part
-	// of a deployed revision. The other objects may never have been created: an object with
-	// the same name in the cluster may belong to another owner.
+	// ofBase are the objects that base declares. known are the objects that were part of a
+	// deployed revision. The other objects may never have been created: an object with the
+	// same name in the cluster may belong to another owner.
 	ofBase, known map[sequencer.ID]bool
-	// ids has the identity in the cluster of each resource in plans that can exist there.
+	// ids maps each resource in plans to its identity in the cluster, if it can exist
+	// there.
 	ids map[*sequencer.PlannedResource]sequencer.ID
 }
 
-// New returns the inventory of the revisions of a history since the last deployed one. If
-// no revision is currently deployed, it begins with the last revision that was deployed
-// earlier, or whose uninstall failed. If no revision was ever deployed, it has all
-// revisions. It always includes base. The caller must read the objects with ReadAsHelm or
-// ReadPlans.
+// New returns the Inventory of the revisions since the last deployed one; revisions is the
+// whole history. If no revision is currently deployed, the inventory begins with the last
+// revision that was deployed earlier, or whose uninstall failed. If no revision was ever
+// deployed, it has all revisions. It always includes base, the revision with which Helm
+// compares the new one. The caller must read the objects with ReadAsHelm or ReadPlans.
 func New(revisions []*release.Release, base *release.Release) *Inventory {
 	sorted := slices.Clone(revisions)
 	releaseutil.SortByRevision(sorted)
@@ -85,7 +88,7 @@ func New(revisions []*release.Release, base *release.Release) *Inventory {
 	return inv
 }
 
-// wasDeployed reports whether a revision was deployed successfully.
+// wasDeployed reports whether a revision is or once was deployed successfully.
 func wasDeployed(rel *release.Release) bool {
 	switch rel.Info.Status {
 	case release.StatusDeployed, release.StatusSuperseded, release.StatusUninstalled:
@@ -94,15 +97,15 @@ func wasDeployed(rel *release.Release) bool {
 	return false
 }
 
-// wasRemoved reports whether an uninstall has started on a revision, or on an earlier one
-// according to its record, whatever its result.
+// wasRemoved reports whether an uninstall has started on a revision, whatever its result.
+// It also returns true if the record of the revision says so about an earlier revision.
 func wasRemoved(rel *release.Release) bool {
 	earlier := earlierOf(rel)
 	return !rel.Info.Deleted.IsZero() || earlier != nil && earlier.UninstallStarted
 }
 
-// earlierOf returns the information about earlier revisions in the record of a revision;
-// nil if there is none or the record cannot be used.
+// earlierOf returns what the record of a revision says about revisions before it; nil if it
+// says nothing or cannot be used.
 func earlierOf(rel *release.Release) *releaserecord.EarlierRevisions {
 	rec, err := releaserecord.Read(rel)
 	if err != nil {
@@ -123,13 +126,14 @@ func (inv *Inventory) IsOrdered() bool {
 	})
 }
 
-// Plans returns the dependency graphs of the revisions, in order of precedence.
+// Plans returns the dependency graphs of the revisions. If their orders contradict each
+// other, the first of them takes precedence.
 func (inv *Inventory) Plans() []*sequencer.Plan { return inv.plans }
 
-// Objects returns the objects of the revisions.
+// Objects returns the objects of all revisions, without duplicates.
 func (inv *Inventory) Objects() kube.ResourceList { return inv.objects }
 
-// Declared returns the contents of all objects as the revisions declare them.
+// Declared returns the contents of all objects as each of the revisions declares them.
 func (inv *Inventory) Declared() []map[string]any { return inv.declared }
 
 // IDOf returns the identity in the cluster of a resource of one of the plans. It returns
@@ -139,7 +143,8 @@ func (inv *Inventory) IDOf(res *sequencer.PlannedResource) (sequencer.ID, bool) 
 	return id, exists
 }
 
-// InfoOf returns the object of a resource of one of the plans; nil if it cannot exist.
+// InfoOf returns the object of a resource of one of the plans; nil if it cannot exist in
+// the cluster.
 func (inv *Inventory) InfoOf(res *sequencer.PlannedResource) *object.Info {
 	id, exists := inv.ids[res]
 	if !exists {
@@ -148,8 +153,8 @@ func (inv *Inventory) InfoOf(res *sequencer.PlannedResource) *object.Info {
 	return inv.byID[id]
 }
 
-// Find returns an object as the revisions declare it; nil if no revision declares it. A nil
-// inventory has no objects.
+// Find returns the object with the identity of info as the revisions declare it; nil if no
+// revision declares it.
 func (inv *Inventory) Find(info *object.Info) *object.Info {
 	if inv == nil {
 		return nil
@@ -157,7 +162,8 @@ func (inv *Inventory) Find(info *object.Info) *object.Info {
 	return inv.byID[object.IDOf(info)]
 }
 
-// IsOfBase reports whether the base declares an object.
+// IsOfBase reports whether an object is declared by the revision with which Helm compares
+// the new one.
 func (inv *Inventory) IsOfBase(id sequencer.ID) bool { return inv.ofBase[id] }
 
 // IsKnown reports whether an object was part of a deployed revision.
@@ -165,7 +171,7 @@ func (inv *Inventory) IsKnown(info *object.Info) bool {
 	return inv != nil && inv.known[object.IDOf(info)]
 }
 
-// Without lists the objects of the revisions that are not in a list.
+// Without returns the objects of the revisions that are not in list.
 func (inv *Inventory) Without(list kube.ResourceList) kube.ResourceList {
 	listed := object.ByID(list)
 	var others kube.ResourceList
@@ -177,8 +183,8 @@ func (inv *Inventory) Without(list kube.ResourceList) kube.ResourceList {
 	return others
 }
 
-// Policies returns the resource policies of the objects, as the newest revision with the
-// object declares them.
+// Policies returns the resource policy of each object in the plans, as the newest revision
+// with the object declares it.
 func (inv *Inventory) Policies() map[sequencer.ID]string {
 	policies := map[sequencer.ID]string{}
 	for _, plan := range inv.plans {
@@ -193,9 +199,10 @@ func (inv *Inventory) Policies() map[sequencer.ID]string {
 	return policies
 }
 
-// WhyKeep says why an object that is no longer in the chart is not deleted, given its state
-// in the cluster. An empty text means that it is deleted. The policy on the object itself
-// counts, too, but not for objects of the base if manifestDecides is true.
+// WhyKeep says why an object that is no longer in the chart is not deleted; empty if it is
+// deleted. live is the object in the cluster, and policies is the result of Policies. An
+// annotation with a resource policy on live counts, too. If manifestDecides is true, it
+// does not count for objects of base, for which only the manifest counts.
 func (inv *Inventory) WhyKeep(live *unstructured.Unstructured, policies map[sequencer.ID]string, manifestDecides bool) string {
 	id := object.LiveID(live)
 	livePolicyCounts := !manifestDecides || !inv.ofBase[id]
@@ -215,12 +222,12 @@ func (inv *Inventory) WhyKeep(live *unstructured.Unstructured, policies map[sequ
 	return ""
 }
 
-// KeptByPolicy is the reason for an object that is kept by its resource policy.
+// KeptByPolicy is the result of WhyKeep for an object that is kept by its resource policy.
 const KeptByPolicy = "its resource policy keeps it; it no longer belongs to the release"
 
-// Earlier returns the information about earlier revisions that the record of a new revision
-// must contain; nil if there is none. The list has the objects of the new revision. Spared
-// are objects that are never deleted.
+// Earlier returns the data about earlier revisions that the record of a new revision must
+// contain; nil if there is none. list has the objects of the new revision. spared are
+// objects that are never deleted.
 func (inv *Inventory) Earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *releaserecord.EarlierRevisions {
 	leftovers := inv.leftovers(list, spared)
 	if len(leftovers) == 0 && !inv.removed {
@@ -229,8 +236,8 @@ func (inv *Inventory) Earlier(revision int, list kube.ResourceList, spared map[s
 	return &releaserecord.EarlierRevisions{Revision: revision, Leftovers: leftovers, UninstallStarted: inv.removed}
 }
 
-// leftovers returns the objects of the revisions that are not in a list, without those that
-// are spared or kept by a policy.
+// leftovers returns the objects of the revisions that may still exist and are not in list.
+// It omits objects that are spared or kept by a policy.
 func (inv *Inventory) leftovers(list kube.ResourceList, spared map[sequencer.ID]bool) []releaserecord.Leftover {
 	policies := inv.Policies()
 	var leftovers []releaserecord.Leftover
@@ -243,8 +250,8 @@ func (inv *Inventory) leftovers(list kube.ResourceList, spared map[sequencer.ID]
 	return leftovers
 }
 
-// leftoversPlan returns a plan, without an order, of the objects that earlier revisions may
-// have left according to the record of a revision; nil if there are none.
+// leftoversPlan returns a plan with the objects that, according to the record of rel,
+// revisions before it may have left; nil if there are none. The plan has no order.
 func leftoversPlan(rel *release.Release) *sequencer.Plan {
 	earlier, name := earlierOf(rel), history.ChartName(rel)
 	if earlier == nil || len(earlier.Leftovers) == 0 {

@@ -19,8 +19,9 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// ReadAsHelm builds the objects of the base, as Helm does. If any of the revisions was
-// deployed in order, it also builds the objects of the other revisions.
+// ReadAsHelm builds the objects that base declares, as Helm does. If any of the revisions
+// was deployed in order, it also builds the objects of the other revisions. To build an
+// object is to find the API resource of its kind in the cluster.
 func (inv *Inventory) ReadAsHelm(c *cluster.Client) error {
 	list, err := c.Build([]byte(inv.base.Manifest), false)
 	if err != nil {
@@ -47,9 +48,9 @@ func (inv *Inventory) ReadAsHelm(c *cluster.Client) error {
 	return nil
 }
 
-// ReadPlans builds the objects and plans of all revisions. The last deployed revision has
-// the highest precedence. If lenient is true, a revision whose record cannot be used counts
-// as one without an order.
+// ReadPlans builds the objects and plans of all revisions. The plan of the last deployed
+// revision takes precedence over the others. If lenient is true, a revision whose record
+// cannot be used counts as one without an order.
 func (inv *Inventory) ReadPlans(ctx context.Context, c *cluster.Client, lenient bool) error {
 	for _, rel := range inv.revisions {
 		if err := ctx.Err(); err != nil {
@@ -65,7 +66,7 @@ func (inv *Inventory) ReadPlans(ctx context.Context, c *cluster.Client, lenient 
 	return nil
 }
 
-// unknownKindError returns Helm's error for a kind that the cluster no longer has.
+// unknownKindError adds Helm's message to an error of building the objects of base.
 func unknownKindError(err error) error {
 	if strings.Contains(err.Error(), `unable to recognize "": no matches for kind`) {
 		return fmt.Errorf("current release manifest contains removed kubernetes api(s) for this "+
@@ -75,7 +76,8 @@ func unknownKindError(err error) error {
 	return fmt.Errorf("unable to build kubernetes objects from current release manifest: %w", err)
 }
 
-// addRevision adds the objects that a revision declares.
+// addRevision adds to the inventory the plan of a revision and the objects that it
+// declares.
 func (inv *Inventory) addRevision(c *cluster.Client, rel *release.Release, lenient bool) error {
 	plan, err := history.PlanOrSingleNode(rel, lenient)
 	if err != nil {
@@ -89,8 +91,8 @@ func (inv *Inventory) addRevision(c *cluster.Client, rel *release.Release, lenie
 	return err
 }
 
-// addLeftovers adds the objects that earlier revisions may have left according to the
-// record of a revision.
+// addLeftovers adds to the inventory the objects that, according to the record of rel,
+// revisions before it may have left.
 func (inv *Inventory) addLeftovers(c *cluster.Client, rel *release.Release) error {
 	plan := leftoversPlan(rel)
 	if plan == nil {
@@ -100,8 +102,8 @@ func (inv *Inventory) addLeftovers(c *cluster.Client, rel *release.Release) erro
 	return err
 }
 
-// addPlan adds a plan of a revision and its objects, and returns the identities of the
-// objects.
+// addPlan adds to the inventory a plan of the revision rel and the objects of the plan. It
+// returns the identities of the objects.
 func (inv *Inventory) addPlan(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) ([]sequencer.ID, error) {
 	list, resources, err := inv.objectsOf(c, rel, plan)
 	if err != nil {
@@ -119,10 +121,10 @@ func (inv *Inventory) addPlan(c *cluster.Client, rel *release.Release, plan *seq
 	return ids, nil
 }
 
-// objectsOf returns the objects of a plan of a revision, and the resource of each object.
-// It omits objects of a kind that the cluster does not know, because they cannot exist. In
-// the base, an unknown kind is an error, as in Helm, unless the release defines the kind
-// itself.
+// objectsOf builds the objects of a plan of the revision rel, and returns them with the
+// resource of each. It omits objects of a kind that the cluster does not know, because they
+// cannot exist. In base, an unknown kind is an error, as in Helm, unless the release
+// defines the kind itself.
 func (inv *Inventory) objectsOf(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) (kube.ResourceList, []*sequencer.PlannedResource, error) {
 	var resources []*sequencer.PlannedResource
 	var contents []map[string]any
@@ -147,8 +149,9 @@ func (inv *Inventory) objectsOf(c *cluster.Client, rel *release.Release, plan *s
 	return list, resources, nil
 }
 
-// add adds an object of a revision. If several revisions have the object, it merges their
-// declarations, so that every field that any of them set counts as set by the release.
+// add adds an object of a revision to the inventory. If several revisions have the object,
+// it merges their declarations, so that every field that any of them set counts as set by
+// the release.
 func (inv *Inventory) add(id sequencer.ID, info *object.Info, revision int) error {
 	inv.declared = append(inv.declared, object.Contents(kube.ResourceList{info})...)
 	known := inv.byID[id]

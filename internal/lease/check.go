@@ -46,59 +46,64 @@ func (t Takeover) Validate() error {
 }
 
 const (
-	// heartbeatCheckInterval is the interval of checks for a heartbeat of the lock holder.
+	// heartbeatCheckInterval is the interval at which Check reads the release to look for a
+	// new heartbeat of the lock holder.
 	heartbeatCheckInterval = 2 * time.Second
-	// minWatchDuration is the minimum time for which a lock holder is watched. A lock
+	// minWatchDuration is the minimum time for which Check watches a lock holder. A lock
 	// holder that is alive sends a heartbeat within this time, whatever its clock says.
 	minWatchDuration = history.RenewInterval + 5*time.Second
 )
 
-// Check checks, before an operation begins, whether its release is locked.
+// Check finds out, before an operation begins, whether another operation has locked the
+// release, and whether that lock can be taken over.
 type Check struct {
 	Store  *history.Store
 	Events *event.Sink
 	// Release is the name of the release.
 	Release  string
 	Takeover Takeover
-	// DryRun says that the operation changes nothing. Then the lock holder is not watched:
-	// an expired lease is sufficient to consider it no longer alive.
+	// DryRun says that the operation changes nothing. Check then does not watch the lock
+	// holder: an expired lease is sufficient to consider it no longer alive.
 	DryRun bool
-	// Undo is the operation that the caller undoes; nil if the caller does not undo one.
+	// Undo is the failed operation that the caller undoes; nil if it undoes none.
 	Undo *UndoTarget
-	// StatusError returns the error of stock Helm for a release status with which it
-	// refuses to continue. It is nil if stock Helm continues with any status.
+	// StatusError returns the error with which stock Helm refuses to continue if the last
+	// revision has the given status; nil if it continues. The function is nil if stock Helm
+	// continues with any status.
 	StatusError func(release.Status) error
 }
 
-// UndoTarget is a failed operation that another operation undoes. This is only allowed if
-// no other operation has started on the release since then.
+// UndoTarget identifies a failed operation that another operation undoes. This is only
+// allowed if no other operation has started on the release since then.
 type UndoTarget struct {
+	// Revision is the revision of the failed operation.
 	Revision int
-	// LeaseID is the ID of the lease of the operation, which may still be stored; empty if
-	// it had no lease.
+	// LeaseID is the ID of the lease of the failed operation, which may still be stored;
+	// empty if it had no lease.
 	LeaseID string
 }
 
-// isLatestRevision reports whether the last revision is the revision to undo, in the state
-// in which the operation left it.
+// isLatestRevision reports whether last, the last revision of the release, is the revision
+// to undo, in the state in which the failed operation left it.
 func (u *UndoTarget) isLatestRevision(last *release.Release) bool {
 	return last.Version == u.Revision && (last.Info.Status == release.StatusFailed || u.ownsLease(leaseOf(last)))
 }
 
-// ownsLease reports whether a lease belongs to the operation. If the operation had no
-// lease, it reports whether lease is nil.
+// ownsLease reports whether a lease belongs to the failed operation. If that operation had
+// no lease, it reports whether lease is nil.
 func (u *UndoTarget) ownsLease(lease *releaserecord.Lease) bool {
 	return u != nil && (lease == nil && u.LeaseID == "" || lease != nil && lease.ID == u.LeaseID)
 }
 
-// State is the result of a Check.
+// State describes a release, as Check found it, for an operation that can begin.
 type State struct {
-	// History has the revisions. A revision that is to be taken over has the status failed
-	// in it. Err is the error if the revisions could not be read.
+	// History has the revisions of the release. If the last one is to be taken over, it has
+	// the status failed in History. Err is the error if the revisions could not be read.
 	History []*release.Release
 	Err     error
-	// Last is the last revision as it is stored. Stale is the same revision if it is to be
-	// taken over, otherwise nil.
+	// Last is the last revision as it is stored; nil if there is none. Stale is the same
+	// revision if its lock holder is no longer alive, so that the operation must take it
+	// over; otherwise nil.
 	Last, Stale *release.Release
 }
 
@@ -126,7 +131,8 @@ func (c *Check) Run(ctx context.Context) (*State, error) {
 	}
 }
 
-// takeOver marks the last revision as failed in History.
+// takeOver sets Stale to the last revision, and replaces that revision in History with one
+// that has the status failed.
 func (s *State) takeOver() {
 	s.Stale = s.Last
 	failed := Interrupt(s.Stale)
@@ -134,8 +140,10 @@ func (s *State) takeOver() {
 	s.History[slices.Index(s.History, s.Stale)] = failed
 }
 
-// isDead reports whether a locked revision can be taken over. It returns false without an
-// error if its operation finishes during the check.
+// isDead reports whether the lock holder of last is no longer alive, or last can be taken
+// over for another reason, such as TakeoverForce. If not, the error is a *HeldError. It
+// returns false without an error if the operation of the lock holder finishes during the
+// check.
 func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error) {
 	lease := leaseOf(last)
 	held := &HeldError{Release: c.Release, Revision: last.Version, Status: last.Info.Status, takeover: c.Takeover}
@@ -160,8 +168,10 @@ func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error)
 	return c.watch(ctx, last, lease, held)
 }
 
-// watch waits until the lock holder sends a heartbeat, or has not sent one for so long that
-// it is no longer alive.
+// watch waits until the lock holder of last sends a heartbeat, or has not sent one for so
+// long that it is no longer alive. lease is the lease of last. held is the error to return
+// after a heartbeat. If the operation of the lock holder finishes first, watch returns
+// false without an error.
 func (c *Check) watch(ctx context.Context, last *release.Release, lease *releaserecord.Lease, held *HeldError) (dead bool, err error) {
 	silent := max(0, time.Since(lease.RenewedAt)) // the clock of the lock holder may be ahead
 	limit := max(minWatchDuration, lease.Duration()-silent)

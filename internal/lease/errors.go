@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// ErrPending is the error of Helm for a release on which another operation is running.
+// ErrPending is Helm's error for a release on which another operation is running.
 var ErrPending = errors.New("another operation (install/upgrade/rollback) is in progress")
 
 // HeldError reports that an operation cannot begin because another operation has locked the
@@ -19,16 +19,16 @@ type HeldError struct {
 	Release  string
 	Revision int
 	Status   release.Status
-	// Holder is the lock holder; nil if it is not known, as with stock Helm.
+	// Holder is the lock holder; nil if the record names none, as with stock Helm.
 	Holder *Holder
-	// Helm is the error of stock Helm; nil if stock Helm would continue.
+	// Helm is the error of stock Helm in this case; nil if stock Helm would continue.
 	Helm error
-	// takeover is the setting of the operation that cannot begin.
+	// takeover is the Takeover setting of the operation that cannot begin.
 	takeover Takeover
 }
 
-// newHeldError returns an error for a revision on which another operation is running, or
-// has run since the check.
+// newHeldError returns the error for a revision on which another operation is running, or
+// has run since Check read it.
 func newHeldError(current *release.Release) *HeldError {
 	return &HeldError{Release: current.Name, Revision: current.Version, Status: current.Info.Status, Holder: HolderOf(current), Helm: ErrPending}
 }
@@ -64,8 +64,8 @@ type LostError struct {
 	By *Holder
 	// Gone says whether the record of the revision no longer exists.
 	Gone bool
-	// abandoned is the revision as it must be recorded by this operation; nil if the
-	// operation that took over the release records it.
+	// abandoned is the revision of this operation as this operation must store it; nil if
+	// the operation that took over the release stores it.
 	abandoned *release.Release
 }
 

@@ -1,10 +1,12 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lease locks releases. It records which process works on a release, finds out
-// whether that process is still alive, takes over releases whose lock holder is no longer
+// Package lease locks releases, so that only one operation works on a release at a time.
+// The lock is the lease: an entry in the stored release that names the process which works
+// on the release, and the time of its last heartbeat. The package stores leases, finds out
+// whether a lock holder is still alive, takes over releases whose lock holder is no longer
 // alive, and ends an operation whose release was taken over (docs/reference.md, "Who holds
-// a release").
+// a release"). Package history writes the release.
 package lease
 
 import (
@@ -18,8 +20,8 @@ import (
 	"github.com/ordered-helm/helm/internal/releaserecord"
 )
 
-// Holder is the lock holder of a release: the process that works on it (docs/reference.md,
-// "Who holds a release").
+// Holder describes the lock holder of a release: the process that works on it
+// (docs/reference.md, "Who holds a release").
 type Holder struct {
 	// Operation is the operation of the process, as in "upgrade".
 	Operation string `json:"operation"`
@@ -27,12 +29,12 @@ type Holder struct {
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
 	// Began is the time at which the operation began, and Renewed the time of its last
-	// heartbeat. Both are from the clock of its machine.
+	// heartbeat. Both come from the clock of the machine of the process.
 	Began   time.Time `json:"began"`
 	Renewed time.Time `json:"renewed"`
-	// Dead says whether the process has certainly terminated unexpectedly. Expired says
-	// whether the process is dead, or its last heartbeat is so old that it is considered no
-	// longer alive.
+	// Dead says whether the process has certainly terminated unexpectedly, because it ran
+	// on this machine and no longer exists. Expired says whether the process is dead, or
+	// its last heartbeat is so old that it is considered no longer alive.
 	Dead    bool `json:"dead"`
 	Expired bool `json:"expired"`
 }
@@ -58,7 +60,8 @@ func newHolder(lease *releaserecord.Lease) *Holder {
 	}
 }
 
-// leaseOf returns the lease of a revision; nil if it has no lease that can be read.
+// leaseOf returns the lease in the record of a revision; nil if there is none that can be
+// read.
 func leaseOf(rel *release.Release) *releaserecord.Lease {
 	rec, err := releaserecord.Read(rel)
 	if err != nil {
@@ -78,6 +81,6 @@ func (h *Holder) Age() string {
 	return fmt.Sprintf("started %s ago, last heartbeat %s ago", age(h.Began), age(h.Renewed))
 }
 
-// age returns the time that has passed since a time, as text. It is 0 if the time is in the
-// future, because another clock is ahead.
+// age returns the time that has passed since a time, as in "5m". It is 0 if the time is in
+// the future, because the clock of the lock holder is ahead.
 func age(since time.Time) string { return duration.HumanDuration(max(0, time.Since(since))) }

@@ -14,8 +14,9 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// Interrupt returns a copy of a revision that is taken over, as it must be recorded: it has
-// the status failed and no lease.
+// Interrupt returns a copy of stale, a revision whose operation terminated unexpectedly, as
+// the operation that takes it over must store it: with the status failed and without a
+// lease.
 func Interrupt(stale *release.Release) *release.Release {
 	failed := history.Copy(stale)
 	failed.Info.Status, failed.Info.Description = release.StatusFailed, interruption(stale)
@@ -32,7 +33,8 @@ func Interrupt(stale *release.Release) *release.Release {
 	return failed
 }
 
-// interruption describes the end of the operation on a revision that is taken over.
+// interruption returns the description to store with a revision that is taken over. It says
+// how the operation on it ended.
 func interruption(stale *release.Release) string {
 	h := HolderOf(stale)
 	if h == nil {
@@ -41,8 +43,8 @@ func interruption(stale *release.Release) string {
 	return fmt.Sprintf("Interrupted: %s terminated unexpectedly%s", h, progressOf(stale))
 }
 
-// progressOf describes the progress of the interrupted operation on a revision; empty if it
-// is not known.
+// progressOf describes how many nodes the terminated operation on a revision had finished,
+// as in ", 3 of 5 nodes done". It is empty if that is not known.
 func progressOf(rel *release.Release) string {
 	order, err := history.OrderOf(rel)
 	if err != nil || order == nil || !order.Interrupted {
@@ -55,8 +57,8 @@ func progressOf(rel *release.Release) string {
 	return fmt.Sprintf(", %d of %s %s", len(order.Done), text.Count(order.Nodes, "node"), verb)
 }
 
-// WithoutLease returns the record to store when the lease is removed: nil if the record was
-// only needed for the lease.
+// WithoutLease returns rec if it is needed for more than its lease; otherwise nil. It does
+// not remove the lease.
 func WithoutLease(rec *releaserecord.Record) *releaserecord.Record {
 	if rec == nil || !rec.Ordered && rec.Earlier == nil && !history.RunsHooksInParallel(rec.Charts) {
 		return nil
@@ -64,7 +66,7 @@ func WithoutLease(rec *releaserecord.Record) *releaserecord.Record {
 	return rec
 }
 
-// WarnTakenOver warns that a revision is taken over.
+// WarnTakenOver emits a warning that stale, the last revision of a release, is taken over.
 func WarnTakenOver(events *event.Sink, stale *release.Release) {
 	who := "its record names no lock holder"
 	if h := HolderOf(stale); h != nil {

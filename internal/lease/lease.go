@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// leaseDuration is the time for which a release stays locked without a heartbeat of its
-	// lock holder. It is longer than an API server takes to restart.
+	// leaseDuration is the time for which a release stays locked after the last heartbeat
+	// of its lock holder. It is longer than an API server takes to restart.
 	leaseDuration = 45 * time.Second
 	// confirmedDuration is the time after a heartbeat for which the lock holder makes
 	// changes without checking that it still has the lock. It is shorter than
@@ -31,39 +31,45 @@ const (
 	confirmedDuration = history.RenewInterval + 2*time.Second
 )
 
-// RenewedLease is the lock of an operation on its release. It is stored in the record of the
-// release for as long as the status of the release says that an operation is running. It
-// guards the writer of the release. A nil Lease locks nothing.
+// Lease is the lock of an operation on its release. The writer of the release stores it in
+// the release record for as long as the status of the release says that an operation is
+// running. A Lease is also the Guard of the writer: it prevents writes after the operation
+// has lost the lock. A nil Lease locks nothing.
 type Lease struct {
 	writer   *history.Writer
 	name     string
 	revision int
-	// status is the status of the release while it is locked.
+	// status is the status of the release while the operation runs, such as
+	// pending-upgrade.
 	status release.Status
 
 	mu    sync.Mutex
 	lease releaserecord.Lease
-	// previous is the revision as it was before the operation, until the lease is certainly
-	// stored; nil if the revision was created with the lease.
+	// previous is the stored revision as it was before the operation. It is nil as soon as
+	// the revision is certainly stored with the lease, and if the operation created the
+	// revision.
 	previous *release.Release
-	// attemptedStates are the states without a lease in which the operation tried to store
-	// the revision. If the answer to such a write was lost, the revision may be stored in
-	// that state; concluded is the state in which it was found.
+	// attemptedStates are the final states, without a lease, that the operation tried to
+	// store. If the answer to such a write was lost, the revision may be stored in that
+	// state. concluded is the state in which it was found; nil if it was not found in any
+	// of them.
 	attemptedStates []release.Info
 	concluded       *release.Info
-	// confirmed is the last time at which the storage certainly had the lease.
+	// confirmed is the last time at which the stored revision certainly had the lease.
 	confirmed time.Time
-	// end ends the operation; lost is the reason for which it was ended.
+	// end ends the operation with a cause. lost is the error if the operation has lost the
+	// lock.
 	end  context.CancelCauseFunc
 	lost error
 }
 
 var _ history.Guard = (*Lease)(nil)
 
-// Acquire adds a lease of the operation to the release of a writer, from its next write on.
-// The status is the status of the release until the operation ends. Acquire makes the
-// writer stop and calls end if another operation takes over the release. It returns nil for
-// a release without a chart, because such a release cannot have a lease.
+// Acquire locks the release of w for an operation, as in "upgrade": from its next write on,
+// w stores the lease in the release record. status is the status of the release while the
+// operation runs. If another operation takes over the release, w refuses to write, and the
+// lease calls end. Acquire returns nil for a release without a chart, because such a
+// release cannot have a record.
 func Acquire(w *history.Writer, operation string, status release.Status, end context.CancelCauseFunc) (*Lease, error) {
 	now, rel := time.Now(), w.Release()
 	l := &Lease{
@@ -80,7 +86,8 @@ func Acquire(w *history.Writer, operation string, status release.Status, end con
 	return l, nil
 }
 
-// SetPrevious sets the revision that is stored until the first write with the lease.
+// SetPrevious sets the revision as it is stored until the first write with the lease. An
+// uninstall calls it, because it locks an existing revision.
 func (l *Lease) SetPrevious(previous *release.Release) {
 	if l == nil {
 		return
@@ -90,7 +97,7 @@ func (l *Lease) SetPrevious(previous *release.Release) {
 	l.previous = previous
 }
 
-// SetCancel replaces the function that is called if another operation takes over the
+// SetCancel replaces the function end, which is called if another operation takes over the
 // release.
 func (l *Lease) SetCancel(end context.CancelCauseFunc) {
 	if l == nil {
@@ -109,14 +116,15 @@ func (l *Lease) ID() string {
 	return l.lease.ID // no lock is needed, because the ID does not change
 }
 
-// RenewedLease returns the lease with a new heartbeat.
+// RenewedLease returns the lease with a new heartbeat, to be stored in the release record.
 func (l *Lease) RenewedLease() *releaserecord.Lease {
 	renewed := l.lease
 	renewed.RenewedAt = time.Now().UTC().Truncate(time.Millisecond)
 	return &renewed
 }
 
-// Lost returns the error if the operation has lost the lock; otherwise nil.
+// Lost returns a *LostError if it is known that the operation has lost the lock; otherwise
+// nil.
 func (l *Lease) Lost() error {
 	if l == nil {
 		return nil
@@ -126,17 +134,17 @@ func (l *Lease) Lost() error {
 	return l.lost
 }
 
-// isCertain reports whether no other operation can have taken over the release yet. The
-// error is not nil if one has taken over the release.
+// isCertain reports whether the last heartbeat is so recent that no other operation can
+// have taken over the release. The error is not nil if the operation has lost the lock.
 func (l *Lease) isCertain() (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return history.Elapsed(l.confirmed) < confirmedDuration, l.lost
 }
 
-// MayChange returns an error if the operation must not change anything. If the operation
-// was suspended for so long that another operation may have taken over the release, it
-// reads the release from the storage.
+// MayChange returns an error if the operation must not change anything in the cluster,
+// because it has lost the lock. It reads the stored release only if the operation was
+// suspended for so long that another operation may have taken over the release.
 func (l *Lease) MayChange() error {
 	if l == nil {
 		return nil
@@ -147,8 +155,9 @@ func (l *Lease) MayChange() error {
 	return l.writer.WithWriteLock(l.Check)
 }
 
-// Check returns an error if the operation has lost the lock. It reads the storage only if
-// this is not certain.
+// Check returns an error if the operation has lost the lock. It reads the stored release
+// only if it is not certain that the operation still has the lock. The caller must have
+// locked writes to the release.
 func (l *Lease) Check() error {
 	if certain, lost := l.isCertain(); certain || lost != nil {
 		return lost
@@ -156,9 +165,9 @@ func (l *Lease) Check() error {
 	return l.Confirm()
 }
 
-// MayConclude is MayChange for the end of an operation. It also returns an error if there
-// is a newer revision, because another implementation of Helm creates one without checking
-// the lock.
+// MayConclude is MayChange for an operation that is about to store its final state. It also
+// returns an error if there is a newer revision, because another implementation of Helm
+// creates one without checking the lock.
 func (l *Lease) MayConclude() error {
 	if err := l.MayChange(); err != nil || l == nil {
 		return err
@@ -169,7 +178,8 @@ func (l *Lease) MayConclude() error {
 	return l.writer.WithWriteLock(l.Confirm)
 }
 
-// Confirm reads the storage, and returns an error if the operation has lost the lock.
+// Confirm reads the stored release, and returns an error if the operation has lost the
+// lock. It then also ends the operation.
 func (l *Lease) Confirm() error {
 	if lost := l.Lost(); lost != nil {
 		return lost
@@ -201,7 +211,8 @@ func (l *Lease) Confirm() error {
 	return err
 }
 
-// findLoss finds out which process has taken over the release; nil if none has.
+// findLoss reads the stored release, and returns an error that names the process that has
+// taken it over; nil if none has.
 func (l *Lease) findLoss() (*LostError, error) {
 	store := l.writer.Store()
 	current, err := store.Read(l.name, l.revision)
@@ -235,21 +246,23 @@ func (l *Lease) findLoss() (*LostError, error) {
 	return lost, nil
 }
 
-// isStillPrevious reports whether a revision is stored as it was before the operation.
+// isStillPrevious reports whether current, the stored revision, is unchanged since before
+// the operation.
 func (l *Lease) isStillPrevious(current *release.Release) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.previous != nil && isSame(l.previous, current)
 }
 
-// isStoredIn reports whether a revision is stored with the lease.
+// isStoredIn reports whether current, the stored revision, has this lease and the status
+// that belongs to it.
 func (l *Lease) isStoredIn(current *release.Release) bool {
 	lease := leaseOf(current)
 	return current.Info.Status == l.status && lease != nil && lease.ID == l.lease.ID
 }
 
-// findConcluded reports whether a revision is stored in one of the final states that the
-// operation tried to store.
+// findConcluded reports whether current, the stored revision, is in one of the final states
+// that the operation tried to store. If so, it sets concluded.
 func (l *Lease) findConcluded(current *release.Release) bool {
 	if leaseOf(current) != nil {
 		return false
@@ -265,22 +278,24 @@ func (l *Lease) findConcluded(current *release.Release) bool {
 	return false
 }
 
-// BeforeConclusion records a state without a lease that is about to be stored.
+// BeforeConclusion adds a final state, which has no lease and is about to be stored, to
+// attemptedStates.
 func (l *Lease) BeforeConclusion(state release.Info) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.attemptedStates = append(l.attemptedStates, state)
 }
 
-// AfterWrite records that the release was stored by a request that was sent at the given
-// time.
+// AfterWrite is called when the release has been stored. sent is the time at which the
+// request was sent.
 func (l *Lease) AfterWrite(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.confirmed, l.previous = sent, nil
 }
 
-// IsConcluded reports whether the release is already stored in a state.
+// IsConcluded reports whether Confirm has found the release stored in a final state,
+// although the answer to the write was lost.
 func (l *Lease) IsConcluded(state *release.Info) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -292,8 +307,8 @@ func isSameState(a, b *release.Info) bool {
 	return a.Status == b.Status && a.Description == b.Description
 }
 
-// isSame reports whether the heartbeat and the status of a revision are unchanged since it
-// was read.
+// isSame reports whether a revision is unchanged since it was read: whether current has the
+// same status, lease and heartbeat as the revision read.
 func isSame(read, current *release.Release) bool {
 	was, is := leaseOf(read), leaseOf(current)
 	if was == nil || is == nil {

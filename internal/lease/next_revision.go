@@ -16,11 +16,12 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 )
 
-// CreateNext stores a new revision after the last one of a state, and then reads the last
-// one again. An uninstall, which creates no revision, also writes first and then looks for
-// a new revision, so that an upgrade and an uninstall never both continue. A revision that
-// is taken over is recorded as failed only after this check. CreateNext returns the
-// revisions whose hooks must be recovered.
+// CreateNext stores rel, a new revision, after the last revision in s. It then reads the
+// last revision again to detect an uninstall that started at the same time. An uninstall,
+// which creates no revision, also writes first and then looks for a new revision, so an
+// upgrade and an uninstall never both continue. A revision that is taken over is recorded
+// as failed only after this check. CreateNext returns the revisions whose hooks must be
+// recovered (see history.Interrupted).
 func CreateNext(store *history.Store, events *event.Sink, rel *release.Release, s *State) ([]*history.Interrupted, error) {
 	deletedPrevious, err := Create(store, rel, s.Stale)
 	if err != nil {
@@ -36,8 +37,10 @@ func CreateNext(store *history.Store, events *event.Sink, rel *release.Release, 
 	return nil, err
 }
 
-// Create stores a new revision, unless another operation is running on the previous
-// revision. A previous revision that equals stale is taken over, so it does not count.
+// Create stores rel, a new revision, unless another operation is running on the previous
+// revision. If the previous revision is unchanged since it was read as stale, rel takes it
+// over, so it does not count. Create reports whether it deleted the previous revision
+// because of the history limit.
 func Create(store *history.Store, rel, stale *release.Release) (deletedPrevious bool, err error) {
 	return store.Create(rel, func(previous *release.Release) error {
 		if history.IsInProgress(previous.Info.Status) && (stale == nil || !isSame(stale, previous)) {
@@ -48,8 +51,9 @@ func Create(store *history.Store, rel, stale *release.Release) (deletedPrevious 
 }
 
 // takeOverLast checks that no other operation is running on the last revision or has
-// uninstalled it, and takes it over if it is stale. If deleted is true, Create itself
-// deleted the last revision because of the history limit.
+// uninstalled it. If the last revision is stale, it stores it as failed. deleted says
+// whether Create itself deleted the last revision because of the history limit. It returns
+// the revisions whose hooks must be recovered.
 func (s *State) takeOverLast(store *history.Store, events *event.Sink, deleted bool) ([]*history.Interrupted, error) {
 	current, err := store.Read(s.Last.Name, s.Last.Version)
 	switch {
@@ -79,7 +83,7 @@ func (s *State) takeOverLast(store *history.Store, events *event.Sink, deleted b
 
 // interrupted returns the revisions since the last deployed one whose operations terminated
 // unexpectedly and whose hooks are not recovered yet, the oldest first. It omits the
-// revision that is taken over.
+// revision that the operation takes over.
 func (s *State) interrupted(store *history.Store) []*history.Interrupted {
 	revisions := slices.Clone(s.History)
 	releaseutil.Reverse(revisions, releaseutil.SortByRevision)
@@ -99,9 +103,9 @@ func (s *State) interrupted(store *history.Store) []*history.Interrupted {
 	return list
 }
 
-// ConcludeOlder records revisions as failed that the stale operation had itself taken over
-// but not recorded as failed before it terminated. It returns all older revisions whose
-// hooks must be recovered.
+// ConcludeOlder stores as failed the older revisions that the stale operation had itself
+// taken over but not stored as failed before it terminated. It returns all older revisions
+// whose hooks must be recovered.
 func (s *State) ConcludeOlder(store *history.Store) []*history.Interrupted {
 	older := s.interrupted(store)
 	for _, i := range older {
@@ -112,8 +116,8 @@ func (s *State) ConcludeOlder(store *history.Store) []*history.Interrupted {
 	return older
 }
 
-// ReadUnchanged reads a revision again. If another operation has started on it since it was
-// read, the error is a *HeldError.
+// ReadUnchanged reads a revision again; read is the revision as it was read before. If
+// another operation has started on it since then, the error is a *HeldError.
 func ReadUnchanged(store *history.Store, read *release.Release) (*release.Release, error) {
 	current, err := store.Read(read.Name, read.Version)
 	if err != nil {

@@ -19,15 +19,15 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 )
 
-// UninstallStart begins an uninstall. An uninstall creates no revision: it locks and changes
-// the last one.
+// UninstallStart begins an uninstall: it locks the release and records that it is being
+// uninstalled. An uninstall creates no revision, but changes the last one.
 type UninstallStart struct {
 	Store *history.Store
 	// Writer writes the last revision.
 	Writer *history.Writer
 	State  *State
-	// Acquire locks the release from the next write of the writer on. It returns nil if the
-	// release cannot have a lease. Release releases the lock.
+	// Acquire locks the release: Writer stores the lease from its next write on. It returns
+	// nil if the release cannot have a lease. Release releases the lock.
 	Acquire func() (*Lease, error)
 	Release func()
 
@@ -36,7 +36,8 @@ type UninstallStart struct {
 }
 
 const (
-	// maxBegins is the maximum number of attempts to begin an uninstall.
+	// maxBegins is the maximum number of attempts to begin an uninstall while other
+	// operations create revisions.
 	maxBegins = 3
 	// withdrawTimeout limits the time for which each attempt waits until another operation
 	// withdraws its revision. withdrawInterval is the interval of the checks.
@@ -44,10 +45,11 @@ const (
 	withdrawInterval = 100 * time.Millisecond
 )
 
-// Begin records that the release is being uninstalled, before anything is deleted. It fails
-// if another operation is running on the release. If an operation that creates a revision
-// begins at the same time, each detects the other. The other operation withdraws its
-// revision, and the uninstall tries again.
+// Begin records that the release is being uninstalled, before anything is deleted, and
+// returns the revisions whose hooks must be recovered. It fails if another operation is
+// running on the release. If an operation that creates a revision begins at the same time,
+// each detects the other. Both withdraw, and the uninstall tries again when the new
+// revision is gone.
 func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*history.Interrupted, error) {
 	expected := u.State.Last
 	for begins := 1; ; begins++ {
@@ -86,14 +88,14 @@ func (u *UninstallStart) tryBegin(expected *release.Release) error {
 	return u.record(held)
 }
 
-// nextRevisionError reports that an attempt to begin the uninstall was withdrawn because a
-// revision was created at the same time.
+// nextRevisionError reports that tryBegin restored the last revision, because another
+// operation created a revision at the same time.
 type nextRevisionError struct{ *HeldError }
 
 func (e *nextRevisionError) Unwrap() error { return e.HeldError }
 
-// awaitWithdrawal waits until the other operation has also withdrawn its revision. It
-// returns false if this does not happen before the timeout.
+// awaitWithdrawal waits until the other operation has deleted its new revision, which next
+// names. It returns false if this does not happen before the timeout.
 func (u *UninstallStart) awaitWithdrawal(ctx context.Context, next *nextRevisionError) bool {
 	ticker := time.NewTicker(withdrawInterval)
 	defer ticker.Stop()
@@ -110,8 +112,8 @@ func (u *UninstallStart) awaitWithdrawal(ctx context.Context, next *nextRevision
 	return false
 }
 
-// takeOver records the revisions that are taken over, and returns those whose hooks must be
-// recovered.
+// takeOver stores as failed the older revisions that are taken over, and returns all
+// revisions whose hooks must be recovered.
 func (u *UninstallStart) takeOver(events *event.Sink) []*history.Interrupted {
 	interrupted := u.State.ConcludeOlder(u.Store)
 	for _, i := range interrupted {
@@ -126,9 +128,10 @@ func (u *UninstallStart) takeOver(events *event.Sink) []*history.Interrupted {
 	return interrupted
 }
 
-// record records that the release is being uninstalled, and then checks for a revision
-// that was created at the same time. An operation that creates a revision also stores it
-// first and then checks for an uninstall, so the two never both continue.
+// record stores the status uninstalling with the lease held, and then checks for a revision
+// that was created at the same time. In that case it restores the last revision and returns
+// a *nextRevisionError. An operation that creates a revision also stores it first and then
+// checks for an uninstall, so the two never both continue.
 func (u *UninstallStart) record(held *Lease) error {
 	err := u.Writer.Write(func(rel *release.Release) {
 		rel.Info.Status, rel.Info.Description = release.StatusUninstalling, "Deletion in progress (or silently failed)"
@@ -159,8 +162,8 @@ func (u *UninstallStart) record(held *Lease) error {
 	return err
 }
 
-// continueUnrecorded decides whether the uninstall continues although it could not be
-// recorded. It does if the account is not allowed to record it.
+// continueUnrecorded is called with the error if the uninstall could not be recorded. It
+// returns nil, so that the uninstall continues, if the account is not allowed to record it.
 func (u *UninstallStart) continueUnrecorded(err error) error {
 	if !isFinalAnswer(err) {
 		return fmt.Errorf("failed to record that release %s is being uninstalled, so nothing was deleted: %w", u.Writer.Release().Name, err)
@@ -172,7 +175,8 @@ func (u *UninstallStart) continueUnrecorded(err error) error {
 	return nil
 }
 
-// isFinalAnswer reports whether the same request would get the same error again.
+// isFinalAnswer reports whether an error is a response of the server that the same request
+// would get again.
 func isFinalAnswer(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -186,13 +190,13 @@ func isFinalAnswer(err error) bool {
 	}
 }
 
-// IsContinued reports whether this operation takes over an uninstall that terminated
+// IsContinued reports whether this uninstall takes over an uninstall that terminated
 // unexpectedly.
 func (u *UninstallStart) IsContinued() bool {
 	return u.State.Stale != nil && u.State.Stale.Info.Status == release.StatusUninstalling
 }
 
-// Previous returns the release as it must be recorded if the uninstall deletes nothing.
+// Previous returns the last revision as it must be stored if the uninstall deletes nothing.
 func (u *UninstallStart) Previous() *release.Release {
 	if u.State.Stale != nil {
 		return Interrupt(u.stored)

@@ -211,8 +211,9 @@ func hasCreateFailure(batch []*change) bool {
 	return false
 }
 
-// summarize returns the results of Apply for the changes, some of which may not have
-// started.
+// summarize builds what Apply returns from its changes: the result, and an *ApplyError if
+// any failed. If none failed but ctx ended before all were started, the error is that of
+// ctx.
 func summarize(ctx context.Context, changes []*change) (*Applied, error) {
 	applied := &Applied{States: make(object.LiveObjects, len(changes))}
 	var failures []ObjectError

@@ -25,8 +25,8 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// Operation is the shared state of one run of an action. Start creates it, Begin announces
-// it in an event, and Finish reports its end.
+// Operation has what all parts of one run of an action share. Start creates it, Begin
+// announces it in an event, and Finish reports its end.
 type Operation struct {
 	Cluster  *cluster.Client
 	Writer   objectwriter.Writer

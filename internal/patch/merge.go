@@ -19,12 +19,12 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// MergeDeclarations returns a base for Compute if two revisions declare an object and it is
-// not known how much of the newer one was applied. The base has all fields that either of
-// them declares, so that a field is removed if it is no longer declared. The result must
-// not be sent to a server. Declarations in two API versions cannot be merged; the base then
-// has all fields of the newer one, without their values. MergeDeclarations does not change
-// its arguments.
+// MergeDeclarations merges the declarations of an object in two revisions. The result is a
+// base for Compute if it is not known how much of the newer revision was applied. It has
+// all fields that either of them declares, so that a field is removed if it is no longer
+// declared. It must not be sent to a server. If the declarations have different API
+// versions, they cannot be merged: the result then has all fields of the newer one, without
+// their values. MergeDeclarations does not change its arguments.
 func MergeDeclarations(older, newer runtime.Object) (*unstructured.Unstructured, error) {
 	if older == nil || newer == nil {
 		return nil, errors.New("there is nothing to merge")
@@ -49,7 +49,7 @@ func MergeDeclarations(older, newer runtime.Object) (*unstructured.Unstructured,
 	return result, nil
 }
 
-// identity returns an object with only the kind and the name of a declaration.
+// identity returns an object with only the kind and the name of the object of.
 func identity(of *unstructured.Unstructured) *unstructured.Unstructured {
 	same := &unstructured.Unstructured{}
 	same.SetGroupVersionKind(of.GroupVersionKind())
@@ -66,11 +66,11 @@ func schemaOfDeclared(declared *unstructured.Unstructured) strategicpatch.Lookup
 	return schemaOf(kube.AsVersioned(&resource.Info{Object: empty, Mapping: &meta.RESTMapping{GroupVersionKind: kind}}), kind)
 }
 
-// merge merges declarations. The result has the keys of both, and the values that are equal
-// in both. Values of the base matter only without a schema, and for parts that do not fit
-// the schema: there, the patch is computed only from the base, as if the server had its
-// values. For all other parts, only the keys of the base matter, and the items of merged
-// lists.
+// merge merges two declarations. The result has the keys of both, and the values that are
+// equal in both. The values matter only without a schema, and for parts that do not fit the
+// schema: there, Compute compares only the base with the new declaration, as if the server
+// had the values of the base. For all other parts, only the keys of the base and the items
+// of merged lists matter.
 func merge(older, newer map[string]any, schema strategicpatch.LookupPatchMeta) map[string]any {
 	merged := make(map[string]any, len(older)+len(newer))
 	for _, fields := range []map[string]any{older, newer} {
@@ -81,8 +81,9 @@ func merge(older, newer map[string]any, schema strategicpatch.LookupPatchMeta) m
 	return merged
 }
 
-// mergeField merges two values of a field; nil means no value or null. If the field must be
-// a map or a merged list, and only one of the values is, the other value is ignored.
+// mergeField merges the values of a field in two declarations; nil means no value or null.
+// If only one of the values has the type that the field must have, a map or a merged list,
+// the other value is ignored.
 func mergeField(older, newer any, key string, schema strategicpatch.LookupPatchMeta) any {
 	oldMap, oldIsMap := older.(map[string]any)
 	newMap, newIsMap := newer.(map[string]any)
@@ -102,8 +103,9 @@ func mergeField(older, newer any, key string, schema strategicpatch.LookupPatchM
 	return object.Undecided
 }
 
-// mergeItems merges lists whose items have a merge key. It omits items without the key,
-// because no patch can be computed from a base with such items.
+// mergeItems merges two lists whose items have a merge key, a field that identifies them.
+// It omits items without the key, because no patch can be computed from a base with such
+// items.
 func mergeItems(older, newer []any, how listStrategy) []any {
 	merged := []any{}
 	oldItems, newItems := how.byMergeKey(older), how.byMergeKey(newer)
@@ -121,7 +123,7 @@ func mergeItems(older, newer []any, how listStrategy) []any {
 	return merged
 }
 
-// mergeValues merges sets of scalar values.
+// mergeValues returns the union of two lists of scalar values.
 func mergeValues(older, newer []any) []any {
 	merged := []any{}
 	for _, value := range slices.Concat(newer, older) {

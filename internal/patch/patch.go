@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package patch computes the patch that changes an object to what is declared, as Helm
-// does. It does not send requests.
+// Package patch computes the patch that changes an object in the cluster to what is
+// declared, as Helm does. Package objectwriter sends it.
 package patch
 
 import (
@@ -26,7 +26,7 @@ import (
 // emptyPatch is a patch that changes nothing.
 const emptyPatch = "{}"
 
-// Patch is a patch of an object for the API server.
+// Patch is the body of a PATCH request to the API server, and its type.
 type Patch struct {
 	Type types.PatchType
 	Data []byte
@@ -35,10 +35,10 @@ type Patch struct {
 // IsEmpty reports whether the patch changes nothing.
 func (p Patch) IsEmpty() bool { return len(p.Data) == 0 || string(p.Data) == emptyPatch }
 
-// Compute returns the patch that changes the live object to what info declares. Base is the
-// previous declaration: fields that base has and info does not have are removed, and all
-// other fields of the live object stay. Custom resources have no merge strategy; for them
-// the live object is only considered if threeWay is set, as in Helm. The patch is empty if
+// Compute returns the patch that changes live, an object in the cluster, to what info
+// declares. base is the previous declaration: fields that base has and info does not have
+// are removed, and all other fields of live stay. For custom resources, which have no merge
+// strategy, live is only considered if threeWay is true, as in Helm. The patch is empty if
 // it would change nothing.
 func Compute(info *resource.Info, base runtime.Object, live *unstructured.Unstructured, threeWay bool) (Patch, error) {
 	original, err := object.AsUnstructured(base)
@@ -48,7 +48,7 @@ func Compute(info *resource.Info, base runtime.Object, live *unstructured.Unstru
 	return compute(info, original, live, threeWay)
 }
 
-// compute is Compute without the shortcut for objects that are unchanged.
+// compute is Compute without the shortcut for objects that certainly need no change.
 func compute(info *resource.Info, base, live *unstructured.Unstructured, threeWay bool) (Patch, error) {
 	patchType, from := types.MergePatchType, base.Object
 	schema := schemaOf(kube.AsVersioned(info), info.Mapping.GroupVersionKind)
@@ -79,7 +79,8 @@ func compute(info *resource.Info, base, live *unstructured.Unstructured, threeWa
 }
 
 // changesNothing reports whether a patch does not change the live object. Such a patch has
-// only the order of a list, or values that the object already has.
+// only the order of a list, or values that the object already has. data is the patch, and
+// current is the live object, both as JSON.
 func changesNothing(data, current []byte, schema strategicpatch.LookupPatchMeta) (unchanged bool) {
 	defer func() {
 		if recover() != nil { // the library panics on lists that contain a null
@@ -97,14 +98,14 @@ func changesNothing(data, current []byte, schema strategicpatch.LookupPatchMeta)
 }
 
 // isUnchanged reports whether there is certainly nothing to change, without using a schema:
-// every field of base is still declared, and the live object has every declared value.
+// every field of base is still declared in target, and live has every declared value.
 func isUnchanged(base *unstructured.Unstructured, target runtime.Object, live *unstructured.Unstructured) bool {
 	declared, ok := target.(*unstructured.Unstructured)
 	return ok && hasFields(declared.Object, base.Object) && hasValues(live.Object, declared.Object)
 }
 
-// hasFields reports whether a value has every field of an earlier value. Lists are compared
-// as a whole.
+// hasFields reports whether later has every field of earlier. Lists are compared as a
+// whole.
 func hasFields(later, earlier any) bool {
 	switch was := earlier.(type) {
 	case map[string]any:
@@ -124,8 +125,8 @@ func hasFields(later, earlier any) bool {
 	return true
 }
 
-// hasValues reports whether a live value has every declared value. A declared null removes
-// a field, so it counts as different.
+// hasValues reports whether live has every value of declared. A declared null removes a
+// field, so it counts as different.
 func hasValues(live, declared any) bool {
 	switch want := declared.(type) {
 	case nil:
@@ -147,7 +148,7 @@ func hasValues(live, declared any) bool {
 	return live == declared
 }
 
-// serialize writes objects as JSON.
+// serialize returns each object as JSON.
 func serialize(objects ...any) ([][]byte, error) {
 	documents := make([][]byte, len(objects))
 	for i, content := range objects {

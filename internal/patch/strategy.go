@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// schemaOf returns the merge strategies of the server for objects of a kind, given a typed
-// object of that kind. It returns nil if the server replaces all lists, as for custom
-// resources and for CustomResourceDefinitions in v1beta1.
+// schemaOf returns the rules by which the server merges objects of a kind (the schema).
+// typed is an object of that kind as a Go type. It returns nil if the server replaces all
+// lists, as for custom resources and for CustomResourceDefinitions in v1beta1.
 func schemaOf(typed runtime.Object, kind schema.GroupVersionKind) strategicpatch.LookupPatchMeta {
 	if _, unknown := typed.(runtime.Unstructured); unknown {
 		return nil
@@ -29,7 +29,8 @@ func schemaOf(typed runtime.Object, kind schema.GroupVersionKind) strategicpatch
 	return of
 }
 
-// fieldSchema returns the schema of a field; nil if the field has no schema.
+// fieldSchema returns the schema of a field of an object with the schema of; nil if the
+// field has none.
 func fieldSchema(of strategicpatch.LookupPatchMeta, field string) strategicpatch.LookupPatchMeta {
 	if of == nil {
 		return nil
@@ -41,13 +42,14 @@ func fieldSchema(of strategicpatch.LookupPatchMeta, field string) strategicpatch
 	return inner
 }
 
-// listStrategy describes how the server merges a list. The zero value means that it
-// replaces the list.
+// listStrategy describes how the server merges a list in a patch. The zero value means that
+// it replaces the list.
 type listStrategy struct {
-	// mergeKey is the field that identifies items. items is the schema of an item.
+	// mergeKey is the field that identifies the items of a list of maps, such as name for
+	// containers. items is the schema of an item.
 	mergeKey string
 	items    strategicpatch.LookupPatchMeta
-	// isSet says whether the list is a set of scalar values.
+	// isSet says whether the server merges the list as a set of scalar values.
 	isSet bool
 }
 
@@ -64,7 +66,8 @@ func strategyOf(of strategicpatch.LookupPatchMeta, field string) listStrategy {
 	return listStrategy{mergeKey: key, items: items, isSet: key == ""}
 }
 
-// item returns the fields of an item and its merge key, if it has one.
+// item returns the fields of an item of a list, and the value of its merge key as text. ok
+// is false if the item has no merge key.
 func (s listStrategy) item(value any) (fields map[string]any, key string, ok bool) {
 	fields, _ = value.(map[string]any)
 	if !isScalar(fields[s.mergeKey]) {
@@ -73,8 +76,8 @@ func (s listStrategy) item(value any) (fields map[string]any, key string, ok boo
 	return fields, fmt.Sprint(fields[s.mergeKey]), true
 }
 
-// byMergeKey indexes the items of a list by their merge keys. If several items have the same
-// key, it uses the first.
+// byMergeKey maps the merge keys of the items of a list to the fields of the items. If
+// several items have the same key, it uses the first.
 func (s listStrategy) byMergeKey(list []any) map[string]map[string]any {
 	byKey := make(map[string]map[string]any, len(list))
 	for _, value := range list {
@@ -93,10 +96,10 @@ func isScalar(value any) bool {
 	return false
 }
 
-// intersect returns the part of a base that the live object also has. Nothing else can be
-// removed from the live object, and a request to remove it would be harmful: if a patch
-// adds a container and deletes an environment variable from it, the server adds that
-// variable.
+// intersect returns the part of base, a previous declaration, that the live object also
+// has. Nothing else can be removed from the live object, and a request to remove it would
+// be harmful: if a patch adds a container and deletes an environment variable from it, the
+// server adds that variable.
 func intersect(base, live map[string]any, of strategicpatch.LookupPatchMeta) map[string]any {
 	kept := make(map[string]any, len(base))
 	for field, value := range base {

@@ -34,20 +34,21 @@ const (
 	noteNewNamespace = "its namespace is created by this release"
 )
 
-// Builder builds one preview.
+// Builder collects the parts of one Preview: the Add methods add what is created first, and
+// Build adds the rest.
 type Builder struct {
 	op      *operation.Operation
 	preview *Preview
 	// pending are the kinds that the cluster does not know yet and that CRDs of the release
-	// will define before other objects are built. notBuilt are the objects of such kinds in
-	// an unordered release.
+	// will define before other objects are built. notBuilt has the objects of such kinds in
+	// a release without an order. No dry run is possible for them.
 	pending  map[schema.GroupKind]bool
 	notBuilt []Object
-	// namespaces are the namespaces that the release creates.
+	// namespaces are the names of the namespaces that the release creates.
 	namespaces map[string]bool
 }
 
-// NewBuilder returns a builder. The argument what is "install" or "upgrade".
+// NewBuilder returns a Builder. what is "install" or "upgrade".
 func NewBuilder(op *operation.Operation, what string) *Builder {
 	return &Builder{
 		op: op, preview: &Preview{Operation: what, First: []Object{}, Nodes: []Node{}, Removed: []Node{}, Hooks: []hookrunner.Plan{}},
@@ -55,7 +56,7 @@ func NewBuilder(op *operation.Operation, what string) *Builder {
 	}
 }
 
-// AddNamespace adds the creation of the namespace of the release, if it does not exist.
+// AddNamespace adds the namespace of the release to Preview.First, if it does not exist.
 func (b *Builder) AddNamespace(ctx context.Context, name string) error {
 	list, err := b.op.Cluster.Build([]byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n"), false)
 	if err != nil {
@@ -64,7 +65,7 @@ func (b *Builder) AddNamespace(ctx context.Context, name string) error {
 	return b.addFirst(ctx, list)
 }
 
-// addFirst adds the objects that do not exist to First.
+// addFirst adds the objects of list that do not exist to Preview.First.
 func (b *Builder) addFirst(ctx context.Context, list kube.ResourceList) error {
 	live, err := b.op.Cluster.Live(ctx, list)
 	if err != nil {
@@ -85,7 +86,7 @@ func (b *Builder) noteNamespace(info *object.Info) {
 	}
 }
 
-// AddCRDs adds the CRDs from crds/ directories that do not exist.
+// AddCRDs adds the CRDs from crds/ directories that do not exist to Preview.First.
 func (b *Builder) AddCRDs(ctx context.Context, definitions []chart.CRD) error {
 	for _, definition := range definitions {
 		if err := b.addDefinition(ctx, definition.File.Data); err != nil {
@@ -106,7 +107,7 @@ func (b *Builder) addDefinition(ctx context.Context, manifest []byte) error {
 	return b.addFirst(ctx, list)
 }
 
-// AddCRDHooks adds the CRDs from hooks that do not exist.
+// AddCRDHooks adds the CRDs from hooks that do not exist to Preview.First.
 func (b *Builder) AddCRDHooks(ctx context.Context, hooks []*release.Hook) error {
 	for _, h := range hookrunner.ForEvent(hooks, hookrunner.EventCRDInstall) {
 		if err := b.addDefinition(ctx, []byte(h.Manifest)); err != nil {
@@ -117,8 +118,8 @@ func (b *Builder) AddCRDHooks(ctx context.Context, hooks []*release.Hook) error 
 }
 
 // PendingKinds returns the kinds that the cluster will know only after the CRDs of the
-// release are installed. It removes the objects of such kinds from the manifest of a
-// release without an order.
+// release are installed. If ordered is false, it removes the objects of such kinds from the
+// manifest of the release, because they cannot be built yet.
 func (b *Builder) PendingKinds(rel *release.Release, ordered bool) (map[schema.GroupKind]bool, error) {
 	for kind := range b.pending {
 		mapping, err := b.op.Cluster.Mapping(kind.Group+"/", kind.Kind)
@@ -149,8 +150,8 @@ func (b *Builder) PendingKinds(rel *release.Release, ordered bool) (map[schema.G
 	return b.pending, nil
 }
 
-// Build asks the server, with dry-run requests, what a run would do. The run must be built
-// but not performed.
+// Build asks the server, with dry-run requests, what run would do, and returns the preview.
+// The caller must have called the method Build of run, but not Perform.
 func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) {
 	defer run.Close()
 	rel, o, p := run.Release(), run.Options(), b.preview
@@ -183,8 +184,8 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 	return p, nil
 }
 
-// hideSecrets redacts the contents of Secrets, both as declared and as they exist in the
-// cluster.
+// hideSecrets makes the events and the preview redact the contents of Secrets, both as
+// declared and as they exist in the cluster.
 func (b *Builder) hideSecrets(run *deploy.Run, dryRuns []objectwriter.DryRunResult) {
 	contents := run.Contents()
 	for _, t := range dryRuns {
@@ -197,7 +198,7 @@ func (b *Builder) hideSecrets(run *deploy.Run, dryRuns []objectwriter.DryRunResu
 	b.op.Events.RedactWith(redact.ForObjects(contents))
 }
 
-// addNodes adds the results for the objects, node by node.
+// addNodes adds to Preview.Nodes what the dry runs show for the objects of each node.
 func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRunResult) error {
 	results := make(map[*object.Info]Object, len(dryRuns))
 	for _, t := range dryRuns {
@@ -225,7 +226,7 @@ func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRunResult)
 	return nil
 }
 
-// result returns the result for an object from its dry run.
+// result converts the result of a dry run to an Object.
 func (b *Builder) result(t objectwriter.DryRunResult) (Object, error) {
 	switch t.Effect {
 	case objectwriter.EffectCreated:
@@ -247,7 +248,8 @@ func (b *Builder) result(t objectwriter.DryRunResult) (Object, error) {
 	return b.failed(t), nil
 }
 
-// failed returns the result for an object that the server rejects in a dry run.
+// failed returns the Object for an object that the server rejects in a dry run. If the
+// server rejects it only because of the dry run, the action is not Fail.
 func (b *Builder) failed(t objectwriter.DryRunResult) Object {
 	if t.Before == nil && b.namespaces[object.Namespace(t.Info)] && apierrors.IsNotFound(t.Err) {
 		o := newObject(t.Info, Create)
@@ -267,8 +269,9 @@ func (b *Builder) failed(t objectwriter.DryRunResult) Object {
 	return o
 }
 
-// addRemoved adds the objects of a node that are deleted or kept. If a node is deleted in
-// several steps without another node between them, it merges the steps.
+// addRemoved adds to Preview.Removed the objects in found, which belong to the node id and
+// would be deleted or kept. If a node is deleted in several steps without another node
+// between them, it merges the steps.
 func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.Found) {
 	node := Node{Node: id}
 	for _, info := range found.List {

@@ -24,8 +24,8 @@ const (
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// diffOf returns a unified diff of two versions of an object. It omits fields that the
-// server maintains, and masks secrets.
+// diffOf returns a unified diff of an object in the cluster and the same object after the
+// operation. It omits fields that the server maintains, and masks the contents of Secrets.
 func diffOf(before, after *unstructured.Unstructured, redactor *redact.Redactor) (string, error) {
 	from, to := withoutNoise(before), withoutNoise(after)
 	if isSecret(before) || isSecret(after) {
@@ -47,8 +47,9 @@ func isSecret(object *unstructured.Unstructured) bool {
 	return object != nil && object.GetKind() == "Secret" && object.GetAPIVersion() == "v1"
 }
 
-// withoutPlaceholders returns the object as it would be, without node ports that the server
-// only chose for the dry run, because the real request gets other ones.
+// withoutPlaceholders returns the object as the operation would leave it. In a Service, it
+// replaces node ports that the server chose only for the dry run, because the real request
+// gets other ones.
 func withoutPlaceholders(t objectwriter.DryRunResult) *unstructured.Unstructured {
 	if kind := t.Info.Mapping.GroupVersionKind; kind.Group != "" || kind.Kind != "Service" {
 		return t.After
@@ -68,7 +69,7 @@ func withoutPlaceholders(t objectwriter.DryRunResult) *unstructured.Unstructured
 	return after
 }
 
-// nodePorts returns the node ports of a Service.
+// nodePorts returns the set of the node ports of a Service.
 func nodePorts(service *unstructured.Unstructured) map[string]bool {
 	found := map[string]bool{}
 	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
@@ -92,7 +93,8 @@ func withoutNoise(object *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// hideData masks the data of two versions of a Secret, and marks values that differ.
+// hideData masks the data of a Secret before and after the operation. The mask of a new
+// value says whether the value has changed.
 func hideData(before, after map[string]any) {
 	for _, field := range []string{"data", "stringData"} {
 		from, _ := before[field].(map[string]any)
@@ -123,8 +125,9 @@ func hideData(before, after map[string]any) {
 	}
 }
 
-// hide masks the texts of two values. If two texts differ but are equal after masking, it
-// marks the new one as changed.
+// hide returns two versions of a value, such as the content of an object, with the contents
+// of Secrets masked in all texts. If two texts differ but are equal after masking, the new
+// one is marked as changed.
 func hide(before, after any, redactor *redact.Redactor) (from, to any) {
 	switch b := before.(type) {
 	case map[string]any:
@@ -179,7 +182,7 @@ func hide(before, after any, redactor *redact.Redactor) (from, to any) {
 	return before, hideOne(after, redactor)
 }
 
-// hideOne masks the texts of a value.
+// hideOne returns a value with the contents of Secrets masked in all texts.
 func hideOne(value any, redactor *redact.Redactor) any {
 	switch v := value.(type) {
 	case map[string]any:

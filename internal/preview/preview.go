@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package preview finds out what an install or an upgrade would do with each object,
-// without changing anything (docs/reference.md, "helm plan").
+// without changing anything (docs/reference.md, "helm plan"). It sends dry-run requests
+// through package deploy.
 package preview
 
 import (
@@ -27,45 +28,46 @@ type Preview struct {
 	// whether the server would reject any of this.
 	Changes bool `json:"changes"`
 	Fails   bool `json:"fails"`
-	// First has the objects that are created before all others: the namespace of the
+	// First has the objects that would be created before all others: the namespace of the
 	// release, and CRDs from crds/ directories and hooks.
 	First []Object `json:"first"`
-	// Nodes has the nodes that are deployed, in the order in which they would start if each
-	// took the same time.
+	// Nodes has the nodes that would be deployed (sets of resources that are applied
+	// together), in the order in which they would start if each took the same time.
 	Nodes []Node `json:"nodes"`
-	// Removed has the objects that the release no longer has, in the order of their
-	// deletion.
+	// Removed has the objects that the release would no longer have, in the order of their
+	// deletion, including those that would be kept.
 	Removed []Node `json:"removed"`
-	// Hooks has the hooks that run, by event, in the order in which they run.
+	// Hooks has the hooks that would run, by event, in the order in which they would run.
 	Hooks []hookrunner.Plan `json:"hooks"`
 }
 
-// Node has the results for the objects of a node.
+// Node has what would be done with the objects of one node.
 type Node struct {
 	// Node is the ID of the node, as in events.
 	Node    string   `json:"node"`
 	Objects []Object `json:"objects"`
 }
 
-// Action is the action that would be taken for an object.
+// Action says what would be done with an object.
 type Action string
 
 const (
-	// Create creates the object.
+	// Create means that the object would be created.
 	Create Action = "create"
-	// Change changes the object.
+	// Change means that the object would be changed.
 	Change Action = "change"
-	// Delete deletes the object.
+	// Delete means that the object would be deleted.
 	Delete Action = "delete"
-	// Unchanged does not change the object, because it already is as declared.
+	// Unchanged means that the object already is as declared.
 	Unchanged Action = "unchanged"
-	// Keep does not delete the object, although the release no longer has it.
+	// Keep means that the object would not be deleted, although the release would no longer
+	// have it.
 	Keep Action = "keep"
-	// Fail means that the server rejects the object.
+	// Fail means that the server would reject the object, or its deletion.
 	Fail Action = "fail"
 )
 
-// Object is the result for one object.
+// Object says what would be done with one object.
 type Object struct {
 	Action     Action `json:"action"`
 	APIVersion string `json:"apiVersion"`
@@ -78,11 +80,11 @@ type Object struct {
 	Diff string `json:"diff,omitempty"`
 	// Note has additional information for the user.
 	Note string `json:"note,omitempty"`
-	// Error is the error of the server if it rejects the object.
+	// Error is the error of the server if it would reject the object or its deletion.
 	Error string `json:"error,omitempty"`
 }
 
-// Count returns the number of objects with an action.
+// Count returns the number of objects with which what would be done.
 func (p *Preview) Count(what Action) int {
 	n := 0
 	p.each(func(o *Object) {
@@ -106,7 +108,7 @@ func (p *Preview) each(do func(*Object)) {
 	}
 }
 
-// summarize sets Fails and Changes.
+// summarize sets the fields Fails and Changes.
 func (p *Preview) summarize() {
 	p.Fails = p.Count(Fail) > 0
 	p.Changes = slices.ContainsFunc([]Action{Create, Change, Delete, Fail}, func(what Action) bool {

@@ -1,23 +1,23 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process identifies processes that work on a release, and checks whether they have
-// exited.
+// Package process identifies the processes that deploy or uninstall releases, and checks
+// whether they have exited. Package releaserecord stores them in leases.
 package process
 
 import "os"
 
-// Process identifies a process on a machine.
+// Process identifies a process, also for other machines.
 type Process struct {
 	// Host is the hostname of the machine or container.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// StartID distinguishes the process from all others with the same process ID, at any
-	// time and on any machine. It is empty if the platform does not support it.
+	// StartID distinguishes the process from all others that have the same process ID on
+	// another machine or at another time. It is empty if the platform does not support it.
 	StartID string `json:"birth,omitempty"`
 }
 
-// Current returns the current process.
+// Current returns the Process of the running program.
 func Current() Process {
 	host, err := os.Hostname()
 	if err != nil {

@@ -19,13 +19,14 @@ const (
 	pidNamespaceFile = "/proc/self/ns/pid"
 )
 
-// Indexes of fields in /proc/PID/stat, after the name in parentheses.
+// Indexes in the result of readStat.
 const (
 	stateIndex     = 0
 	startTimeIndex = 19
 )
 
-// startID combines the boot ID, the PID namespace and the start time of a process.
+// startID returns Process.StartID for a process: the boot ID, the PID namespace and the
+// start time. It is empty if these cannot be read.
 func startID(pid int) string {
 	namespace := pidNamespaceID()
 	state, err := readStat(pid)
@@ -35,8 +36,8 @@ func startID(pid int) string {
 	return namespace + "/" + state[startTimeIndex]
 }
 
-// pidNamespaceID identifies the boot and the PID namespace, in which no two processes have
-// the same ID at the same time. It is empty if unknown.
+// pidNamespaceID identifies the boot of the machine and the PID namespace. Within these, no
+// two processes have the same process ID at the same time. It is empty if unknown.
 func pidNamespaceID() string {
 	boot, err := os.ReadFile(bootIDFile)
 	if err != nil {
@@ -49,7 +50,7 @@ func pidNamespaceID() string {
 	return string(bytes.TrimSpace(boot)) + "/" + space
 }
 
-// readStat returns the fields of /proc/PID/stat after the name.
+// readStat returns the fields of /proc/PID/stat that follow the name of the process.
 func readStat(pid int) ([]string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

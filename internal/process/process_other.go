@@ -5,7 +5,7 @@
 
 package process
 
-// startID combines the boot ID, the PID namespace and the start time of a process.
+// startID returns Process.StartID, which is not supported on this platform.
 func startID(int) string { return "" }
 
 func hasExited(Process) bool { return false }

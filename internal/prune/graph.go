@@ -43,8 +43,8 @@ type Progress interface {
 }
 
 // Graph deletes objects in reverse order: it deletes the objects of a node when all objects
-// of the dependents of the node are gone. The objects of a node that can be deleted
-// together are called a group (see sequencer.RemovalGroup).
+// of the dependents of the node are gone. It deletes groups: a group is the objects of one
+// node that are deleted together (see sequencer.RemovalGroup).
 type Graph struct {
 	Cluster *cluster.Client
 	Writer  objectwriter.Writer
@@ -115,8 +115,8 @@ func (g *Graph) Deleted() kube.ResourceList {
 }
 
 // removeGroup deletes the existing objects of a group, and emits events about it if there
-// are any. after is the group that it depended on and that was deleted last, or nil if it
-// depended on none.
+// are any. after is the group whose deletion group waited for and that finished last, or
+// nil if group did not have to wait.
 func (g *Graph) removeGroup(ctx context.Context, group, after *sequencer.RemovalGroup) error {
 	node := group.Node.ID()
 	found, err := g.Find(ctx, group)

@@ -53,9 +53,9 @@ func (o *Obsolete) Graph(remaining kube.ResourceList) *Graph {
 
 // Unordered returns the obsolete objects that exist in the cluster, for a release without
 // an order: list has those to delete, and kept those to keep. remaining has the objects of
-// the current revision. As in Helm's update, an object of the revision that the operation
-// starts from (see inventory.Inventory.IsOfBase) is kept only if the policy on the object
-// in the cluster says so.
+// the current revision. As in Helm's update, an object of the base, the revision with which
+// Helm compares the new one, is kept only if the policy on the object in the cluster says
+// so.
 func (o *Obsolete) Unordered(ctx context.Context, remaining kube.ResourceList) (list kube.ResourceList, kept []Kept) {
 	obsolete := o.Inventory.Without(remaining)
 	live := o.read(ctx, obsolete)

@@ -24,7 +24,7 @@ import (
 // gone. It includes indirect owners: for example, a Deployment owns pods through
 // ReplicaSets.
 type podFinder struct {
-	client  metadata.Interface
+	client metadata.Interface
 	// mapping returns the API resource of a kind; nil if the cluster does not serve it.
 	mapping func(apiVersion, kind string) (*meta.RESTMapping, error)
 	// forbidden is called when the account is not allowed to list a resource in a

@@ -18,7 +18,7 @@ import (
 type deletionTargets struct {
 	objects []watcher.Target
 	// pods lists these pods; nil if owned is empty.
-	pods    *podFinder
+	pods *podFinder
 	// owned has the owners of these pods, by namespace.
 	owned map[string]*ownerSet
 }

@@ -14,31 +14,32 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// claimRecheckInterval is the time after which the storage class of an unbound claim, or
-// its events, are read again. Changes to these do not change the claim, so no watch reports
-// them.
+// claimRecheckInterval is the time after which an unbound PersistentVolumeClaim (claim, for
+// short) is judged again, by reading its storage class or its events. Changes of these do
+// not change the claim, so the watch of the claim does not report them.
 const claimRecheckInterval = time.Second
 
-// VolumeBindingMode is the time at which a PersistentVolumeClaim is bound.
+// VolumeBindingMode says when the storage class of a claim binds it to a volume.
 type VolumeBindingMode int
 
 const (
-	// BindingUnknown means that the mode is not known, possibly only for now.
+	// BindingUnknown means that the mode could not be found. It may be found later.
 	BindingUnknown VolumeBindingMode = iota
-	// BindsImmediately claims are bound before a pod uses them.
+	// BindsImmediately means that a claim is bound before a pod uses it.
 	BindsImmediately
-	// BindsOnFirstConsumer claims are bound when the first pod that uses them is
+	// BindsOnFirstConsumer means that a claim is bound when the first pod that uses it is
 	// scheduled.
 	BindsOnFirstConsumer
 )
 
-// VolumeBindingModeFunc returns the binding mode of a PersistentVolumeClaim. Its error is
-// added to the message of the claim, and the function is called again later.
+// VolumeBindingModeFunc returns the binding mode of a claim. If it returns an error, the
+// error is shown in the status of the claim, and the function is called again later.
 type VolumeBindingModeFunc func(ctx context.Context, claim *unstructured.Unstructured) (VolumeBindingMode, error)
 
-// NewEvaluator returns the Evaluator for objects without readiness expressions. It is
-// Compute, except that a claim which is bound on first use is ready. The pod that uses
-// the claim may belong to a later part of the same release.
+// NewEvaluator returns the Evaluator for objects without readiness expressions. It returns
+// the status of Compute, except that an unbound claim is ready if binding returns
+// BindsOnFirstConsumer: the pod that uses the claim may belong to a later node of the same
+// release.
 func NewEvaluator(binding VolumeBindingModeFunc) Evaluator {
 	return func(ctx context.Context, obj *unstructured.Unstructured) Status {
 		verdict := Compute(obj)
@@ -58,8 +59,9 @@ func NewEvaluator(binding VolumeBindingModeFunc) Evaluator {
 	}
 }
 
-// mayWaitForFirstConsumer reports whether an object is a claim that may wait for its
-// first consumer. A claim that names its volume does not.
+// mayWaitForFirstConsumer reports whether an object is a claim whose binding may depend on
+// the binding mode of its storage class. This is not the case for a claim that names its
+// volume.
 func mayWaitForFirstConsumer(obj *unstructured.Unstructured) bool {
 	kind := obj.GroupVersionKind().GroupKind()
 	return kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} &&

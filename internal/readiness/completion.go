@@ -12,8 +12,8 @@ import (
 // ReasonDeleted is the Reason of an object that was deleted while waiting for it.
 const ReasonDeleted = "Deleted"
 
-// ComputeCompletion judges whether a Job or Pod has completed: it is Ready when it has
-// succeeded, and Failed when it has failed.
+// ComputeCompletion returns the status of a Job or Pod that must run to completion, such as
+// a hook: Ready when it has succeeded, and Failed when it has failed.
 func ComputeCompletion(obj *unstructured.Unstructured) Status {
 	switch {
 	case isJob(obj):
@@ -30,7 +30,7 @@ func ComputeCompletion(obj *unstructured.Unstructured) Status {
 }
 
 // HasSucceeded reports whether an object is a Job that is complete, or a Pod that has
-// succeeded. This is final: it stays ready, even if it is deleted later.
+// succeeded. This is final: the object counts as ready even if it is deleted later.
 func HasSucceeded(obj *unstructured.Unstructured) bool {
 	if isJob(obj) {
 		return field.FindCondition(obj.Object, "Complete").Status == conditionTrue
@@ -44,9 +44,9 @@ func isJob(obj *unstructured.Unstructured) bool {
 	return kind.Group == "batch" && kind.Kind == "Job"
 }
 
-// MissingStatus is the Status of an object that is not on the server. The last version
-// that was seen is nil if there was none. The object may be created again, so its absence
-// is not final.
+// MissingStatus returns the Status of an object that does not exist on the server. last is
+// the last version that was observed, or nil if there was none. The status is not final,
+// because the object may be created again.
 func MissingStatus(last *unstructured.Unstructured) Status {
 	status := Status{State: Missing, Reason: "NotFound", Message: "not found on the server"}
 	if last == nil {
@@ -59,7 +59,7 @@ func MissingStatus(last *unstructured.Unstructured) Status {
 	return status
 }
 
-// TerminatingStatus is the Status of an object that is being deleted.
+// TerminatingStatus returns the Status of an object that is being deleted.
 func TerminatingStatus(obj *unstructured.Unstructured) Status {
 	return Status{State: Terminating, Reason: "Terminating", Message: terminatingMessage(obj)}
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// ReportsReadiness reports whether an object shows whether it is ready. It is true for all
-// kinds built into Kubernetes, and for custom resources that have a Ready, Reconciling or
-// Stalled condition or an observed generation. Compute considers other objects ready as
-// soon as they exist. Custom resources have none of these before their controller has
-// written a status, so call this function some time after the write.
+// ReportsReadiness reports whether the content of an object tells whether it is ready. It
+// returns true for all kinds that are built into Kubernetes, and for custom resources that
+// have a Ready, Reconciling or Stalled condition or an observed generation. Compute
+// considers other objects ready as soon as they exist. A custom resource has no status
+// before its controller writes it, so the result is reliable only some time after the
+// object was created.
 func ReportsReadiness(obj *unstructured.Unstructured) bool {
 	if isBuiltIn(obj) {
 		return true

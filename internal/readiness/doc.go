@@ -1,6 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package readiness judges whether a Kubernetes object is ready, by its content
-// (docs/reference.md, "Readiness"). It adds rules to those of kstatus.
+// Package readiness decides from the content of a Kubernetes object whether it is ready
+// (docs/reference.md, "Readiness"). It uses the kstatus library, with other rules for some
+// kinds, and applies the readiness expressions of charts. Package watcher reads the
+// objects.
 package readiness

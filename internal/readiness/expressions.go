@@ -17,8 +17,8 @@ import (
 // true.
 const ReasonFailureExpression = "ReadinessFailure"
 
-// Expressions are the readiness expressions of an object (docs/reference.md,
-// "Expressions").
+// Expressions are conditions that a chart sets with annotations of an object, to say when
+// it is ready or has failed (docs/reference.md, "Expressions").
 type Expressions struct {
 	// Success lists expressions. If any of them is true, the object is ready.
 	Success []annotation.Expression
@@ -26,9 +26,10 @@ type Expressions struct {
 	Failure []annotation.Expression
 }
 
-// Evaluator returns an Evaluator that applies the expressions, failure first. If one of
-// the lists is empty, base decides that side. The expressions apply once the controller
-// has observed the current generation, if it reports that.
+// Evaluator returns an Evaluator that applies the expressions, failure first. If Success is
+// empty, base decides when the object is ready; if Failure is empty, base decides when it
+// has failed. The object is not ready before its controller has observed the current
+// generation, if the controller reports the observed generation.
 func (r Expressions) Evaluator(base Evaluator) Evaluator {
 	if len(r.Success) == 0 && len(r.Failure) == 0 {
 		return base
@@ -45,7 +46,8 @@ func (r Expressions) Evaluator(base Evaluator) Evaluator {
 	}
 }
 
-// apply combines the expressions with the Status of the base Evaluator.
+// apply decides from the expressions and from base, the Status of the Evaluator without
+// them. status is the field status of the object.
 func (r Expressions) apply(base Status, status any) Status {
 	if e, holds := firstTrue(r.Failure, status); holds {
 		return Status{State: Failed, Reason: ReasonFailureExpression, Message: withDetail("readiness-failure expression "+e.String()+" is true", base)}
@@ -61,6 +63,7 @@ func (r Expressions) apply(base Status, status any) Status {
 	return Status{State: InProgress, Reason: "ReadinessSuccessFalse", Message: withDetail(allFalseMessage(r.Success, status), base)}
 }
 
+// firstTrue returns the first expression that is true for the field status of an object.
 func firstTrue(list []annotation.Expression, status any) (annotation.Expression, bool) {
 	for _, e := range list {
 		if e.Holds(status) {
@@ -70,7 +73,8 @@ func firstTrue(list []annotation.Expression, status any) (annotation.Expression,
 	return annotation.Expression{}, false
 }
 
-// allFalseMessage returns a message with the actual values for each expression.
+// allFalseMessage returns the message that none of the success expressions is true. It
+// shows the value in the object for each of them.
 func allFalseMessage(list []annotation.Expression, status any) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
@@ -85,8 +89,7 @@ func allFalseMessage(list []annotation.Expression, status any) string {
 	return "waiting for one of the readiness-success expressions: " + strings.Join(texts, "; ")
 }
 
-// withDetail adds the message of the base Status to a message, if the object is not ready
-// according to the base.
+// withDetail appends the message of base, if base is not ready and has a message.
 func withDetail(message string, base Status) string {
 	if base.State == Ready || base.Message == "" {
 		return message

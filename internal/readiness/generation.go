@@ -14,15 +14,17 @@ import (
 )
 
 const (
-	// ReasonGenerationNotObserved is the Reason of an object whose controller has not
-	// observed the current generation.
+	// ReasonGenerationNotObserved is the Reason of an object whose status describes an
+	// earlier generation, because its controller has not observed the current one.
 	ReasonGenerationNotObserved = "LatestGenerationNotObserved"
-	// ReasonNotObserved is the Reason of an object that no controller has observed.
+	// ReasonNotObserved is the Reason of an object without a status, because no controller
+	// has observed it.
 	ReasonNotObserved = "NotObserved"
 )
 
 // generationLag returns the Status of an object whose controller has not observed the
-// current generation. It reports false for other objects.
+// current generation. It returns false if the controller has observed it, or does not
+// report the observed generation.
 func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 	observed, found := field.AsInt(field.Get(obj.Object, "status", "observedGeneration"))
 	generation := obj.GetGeneration()
@@ -36,8 +38,9 @@ func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 	}, true
 }
 
-// requireObserved extends a rule for kinds whose controller always reports the observed
-// generation. An object without an observed generation is not ready.
+// requireObserved returns a rule for kinds whose controllers always report the observed
+// generation: an object without an observed generation is not ready. For other objects it
+// calls rule.
 func requireObserved(rule func(*unstructured.Unstructured) Status) func(*unstructured.Unstructured) Status {
 	return func(obj *unstructured.Unstructured) Status {
 		if field.Get(obj.Object, "status", "observedGeneration") == nil {
@@ -55,7 +58,8 @@ func terminatingMessage(obj *unstructured.Unstructured) string {
 }
 
 // forKstatus returns the object in a form that kstatus accepts. It removes an
-// observedGeneration that is not a number. The generation has already been checked.
+// observedGeneration that is not a number. generationLag has already checked the
+// generation.
 func forKstatus(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	switch field.Get(obj.Object, "status", "observedGeneration").(type) {
 	case nil, int64:

@@ -23,7 +23,8 @@ func ready(reason, format string, values ...any) Status {
 	return Status{State: Ready, Reason: reason, Message: fmt.Sprintf(format, values...)}
 }
 
-// conditionText returns the reason and message of a condition, if it has them.
+// conditionText returns the reason and message of a condition, or the one of them that it
+// has.
 func conditionText(c field.Condition) string {
 	switch {
 	case c.Reason == "":
@@ -61,8 +62,8 @@ func jobStatus(obj *unstructured.Unstructured) Status {
 		field.Int(obj.Object, 0, "status", "failed"))
 }
 
-// deploymentStatus judges a Deployment. A paused Deployment is ready, because its rollout
-// will not continue.
+// deploymentStatus is the rule for Deployments. A paused Deployment is ready, because its
+// rollout will not continue.
 func deploymentStatus(obj *unstructured.Unstructured) Status {
 	if paused, _ := field.Get(obj.Object, "spec", "paused").(bool); paused {
 		return ready("Paused", "paused, ready: %d of %d",
@@ -70,7 +71,8 @@ func deploymentStatus(obj *unstructured.Unstructured) Status {
 	}
 	verdict := kstatus(obj)
 	if old := field.Int(obj.Object, 0, "status", "replicas") - field.Int(obj.Object, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
-		// The text of kstatus is that old pods are being terminated, but they may remain.
+		// The message of kstatus says that old pods are being terminated, but they may
+		// remain.
 		replicas := "old replicas"
 		if old == 1 {
 			replicas = "old replica"
@@ -80,8 +82,9 @@ func deploymentStatus(obj *unstructured.Unstructured) Status {
 	return verdict
 }
 
-// statefulSetStatus judges a StatefulSet. With the strategy OnDelete, a pod is updated only
-// when somebody deletes it, so all ready pods count. kstatus handles partitions.
+// statefulSetStatus is the rule for StatefulSets. With the strategy OnDelete, a pod is
+// updated only when somebody deletes it, so ready pods count even if they are not updated.
+// kstatus handles partitions.
 func statefulSetStatus(obj *unstructured.Unstructured) Status {
 	if field.String(obj.Object, "spec", "updateStrategy", "type") != "OnDelete" {
 		return kstatus(obj)
@@ -96,6 +99,8 @@ func daemonSetStatus(obj *unstructured.Unstructured) Status {
 	return onDeleteStatus(field.Int(obj.Object, 0, "status", "numberReady"), field.Int(obj.Object, 0, "status", "desiredNumberScheduled"))
 }
 
+// onDeleteStatus is the rule for the strategy OnDelete. have is the number of ready pods,
+// and want the desired number.
 func onDeleteStatus(have, want int64) Status {
 	if have < want {
 		return inProgress("LessReady", "Ready: %d/%d", have, want)
@@ -103,8 +108,8 @@ func onDeleteStatus(have, want int64) Status {
 	return ready("Ready", "Ready: %d/%d, pods are updated when they are deleted (OnDelete)", have, want)
 }
 
-// replicationControllerStatus judges a ReplicationController as a ReplicaSet, whose
-// fields have the same names and meanings.
+// replicationControllerStatus is the rule for ReplicationControllers. It applies that for
+// ReplicaSets, whose fields have the same names and meanings.
 func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 	content := maps.Clone(obj.Object)
 	content["apiVersion"], content["kind"] = "apps/v1", "ReplicaSet"
@@ -115,8 +120,8 @@ func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 	return verdict
 }
 
-// replicaSetStatus judges a ReplicaSet. If its controller cannot create pods, it reports
-// the error of the controller.
+// replicaSetStatus is the rule for ReplicaSets. If the controller cannot create pods, the
+// message has the error of the controller.
 func replicaSetStatus(obj *unstructured.Unstructured) Status {
 	if failure := field.FindCondition(obj.Object, "ReplicaFailure"); failure.Status == conditionTrue {
 		return inProgress(cmp.Or(failure.Reason, "ReplicaFailure"), "%s", cmp.Or(failure.Message, "pods cannot be created"))

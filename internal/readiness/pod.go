@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// podStatus judges a Pod. The phases Succeeded and Failed are final with every restart
-// policy. With restartPolicy Always, a Failed pod was evicted or has exceeded its
+// podStatus is the rule for Pods. The phases Succeeded and Failed are final with every
+// restart policy. With restartPolicy Always, a Failed pod was evicted or has exceeded its
 // deadline, and the kubelet does not restart it.
 func podStatus(obj *unstructured.Unstructured) Status {
 	switch phase := field.String(obj.Object, "status", "phase"); phase {
@@ -33,6 +33,8 @@ func podStatus(obj *unstructured.Unstructured) Status {
 	}
 }
 
+// podFailure returns the status of a pod in the phase Failed. If the pod gives no message,
+// it names the first container that exited with an error.
 func podFailure(obj *unstructured.Unstructured) Status {
 	failure := Status{State: Failed, Reason: field.String(obj.Object, "status", "reason"), Message: field.String(obj.Object, "status", "message")}
 	if failure.Reason == "" {
@@ -52,8 +54,9 @@ func podFailure(obj *unstructured.Unstructured) Status {
 	return failure
 }
 
-// podProblem returns what delays a pod: it cannot be scheduled, or a container waits for
-// something other than its regular start.
+// podProblem returns why a pod is not ready, if its status tells: it cannot be scheduled,
+// or a container waits for another reason than its regular start. Otherwise the reason is
+// empty.
 func podProblem(obj *unstructured.Unstructured) (reason, message string) {
 	if scheduled := field.FindCondition(obj.Object, "PodScheduled"); scheduled.Status == "False" && scheduled.Reason != "" {
 		return scheduled.Reason, conditionText(scheduled)
@@ -74,10 +77,11 @@ func podProblem(obj *unstructured.Unstructured) (reason, message string) {
 	return "", ""
 }
 
-// containerStatus is an entry of status.containerStatuses.
+// containerStatus is an entry of status.containerStatuses or status.initContainerStatuses
+// of a pod.
 type containerStatus map[string]any
 
-// containers returns the statuses of all containers, init containers first.
+// containers returns the statuses of all containers of a pod, init containers first.
 func containers(obj *unstructured.Unstructured) []containerStatus {
 	var found []containerStatus
 	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
@@ -93,8 +97,8 @@ func containers(obj *unstructured.Unstructured) []containerStatus {
 
 func (c containerStatus) name() string { return field.String(c, "name") }
 
-// state returns the details of the state waiting, running or terminated. It returns nil
-// if the container is in another state.
+// state returns the details of the state of a container. which is "waiting", "running" or
+// "terminated". If the container is in another state, the result is nil.
 func (c containerStatus) state(which string) map[string]any {
 	states, _ := c["state"].(map[string]any)
 	details, _ := states[which].(map[string]any)

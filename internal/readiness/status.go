@@ -12,42 +12,44 @@ import (
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
 
-// State is the state of an object.
+// State says how far an object is from being ready.
 type State string
 
 const (
-	// Ready objects can be used.
+	// Ready means that the dependents of the object can be deployed.
 	Ready State = "Ready"
-	// InProgress objects are not ready but may become ready, whatever they currently
-	// report.
+	// InProgress means that the object is not ready but can still become ready, even if it
+	// reports a problem.
 	InProgress State = "InProgress"
-	// Failed objects will not become ready.
+	// Failed means that the object will not become ready.
 	Failed State = "Failed"
-	// Terminating objects are being deleted.
+	// Terminating means that the object is being deleted.
 	Terminating State = "Terminating"
-	// Missing objects do not exist on the server. Only a watcher.Watcher reports this
-	// state.
+	// Missing means that the object does not exist on the server. Evaluators never return
+	// it; package watcher sets it.
 	Missing State = "Missing"
 )
 
-// Status is the result of judging one version of an object.
+// Status is what an Evaluator finds out about one version of an object.
 type Status struct {
 	State State
 	// Reason is one word in CamelCase, for programs.
 	Reason string
 	// Message is for users. It can be empty.
 	Message string
-	// RecheckAfter, if positive, is the time after which the object must be judged again,
-	// even if it has not changed.
+	// RecheckAfter, if positive, is the time after which the Evaluator must be called again
+	// even if the object has not changed, because the status also depends on something
+	// else.
 	RecheckAfter time.Duration
 }
 
-// Evaluator judges one version of an object. It must not change the object, and returns
-// early when ctx is done.
+// Evaluator decides whether one version of an object is ready. It must not change obj, and
+// returns early when ctx is done.
 type Evaluator func(ctx context.Context, obj *unstructured.Unstructured) Status
 
-// ruleFor returns the rule for a kind that kstatus does not know or does not judge as
-// needed, otherwise kstatus. Deletion and generation are checked before.
+// ruleFor returns the function that computes the status of objects of a kind. It is
+// kstatus, except for kinds that kstatus does not know or does not judge as needed. Compute
+// checks the deletion timestamp and the generation before it calls the function.
 func ruleFor(kind schema.GroupKind) func(*unstructured.Unstructured) Status {
 	switch kind.String() {
 	case "Job.batch":
@@ -72,14 +74,14 @@ func ruleFor(kind schema.GroupKind) func(*unstructured.Unstructured) Status {
 	return kstatus
 }
 
-// Compute judges an object by its content.
+// Compute returns the status of an object, computed only from its content.
 //
-// It differs from kstatus as follows. A Job is ready when it is complete. A Pod that
-// failed has failed. An APIService is ready when it is Available. StatefulSets and
-// DaemonSets with the OnDelete strategy are ready when enough of their pods are ready,
-// because no controller replaces these pods. A paused Deployment is ready. An object is
-// never ready before its controller has observed the current generation; workloads and
-// disruption budgets are not ready before they have an observed generation.
+// It differs from kstatus as follows. A Job is ready when it is complete. A Pod that failed
+// has failed. An APIService is ready when it is Available. StatefulSets and DaemonSets with
+// the OnDelete strategy are ready when enough of their pods are ready, because no
+// controller replaces these pods. A paused Deployment is ready. An object is never ready
+// before its controller has observed the current generation; workloads and disruption
+// budgets are not ready before they have an observed generation.
 //
 // Only a Job or Pod can be Failed. Everything else that kstatus calls failed may recover
 // without another write, such as an exceeded progress deadline, a crash loop, a pod that
@@ -95,7 +97,7 @@ func Compute(obj *unstructured.Unstructured) Status {
 	return ruleFor(obj.GroupVersionKind().GroupKind())(obj)
 }
 
-// kstatus converts the result of the kstatus library.
+// kstatus is the rule of the kstatus library. It never returns Failed.
 func kstatus(obj *unstructured.Unstructured) Status {
 	result, err := status.Compute(forKstatus(obj))
 	if err != nil {

@@ -32,29 +32,29 @@ func storageClassResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}
 }
 
-// StorageClasses finds the volume binding modes of claims. It reads each storage class
-// once. If it is not allowed to read storage classes, it uses the event that the volume
-// controller writes for a claim that waits for its first consumer. It is safe for
-// concurrent use.
+// StorageClasses finds the volume binding modes of claims by reading their storage classes.
+// It remembers the mode of each class. If the account is not allowed to read storage
+// classes, it looks for the event that the volume controller writes for a claim that waits
+// for its first consumer. It is safe for concurrent use.
 type StorageClasses struct {
 	client dynamic.Interface
 
 	mu        sync.Mutex
-	modes     map[string]VolumeBindingMode // by class; the empty name is the default class
-	forbidden map[string]error             // errors about classes that it is not allowed to read
+	modes     map[string]VolumeBindingMode // by name of the class; the empty name is the default class
+	forbidden map[string]error             // by name of the class; the response that the account must not read it
 }
 
-// NewStorageClasses returns StorageClasses that have not read anything yet.
+// NewStorageClasses returns a StorageClasses that reads with client.
 func NewStorageClasses(client dynamic.Interface) *StorageClasses {
 	return &StorageClasses{client: client, modes: map[string]VolumeBindingMode{}, forbidden: map[string]error{}}
 }
 
-// BindingMode is a VolumeBindingModeFunc. It returns BindingUnknown if the class or the
-// event does not exist yet, and reads again at the next call.
+// BindingMode is a VolumeBindingModeFunc. It returns BindingUnknown if it finds neither the
+// class nor, if it must not read the class, the event. The next call tries again.
 func (s *StorageClasses) BindingMode(ctx context.Context, claim *unstructured.Unstructured) (VolumeBindingMode, error) {
 	name, given := className(claim)
 	if given && name == "" {
-		return BindsImmediately, nil // it requests no class, so only existing volumes can match
+		return BindsImmediately, nil // an empty class name means that only existing volumes can match
 	}
 	s.mu.Lock()
 	mode, denied := s.modes[name], s.forbidden[name]
@@ -73,6 +73,7 @@ func (s *StorageClasses) BindingMode(ctx context.Context, claim *unstructured.Un
 	return s.bindingModeFromEvents(ctx, claim, denied)
 }
 
+// remember stores the result of reading a class.
 func (s *StorageClasses) remember(name string, mode VolumeBindingMode, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +83,8 @@ func (s *StorageClasses) remember(name string, mode VolumeBindingMode, err error
 	}
 }
 
-// className returns the storage class that a claim names. If it names none, the default
-// class applies.
+// className returns the name of the storage class of a claim. given is false if the claim
+// names none; the default class applies then.
 func className(claim *unstructured.Unstructured) (name string, given bool) {
 	if name, given = claim.GetAnnotations()[classAnnotation]; given {
 		return name, true
@@ -106,8 +107,8 @@ func (s *StorageClasses) readClass(ctx context.Context, name string) (VolumeBind
 	return bindingMode(class), nil
 }
 
-// readDefault returns the mode of the class that the API server would use: the newest
-// default class, or the first by name if several are equally new.
+// readDefault returns the mode of the default class: the newest class that is marked as
+// default, or the first by name if several are equally new, as in the API server.
 func (s *StorageClasses) readDefault(ctx context.Context) (VolumeBindingMode, error) {
 	list, err := s.client.Resource(storageClassResource()).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -126,6 +127,8 @@ func (s *StorageClasses) readDefault(ctx context.Context) (VolumeBindingMode, er
 	return bindingMode(chosen), nil
 }
 
+// isPreferred reports whether the API server uses the default class a instead of the
+// default class b.
 func isPreferred(a, b *unstructured.Unstructured) bool {
 	born, other := a.GetCreationTimestamp(), b.GetCreationTimestamp()
 	if born.Equal(&other) {
@@ -146,8 +149,9 @@ func bindingMode(class *unstructured.Unstructured) VolumeBindingMode {
 	return BindsImmediately
 }
 
-// bindingModeFromEvents looks for the event of the volume controller. If there is none, the
-// mode is unknown, because the event may be written later.
+// bindingModeFromEvents looks for the event of the volume controller that a claim waits for
+// its first consumer. If there is none, the mode is unknown, because the event may be
+// written later. forbidden is why the class could not be read.
 func (s *StorageClasses) bindingModeFromEvents(ctx context.Context, claim *unstructured.Unstructured, forbidden error) (VolumeBindingMode, error) {
 	selector := fields.Set{
 		"involvedObject.kind": "PersistentVolumeClaim",

@@ -9,17 +9,18 @@ import (
 )
 
 const (
-	// maxBase64Depth is the number of layers of base64 that are decoded to find a value.
-	// Two layers are needed for credentials in a file whose content is also encoded.
+	// maxBase64Depth is how often base64 is decoded to find a value. Two times are needed
+	// for encoded credentials in a file whose content is also encoded.
 	maxBase64Depth = 2
-	// minBase64Length is the minimum number of characters for text to be decoded.
+	// minBase64Length is the minimum number of characters of base64 text that is decoded.
 	minBase64Length = 8
 	// base64Group is the number of base64 characters that encode whole bytes.
 	base64Group = 4
 )
 
-// findInBase64 returns the start and end of each run of base64 characters that encodes
-// a value together with other data, such as the credentials of basic authentication.
+// findInBase64 returns the start and end of each sequence of base64 characters in a text
+// that encodes a value together with other data, such as the credentials of basic
+// authentication. depth is how often base64 can still be decoded.
 func (r *Redactor) findInBase64(text string, depth int) [][2]int {
 	var spans [][2]int
 	start := 0
@@ -44,8 +45,9 @@ func isBase64(c byte) bool {
 	return strings.IndexByte("+/-_", c) >= 0
 }
 
-// encodesValue reports whether base64 text decodes to data that contains a value. It
-// tries the first four offsets, because the encoded data may begin within the text.
+// encodesValue reports whether a text, or a part of it, is base64 for data that contains a
+// value. It tries to decode from each of the first four characters, because the encoded
+// data may begin within the text.
 func (r *Redactor) encodesValue(text string, depth int) bool {
 	standard := strings.NewReplacer("-", "+", "_", "/").Replace(text)
 	for offset := range min(base64Group, len(standard)) {
@@ -64,7 +66,8 @@ func (r *Redactor) encodesValue(text string, depth int) bool {
 	return false
 }
 
-// containsValue reports whether a text contains a value, plain or in base64.
+// containsValue reports whether a text contains a value, plain or in base64 that can be
+// decoded up to depth times.
 func (r *Redactor) containsValue(text string, depth int) bool {
 	for _, value := range r.values {
 		if strings.Contains(text, value) {

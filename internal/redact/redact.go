@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact removes the contents of Secrets from texts and errors
-// (docs/reference.md, "When it fails").
+// Package redact removes the contents of Secrets from texts and errors before they are
+// shown or stored (docs/reference.md, "When it fails").
 package redact
 
 import (
@@ -23,14 +23,14 @@ const (
 	minLength = 6
 )
 
-// Redactor removes the values of Secrets from texts. It is immutable, and safe for
-// concurrent use. A nil or zero Redactor knows no values.
+// Redactor replaces the values of a set of Secrets in texts. It is immutable, and safe for
+// concurrent use. A nil or zero Redactor has no values.
 type Redactor struct {
 	values []string // the longest first
 }
 
-// New returns a Redactor for these values. It also redacts each line of a value that
-// has several lines. Values and lines shorter than six bytes are not redacted.
+// New returns a Redactor that replaces these values, and each line of a value that has
+// several lines. It does not replace values and lines shorter than minLength.
 func New(values []string) *Redactor {
 	r := &Redactor{}
 	for _, value := range values {
@@ -48,9 +48,7 @@ func New(values []string) *Redactor {
 	return r
 }
 
-// ForObjects returns a Redactor for the contents of the Secrets among Kubernetes
-// objects. Values that occur in the name or namespace of one of the objects are not
-// redacted.
+// ForObjects returns a Redactor for the values that SecretValues returns for objects.
 func ForObjects(objects []map[string]any) *Redactor { return New(SecretValues(objects)) }
 
 // Text replaces the values of Secrets in a text with asterisks.
@@ -83,7 +81,7 @@ func (r *Redactor) Text(text string) string {
 	return terminal.Sanitize(out.String())
 }
 
-// Error returns an error whose text is that of ServerMessage, and that unwraps to err. If
+// Error returns an error that wraps err and whose text is ServerMessage of that of err. If
 // there is nothing to redact, it returns err itself.
 func (r *Redactor) Error(err error) error {
 	if err == nil {
@@ -97,7 +95,7 @@ func (r *Redactor) Error(err error) error {
 	return &redactedError{text: text, err: err}
 }
 
-// redactedError has the redacted text of another error.
+// redactedError wraps err and has another text.
 type redactedError struct {
 	text string
 	err  error
@@ -107,8 +105,8 @@ func (e *redactedError) Error() string { return e.text }
 
 func (e *redactedError) Unwrap() error { return e.err }
 
-// spans returns the start and end of each value in a text, in any encoding that Text
-// supports, sorted by start.
+// spans returns the start and end of each part of a text that contains a value, in any
+// encoding that Text supports, sorted by start. The parts can overlap.
 func (r *Redactor) spans(text string) [][2]int {
 	var spans [][2]int
 	for _, decoded := range decodings(text) {
@@ -121,7 +119,9 @@ func (r *Redactor) spans(text string) [][2]int {
 	return spans
 }
 
-// find returns the start and end of each value in a text, without any decoding.
+// find returns the start and end of each value that a text contains without any encoding.
+// It includes the end of a value at the start of the text, and the beginning of a value at
+// its end.
 func (r *Redactor) find(text string) [][2]int {
 	var spans [][2]int
 	for _, value := range r.values {
@@ -154,15 +154,15 @@ func overlap(a, b string) int {
 	return 0
 }
 
-// isWordEnd reports whether a word ends before the given text. A partial value counts only
-// at the boundary of a word. Otherwise "source" in "resource" could count as the end of a
-// value.
+// isWordEnd reports whether a word ends before the text following. The end of a value at
+// the start of a text counts only if a word ends there. Otherwise the start of "sources"
+// could count as the end of a value.
 func isWordEnd(following string) bool {
 	r, _ := utf8.DecodeRuneInString(following)
 	return following == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// isWordStart reports whether a word starts after the given text.
+// isWordStart reports whether a word starts after the text preceding.
 func isWordStart(preceding string) bool {
 	r, _ := utf8.DecodeLastRuneInString(preceding)
 	return preceding == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)

@@ -18,9 +18,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// SecretValues returns the values of the Secrets among Kubernetes objects, plain and in
-// base64. It omits values that occur in the name or namespace of an object: names are
-// not secret and must stay readable.
+// SecretValues returns the values in the data of those Kubernetes objects that are Secrets,
+// plain and in base64. It omits values that occur in the name or namespace of any of the
+// objects: names are not secret and must stay readable.
 func SecretValues(objects []map[string]any) []string {
 	var names, values []string
 	for _, object := range objects {
@@ -53,15 +53,16 @@ func SecretValues(objects []map[string]any) []string {
 	return values
 }
 
-// addBase64 adds a value in every variant of base64.
+// addBase64 calls add with a value in every variant of base64.
 func addBase64(add func(string), value []byte) {
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		add(encoding.EncodeToString(value))
 	}
 }
 
-// scalars returns the scalars in a value as texts. It returns numbers and booleans, which
-// are not valid in a Secret, both in JSON and as Go prints them.
+// scalars returns the strings, numbers and booleans in a value, which can be nested.
+// Numbers and booleans are not valid in a Secret, but an error may quote them: scalars
+// returns them both in JSON and as Go prints them.
 func scalars(value any) []string {
 	var texts []string
 	switch value := value.(type) {
@@ -85,8 +86,8 @@ func scalars(value any) []string {
 	return texts
 }
 
-// ManifestObjects decodes the objects in a manifest, and the items of lists. It skips
-// documents that cannot be decoded.
+// ManifestObjects returns the objects in a manifest. For a List, it also returns the items.
+// It skips documents that cannot be decoded.
 func ManifestObjects(manifest string) []map[string]any {
 	var objects []map[string]any
 	for _, document := range releaseutil.SplitManifests(manifest) {
@@ -111,7 +112,7 @@ func ManifestObjects(manifest string) []map[string]any {
 	return objects
 }
 
-// HookObjects decodes the objects of hooks.
+// HookObjects returns the objects in the manifests of hooks, as ManifestObjects does.
 func HookObjects(hooks []*release.Hook) []map[string]any {
 	var objects []map[string]any
 	for _, h := range hooks {

@@ -9,13 +9,13 @@ import (
 )
 
 // ServerMessage redacts a message that may come from the API server. It replaces what Text
-// replaces, and the objects and patches that a message about a Secret quotes: these can
-// contain values that the Redactor does not know or that are too short for Text. A nil
-// Redactor replaces only the quoted objects.
+// replaces, and also the objects and patches that a message about a Secret quotes: these
+// can contain values that the Redactor does not have, or that are shorter than minLength. A
+// nil Redactor replaces only the quoted objects.
 func (r *Redactor) ServerMessage(message string) string { return r.Text(withoutSecretObjects(message)) }
 
 var (
-	// aboutSecret matches messages of clients and servers about a Secret.
+	// aboutSecret matches a line of a message of a client or server about a Secret.
 	aboutSecret = regexp.MustCompile(`\bkind Secret\b|\bSecret "|\bsecrets? "|\bSecret in version\b|\bas a Secret\b|\bSecret/|\bSecret\.|\bSecret\{`)
 	// secretKind matches the kind field of a quoted Secret.
 	secretKind = regexp.MustCompile(`\bkind"?\s*[:=]\s*"?Secret\b`)
@@ -24,8 +24,8 @@ var (
 	decodingExcerpt = regexp.MustCompile(`(?s)\.\.\.\|.*\|\.\.\.`)
 )
 
-// withoutSecretObjects replaces quoted Secrets in a text, and all objects that are
-// quoted in a line about a Secret.
+// withoutSecretObjects replaces each Secret that a text quotes, and in lines about a
+// Secret, all quoted objects.
 func withoutSecretObjects(text string) string {
 	var out strings.Builder
 	for text != "" {
@@ -50,8 +50,8 @@ func withoutSecretObjects(text string) string {
 	return out.String()
 }
 
-// secretObjects returns the start and end of each object in a line that must be
-// replaced, and whether the line is about a Secret.
+// secretObjects returns the start and end of each quoted object in a line that
+// withoutSecretObjects must replace. about is true if the line is about a Secret.
 func secretObjects(line string) (spans [][2]int, about bool) {
 	objects := quotedObjects(line)
 	about = aboutSecret.MatchString(replaceSpans(line, objects))
@@ -64,6 +64,8 @@ func secretObjects(line string) (spans [][2]int, about bool) {
 	return spans, about
 }
 
+// replaceSpans replaces the parts of a text with these starts and ends. They must be sorted
+// and must not overlap.
 func replaceSpans(text string, spans [][2]int) string {
 	var out strings.Builder
 	end := 0
@@ -74,8 +76,8 @@ func replaceSpans(text string, spans [][2]int) string {
 	return out.String() + text[end:]
 }
 
-// quotedObjects returns the start and end of each object in a line, in JSON or as
-// printed by Go, plain or in quotes. An incomplete object extends to the end of the line.
+// quotedObjects returns the start and end of each object in a line: a JSON object or a Go
+// map, plain or in a quoted string. An incomplete object extends to the end of the line.
 func quotedObjects(line string) [][2]int {
 	var spans [][2]int
 	for i := 0; i < len(line); {
@@ -96,8 +98,8 @@ func quotedObjects(line string) [][2]int {
 	return spans
 }
 
-// quotedObject returns the size of the quoted string that a text begins with, and
-// whether it contains an object.
+// quotedObject returns the size of the quoted string at the start of a text, and whether it
+// contains an object.
 func quotedObject(text string) (size int, isObject bool) {
 	size = quotedSize(text)
 	if size == 0 { // incomplete, or a single quotation mark
@@ -109,7 +111,7 @@ func quotedObject(text string) (size int, isObject bool) {
 	return size, strings.ContainsAny(text[:size], "{[") && strings.Contains(text[:size], ":")
 }
 
-// quotedSize returns the size of the quoted string that a text begins with, or 0 if the
+// quotedSize returns the size of the quoted string at the start of a text, or 0 if the
 // closing quotation mark is missing.
 func quotedSize(text string) int {
 	for i := 1; i < len(text); i++ {
@@ -123,8 +125,8 @@ func quotedSize(text string) int {
 	return 0
 }
 
-// bracketedSize returns the size of the JSON object or Go map that a text begins with. If
-// the closing bracket is missing, that is the whole text.
+// bracketedSize returns the size of the JSON object or Go map at the start of a text. If
+// the closing bracket is missing, it is the size of the text.
 func bracketedSize(text string) int {
 	opening, closing := byte('{'), byte('}')
 	if strings.HasPrefix(text, "map[") {

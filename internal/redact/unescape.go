@@ -14,18 +14,19 @@ import (
 	"github.com/ordered-helm/helm/internal/terminal"
 )
 
-// maxEscapes is the number of layers of escaping that are removed to find a value. There
-// are several layers if a server or a log quotes a JSON message that contains JSON.
+// maxEscapes is how often escapes are decoded to find a value. A text is escaped several
+// times if, for example, a log quotes a JSON message that contains JSON.
 const maxEscapes = 4
 
-// decodedText is a decoded text that knows the position of each byte in the original.
+// decodedText is a text after decoding escapes. It maps each of its bytes to the original,
+// so that a value found in it can be replaced in the original.
 type decodedText struct {
 	text string
 	// offsets has the offset in the original of each byte of text, and of its end.
 	offsets []int
 }
 
-// undecoded returns a text without decoding it.
+// undecoded returns a decodedText that is equal to the original.
 func undecoded(text string) decodedText {
 	offsets := make([]int, len(text)+1)
 	for i := range offsets {
@@ -34,12 +35,13 @@ func undecoded(text string) decodedText {
 	return decodedText{text, offsets}
 }
 
-// decodedBuilder builds a decodedText.
+// decodedBuilder builds a decodedText rune by rune.
 type decodedBuilder struct {
 	text    strings.Builder
 	offsets []int
 }
 
+// add appends a rune that begins at an offset in the original.
 func (b *decodedBuilder) add(r rune, offset int) {
 	before := b.text.Len()
 	b.text.WriteRune(r)
@@ -48,13 +50,13 @@ func (b *decodedBuilder) add(r rune, offset int) {
 	}
 }
 
+// build returns the result. end is the offset of the end in the original.
 func (b *decodedBuilder) build(end int) decodedText {
 	return decodedText{b.text.String(), append(b.offsets, end)}
 }
 
-// decodings returns the text itself, and the text after removing each layer of escaping. If
-// the text has plus signs, it also returns each decoding with spaces in their place, as in
-// the query of a URL.
+// decodings returns what unescapeAll returns for a text. If the text has plus signs, it
+// also returns the same with spaces in their place, as in the query of a URL.
 func decodings(text string) []decodedText {
 	original := undecoded(text)
 	list := original.unescapeAll()
@@ -65,7 +67,8 @@ func decodings(text string) []decodedText {
 	return list
 }
 
-// unescapeAll returns the text itself, and the text after removing each layer of escaping.
+// unescapeAll returns the text itself, and the text after decoding its escapes once, twice,
+// and so on, up to maxEscapes times. All results are normalized.
 func (d decodedText) unescapeAll() []decodedText {
 	list := []decodedText{d.normalize()}
 	for range maxEscapes {
@@ -82,7 +85,7 @@ func (d decodedText) unescapeAll() []decodedText {
 	return list
 }
 
-// unescape removes one layer of escaping, as in JSON, Go, URLs and HTML. It drops an
+// unescape decodes the escapes in a text once, as in JSON, Go, URLs and HTML. It drops an
 // incomplete escape at the end of the text.
 func (d decodedText) unescape() decodedText {
 	var out decodedBuilder
@@ -106,9 +109,9 @@ func (d decodedText) unescape() decodedText {
 	return out.build(d.offsets[len(d.text)])
 }
 
-// byteEscapes decodes the escapes of single bytes that begin at index i, as in \xc3\xa9
-// or %C3%A9. It returns the bytes, their offsets in the original, and the index after
-// them.
+// byteEscapes decodes a sequence of escapes of single bytes at index i, as in \xc3\xa9 or
+// %C3%A9. It returns the bytes, their offsets in the original, and the index after the
+// sequence, which is i if there is none.
 func (d decodedText) byteEscapes(i int) (raw []byte, offsets []int, next int) {
 	for {
 		rest := d.text[i:]
@@ -130,8 +133,8 @@ func (d decodedText) byteEscapes(i int) (raw []byte, offsets []int, next int) {
 	}
 }
 
-// unescapeRune decodes the character or escape that a text begins with, and returns its
-// size in the text. The size is 0 for an incomplete escape.
+// unescapeRune decodes the character or escape at the start of a text, and returns its size
+// in the text. The size is 0 for an incomplete escape.
 func unescapeRune(text string) (r rune, size int) {
 	r, size = utf8.DecodeRuneInString(text)
 	if r == '&' {
@@ -162,8 +165,8 @@ func unescapeRune(text string) (r rune, size int) {
 	return '\\', 1
 }
 
-// unescapeEntity decodes the HTML entity that a text begins with, such as &amp; or
-// &#34;. If there is none, or it stands for several characters, it returns the ampersand.
+// unescapeEntity decodes the HTML entity at the start of a text, such as &amp; or &#34;. If
+// there is none, or it means several characters, it returns the ampersand.
 func unescapeEntity(text string) (r rune, size int) {
 	const maxEntity = 10
 	end := strings.IndexByte(text[:min(len(text), maxEntity)], ';') + 1
@@ -173,8 +176,8 @@ func unescapeEntity(text string) (r rune, size int) {
 	return '&', 1
 }
 
-// unescapeUnicode decodes \u with four digits, surrogate pairs of these, and \U with
-// eight digits.
+// unescapeUnicode decodes the escape at the start of a text: \u with four digits, a
+// surrogate pair of two of these, or \U with eight digits.
 func unescapeUnicode(text string, digits int) (r rune, size int) {
 	size = 2 + digits
 	value, ok := parseHex(text, 2, digits)
@@ -192,7 +195,7 @@ func unescapeUnicode(text string, digits int) (r rune, size int) {
 	return rune(value), size
 }
 
-// parseHex parses a number of hexadecimal digits that begin at an index.
+// parseHex parses the given number of hexadecimal digits, beginning at the index from.
 func parseHex(text string, from, digits int) (value uint64, ok bool) {
 	if len(text) < from+digits {
 		return 0, false
@@ -230,7 +233,7 @@ func (d decodedText) normalize() decodedText {
 	return out.build(d.offsets[len(d.text)])
 }
 
-// Normalize removes terminal control sequences and control characters from a text. Each
-// line ends with \n, and tabs become spaces. A Redactor normalizes the values and the
-// texts that it compares.
+// Normalize removes terminal control sequences and control characters from a text, makes
+// each line end with \n, and replaces tabs with spaces. A Redactor normalizes values and
+// texts before it compares them.
 func Normalize(text string) string { return undecoded(text).normalize().text }

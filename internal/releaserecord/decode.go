@@ -13,13 +13,13 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Limits of a record. Every account that can write releases can write any record. Reading
-// it must not need more time or memory than the largest charts.
+// Limits of a record. Every account that can write releases can write any record, so
+// without limits a record could need any time or memory to read.
 const (
 	// maxChartDepth limits how deeply charts are nested.
 	maxChartDepth = 100
 	maxCharts     = 10_000
-	// maxPathBytes limits the total length of the paths of all charts.
+	// maxPathBytes limits the total length of the paths of all charts in the tree.
 	maxPathBytes = 16 << 20
 )
 
@@ -30,7 +30,8 @@ func encode(r *Record) ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// decode checks the version first, because other versions may have another format.
+// decode decodes a record. It checks the version first, because other versions may have
+// another format.
 func decode(data []byte) (*Record, error) {
 	var form struct {
 		Version int `json:"version"`
@@ -54,7 +55,7 @@ func decode(data []byte) (*Record, error) {
 	return r, nil
 }
 
-// check rejects records that this package cannot have written.
+// check returns an error for a record that this package cannot have written.
 func (r *Record) check() error {
 	switch p := r.Progress; {
 	case r.Revision < 0:
@@ -91,7 +92,7 @@ func (e *EarlierRevisions) check() error {
 	return nil
 }
 
-// checkCharts checks the limits of the tree of charts.
+// checkCharts returns an error if the tree of charts exceeds the limits or is invalid.
 func checkCharts(root *sequencer.Chart) error {
 	if root == nil {
 		return errors.New("it has no charts")
@@ -125,9 +126,9 @@ func checkCharts(root *sequencer.Chart) error {
 	return walk(root, 1, 0)
 }
 
-// checkDependencies rejects names of subcharts that do not exist. No release that was
-// deployed in order has such names, and searching for similar names takes long for long
-// lists.
+// checkDependencies returns an error if a chart depends on a subchart that does not exist.
+// No release that was deployed in order does. Without this check, the search for a similar
+// name for the error message could take long.
 func checkDependencies(c *sequencer.Chart) error {
 	if c.Sequenced {
 		known := subchartNames(c)
@@ -145,8 +146,8 @@ func checkDependencies(c *sequencer.Chart) error {
 	return nil
 }
 
-// dependsOn returns the names of the subcharts that a chart or its dependencies depend
-// on.
+// dependsOn returns all names of subcharts on which a chart, or one of its subcharts,
+// declares to depend.
 func dependsOn(c *sequencer.Chart) []string {
 	names := slices.Clone(c.DependsOnSubcharts)
 	for _, d := range c.Dependencies {
@@ -155,7 +156,8 @@ func dependsOn(c *sequencer.Chart) []string {
 	return names
 }
 
-// subchartNames returns the names that refer to subcharts of a chart.
+// subchartNames returns the names with which a chart can refer to its subcharts: their
+// names, aliases and tags.
 func subchartNames(c *sequencer.Chart) map[string]bool {
 	names := map[string]bool{}
 	for _, sub := range c.Subcharts {

@@ -13,20 +13,22 @@ import (
 )
 
 const (
-	// maxLeaseSeconds limits the duration of a lease.
+	// maxLeaseSeconds is the longest duration of a lease that is accepted.
 	maxLeaseSeconds = 3600
-	// maxNameLength limits the names in a lease, in bytes.
+	// maxNameLength is the maximum length, in bytes, of each text in a lease.
 	maxNameLength = 300
 )
 
-// Lease is the lock of the process that deploys or uninstalls a revision. The process
-// renews it while it runs, and removes it when it is finished.
+// Lease is the lock of a release: it identifies the process that deploys or uninstalls a
+// revision, the lock holder. The process renews the lease while it runs, and removes it
+// when it is finished. Another process can take over the release when the lease has
+// expired.
 type Lease struct {
 	// Revision is the revision that is locked.
 	Revision int `json:"revision"`
-	// ID identifies the lease.
+	// ID distinguishes the lease from all others.
 	ID string `json:"id"`
-	// Operation is the operation of the process, as in "upgrade".
+	// Operation says what the process does, for example "upgrade".
 	Operation string `json:"operation"`
 	process.Process
 	// StartedAt is the time at which the operation began. RenewedAt is the time at which
@@ -37,7 +39,7 @@ type Lease struct {
 	Seconds int `json:"seconds"`
 }
 
-// Duration returns the time after which a lease that is not renewed expires.
+// Duration returns Seconds as a time.Duration.
 func (l *Lease) Duration() time.Duration { return time.Duration(l.Seconds) * time.Second }
 
 // LeaseFor returns the lease of a revision. It returns nil if there is no lease, or if the

@@ -1,11 +1,12 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package releaserecord stores data about a release inside the stored release
-// (docs/reference.md, "The release record"). The dependency graph of the release can be
-// rebuilt from this record. The record is necessary because stored releases lack the
-// metadata of subcharts, and manifests may lack the comments that name the template of a
-// document.
+// Package releaserecord defines the release record: data about the order and the progress
+// of a release that is stored inside the stored release (docs/reference.md, "The release
+// record"). The dependency graph of the release can be rebuilt from the record. The record
+// is necessary because stored releases lack the metadata of subcharts, and manifests may
+// lack the comments that name the template of a document. Package history decides when to
+// write it.
 package releaserecord
 
 import (
@@ -18,53 +19,55 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// fileName is the name of the file in the stored chart that has the record. Stock Helm
-// keeps the file. It prints the file only if it prints all files of a chart, as in "install
-// -o json".
+// fileName is the name of the file with the record in the chart of a stored release. Stock
+// Helm keeps this file. It prints the file only if it prints all files of a chart, as in
+// "install -o json".
 const fileName = ".ordered-helm/record.json"
 
 // version is the version of the format that this package writes.
 const version = 1
 
-// Record is the data that a release stores about its order and its deployment.
+// Record is the content of the release record of one revision.
 type Record struct {
 	// Version is the version of the format.
 	Version int `json:"version"`
-	// Ordered says whether the release was deployed in order in the revision given by
-	// Revision. The graph is also valid in other revisions.
+	// Ordered is true if the revision Revision was deployed in order. The graph is valid in
+	// other revisions, too.
 	Ordered bool `json:"sequenced"`
-	// Revision is the revision that was deployed in this order; 0 if unknown. A rollback
-	// of stock Helm copies the chart, with its record, to a revision that it deploys
-	// without an order.
+	// Revision is the revision for which the record was written; 0 if unknown. It can
+	// differ from the revision that has the record: a rollback of stock Helm copies the
+	// chart, with its record, to a new revision that it deploys without an order.
 	Revision int `json:"revision,omitempty"`
-	// Charts is the tree of charts with their declarations.
+	// Charts is the tree of the charts of the release, with the layers and dependencies
+	// that they declare.
 	Charts *sequencer.Chart `json:"charts"`
-	// DocumentCharts has the path of the chart of each document in the manifest, if the
-	// Source comments do not have it.
+	// DocumentCharts has, for each document in the manifest, the path of the chart that
+	// contains its template. It is empty if the Source comments in the manifest tell this.
 	DocumentCharts []string `json:"documents,omitempty"`
-	// Earlier is the data about earlier revisions. Use EarlierFor to read it.
+	// Earlier has data about earlier revisions. Use EarlierFor to read it.
 	Earlier *EarlierRevisions `json:"earlier,omitempty"`
-	// Progress is the progress of the deployment. Use ProgressFor to read it.
+	// Progress says how far the deployment or uninstall is. Use ProgressFor to read it.
 	Progress *Progress `json:"progress,omitempty"`
 	// Lease is the lock of the process that deploys or uninstalls the revision. Use
 	// LeaseFor to read it.
 	Lease *Lease `json:"lease,omitempty"`
 }
 
-// EarlierRevisions is the data that a revision stores about earlier revisions until it is
-// deployed, because the earlier revisions may be removed from the history.
+// EarlierRevisions is what a revision stores about earlier revisions until it is deployed
+// itself, because the earlier revisions may be removed from the history before.
 type EarlierRevisions struct {
 	// Revision is the revision that stores the data.
 	Revision int `json:"revision"`
-	// Leftovers are objects that may still exist and that this revision does not have.
+	// Leftovers are objects of earlier revisions that may still exist in the cluster and
+	// that this revision does not have.
 	Leftovers []Leftover `json:"leftovers,omitempty"`
-	// UninstallStarted says whether an uninstall has started since the last deployed
+	// UninstallStarted is true if an uninstall has started after the last deployed
 	// revision. The objects of that revision may then be deleted, and other objects may
 	// have their names.
 	UninstallStarted bool `json:"removed,omitempty"`
 }
 
-// Leftover identifies an object.
+// Leftover identifies an object in EarlierRevisions.Leftovers.
 type Leftover struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -73,18 +76,20 @@ type Leftover struct {
 	Name      string `json:"name"`
 }
 
-// Progress is the progress of the deployment of a revision.
+// Progress says which nodes of a revision are deployed or, during an uninstall, deleted, so
+// that another operation can continue if this one is interrupted.
 type Progress struct {
-	// Revision is the revision that is deployed.
+	// Revision is the revision that is being deployed or uninstalled.
 	Revision int `json:"revision"`
 	// DoneNodes has the IDs of the nodes that are deployed, and ready if the operation
 	// waits for them, sorted.
 	DoneNodes []string `json:"done,omitempty"`
 	// RunningNodes has the IDs of the nodes that were started but are not finished, sorted.
 	RunningNodes []string `json:"at,omitempty"`
-	// TotalNodes is the number of nodes.
+	// TotalNodes is the number of all nodes.
 	TotalNodes int `json:"nodes"`
-	// Uninstalling says whether DoneNodes has nodes that an uninstall has deleted.
+	// Uninstalling is true during an uninstall. DoneNodes then has the nodes that are
+	// deleted.
 	Uninstalling bool `json:"removing,omitempty"`
 }
 
@@ -97,8 +102,8 @@ func (r *Record) ProgressFor(revision int) *Progress {
 	return r.Progress
 }
 
-// EarlierFor returns the data of a revision about earlier revisions. It returns nil if
-// there is none, or if the record was written for another revision. The record can be nil.
+// EarlierFor returns what a revision stores about earlier revisions. It returns nil if
+// there is nothing, or if it belongs to another revision. The record can be nil.
 func (r *Record) EarlierFor(revision int) *EarlierRevisions {
 	if r == nil || r.Earlier == nil || r.Earlier.Revision != revision {
 		return nil
@@ -106,7 +111,7 @@ func (r *Record) EarlierFor(revision int) *EarlierRevisions {
 	return r.Earlier
 }
 
-// InvalidError reports a record that cannot be used.
+// InvalidError reports that the record of a revision cannot be used, and why.
 type InvalidError struct {
 	Release  string
 	Revision int
@@ -119,9 +124,9 @@ func (e *InvalidError) Error() string {
 
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// WithRecord returns a copy of a chart with a record, which replaces any existing record.
-// If the record is nil, the copy has no record. It returns an error if Read would reject
-// the record because of its size.
+// WithRecord returns a copy of a chart that contains the record r instead of any existing
+// one. If r is nil, the copy has no record. It returns an error if r is so large that Read
+// would reject it.
 func WithRecord(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 	files := removeRecord(ch.Files)
 	if r != nil {
@@ -164,8 +169,9 @@ func removeRecord(files []*chart.File) []*chart.File {
 
 func isRecord(f *chart.File) bool { return f != nil && f.Name == fileName }
 
-// Read returns the record of a release, or nil if it has none, as for releases that were
-// not deployed in order. The error is an *InvalidError.
+// Read returns the record of a stored release. It returns nil if there is none, because the
+// release was not deployed in order. If the record is invalid, the error is an
+// *InvalidError.
 func Read(rel *release.Release) (*Record, error) {
 	if rel.Chart == nil {
 		return nil, nil

@@ -18,20 +18,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxStoredSize limits the total size of the values in a Secret or ConfigMap. The API
-// server counts neither keys nor labels, and counts the values of a Secret before they
-// are encoded.
+// maxStoredSize is the limit of the API server for the total size of the values in a Secret
+// or ConfigMap. It counts neither keys nor labels, and counts the values of a Secret before
+// they are encoded for JSON.
 const maxStoredSize = corev1.MaxSecretSize
 
-// fastCompressionMargin is the inverse of the fraction by which the result of fast
-// compression can, in rare cases, be smaller than that of thorough compression.
+// fastCompressionMargin: in rare cases, the result of fast compression is smaller than that
+// of thorough compression, by up to one part in fastCompressionMargin.
 const fastCompressionMargin = 100
 
-// maxParts is the maximum number of parts of a release that an error names.
+// maxParts is the maximum length of TooLargeError.Parts.
 const maxParts = 3
 
-// StoredSize returns the size of a release in a Secret or ConfigMap, in bytes, as the
-// drivers of Helm store it.
+// StoredSize returns how many bytes a release needs in the Secret or ConfigMap in which a
+// driver of Helm stores it.
 func StoredSize(rel *release.Release) (int, error) {
 	data, err := json.Marshal(rel)
 	if err != nil {
@@ -40,8 +40,8 @@ func StoredSize(rel *release.Release) (int, error) {
 	return compressedSize(data)
 }
 
-// compressedSize returns the size of data after gzip and base64, as in the drivers of
-// Helm.
+// compressedSize returns the size of data after gzip and base64, with the compression level
+// of Helm's drivers.
 func compressedSize(data []byte) (int, error) { return compressedSizeAt(data, gzip.BestCompression) }
 
 func compressedSizeAt(data []byte, level int) (int, error) {
@@ -67,13 +67,14 @@ func (c *byteCounter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// maxCompressedSize returns an upper bound for compressedSize. Data that cannot be
-// compressed grows by a header and some bytes for each block.
+// maxCompressedSize returns an upper bound for compressedSize of data with this size. Data
+// that cannot be compressed grows by a header and some bytes for each block.
 func maxCompressedSize(size int) int {
 	return base64.StdEncoding.EncodedLen(size + size/1024 + 64)
 }
 
-// TooLargeError reports a release that is too large for the object that stores it.
+// TooLargeError reports that a release does not fit into the Secret or ConfigMap in which
+// it is to be stored.
 type TooLargeError struct {
 	Release  string
 	Revision int
@@ -81,19 +82,20 @@ type TooLargeError struct {
 	Kind string
 	// Size is the size of the release, and Limit the maximum, in bytes.
 	Size, Limit int
-	// Reserve is the number of bytes by which it can grow during the deployment.
+	// Reserve is the number of bytes by which the release can grow during the deployment.
 	Reserve int
-	// Parts are the largest parts, the largest first.
+	// Parts are the largest parts of the release, the largest first.
 	Parts []Part
 }
 
-// Part is a part of a release.
+// Part is a part of a stored release, with its size, for an error message.
 type Part struct {
 	// Name describes the part, as in "the files of the chart".
 	Name string
 	// Size is the size of the compressed part, in bytes.
 	Size int
-	// Largest is the name of the largest file in it, if it consists of files.
+	// Largest is the name of the largest file in the part; empty if the part does not
+	// consist of files.
 	Largest string
 }
 
@@ -118,9 +120,9 @@ func (e *TooLargeError) Error() string {
 		e.Release, e.Revision, e.Size, grows, e.Kind, e.Limit, strings.Join(parts, ", "))
 }
 
-// CheckSize returns a *TooLargeError if a release does not fit into the object in which a
-// driver stores it. Reserve is the number of bytes by which the release can grow. Only
-// Secrets and ConfigMaps have a limit.
+// CheckSize returns a *TooLargeError if a release does not fit into the Secret or ConfigMap
+// in which the driver with this name stores it. For other drivers there is no limit.
+// reserve is the number of bytes by which the release can grow during the deployment.
 func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	if driverName != driver.SecretsDriverName && driverName != driver.ConfigMapsDriverName {
 		return nil
@@ -150,7 +152,8 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	}
 }
 
-// largestParts returns the largest parts of a release.
+// largestParts returns up to maxParts parts of a release, the largest first. It omits parts
+// that are much smaller than the first.
 func largestParts(rel *release.Release) ([]Part, error) {
 	ch := rel.Chart
 	if ch == nil {

@@ -67,8 +67,9 @@ func (e *UnknownSubchartError) Error() string {
 	return fmt.Sprintf("%s: %s names the unknown subchart %q: %s", e.File, e.Key, e.Name, hint)
 }
 
-// dependencyKey, followed by the name of an entry under "dependencies" in Chart.yaml, is
-// the key of what the depends-on of that entry declares.
+// dependencyKey is the prefix of Reason.Key and similar keys for declarations in
+// Chart.yaml: the name of the entry under "dependencies" that has the depends-on follows
+// it.
 const dependencyKey = "depends-on of dependency "
 
 // CycleError reports that charts or layers depend on each other.

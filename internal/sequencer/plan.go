@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/dag"
+	"github.com/ordered-helm/helm/internal/kind"
 )
 
 // Plan says in which order the resources of a release are deployed. Its graph connects
@@ -102,7 +103,7 @@ type PlannedResource struct {
 }
 
 // IsCustom reports whether the kind of the resource is not built into Kubernetes.
-func (r *PlannedResource) IsCustom() bool { return !isBuiltIn(r.ID.Group) }
+func (r *PlannedResource) IsCustom() bool { return !kind.IsBuiltIn(r.ID.Group) }
 
 // IsJob reports whether the resource is a Job of the API group batch.
 func (r *PlannedResource) IsJob() bool { return r.ID.Group == "batch" && r.ID.Kind == "Job" }

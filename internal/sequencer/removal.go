@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Removal says in which order resources are deleted: each one after its dependents. An
-// uninstall uses it, and so does pruning. A Removal must not be changed.
+// Removal says in which order resources are deleted: each one after its dependents. It is
+// used by uninstall, pruning and --cleanup-on-fail. A Removal must not be changed.
 type Removal struct {
 	// Groups are in the order of deletion.
 	Groups []*RemovalGroup

@@ -11,19 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"helm.sh/helm/v3/pkg/releaseutil"
-
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/field"
+	"github.com/ordered-helm/helm/internal/kind"
 )
-
-// clusterScoped are the cluster-scoped kinds of Kubernetes that occur in charts. Spaces
-// separate them.
-const clusterScoped = " Namespace ClusterRole ClusterRoleBinding CustomResourceDefinition PriorityClass " +
-	"StorageClass PersistentVolume IngressClass RuntimeClass ValidatingWebhookConfiguration " +
-	"MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding " +
-	"MutatingAdmissionPolicy MutatingAdmissionPolicyBinding APIService CSIDriver Node VolumeSnapshotClass " +
-	"VolumeAttributesClass FlowSchema PriorityLevelConfiguration CertificateSigningRequest DeviceClass PodSecurityPolicy "
 
 // resource is a resource while the plan is built. declares reports whether it has
 // sequencing annotations.
@@ -43,7 +34,6 @@ func (b *builder) readResources(in Input) error {
 		numbered[i].source = i
 	}
 	flat := flatten(numbered)
-	ranks := kindRanks()
 	scopes := customScopes(flat)
 	resources := make([]resource, 0, len(flat))
 	var problems []error
@@ -53,7 +43,7 @@ func (b *builder) readResources(in Input) error {
 			problems = append(problems, fmt.Errorf("%s: comes from chart %q, which the release does not have", r.File, r.Chart))
 			continue
 		}
-		res := newResource(r, in.Namespace, scopes, ranks)
+		res := newResource(r, in.Namespace, scopes)
 		res.chart = chart
 		for _, err := range splitErrors(res.readAnnotations(b.charts[chart].Sequenced)) {
 			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
@@ -73,13 +63,13 @@ func (b *builder) readResources(in Input) error {
 }
 
 // newResource returns r with its ID. namespace is that of the release. scopes is the result
-// of customScopes, and ranks that of kindRanks.
-func newResource(r Resource, namespace string, scopes map[[2]string]bool, ranks map[string]int) resource {
+// of customScopes.
+func newResource(r Resource, namespace string, scopes map[[2]string]bool) resource {
 	res := resource{PlannedResource: PlannedResource{
 		File: r.File, Policy: cmp.Or(policyOf(r.Object), r.policy), Source: r.source, object: r.Object,
 	}}
 	res.identify(namespace, scopes)
-	res.rank = rankOf(ranks, res.ID.Kind)
+	res.rank = kind.InstallRank(res.ID.Kind)
 	return res
 }
 
@@ -150,17 +140,12 @@ func (r *resource) identify(namespace string, scopes map[[2]string]bool) {
 	metadata := field.Map(r.object, "metadata")
 	r.APIVersion = field.String(r.object, "apiVersion")
 	r.ID.Kind, r.ID.Name = field.String(r.object, "kind"), field.String(metadata, "name")
-	r.ID.Group = groupOf(r.APIVersion)
+	r.ID.Group = kind.Group(r.APIVersion)
 	if clusterWide, custom := scopes[[2]string{r.ID.Group, r.ID.Kind}]; custom && clusterWide ||
-		!custom && isBuiltIn(r.ID.Group) && strings.Contains(clusterScoped, " "+r.ID.Kind+" ") {
+		!custom && kind.IsClusterScoped(r.ID.Group, r.ID.Kind) {
 		return
 	}
 	r.ID.Namespace = cmp.Or(field.String(metadata, "namespace"), namespace)
-}
-
-// isBuiltIn reports whether an API group belongs to Kubernetes.
-func isBuiltIn(group string) bool {
-	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
 // readDefinitions sets b.definitions, and marks the resources whose kind the release itself
@@ -178,14 +163,6 @@ func (b *builder) readDefinitions() {
 		r := &b.resources[i]
 		_, r.SelfDefined = b.definitions[[2]string{r.ID.Group, r.ID.Kind}]
 	}
-}
-
-func groupOf(apiVersion string) string {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		return ""
-	}
-	return group
 }
 
 // customScopes returns, for each group and kind that a CustomResourceDefinition of the
@@ -260,24 +237,6 @@ func (b *builder) duplicates() []error {
 	}
 	b.byID = first
 	return problems
-}
-
-// kindRanks returns the position of each kind in Helm's install order.
-func kindRanks() map[string]int {
-	ranks := make(map[string]int, len(releaseutil.InstallOrder))
-	for i, kind := range releaseutil.InstallOrder {
-		ranks[kind] = i
-	}
-	return ranks
-}
-
-// rankOf returns the position of a kind in Helm's install order. Kinds that Helm does not
-// know come last.
-func rankOf(ranks map[string]int, kind string) int {
-	if rank, ok := ranks[kind]; ok {
-		return rank
-	}
-	return len(ranks)
 }
 
 func compareResources(a, b *resource) int {

@@ -26,11 +26,11 @@ func SingleNode(chart string) *Plan {
 // counts.
 func Unordered(chart string, resources []Resource, namespace string) *Plan {
 	flat := flatten(resources)
-	scopes, ranks := customScopes(flat), kindRanks()
+	scopes := customScopes(flat)
 	b := &builder{namespace: namespace}
 	seen := make(map[ID]bool, len(flat))
 	for _, r := range flat {
-		res := newResource(r, namespace, scopes, ranks)
+		res := newResource(r, namespace, scopes)
 		if res.ID.Name != "" && seen[res.ID] {
 			continue
 		}

@@ -43,6 +43,7 @@ type Warning struct {
 	text string
 }
 
+// String returns the text for the user.
 func (w Warning) String() string { return w.text }
 
 func (b *builder) warn(kind WarningKind, chart string, r *resource, key, text string) {

@@ -57,7 +57,7 @@ func failedFirst(r Report) int {
 func (e *NotReadyError) Unwrap() error { return e.Cause }
 
 // ForbiddenError reports that an object can be neither watched nor read because of missing
-// permissions. Verb is the verb that was denied last.
+// permissions. Verb is the verb that is not allowed.
 type ForbiddenError struct {
 	Verb      string
 	Resource  schema.GroupResource

@@ -16,29 +16,32 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// Group is a set of targets to wait for together. It is used once: call Applied for each
-// object that was written, then Wait. Call Close instead if nobody waits for it.
+// Group waits for several objects together, its targets. A Group is used once: call Applied
+// for each object that was written, then Wait. Call Close if Wait is never called.
 type Group struct {
+	// items are the targets, in the order of ExpectReady. index finds them by object.
 	watcher *Watcher
 	items   []*item
 	index   map[objectKey]*item
-	// changed receives a value when any item has new observations.
+	// changed wakes the goroutine in Wait. It receives a value when any item has new
+	// observations.
 	changed chan struct{}
 	options Options
-	// changedItems have new observations. They are guarded by the watcher's mu.
+	// changedItems are the items that have new observations. Guarded by the watcher's mu.
 	changedItems []*item
 }
 
-// objectKey identifies an object in any version of its API.
+// objectKey identifies an object. It has no API version, because the same object can be
+// read in any version.
 type objectKey struct {
 	kind            schema.GroupKind
 	namespace, name string
 }
 
-// Applied tells the group which version of an object the server returned for a write. The
-// status of this version is the first observation. Of all other observations, only newer
-// ones count. The object must not be changed afterwards. Applied can be called by several
-// goroutines. It returns an error for an object that is not a target of the group.
+// Applied tells the group that an object was written; obj is what the server returned. Wait
+// judges obj first, and after it only newer versions of the object. The caller must not
+// change obj afterwards. Applied can be called by several goroutines. It returns an error
+// for an object that is not a target of the group.
 func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	kind := obj.GroupVersionKind().GroupKind()
 	i := g.index[objectKey{kind, obj.GetNamespace(), obj.GetName()}]
@@ -53,25 +56,26 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 
 // Options configure how a group waits.
 type Options struct {
-	// Start is when the timeouts of the targets begin.
+	// Start is the time from which Target.Timeout is counted.
 	Start time.Time
-	// WaitForAll waits until each target is ready, has failed, or has timed out. Otherwise,
-	// the wait ends at the first target that has failed or that cannot be read because of
-	// missing permissions.
+	// WaitForAll says when a wait with a failed target ends: if true, when each target is
+	// ready, has failed, or has timed out; if false, as soon as one target has failed or
+	// cannot be read because of missing permissions.
 	WaitForAll bool
-	// StayReadyUntil, if not nil, makes a successful wait continue until the channel is
-	// closed. All targets must be ready at that time.
+	// StayReadyUntil, if not nil, delays the success of a wait: when all targets are ready,
+	// Wait does not return before the channel is closed, and all targets must be ready
+	// then.
 	StayReadyUntil <-chan struct{}
 }
 
-// SetOptions sets the options of Wait.
+// SetOptions sets the options of the group. It must be called before Wait.
 func (g *Group) SetOptions(options Options) { g.options = options }
 
-// Wait waits until all targets are ready at the same time. It returns a *NotReadyError if
-// a target has failed, if all targets that are not ready have timed out, or if ctx is
-// done. A Job or Pod that has succeeded stays ready, even if it is deleted. Wait first
-// reads the targets for which Applied was not called. The reports are complete in any
-// case, and in the order of the targets.
+// Wait waits until all targets are ready at the same time. It returns a report for each
+// target, in the order of the targets, even if there is an error. The error is a
+// *NotReadyError if a target has failed, if all targets that are not ready have timed out,
+// or if ctx is done. A Job or Pod that has succeeded stays ready, even if it is deleted.
+// Wait first reads the targets for which Applied was not called.
 //
 // Wait calls onChange, if not nil, with the first report on each target and whenever a
 // report changes. It calls onChange in the goroutine of the caller.
@@ -82,7 +86,7 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 	}
 	for {
 		g.evaluate(ctx, onChange)
-		mustStayReady := g.mustStayReady() // called once for both, so that the channel cannot be closed between them
+		mustStayReady := g.mustStayReady() // read only once, because the channel may be closed between outcome and waitForChange
 		if over, err := g.outcome(mustStayReady); over {
 			return g.result(err)
 		}
@@ -100,7 +104,7 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 	}
 }
 
-// Close stops observing the targets. Wait calls it before it returns.
+// Close stops the observation of the targets. Wait calls it before it returns.
 func (g *Group) Close() {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
@@ -109,8 +113,8 @@ func (g *Group) Close() {
 	}
 }
 
-// notify wakes the goroutine in Wait because an item has new observations. It never
-// blocks. The caller holds mu.
+// notify tells the goroutine in Wait that an item has new observations. It never blocks.
+// The caller must have locked the watcher's mu.
 func (g *Group) notify(i *item) {
 	if !i.notified {
 		i.notified = true
@@ -122,7 +126,8 @@ func (g *Group) notify(i *item) {
 	}
 }
 
-// evaluate judges new observations, and the items whose recheck is due.
+// evaluate judges new observations, and judges items again whose recheck is due (see
+// readiness.Status.RecheckAfter). It calls onChange for each report that changes.
 func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
 	for _, queue := range g.takeQueues() {
 		if queue.item.timedOut {
@@ -148,13 +153,14 @@ func (g *Group) observe(ctx context.Context, i *item, o observation, onChange fu
 	}
 }
 
-// itemQueue has the new observations of an item.
+// itemQueue has the observations of an item that are not judged yet, the oldest first.
 type itemQueue struct {
 	item  *item
 	queue []observation
 }
 
-// takeQueues removes and returns the new observations, in the order of the targets.
+// takeQueues removes the observations that are not judged yet from all items, and returns
+// them in the order of the targets.
 func (g *Group) takeQueues() []itemQueue {
 	g.watcher.mu.Lock()
 	queues := make([]itemQueue, 0, len(g.changedItems))
@@ -168,8 +174,8 @@ func (g *Group) takeQueues() []itemQueue {
 	return queues
 }
 
-// outcome reports whether the wait has ended, and the error if it failed. With
-// mustStayReady, a successful wait continues.
+// outcome reports whether the wait is finished, and returns the cause of the failure if it
+// failed. If mustStayReady is true, a wait whose targets are all ready is not finished yet.
 func (g *Group) outcome(mustStayReady bool) (over bool, err error) {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
@@ -199,6 +205,7 @@ func (g *Group) outcome(mustStayReady bool) (over bool, err error) {
 	return !mustStayReady, nil
 }
 
+// mustStayReady reports whether StayReadyUntil is set and not closed yet.
 func (g *Group) mustStayReady() bool {
 	if g.options.StayReadyUntil == nil {
 		return false
@@ -211,7 +218,7 @@ func (g *Group) mustStayReady() bool {
 	}
 }
 
-// startStreams starts the streams of the targets that are not ready.
+// startStreams makes the streams of all targets run that are not ready.
 func (g *Group) startStreams() {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
@@ -220,13 +227,12 @@ func (g *Group) startStreams() {
 	}
 }
 
-// streamItems are the items of a group that one stream observes.
+// streamItems has the items of a group that one stream observes.
 type streamItems struct {
 	stream *stream
 	items  []*item
 }
 
-// names returns the names of the objects.
 func (s streamItems) names() []string {
 	names := make([]string, len(s.items))
 	for n, i := range s.items {
@@ -235,8 +241,8 @@ func (s streamItems) names() []string {
 	return names
 }
 
-// byStream groups the selected items by stream, in the order of the targets. The caller
-// holds mu.
+// byStream returns the items for which pick is true, grouped by stream, in the order of the
+// targets. The caller must have locked the watcher's mu.
 func (g *Group) byStream(pick func(*item) bool) []streamItems {
 	var parts []streamItems
 	index := map[*stream]int{}
@@ -255,7 +261,9 @@ func (g *Group) byStream(pick func(*item) bool) []streamItems {
 	return parts
 }
 
-// waitForChange waits for a new observation, the next recheck, or the next timeout.
+// waitForChange returns nil when there is a reason to evaluate the targets again: a new
+// observation, a recheck or timeout that is due, or, with mustStayReady, that
+// StayReadyUntil was closed. It returns an error when ctx is done or the Watcher is closed.
 func (g *Group) waitForChange(ctx context.Context, mustStayReady bool) error {
 	var limit <-chan time.Time
 	if next, found := g.nextTimeout(); found {
@@ -289,6 +297,7 @@ func (g *Group) waitForChange(ctx context.Context, mustStayReady bool) error {
 	}
 }
 
+// nextRecheck returns the time of the earliest recheck, or zero if none is due.
 func (g *Group) nextRecheck() time.Time {
 	var next time.Time
 	for _, i := range g.items {
@@ -299,7 +308,8 @@ func (g *Group) nextRecheck() time.Time {
 	return next
 }
 
-// result returns the results of Wait.
+// result builds what Wait returns: a report for each target, and, if cause is not nil, a
+// NotReadyError with the reports of the targets that are not ready.
 func (g *Group) result(cause error) ([]Report, error) {
 	reports := make([]Report, 0, len(g.items))
 	var open []Report
@@ -316,7 +326,8 @@ func (g *Group) result(cause error) ([]Report, error) {
 	return reports, &NotReadyError{Reports: open, Cause: cause}
 }
 
-// completeReport adds the information of the stream to a report.
+// completeReport returns the report of an item, with the fields that describe problems of
+// its stream.
 func (g *Group) completeReport(i *item) Report {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()

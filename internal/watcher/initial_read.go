@@ -9,7 +9,9 @@ import (
 	"time"
 )
 
-// readWithoutBaseline reads the targets for which Applied was not called.
+// readWithoutBaseline reads the targets for which Applied was not called, for example
+// objects that the operation does not write. The result takes the place of the written
+// version.
 func (g *Group) readWithoutBaseline(ctx context.Context) error {
 	g.watcher.mu.Lock()
 	parts := g.byStream(func(i *item) bool { return !i.hasBaseline })
@@ -32,7 +34,8 @@ func (g *Group) readWithoutBaseline(ctx context.Context) error {
 	return nil
 }
 
-// readUntilAnswered retries until the API server responds or nobody waits any longer.
+// readUntilAnswered reads objects, and retries until the API server responds, ctx is done,
+// or the Watcher is closed.
 func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[string]readResult, error) {
 	pause := retryBackoff()
 	var state initialRead
@@ -58,11 +61,13 @@ func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[str
 	}
 }
 
-// initialRead tracks whether an initial read fails, which makes its stream count as
-// unreachable.
+// initialRead records for one call of readUntilAnswered whether the API server does not
+// respond. While failing is true, the stream counts the call in failingReads, and so counts
+// as unreachable.
 type initialRead struct{ failing bool }
 
-// record records the result of an attempt.
+// record records the result of one attempt to read: err is nil if the server responded. It
+// emits NoticeUnreachable and NoticeReachable.
 func (f *initialRead) record(s *stream, err error) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -81,7 +86,7 @@ func (f *initialRead) record(s *stream, err error) {
 	}
 }
 
-// end is called when the read has ended.
+// end must be called when no further attempt follows.
 func (f *initialRead) end(s *stream) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()

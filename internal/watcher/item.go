@@ -15,30 +15,37 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// maxQueuedObservations limits the observations that are kept of an object while nobody
-// waits for it. The oldest are dropped first.
+// maxQueuedObservations limits how many observations of an item are kept before Wait judges
+// them. The oldest are dropped first.
 const maxQueuedObservations = 100
 
-// observation is one version of an object, or its absence.
+// observation is one version of an object that was watched or read, or the fact that it did
+// not exist.
 type observation struct {
-	// object is nil if only the absence is known.
+	// object is the observed version. If gone is true, it is the last version before the
+	// deletion, or nil if that is not known.
 	object *unstructured.Unstructured
-	// version is the resource version of the observation. It is empty if unknown.
+	// version is the resource version of the object, or of the list in which it was
+	// missing. It is empty if unknown.
 	version string
-	gone    bool
-	// current is whether it comes from a read rather than from a watch.
+	// gone says that the object did not exist.
+	gone bool
+	// current is true if the observation comes from a read, and false if it comes from a
+	// watch, whose events can be older than the last read.
 	current bool
 }
 
-// observationOf returns the observation of an existing object.
+// observationOf returns the observation that an object exists in the version obj.
 func observationOf(obj *unstructured.Unstructured) observation {
 	return observation{object: withoutManagedFields(obj), version: obj.GetResourceVersion()}
 }
 
-// judgeFunc judges an observation of an item.
+// judgeFunc returns the status of an item after an observation. There is one for each kind
+// of wait: ready, completed or deleted.
 type judgeFunc func(*item, context.Context, observation) readiness.Status
 
-// item is one target of one group.
+// item is the state of one target of a group: the observations that a stream has delivered,
+// and the report that follows from those already judged.
 type item struct {
 	target Target
 	group  *Group
@@ -46,27 +53,30 @@ type item struct {
 	stream *stream
 	judge  judgeFunc
 
-	// These fields determine which observations count.
-	hasBaseline   bool          // whether the version from which observations count is known
-	latestVersion string        // of the queued observations
+	// The fields up to notified are guarded by the watcher's mu. The first of them
+	// determine which observations count: after the baseline, which is the written version
+	// or the first one read, only newer observations.
+	hasBaseline   bool          // whether setBaseline was called
+	latestVersion string        // the version of the observation that was queued last
 	incomparable  bool          // whether resource versions cannot be compared
-	needsRead     bool          // whether only a new read counts
+	needsRead     bool          // whether the next observation that counts must come from a read, because versions cannot be compared
 	gone          bool          // whether the last queued observation is an absence
-	attached      bool          // whether somebody waits for the item, so that the stream must run
-	coverage      int           // the coverage of the stream when the item was registered
-	outagesBefore time.Duration // how long observing was interrupted before somebody waited
+	attached      bool          // set when Wait finds the item not ready: from then on its stream must run
+	coverage      int           // stream.coverage when the item was registered, or -1 if the stream was not running
+	outagesBefore time.Duration // the total outage of the stream before attached was set
 	forbidden     error
 	queue         []observation
-	notified      bool // whether the group was notified
+	notified      bool // whether the item is in Group.changedItems
 
-	// Used only by the goroutine that waits.
+	// Used only by the goroutine in Wait.
 	report        Report
 	reported      bool
-	recheckAt     time.Time // when to judge again without an event, or zero
-	readAtTimeout bool      // whether it was read again at its timeout
+	recheckAt     time.Time // when to judge the object again even if it has not changed; zero for never
+	readAtTimeout bool      // whether the final read at the timeout was done
 	timedOut      bool
-	// unreadySince is when the item was last ready. outagesBeforeUnready is how long
-	// observing was interrupted before that. It is negative until it is computed.
+	// unreadySince is when the item last changed from ready to not ready.
+	// outagesBeforeUnready is the total outage of the stream up to that time; negative
+	// until it is computed.
 	unreadySince         time.Time
 	outagesBeforeUnready time.Duration
 	uid                  types.UID
@@ -87,8 +97,9 @@ func newItem(g *Group, target Target, judge judgeFunc) *item {
 	}
 }
 
-// setBaseline sets the observation from which later observations count. Queued
-// observations that are newer are kept. The caller holds mu.
+// setBaseline makes o the first observation to judge. Of the observations that are already
+// queued and of later ones, only those newer than o count. The caller must have locked the
+// watcher's mu.
 func (i *item) setBaseline(o observation) {
 	kept := i.queue
 	i.hasBaseline, i.latestVersion, i.gone = true, o.version, o.gone
@@ -104,7 +115,7 @@ func (i *item) setBaseline(o observation) {
 }
 
 // enqueue adds an observation to the queue if it is newer than the previous one. The caller
-// holds mu.
+// must have locked the watcher's mu.
 func (i *item) enqueue(o observation) {
 	if i.hasBaseline && !i.accept(o) {
 		return
@@ -116,8 +127,8 @@ func (i *item) enqueue(o observation) {
 	i.group.notify(i)
 }
 
-// accept reports whether an observation is newer than the previous one, and records its
-// version.
+// accept reports whether to queue an observation: it must be newer than the previous one,
+// and not repeat that the object is gone. accept records its version as the latest.
 func (i *item) accept(o observation) bool {
 	switch {
 	case !i.needsRead:
@@ -137,6 +148,8 @@ func (i *item) accept(o observation) bool {
 	return !known
 }
 
+// isLater reports whether an observation is newer than the previous one. If the versions
+// cannot be compared, it returns true.
 func (i *item) isLater(o observation) bool {
 	order, ordered := compareVersions(o.version, i.latestVersion)
 	if !ordered {
@@ -147,7 +160,8 @@ func (i *item) isLater(o observation) bool {
 	return order > 0 || order == 0 && (o.gone || i.gone && o.current)
 }
 
-// observe judges an observation. It reports whether the report changed.
+// observe judges an observation and updates i.report. It returns true if the user should
+// see the change.
 func (i *item) observe(ctx context.Context, o observation) bool {
 	if i.finished && !i.isOther(o.object) {
 		return false
@@ -157,12 +171,14 @@ func (i *item) observe(ctx context.Context, o observation) bool {
 	return i.setStatus(i.judge(i, ctx, o), previous)
 }
 
-// recheckDue reports whether it is time to judge the item again without an event.
+// recheckDue reports whether it is time to judge the item again although it has not
+// changed.
 func (i *item) recheckDue() bool {
 	return !i.recheckAt.IsZero() && !time.Now().Before(i.recheckAt)
 }
 
-// setStatus updates the report. It reports whether the report changed.
+// setStatus sets the status of i.report, and the fields that depend on it. previous is the
+// report before the observation. It returns true if the user should see the change.
 func (i *item) setStatus(status readiness.Status, previous Report) bool {
 	i.report.Status = status
 	i.recheckAt = time.Time{}
@@ -180,15 +196,15 @@ func (i *item) setStatus(status readiness.Status, previous Report) bool {
 	return changed
 }
 
-// compareVersions compares two versions of one resource. It reports whether they can be
-// compared.
+// compareVersions compares two resource versions, as cmp.Compare does. ordered is false if
+// they cannot be compared, because one of them is not a number.
 func compareVersions(a, b string) (order int, ordered bool) {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return order, err == nil
 }
 
-// withoutManagedFields returns the object without its managedFields, which are often the
-// larger half of an object. It shares the rest.
+// withoutManagedFields returns a copy of an object without its managedFields, which are
+// often the larger half of an object. The copy shares all other values with the object.
 func withoutManagedFields(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	metadata, ok := obj.Object["metadata"].(map[string]any)
 	if !ok || metadata["managedFields"] == nil {

@@ -11,12 +11,13 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// isOther reports whether an object is a different object with the same name as the item's.
+// isOther reports whether obj has the name of the item, but is another object than the one
+// observed before: it has another UID.
 func (i *item) isOther(obj *unstructured.Unstructured) bool {
 	return obj != nil && i.uid != "" && obj.GetUID() != "" && obj.GetUID() != i.uid
 }
 
-// judgeReadiness is the judgeFunc of ExpectReady.
+// judgeReadiness is the judgeFunc of ExpectReady: it calls the Evaluator of the target.
 func (i *item) judgeReadiness(ctx context.Context, o observation) readiness.Status {
 	if o.object == nil {
 		return readiness.MissingStatus(i.report.Object)
@@ -45,7 +46,8 @@ func (i *item) judgeReadiness(ctx context.Context, o observation) readiness.Stat
 	return status
 }
 
-// judgeAbsence is the judgeFunc of WaitDeleted.
+// judgeAbsence is the judgeFunc of WaitDeleted: the state Ready means that the object is
+// gone.
 func (i *item) judgeAbsence(_ context.Context, o observation) readiness.Status {
 	if i.uid == "" {
 		i.uid = i.target.UID
@@ -61,14 +63,16 @@ func (i *item) judgeAbsence(_ context.Context, o observation) readiness.Status {
 	return readiness.Status{State: readiness.InProgress, Reason: "NotDeleted", Message: "still exists, and is not being deleted"}
 }
 
-// withoutDeletionTimestamp returns a copy of an object that is not being deleted.
+// withoutDeletionTimestamp returns a copy of an object without its deletion timestamp, so
+// that the copy is judged as if the object were not being deleted.
 func withoutDeletionTimestamp(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	revived := obj.DeepCopy()
 	revived.SetDeletionTimestamp(nil)
 	return revived
 }
 
-// judgeCompletion is the judgeFunc of ExpectCompletion.
+// judgeCompletion is the judgeFunc of ExpectCompletion: the state Ready means that the Job
+// or Pod has succeeded.
 func (i *item) judgeCompletion(_ context.Context, o observation) readiness.Status {
 	switch {
 	case i.finished:
@@ -89,8 +93,8 @@ func (i *item) judgeCompletion(_ context.Context, o observation) readiness.Statu
 	return status
 }
 
-// deletedBeforeCompletion returns the status of an object that was deleted before it
-// completed.
+// deletedBeforeCompletion records that the object was deleted before it completed, which is
+// final, and returns the status Failed.
 func (i *item) deletedBeforeCompletion() readiness.Status {
 	status := readiness.MissingStatus(i.report.Object)
 	i.finished, i.report.Deleted = true, true

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// NoticeKind is the kind of a Notice.
+// NoticeKind says what a Notice tells the user.
 type NoticeKind string
 
 const (
@@ -25,14 +25,14 @@ const (
 	NoticeReachable NoticeKind = "Reachable"
 )
 
-// Notice is a problem with watching that a user should know about.
+// Notice tells the user about a problem with watching objects, or about its end.
 type Notice struct {
 	Kind      NoticeKind
 	Resource  schema.GroupVersionResource
 	Namespace string
-	// Interval is the time between two reads, for NoticePolling.
+	// Interval is the time between two reads. It is set only for NoticePolling.
 	Interval time.Duration
-	// Err is the error that caused the notice. It is nil for NoticeReachable.
+	// Err is the error of the failed request; nil for NoticeReachable.
 	Err error
 }
 

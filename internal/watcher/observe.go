@@ -16,21 +16,22 @@ import (
 )
 
 const (
-	// responseTimeout limits the time until a watch is opened, and the duration of a read
-	// that replaces it.
+	// responseTimeout limits the time until the server responds to the request for a watch,
+	// and the duration of reads that check a watch.
 	responseTimeout = 5 * time.Second
-	// maxSilence is how long an open watch can be silent before its objects are read. Some
-	// proxies delay the events of a watch.
+	// maxSilence is how long an open watch can be without events before its objects are
+	// read in addition, because some proxies delay the events of a watch.
 	maxSilence = 15 * time.Second
 )
 
-// list delivers the current state to each item, and returns the version to watch from.
+// list lists the objects of the stream, delivers the result to the items, and returns the
+// resource version from which to watch.
 func (s *stream) list(ctx context.Context, a attempt) (version string, err error) {
 	objects, version, err := s.reader.list(ctx)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return "", err
 	}
-	// If the API server does not serve a resource, it has no objects.
+	// NotFound means that the API server does not serve the resource, so no object exists.
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
 	if a.epoch != s.epoch {
@@ -50,7 +51,8 @@ func (s *stream) list(ctx context.Context, a attempt) (version string, err error
 	return version, err
 }
 
-// watch delivers events until the watch ends.
+// watch opens a watch from version, and delivers its events until it ends. healthy is true
+// if it delivered an event or lasted for healthyWatchDuration.
 func (s *stream) watch(ctx context.Context, a attempt, version string) (healthy bool, err error) {
 	w, end, err := s.open(ctx, version)
 	if err != nil {
@@ -88,8 +90,8 @@ func (s *stream) watch(ctx context.Context, a attempt, version string) (healthy 
 	}
 }
 
-// open starts a watch. It fails if there is no response in time. The returned function
-// ends the watch.
+// open opens a watch from version. It fails if the server does not respond within
+// responseTimeout. The caller must call the returned function to end the watch.
 func (s *stream) open(ctx context.Context, version string) (watch.Interface, func(), error) {
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(responseTimeout, cancel)
@@ -115,7 +117,8 @@ func (s *stream) open(ctx context.Context, version string) (watch.Interface, fun
 	return w, end, nil
 }
 
-// handleEvent delivers an event to the items of the object.
+// handleEvent delivers an event of a watch to the items of its object. It returns an error
+// if the watch must end.
 func (s *stream) handleEvent(a attempt, event watch.Event) error {
 	if event.Type == watch.Error {
 		return fmt.Errorf("watching: %w", apierrors.FromObject(event.Object))
@@ -144,7 +147,8 @@ func (s *stream) handleEvent(a attempt, event watch.Event) error {
 	return nil
 }
 
-// poll reads the awaited objects at intervals.
+// poll reads the objects that somebody waits for at intervals, until there are none left or
+// a request fails. healthy is true if a read was successful.
 func (s *stream) poll(ctx context.Context, a attempt) (healthy bool, err error) {
 	for {
 		names := s.awaitedNames()
@@ -165,7 +169,7 @@ func (s *stream) poll(ctx context.Context, a attempt) (healthy bool, err error) 
 	}
 }
 
-// awaitedNames returns the names of the objects that somebody waits for.
+// awaitedNames returns the names of the objects of attached items.
 func (s *stream) awaitedNames() []string {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -181,7 +185,8 @@ func (s *stream) awaitedNames() []string {
 	return names
 }
 
-// handleReads delivers the results of reads. It reports false if the attempt has ended.
+// handleReads delivers to attached items what poll has read; the keys of readings are
+// names. It returns false if the stream was restarted after the attempt a began.
 func (s *stream) handleReads(a attempt, readings map[string]readResult) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -203,8 +208,9 @@ func (s *stream) handleReads(a attempt, readings map[string]readResult) bool {
 	return true
 }
 
-// readAwaited reads the objects that the watch should have reported. It reports whether
-// that worked, or was not needed because nobody waits.
+// readAwaited is called after a watch has failed. It reads the objects of attached items
+// once, to find out whether the API server responds. It returns true if all of them were
+// read, or if there are none.
 func (s *stream) readAwaited(ctx context.Context, a attempt) bool {
 	names := s.awaitedNames()
 	if len(names) == 0 {
@@ -221,8 +227,10 @@ func (s *stream) readAwaited(ctx context.Context, a attempt) bool {
 	return a.epoch == s.epoch && s.usePolledObservation(readings)
 }
 
-// usePolledObservation delivers the results of reads, and reports whether they are
-// complete. The caller holds mu.
+// usePolledObservation delivers the results of readAwaited to attached items. It returns
+// false if any object could not be read because of missing permissions. Otherwise the
+// server responds, and the outage is finished. The caller must have locked the watcher's
+// mu.
 func (s *stream) usePolledObservation(readings map[string]readResult) bool {
 	complete := true
 	for name, one := range readings {
@@ -249,8 +257,9 @@ func (s *stream) usePolledObservation(readings map[string]readResult) bool {
 	return true
 }
 
-// readNow reads objects and delivers newer versions. A watch can run at the same time. Its
-// events count if they arrive first. Objects that cannot be read in time are skipped.
+// readNow reads the objects with these names and delivers the results to attached items. A
+// watch can run at the same time: if it has delivered an event during the read, the result
+// counts only if its version is newer. Errors are ignored.
 func (s *stream) readNow(ctx context.Context, names []string) {
 	marks := s.positions(names)
 	if len(marks) == 0 {
@@ -272,7 +281,8 @@ func (s *stream) readNow(ctx context.Context, names []string) {
 	}
 }
 
-// position identifies the last observation of an item.
+// position identifies the observation that an item accepted last. readNow compares
+// positions to find out whether a watch delivered an event during a read.
 type position struct {
 	latestVersion string
 	gone          bool
@@ -280,7 +290,7 @@ type position struct {
 
 func (i *item) position() position { return position{i.latestVersion, i.gone} }
 
-// positions returns the positions of the items that somebody waits for.
+// positions returns the positions of the attached items with these names.
 func (s *stream) positions(names []string) map[*item]position {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -295,8 +305,8 @@ func (s *stream) positions(names []string) map[*item]position {
 	return marks
 }
 
-// withResponseTimeout limits the duration of a read. The read also ends when the watcher is
-// closed.
+// withResponseTimeout returns a context that also ends after responseTimeout, or when the
+// Watcher is closed. The caller must call the returned function.
 func (w *Watcher) withResponseTimeout(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	var wg sync.WaitGroup
@@ -313,7 +323,8 @@ func (w *Watcher) withResponseTimeout(ctx context.Context) (context.Context, fun
 	}
 }
 
-// markOpened records that a watch was opened, at a time.
+// markOpened records that the watch of the attempt a has been open since a time. It returns
+// false if the stream was restarted after the attempt began.
 func (s *stream) markOpened(a attempt, since time.Time) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()

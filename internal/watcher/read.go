@@ -19,18 +19,19 @@ import (
 )
 
 const (
-	// maxSingleReads limits the objects that are read with individual requests, and how
-	// many of these requests run in parallel. If there are more objects, they are read with
-	// one list.
+	// maxSingleReads is the number of objects up to which they are read with individual
+	// requests, instead of one list of all objects. It also limits how many of these
+	// requests run in parallel.
 	maxSingleReads = 8
 	pageSize       = 500
-	// maxPartialReads limits the individual requests when not all objects must be read.
+	// maxPartialReads limits the individual requests of readPartially.
 	maxPartialReads = 100
 	// requestTimeout limits a single request. Some proxies never respond.
 	requestTimeout = 30 * time.Second
 )
 
-// reader reads objects of one resource in one namespace.
+// reader reads objects of one resource in one namespace. listForbidden is set when the
+// account is not allowed to list them.
 type reader struct {
 	client        dynamic.ResourceInterface
 	listForbidden atomic.Bool
@@ -39,12 +40,14 @@ type reader struct {
 // readResult is the result of reading one object.
 type readResult struct {
 	object *unstructured.Unstructured // nil if not found
-	// version is the version of the object, or of the list that contains it.
+	// version is the resource version of the object, or of the list that was read.
 	version string
-	// forbidden is an error if a permission to read the object is missing.
+	// forbidden is the response of the server if a permission to read the object is
+	// missing, otherwise nil.
 	forbidden error
 }
 
+// observation returns the result of a read as an observation for items.
 func (r readResult) observation() observation {
 	o := observation{version: r.version, gone: r.object == nil, current: true}
 	if r.object != nil {
@@ -53,9 +56,9 @@ func (r readResult) observation() observation {
 	return o
 }
 
-// supplementaryObservation returns the observation of a read while a watch is running. If
-// the object is absent, later events of the watch from before the read still count, such as
-// the completion of a Job before it was deleted.
+// supplementaryObservation is observation for a read while a watch is running. If the
+// object does not exist, the result has no version, so that delayed events of the watch
+// from before the deletion still count, such as the completion of a Job.
 func (r readResult) supplementaryObservation() observation {
 	o := r.observation()
 	if o.gone {
@@ -64,17 +67,20 @@ func (r readResult) supplementaryObservation() observation {
 	return o
 }
 
-// read returns a result for each name that is newer than the call.
+// read reads the objects with these names, and returns a result for each name.
 func (r *reader) read(ctx context.Context, names []string) (map[string]readResult, error) {
 	return r.readUpTo(ctx, names, len(names))
 }
 
-// readPartially is read, but can omit some names if there are very many and they cannot be
-// listed.
+// readPartially is read, except that the result omits names after the first maxPartialReads
+// if listing fails with a server error.
 func (r *reader) readPartially(ctx context.Context, names []string) (map[string]readResult, error) {
 	return r.readUpTo(ctx, names, maxPartialReads)
 }
 
+// readUpTo reads the objects with individual requests if they are few or must not be
+// listed, otherwise with a list. most limits the individual requests after a list has
+// failed with a server error.
 func (r *reader) readUpTo(ctx context.Context, names []string, most int) (map[string]readResult, error) {
 	if len(names) <= maxSingleReads || r.listForbidden.Load() {
 		return r.getAll(ctx, names)
@@ -96,7 +102,8 @@ func (r *reader) readUpTo(ctx context.Context, names []string, most int) (map[st
 	return readings, nil
 }
 
-// getAll reads objects with individual requests, a few in parallel, until one fails.
+// getAll reads objects with individual requests, up to maxSingleReads in parallel. It stops
+// at the first failed request.
 func (r *reader) getAll(ctx context.Context, names []string) (map[string]readResult, error) {
 	var (
 		wg       sync.WaitGroup
@@ -148,7 +155,7 @@ func (r *reader) get(ctx context.Context, name string) (readResult, error) {
 	return readResult{}, fmt.Errorf("reading %q: %w", name, err)
 }
 
-// list returns all objects by name, and the version of the list.
+// list returns all objects of the resource by name, and the resource version of the list.
 func (r *reader) list(ctx context.Context) (map[string]*unstructured.Unstructured, string, error) {
 	objects := map[string]*unstructured.Unstructured{}
 	options := metav1.ListOptions{Limit: pageSize}
@@ -172,18 +179,19 @@ func (r *reader) page(ctx context.Context, options metav1.ListOptions) (*unstruc
 	return r.client.List(ctx, options)
 }
 
-// isNotAllowed reports whether a verb is not allowed, or not supported by the resource.
-// Retrying does not help.
+// isNotAllowed reports whether an error means that the account must not use a verb, or that
+// the resource does not support it, so that retrying does not help.
 func isNotAllowed(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// isExpired reports whether the server no longer has the history to watch from.
+// isExpired reports whether an error means that the server no longer has the changes since
+// the version from which to watch.
 func isExpired(err error) bool {
 	return apierrors.IsGone(err) || apierrors.IsResourceExpired(err)
 }
 
-// isServerError reports whether the server failed to serve a request.
+// isServerError reports whether an error is a response with a status code of at least 500.
 func isServerError(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError

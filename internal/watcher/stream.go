@@ -18,7 +18,8 @@ var (
 )
 
 const (
-	// healthyWatchDuration is how long a watch must last to be restarted without delay.
+	// healthyWatchDuration is how long a watch without events must last so that the next
+	// watch starts without delay.
 	healthyWatchDuration = time.Second
 	// watchOpenDelay is how long a watch without events must stay open to count as
 	// opened. A connection that is dropped without a response looks like a watch that
@@ -29,18 +30,21 @@ const (
 	maxShortWatches = 2
 )
 
-// outageGracePeriod is added to each outage. In this time the changes that happened
-// during the outage arrive.
+// outageGracePeriod is added to the duration of each outage, because it takes some time
+// until the changes during the outage arrive.
 const outageGracePeriod = 500 * time.Millisecond
 
-// stream observes one resource in one namespace, for all items of all groups. It starts
-// when somebody waits for an object that is not ready. It keeps its watch open for later
-// items, and stops when the watch ends and nobody waits.
+// stream observes one resource in one namespace, for the items of all groups. It starts to
+// run when a group waits for an object that is not ready. It keeps its watch open for later
+// items, and stops when the watch ends and no group waits.
 //
-// No event after a write is missed, because items are registered before the write. A
-// running stream delivers all later events. A new stream starts from the version that was
-// written. Only a stream that was started from a later version has to restart from an
-// earlier one (see ensureRunning).
+// It misses no change after a write, because items are registered before the write. If the
+// stream is running then, it delivers all later events. If not, it starts from the version
+// that was written. It only has to restart if it was started from a later version in the
+// meantime (see ensureRunning).
+//
+// A run is a sequence of attempts: each attempt lists the objects if necessary, and then
+// watches or polls them until it fails or is interrupted.
 type stream struct {
 	watcher *Watcher
 	key     streamKey
@@ -49,30 +53,34 @@ type stream struct {
 	// Guarded by the watcher's mu.
 	items   map[string]map[*item]struct{} // by name
 	running bool
-	polling bool   // whether it polls, because it is not allowed to watch
-	version string // the version to continue the watch from, or empty to list first
-	// coveredFrom is the earliest version that the watch was started from. A later list
-	// brings every item up to date. Coverage counts the starts: an item that was
-	// registered after the last start has missed nothing.
+	polling bool   // whether to poll, because the account is not allowed to watch
+	version string // the resource version from which the next watch starts, or empty to list first
+	// coveredFrom is the version from which the watch was started. If it had to list since
+	// then, the list brought every item up to date. coverage counts how often the stream
+	// was started: an item that was registered after the last start has missed nothing.
 	coveredFrom string
 	coverage    int
-	// epoch counts the restarts. Results from an earlier epoch are dropped.
+	// epoch is increased at each restart. Results of attempts with an earlier epoch are
+	// dropped. restart cancels the current attempt.
 	epoch   int
 	restart context.CancelFunc
 	err     error
-	// unreachable is whether the watch cannot reach the API server. failingReads is the
-	// number of initial reads that cannot reach it.
+	// unreachable is true while the API server does not respond to the watch. failingReads
+	// is the number of calls of readUntilAnswered to which it does not respond. err is why
+	// the objects cannot be observed at the moment, or nil.
 	unreachable  bool
 	failingReads int
-	// outageStart is when the current interruption began, or zero. pastOutages is the total
-	// duration of earlier interruptions.
+	// An outage is a time in which the stream is running but has no open watch or
+	// successful poll. outageStart is when the current outage began, or zero. pastOutages
+	// is the total duration of earlier ones.
 	outageStart time.Time
 	pastOutages time.Duration
-	// shortWatches is the number of consecutive watches that ended while they opened.
+	// shortWatches is the number of consecutive watches that ended before they counted as
+	// opened.
 	shortWatches int
 }
 
-// attempt is one attempt to observe, until it is interrupted.
+// attempt is the state of a stream at the start of an attempt. endedAt is set at its end.
 type attempt struct {
 	epoch   int
 	version string
@@ -80,8 +88,9 @@ type attempt struct {
 	endedAt time.Time
 }
 
-// register delivers the events of the object to an item. The caller holds mu, as in
-// unregister, ensureRunning and attach.
+// register makes the stream deliver observations of its object to an item. For this method,
+// unregister, ensureRunning, attach and earliestVersion, the caller must have locked the
+// watcher's mu.
 func (s *stream) register(i *item) {
 	if s.items[i.target.Name] == nil {
 		s.items[i.target.Name] = map[*item]struct{}{}
@@ -101,15 +110,16 @@ func (s *stream) unregister(i *item) {
 	}
 }
 
-// ensureRunning makes the stream run for these items, from the earliest version that they
-// need.
+// ensureRunning starts the stream if it is not running. If the running stream was started
+// from a later version than one of the items needs, it restarts it from the earlier
+// version.
 func (s *stream) ensureRunning(items []*item) {
 	if s.watcher.closed {
 		return
 	}
 	from, list := s.attach(items)
 	switch {
-	case s.polling: // read now
+	case s.polling: // restart, to read immediately
 	case list:
 		s.version = ""
 	case !s.running:
@@ -130,9 +140,9 @@ func (s *stream) ensureRunning(items []*item) {
 	s.watcher.start(s.run)
 }
 
-// attach records that somebody waits for the items. If a new watch is needed, it returns
-// the earliest version to start it from, or that a list is needed. Otherwise the version is
-// empty.
+// attach sets attached for the items. If they need a new watch, it returns the version from
+// which the watch must start, or that a list is needed because versions cannot be compared.
+// Otherwise the version is empty.
 func (s *stream) attach(items []*item) (from string, list bool) {
 	if !s.running {
 		from = s.earliestVersion()
@@ -154,8 +164,9 @@ func (s *stream) attach(items []*item) (from string, list bool) {
 	return from, list
 }
 
-// earliestVersion returns the lowest version that was written of all items, so that no
-// restart is needed when somebody later waits for the others.
+// earliestVersion returns the lowest of the versions that are known for the registered
+// items. A watch that starts from it does not have to restart when a group later waits for
+// the other items.
 func (s *stream) earliestVersion() (version string) {
 	for _, items := range s.items {
 		for i := range items {
@@ -167,12 +178,13 @@ func (s *stream) earliestVersion() (version string) {
 	return version
 }
 
+// before reports whether the resource version a is lower than b.
 func before(a, b string) bool {
 	order, ordered := compareVersions(a, b)
 	return ordered && order < 0
 }
 
-// run observes until nobody waits or the watcher is closed.
+// run makes attempts until no group waits or the Watcher is closed.
 func (s *stream) run(ctx context.Context) {
 	pause := retryBackoff()
 	for {
@@ -191,6 +203,8 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
+// startAttempt returns the next attempt and its context. It returns false, and marks the
+// stream as stopped, if no group waits or the Watcher is closed.
 func (s *stream) startAttempt(ctx context.Context) (context.Context, attempt, bool) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -204,13 +218,14 @@ func (s *stream) startAttempt(ctx context.Context) (context.Context, attempt, bo
 	return ctx, attempt{epoch: s.epoch, version: s.version, polling: s.polling}, true
 }
 
-// interrupt ends the current attempt. The caller holds mu.
+// interrupt cancels the current attempt. The caller must have locked the watcher's mu.
 func (s *stream) interrupt() {
 	if s.restart != nil {
 		s.restart()
 	}
 }
 
+// isWanted reports whether any item is attached.
 func (s *stream) isWanted() bool {
 	for _, items := range s.items {
 		for i := range items {
@@ -222,8 +237,8 @@ func (s *stream) isWanted() bool {
 	return false
 }
 
-// observe watches or polls until it is interrupted. It reports whether that worked for a
-// while.
+// observe performs an attempt, and returns why it ended. healthy is true if it worked for a
+// while before, so that the next attempt can start without delay.
 func (s *stream) observe(ctx context.Context, a attempt) (healthy bool, err error) {
 	switch {
 	case a.polling:
@@ -238,8 +253,8 @@ func (s *stream) observe(ctx context.Context, a attempt) (healthy bool, err erro
 	return s.watch(ctx, a, version)
 }
 
-// needsRead reports whether it is still unknown after an attempt whether the API server can
-// be reached.
+// needsRead reports whether objects must be read after an attempt to find out whether the
+// API server responds: the error of the attempt does not tell.
 func (s *stream) needsRead(ctx context.Context, a attempt, healthy bool, err error) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -253,11 +268,14 @@ func (s *stream) needsRead(ctx context.Context, a attempt, healthy bool, err err
 	return !a.polling && !isExpired(err) && !isNotAllowed(err) && !apierrors.IsNotFound(err)
 }
 
+// endedTooOften reports whether so many watches ended early that the API server counts as
+// unreachable.
 func (s *stream) endedTooOften(healthy bool) bool {
 	return !healthy && s.shortWatches >= maxShortWatches
 }
 
-// finishAttempt decides how to continue, and whether to pause before.
+// finishAttempt sets the fields that decide what the next attempt does, depending on the
+// error of this attempt. It returns whether to pause before the next attempt.
 func (s *stream) finishAttempt(ctx context.Context, a attempt, healthy bool, err error) (pause bool) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -291,8 +309,8 @@ func (s *stream) finishAttempt(ctx context.Context, a attempt, healthy bool, err
 	return true
 }
 
-// markUnreachable records that the API server does not respond. The caller holds mu, as
-// in markConnected and markRestored.
+// markUnreachable records that the API server does not respond. For this method,
+// markConnected and markRestored, the caller must have locked the watcher's mu.
 func (s *stream) markUnreachable(err error) {
 	isFirst := !s.watcher.hasUnreachableStream()
 	s.err, s.unreachable = err, true
@@ -301,8 +319,8 @@ func (s *stream) markUnreachable(err error) {
 	}
 }
 
-// markConnected records that an attempt has been successful since a time. It reports false
-// if the attempt has ended.
+// markConnected records that the attempt a has been successful since a time. It returns
+// false if the stream was restarted after the attempt began.
 func (s *stream) markConnected(a attempt, since time.Time) bool {
 	if a.epoch != s.epoch {
 		return false
@@ -312,7 +330,7 @@ func (s *stream) markConnected(a attempt, since time.Time) bool {
 	return true
 }
 
-// markRestored records that observing has been successful since a time.
+// markRestored ends the current outage: the API server has responded since a time.
 func (s *stream) markRestored(since time.Time) {
 	s.pastOutages = s.unobserved(since)
 	if s.unreachable {
@@ -322,7 +340,7 @@ func (s *stream) markRestored(since time.Time) {
 	s.watcher.notify(s.notice(NoticeReachable, nil))
 }
 
-// unobserved returns the total time during which observing was interrupted.
+// unobserved returns the total duration of the outages up to now.
 func (s *stream) unobserved(now time.Time) time.Duration {
 	if s.outageStart.IsZero() {
 		return s.pastOutages

@@ -15,20 +15,21 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// Target identifies an object to wait for.
+// Target is an object to wait for, and how to wait for it.
 type Target struct {
 	GVR schema.GroupVersionResource
 	GVK schema.GroupVersionKind
 	// Namespace is empty for cluster-scoped objects.
 	Namespace string
 	Name      string
-	// UID identifies the object that WaitDeleted waits for. If empty, it is the object
-	// that has the name when WaitDeleted first reads it.
+	// UID is used only by WaitDeleted: it waits for the object with this UID. If it is
+	// empty, WaitDeleted waits for the object that has the name when it first reads it.
 	UID types.UID
-	// Timeout is how long the object may take to become ready, starting at Options.Start. 0
-	// means no limit. Time in which the API server cannot be reached does not count.
+	// Timeout is how long Group.Wait waits for the object to become ready, starting at
+	// Options.Start. 0 means no limit. Time in which the API server cannot be reached does
+	// not count.
 	Timeout time.Duration
-	// Evaluate judges the object. If nil, Config.Evaluate is used.
+	// Evaluate decides whether the object is ready. If nil, Config.Evaluate does.
 	Evaluate readiness.Evaluator
 }
 
@@ -44,27 +45,27 @@ func (t Target) String() string {
 	return kind + " " + t.Namespace + "/" + t.Name
 }
 
-// Report describes the state of a Target.
+// Report tells a caller of Group.Wait the current state of one target.
 type Report struct {
 	Target Target
-	// Object is the last version that was seen, without managedFields. It is nil if none
-	// was seen. It is shared and must not be changed.
+	// Object is the last version that was observed, without managedFields. It is nil if
+	// none was observed. It is shared and must not be changed.
 	Object *unstructured.Unstructured
 	Status readiness.Status
-	// Since is when the current State was first seen.
+	// Since is when the object changed to Status.State.
 	Since time.Time
-	// Deleted is whether the object did not exist when it was last observed.
+	// Deleted is true if the object did not exist when it was last observed.
 	Deleted bool
-	// Replaced is whether another object took the name during the wait. Object and Status
-	// are then those of the new object.
+	// Replaced is true if the object was deleted during the wait and another object with
+	// the same name was created. Object and Status are then those of the new object.
 	Replaced bool
 	// Unobserved is how long the object could not be observed during the wait, because
 	// the API server could not be reached.
 	Unobserved time.Duration
 	// TimedOutAfter is the timeout of the target if it has timed out, otherwise 0.
 	TimedOutAfter time.Duration
-	// Forbidden is a *ForbiddenError if a permission to observe the object is missing and
-	// it was not ready before, otherwise nil.
+	// Forbidden is a *ForbiddenError if the object is neither ready nor failed and a
+	// permission to observe it is missing, otherwise nil.
 	Forbidden error
 	// ObserveError is why the object currently cannot be observed, or nil.
 	ObserveError error
@@ -86,8 +87,8 @@ func (r Report) String() string {
 	return line.String()
 }
 
-// sameStatus reports whether two reports look the same to a user who follows the
-// progress.
+// sameStatus reports whether two reports show a user the same status, so that onChange is
+// not called for the second.
 func sameStatus(a, b Report) bool {
 	return a.Status.State == b.Status.State && a.Status.Reason == b.Status.Reason &&
 		a.Status.Message == b.Status.Message && a.Deleted == b.Deleted && a.Replaced == b.Replaced

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// outageCheckInterval is how often a timeout is checked while it is suspended by an
-	// outage.
+	// outageCheckInterval is how often a timeout is checked during an outage, when its time
+	// is not running.
 	outageCheckInterval = 100 * time.Millisecond
-	// finalReadTimeout limits the final read of objects that have timed out, in case the
-	// watch missed that they are ready.
+	// finalReadTimeout limits the final read: objects that are not ready at their timeout
+	// are read once more, in case the watch has not reported yet that they are ready.
 	finalReadTimeout = 2 * time.Second
 )
 
-// TimeoutError is the cause of a NotReadyError when targets have timed out.
+// TimeoutError is NotReadyError.Cause if targets have timed out.
 type TimeoutError struct {
 	// Timeout is the timeout of the first of these targets.
 	Timeout time.Duration
@@ -30,9 +30,9 @@ type TimeoutError struct {
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("not ready within %s", e.Timeout) }
 
-// remainingTime returns the time until an item times out, and whether the timeout is
-// suspended. Time in which the API server cannot be reached does not count. The timeout
-// starts again when a ready object becomes unready. The caller holds the watcher's mu.
+// remainingTime returns the time until an item times out. Outages of the stream do not
+// count; suspended is true during an outage. The timeout starts again when a ready object
+// becomes unready. The caller must have locked the watcher's mu.
 func (i *item) remainingTime(now time.Time) (remaining time.Duration, suspended bool) {
 	since, outagesBefore := i.group.options.Start, i.outagesBefore
 	if i.unreadySince.After(since) {
@@ -50,13 +50,14 @@ func (i *item) remainingTime(now time.Time) (remaining time.Duration, suspended 
 	return remaining, suspended
 }
 
-// isOpen reports whether an item can still become ready. The caller holds the watcher's mu.
+// isOpen reports whether the result of an item is still open: it is not ready, but can
+// still become ready. The caller must have locked the watcher's mu.
 func (i *item) isOpen() bool {
 	return !i.timedOut && i.forbidden == nil && i.report.Status.State != readiness.Ready && i.report.Status.State != readiness.Failed
 }
 
-// nextTimeout returns the time until the next timeout must be checked. It reports false
-// if there is none.
+// nextTimeout returns the time until the next call of timeOutItems. found is false if no
+// open item has a timeout.
 func (g *Group) nextTimeout() (next time.Duration, found bool) {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
@@ -76,8 +77,9 @@ func (g *Group) nextTimeout() (next time.Duration, found bool) {
 	return next, found
 }
 
-// timeOutItems ends the wait for items that have timed out, after a final read. It reports
-// whether there were any.
+// timeOutItems handles open items whose time is up. The first time, it reads them once
+// more; if they are still open at the next call, they have timed out. It returns true if
+// there were any.
 func (g *Group) timeOutItems(ctx context.Context) bool {
 	var unread []*item
 	timedOut := false
@@ -104,7 +106,8 @@ func (g *Group) timeOutItems(ctx context.Context) bool {
 	return timedOut || len(unread) > 0
 }
 
-// readItemsNow reads items, regardless of their watch.
+// readItemsNow reads the objects of items and delivers the results, while the watches
+// continue to run.
 func (g *Group) readItemsNow(ctx context.Context, items []*item) {
 	ctx, cancel := context.WithTimeout(ctx, finalReadTimeout)
 	defer cancel()
@@ -116,7 +119,8 @@ func (g *Group) readItemsNow(ctx context.Context, items []*item) {
 	}
 }
 
-// readAtDeadline reads the items that are not ready when the deadline of ctx has passed.
+// readAtDeadline is the final read if the deadline of ctx has passed: it reads all open
+// items and judges them. It does nothing if ctx ended for another reason.
 func (g *Group) readAtDeadline(ctx context.Context, onChange func(Report)) {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return

@@ -25,11 +25,11 @@ const (
 
 // Config configures a Watcher.
 type Config struct {
-	// Client reaches the API server. It must not limit the rate of requests, because
-	// delayed requests delay the observations of the Watcher.
+	// Client sends the requests. It must not limit their rate, because delayed requests
+	// delay what the Watcher observes.
 	Client dynamic.Interface
-	// Evaluate judges targets that have no Evaluator of their own. The default is
-	// readiness.NewEvaluator, with the storage classes that Client can read.
+	// Evaluate decides whether targets are ready that have no Evaluator of their own. The
+	// default is readiness.NewEvaluator, with the storage classes that Client can read.
 	Evaluate readiness.Evaluator
 	// PollInterval is the time between two reads of objects that cannot be watched. The
 	// default is two seconds.
@@ -40,10 +40,11 @@ type Config struct {
 	Notify func(Notice)
 }
 
-// Watcher waits for the objects of one operation.
+// Watcher observes the objects that one operation waits for. Create a Group for each wait.
 type Watcher struct {
 	config Config
-	// start runs a function in a goroutine, with a context that Close cancels.
+	// start runs a function in a goroutine, with a context that Close cancels. wg counts
+	// these goroutines.
 	start  func(func(context.Context))
 	cancel context.CancelFunc
 	done   <-chan struct{}
@@ -56,14 +57,14 @@ type Watcher struct {
 	streams             map[streamKey]*stream
 }
 
-// streamKey identifies the scope of a watch.
+// streamKey identifies the objects that one stream observes.
 type streamKey struct {
 	resource  schema.GroupVersionResource
 	namespace string
 }
 
-// New returns a Watcher that runs until ctx is done or Close is called. It sends no
-// request before somebody waits.
+// New returns a Watcher that runs until ctx is done or Close is called. It sends no request
+// before a wait begins.
 func New(ctx context.Context, config Config) *Watcher {
 	if config.PollInterval <= 0 {
 		config.PollInterval = defaultPollInterval
@@ -99,13 +100,13 @@ func (w *Watcher) WaitDeleted(ctx context.Context, targets []Target, onChange fu
 	return w.newGroup(targets, (*item).judgeAbsence).Wait(ctx, onChange)
 }
 
-// Evaluate judges an object that has no Evaluator of its own.
+// Evaluate calls Config.Evaluate, or its default.
 func (w *Watcher) Evaluate(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
 	return w.config.Evaluate(ctx, obj)
 }
 
-// Close ends all watches, and returns when all goroutines of the Watcher have ended.
-// Callers that still wait get ErrClosed. Close may be called more than once.
+// Close ends all watches, and returns when all goroutines of the Watcher have ended. Waits
+// that are still running return ErrClosed as cause. Close can be called more than once.
 func (w *Watcher) Close() {
 	w.mu.Lock()
 	w.closed = true
@@ -114,6 +115,7 @@ func (w *Watcher) Close() {
 	w.wg.Wait()
 }
 
+// newGroup returns a group whose observations are judged by judge.
 func (w *Watcher) newGroup(targets []Target, judge judgeFunc) *Group {
 	g := &Group{watcher: w, index: map[objectKey]*item{}, changed: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -129,7 +131,8 @@ func (w *Watcher) newGroup(targets []Target, judge judgeFunc) *Group {
 	return g
 }
 
-// stream returns the stream for a target. The caller holds mu.
+// stream returns the stream that observes a target. All targets with the same resource and
+// namespace share one. The caller must have locked mu.
 func (w *Watcher) stream(target Target) *stream {
 	key := streamKey{target.GVR, target.Namespace}
 	s := w.streams[key]
@@ -145,7 +148,8 @@ func (w *Watcher) stream(target Target) *stream {
 	return s
 }
 
-// stopCause returns why waiting with a context must stop.
+// stopCause returns why a wait with ctx ends after done was closed: the cause of ctx, or
+// ErrClosed.
 func (w *Watcher) stopCause(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -153,8 +157,9 @@ func (w *Watcher) stopCause(ctx context.Context) error {
 	return ErrClosed
 }
 
-// notify passes a notice to Config.Notify. It drops NoticeReachable while any stream is
-// unreachable. The caller holds mu.
+// notify passes a notice to Config.Notify. It drops NoticeReachable unless
+// NoticeUnreachable was sent before and all streams are reachable again. The caller must
+// have locked mu.
 func (w *Watcher) notify(n Notice) {
 	switch n.Kind {
 	case NoticeUnreachable:
@@ -170,7 +175,8 @@ func (w *Watcher) notify(n Notice) {
 	}
 }
 
-// hasUnreachableStream reports whether any stream cannot reach the API server.
+// hasUnreachableStream reports whether the API server does not respond to any of the
+// streams.
 func (w *Watcher) hasUnreachableStream() bool {
 	for _, s := range w.streams {
 		if s.unreachable || s.failingReads > 0 {
@@ -180,12 +186,13 @@ func (w *Watcher) hasUnreachableStream() bool {
 	return false
 }
 
-// retryBackoff returns increasing intervals between retries.
+// retryBackoff returns the intervals between retries: each call of Step returns a longer
+// one, up to maxRetryInterval.
 func retryBackoff() wait.Backoff {
 	return wait.Backoff{Duration: initialRetryInterval, Factor: 2, Jitter: 0.2, Steps: 32, Cap: maxRetryInterval}
 }
 
-// sleep waits for a duration. It reports false if the context is done first.
+// sleep waits for a duration. It returns false if the context is done first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

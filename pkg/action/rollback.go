@@ -20,8 +20,8 @@ import (
 type Rollback struct {
 	*helmaction.Rollback
 
-	// WaitStrategy: with WaitStrategyOrdered, the rollback waits until all resources are
-	// ready even if the earlier revision was not deployed in order.
+	// WaitStrategy, if WaitStrategyOrdered, makes the rollback wait until all resources are
+	// ready, even if the earlier revision was not deployed in order.
 	WaitStrategy WaitStrategy
 	// IgnoreOrder changes all objects at the same time, even if the earlier revision was
 	// deployed in order.

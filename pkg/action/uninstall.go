@@ -25,7 +25,7 @@ import (
 type Uninstall struct {
 	*helmaction.Uninstall
 
-	// WaitStrategy: with WaitStrategyOrdered, the uninstall also waits until all objects
+	// WaitStrategy, if WaitStrategyOrdered, also makes the uninstall wait until all objects
 	// are deleted.
 	WaitStrategy WaitStrategy
 	// IgnoreOrder deletes all objects at the same time, even if the release was deployed in

@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// maxList limits the objects of a list.
+	// maxList is the maximum number of objects that List reads.
 	maxList = 500
-	// MaxLogBytes limits a log.
+	// MaxLogBytes is the maximum number of bytes that Log reads.
 	MaxLogBytes = 64 << 10
 )
 
-// List reads the objects of a namespace, or of all namespaces if it is empty.
+// List lists the objects of a resource in a namespace, or in all namespaces if namespace is
+// empty. It omits objects that cannot be converted to T.
 func List[T any](ctx context.Context, s *Session, resource schema.GroupVersionResource, namespace string,
 	options metav1.ListOptions) ([]T, error) {
 	if s.clients.Dynamic == nil {
@@ -47,7 +48,7 @@ func List[T any](ctx context.Context, s *Session, resource schema.GroupVersionRe
 	})
 }
 
-// Get reads one object.
+// Get reads one object. namespace is empty for cluster-scoped objects.
 func (s *Session) Get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	if s.clients.Dynamic == nil {
 		return nil, errNoClient
@@ -58,7 +59,8 @@ func (s *Session) Get(ctx context.Context, resource schema.GroupVersionResource,
 	})
 }
 
-// Exists reports whether an object exists. It reads only metadata.
+// Exists reports whether an object exists. It reads only metadata, so that the contents of
+// Secrets are never read.
 func (s *Session) Exists(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (bool, error) {
 	if s.clients.Metadata == nil {
 		return false, errNoClient
@@ -85,7 +87,7 @@ func resourceClient(client dynamic.Interface, resource schema.GroupVersionResour
 	return client.Resource(resource).Namespace(namespace)
 }
 
-// Log reads the end of the log of a container. Logs are not cached.
+// Log reads the log of a container that options selects. It does not cache the log.
 func (s *Session) Log(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (string, error) {
 	if s.clients.Clientset == nil {
 		return "", errNoClient
@@ -101,7 +103,7 @@ func (s *Session) Log(ctx context.Context, namespace, pod string, options *corev
 	})
 }
 
-// Convert converts an object to its Go type.
+// Convert converts an object to its Go type T, such as corev1.Pod.
 func Convert[T any](obj *unstructured.Unstructured) (*T, error) {
 	object := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, object); err != nil {

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package requests reads objects for a diagnosis. It limits the number of requests, and
-// sends each request only once.
+// Package requests sends the read requests of package diagnosis. It limits their number,
+// and sends each request only once.
 package requests
 
 import (
@@ -16,13 +16,15 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// ErrLimitReached is returned when the limit allows no further request.
+// ErrLimitReached is returned instead of sending a request that would exceed the total of a
+// Limit.
 var ErrLimitReached = errors.New("no requests left")
 
-// errNoClient is returned if Clients has no client for a request.
+// errNoClient is returned if the client for a request is nil in Clients.
 var errNoClient = errors.New("no client")
 
-// Clients sends the requests. Everything that needs a client that is nil fails.
+// Clients has the clients that send the requests. Each of them can be nil: requests that
+// need it fail then.
 type Clients struct {
 	// Dynamic reads pods, events and other objects.
 	Dynamic dynamic.Interface
@@ -33,27 +35,30 @@ type Clients struct {
 	Clientset kubernetes.Interface
 }
 
-// Limit limits requests, in total and in parallel.
+// Limit limits how many requests several sessions send together, in total and in parallel.
 type Limit struct {
 	slots     chan struct{}
 	remaining atomic.Int64
 }
 
-// NewLimit returns a limit for the requests in total and in parallel.
+// NewLimit returns a Limit that allows a total number of requests, of which only some run
+// in parallel.
 func NewLimit(total, parallel int) *Limit {
 	l := &Limit{slots: make(chan struct{}, parallel)}
 	l.remaining.Store(int64(total))
 	return l
 }
 
-// WithTotal returns a limit with another total that shares the limit of parallel requests.
+// WithTotal returns a Limit with its own total. Its parallel requests count together with
+// those of l.
 func (l *Limit) WithTotal(total int) *Limit {
 	other := &Limit{slots: l.slots}
 	other.remaining.Store(int64(total))
 	return other
 }
 
-// Session sends each request only once. It is safe for concurrent use.
+// Session caches the responses to the requests of one diagnosis, so that it sends each
+// request only once. It is safe for concurrent use.
 type Session struct {
 	clients Clients
 	limit   *Limit
@@ -62,19 +67,21 @@ type Session struct {
 	responses map[string]*response
 }
 
+// response is the response to a request. done is closed when value and err are set.
 type response struct {
 	done  chan struct{}
 	value any
 	err   error
 }
 
-// NewSession returns a session without responses.
+// NewSession returns a Session that has not sent a request yet.
 func NewSession(clients Clients, limit *Limit) *Session {
 	return &Session{clients: clients, limit: limit, responses: map[string]*response{}}
 }
 
-// cached sends a request, unless an equal one was sent before. In that case it waits for
-// the response to the earlier request. It returns when the context ends.
+// cached returns the response to a request. question identifies the request: only the first
+// call for a question calls request, and the others wait for the response. cached returns
+// early when ctx is done.
 func cached[T any](ctx context.Context, s *Session, question string, request func(context.Context) (T, error)) (T, error) {
 	var none T
 	s.mu.Lock()
@@ -100,7 +107,8 @@ func cached[T any](ctx context.Context, s *Session, question string, request fun
 	return value, nil
 }
 
-// limited sends a request within the limit.
+// limited calls request when l allows it. It returns ErrLimitReached if the total is
+// exceeded.
 func limited[T any](ctx context.Context, l *Limit, request func(context.Context) (T, error)) (T, error) {
 	var none T
 	select {

@@ -80,8 +80,8 @@ func (g *grid) restoreBest() {
 func (g *grid) countCrossings() int {
 	total := 0
 	for c := 1; c < len(g.columns); c++ {
-		// ends is a binary indexed tree. It counts, for each position, the edges processed
-		// so far that end above it.
+		// ends is a binary indexed tree. For each position, it counts the edges that were
+		// already processed and that end above it.
 		ends := make([]int, len(g.columns[c])+1)
 		seen := 0
 		for _, v := range g.columns[c-1] {

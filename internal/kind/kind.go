@@ -1,0 +1,49 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kind says what is known about kinds without a cluster: whether they are built
+// into Kubernetes, their scope, and their position in Helm's install order.
+package kind
+
+import (
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/releaseutil"
+)
+
+// clusterScoped are the cluster-scoped kinds of Kubernetes that occur in charts. Spaces
+// separate them.
+const clusterScoped = " Namespace ClusterRole ClusterRoleBinding CustomResourceDefinition PriorityClass " +
+	"StorageClass PersistentVolume IngressClass RuntimeClass ValidatingWebhookConfiguration " +
+	"MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding " +
+	"MutatingAdmissionPolicy MutatingAdmissionPolicyBinding APIService CSIDriver Node VolumeSnapshotClass " +
+	"VolumeAttributesClass FlowSchema PriorityLevelConfiguration CertificateSigningRequest DeviceClass PodSecurityPolicy "
+
+// Group returns the API group of an apiVersion: "" for the core API.
+func Group(apiVersion string) string {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+// IsBuiltIn reports whether an API group belongs to Kubernetes.
+func IsBuiltIn(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
+// IsClusterScoped reports whether a kind that is built into Kubernetes is cluster-scoped.
+func IsClusterScoped(group, kind string) bool {
+	return IsBuiltIn(group) && strings.Contains(clusterScoped, " "+kind+" ")
+}
+
+// InstallRank returns the position of a kind in Helm's install order. Kinds that Helm does
+// not know come last.
+func InstallRank(kind string) int {
+	if rank := slices.Index(releaseutil.InstallOrder, kind); rank >= 0 {
+		return rank
+	}
+	return len(releaseutil.InstallOrder)
+}
