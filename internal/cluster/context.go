@@ -28,7 +28,7 @@ import (
 // WithContext also returns the getter to pass to New. It shares its discovery results with
 // the client, so that they are read only once.
 //
-// If kc is a custom client, WithContext returns both arguments unchanged.
+// If kc is a custom client, WithContext returns kc and getter unchanged.
 func WithContext(ctx context.Context, kc kube.Interface, getter Getter, mayChange func() error, onUnavailable func(error)) (kube.Interface, Getter) {
 	helm, ok := kc.(*kube.Client)
 	if !ok {

@@ -9,9 +9,9 @@
 // It only reads, within limits of time and requests. It checks whether Secrets exist, but
 // never reads their contents. Package requests sends the requests.
 //
-// The diagnosis of an object is a walk from object to object. On its way it collects
-// findings, which are possible causes with a rank. In the end, it selects the most relevant
-// ones.
+// One diagnosis is called a walk. It visits the objects on which the subject depends and
+// collects findings, which are possible causes with a rank. In the end, it selects the most
+// relevant findings.
 package diagnosis
 
 import (
@@ -117,7 +117,7 @@ type Config struct {
 // Diagnoser finds the causes why objects are not ready. It is safe for concurrent use.
 type Diagnoser struct {
 	Config
-	limit *requests.Limit // of Diagnose
+	limit *requests.Limit // for the calls of Diagnose
 	now   func() time.Time
 }
 

@@ -58,7 +58,7 @@ func (w *walk) warnings(ctx context.Context, about ref) []warning {
 		switch next.reason {
 		case "Unhealthy":
 			of.detail = probeName(next)
-		case "Failed": // the kubelet sends one event with the cause of a failed pull, and then one without the cause
+		case "Failed": // of a failed pull, the kubelet sends one event with the cause and one without
 			of.detail, _, _ = strings.Cut(next.message, " ")
 		}
 		if known, ok := merged[of]; ok {

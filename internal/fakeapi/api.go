@@ -29,30 +29,34 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// API serves reads, as Server does, and writes. It answers without a network. In a bubble
-// of testing/synctest, a test can therefore see which requests wait for an answer, and it
-// does not end if a goroutine is still running.
+// API is an http.RoundTripper that responds to reads, as Server does, and to writes. It
+// needs no network. So in a bubble of testing/synctest, a test can see which requests wait
+// for a response, and it fails if a goroutine never ends.
 type API struct {
-	// Fault, if set, is called with each request. If it returns an API status, this is the
-	// response to the request. Any other error breaks the connection.
+	// Fault, if not nil, is called with each request. If it returns an API status, this is
+	// the response to the request. If it returns another error, there is no response: the
+	// client receives the error.
 	Fault func(Call) error
-	// Mutate, if set, changes objects before they are stored.
+	// Mutate, if not nil, is called with each object before it is stored, and can change
+	// it.
 	Mutate func(*unstructured.Unstructured)
 
 	tb     testing.TB
 	server *Server
 
-	mu         sync.Mutex
+	mu sync.Mutex
+	// calls has all requests. pending counts those without a response, and maxPending is
+	// its maximum.
 	calls      []Call
 	pending    int
 	maxPending int
 }
 
-// Call is a request.
+// Call is a request that an API has received.
 type Call struct {
 	*http.Request
-	Verb string // as in RBAC
-	Path string // resource/name, or resource
+	Verb string // as in RBAC, for example "list"
+	Path string // the resource, followed by a slash and the name of the object if there is one
 	Body string
 }
 
@@ -61,16 +65,16 @@ func (c Call) String() string { return c.Verb + " " + c.Path }
 // Reads reports whether the request changes nothing.
 func (c Call) Reads() bool { return c.Verb == "get" || c.Verb == "list" }
 
-// NewAPI returns an API without objects.
+// NewAPI returns an API without objects. It reports invalid requests to tb.
 func NewAPI(tb testing.TB) *API {
 	tb.Helper()
 	return &API{tb: tb, server: New(tb)}
 }
 
-// Getter returns a Getter for clients of the API.
+// Getter returns a cluster.Getter with which clients send their requests to the API.
 func (f *API) Getter() Getter { return Getter{f} }
 
-// Getter returns the configuration of clients. It does not support discovery.
+// Getter implements cluster.Getter. It does not support discovery.
 type Getter struct{ api *API }
 
 // ToRESTConfig returns a configuration for clients of the API.
@@ -78,12 +82,12 @@ func (g Getter) ToRESTConfig() (*rest.Config, error) {
 	return &rest.Config{Host: "http://api", Transport: g.api}, nil
 }
 
-// ToDiscoveryClient fails.
+// ToDiscoveryClient returns an error.
 func (Getter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
 	return nil, errors.New("no discovery")
 }
 
-// ToRESTMapper fails.
+// ToRESTMapper returns an error.
 func (Getter) ToRESTMapper() (meta.RESTMapper, error) { return nil, errors.New("no mapper") }
 
 // RoundTrip implements http.RoundTripper.
@@ -120,7 +124,7 @@ func (f *API) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-// read reads a request.
+// read reads the body of a request, and returns the request as a Call.
 func (f *API) read(r *http.Request) (Call, error) {
 	c := Call{Request: r}
 	if r.Body != nil {
@@ -148,7 +152,7 @@ func (f *API) read(r *http.Request) (Call, error) {
 	return c, nil
 }
 
-// writeStatus responds with an API status. It returns any other error.
+// writeStatus writes err as response if it is an API status. Otherwise it returns err.
 func writeStatus(w http.ResponseWriter, err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -164,6 +168,7 @@ func writeStatus(w http.ResponseWriter, err error) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
+// enter records a request, and counts it as pending until leave is called.
 func (f *API) enter(c Call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -193,15 +198,15 @@ func (f *API) MaxPending() int {
 	return f.maxPending
 }
 
-// Calls returns the requests received so far.
+// Calls returns the requests that the API has received.
 func (f *API) Calls() []Call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.calls)
 }
 
-// Requests describes the requests received so far. Within each sequence of only reads or
-// only writes, they are sorted, because clients send them in parallel.
+// Requests returns Call.String of each request that the API has received. Consecutive
+// reads, and consecutive writes, are sorted, because clients send them in parallel.
 func (f *API) Requests() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -217,7 +222,7 @@ func (f *API) Requests() []string {
 	return lines
 }
 
-// Count returns the number of requests received so far with a verb.
+// Count returns the number of requests with a verb that the API has received.
 func (f *API) Count(verb string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -230,7 +235,7 @@ func (f *API) Count(verb string) int {
 	return n
 }
 
-// write processes a request that changes an object.
+// write performs a request that changes an object, and returns the object of the response.
 func (f *API) write(c Call) (*unstructured.Unstructured, error) {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()
@@ -272,6 +277,8 @@ func (f *API) write(c Call) (*unstructured.Unstructured, error) {
 	return live, nil
 }
 
+// patched returns the object live after applying the merge patch or strategic merge patch
+// in a request.
 func (f *API) patched(c Call, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(live.Object)
 	if err != nil {
@@ -301,7 +308,8 @@ func (f *API) decode(data string) *unstructured.Unstructured {
 	return object
 }
 
-// store stores an object in a collection. The caller holds the lock of the server.
+// store stores an object in a collection, and returns it as a server would. The caller must
+// have locked server.mu.
 func (f *API) store(collection string, object *unstructured.Unstructured) *unstructured.Unstructured {
 	if f.Mutate != nil {
 		f.Mutate(object)
@@ -312,7 +320,7 @@ func (f *API) store(collection string, object *unstructured.Unstructured) *unstr
 	return f.server.put(collection, object)
 }
 
-// Have stores objects, as if they already existed.
+// Have stores the objects in manifests, as if they had been created before the test.
 func (f *API) Have(manifests ...string) {
 	f.tb.Helper()
 	f.server.mu.Lock()
@@ -323,7 +331,7 @@ func (f *API) Have(manifests ...string) {
 	}
 }
 
-// Clear removes all objects.
+// Clear deletes all objects, without watch events.
 func (f *API) Clear() {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()
@@ -337,7 +345,8 @@ func (f *API) Len() int {
 	return len(f.server.objects)
 }
 
-// Get returns an object as stored on the server, or nil.
+// Get returns the object with the kind, namespace and name of info as it is stored in the
+// API, or nil if it does not exist.
 func (f *API) Get(info *resource.Info) *unstructured.Unstructured {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()

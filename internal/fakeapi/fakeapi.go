@@ -1,8 +1,12 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fakeapi is a Kubernetes API server for tests. It serves the objects that a test
-// stores in it, from memory.
+// Package fakeapi is a Kubernetes API server for tests, which keeps objects in memory.
+// Server serves only reads and watches of objects that the test puts into it. API also
+// serves writes. Transport connects a client to a Server without a network.
+//
+// A request is written as verb and resource, as in "get pods". A collection is the path of
+// all objects of one resource in one namespace.
 package fakeapi
 
 import (
@@ -25,11 +29,11 @@ import (
 )
 
 // Server serves get, list and watch requests as a real API server does: with increasing
-// resource versions, a history to watch from until it is compacted, status 410 after that,
-// and bookmarks.
+// resource versions, bookmarks, and a history of events. A watch from a version before the
+// history receives status 410.
 type Server struct {
-	// FormatVersion formats resource versions. The default is decimal. A test may replace
-	// it before it stores anything.
+	// FormatVersion formats resource versions. The default is decimal. A test can replace
+	// it before it stores any object.
 	FormatVersion func(int64) string
 
 	tb testing.TB
@@ -40,17 +44,18 @@ type Server struct {
 	objects   map[string]map[string]any // by path
 	history   []event
 	compacted int64
-	changed   chan struct{}            // closed and replaced at every change
-	watches   int                      // how many are open
-	closures  int                      // how often all watches have been closed
+	changed   chan struct{}            // wakes watches: closed and replaced at every change
+	watches   int                      // the number of open watches
+	closures  int                      // the number of calls of CloseWatches
 	paused    bool                     // whether watches send no events
 	requests  []string                 // "verb resource"
-	paths     []string                 // of the requests
-	from      []string                 // the resource versions that watches started from
-	codes     map[string]int           // HTTP status codes to fail with, by request
-	gates     map[string]chan struct{} // the channels that requests wait for
+	paths     []string                 // the URL paths of the requests
+	from      []string                 // the resource versions from which watches started
+	codes     map[string]int           // by request: the HTTP status code of the response, set by Fail
+	gates     map[string]chan struct{} // by request: the channel that it waits for, set by Block
 }
 
+// event is an entry of the history. kind is the type of the watch event, as in "ADDED".
 type event struct {
 	version    int64
 	kind       string
@@ -68,7 +73,8 @@ func New(tb testing.TB) *Server {
 	}
 }
 
-// Object parses YAML into an object with the types that a client decodes.
+// Object parses YAML. The values of the result have the Go types that a client would decode
+// from a response, such as int64 for numbers.
 func Object(tb testing.TB, text string) *unstructured.Unstructured {
 	tb.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -82,6 +88,8 @@ func Object(tb testing.TB, text string) *unstructured.Unstructured {
 	return obj
 }
 
+// collectionPath returns the collection of a resource in a namespace; namespace is empty
+// for cluster-scoped resources.
 func collectionPath(gvr schema.GroupVersionResource, namespace string) string {
 	path := "/apis/" + gvr.Group + "/" + gvr.Version
 	if gvr.Group == "" {
@@ -93,15 +101,15 @@ func collectionPath(gvr schema.GroupVersionResource, namespace string) string {
 	return path + "/" + gvr.Resource
 }
 
-// Put creates or updates an object, and returns it as the server would. A new object gets a
-// new UID unless it has one.
+// Put creates or updates an object, and returns it as a server would, with a new resource
+// version. A new object gets a new UID unless it has one.
 func (s *Server) Put(gvr schema.GroupVersionResource, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.put(collectionPath(gvr, obj.GetNamespace()), obj)
 }
 
-// put is Put in the collection of a path. The caller holds mu.
+// put is Put for an object in the given collection. The caller must have locked mu.
 func (s *Server) put(collection string, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	path := collection + "/" + obj.GetName()
 	obj = obj.DeepCopy()
@@ -120,14 +128,14 @@ func (s *Server) put(collection string, obj *unstructured.Unstructured) *unstruc
 	return obj.DeepCopy()
 }
 
-// Delete deletes an object.
+// Delete deletes an object, which must exist.
 func (s *Server) Delete(gvr schema.GroupVersionResource, namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(collectionPath(gvr, namespace), name)
 }
 
-// remove is Delete in the collection of a path. The caller holds mu.
+// remove is Delete for an object in the given collection. The caller must have locked mu.
 func (s *Server) remove(collection, name string) {
 	last := s.object(collection + "/" + name).DeepCopy()
 	delete(s.objects, collection+"/"+name)
@@ -136,7 +144,8 @@ func (s *Server) remove(collection, name string) {
 	s.addEvent("DELETED", collection, last.Object)
 }
 
-// object returns the object at a path, or nil. The caller holds mu.
+// object returns the object with this URL path, or nil if there is none. The caller must
+// have locked mu.
 func (s *Server) object(path string) *unstructured.Unstructured {
 	if content, ok := s.objects[path]; ok {
 		return &unstructured.Unstructured{Object: content}
@@ -144,7 +153,8 @@ func (s *Server) object(path string) *unstructured.Unstructured {
 	return nil
 }
 
-// PauseWatches delays the events of all watches until it is called with false.
+// PauseWatches delays the events of all watches if paused is true, until it is called with
+// false.
 func (s *Server) PauseWatches(paused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +162,8 @@ func (s *Server) PauseWatches(paused bool) {
 	s.notify()
 }
 
-// SendBookmark sends a bookmark to all watches of a collection.
+// SendBookmark sends a bookmark with a new resource version to the watches of a resource in
+// a namespace.
 func (s *Server) SendBookmark(gvr schema.GroupVersionResource, namespace string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +173,8 @@ func (s *Server) SendBookmark(gvr schema.GroupVersionResource, namespace string)
 	})
 }
 
-// SendError sends an error event to all watches of a collection.
+// SendError sends an error event with an HTTP status code to the watches of a resource in a
+// namespace.
 func (s *Server) SendError(gvr schema.GroupVersionResource, namespace string, code int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,6 +186,8 @@ func (s *Server) SendError(gvr schema.GroupVersionResource, namespace string, co
 	s.addEvent("ERROR", collectionPath(gvr, namespace), status)
 }
 
+// addEvent appends an event to the history, and sends it to the watches of the collection.
+// The caller must have locked mu.
 func (s *Server) addEvent(kind, collection string, object map[string]any) {
 	s.history = append(s.history, event{s.version, kind, collection, object})
 	s.notify()
@@ -184,8 +198,7 @@ func (s *Server) notify() {
 	s.changed = make(chan struct{})
 }
 
-// Compact discards the history, so that new watches can only start from the current
-// version.
+// Compact deletes the history, so that new watches can only start from the current version.
 func (s *Server) Compact() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +206,8 @@ func (s *Server) Compact() {
 	s.history = nil
 }
 
-// DropEventsAfterVersion removes the events after a version, so that no watch sends them.
+// DropEventsAfterVersion deletes the events after a version from the history, so that
+// watches that have not sent them yet never do.
 func (s *Server) DropEventsAfterVersion(version int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,15 +222,17 @@ func (s *Server) CloseWatches() {
 	s.notify()
 }
 
-// Fail answers requests, such as "watch deployments", or "watch" for every resource, with
-// an HTTP status code. The code 0 makes them work again.
+// Fail makes the Server respond to a request with an HTTP status code until it is called
+// with the code 0. The request can be a verb without a resource, as in "watch"; this means
+// all resources.
 func (s *Server) Fail(request string, code int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.codes[request] = code
 }
 
-// Block makes requests such as "get pods" wait until the returned channel is closed.
+// Block makes a request, such as "get pods", wait until the caller closes the returned
+// channel.
 func (s *Server) Block(request string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,28 +248,28 @@ func (s *Server) Version() int64 {
 	return s.version
 }
 
-// Requests returns the requests received so far, such as "get pods".
+// Requests returns all requests that the Server has received, in this order.
 func (s *Server) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Paths returns the paths of the requests received so far.
+// Paths returns the URL paths of all requests that the Server has received, in this order.
 func (s *Server) Paths() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.paths)
 }
 
-// WatchedFrom returns the resource versions that watches have started from.
+// WatchedFrom returns the resource version from which each watch has started.
 func (s *Server) WatchedFrom() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.from)
 }
 
-// Count returns the number of requests, such as "get pods", received so far. For "", it
+// Count returns how often the Server has received a request, such as "get pods". For "", it
 // counts all requests.
 func (s *Server) Count(request string) int {
 	n := 0
@@ -302,8 +318,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// addRequest records a request. It returns the status code to fail with, if any, and the
-// channel to wait for, if any.
+// addRequest records a request. It returns the status code that Fail has set for the
+// request, or 0, and the channel that Block has set, or nil.
 func (s *Server) addRequest(r *http.Request, verb, resource string) (code int, gate chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -322,8 +338,8 @@ func IsGet(r *http.Request) bool {
 	return name != ""
 }
 
-// splitPath returns the path of the collection, the name of the object if there is one,
-// and the resource.
+// splitPath splits the path of a request into the collection, the name of the object, which
+// is empty for the collection itself, and the resource, as in "pods".
 func splitPath(path string) (collection, name, resource string) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	rest := parts[2:]
@@ -403,7 +419,8 @@ func labelsOf(object map[string]any) labels.Set {
 	return (&unstructured.Unstructured{Object: object}).GetLabels()
 }
 
-// objectFields implements fields.Fields with any string field of an object.
+// objectFields implements fields.Fields, so that field selectors work with every string
+// field of an object.
 type objectFields map[string]any
 
 func (f objectFields) Has(string) bool { return true }
@@ -445,15 +462,16 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, collection s
 	watch.serve(w, r)
 }
 
-// openWatch is a watch of one collection.
+// openWatch is the state of a watch that a client has opened.
 type openWatch struct {
 	server     *Server
 	collection string
-	sent       int64 // the version up to which events were sent
-	closures   int   // of the server when the watch was opened
+	sent       int64 // the version of the last event that was sent
+	closures   int   // server.closures when the watch was opened; CloseWatches changes it
 	bookmarks  bool
 }
 
+// serve sends events until the watch or the connection is closed.
 func (w *openWatch) serve(response http.ResponseWriter, request *http.Request) {
 	for {
 		due, changed, open := w.next()
@@ -468,8 +486,8 @@ func (w *openWatch) serve(response http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// next returns the events to send now, and a channel that is closed at the next change. It
-// reports false when the watch is closed.
+// next returns the events that must be sent now, and a channel that is closed when there
+// may be more. open is false if CloseWatches has closed the watch.
 func (w *openWatch) next() (due []event, changed chan struct{}, open bool) {
 	s := w.server
 	s.mu.Lock()

@@ -17,8 +17,9 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// Info reads a manifest as Helm's client does. The object is in the namespace "ns", unless
-// it declares another one or its kind is cluster-scoped.
+// Info returns what Helm's client builds from the manifest of one object, but without a
+// client. The object is in the namespace "ns", unless it declares another one or its kind
+// is cluster-scoped.
 func Info(tb testing.TB, manifest string) *resource.Info {
 	tb.Helper()
 	u := Object(tb, manifest)
@@ -39,7 +40,7 @@ func Info(tb testing.TB, manifest string) *resource.Info {
 	return info
 }
 
-// Infos reads manifests.
+// Infos returns Info of each manifest.
 func Infos(tb testing.TB, manifests ...string) kube.ResourceList {
 	tb.Helper()
 	var list kube.ResourceList
@@ -49,7 +50,7 @@ func Infos(tb testing.TB, manifests ...string) kube.ResourceList {
 	return list
 }
 
-// Names lists objects as kind/name.
+// Names returns the kind and name of each object, as in "Pod/web".
 func Names(list kube.ResourceList) []string {
 	var all []string
 	for _, info := range list {
@@ -58,12 +59,14 @@ func Names(list kube.ResourceList) []string {
 	return all
 }
 
-// ConfigMap returns the manifest of a ConfigMap that Helm manages.
+// ConfigMap returns the manifest of a ConfigMap with the label of objects that Helm
+// manages. data is one or more entries in YAML, as in "a: b".
 func ConfigMap(name, data string) string {
 	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", labels: {app.kubernetes.io/managed-by: Helm}}, data: {" + data + "}}"
 }
 
-// ConfigMaps returns the manifests of ConfigMaps named prefix-0, prefix-1 and so on.
+// ConfigMaps returns the manifests of count ConfigMaps, with the names prefix-0, prefix-1
+// and so on.
 func ConfigMaps(count int, prefix string) []string {
 	var all []string
 	for i := range count {
@@ -72,12 +75,13 @@ func ConfigMaps(count int, prefix string) []string {
 	return all
 }
 
-// Pod returns the manifest of a Pod with the label app.
+// Pod returns the manifest of a Pod whose label "app" has the value app.
 func Pod(name, app string) string {
 	return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", labels: {app: " + app + "}}}"
 }
 
-// Workload returns the manifest of a workload.
+// Workload returns the manifest of an object of a kind such as Deployment, with the name
+// "it". spec is its spec in YAML.
 func Workload(kind, spec string) string {
 	version := map[string]string{"Deployment": "apps/v1", "StatefulSet": "apps/v1", "Job": "batch/v1", "CronJob": "batch/v1"}[kind]
 	if version == "" {
@@ -86,13 +90,14 @@ func Workload(kind, spec string) string {
 	return "{apiVersion: " + version + ", kind: " + kind + ", metadata: {name: it}, spec: {" + spec + "}}"
 }
 
-// Forbidden returns the error for a request that the account is not allowed to send.
+// Forbidden returns the error of an API server for a request that the account is not
+// allowed to send. A function for API.Fault can return it.
 func Forbidden(c Call) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: c.Path}, "", errors.New("not allowed"))
 }
 
-// Forbid returns a fault that forbids the requests with a verb and with paths that begin
-// with a prefix.
+// Forbid returns a function for API.Fault that forbids the requests whose Verb is verb and
+// whose Path begins with prefix.
 func Forbid(verb, prefix string) func(Call) error {
 	return func(c Call) error {
 		if c.Verb == verb && strings.HasPrefix(c.Path, prefix) {
@@ -102,7 +107,8 @@ func Forbid(verb, prefix string) func(Call) error {
 	}
 }
 
-// FailFirst returns a fault that fails the first request with a verb.
+// FailFirst returns a function for API.Fault that returns err for the first request with a
+// verb.
 func FailFirst(verb string, err error) func(Call) error {
 	var done atomic.Bool
 	return func(c Call) error {

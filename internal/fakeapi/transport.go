@@ -15,24 +15,27 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Transport answers requests by calling a handler, without a network. In a bubble of
-// testing/synctest, time then passes only when all goroutines wait, so a test sees events
-// in a deterministic order. A test that leaves a goroutine running does not end.
+// Transport is an http.RoundTripper that calls Handler, such as a Server, for each request.
+// It needs no network. So in a bubble of testing/synctest, time passes only when all
+// goroutines wait, and a test sees events in a deterministic order. A test that leaves a
+// goroutine running does not end.
 type Transport struct {
 	Handler http.Handler
 
 	mu          sync.Mutex
-	err         error // fails every request, unless nil
+	err         error // the error of every request; nil if requests work
 	dropWatches bool
 }
 
-// RefuseConnections makes all requests fail, or serves them again.
+// RefuseConnections makes all requests fail with "connection refused" if refuse is true,
+// until it is called with false.
 func (t *Transport) RefuseConnections(refuse bool) { t.fail(refuse, syscall.ECONNREFUSED) }
 
-// DropConnections closes connections without a response, or serves them again.
+// DropConnections makes all requests fail as if the server closed the connection without a
+// response, if drop is true, until it is called with false.
 func (t *Transport) DropConnections(drop bool) { t.fail(drop, io.EOF) }
 
-// DropWatches closes the connections of watches without a response, or serves them again.
+// DropWatches is DropConnections for requests for watches only.
 func (t *Transport) DropWatches(drop bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +118,7 @@ func (b *responseBody) Close() error {
 	return nil
 }
 
-// Client returns a client without a rate limit that sends its requests through a
+// Client returns a client without a rate limit that sends its requests to host with
 // transport.
 func Client(tb testing.TB, host string, transport http.RoundTripper) dynamic.Interface {
 	tb.Helper()

@@ -59,7 +59,7 @@ func Buckets(hooks []*release.Hook, modes Modes) []Bucket {
 // each kind that Helm does not wait for, such as ConfigMap, one for the other hooks that
 // can run in parallel, and one for the hooks that cannot.
 func stages(hooks []*release.Hook, modes Modes) []Stage {
-	unwaited := map[string][]indexedChain{} // by kind; hooks that run in parallel, of kinds that Helm does not wait for
+	unwaited := map[string][]indexedChain{} // by kind: parallel hooks of kinds that Helm does not wait for
 	chains := map[string]int{}              // by chart with OtherChartsOnly: the index of its chain in parallel
 	var parallel []indexedChain
 	var sequential Chain

@@ -13,7 +13,7 @@ import (
 // Failure describes why one hook failed.
 type Failure struct {
 	Hook *release.Hook
-	// Err is what a method of the Runner returned.
+	// Err is the error that a method of the Runner returned.
 	Err error
 	// Created is true if the object of the hook was created, and false if it could not be.
 	Created bool

@@ -5,8 +5,7 @@ package hookrunner
 
 import "helm.sh/helm/v3/pkg/release"
 
-// Plan is what the commands dag and plan show of the hooks of one event: the order in which
-// they run.
+// Plan is the order in which the hooks of one event run. The commands dag and plan show it.
 type Plan struct {
 	Event   release.HookEvent
 	Buckets []Bucket

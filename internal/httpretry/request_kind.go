@@ -42,7 +42,7 @@ func classify(r *http.Request, body []byte) requestKind {
 			readsRelease: isReleaseObject(path.Base(r.URL.Path)),
 		}
 	case http.MethodPut:
-		return requestKind{repeatable: true, updatesRelease: isReleaseObject(path.Base(r.URL.Path))} // a repeated update has a conflict and changes nothing; a repeated update of a release has the same result
+		return requestKind{repeatable: true, updatesRelease: isReleaseObject(path.Base(r.URL.Path))} // sent again, it has a conflict, or for a release the same result
 	case http.MethodDelete:
 		return requestKind{repeatable: true} // a repeated deletion finds no object
 	case http.MethodPatch:

@@ -42,8 +42,8 @@ const (
 	notifyAfter = 2 * time.Second
 )
 
-// Server is what the Transports of all clients of an API server know about it: whether it
-// has responded before, and its clock. It is safe for concurrent use.
+// Server has the state of an API server that the Transports of all its clients share:
+// whether it has responded before, and its clock. It is safe for concurrent use.
 type Server struct {
 	responded atomic.Bool
 	clock     serverClock

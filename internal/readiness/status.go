@@ -30,7 +30,7 @@ const (
 	Missing State = "Missing"
 )
 
-// Status is what an Evaluator finds out about one version of an object.
+// Status is the result of an Evaluator for one version of an object.
 type Status struct {
 	State State
 	// Reason is one word in CamelCase, for programs.

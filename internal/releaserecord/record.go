@@ -53,8 +53,8 @@ type Record struct {
 	Lease *Lease `json:"lease,omitempty"`
 }
 
-// EarlierRevisions is what a revision stores about earlier revisions until it is deployed
-// itself, because the earlier revisions may be removed from the history before.
+// EarlierRevisions has the data about earlier revisions that a revision stores until it is
+// deployed itself, because the earlier revisions may be removed from the history before.
 type EarlierRevisions struct {
 	// Revision is the revision that stores the data.
 	Revision int `json:"revision"`

@@ -20,7 +20,7 @@ import (
 // one resource has failed.
 var errOtherFailure = errors.New("another resource failed")
 
-// nodeState is what watchedNodes knows about one node of the plan.
+// nodeState has the state of the wait for one node of the plan.
 type nodeState struct {
 	node *sequencer.Node
 	// objects are the objects of the node that the operation waits for. group observes

@@ -80,8 +80,8 @@ func (r *helmRules) evaluator(info *object.Info) readiness.Evaluator {
 	}
 }
 
-// check asks Helm's checker whether an object is ready. status is what readiness.Compute
-// returns for obj.
+// check asks Helm's checker whether an object is ready. status is the result of
+// readiness.Compute for obj.
 func (r *helmRules) check(ctx context.Context, info *object.Info, obj *unstructured.Unstructured, status readiness.Status) readiness.Status {
 	ready, err := r.checker.IsReady(ctx, info)
 	switch {

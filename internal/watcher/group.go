@@ -38,10 +38,10 @@ type objectKey struct {
 	namespace, name string
 }
 
-// Applied tells the group that an object was written; obj is what the server returned. Wait
-// judges obj first, and after it only newer versions of the object. The caller must not
-// change obj afterwards. Applied can be called by several goroutines. It returns an error
-// for an object that is not a target of the group.
+// Applied tells the group that an object was written; obj is the object that the server
+// returned. Wait judges obj first, and after it only newer versions of the object. The
+// caller must not change obj afterwards. Applied can be called by several goroutines. It
+// returns an error for an object that is not a target of the group.
 func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	kind := obj.GroupVersionKind().GroupKind()
 	i := g.index[objectKey{kind, obj.GetNamespace(), obj.GetName()}]

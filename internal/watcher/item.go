@@ -59,7 +59,7 @@ type item struct {
 	hasBaseline   bool          // whether setBaseline was called
 	latestVersion string        // the version of the observation that was queued last
 	incomparable  bool          // whether resource versions cannot be compared
-	needsRead     bool          // whether the next observation that counts must come from a read, because versions cannot be compared
+	needsRead     bool          // whether the next observation must come from a read
 	gone          bool          // whether the last queued observation is an absence
 	attached      bool          // set when Wait finds the item not ready: from then on its stream must run
 	coverage      int           // stream.coverage when the item was registered, or -1 if the stream was not running

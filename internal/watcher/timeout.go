@@ -18,7 +18,7 @@ const (
 	// is not running.
 	outageCheckInterval = 100 * time.Millisecond
 	// finalReadTimeout limits the final read: objects that are not ready at their timeout
-	// are read once more, in case the watch has not reported yet that they are ready.
+	// are read again, in case the watch has not reported yet that they are ready.
 	finalReadTimeout = 2 * time.Second
 )
 
@@ -77,9 +77,9 @@ func (g *Group) nextTimeout() (next time.Duration, found bool) {
 	return next, found
 }
 
-// timeOutItems handles open items whose time is up. The first time, it reads them once
-// more; if they are still open at the next call, they have timed out. It returns true if
-// there were any.
+// timeOutItems handles open items whose time is up. The first time, it reads them again; if
+// they are still open at the next call, they have timed out. It returns true if there were
+// any.
 func (g *Group) timeOutItems(ctx context.Context) bool {
 	var unread []*item
 	timedOut := false
