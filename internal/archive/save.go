@@ -65,9 +65,9 @@ func archiveName(ch *chart.Chart) string {
 	return fmt.Sprintf("%s-%s.tgz", ch.Name(), ch.Metadata.Version)
 }
 
-// chartFiles contains the complete files of one chart of which Helm packs only a part. path
-// is the path of the Chart.yaml in the archive.
-type chartFiles struct {
+// completeFiles contains the files of one chart in the archive that Helm shortens or leaves
+// out when it packs the chart. path is the path of the Chart.yaml in the archive.
+type completeFiles struct {
 	path      string
 	chartYAML []byte
 	lock      []byte // Chart.lock, or nil if there is none or Helm packs it
@@ -94,7 +94,7 @@ func completeArchive(name string, ch *chart.Chart) error {
 // missingFiles returns the complete files of ch and its subcharts, in the order in which
 // Helm packs them. missing reports whether Helm's archive lacks any part of them. below is
 // the directory in the archive that contains ch.
-func missingFiles(ch *chart.Chart, below string) (charts []chartFiles, missing bool, err error) {
+func missingFiles(ch *chart.Chart, below string) (charts []completeFiles, missing bool, err error) {
 	base := path.Join(below, ch.Name())
 	written, err := helmChartYAML(ch)
 	if err != nil {
@@ -104,13 +104,13 @@ func missingFiles(ch *chart.Chart, below string) (charts []chartFiles, missing b
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", base, err)
 	}
-	files := chartFiles{path: path.Join(base, chartutil.ChartfileName), chartYAML: full}
+	files := completeFiles{path: path.Join(base, chartutil.ChartfileName), chartYAML: full}
 	if v := ch.Metadata.APIVersion; ch.Lock != nil && v != chart.APIVersionV1 && v != chart.APIVersionV2 {
 		if files.lock, err = yaml.Marshal(ch.Lock); err != nil {
 			return nil, false, err
 		}
 	}
-	charts = []chartFiles{files}
+	charts = []completeFiles{files}
 	missing = files.lock != nil || !bytes.Equal(full, written)
 	for _, dep := range ch.Dependencies() {
 		more, lacks, err := missingFiles(dep, path.Join(base, chartutil.ChartsDir))
@@ -134,7 +134,7 @@ func helmChartYAML(ch *chart.Chart) ([]byte, error) {
 
 // rewriteArchive copies the archive packed to out. It replaces each Chart.yaml with that in
 // charts, which has the order of the archive, and adds the lock files.
-func rewriteArchive(out io.Writer, packed []byte, charts []chartFiles) error {
+func rewriteArchive(out io.Writer, packed []byte, charts []completeFiles) error {
 	in, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func rewriteArchive(out io.Writer, packed []byte, charts []chartFiles) error {
 
 // write adds the files to an archive. It copies everything except the name and size from
 // header, the header of the Chart.yaml.
-func (c chartFiles) write(to *tar.Writer, header *tar.Header) error {
+func (c completeFiles) write(to *tar.Writer, header *tar.Header) error {
 	if err := writeEntry(to, header, header.Name, c.chartYAML); err != nil || c.lock == nil {
 		return err
 	}

@@ -22,8 +22,8 @@ const (
 
 // concurrencyLimiter limits how many requests are sent at the same time, and adapts the
 // limit to what the server can handle. It halves the limit when the server responds that
-// there are too many requests (status 429). It increases the limit by one after as many
-// other responses as the limit, if so many requests were in progress at some time. A
+// there are too many requests (status 429). With a limit of n, it increases the limit by
+// one after n other responses, but only if n requests were in progress at the same time. A
 // request is in progress until its response begins, so an open watch does not count.
 //
 // A request needs a slot while it is in progress. There are MaxConcurrency slots, of which

@@ -22,8 +22,8 @@ import (
 
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// workload describes an object that creates pods, such as a ReplicaSet, with what is common
-// to all kinds of them.
+// workload contains what all kinds of objects that create pods, such as ReplicaSets, have in
+// common.
 type workload struct {
 	ref
 	selector *metav1.LabelSelector

@@ -108,7 +108,7 @@ func (v *View) picture() *picture {
 	p.makeNodes()
 	p.groupOwnResources()
 	for _, e := range p.edges {
-		first, then := p.itemOf(e.First), p.itemOf(e.Then)
+		first, then := p.itemAt(e.First), p.itemAt(e.Then)
 		if first != nil && then != nil {
 			p.pic.arrows = append(p.pic.arrows, arrow{first, then, e.Reasons, p.pic.diff.edges[edgeKey(e)]})
 		}
@@ -230,9 +230,9 @@ func (p *painter) groupOwnResources() {
 	}
 }
 
-// itemOf returns the item at the end e of an edge. It returns nil if the end is a chart
-// without its subcharts and the chart has no resources of its own.
-func (p *painter) itemOf(e sequencer.EdgeEnd) *item {
+// itemAt returns the item at the end e of an edge. It returns nil if e stands for the
+// resources of a chart itself, without its subcharts, and there are none.
+func (p *painter) itemAt(e sequencer.EdgeEnd) *item {
 	switch {
 	case e.Node != nil:
 		return p.nodes[e.Node.ID()]

@@ -51,7 +51,8 @@ type guardedDriver struct {
 	deletedPrevious bool
 }
 
-// inUseError wraps an error of inUse, so that Create recognizes it.
+// inUseError marks an error that the function inUse returned for the previous revision, so
+// that Create can tell it from errors of the storage.
 type inUseError struct{ error }
 
 // Query lists stored revisions. It fails if one of them is not older than the new one.

@@ -35,7 +35,7 @@ type EventHooks struct {
 func (i *Interrupted) Hooks() []EventHooks {
 	var own, older []EventHooks
 	isOwn := map[*release.Hook]bool{}
-	for _, event := range eventsOf(i.Status) {
+	for _, event := range hookEventsDuring(i.Status) {
 		hooks := hookrunner.ForEvent(i.Writer.rel.Hooks, event)
 		if len(hooks) > 0 {
 			own = append(own, EventHooks{event, hooks})
@@ -61,8 +61,8 @@ func IsUnfinished(h *release.Hook) bool {
 	return IsRunning(h) && len(h.Events) > 0 && !slices.Contains(h.Events, release.HookTest)
 }
 
-// eventsOf returns the hook events whose hooks run while a revision has the given status.
-func eventsOf(status release.Status) []release.HookEvent {
+// hookEventsDuring returns the hook events whose hooks run while a revision has the given status.
+func hookEventsDuring(status release.Status) []release.HookEvent {
 	switch status {
 	case release.StatusPendingInstall:
 		return []release.HookEvent{release.HookPreInstall, release.HookPostInstall}

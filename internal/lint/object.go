@@ -19,7 +19,7 @@ import (
 
 // object is a rendered object, for the checks of its annotations.
 type object struct {
-	place
+	objectPlace
 	// chart is the path of the object's chart in the tree of charts.
 	chart                 string
 	kind, name, namespace string
@@ -31,9 +31,9 @@ type object struct {
 	resource map[string]any
 }
 
-// place identifies an object in the rendered output: the file, the number of the document
+// objectPlace identifies an object in the rendered output: the file, the number of the document
 // in it, and the number of the object in the document.
-type place struct {
+type objectPlace struct {
 	// file is the name that Helm gives to the template in the rendered output.
 	file            string
 	document, index int
@@ -62,7 +62,7 @@ func (i *inspection) readDocument(file string, number int, document string) {
 	chart := render.ChartOf(i.tree, file)
 	for index, node := range render.Objects(root) {
 		o := objectOf(node)
-		o.place, o.chart = place{file, number, index}, chart
+		o.objectPlace, o.chart = objectPlace{file, number, index}, chart
 		if index == 0 {
 			if content, err := yamledit.ParseObject(document); err == nil && len(content) > 0 {
 				o.resource = content

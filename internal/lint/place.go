@@ -27,7 +27,7 @@ type markedRendering struct {
 	places   []position
 	rendered map[string]string
 	// files caches the result of marksIn for each file.
-	files map[string]map[place]map[string]int
+	files map[string]map[objectPlace]map[string]int
 }
 
 // at returns the position in the templates of the annotation key of o. If key is empty, it
@@ -61,7 +61,7 @@ func (i *inspection) exactly(o *object, key string) (position, bool) {
 	if key == "" {
 		key = "kind"
 	}
-	number, known := i.marksIn(o.file)[o.place][key]
+	number, known := i.marksIn(o.file)[o.objectPlace][key]
 	if !known || number >= len(i.marked.places) {
 		return position{}, false
 	}
@@ -71,7 +71,7 @@ func (i *inspection) exactly(o *object, key string) (position, bool) {
 // renderMarked adds marks to the templates and renders them. It changes the loaded chart.
 // Therefore it must be called after everything else has been rendered.
 func (i *inspection) renderMarked() *markedRendering {
-	m := &markedRendering{files: map[string]map[place]map[string]int{}}
+	m := &markedRendering{files: map[string]map[objectPlace]map[string]int{}}
 	var markAll func(c *chart.Chart)
 	markAll = func(c *chart.Chart) {
 		templates := make([]*chart.File, len(c.Templates))
@@ -95,11 +95,11 @@ func (i *inspection) renderMarked() *markedRendering {
 
 // marksIn returns the marks of each object in a file of the output. They are grouped by the
 // key that they mark, as marksOf returns them.
-func (i *inspection) marksIn(file string) map[place]map[string]int {
+func (i *inspection) marksIn(file string) map[objectPlace]map[string]int {
 	if marks, known := i.marked.files[file]; known {
 		return marks
 	}
-	marks := map[place]map[string]int{}
+	marks := map[objectPlace]map[string]int{}
 	i.marked.files[file] = marks
 	documents, marked := render.Split(i.rendered[file]), render.Split(i.marked.rendered[file])
 	if len(documents) != len(marked) {
@@ -114,7 +114,7 @@ func (i *inspection) marksIn(file string) map[place]map[string]int {
 			continue
 		}
 		for index, node := range render.Objects(root) {
-			marks[place{file, d, index}] = marksOf(node)
+			marks[objectPlace{file, d, index}] = marksOf(node)
 		}
 	}
 	return marks

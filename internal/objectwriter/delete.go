@@ -56,16 +56,16 @@ func (w *requestWriter) delete(ctx context.Context, client dynamic.Interface, in
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		return resourceOf(client, info).Delete(ctx, info.Name, options)
 	})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) && w.isReplaced(ctx, info) {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) && w.isGone(ctx, info) {
 		w.cluster.Log("Ignoring delete failure for %q %s: %v", info.Name, kind, err)
 		return true, nil
 	}
 	return false, err
 }
 
-// isReplaced reports whether the object with the known UID of info no longer exists,
-// although another object may have its name. It returns false if info has no UID.
-func (w *requestWriter) isReplaced(ctx context.Context, info *object.Info) bool {
+// isGone reports whether the object with the UID of info no longer exists. Another object
+// with the same name may have replaced it. It returns false if info has no UID.
+func (w *requestWriter) isGone(ctx context.Context, info *object.Info) bool {
 	uid := object.UID(info)
 	if uid == "" {
 		return false

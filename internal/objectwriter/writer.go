@@ -69,7 +69,8 @@ func New(c *cluster.Client) Writer {
 	return &delegatingWriter{podDeleter{c}}
 }
 
-// requestWriter is the Writer for Helm's own Kubernetes client. It sends its own requests.
+// requestWriter is the Writer for a cluster that Helm's own Kubernetes client accesses. It
+// does not call the methods of that client, but sends requests to the API server itself.
 type requestWriter struct{ podDeleter }
 
 // delegatingWriter is the Writer for a custom Kubernetes client, and for a client without a

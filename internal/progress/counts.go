@@ -68,16 +68,16 @@ func (c counts) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// chartCounts contains the number of nodes of a chart by their state, and the time from the
+// chartSummary contains the number of nodes of a chart by their state, and the time from the
 // start of the first node to the end of the last one.
-type chartCounts struct {
+type chartSummary struct {
 	all, done, waiting int
 	doneAs             string
 	began, ended       time.Time
 }
 
-func newChartCounts(nodes []*timeline.Span) chartCounts {
-	f := chartCounts{all: len(nodes), doneAs: "ready"}
+func newChartSummary(nodes []*timeline.Span) chartSummary {
+	f := chartSummary{all: len(nodes), doneAs: "ready"}
 	for _, n := range nodes {
 		if n.Kind == timeline.Remove {
 			f.doneAs = "deleted"
@@ -99,7 +99,7 @@ func newChartCounts(nodes []*timeline.Span) chartCounts {
 	return f
 }
 
-func (f chartCounts) text() string {
+func (f chartSummary) text() string {
 	return fmt.Sprintf("%d of %s %s", f.done, counted(f.all, "node"), f.doneAs)
 }
 

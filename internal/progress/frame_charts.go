@@ -84,7 +84,7 @@ func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDepe
 	depth := strings.Count(path, "/")
 	indent := strings.Repeat("  ", 1+min(depth, s.width/16))
 	name := path[strings.LastIndexByte(path, '/')+1:]
-	f := newChartCounts(nodes)
+	f := newChartSummary(nodes)
 	if f.done == len(nodes) {
 		left := func() string { return fmt.Sprintf("%s%s %s %s", indent, s.good(s.done), name, s.faint(f.text())) }
 		return []line{{rank: over, left: left, right: func() string { return s.faint(formatDuration(f.ended.Sub(f.began))) }}}

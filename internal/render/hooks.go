@@ -22,7 +22,7 @@ import (
 // each in Helm's install order. Unlike Helm 3, it accepts hooks with the events crd-install
 // and test-failure of Helm 2, which are called legacy events here.
 func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Manifest, error) {
-	s := placeholders{hooks: map[string]legacyHook{}}
+	s := hookPlaceholders{hooks: map[string]legacyHook{}}
 	files, err := s.replace(files)
 	if err != nil {
 		return nil, nil, err
@@ -39,10 +39,10 @@ func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Mani
 	return hooks, manifests, nil
 }
 
-// placeholders replaces hooks with legacy events, which Helm's sorting would drop, by
-// placeholders: documents of the same kind and name with the event "test". After sorting,
-// the original hooks are restored.
-type placeholders struct {
+// hookPlaceholders stands in for hooks with legacy events while Helm sorts the manifests,
+// because that would drop these hooks. A placeholder is a document of the same kind and
+// name with the event "test". After sorting, the original hooks are restored.
+type hookPlaceholders struct {
 	// hooks maps each placeholder to the original hook.
 	hooks map[string]legacyHook
 }
@@ -53,7 +53,7 @@ type legacyHook struct {
 }
 
 // replace returns files with a placeholder for each hook that has a legacy event.
-func (s *placeholders) replace(files map[string]string) (map[string]string, error) {
+func (s *hookPlaceholders) replace(files map[string]string) (map[string]string, error) {
 	changed := maps.Clone(files)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !mayBeLegacyHook(files[name]) {
@@ -84,7 +84,7 @@ func mayBeLegacyHook(text string) bool {
 
 // document returns a placeholder if doc is a hook with a legacy event. It returns any other
 // document unchanged, including those that Helm drops or rejects.
-func (s *placeholders) document(doc string) (string, error) {
+func (s *hookPlaceholders) document(doc string) (string, error) {
 	if !mayBeLegacyHook(doc) {
 		return doc, nil
 	}

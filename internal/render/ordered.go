@@ -129,7 +129,7 @@ func Files(docs []OrderedDocument) []File {
 	files := make([]File, len(docs))
 	for i, d := range docs {
 		content := d.Text
-		if sourceComment(content) != "" {
+		if sourceFile(content) != "" {
 			_, content, _ = strings.Cut(content, "\n")
 		}
 		files[i] = File{Name: d.File, Content: content}

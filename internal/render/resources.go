@@ -61,7 +61,7 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	rest := manifest
 	for i, text := range texts {
 		_, rest, _ = strings.Cut(rest, text)
-		if source := sourceComment(text); source != "" {
+		if source := sourceFile(text); source != "" {
 			file = source
 		} else if charts != nil {
 			file = noSource
@@ -111,9 +111,9 @@ func leadingSpace(text string) string {
 	return text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
 }
 
-// sourceComment returns the file that the Source comment of a document names. Helm writes
+// sourceFile returns the file that the Source comment of a document names. Helm writes
 // this comment at the start of a document. It returns an empty string if there is none.
-func sourceComment(doc string) string {
+func sourceFile(doc string) string {
 	first, _, _ := strings.Cut(doc, "\n")
 	file, found := strings.CutPrefix(first, "# Source: ")
 	if !found {

@@ -10,8 +10,8 @@ import (
 )
 
 // readWithoutBaseline reads the targets for which Applied was not called, for example
-// objects that the operation does not write. The result takes the place of the written
-// version.
+// objects that the operation does not write. Later observations are compared with the
+// version that it read, as they are with the version that was written for other targets.
 func (g *Group) readWithoutBaseline(ctx context.Context) error {
 	g.watcher.mu.Lock()
 	parts := g.byStream(func(i *item) bool { return !i.hasBaseline })

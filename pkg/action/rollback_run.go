@@ -179,7 +179,7 @@ func (r *rollbackRun) check(ctx context.Context) error {
 	if err := r.deploy.Build(); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from new release manifest: %w", err)
 	}
-	if err := r.setRecord(); err != nil {
+	if err := r.setOrderRecord(); err != nil {
 		return err
 	}
 	r.deploy.HideSecrets()
@@ -206,11 +206,11 @@ func (r *rollbackRun) newDeploy(inv *inventory.Inventory, inReverse bool) *deplo
 	})
 }
 
-// setRecord sets the record that is stored with the new revision. In an ordered rollback,
-// it says that the new revision was deployed in the order of target. Otherwise the record
-// of target is copied, as a rollback of stock Helm does; it still names the revision that
-// was deployed in that order. An unusable record is not copied.
-func (r *rollbackRun) setRecord() error {
+// setOrderRecord sets the order that is stored with the new revision. In an ordered rollback,
+// the record says that the new revision was deployed in the order of target. Otherwise it is
+// a copy of the record of target, as after a rollback with stock Helm: the copy still names
+// the revision that was deployed in order. A record that cannot be read is not copied.
+func (r *rollbackRun) setOrderRecord() error {
 	if r.target.Chart == nil {
 		return nil
 	}

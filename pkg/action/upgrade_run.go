@@ -239,7 +239,7 @@ func (r *upgradeRun) readInventory(ctx context.Context, inv *inventory.Inventory
 }
 
 // check prepares the deployment and does all checks that are possible before anything is
-// changed. A preview passes in pending the kinds that the upgrade itself would define. In
+// changed. pending contains the kinds that the upgrade itself would define; only a preview has any. In
 // some error cases, check returns the release with the error, as Helm does.
 func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]bool) (*release.Release, error) {
 	r.renderer.warn(r.op.Events)

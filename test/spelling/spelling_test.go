@@ -280,7 +280,7 @@ func TestPushOfWhatOthersPacked(t *testing.T) {
 		t.Error("the archive itself was changed")
 	}
 	p.write(map[string]string{"cache-1.0.0.tgz.prov": "signed"})
-	p.fails("is signed as it is", "push cache-1.0.0.tgz "+charts+" --plain-http")
+	p.fails("its signature covers them", "push cache-1.0.0.tgz "+charts+" --plain-http")
 }
 
 // TestIndex lists charts that stock Helm leaves out, in an index that stock Helm can read.

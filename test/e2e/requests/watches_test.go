@@ -5,8 +5,10 @@ package requests
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -110,10 +112,11 @@ func TestTrackerOneWatchForALayer(t *testing.T) {
 }
 
 // watchesOf counts the watches that started at the resource version of a write, and not at
-// one from an earlier watch.
+// one from an earlier watch. A watch that starts earlier than the previous one is not
+// counted: it replaces that watch because the answer to an earlier write came late.
 func watchesOf(tb testing.TB, asked []cluster.Event) int {
 	tb.Helper()
-	written, watches := map[string]bool{}, 0
+	written, watches, earliest := map[string]bool{}, 0, uint64(math.MaxUint64)
 	for _, e := range asked {
 		switch e.Verb {
 		case "create":
@@ -123,9 +126,15 @@ func watchesOf(tb testing.TB, asked []cluster.Event) int {
 		case "watch":
 			uri, err := url.ParseRequestURI(e.URI)
 			harness.NoError(tb, err)
-			if from := uri.Query().Get("resourceVersion"); from == "" || written[from] {
+			from := uri.Query().Get("resourceVersion")
+			if from != "" && !written[from] {
+				continue
+			}
+			version, _ := strconv.ParseUint(from, 10, 64)
+			if watches == 0 || version >= earliest {
 				watches++
 			}
+			earliest = min(earliest, version)
 		}
 	}
 	return watches
