@@ -331,52 +331,6 @@ func summarize(done *objectwriter.Applied) string {
 	return strings.Join(parts, ", ")
 }
 
-// recreateNodePods deletes the pods of the workloads of a node, so that their controllers
-// create new pods, and waits until the deleted pods are gone. list has the objects as they
-// were returned when they were written. As in Helm, a failure to delete pods does not fail
-// the operation.
-func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) error {
-	workloads := slices.DeleteFunc(list, func(info *object.Info) bool { return object.IsKind(info, "Service") })
-	pods := a.deletePods(ctx, workloads)
-	if len(pods) == 0 {
-		return context.Cause(ctx)
-	}
-	return a.AwaitPodsGone(ctx, pods)
-}
-
-// recreatePods deletes the pods that workloads and Services select, as Helm does. It does
-// not wait until they are gone.
-func (a *Applier) recreatePods(ctx context.Context, list kube.ResourceList) error {
-	a.deletePods(ctx, list)
-	return context.Cause(ctx)
-}
-
-// deletePods deletes the pods that the objects of list select, adds the objects to
-// restarted, and returns the deleted pods. It only logs an error.
-func (a *Applier) deletePods(ctx context.Context, list kube.ResourceList) []object.PodRef {
-	a.mu.Lock()
-	a.hasWritten = true
-	a.mu.Unlock()
-	pods, err := a.Writer.DeletePods(ctx, list)
-	if err != nil {
-		a.Log("%s", err.Error())
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, info := range list {
-		a.restarted[object.IDOf(info)] = info
-	}
-	return pods
-}
-
-// Restarted returns the state of an object before the operation deleted the pods that it
-// selects; nil if the operation has not done so.
-func (a *Applier) Restarted(info *object.Info) *object.Info {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.restarted[object.IDOf(info)]
-}
-
 // IsUnchanged reports whether an object already was as declared, so that the operation did
 // not change it.
 func (a *Applier) IsUnchanged(info *object.Info) bool {
@@ -390,68 +344,6 @@ func (a *Applier) wroteAnything() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.hasWritten
-}
-
-// Created returns the objects that the operation created, including those for which the
-// server did not answer the create request.
-func (a *Applier) Created() kube.ResourceList {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.created)
-}
-
-// WhyNotCreated says why live, an object in the cluster, is not the object that the
-// operation created from info; empty if it is. If the server did not answer the create
-// request, the UID of the created object is not known. Then the labels and annotations of
-// live decide.
-func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructured) string {
-	switch uid := object.UID(a.state(info)); {
-	case uid != "" && uid != live.GetUID():
-		return "it was replaced by another object with the same name"
-	case uid == "" && object.CheckOwner(live, a.Owner) != nil:
-		return "it is not labelled as owned by the release"
-	}
-	return ""
-}
-
-// state returns an object in the state that the server returned when the object was
-// written.
-func (a *Applier) state(info *object.Info) *object.Info {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.states.Of(info)
-}
-
-// CertainlyCreated returns the objects of created, a list from Created, in the states that
-// the server returned. It omits an object if the server did not answer the create request
-// and another owner created the object. With a custom Kubernetes client it omits nothing,
-// because Helm does not read the objects either.
-func (a *Applier) CertainlyCreated(ctx context.Context, c *cluster.Client, created kube.ResourceList) (kube.ResourceList, error) {
-	a.mu.Lock()
-	states := a.states.All(created)
-	a.mu.Unlock()
-	if !c.IsNative() {
-		return states, nil
-	}
-	live, err := c.Live(ctx, states.Filter(func(info *object.Info) bool { return object.UID(info) == "" }))
-	if err != nil {
-		return nil, err
-	}
-	return states.Filter(func(info *object.Info) bool {
-		return live[info] == nil || a.WhyNotCreated(info, live[info]) == ""
-	}), nil
-}
-
-// Adopted returns the objects that existed before the operation although no revision of the
-// release declares them.
-func (a *Applier) Adopted() map[sequencer.ID]bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	ids := map[sequencer.ID]bool{}
-	for info := range a.present {
-		ids[object.IDOf(info)] = true
-	}
-	return ids
 }
 
 // Extent describes the size of a plan, as in "18 resources in 10 nodes".

@@ -100,7 +100,7 @@ func (w *walk) diagnoseWaiting(ctx context.Context, at ref, pod *corev1.Pod, b c
 	}
 	message := cmp.Or(waiting.Message, "waiting to be started")
 	w.add(at, finding{
-		rank: rankCause, key: waiting.Reason + withoutNamesAndNumbers(message, at.name),
+		rank: rankCause, key: waiting.Reason + normalizeMessage(message, at.name),
 		Cause: Cause{Container: b.spec.Name, Reason: waiting.Reason, Message: message},
 	})
 }
@@ -185,7 +185,7 @@ func (w *walk) diagnoseRunning(ctx context.Context, at ref, pod *corev1.Pod, b c
 		if warning.reason != "Unhealthy" || !warning.concernsContainer(b.spec.Name) || warning.last.Before(began.Time) {
 			continue
 		}
-		f := w.warningFinding(warning, rankCause, "unhealthy "+withoutNamesAndNumbers(warning.message, at.name))
+		f := w.warningFinding(warning, rankCause, "unhealthy "+normalizeMessage(warning.message, at.name))
 		f.Container, f.suffix, f.log = b.spec.Name, restartText(b), containerLog(pod, b, false)
 		w.add(at, f)
 		return
@@ -245,7 +245,7 @@ func (w *walk) diagnoseCreating(ctx context.Context, at ref, pod *corev1.Pod) {
 		return
 	}
 	for _, trouble := range troubles {
-		w.add(at, w.warningFinding(trouble, rankCause, trouble.reason+withoutNamesAndNumbers(trouble.message, at.name)))
+		w.add(at, w.warningFinding(trouble, rankCause, trouble.reason+normalizeMessage(trouble.message, at.name)))
 	}
 	if troubles == nil {
 		message := fmt.Sprintf("creating its containers on node %s", pod.Spec.NodeName)

@@ -146,15 +146,15 @@ func (w *walk) addWarnings(ctx context.Context) {
 			if at.isExplained != nil && at.isExplained(warning.reason) {
 				continue
 			}
-			key := "event " + at.kind + warning.reason + withoutNamesAndNumbers(warning.message, at.name)
+			key := "event " + at.kind + warning.reason + normalizeMessage(warning.message, at.name)
 			w.add(at.ref, w.warningFinding(warning, rankWarning, key))
 		}
 	}
 }
 
-// withoutNamesAndNumbers removes the name of a pod and all digits from a message about it,
+// normalizeMessage removes the name of a pod and all digits from a message about it,
 // so that the messages about the same problem of several pods of a workload are equal.
-func withoutNamesAndNumbers(message, name string) string {
+func normalizeMessage(message, name string) string {
 	message = strings.ReplaceAll(message, name, "")
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {

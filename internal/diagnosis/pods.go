@@ -140,7 +140,7 @@ func (w *walk) diagnoseUnscheduled(ctx context.Context, at ref, pod *corev1.Pod)
 		message = "for node " + node + ": " + message
 	}
 	w.add(at, finding{
-		rank: rankCause, key: "unscheduled " + withoutNamesAndNumbers(condition.Message, at.name),
+		rank: rankCause, key: "unscheduled " + normalizeMessage(condition.Message, at.name),
 		Cause: Cause{Reason: cmp.Or(condition.Reason, "Unschedulable"), Message: message},
 	})
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// copies has copies of objects to pass to a custom Kubernetes client, because the client
+// objectCopies has copies of objects to pass to a custom Kubernetes client, because the client
 // may modify the objects that it receives.
-type copies struct {
+type objectCopies struct {
 	list   kube.ResourceList
 	states object.LiveObjects // from each object to its copy
 	byCopy map[*object.Info]*object.Info
 }
 
-func copyOf(list kube.ResourceList) *copies {
-	c := &copies{states: make(object.LiveObjects, len(list)), byCopy: make(map[*object.Info]*object.Info, len(list))}
+func copyOf(list kube.ResourceList) *objectCopies {
+	c := &objectCopies{states: make(object.LiveObjects, len(list)), byCopy: make(map[*object.Info]*object.Info, len(list))}
 	for _, info := range list {
 		state := *info
 		c.list.Append(&state)
@@ -32,7 +32,7 @@ func copyOf(list kube.ResourceList) *copies {
 }
 
 // declared returns, for a list of copies, the objects from which they were copied.
-func (c *copies) declared(list kube.ResourceList) kube.ResourceList {
+func (c *objectCopies) declared(list kube.ResourceList) kube.ResourceList {
 	var declared kube.ResourceList
 	for _, info := range list {
 		if original := c.byCopy[info]; original != nil {

@@ -166,7 +166,7 @@ func (s *source) remove(c Change) ([]edit, bool) {
 		return nil, true
 	}
 	if isFlow(c.Mapping) {
-		return s.flowEntryRemoval(c.Mapping, i)
+		return s.removeFlowEntryEdits(c.Mapping, i)
 	}
 	at, ok := s.offset(c.Mapping.Content[i])
 	if !ok {
@@ -189,9 +189,9 @@ func (s *source) remove(c Change) ([]edit, bool) {
 	return []edit{{start, len(s.text), ""}}, true
 }
 
-// flowEntryRemoval returns the edit that removes entry i of a flow mapping, with the comma
+// removeFlowEntryEdits returns the edit that removes entry i of a flow mapping, with the comma
 // after it or, if it is the last entry, the comma before it.
-func (s *source) flowEntryRemoval(mapping *yaml.Node, i int) ([]edit, bool) {
+func (s *source) removeFlowEntryEdits(mapping *yaml.Node, i int) ([]edit, bool) {
 	start, ok := s.offset(mapping.Content[i])
 	if !ok {
 		return nil, false
