@@ -100,9 +100,11 @@ func TestLogsOfHooksInParallel(t *testing.T) {
 }
 
 // TestLogsOfHooksAsInHelm compares the printed logs of a chart without runHooksInParallel
-// with those that stock Helm prints, byte by byte.
+// with those that stock Helm prints, byte by byte. A warning of client-go is left out: stock
+// Helm prints it only if its watch of a hook is reading when the hook ends.
 func TestLogsOfHooksAsInHelm(t *testing.T) {
 	t.Parallel()
+	watchWarning := regexp.MustCompile(`(?m)^I\d{4} .* reflector\.go:\d+\] "Warning: watch ended with error" .*context canceled.*\n`)
 	random := regexp.MustCompile(`(a-two|b-cut|d-empty|e-plain|f-bad)-[a-z0-9]{5}\b`)
 	for name, policy := range map[string]string{"all succeed": "hook-succeeded", "the last fails": "hook-failed,hook-succeeded"} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +130,8 @@ func TestLogsOfHooksAsInHelm(t *testing.T) {
 				if r.ExitCode != code {
 					t.Errorf("exit code %d\n%s", r.ExitCode, r.Stderr)
 				}
-				said[i] = random.ReplaceAllString(strings.ReplaceAll(r.Stderr, h.Namespace, "NAMESPACE"), "$1-POD")
+				said[i] = watchWarning.ReplaceAllString(r.Stderr, "")
+				said[i] = random.ReplaceAllString(strings.ReplaceAll(said[i], h.Namespace, "NAMESPACE"), "$1-POD")
 			}
 			if code == 0 && said[0] != said[1] || !strings.HasPrefix(said[0], strings.TrimSuffix(said[1], "\n")) {
 				t.Errorf("ours says\n%s\nstock Helm says\n%s", said[0], said[1])
