@@ -14,7 +14,7 @@ import (
 	helmtime "helm.sh/helm/v3/pkg/time"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/pkg/action"
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
@@ -214,7 +214,7 @@ func revision(t *testing.T, number int, strategy action.WaitStrategy) *release.R
 // remember makes the record of a revision, if it has one, refer to this revision.
 func remember(t *testing.T, rel *release.Release) {
 	t.Helper()
-	rec, err := releaserecord.Read(rel)
+	rec, err := orderrecord.Read(rel)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func remember(t *testing.T, rel *release.Release) {
 		return
 	}
 	rec.Revision = rel.Version
-	if rel.Chart, err = releaserecord.WithRecord(rel.Chart, rec); err != nil {
+	if rel.Chart, err = orderrecord.WithRecord(rel.Chart, rec); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -31,7 +31,7 @@ func newFailedRelease(rel *release.Release, err error) *failedRelease {
 	var deploy *action.DeployError
 	var removal *action.RemovalError
 	var hook *action.HookError
-	rel = releaserecord.WithoutRecord(rel)
+	rel = orderrecord.WithoutRecord(rel)
 	switch {
 	case errors.As(err, &deploy):
 		return &failedRelease{rel, deploy}

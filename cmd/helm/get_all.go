@@ -8,7 +8,7 @@ import (
 	"helm.sh/helm/v3/cmd/helm/require"
 	"helm.sh/helm/v3/pkg/cli/output"
 
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -35,7 +35,7 @@ func newGetAllCmd(a *app) *cobra.Command {
 				return err
 			}
 			if format != "" {
-				return executeTemplate(a.out, format, map[string]any{"Release": releaserecord.WithoutRecord(rel)})
+				return executeTemplate(a.out, format, map[string]any{"Release": orderrecord.WithoutRecord(rel)})
 			}
 			return output.Table.Write(a.out, &releasePrinter{release: rel, details: true, chart: true})
 		},

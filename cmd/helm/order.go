@@ -9,7 +9,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -89,7 +89,7 @@ func unknown(reason string) string { return "unknown (" + reason + ")" }
 // wasOrdered reports whether a revision was deployed in order. It reads only the record and
 // does not rebuild the graph, because a history can contain many revisions.
 func wasOrdered(rel *release.Release) (bool, error) {
-	rec, err := releaserecord.Read(rel)
+	rec, err := orderrecord.Read(rel)
 	if err != nil || rec == nil {
 		return false, err
 	}

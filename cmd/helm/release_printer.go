@@ -18,7 +18,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/get"
 
 	"github.com/ordered-helm/helm/internal/hookrunner"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -39,7 +39,7 @@ func (p *releasePrinter) WriteYAML(out io.Writer) error { return output.EncodeYA
 
 // content returns what is printed as JSON or YAML.
 func (p *releasePrinter) content() any {
-	rel := releaserecord.WithoutRecord(p.release)
+	rel := orderrecord.WithoutRecord(p.release)
 	if p.order == nil && p.holder == nil {
 		return rel
 	}

@@ -16,7 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -25,7 +25,7 @@ import (
 func releases(t *testing.T, files ...*chart.File) (bare, recorded *release.Release) {
 	t.Helper()
 	ch := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "shop", Version: "1.0.0"}, Files: files}
-	attached, err := releaserecord.WithRecord(ch, &releaserecord.Record{Ordered: true, Charts: &sequencer.Chart{Name: "shop"}})
+	attached, err := orderrecord.WithRecord(ch, &orderrecord.Record{Ordered: true, Charts: &sequencer.Chart{Name: "shop"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/redact"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -153,11 +153,11 @@ func (r *Run) Build() error {
 // writer stores. bare is the chart of the release without a record. Until everything is
 // deployed, the record also lists the objects that earlier revisions may have left. If only
 // this list is needed, rec is nil and SetRecord creates a record for it.
-func (r *Run) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
+func (r *Run) SetRecord(bare *chart.Chart, rec *orderrecord.Record) error {
 	if r.inventory != nil && (rec != nil && rec.Ordered || r.inventory.IsOrdered()) {
 		earlier := r.inventory.Earlier(r.Release().Version, r.strategy.objects().all, r.options.Spared)
 		if rec == nil && earlier != nil {
-			rec = &releaserecord.Record{Revision: r.Release().Version, Charts: &sequencer.Chart{Name: history.ChartName(r.Release())}}
+			rec = &orderrecord.Record{Revision: r.Release().Version, Charts: &sequencer.Chart{Name: history.ChartName(r.Release())}}
 		}
 		if rec != nil {
 			rec.Earlier = earlier
@@ -216,10 +216,10 @@ func (r *Run) Check(ctx context.Context) error {
 
 // CheckBeforeCRDs does all checks that do not need the CRDs that are about to be installed.
 // rec is the record that will be stored in the release.
-func (r *Run) CheckBeforeCRDs(ctx context.Context, rec *releaserecord.Record) error {
+func (r *Run) CheckBeforeCRDs(ctx context.Context, rec *orderrecord.Record) error {
 	trial := *r.Release()
 	var err error
-	if trial.Chart, err = releaserecord.WithRecord(trial.Chart, rec); err != nil {
+	if trial.Chart, err = orderrecord.WithRecord(trial.Chart, rec); err != nil {
 		return err
 	}
 	s := newStrategy(r)
@@ -238,7 +238,7 @@ const (
 )
 
 func (r *Run) checkSize(rel *release.Release, progress int) error {
-	return releaserecord.CheckSize(rel, r.op.Store.DriverName(), SizeReserve+hookReserve*len(rel.Hooks)+progress)
+	return orderrecord.CheckSize(rel, r.op.Store.DriverName(), SizeReserve+hookReserve*len(rel.Hooks)+progress)
 }
 
 // Perform runs the hooks before the deployment, deploys the nodes, prunes obsolete objects,

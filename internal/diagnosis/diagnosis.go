@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
@@ -92,7 +92,7 @@ const maxBriefRequests = 3
 // Config configures a Diagnoser. If a client is nil, the Diagnoser skips everything that
 // needs it.
 type Config struct {
-	requests.Clients
+	clusterreader.Clients
 	// DeployedLater is called with a missing object. If the release deploys the object but
 	// has not written it yet, it returns where, as in `layer "x" of chart y`; otherwise "".
 	// It must be safe for concurrent use. It can be nil.
@@ -117,7 +117,7 @@ type Config struct {
 // Diagnoser finds the causes why objects are not ready. It is safe for concurrent use.
 type Diagnoser struct {
 	Config
-	limit *requests.Limit // for the calls of Diagnose
+	limit *clusterreader.Limit // for the calls of Diagnose
 	now   func() time.Time
 }
 
@@ -136,7 +136,7 @@ func New(config Config) *Diagnoser {
 	if d.MaxParallel <= 0 {
 		d.MaxParallel = DefaultMaxParallel
 	}
-	d.limit = requests.NewLimit(d.MaxRequests, d.MaxParallel)
+	d.limit = clusterreader.NewLimit(d.MaxRequests, d.MaxParallel)
 	return d
 }
 
@@ -148,7 +148,7 @@ func New(config Config) *Diagnoser {
 func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	session := requests.NewSession(d.Clients, d.limit)
+	session := clusterreader.NewSession(d.Clients, d.limit)
 	found := make([][]finding, len(subjects))
 	forEach(len(subjects), d.MaxParallel, func(n int) {
 		w := &walk{Diagnoser: d, session: session, subject: subjects[n]}
@@ -177,7 +177,7 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 func (d *Diagnoser) DiagnoseBriefly(ctx context.Context, subject Subject) []Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	session := requests.NewSession(d.Clients, d.limit.WithTotal(maxBriefRequests))
+	session := clusterreader.NewSession(d.Clients, d.limit.WithTotal(maxBriefRequests))
 	w := &walk{Diagnoser: d, session: session, subject: subject, brief: true}
 	return d.causes(slices.DeleteFunc(w.diagnose(ctx), func(f finding) bool { return f.key == keyHealthy }))
 }

@@ -10,12 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 )
 
 // diagnoseJob adds findings about a Job and its pods.
 func (w *walk) diagnoseJob(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	job, err := requests.Convert[batchv1.Job](obj)
+	job, err := clusterreader.Convert[batchv1.Job](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
@@ -208,13 +208,13 @@ func TestSecretsAreMasked(t *testing.T) {
 func TestLogIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, `+crashed)
-		api.logs["shop/web/app/previous"] = strings.Repeat("x", requests.MaxLogBytes-10) + "hunter22-and-more"
+		api.logs["shop/web/app/previous"] = strings.Repeat("x", clusterreader.MaxLogBytes-10) + "hunter22-and-more"
 		d := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22-and-more"}), MaxLogLines: 3})
 		log := d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 1 || log[0] != strings.Repeat("x", maxLineLength)+"…" {
 			t.Errorf("got %q", log)
 		}
-		api.logs["shop/web/app/previous"] = "first\n" + strings.Repeat("x", requests.MaxLogBytes) + "\nnever read"
+		api.logs["shop/web/app/previous"] = "first\n" + strings.Repeat("x", clusterreader.MaxLogBytes) + "\nnever read"
 		log = d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 2 || log[0] != "first" {
 			t.Errorf("got %q", log)
@@ -273,7 +273,7 @@ func TestNoGoroutineStays(t *testing.T) {
 	carrier := &http.Transport{}
 	at := &rest.Config{Host: server.URL, Transport: carrier, QPS: -1}
 	config := Config{
-		Clients: requests.Clients{Dynamic: dynamic.NewForConfigOrDie(at), Metadata: metadata.NewForConfigOrDie(at), Clientset: kubernetes.NewForConfigOrDie(at)},
+		Clients: clusterreader.Clients{Dynamic: dynamic.NewForConfigOrDie(at), Metadata: metadata.NewForConfigOrDie(at), Clientset: kubernetes.NewForConfigOrDie(at)},
 		Timeout: time.Minute,
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
@@ -28,7 +28,7 @@ type logSource struct {
 
 // addLog reads the log that f.log identifies, and puts its last lines into f.Log. If there
 // is no log of the previous instance, it reads that of the current one.
-func (d *Diagnoser) addLog(ctx context.Context, session *requests.Session, f *finding) {
+func (d *Diagnoser) addLog(ctx context.Context, session *clusterreader.Session, f *finding) {
 	if f.log == nil {
 		return
 	}
@@ -42,7 +42,7 @@ func (d *Diagnoser) addLog(ctx context.Context, session *requests.Session, f *fi
 	}
 }
 
-func (d *Diagnoser) readLog(ctx context.Context, session *requests.Session, source logSource) []string {
+func (d *Diagnoser) readLog(ctx context.Context, session *clusterreader.Session, source logSource) []string {
 	tail := int64(d.MaxLogLines)
 	options := &corev1.PodLogOptions{Container: source.container, Previous: source.previous, TailLines: &tail}
 	text, err := session.Log(ctx, source.namespace, source.pod, options)

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 )
 
 var (
@@ -33,7 +33,7 @@ func podRef(pod *corev1.Pod) ref {
 }
 
 func (w *walk) diagnosePodObject(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	pod, err := requests.Convert[corev1.Pod](obj)
+	pod, err := clusterreader.Convert[corev1.Pod](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return

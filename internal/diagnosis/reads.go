@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 )
 
 var (
@@ -35,7 +35,7 @@ var (
 // empty. Like get and exists, it sends the request with the session, and records if it is
 // forbidden.
 func list[T any](ctx context.Context, w *walk, resource schema.GroupVersionResource, namespace string, options metav1.ListOptions) ([]T, error) {
-	found, err := requests.List[T](ctx, w.session, resource, namespace, options)
+	found, err := clusterreader.List[T](ctx, w.session, resource, namespace, options)
 	w.recordForbidden(err, "list", resource, namespace)
 	return found, err
 }

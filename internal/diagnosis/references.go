@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 )
 
 const (
@@ -87,7 +87,7 @@ func (w *walk) addMissingObject(at ref, n reference) {
 // cannot check.
 func (w *walk) objectExists(ctx context.Context, o objectKey) (bool, error) {
 	if w.brief || w.lookups >= maxLookups {
-		return false, requests.ErrLimitReached
+		return false, clusterreader.ErrLimitReached
 	}
 	w.lookups++
 	return w.exists(ctx, o.resource, o.namespace, o.name)

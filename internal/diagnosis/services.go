@@ -14,11 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 )
 
 func (w *walk) diagnoseService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	service, err := requests.Convert[corev1.Service](obj)
+	service, err := clusterreader.Convert[corev1.Service](obj)
 	if err == nil && service.Spec.Type == corev1.ServiceTypeLoadBalancer && len(service.Status.LoadBalancer.Ingress) == 0 {
 		message := "waiting for a load balancer address"
 		if class := service.Spec.LoadBalancerClass; class != nil {
@@ -30,7 +30,7 @@ func (w *walk) diagnoseService(ctx context.Context, at ref, obj *unstructured.Un
 }
 
 func (w *walk) diagnoseIngress(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	ingress, err := requests.Convert[networkingv1.Ingress](obj)
+	ingress, err := clusterreader.Convert[networkingv1.Ingress](obj)
 	if err == nil && ingress.Spec.IngressClassName != nil {
 		class := clusterObject("IngressClass", ingressClassResource, *ingress.Spec.IngressClassName)
 		w.addMissingObjects(ctx, at, []reference{{objectKey: class, field: "spec.ingressClassName"}})
@@ -57,7 +57,7 @@ func (w *walk) diagnoseAPIService(ctx context.Context, at ref, obj *unstructured
 	if err != nil {
 		return
 	}
-	service, err := requests.Convert[corev1.Service](found)
+	service, err := clusterreader.Convert[corev1.Service](found)
 	if err != nil || service.Spec.Type == corev1.ServiceTypeExternalName || w.hasEndpoints(ctx, service) {
 		return
 	}

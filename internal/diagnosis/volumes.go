@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 // diagnoseClaimObject adds findings about a PersistentVolumeClaim (claim, for short) that
 // is the subject.
 func (w *walk) diagnoseClaimObject(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	claim, err := requests.Convert[corev1.PersistentVolumeClaim](obj)
+	claim, err := clusterreader.Convert[corev1.PersistentVolumeClaim](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
@@ -55,7 +55,7 @@ func (w *walk) diagnosePodClaims(ctx context.Context, at ref, pod *corev1.Pod, m
 			}
 			continue
 		}
-		if claim, err := requests.Convert[corev1.PersistentVolumeClaim](obj); err == nil {
+		if claim, err := clusterreader.Convert[corev1.PersistentVolumeClaim](obj); err == nil {
 			w.diagnoseClaim(ctx, claim, true)
 		}
 	}
@@ -64,7 +64,7 @@ func (w *walk) diagnosePodClaims(ctx context.Context, at ref, pod *corev1.Pod, m
 
 func (w *walk) getClaim(ctx context.Context, o objectKey) (*unstructured.Unstructured, error) {
 	if w.brief || w.lookups >= maxLookups {
-		return nil, requests.ErrLimitReached
+		return nil, clusterreader.ErrLimitReached
 	}
 	w.lookups++
 	return w.get(ctx, o.resource, o.namespace, o.name)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 )
 
 // ref identifies an object that the walk visits. uid can be empty.
@@ -48,7 +48,7 @@ func (r ref) owns(object metav1.Object) bool {
 // and collects findings about them. It runs in one goroutine.
 type walk struct {
 	*Diagnoser
-	session  *requests.Session
+	session  *clusterreader.Session
 	subject  Subject
 	brief    bool // whether DiagnoseBriefly was called
 	findings []finding

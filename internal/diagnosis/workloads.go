@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 	"github.com/ordered-helm/helm/internal/field"
 )
 
@@ -44,7 +44,7 @@ type workload struct {
 // diagnoseDeployment adds findings about a Deployment and the pods of its newest
 // ReplicaSet.
 func (w *walk) diagnoseDeployment(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	deployment, err := requests.Convert[appsv1.Deployment](obj)
+	deployment, err := clusterreader.Convert[appsv1.Deployment](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
@@ -134,7 +134,7 @@ func (w *walk) diagnoseTypedReplicaSet(ctx context.Context, set *appsv1.ReplicaS
 }
 
 func (w *walk) diagnoseReplicaSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := requests.Convert[appsv1.ReplicaSet](obj)
+	set, err := clusterreader.Convert[appsv1.ReplicaSet](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
@@ -143,7 +143,7 @@ func (w *walk) diagnoseReplicaSet(ctx context.Context, at ref, obj *unstructured
 }
 
 func (w *walk) diagnoseReplicationController(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	controller, err := requests.Convert[corev1.ReplicationController](obj)
+	controller, err := clusterreader.Convert[corev1.ReplicationController](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
@@ -161,7 +161,7 @@ func (w *walk) diagnoseReplicationController(ctx context.Context, at ref, obj *u
 }
 
 func (w *walk) diagnoseStatefulSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := requests.Convert[appsv1.StatefulSet](obj)
+	set, err := clusterreader.Convert[appsv1.StatefulSet](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return
@@ -176,7 +176,7 @@ func (w *walk) diagnoseStatefulSet(ctx context.Context, at ref, obj *unstructure
 }
 
 func (w *walk) diagnoseDaemonSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := requests.Convert[appsv1.DaemonSet](obj)
+	set, err := clusterreader.Convert[appsv1.DaemonSet](obj)
 	if err != nil {
 		w.diagnoseByConditions(ctx, at, obj)
 		return

@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/hookrunner"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -18,18 +18,18 @@ import (
 // Plan rebuilds the dependency graph of a stored release from its record: the data that the
 // release stores about its order. It also returns the record. Both are nil if the release
 // was not deployed in order.
-func Plan(rel *release.Release) (*sequencer.Plan, *releaserecord.Record, error) {
-	rec, err := releaserecord.Read(rel)
+func Plan(rel *release.Release) (*sequencer.Plan, *orderrecord.Record, error) {
+	rec, err := orderrecord.Read(rel)
 	if err != nil || rec == nil || !rec.Ordered {
 		return nil, nil, err
 	}
 	resources, err := render.Resources(rel.Manifest, rec.DocumentCharts, rec.Charts, false)
 	if err != nil {
-		return nil, nil, &releaserecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+		return nil, nil, &orderrecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
 	plan, err := sequencer.Build(sequencer.Input{Root: rec.Charts, Resources: resources, Namespace: rel.Namespace})
 	if err != nil {
-		return nil, nil, &releaserecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+		return nil, nil, &orderrecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
 	return plan, rec, nil
 }
@@ -55,14 +55,14 @@ func PlanOrSingleNode(rel *release.Release, lenient bool) (*sequencer.Plan, erro
 
 // IsUnusable reports whether err says that a release record cannot be used.
 func IsUnusable(err error) bool {
-	var invalid *releaserecord.InvalidError
+	var invalid *orderrecord.InvalidError
 	return errors.As(err, &invalid)
 }
 
 // HookModes returns which hooks of a stored release run in parallel. If its record cannot
 // be used, all of them run in Helm's order, and the error says why.
 func HookModes(rel *release.Release) (hookrunner.Modes, error) {
-	rec, err := releaserecord.Read(rel)
+	rec, err := orderrecord.Read(rel)
 	if rec == nil {
 		return hookrunner.Modes{}, err
 	}

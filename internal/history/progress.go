@@ -10,7 +10,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
 const (
@@ -61,7 +61,7 @@ func (w *Writer) ExpectNodes(nodes int, removing bool) error {
 	if w.rec == nil || !w.rec.Ordered {
 		return nil
 	}
-	w.rec.Progress = &releaserecord.Progress{Revision: w.rel.Version, TotalNodes: nodes, Uninstalling: removing}
+	w.rec.Progress = &orderrecord.Progress{Revision: w.rel.Version, TotalNodes: nodes, Uninstalling: removing}
 	return w.attach()
 }
 

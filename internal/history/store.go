@@ -3,7 +3,7 @@
 
 // Package history reads and writes the stored revisions of releases. Its Writer is the only
 // writer of a revision during an operation. Package lease locks releases, and package
-// releaserecord encodes the data that a revision stores about its order and its deployment
+// orderrecord encodes the data that a revision stores about its order and its deployment
 // (the record).
 package history
 

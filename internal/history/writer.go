@@ -13,7 +13,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/httpretry"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -30,7 +30,7 @@ type Guard interface {
 	Lost() error
 	// RenewedLease returns the lease with a new heartbeat. The writer stores it with the
 	// release for as long as the operation runs.
-	RenewedLease() *releaserecord.Lease
+	RenewedLease() *orderrecord.Lease
 	// BeforeConclusion is called before the writer stores state, a final state of the
 	// release. The release then has no lease.
 	BeforeConclusion(state release.Info)
@@ -64,7 +64,7 @@ type Writer struct {
 	// chartWithoutRecord is the chart of the release without the release record, which is
 	// stored as a file of the chart. rec is the record; nil if the release has none.
 	chartWithoutRecord *chart.Chart
-	rec                *releaserecord.Record
+	rec                *orderrecord.Record
 	guard              Guard
 
 	progress progress
@@ -123,7 +123,7 @@ func (w *Writer) WithWriteLock(do func() error) error {
 
 // SetRecord sets the record of the release; rec can be nil. bare is the chart of the
 // release without a record. The next write stores the record.
-func (w *Writer) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
+func (w *Writer) SetRecord(bare *chart.Chart, rec *orderrecord.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if rec != nil {
@@ -135,11 +135,11 @@ func (w *Writer) SetRecord(bare *chart.Chart, rec *releaserecord.Record) error {
 
 // SetStoredRecord is SetRecord for a stored release, whose chart may already contain a
 // record.
-func (w *Writer) SetStoredRecord(rec *releaserecord.Record) error {
+func (w *Writer) SetStoredRecord(rec *orderrecord.Record) error {
 	if w.rel.Chart == nil {
 		return nil
 	}
-	bare, err := releaserecord.WithRecord(w.rel.Chart, nil)
+	bare, err := orderrecord.WithRecord(w.rel.Chart, nil)
 	if err != nil {
 		return err
 	}
@@ -162,16 +162,16 @@ func (w *Writer) chartWithRecord() (*chart.Chart, error) {
 	if w.chartWithoutRecord == nil {
 		return w.rel.Chart, nil
 	}
-	return releaserecord.WithRecord(w.chartWithoutRecord, w.recordWithLease())
+	return orderrecord.WithRecord(w.chartWithoutRecord, w.recordWithLease())
 }
 
 // recordWithLease returns the current record. If there is a guard and the operation is
 // running, the record has its lease. The caller must have locked mu.
-func (w *Writer) recordWithLease() *releaserecord.Record {
+func (w *Writer) recordWithLease() *orderrecord.Record {
 	if w.guard == nil || !IsInProgress(w.rel.Info.Status) {
 		return w.rec
 	}
-	leased := releaserecord.Record{Revision: w.rel.Version, Charts: &sequencer.Chart{Name: ChartName(w.rel)}}
+	leased := orderrecord.Record{Revision: w.rel.Version, Charts: &sequencer.Chart{Name: ChartName(w.rel)}}
 	if w.rec != nil {
 		leased = *w.rec
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history/historytest"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -264,7 +264,7 @@ func TestProgressOfNodes(t *testing.T) {
 		w, d := newRecordedWriter(t)
 		w.rel.Version = 1
 		bare := &chart.Chart{Metadata: &chart.Metadata{Name: "shop"}}
-		if err := w.SetRecord(bare, &releaserecord.Record{Ordered: true, Charts: &sequencer.Chart{Name: "shop"}}); err != nil {
+		if err := w.SetRecord(bare, &orderrecord.Record{Ordered: true, Charts: &sequencer.Chart{Name: "shop"}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.ExpectNodes(3, false); err != nil {
@@ -278,7 +278,7 @@ func TestProgressOfNodes(t *testing.T) {
 			}
 			time.Sleep(progressInterval)
 			synctest.Wait()
-			rec, err := releaserecord.Read(d.LastUpdate())
+			rec, err := orderrecord.Read(d.LastUpdate())
 			want := [][]string{{"a", "b"}, {"a", "b"}, {"a", "b", "c"}}[i]
 			if err != nil || !slices.Equal(rec.Progress.DoneNodes, want) || rec.Progress.TotalNodes != 3 || d.Attempts() != i+1 {
 				t.Errorf("%d writes, progress %+v, %v, want %v", d.Attempts(), rec.Progress, err, want)
@@ -293,17 +293,17 @@ func TestFinishProgress(t *testing.T) {
 	parallel := &sequencer.Chart{Name: "shop", Subcharts: []*sequencer.Chart{{Name: "db", HookMode: "true"}}}
 	for _, c := range []struct {
 		name        string
-		rec         *releaserecord.Record
+		rec         *orderrecord.Record
 		complete    bool
 		hasRecord   bool
 		hasProgress bool
 		hasEarlier  bool
 	}{
-		{name: "in order", rec: &releaserecord.Record{Ordered: true}, complete: true, hasRecord: true},
-		{name: "in order, incomplete", rec: &releaserecord.Record{Ordered: true}, hasRecord: true, hasProgress: true, hasEarlier: true},
-		{name: "needed for earlier revisions", rec: &releaserecord.Record{}, complete: true},
-		{name: "needed for earlier revisions, incomplete", rec: &releaserecord.Record{}, hasRecord: true, hasProgress: true, hasEarlier: true},
-		{name: "needed for hooks, too", rec: &releaserecord.Record{Charts: parallel}, complete: true, hasRecord: true},
+		{name: "in order", rec: &orderrecord.Record{Ordered: true}, complete: true, hasRecord: true},
+		{name: "in order, incomplete", rec: &orderrecord.Record{Ordered: true}, hasRecord: true, hasProgress: true, hasEarlier: true},
+		{name: "needed for earlier revisions", rec: &orderrecord.Record{}, complete: true},
+		{name: "needed for earlier revisions, incomplete", rec: &orderrecord.Record{}, hasRecord: true, hasProgress: true, hasEarlier: true},
+		{name: "needed for hooks, too", rec: &orderrecord.Record{Charts: parallel}, complete: true, hasRecord: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, d := newRecordedWriter(t)
@@ -311,7 +311,7 @@ func TestFinishProgress(t *testing.T) {
 			if c.rec.Charts == nil {
 				c.rec.Charts = &sequencer.Chart{Name: "shop"}
 			}
-			c.rec.Earlier, c.rec.Progress = &releaserecord.EarlierRevisions{Revision: 1, UninstallStarted: true}, &releaserecord.Progress{Revision: 1, TotalNodes: 2}
+			c.rec.Earlier, c.rec.Progress = &orderrecord.EarlierRevisions{Revision: 1, UninstallStarted: true}, &orderrecord.Progress{Revision: 1, TotalNodes: 2}
 			if err := w.SetRecord(&chart.Chart{Metadata: &chart.Metadata{Name: "shop"}}, c.rec); err != nil {
 				t.Fatal(err)
 			}
@@ -319,7 +319,7 @@ func TestFinishProgress(t *testing.T) {
 			if err := errors.Join(w.FinishProgress(c.complete), w.Write(nil)); err != nil {
 				t.Fatal(err)
 			}
-			rec, err := releaserecord.Read(d.LastUpdate())
+			rec, err := orderrecord.Read(d.LastUpdate())
 			if err != nil || (rec != nil) != c.hasRecord {
 				t.Fatalf("got %+v, %v", rec, err)
 			}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/object"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -106,8 +106,8 @@ func wasRemoved(rel *release.Release) bool {
 
 // earlierOf returns what the record of a revision says about revisions before it; nil if it
 // says nothing or cannot be used.
-func earlierOf(rel *release.Release) *releaserecord.EarlierRevisions {
-	rec, err := releaserecord.Read(rel)
+func earlierOf(rel *release.Release) *orderrecord.EarlierRevisions {
+	rec, err := orderrecord.Read(rel)
 	if err != nil {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (inv *Inventory) Revisions() []*release.Release { return inv.revisions }
 // record cannot be read counts as ordered, because it most likely was.
 func (inv *Inventory) IsOrdered() bool {
 	return slices.ContainsFunc(inv.revisions, func(rel *release.Release) bool {
-		rec, err := releaserecord.Read(rel)
+		rec, err := orderrecord.Read(rel)
 		return err != nil || rec != nil && (rec.Ordered || rec.EarlierFor(rel.Version) != nil)
 	})
 }
@@ -228,23 +228,23 @@ const KeptByPolicy = "its resource policy keeps it; it no longer belongs to the 
 // Earlier returns the data about earlier revisions that the record of a new revision must
 // contain; nil if there is none. list has the objects of the new revision. spared are
 // objects that are never deleted.
-func (inv *Inventory) Earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *releaserecord.EarlierRevisions {
+func (inv *Inventory) Earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *orderrecord.EarlierRevisions {
 	leftovers := inv.leftovers(list, spared)
 	if len(leftovers) == 0 && !inv.removed {
 		return nil
 	}
-	return &releaserecord.EarlierRevisions{Revision: revision, Leftovers: leftovers, UninstallStarted: inv.removed}
+	return &orderrecord.EarlierRevisions{Revision: revision, Leftovers: leftovers, UninstallStarted: inv.removed}
 }
 
 // leftovers returns the objects of the revisions that may still exist and are not in list.
 // It omits objects that are spared or kept by a policy.
-func (inv *Inventory) leftovers(list kube.ResourceList, spared map[sequencer.ID]bool) []releaserecord.Leftover {
+func (inv *Inventory) leftovers(list kube.ResourceList, spared map[sequencer.ID]bool) []orderrecord.Leftover {
 	policies := inv.Policies()
-	var leftovers []releaserecord.Leftover
+	var leftovers []orderrecord.Leftover
 	for _, info := range inv.Without(list) {
 		if id := object.IDOf(info); !spared[id] && !object.Keeps(policies[id]) && !object.Keeps(object.DeclaredPolicy(info)) {
 			apiVersion, kind := info.Mapping.GroupVersionKind.ToAPIVersionAndKind()
-			leftovers = append(leftovers, releaserecord.Leftover{APIVersion: apiVersion, Kind: kind, Namespace: object.Namespace(info), Name: info.Name})
+			leftovers = append(leftovers, orderrecord.Leftover{APIVersion: apiVersion, Kind: kind, Namespace: object.Namespace(info), Name: info.Name})
 		}
 	}
 	return leftovers

@@ -17,7 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/history/historytest"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/redact"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -33,8 +33,8 @@ func uninstallStarted(rel *release.Release) *release.Release {
 func withEarlierUninstall(t *testing.T, rel *release.Release, about int) *release.Release {
 	t.Helper()
 	rel.Chart = historytest.RevisionWithChart(rel.Version, rel.Info.Status).Chart
-	return historytest.WithRecord(t, rel, &releaserecord.Record{
-		Charts: &sequencer.Chart{Name: "app"}, Earlier: &releaserecord.EarlierRevisions{Revision: about, UninstallStarted: true},
+	return historytest.WithRecord(t, rel, &orderrecord.Record{
+		Charts: &sequencer.Chart{Name: "app"}, Earlier: &orderrecord.EarlierRevisions{Revision: about, UninstallStarted: true},
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
 // Takeover says when an operation takes over a release that another operation has locked
@@ -91,7 +91,7 @@ func (u *UndoTarget) isLatestRevision(last *release.Release) bool {
 
 // ownsLease reports whether a lease belongs to the failed operation. If that operation had
 // no lease, it reports whether lease is nil.
-func (u *UndoTarget) ownsLease(lease *releaserecord.Lease) bool {
+func (u *UndoTarget) ownsLease(lease *orderrecord.Lease) bool {
 	return u != nil && (lease == nil && u.LeaseID == "" || lease != nil && lease.ID == u.LeaseID)
 }
 
@@ -172,7 +172,7 @@ func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error)
 // long that it is no longer alive. lease is the lease of last. held is the error to return
 // after a heartbeat. If the operation of the lock holder finishes first, watch returns
 // false without an error.
-func (c *Check) watch(ctx context.Context, last *release.Release, lease *releaserecord.Lease, held *HeldError) (dead bool, err error) {
+func (c *Check) watch(ctx context.Context, last *release.Release, lease *orderrecord.Lease, held *HeldError) (dead bool, err error) {
 	silent := max(0, time.Since(lease.RenewedAt)) // the clock of the lock holder may be ahead
 	limit := max(minWatchDuration, lease.Duration()-silent)
 	c.Events.Warnf("release %s is locked by %s, %s; checking for up to %s whether it is still alive", c.Release, held.Holder, held.Holder.Age(), limit.Round(time.Second))

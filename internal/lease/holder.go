@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
 // Holder describes the lock holder of a release: the process that works on it
@@ -52,7 +52,7 @@ func HolderOf(rel *release.Release) *Holder {
 	return newHolder(lease)
 }
 
-func newHolder(lease *releaserecord.Lease) *Holder {
+func newHolder(lease *orderrecord.Lease) *Holder {
 	dead := lease.HasExited()
 	return &Holder{
 		Operation: lease.Operation, Host: lease.Host, PID: lease.PID, Began: lease.StartedAt, Renewed: lease.RenewedAt,
@@ -62,8 +62,8 @@ func newHolder(lease *releaserecord.Lease) *Holder {
 
 // leaseOf returns the lease in the record of a revision; nil if there is none that can be
 // read.
-func leaseOf(rel *release.Release) *releaserecord.Lease {
-	rec, err := releaserecord.Read(rel)
+func leaseOf(rel *release.Release) *orderrecord.Lease {
+	rec, err := orderrecord.Read(rel)
 	if err != nil {
 		return nil
 	}

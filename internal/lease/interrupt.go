@@ -10,7 +10,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/text"
 )
 
@@ -20,14 +20,14 @@ import (
 func Interrupt(stale *release.Release) *release.Release {
 	failed := history.Copy(stale)
 	failed.Info.Status, failed.Info.Description = release.StatusFailed, interruption(stale)
-	rec, err := releaserecord.Read(stale)
+	rec, err := orderrecord.Read(stale)
 	if err != nil || rec == nil {
 		return failed
 	}
 	if rec = WithoutLease(rec); rec != nil {
 		rec.Lease = nil
 	}
-	if bare, err := releaserecord.WithRecord(stale.Chart, rec); err == nil { // fails only if the record could not be read from this chart
+	if bare, err := orderrecord.WithRecord(stale.Chart, rec); err == nil { // fails only if the record could not be read from this chart
 		failed.Chart = bare
 	}
 	return failed
@@ -59,7 +59,7 @@ func progressOf(rel *release.Release) string {
 
 // WithoutLease returns rec if it is needed for more than its lease; otherwise nil. It does
 // not remove the lease.
-func WithoutLease(rec *releaserecord.Record) *releaserecord.Record {
+func WithoutLease(rec *orderrecord.Record) *orderrecord.Record {
 	if rec == nil || !rec.Ordered && rec.Earlier == nil && !history.RunsHooksInParallel(rec.Charts) {
 		return nil
 	}

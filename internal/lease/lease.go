@@ -17,7 +17,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/process"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
 const (
@@ -44,7 +44,7 @@ type Lease struct {
 	status release.Status
 
 	mu    sync.Mutex
-	lease releaserecord.Lease
+	lease orderrecord.Lease
 	// previous is the stored revision as it was before the operation. It is nil as soon as
 	// the revision is certainly stored with the lease, and if the operation created the
 	// revision.
@@ -74,7 +74,7 @@ func Acquire(w *history.Writer, operation string, status release.Status, end con
 	now, rel := time.Now(), w.Release()
 	l := &Lease{
 		writer: w, name: rel.Name, revision: rel.Version, status: status, confirmed: now, end: end,
-		lease: releaserecord.Lease{
+		lease: orderrecord.Lease{
 			Revision: rel.Version, ID: rand.Text(), Operation: operation, Process: process.Current(),
 			StartedAt: now.UTC().Truncate(time.Millisecond), Seconds: int(leaseDuration / time.Second),
 		},
@@ -117,7 +117,7 @@ func (l *Lease) ID() string {
 }
 
 // RenewedLease returns the lease with a new heartbeat, to be stored in the release record.
-func (l *Lease) RenewedLease() *releaserecord.Lease {
+func (l *Lease) RenewedLease() *orderrecord.Lease {
 	renewed := l.lease
 	renewed.RenewedAt = time.Now().UTC().Truncate(time.Millisecond)
 	return &renewed

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package process identifies the processes that deploy or uninstall releases, and checks
-// whether they have exited. Package releaserecord stores them in leases.
+// whether they have exited. Package orderrecord stores them in leases.
 package process
 
 import "os"

@@ -17,7 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -47,7 +47,7 @@ func TestThePlanOfAStoredReleaseIsTheOneExecuted(t *testing.T) {
 		if !reflect.DeepEqual(rebuilt, planned.Plan) {
 			t.Fatalf("seed %d, %s: the plans differ in what is not printed:\n%#v\n%#v", seed, name, rebuilt, planned.Plan)
 		}
-		if rec, err := releaserecord.Read(rel); err != nil || rec.Revision != rel.Version || !slices.Equal(rec.DocumentCharts, planned.Result.Charts) {
+		if rec, err := orderrecord.Read(rel); err != nil || rec.Revision != rel.Version || !slices.Equal(rec.DocumentCharts, planned.Result.Charts) {
 			t.Fatalf("seed %d, %s: record %+v, %v", seed, name, rec, err)
 		}
 		note(seen, planned)
@@ -60,9 +60,9 @@ func TestThePlanOfAStoredReleaseIsTheOneExecuted(t *testing.T) {
 // Helm does, and reads it again.
 func storedRelease(t *testing.T, r *rand.Rand, planned *chartgen.Rendered) *release.Release {
 	t.Helper()
-	ch, err := releaserecord.WithRecord(planned.Chart, &releaserecord.Record{
+	ch, err := orderrecord.WithRecord(planned.Chart, &orderrecord.Record{
 		Ordered: true, Revision: 4, Charts: planned.Root, DocumentCharts: planned.Result.Charts,
-		Progress: &releaserecord.Progress{Revision: 4, TotalNodes: len(planned.Plan.Nodes)},
+		Progress: &orderrecord.Progress{Revision: 4, TotalNodes: len(planned.Plan.Nodes)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func storedRelease(t *testing.T, r *rand.Rand, planned *chartgen.Rendered) *rele
 // rebuild builds the plan from a stored release.
 func rebuild(t *testing.T, rel *release.Release) *sequencer.Plan {
 	t.Helper()
-	rec, err := releaserecord.Read(rel)
+	rec, err := orderrecord.Read(rel)
 	if err != nil || rec == nil || !rec.Ordered {
 		t.Fatalf("record %+v, %v", rec, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/diagnosis"
-	"github.com/ordered-helm/helm/internal/diagnosis/requests"
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/watcher"
@@ -91,7 +91,7 @@ func newDiagnoser(c *cluster.Client, events *event.Sink, notApplied NotAppliedFu
 		return nil
 	}
 	return diagnosis.New(diagnosis.Config{
-		Clients:       requests.Clients{Dynamic: dynamic, Metadata: metadata, Clientset: clientset},
+		Clients:       clusterreader.Clients{Dynamic: dynamic, Metadata: metadata, Clientset: clientset},
 		DeployedLater: notApplied, Redactor: events.Redactor(),
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/internal/crds"
 	"github.com/ordered-helm/helm/internal/deploy"
 	"github.com/ordered-helm/helm/internal/hookrunner"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
 // installCRDs installs the CustomResourceDefinitions from the crds/ directories of the
@@ -33,7 +33,7 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 		r.op.Log("WARNING: This chart or one of its subcharts contains CRDs. Rendering may fail or contain inaccuracies.")
 		return nil
 	}
-	if err := releaserecord.CheckSize(r.newRelease(), r.op.Store.DriverName(), deploy.SizeReserve); err != nil {
+	if err := orderrecord.CheckSize(r.newRelease(), r.op.Store.DriverName(), deploy.SizeReserve); err != nil {
 		return err
 	}
 	if i.ordered() {

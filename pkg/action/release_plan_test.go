@@ -22,7 +22,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/graphview"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -164,7 +164,7 @@ func TestReleasePlanOfWhatHasNoOrder(t *testing.T) {
 	if plan, err := action.ReleasePlan(rel); plan != nil || err != nil {
 		t.Errorf("got %v, %v", plan, err)
 	}
-	if rec, err := releaserecord.Read(rel); rec != nil || err != nil {
+	if rec, err := orderrecord.Read(rel); rec != nil || err != nil {
 		t.Errorf("there is a record: %v, %v", rec, err)
 	}
 }
@@ -179,7 +179,7 @@ func TestReleasePlanOfADamagedRecord(t *testing.T) {
 				Chart: &chart.Chart{Files: []*chart.File{{Name: ".ordered-helm/record.json", Data: []byte(file)}}},
 			}
 			plan, err := action.ReleasePlan(rel)
-			var invalid *releaserecord.InvalidError
+			var invalid *orderrecord.InvalidError
 			if plan != nil || !errors.As(err, &invalid) {
 				t.Errorf("got %v, %v", plan, err)
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -60,7 +60,7 @@ func (r *renderer) load(chrt *chart.Chart, vals map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if r.chart, err = releaserecord.WithRecord(chrt, nil); err != nil {
+	if r.chart, err = orderrecord.WithRecord(chrt, nil); err != nil {
 		return err
 	}
 	r.vals = vals
@@ -151,12 +151,12 @@ func (r *renderer) values() (chartutil.Values, *chartutil.Capabilities, error) {
 // recordOf returns the record to store in the release: the declarations from which its
 // plan, and the order of its hooks, can be rebuilt later. It returns nil if the release is
 // neither deployed in order nor has hooks that run in parallel.
-func (r *renderer) recordOf(rel *release.Release) *releaserecord.Record {
+func (r *renderer) recordOf(rel *release.Release) *orderrecord.Record {
 	switch {
 	case r.ordered:
-		return &releaserecord.Record{Revision: rel.Version, Ordered: true, Charts: r.root, DocumentCharts: r.documents}
+		return &orderrecord.Record{Revision: rel.Version, Ordered: true, Charts: r.root, DocumentCharts: r.documents}
 	case len(rel.Hooks) > 0 && history.RunsHooksInParallel(r.root):
-		return &releaserecord.Record{Revision: rel.Version, Charts: r.root}
+		return &orderrecord.Record{Revision: rel.Version, Charts: r.root}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -39,7 +39,7 @@ type rollbackRun struct {
 	// plan is the plan of target; nil if target was not deployed in order. record is the
 	// stored record from which plan was rebuilt.
 	plan   *sequencer.Plan
-	record *releaserecord.Record
+	record *orderrecord.Record
 
 	rel    *release.Release
 	deploy *deploy.Run
@@ -99,7 +99,7 @@ func (r *rollbackRun) readState(ctx context.Context) (*lease.State, error) {
 // nil if target was not deployed in order, or if IgnoreOrder is set. If the record is
 // unusable, it returns an error, unless the field Wait asks for a rollback without an
 // order.
-func (r *rollbackRun) targetOrder() (*sequencer.Plan, *releaserecord.Record, error) {
+func (r *rollbackRun) targetOrder() (*sequencer.Plan, *orderrecord.Record, error) {
 	b := r.action
 	if b.IgnoreOrder {
 		return nil, nil, nil
@@ -214,14 +214,14 @@ func (r *rollbackRun) setOrderRecord() error {
 	if r.target.Chart == nil {
 		return nil
 	}
-	bare, err := releaserecord.WithRecord(r.target.Chart, nil)
+	bare, err := orderrecord.WithRecord(r.target.Chart, nil)
 	if err != nil {
 		return err
 	}
-	rec, err := releaserecord.Read(r.target)
+	rec, err := orderrecord.Read(r.target)
 	switch {
 	case r.ordered():
-		rec = &releaserecord.Record{Revision: r.rel.Version, Ordered: true, Charts: r.record.Charts, DocumentCharts: r.record.DocumentCharts}
+		rec = &orderrecord.Record{Revision: r.rel.Version, Ordered: true, Charts: r.record.Charts, DocumentCharts: r.record.DocumentCharts}
 	case err != nil || rec == nil || !rec.Ordered && !history.RunsHooksInParallel(rec.Charts):
 		rec = nil
 	default:

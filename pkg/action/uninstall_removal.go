@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/prune"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -101,7 +101,7 @@ func (o *orderedRemoval) listKept(policies map[sequencer.ID]string) {
 
 // recordProgress makes the writer store from now on which nodes are already deleted.
 func (o *orderedRemoval) recordProgress() error {
-	rec, err := releaserecord.Read(o.run.rel)
+	rec, err := orderrecord.Read(o.run.rel)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ type helmRemoval struct {
 }
 
 func (h *helmRemoval) prepare(context.Context) error {
-	if rec, err := releaserecord.Read(h.run.rel); err == nil {
+	if rec, err := orderrecord.Read(h.run.rel); err == nil {
 		if err := h.run.writer.SetStoredRecord(lease.WithoutLease(rec)); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/redact"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
 	"github.com/ordered-helm/helm/internal/watcher"
@@ -98,7 +98,7 @@ func (r *uninstallRun) isOrdered() (bool, error) {
 		return false, nil
 	}
 	for _, rel := range r.inventory.Revisions() {
-		_, err := releaserecord.Read(rel)
+		_, err := orderrecord.Read(rel)
 		switch {
 		case err == nil:
 		case u.Wait && u.WaitStrategy == WaitStrategyNone:

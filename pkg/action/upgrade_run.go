@@ -25,7 +25,7 @@ import (
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/preview"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -147,7 +147,7 @@ func (r *upgradeRun) inProgressError(status release.Status) error {
 // render renders the chart and creates the new revision from the result.
 func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
 	u := r.action
-	chrt, err := releaserecord.WithRecord(chrt, nil)
+	chrt, err := orderrecord.WithRecord(chrt, nil)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/internal/process"
-	"github.com/ordered-helm/helm/internal/releaserecord"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -47,9 +47,9 @@ func RevisionWithChart(version int, status release.Status) *release.Release {
 // heartbeat.
 func LeasedRevision(t *testing.T, version int, status release.Status, holder process.Process, ago time.Duration) *release.Release {
 	t.Helper()
-	return WithRecord(t, RevisionWithChart(version, status), &releaserecord.Record{
+	return WithRecord(t, RevisionWithChart(version, status), &orderrecord.Record{
 		Revision: version, Charts: &sequencer.Chart{Name: "shop"},
-		Lease: &releaserecord.Lease{
+		Lease: &orderrecord.Lease{
 			Revision: version, ID: LeaseID, Operation: "upgrade", Process: holder,
 			RenewedAt: time.Now().Add(-ago), Seconds: int(LeaseDuration / time.Second),
 		},
@@ -57,9 +57,9 @@ func LeasedRevision(t *testing.T, version int, status release.Status, holder pro
 }
 
 // WithRecord adds a record to the chart of a revision. It returns the revision.
-func WithRecord(t *testing.T, rel *release.Release, rec *releaserecord.Record) *release.Release {
+func WithRecord(t *testing.T, rel *release.Release, rec *orderrecord.Record) *release.Release {
 	t.Helper()
-	withRecord, err := releaserecord.WithRecord(rel.Chart, rec)
+	withRecord, err := orderrecord.WithRecord(rel.Chart, rec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,9 +122,9 @@ func Versions(t *testing.T, releases *storage.Storage) []int {
 }
 
 // Lease returns the stored lease of a revision; nil if there is none.
-func Lease(t *testing.T, releases *storage.Storage, version int) *releaserecord.Lease {
+func Lease(t *testing.T, releases *storage.Storage, version int) *orderrecord.Lease {
 	t.Helper()
-	rec, err := releaserecord.Read(Get(t, releases, version))
+	rec, err := orderrecord.Read(Get(t, releases, version))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package requests sends the read requests of package diagnosis. It limits their number,
+// Package clusterreader sends the read requests of package diagnosis. It limits their number,
 // and sends each request only once.
-package requests
+package clusterreader
 
 import (
 	"context"
