@@ -150,13 +150,8 @@ func marksOf(node *yaml.Node) map[string]int {
 // any object of the file.
 func (i *inspection) atDependsOn(file, key, layer string) source.Position {
 	for _, o := range i.objects {
-		if o.file != file || o.annotations == nil {
-			continue
-		}
-		for _, name := range namesUnder(o.annotations, key) {
-			if name == layer {
-				return i.at(o, key)
-			}
+		if o.file == file && slices.Contains(namesUnder(o.annotations, key), layer) {
+			return i.at(o, key)
 		}
 	}
 	return i.file(file)

@@ -184,7 +184,7 @@ func (i *inspection) localized(text string) string {
 func (i *inspection) layersOf(chart string) []string {
 	var layers []string
 	for _, o := range i.objects {
-		if o.chart != chart || o.resource == nil || o.annotations == nil {
+		if o.chart != chart || o.resource == nil {
 			continue
 		}
 		for _, key := range []string{annotation.Layer, annotation.ResourceGroup} {

@@ -80,7 +80,7 @@ var (
 		"Correct the name, or add the subchart to the dependencies.",
 	}
 	unmeetableNeed = Rule{
-		"unmeetable-need", Error, "a resource needs an object that the order deploys later",
+		"unmeetable-need", Error, "a resource refers to an object that the order deploys later",
 		"Put the object into the same layer, or into an earlier one.",
 	}
 )
