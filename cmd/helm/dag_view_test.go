@@ -98,9 +98,9 @@ metadata:
 		{
 			name: "text", line: "dag " + moved + " --diff shop --revision 2",
 			stdout: []string{
-				"2 nodes new, 1 node gone, 1 resource new, 1 resource moved, 2 edges new, 1 edge gone\n", "+ shop:storage\n",
+				"2 nodes added, 1 node removed, 1 resource added, 1 resource moved, 2 edges added, 1 edge removed\n", "+ shop:storage\n",
 				">   - ConfigMap/shop-database (was in shop:database)\n", "  shop:web\n", "+   after: shop:storage\n", "-   after: shop:database\n",
-				"+ shop\n", "+   - ConfigMap/shop-rest\n", "gone\n- shop:database\n",
+				"+ shop\n", "+   - ConfigMap/shop-rest\n", "removed\n- shop:database\n",
 			},
 		},
 		{
@@ -109,7 +109,7 @@ metadata:
 		},
 		{name: "DOT", line: "dag " + moved + " --diff shop -o dot", stdout: []string{"→ ConfigMap/shop-database", `color="#1a7f37"`, `color="#cf222e"`, "constraint=false"}},
 		{name: "Mermaid", line: "dag " + moved + " --diff shop -o mermaid", stdout: []string{"→ ConfigMap/shop-database", "-.->", "classDef new", "classDef gone"}},
-		{name: "SVG", line: "dag " + moved + " --diff shop -o svg", stdout: []string{"compared with revision 2 of release shop", `class="edge gone"`, `class="line moved"`, `rest new"`}},
+		{name: "SVG", line: "dag " + moved + " --diff shop -o svg", stdout: []string{"compared with revision 2 of release shop", `class="edge gone"`, `class="line moved"`, `unlayered new"`}},
 		{name: "no order", line: "dag " + same + " --diff shop --revision 1", code: 1, stderr: `revision 1 of release "shop" was not deployed in order and has no graph`},
 		{name: "no release", line: "dag " + same + " --diff stop", code: 1, stderr: `release "stop" not found in namespace "default"`},
 		{name: "no chart", line: "dag shop --diff shop", code: 1, stderr: "shop"},

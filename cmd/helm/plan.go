@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/planview"
 	"github.com/ordered-helm/helm/internal/progress"
+	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -139,10 +139,7 @@ func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, 
 func (a *app) printPlan(p *action.Preview, format string) error {
 	var err error
 	if format == "json" {
-		enc := json.NewEncoder(a.out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(p)
+		err = text.WriteJSON(a.out, p)
 	} else {
 		err = planview.Text(a.out, p)
 	}

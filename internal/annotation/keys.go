@@ -57,6 +57,11 @@ func Keys() []string {
 	}
 }
 
+// ChartKeys returns the keys of all sequencing annotations of a chart.
+func ChartKeys() []string {
+	return []string{DependsOnSubcharts, DependsOnSubchartsCanonical, RunHooksInParallel, Sequencing}
+}
+
 // CanonicalKey returns the form of key that Kubernetes accepts. This is key itself, unless
 // it has two slashes.
 func CanonicalKey(key string) string {

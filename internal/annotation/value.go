@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ordered-helm/helm/internal/text"
 )
 
 // maxNameLength limits the length of the name of a layer, in characters.
@@ -56,11 +58,11 @@ func display(value any) string {
 	if w, ok := value.(rawNumber); ok {
 		return string(w)
 	}
-	text, err := toJSON(value)
+	written, err := text.JSON(value)
 	if err != nil {
 		return fmt.Sprintf("%v", value)
 	}
-	return truncate(text)
+	return truncate(written)
 }
 
 // truncate shortens a text for a message.

@@ -49,8 +49,7 @@ func (m *Manager) fetch(ctx context.Context, deps []*chart.Dependency) (err erro
 			return err
 		}
 		if err := f.fetch(dep); err != nil {
-			var fatal *localError
-			if !errors.As(err, &fatal) {
+			if _, local := errors.AsType[*localError](err); !local {
 				fmt.Fprintln(m.Out, "Save error occurred: ", err)
 			}
 			return err

@@ -67,7 +67,7 @@ func (p *picture) sideRoute(hooks *item, before bool) route {
 
 // item returns a box with the hooks of the group, with an inner box for each weight.
 func (g hookGroup) item(id string) *item {
-	box := &item{id: id, box: true, kind: kindHooks, title: "hooks of " + g.title(), about: "hooks of " + g.title()}
+	box := &item{id: id, box: true, kind: kindHooks, title: g.title(), about: g.title()}
 	for _, b := range g.buckets {
 		bucket := &item{box: true, kind: kindBucket, title: b.title, about: g.title() + ", " + b.title}
 		for _, s := range b.stages {

@@ -3,7 +3,13 @@
 
 package graphview
 
-import "github.com/ordered-helm/helm/internal/sequencer"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/text"
+)
 
 // change is how a node, resource or edge differs from the plan in View.Before. A resource
 // is moved if it is now in another node.
@@ -15,6 +21,17 @@ const (
 	gone      change = "gone"
 	moved     change = "moved"
 )
+
+// text returns the change for people. The values of the constants are those in JSON.
+func (c change) text() string {
+	switch c {
+	case added:
+		return "added"
+	case gone:
+		return "removed"
+	}
+	return string(c)
+}
 
 // diff contains the differences between the plan in View.Before and View.Plan. It is empty
 // if there is no plan to compare with.
@@ -155,22 +172,16 @@ func (d *diff) counts(p *sequencer.Plan) string {
 	for _, c := range d.edges {
 		edges[c]++
 	}
-	text := ""
+	var parts []string
 	for _, part := range []struct {
 		what   string
 		counts map[change]int
 	}{{"node", nodes}, {"resource", resources}, {"edge", edges}} {
 		for _, c := range []change{added, gone, moved} {
 			if n := part.counts[c]; n > 0 {
-				if text != "" {
-					text += ", "
-				}
-				text += count(n, part.what) + " " + string(c)
+				parts = append(parts, text.Count(n, part.what)+" "+c.text())
 			}
 		}
 	}
-	if text == "" {
-		return "no ordering changes"
-	}
-	return text
+	return cmp.Or(strings.Join(parts, ", "), "no ordering changes")
 }

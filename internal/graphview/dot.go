@@ -41,11 +41,7 @@ func (d *dotWriter) printf(format string, args ...any) { fmt.Fprintf(d.bufio, fo
 
 func (d *dotWriter) item(it *item, indent string) {
 	if !it.box {
-		lines := []string{it.title}
-		for _, l := range it.lines {
-			lines = append(lines, markOf(l.change)+l.text)
-		}
-		d.printf("%s%s [label=%s, tooltip=%s%s]\n", indent, it.id, dotText(lines...), dotText(it.about), dotChange(it.change))
+		d.printf("%s%s [label=%s, tooltip=%s%s]\n", indent, it.id, dotText(it.allLines()...), dotText(it.about), dotChange(it.change))
 		return
 	}
 	d.printf("%ssubgraph cluster_%s {\n", indent, it.id)
@@ -105,7 +101,7 @@ func lastIn(it *item) *item {
 }
 
 func (d *dotWriter) hookGroup(i int, g hookGroup) {
-	d.printf("  subgraph cluster_h%d {\n    label=%s\n    style=\"rounded,dotted\"\n", i, dotText("hooks of "+g.title()))
+	d.printf("  subgraph cluster_h%d {\n    label=%s\n    style=\"rounded,dotted\"\n", i, dotText(g.title()))
 	for j, b := range g.buckets {
 		d.printf("    h%d_%d [label=%s]\n", i, j, dotText(b.lines()...))
 		if j > 0 {

@@ -82,7 +82,11 @@ func sideOf(event release.HookEvent) (before, deploying bool) {
 	return false, false
 }
 
-func (g hookGroup) title() string { return strings.Join(g.events, ", ") }
+func (g hookGroup) title() string { return hooksTitle(g.events) }
+
+// hooksTitle returns a title for the hooks of some events, as in "pre-install, pre-upgrade
+// hooks".
+func hooksTitle(events []string) string { return strings.Join(events, ", ") + " hooks" }
 
 func bucketOf(p hookrunner.Plan, b hookrunner.Bucket) hookBucket {
 	bucket := hookBucket{title: fmt.Sprintf("weight %d", b.Weight)}
@@ -108,7 +112,7 @@ func bucketOf(p hookrunner.Plan, b hookrunner.Bucket) hookBucket {
 // bucket runs before this one. The title is empty for a single hook that no other stage
 // precedes.
 func stageTitle(s hookrunner.Stage, later bool) string {
-	how := "together"
+	how := "in parallel"
 	if len(s.Chains) == 1 {
 		how = "one after the other"
 		if len(s.Chains[0]) == 1 {

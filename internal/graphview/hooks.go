@@ -25,7 +25,7 @@ func HooksText(w io.Writer, plans []hookrunner.Plan) error {
 	}
 	for _, text := range texts {
 		if of := events[text]; of != nil {
-			fmt.Fprintf(out, "\nhooks of %s\n%s", strings.Join(of, ", "), text)
+			fmt.Fprintf(out, "\n%s\n%s", hooksTitle(of), text)
 			delete(events, text)
 		}
 	}

@@ -33,7 +33,7 @@ func (a *arranger) groupIdentical(box *item) {
 		case len(of) < minIdentical || !slices.Contains(of[:1], in) && groups[in] == nil:
 			inner = append(inner, in)
 		case groups[in] == nil:
-			title := fmt.Sprintf("%d side by side", len(of))
+			title := fmt.Sprintf("%d nodes with the same dependencies", len(of))
 			group := &item{id: "t" + in.id, box: true, kind: kindGroup, title: title, about: title, inner: of}
 			for _, twin := range of {
 				groups[twin], a.within[twin] = group, group

@@ -5,10 +5,10 @@ package graphview
 
 import (
 	"bufio"
-	"encoding/json"
 
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/text"
 )
 
 // The JSON form (docs/reference.md, "The graph as JSON").
@@ -88,10 +88,7 @@ func (v *View) json(out *bufio.Writer) error {
 	for _, e := range append(edges, d.goneEdges...) {
 		g.Edges = append(g.Edges, d.jsonEdge(e))
 	}
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(g)
+	return text.WriteJSON(out, g)
 }
 
 func (d *diff) jsonNode(n *sequencer.Node) jsonNode {

@@ -46,11 +46,7 @@ func (m *mermaidWriter) item(it *item, indent string) {
 		m.classes[it.change] = append(m.classes[it.change], it.id)
 	}
 	if !it.box {
-		lines := []string{it.title}
-		for _, l := range it.lines {
-			lines = append(lines, markOf(l.change)+l.text)
-		}
-		m.printf("%s%s[%s]\n", indent, it.id, mermaidText(lines...))
+		m.printf("%s%s[%s]\n", indent, it.id, mermaidText(it.allLines()...))
 		return
 	}
 	m.printf("%ssubgraph %s[%s]\n", indent, it.id, mermaidText(it.title))
@@ -84,7 +80,7 @@ func (m *mermaidWriter) link(from, link, to string) {
 }
 
 func (m *mermaidWriter) hookGroup(i int, g hookGroup) {
-	m.printf("  subgraph h%d[%s]\n", i, mermaidText("hooks of "+g.title()))
+	m.printf("  subgraph h%d[%s]\n", i, mermaidText(g.title()))
 	for j, b := range g.buckets {
 		m.printf("    h%d_%d[%s]\n", i, j, mermaidText(b.lines()...))
 		if j > 0 {

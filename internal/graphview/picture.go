@@ -15,7 +15,6 @@ import (
 // boxes, the nodes in them, and arrows. Both ends of an arrow are in the same box.
 type picture struct {
 	root   *item
-	boxes  []*item // each box precedes the boxes in it
 	arrows []arrow
 	hooks  []hookGroup
 	title  string
@@ -45,27 +44,36 @@ type item struct {
 	all    *arranger // contains the routes
 }
 
-// kind says what an item stands for, and so selects how FormatSVG draws it. kindRest is for
-// unlayered resources, kindSingle for a node with a single resource, kindGroup for a box
-// without a chart, and kindBucket for the hooks of one weight.
+// kind says what an item stands for, and so selects how FormatSVG draws it. kindSingle is
+// for a node with a single resource, kindGroup for a box without a chart, and kindBucket for
+// the hooks of one weight.
 type kind string
 
 const (
-	kindChart   kind = "chart"
-	kindGroup   kind = "group"
-	kindLayer   kind = "layer"
-	kindSingle  kind = "single"
-	kindRest    kind = "rest"
-	kindHooks   kind = "hooks"
-	kindBucket  kind = "bucket"
-	kindHook    kind = "hook"
-	kindCaption kind = "caption"
+	kindChart     kind = "chart"
+	kindGroup     kind = "group"
+	kindLayer     kind = "layer"
+	kindSingle    kind = "single"
+	kindUnlayered kind = "unlayered"
+	kindHooks     kind = "hooks"
+	kindBucket    kind = "bucket"
+	kindHook      kind = "hook"
+	kindCaption   kind = "caption"
 )
 
 // line is a line of text in a node, with the change of the resource that it names.
 type line struct {
 	text   string
 	change change
+}
+
+// allLines returns the title and the lines of a node.
+func (it *item) allLines() []string {
+	lines := []string{it.title}
+	for _, l := range it.lines {
+		lines = append(lines, markOf(l.change)+l.text)
+	}
+	return lines
 }
 
 // arrow points from the item that must be ready first to the item that waits for it.
@@ -133,7 +141,6 @@ func (p *painter) makeBoxes() {
 			box.change = gone
 		}
 		p.charts[c.Path] = box
-		p.pic.boxes = append(p.pic.boxes, box)
 		switch outer := p.charts[parent(c.Path)]; {
 		case outer != nil:
 			outer.inner = append(outer.inner, box)
@@ -146,17 +153,14 @@ func (p *painter) makeBoxes() {
 }
 
 func (p *painter) makeNodes() {
-	layered := map[string]bool{}
-	for _, n := range p.view.Plan.Nodes {
-		layered[n.Chart] = layered[n.Chart] || !n.Unsequenced
-	}
+	layered := chartsWithLayers(p.view.Plan)
 	for _, n := range append(p.view.Plan.Nodes[:len(p.view.Plan.Nodes):len(p.view.Plan.Nodes)], p.pic.diff.goneNodes...) {
 		it := &item{id: fmt.Sprintf("n%d", len(p.nodes)), kind: kindLayer, title: n.Layer, change: p.pic.diff.nodes[n.ID()]}
 		switch {
 		case n.Unsequenced && layered[n.Chart]:
-			it.kind, it.title = kindRest, "unlayered"
+			it.kind, it.title = kindUnlayered, "unlayered"
 		case n.Unsequenced:
-			it.kind, it.title = kindRest, "resources"
+			it.kind, it.title = kindUnlayered, "resources"
 		case n.Layer == "":
 			it.kind, it.title = kindSingle, n.Resources[0].ID.String()
 		}
@@ -242,35 +246,18 @@ func (p *painter) itemAt(e sequencer.EdgeEnd) *item {
 	return p.charts[e.Chart]
 }
 
-// prune removes empty boxes that no arrow begins or ends at, and sets picture.boxes to the
-// others.
+// prune removes empty boxes that no arrow begins or ends at.
 func (p *painter) prune() {
 	touched := map[*item]bool{}
 	for _, a := range p.pic.arrows {
 		touched[a.first], touched[a.then] = true, true
 	}
-	p.pic.boxes = nil
-	var keep func(it *item) bool
-	keep = func(it *item) bool {
-		if !it.box {
-			return true
-		}
-		at := len(p.pic.boxes)
-		p.pic.boxes = append(p.pic.boxes, it)
-		var inner []*item
-		for _, in := range it.inner {
-			if keep(in) {
-				inner = append(inner, in)
-			}
-		}
-		it.inner = inner
-		if len(inner) > 0 || touched[it] || it == p.pic.root {
-			return true
-		}
-		p.pic.boxes = p.pic.boxes[:at]
-		return false
+	var isEmpty func(it *item) bool
+	isEmpty = func(it *item) bool {
+		it.inner = slices.DeleteFunc(it.inner, isEmpty)
+		return it.box && len(it.inner) == 0 && !touched[it]
 	}
-	keep(p.pic.root)
+	isEmpty(p.pic.root)
 }
 
 // reasonsText returns the tooltip of an arrow: a line for each place that declares it.

@@ -5,6 +5,7 @@ package graphview
 
 import (
 	"bufio"
+	_ "embed" // for the style sheet
 	"encoding/xml"
 	"fmt"
 	"strconv"
@@ -13,14 +14,17 @@ import (
 	"github.com/ordered-helm/helm/internal/graphview/layered"
 )
 
+// svgStyle is the style sheet of FormatSVG. It defines each colour once for a light and once
+// for a dark background.
+//
+//go:embed style.css
+var svgStyle string
+
 // svg writes the view as an SVG drawing. It needs no other files, and has light or dark
 // colours as the reader's browser prefers.
 func (v *View) svg(out *bufio.Writer) error {
 	pic := v.picture()
-	headings := []string{v.heading()}
-	if v.Before != nil {
-		headings = append(headings, fmt.Sprintf("compared with %s: %s", v.Before, pic.diff.counts(v.Plan)))
-	}
+	headings := v.headings(pic.diff)
 	s := svgWriter{out: out}
 	items, routes, size := pic.compose(len(headings))
 	for _, h := range headings {
@@ -28,7 +32,7 @@ func (v *View) svg(out *bufio.Writer) error {
 	}
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`+"\n", number(size.W), number(size.H))
 	s.about(v.heading())
-	fmt.Fprintf(out, "<style>%s</style>\n", svgStyle)
+	fmt.Fprintf(out, "<style>\n%s</style>\n", svgStyle)
 	fmt.Fprintf(out, `<rect class="ground" width="%s" height="%s"/>`+"\n", number(size.W), number(size.H))
 	for i, h := range headings {
 		class := "title"

@@ -6,17 +6,12 @@ package graphview
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/text"
 )
-
-// Text writes the plan p in FormatText, without hooks.
-func Text(w io.Writer, p *sequencer.Plan) error {
-	return (&View{Plan: p}).Write(w, FormatText)
-}
 
 // listing writes a view in FormatText.
 type listing struct {
@@ -34,16 +29,12 @@ type listing struct {
 // soon as the predecessors that are listed for it are ready.
 func (v *View) text(out *bufio.Writer) error {
 	edges := v.Plan.Edges()
-	l := listing{View: v, diff: v.compare(edges), out: out, after: map[string][]sequencer.Edge{}, layered: map[string]bool{}}
+	l := listing{View: v, diff: v.compare(edges), out: out, after: map[string][]sequencer.Edge{}, layered: chartsWithLayers(v.Plan)}
 	for _, e := range append(edges, l.goneEdges...) {
 		l.after[e.Then.ID()] = append(l.after[e.Then.ID()], e)
 	}
-	for _, n := range v.Plan.Nodes {
-		l.layered[n.Chart] = l.layered[n.Chart] || !n.Unsequenced
-	}
-	fmt.Fprintln(out, v.heading())
-	if v.Before != nil {
-		fmt.Fprintf(out, "compared with %s: %s\n", v.Before, l.counts(v.Plan))
+	for _, line := range v.headings(l.diff) {
+		fmt.Fprintln(out, line)
 	}
 	for i, level := range v.levels() {
 		fmt.Fprintf(out, "\nbatch %d\n", i+1)
@@ -52,12 +43,31 @@ func (v *View) text(out *bufio.Writer) error {
 		}
 	}
 	if len(l.goneNodes) > 0 {
-		fmt.Fprintln(out, "\ngone")
+		fmt.Fprintln(out, "\nremoved")
 	}
 	for _, n := range l.goneNodes {
 		l.writeNode(n)
 	}
 	return HooksText(out, v.Hooks)
+}
+
+// chartsWithLayers returns the paths of the charts that have layers.
+func chartsWithLayers(p *sequencer.Plan) map[string]bool {
+	charts := map[string]bool{}
+	for _, n := range p.Nodes {
+		charts[n.Chart] = charts[n.Chart] || !n.Unsequenced
+	}
+	return charts
+}
+
+// headings returns the first lines of a text or drawing: what the plan consists of and, if
+// there is a plan to compare with, the number of differences.
+func (v *View) headings(d diff) []string {
+	lines := []string{v.heading()}
+	if v.Before != nil {
+		lines = append(lines, fmt.Sprintf("compared with %s: %s", v.Before, d.counts(v.Plan)))
+	}
+	return lines
 }
 
 // heading returns a line with the number of resources, nodes and batches.
@@ -71,7 +81,7 @@ func (v *View) heading() string {
 		return name + ": no resources"
 	}
 	return fmt.Sprintf("%s: %s in %s, %s", name,
-		count(resources, "resource"), count(len(v.Plan.Nodes), "node"), count(len(v.Plan.Levels()), "batch"))
+		text.Count(resources, "resource"), text.Count(len(v.Plan.Nodes), "node"), text.Count(len(v.Plan.Levels()), "batch"))
 }
 
 // levels returns the nodes of each batch, or nil if the plan has no resources.
@@ -200,14 +210,4 @@ func reasonText(r sequencer.Reason) string {
 func parent(path string) string {
 	i := strings.LastIndexByte(path, '/')
 	return path[:max(i, 0)]
-}
-
-func count(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case strings.HasSuffix(what, "ch"):
-		return fmt.Sprintf("%d %ses", n, what)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

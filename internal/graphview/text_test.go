@@ -4,7 +4,6 @@
 package graphview_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -65,21 +64,7 @@ func TestTextGolden(t *testing.T) {
 	}
 	for name, plan := range tests {
 		t.Run(name, func(t *testing.T) {
-			var b strings.Builder
-			if err := graphview.Text(&b, plan); err != nil {
-				t.Fatal(err)
-			}
-			golden.Assert(t, b.String(), name+".txt")
+			golden.Assert(t, write(t, graphview.View{Plan: plan}, graphview.FormatText), name+".txt")
 		})
-	}
-}
-
-type broken struct{}
-
-func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
-func TestTextReportsAFailingWriter(t *testing.T) {
-	if err := graphview.Text(broken{}, sequencer.SingleNode("shop")); err == nil || err.Error() != "disk full" {
-		t.Errorf("got %v", err)
 	}
 }

@@ -109,6 +109,10 @@ func TestNamesThatCouldMeanSomething(t *testing.T) {
 	}
 }
 
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
 func TestWriteFails(t *testing.T) {
 	for _, f := range graphview.Formats() {
 		v := graphview.View{Plan: sequencer.SingleNode("shop")}
@@ -143,7 +147,7 @@ func TestManyOfTheSameAreGathered(t *testing.T) {
 		list = append(list, fmt.Sprintf("shop Job/n%d n%d first", i, i))
 	}
 	svg := write(t, graphview.View{Plan: build(t, &sequencer.Chart{Name: "shop", Sequenced: true}, resources(list...))}, graphview.FormatSVG)
-	if n := strings.Count(svg, `<g class="edge"`); n != 5 || !strings.Contains(svg, ">20 side by side</text>") || strings.Count(svg, ">Job/n") != 20 {
+	if n := strings.Count(svg, `<g class="edge"`); n != 5 || !strings.Contains(svg, ">20 nodes with the same dependencies</text>") || strings.Count(svg, ">Job/n") != 20 {
 		t.Errorf("%d arrows: %s", n, svg)
 	}
 }

@@ -101,8 +101,8 @@ func decode(body io.Reader) ([]Result, error) {
 	var answer struct {
 		Data []Result `json:"data"`
 	}
-	var mismatch *json.UnmarshalTypeError
-	if err := json.NewDecoder(body).Decode(&answer); err != nil && !errors.As(err, &mismatch) {
+	err := json.NewDecoder(body).Decode(&answer)
+	if _, mismatch := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !mismatch {
 		return nil, err
 	}
 	return answer.Data, nil

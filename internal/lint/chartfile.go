@@ -6,6 +6,7 @@ package lint
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/similar"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
@@ -25,11 +27,11 @@ const (
 
 // checkChartFile adds findings about the content of a Chart.yaml that do not depend on
 // other files or on values.
-func (f *findings) checkChartFile(c *chartFiles) {
-	root := c.definition(chartutil.ChartfileName)
+func (f *findings) checkChartFile(c *source.Files) {
+	root := c.Parse(chartutil.ChartfileName)
 	f.checkFields(c, chartutil.ChartfileName, root, hookModeField)
-	for _, e := range c.dependencies() {
-		f.checkFields(c, e.file, e.node, dependsOnField)
+	for _, e := range c.Dependencies() {
+		f.checkFields(c, e.File, e.Node, dependsOnField)
 	}
 	annotations := yamledit.Resolve(yamledit.Lookup(root, "annotations"))
 	if annotations == nil || annotations.Kind != yaml.MappingNode {
@@ -41,7 +43,7 @@ func (f *findings) checkChartFile(c *chartFiles) {
 }
 
 // checkFields warns about keys in mapping that are probably misspellings of field.
-func (f *findings) checkFields(c *chartFiles, file string, mapping *yaml.Node, field string) {
+func (f *findings) checkFields(c *source.Files, file string, mapping *yaml.Node, field string) {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return
 	}
@@ -49,20 +51,13 @@ func (f *findings) checkFields(c *chartFiles, file string, mapping *yaml.Node, f
 	for i := 0; i < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]
 		if key.Value != field && similar.Distance(plain(key.Value), plain(field)) <= 1 {
-			f.addAs(unknownKey, Warning, c.at(file, key), fmt.Sprintf("the unknown field %s is ignored: did you mean %s?", key.Value, field))
+			f.addAs(unknownKey, Warning, c.At(file, key), fmt.Sprintf("the unknown field %s is ignored: did you mean %s?", key.Value, field))
 		}
 	}
 }
 
-// chartKeys returns the keys of annotations that have an effect in Chart.yaml.
-func chartKeys() []string {
-	return []string{
-		annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical, annotation.RunHooksInParallel, annotation.Sequencing,
-	}
-}
-
-func (f *findings) checkChartAnnotation(c *chartFiles, key, value *yaml.Node) {
-	at := c.at(chartutil.ChartfileName, key)
+func (f *findings) checkChartAnnotation(c *source.Files, key, value *yaml.Node) {
+	at := c.At(chartutil.ChartfileName, key)
 	v := annotation.DecodeNode(value)
 	_, isText := v.(string)
 	switch key.Value {
@@ -87,7 +82,7 @@ func (f *findings) checkChartAnnotation(c *chartFiles, key, value *yaml.Node) {
 	case annotation.IsSequencingKey(key.Value):
 		f.addAs(misplacedKey, Warning, at, key.Value+" has no effect in Chart.yaml: move it to the metadata of a resource in a template")
 	default:
-		if meant := similarKey(key.Value, chartKeys()); meant != "" {
+		if meant := similarKey(key.Value, annotation.ChartKeys()); meant != "" {
 			f.addAs(unknownKey, Warning, at, fmt.Sprintf("the unknown annotation %s is ignored: did you mean %s?", key.Value, meant))
 		}
 	}
@@ -105,15 +100,13 @@ func similarKey(key string, known []string) string {
 		}
 		return annotation.DependsOnSubcharts
 	}
-	const mostSlips = 2
-	if strings.HasPrefix(strings.ToLower(key), "helm.sh/") {
-		for _, k := range known {
-			if similar.Distance(strings.ToLower(key), k) <= mostSlips {
-				return k
-			}
-		}
+	const maxDistance = 2
+	lower := strings.ToLower(key)
+	i := slices.IndexFunc(known, func(k string) bool { return similar.Distance(lower, k) <= maxDistance })
+	if i < 0 || !strings.HasPrefix(lower, "helm.sh/") {
+		return ""
 	}
-	return ""
+	return known[i]
 }
 
 func notString(key string, value *yaml.Node) string {
@@ -127,8 +120,8 @@ func notString(key string, value *yaml.Node) string {
 	return fmt.Sprintf("the annotation %s is %s", key, what)
 }
 
-// ruleOf returns the name of the rule that an error in an annotation violates.
-func ruleOf(e *annotation.ValueError) string {
+// ruleOf returns the rule that an error in an annotation violates.
+func ruleOf(e *annotation.ValueError) Rule {
 	switch e.Problem {
 	case annotation.InvalidLayerName:
 		return invalidLayerName
@@ -153,21 +146,21 @@ func ruleOf(e *annotation.ValueError) string {
 
 // addDeclared adds a finding for each error in err, which chartloader returned for the
 // Chart.yaml of c.
-func (f *findings) addDeclared(c *chartFiles, severity Severity, err error) {
+func (f *findings) addDeclared(c *source.Files, severity string, err error) {
 	for _, problem := range leaves(err) {
-		var value *annotation.ValueError
-		if !errors.As(problem, &value) {
-			f.add(malformedValue, c.at(chartutil.ChartfileName, nil), message(problem))
+		value, ok := errors.AsType[*annotation.ValueError](problem)
+		if !ok {
+			f.add(malformedValue, c.At(chartutil.ChartfileName, nil), message(problem))
 			continue
 		}
-		var dependency *chartloader.DependencyError
-		at := c.field("annotations", value.Key)
-		switch entries := c.dependencies(); {
-		case errors.As(problem, &dependency) && dependency.Index < len(entries):
+		dependency, ofEntry := errors.AsType[*chartloader.DependencyError](problem)
+		at := c.Field("annotations", value.Key)
+		switch entries := c.Dependencies(); {
+		case ofEntry && dependency.Index < len(entries):
 			e := entries[dependency.Index]
-			at = c.at(e.file, keyNode(e.node, dependsOnField))
+			at = c.At(e.File, source.KeyNode(e.Node, dependsOnField))
 		case value.Key == hookModeField:
-			at = c.field(hookModeField)
+			at = c.Field(hookModeField)
 		}
 		f.addAs(ruleOf(value), severity, at, message(problem))
 	}
@@ -175,8 +168,7 @@ func (f *findings) addDeclared(c *chartFiles, severity Severity, err error) {
 
 // message returns the text of err without the file name of a *chartloader.ChartFileError.
 func message(err error) string {
-	var file *chartloader.ChartFileError
-	if errors.As(err, &file) {
+	if file, ok := errors.AsType[*chartloader.ChartFileError](err); ok {
 		return file.Err.Error()
 	}
 	return err.Error()

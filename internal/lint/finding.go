@@ -5,41 +5,88 @@ package lint
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/lint/support"
+
+	"github.com/ordered-helm/helm/internal/lint/source"
 )
 
-// Finding is one problem in a chart, with the place and the rule that reports it.
+// The severities of findings.
+const (
+	// Info is for something that works with Ordered Helm but not elsewhere, or that may be
+	// intended.
+	Info = "info"
+	// Warning is for something that probably does not have the intended effect.
+	Warning = "warning"
+	// Error is for something that prevents the chart from being installed in order.
+	Error = "error"
+)
+
+// severities contains the severities in the order of their numbers in Helm's package
+// support.
+var severities = [...]string{support.UnknownSev: "unknown", support.InfoSev: Info, support.WarningSev: Warning, support.ErrorSev: Error}
+
+// Finding is one problem in a chart, in the form of the JSON output.
 type Finding struct {
-	// Rule is the name of the rule.
-	Rule     string
-	Severity Severity
-	position
-	// Message says what is wrong.
-	Message string
-	// Help says how to correct the problem.
-	Help string
+	// Rule is the name of the rule that reports it (docs/lint.md). The names of Helm's
+	// rules begin with "helm/".
+	Rule string `json:"rule"`
+	// Severity is "error", "warning" or "info".
+	Severity string `json:"severity"`
+	// File is the path of the file within the chart, with slashes. It is empty if the
+	// finding is about the chart as a whole.
+	File string `json:"file,omitempty"`
+	// Line and Column start at 1. They are 0 if only the file is known.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+	// Message says what is wrong, and Help how to correct it.
+	Message string `json:"message"`
+	Help    string `json:"help,omitempty"`
 }
 
-// position is a place in a file of a chart, for the user.
-type position struct {
-	// File is the path of the file in the chart, with slashes.
-	File string
-	// Line and Column start at 1. They are 0 if only the file is known.
-	Line, Column int
+// FromHelm converts a message of Helm's rules to a finding. Helm's messages do not name a
+// rule, so the rule is named after the part of the chart that the message is about.
+func FromHelm(m support.Message) Finding {
+	f := Finding{Rule: "helm/dependencies", Severity: severities[m.Severity], Message: strings.TrimSpace(m.Err.Error())}
+	switch {
+	case m.Path == chartutil.ChartfileName:
+		f.Rule, f.File = "helm/chartfile", m.Path
+	case m.Path == chartutil.ValuesfileName:
+		f.Rule, f.File = "helm/values", m.Path
+	case m.Path == chartutil.TemplatesDir, strings.HasPrefix(m.Path, chartutil.TemplatesDir+"/"):
+		f.Rule, f.File = "helm/templates", strings.TrimSuffix(m.Path, "/")
+	case m.Path != "":
+		f.File = chartutil.ChartfileName // the path is that of the chart
+	}
+	return f
+}
+
+// ToHelm converts a finding to a message in the form of Helm's rules.
+func ToHelm(f Finding) support.Message {
+	where := f.File
+	if f.Line > 0 {
+		where = fmt.Sprintf("%s:%d", where, f.Line)
+	}
+	return support.NewMessage(slices.Index(severities[:], f.Severity), where, fmt.Errorf("%s (%s)", f.Message, f.Rule))
 }
 
 // findings collects the problems of a chart.
 type findings []Finding
 
 // add adds a finding with the default severity of the rule.
-func (f *findings) add(rule string, at position, message string) {
-	r := ruleNamed(rule)
-	f.addAs(rule, r.Severity, at, message)
+func (f *findings) add(rule Rule, at source.Position, message string) {
+	f.addAs(rule, rule.Severity, at, message)
 }
 
 // addAs adds a finding with another severity than the default of the rule.
-func (f *findings) addAs(rule string, severity Severity, at position, message string) {
-	*f = append(*f, Finding{Rule: rule, Severity: severity, position: at, Message: message, Help: ruleNamed(rule).Help})
+func (f *findings) addAs(rule Rule, severity string, at source.Position, message string) {
+	*f = append(*f, Finding{
+		Rule: rule.Name, Severity: severity, File: at.File, Line: at.Line, Column: at.Column, Message: message, Help: rule.Help,
+	})
 }
 
 // sorted returns the findings sorted by position, without duplicates. They occur if a chart

@@ -30,11 +30,11 @@ func FuzzOrder(f *testing.F) {
 		files := []*chartloader.BufferedFile{
 			{Name: "Chart.yaml", Data: []byte(chart)}, {Name: "values.yaml", Data: []byte(values)}, {Name: "templates/a.yaml", Data: []byte(template)},
 		}
-		legal, err := legalFiles(files)
+		canonical, err := canonicalFiles(files)
 		if err != nil {
-			legal = nil
+			canonical = nil
 		}
-		for _, finding := range order(files, legal, Options{Namespace: "test"}) {
+		for _, finding := range checkOrder(files, canonical, Options{Namespace: "test"}) {
 			known := slices.ContainsFunc(Rules(), func(r Rule) bool { return r.Name == finding.Rule })
 			if !known || !slices.ContainsFunc(files, func(b *chartloader.BufferedFile) bool { return b.Name == finding.File }) {
 				t.Fatalf("got %+v", finding)

@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,7 @@ func (i *inspection) checkHook(o *object, annotations map[string]string) {
 	o.resource = nil
 	if err != nil {
 		key := release.HookAnnotation
-		if value := valueError(err); value != nil {
+		if value, ok := errors.AsType[*annotation.ValueError](err); ok {
 			key = value.Key
 		}
 		i.add(invalidHook, i.at(o, key), fmt.Sprintf("%s: %v", o, err))
@@ -48,24 +49,25 @@ func (i *inspection) checkHook(o *object, annotations map[string]string) {
 	}
 }
 
-// hookValues describes an annotation of hooks whose value is a list of words. known are the
-// words that Helm accepts.
+// hookValues describes an annotation of hooks whose value is a list of words.
 type hookValues struct {
-	key   string
+	key string
+	// known contains the words that Helm accepts, and what says what a word is.
 	known []string
-	// otherwise says what happens if a word is unknown, for messages.
+	what  string
+	// otherwise says what happens if a word is unknown.
 	otherwise string
 }
 
 func hookAnnotations() []hookValues {
 	return []hookValues{
-		{release.HookAnnotation, render.HookEvents(), "the whole object is left out of the release"},
+		{release.HookAnnotation, render.HookEvents(), "event", "the object is omitted from the release"},
 		{release.HookDeleteAnnotation, []string{
 			string(release.HookBeforeHookCreation), string(release.HookSucceeded), string(release.HookFailed),
-		}, "it has no effect"},
+		}, "policy", "ignored"},
 		{release.HookOutputLogAnnotation, []string{
 			string(release.HookOutputOnSucceeded), string(release.HookOutputOnFailed),
-		}, "it has no effect"},
+		}, "policy", "ignored"},
 	}
 }
 
@@ -81,11 +83,11 @@ func (i *inspection) checkHookValues(o *object, annotations map[string]string) {
 			if slices.Contains(a.known, word) {
 				continue
 			}
-			hint := "there are " + strings.Join(a.known, ", ")
+			hint := "must be one of: " + strings.Join(a.known, ", ")
 			if meant := similar.Nearest(word, a.known); meant != "" {
 				hint = fmt.Sprintf("did you mean %q?", meant)
 			}
-			i.addAs(invalidHook, Warning, i.at(o, a.key), fmt.Sprintf("%s: %s: %q is not known, and %s: %s", o, a.key, word, a.otherwise, hint))
+			i.addAs(invalidHook, Warning, i.at(o, a.key), fmt.Sprintf("%s: %s: unknown %s %q (%s): %s", o, a.key, a.what, word, a.otherwise, hint))
 		}
 	}
 }

@@ -29,6 +29,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/source"
 )
 
 // Options are the settings that affect how Check renders a chart.
@@ -66,39 +67,38 @@ type Report struct {
 func Check(dir string, o Options) (*Report, error) {
 	files, err := chartloader.DirFiles(dir)
 	if err != nil {
-		return &Report{Helm: stock(dir, o)}, nil //nolint:nilerr // Helm's rules report the error
+		return &Report{Helm: runHelmRules(dir, o)}, nil //nolint:nilerr // Helm's rules report the error
 	}
-	legal, err := legalFiles(files)
+	canonical, err := canonicalFiles(files)
 	if err != nil {
 		r := &Report{Helm: []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)}}
-		var limit *chartloader.LimitError
-		if !errors.As(err, &limit) { // a chart that exceeds a limit is not checked further
-			r.Findings = order(files, nil, o)
+		if _, tooLarge := errors.AsType[*chartloader.LimitError](err); !tooLarge { // a chart that exceeds a limit is not checked further
+			r.Findings = checkOrder(files, nil, o)
 		}
 		return r, nil
 	}
 	r := &Report{}
-	if !differ(files, legal) && apiVersion(legal) != chartloader.APIVersionV3 {
-		r.Helm = stock(dir, o)
+	if !differ(files, canonical) && apiVersion(canonical) != chartloader.APIVersionV3 {
+		r.Helm = runHelmRules(dir, o)
 	} else {
 		absolute, err := filepath.Abs(dir)
 		if err != nil {
 			return nil, err
 		}
-		if r.Helm, err = checkCopy(absolute, legal, o); err != nil {
+		if r.Helm, err = runHelmRulesOnCopy(absolute, canonical, o); err != nil {
 			return nil, err
 		}
 	}
 	r.Helm = slices.DeleteFunc(r.Helm, isOutdated)
-	o.quietly(func() { r.Findings = order(files, legal, o) })
-	if slices.ContainsFunc(r.Helm, isOfListAnnotation) && mentionsOrderKeywords(newChartFiles("", files), o.Values) {
+	o.quietly(func() { r.Findings = checkOrder(files, canonical, o) })
+	if slices.ContainsFunc(r.Helm, isOfListAnnotation) && mentionsOrderKeywords(source.New(files), o.Values) {
 		r.Helm = slices.DeleteFunc(r.Helm, isOfListAnnotation)
 	}
 	return r, nil
 }
 
-// stock runs Helm's rules.
-func stock(dir string, o Options) []support.Message {
+// runHelmRules runs Helm's rules.
+func runHelmRules(dir string, o Options) []support.Message {
 	return helmlint.AllWithKubeVersionAndSchemaValidation(dir, o.Values, o.Namespace, o.KubeVersion, o.SkipSchemaValidation).Messages
 }
 
@@ -115,25 +115,26 @@ func isOfListAnnotation(m support.Message) bool {
 	return m.Severity == support.ErrorSev && strings.Contains(m.Err.Error(), "cannot unmarshal array into Go struct field .Items.Metadata.Annotations")
 }
 
-// legalFiles returns the files after chartloader.CanonicalFiles. If a Chart.yaml has
-// annotations that cannot be converted, it removes them, because other rules report them.
-func legalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile, error) {
-	legal, err := chartloader.CanonicalFiles(files)
+// canonicalFiles returns the files of a chart in canonical form, as
+// chartloader.CanonicalFiles does. If a Chart.yaml has annotations that cannot be converted,
+// it removes them, because other rules report them.
+func canonicalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile, error) {
+	canonical, err := chartloader.CanonicalFiles(files)
 	if err == nil {
-		return legal, nil
+		return canonical, nil
 	}
-	mended := make([]*chartloader.BufferedFile, len(files))
+	convertible := slices.Clone(files)
 	for i, f := range files {
-		mended[i] = f
 		if path.Base(f.Name) == chartutil.ChartfileName {
-			mended[i] = &chartloader.BufferedFile{Name: f.Name, Data: withoutIllegal(f.Data)}
+			convertible[i] = &chartloader.BufferedFile{Name: f.Name, Data: removeInvalidDependencies(f.Data)}
 		}
 	}
-	return chartloader.CanonicalFiles(mended)
+	return chartloader.CanonicalFiles(convertible)
 }
 
-// withoutIllegal removes the annotations from a Chart.yaml that cannot be converted.
-func withoutIllegal(data []byte) []byte {
+// removeInvalidDependencies removes the annotations about subcharts from a Chart.yaml that
+// cannot be converted.
+func removeInvalidDependencies(data []byte) []byte {
 	return rewritten(data, func(fields map[string]any) {
 		annotations, _ := fields["annotations"].(map[string]any)
 		for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical} {
@@ -169,9 +170,9 @@ func rewritten(data []byte, change func(fields map[string]any)) []byte {
 	return text
 }
 
-// differ reports whether the conversion to legal has changed any file.
-func differ(files, legal []*chartloader.BufferedFile) bool {
-	return !slices.EqualFunc(files, legal, func(a, b *chartloader.BufferedFile) bool { return bytes.Equal(a.Data, b.Data) })
+// differ reports whether the conversion to canonical form has changed any file.
+func differ(files, canonical []*chartloader.BufferedFile) bool {
+	return !slices.EqualFunc(files, canonical, func(a, b *chartloader.BufferedFile) bool { return bytes.Equal(a.Data, b.Data) })
 }
 
 // apiVersion returns the apiVersion of a chart, or an empty string if its Chart.yaml cannot
@@ -188,10 +189,10 @@ func apiVersion(files []*chartloader.BufferedFile) string {
 	return metadata.APIVersion
 }
 
-// checkCopy runs Helm's rules on a temporary copy of a chart with the converted files
-// legal. In the messages it replaces the temporary path with dir, the directory of the
+// runHelmRulesOnCopy runs Helm's rules on a temporary copy of a chart, which has the files
+// canonical. In the messages it replaces the temporary path with dir, the directory of the
 // original.
-func checkCopy(dir string, legal []*chartloader.BufferedFile, o Options) (messages []support.Message, err error) {
+func runHelmRulesOnCopy(dir string, canonical []*chartloader.BufferedFile, o Options) (messages []support.Message, err error) {
 	temporary, err := os.MkdirTemp("", "helm-lint")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder to check the chart in: %w", err)
@@ -199,7 +200,7 @@ func checkCopy(dir string, legal []*chartloader.BufferedFile, o Options) (messag
 	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
 
 	whole, definition := filepath.Join(temporary, "chart"), filepath.Join(temporary, "definition")
-	for _, f := range legal {
+	for _, f := range canonical {
 		if err := write(filepath.Join(whole, filepath.FromSlash(f.Name)), f.Data); err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
@@ -109,7 +110,7 @@ func sequencingKeysIn(mapping *yaml.Node) []string {
 	}
 	var keys []string
 	for n := 0; n < len(mapping.Content); n += 2 {
-		if key, _ := markOf(mapping.Content[n].Value); annotation.IsSequencingKey(key) {
+		if key, _ := source.CutMark(mapping.Content[n].Value); annotation.IsSequencingKey(key) {
 			keys = append(keys, key)
 		}
 	}

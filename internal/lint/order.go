@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -30,10 +31,9 @@ type inspection struct {
 	tree   *sequencer.Chart
 
 	// These maps contain the source files of charts. The keys of declared are those of
-	// Declaration.File. The keys of charts are paths in the tree of charts, such as
-	// "shop/db". The keys of definitions are paths of a Chart.yaml with the names in this
-	// tree, such as "shop/charts/db/Chart.yaml".
-	declared, charts, definitions map[string]*chartFiles
+	// Declaration.File. The keys of definitions are paths of a Chart.yaml with the names in
+	// the tree of charts, such as "shop/charts/db/Chart.yaml".
+	declared, definitions map[string]*source.Files
 	// sources maps the name of a template in the rendered output to its path in the chart.
 	sources map[string]string
 
@@ -42,13 +42,13 @@ type inspection struct {
 	marked   *markedRendering
 }
 
-// order checks a chart with the rules that Helm does not have. files are the original
-// files. legal are the result of legalFiles, or nil if the chart cannot be loaded.
-func order(files, legal []*chartloader.BufferedFile, o Options) []Finding {
+// checkOrder checks a chart with the rules that Helm does not have. files are the original
+// files. canonical are the result of canonicalFiles, or nil if the chart cannot be loaded.
+func checkOrder(files, canonical []*chartloader.BufferedFile, o Options) []Finding {
 	i := &inspection{options: o}
-	root := newChartFiles("", files)
-	root.walk(i.checkChartFile)
-	if legal != nil && i.isRelevant(root) && i.load(root, legal) {
+	root := source.New(files)
+	root.Walk(i.checkChartFile)
+	if canonical != nil && i.isRelevant(root) && i.load(root, canonical) {
 		i.readObjects()
 		i.checkPlan(sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace}))
 	}
@@ -66,18 +66,18 @@ func orderKeywords() []string {
 
 // isRelevant reports whether a chart could contain declarations to check. For most charts
 // the result is false, which saves time. It is always true for apiVersion v3.
-func (i *inspection) isRelevant(root *chartFiles) bool {
-	return apiVersion(root.files) == chartloader.APIVersionV3 || mentionsOrderKeywords(root, i.options.Values)
+func (i *inspection) isRelevant(root *source.Files) bool {
+	return apiVersion(root.Own) == chartloader.APIVersionV3 || mentionsOrderKeywords(root, i.options.Values)
 }
 
 // mentionsOrderKeywords reports whether a chart or its values contain any of orderKeywords.
-func mentionsOrderKeywords(root *chartFiles, values map[string]any) bool {
+func mentionsOrderKeywords(root *source.Files, values map[string]any) bool {
 	mentions := func(text []byte) bool {
 		return slices.ContainsFunc(orderKeywords(), func(word string) bool { return bytes.Contains(text, []byte(word)) })
 	}
 	found := false
-	root.walk(func(f *chartFiles) {
-		found = found || slices.ContainsFunc(f.files, func(file *chartloader.BufferedFile) bool {
+	root.Walk(func(f *source.Files) {
+		found = found || slices.ContainsFunc(f.Own, func(file *chartloader.BufferedFile) bool {
 			return (strings.HasPrefix(file.Name, "templates/") || !strings.Contains(file.Name, "/")) && mentions(file.Data)
 		})
 	})
@@ -91,15 +91,14 @@ func mentionsOrderKeywords(root *chartFiles, values map[string]any) bool {
 // load loads and renders the chart. It returns false if the chart cannot be loaded, which
 // Helm's rules report. If the chart cannot be rendered, it returns true, and the
 // declarations in Chart.yaml are still checked.
-func (i *inspection) load(root *chartFiles, legal []*chartloader.BufferedFile) bool {
+func (i *inspection) load(root *source.Files, canonical []*chartloader.BufferedFile) bool {
 	var err error
-	if i.chart, err = chartloader.LoadFiles(legal); err != nil {
+	if i.chart, err = chartloader.LoadFiles(canonical); err != nil {
 		return false
 	}
-	folders := map[*chart.File]*chartFiles{}
-	root.match(i.chart, folders)
-	i.declared = map[string]*chartFiles{}
-	i.locateDeclared(i.chart, i.chart.Name(), folders)
+	files := root.Match(i.chart)
+	i.declared = map[string]*source.Files{}
+	i.locateDeclared(i.chart, i.chart.Name(), files)
 	declaration, problems := chartloader.InspectDeclarations(i.chart)
 	i.addProblems(declaration, problems)
 
@@ -107,37 +106,32 @@ func (i *inspection) load(root *chartFiles, legal []*chartloader.BufferedFile) b
 		return false
 	}
 	i.tree = render.ChartTree(declaration, i.chart)
-	i.charts, i.definitions, i.sources = map[string]*chartFiles{}, map[string]*chartFiles{}, map[string]string{}
-	i.locate(i.chart, i.chart.Name(), folders)
+	i.definitions, i.sources = map[string]*source.Files{}, map[string]string{}
+	i.locate(i.chart, files)
 	i.render()
 	return true
 }
 
 // locateDeclared adds the files of c and its subcharts to i.declared. at is the directory
-// of c, and folders has the files of a chart by its first raw file.
-func (i *inspection) locateDeclared(c *chart.Chart, at string, folders map[*chart.File]*chartFiles) {
-	if len(c.Raw) > 0 {
-		i.declared[path.Join(at, chartutil.ChartfileName)] = folders[c.Raw[0]]
-	}
+// of c.
+func (i *inspection) locateDeclared(c *chart.Chart, at string, files source.ByChart) {
+	i.declared[path.Join(at, chartutil.ChartfileName)] = files.Of(c)
 	for _, sub := range c.Dependencies() {
-		i.locateDeclared(sub, path.Join(at, chartutil.ChartsDir, sub.Name()), folders)
+		i.locateDeclared(sub, path.Join(at, chartutil.ChartsDir, sub.Name()), files)
 	}
 }
 
 // locate adds the files of c and its subcharts, after disabled ones are removed, to
-// i.charts, i.definitions and i.sources. at is the path of c in the tree of charts.
-func (i *inspection) locate(c *chart.Chart, at string, folders map[*chart.File]*chartFiles) {
-	if len(c.Raw) > 0 {
-		if f := folders[c.Raw[0]]; f != nil {
-			i.charts[at] = f
-			i.definitions[path.Join(c.ChartFullPath(), chartutil.ChartfileName)] = f
-			for _, t := range c.Templates {
-				i.sources[path.Join(c.ChartFullPath(), t.Name)] = f.prefix + t.Name
-			}
+// i.definitions and i.sources.
+func (i *inspection) locate(c *chart.Chart, files source.ByChart) {
+	if f := files.Of(c); f != nil {
+		i.definitions[path.Join(c.ChartFullPath(), chartutil.ChartfileName)] = f
+		for _, t := range c.Templates {
+			i.sources[path.Join(c.ChartFullPath(), t.Name)] = f.Prefix + t.Name
 		}
 	}
 	for _, sub := range c.Dependencies() {
-		i.locate(sub, at+"/"+sub.Name(), folders)
+		i.locate(sub, files)
 	}
 }
 

@@ -13,18 +13,19 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// markedRendering is the result of rendering the chart with marks (see markText). A mark is
+// markedRendering is the result of rendering the chart with marks (see source.Mark). A mark is
 // a number after a key in a template, which remains in the output and shows where the key
 // comes from.
 type markedRendering struct {
 	// places has the position of the key for each mark, with the number of the mark as the
 	// index. rendered is the output.
-	places   []position
+	places   []source.Position
 	rendered map[string]string
 	// files caches the result of marksIn for each file.
 	files map[string]map[objectPlace]map[string]int
@@ -33,7 +34,7 @@ type markedRendering struct {
 // at returns the position in the templates of the annotation key of o. If key is empty, it
 // is the position of o itself. If it cannot be determined, the result contains only the
 // file.
-func (i *inspection) at(o *object, key string) position {
+func (i *inspection) at(o *object, key string) source.Position {
 	if p, known := i.exactly(o, key); known {
 		return p
 	}
@@ -42,19 +43,19 @@ func (i *inspection) at(o *object, key string) position {
 
 // file returns the position, without a line, of a template or Chart.yaml. rendered is its
 // name in the output or in an error of the plan.
-func (i *inspection) file(rendered string) position {
-	if source, known := i.sources[rendered]; known {
-		return position{File: source}
+func (i *inspection) file(rendered string) source.Position {
+	if path, known := i.sources[rendered]; known {
+		return source.Position{File: path}
 	}
 	if f, known := i.definitions[rendered]; known {
-		return f.at(chartutil.ChartfileName, nil)
+		return f.At(chartutil.ChartfileName, nil)
 	}
 	_, below, _ := strings.Cut(rendered, "/")
-	return position{File: below}
+	return source.Position{File: below}
 }
 
 // exactly is like at, but reports false if the line is unknown.
-func (i *inspection) exactly(o *object, key string) (position, bool) {
+func (i *inspection) exactly(o *object, key string) (source.Position, bool) {
 	if i.marked == nil {
 		i.marked = i.renderMarked()
 	}
@@ -63,7 +64,7 @@ func (i *inspection) exactly(o *object, key string) (position, bool) {
 	}
 	number, known := i.marksIn(o.file)[o.objectPlace][key]
 	if !known || number >= len(i.marked.places) {
-		return position{}, false
+		return source.Position{}, false
 	}
 	return i.marked.places[number], true
 }
@@ -77,8 +78,8 @@ func (i *inspection) renderMarked() *markedRendering {
 		templates := make([]*chart.File, len(c.Templates))
 		for n, t := range c.Templates {
 			templates[n] = t
-			if source, known := i.sources[path.Join(c.ChartFullPath(), t.Name)]; known {
-				templates[n] = &chart.File{Name: t.Name, Data: markText(source, t.Data, &m.places)}
+			if file, known := i.sources[path.Join(c.ChartFullPath(), t.Name)]; known {
+				templates[n] = &chart.File{Name: t.Name, Data: source.Mark(file, t.Data, &m.places)}
 			}
 		}
 		c.Templates = templates
@@ -106,7 +107,7 @@ func (i *inspection) marksIn(file string) map[objectPlace]map[string]int {
 		return marks
 	}
 	for d := range documents {
-		if !sameButForMarks(marked[d], documents[d]) {
+		if !source.SameButForMarks(marked[d], documents[d]) {
 			continue
 		}
 		root, err := yamledit.Parse(marked[d])
@@ -131,7 +132,7 @@ func marksOf(node *yaml.Node) map[string]int {
 			return
 		}
 		for n := 0; n < len(mapping.Content); n += 2 {
-			if key, number := markOf(mapping.Content[n].Value); number >= 0 && wanted(key) {
+			if key, number := source.CutMark(mapping.Content[n].Value); number >= 0 && wanted(key) {
 				marks[prefix+key] = number
 			}
 		}
@@ -147,15 +148,10 @@ func marksOf(node *yaml.Node) map[string]int {
 
 // atDependsOn returns the position of the annotation key that contains the name layer, in
 // any object of the file.
-func (i *inspection) atDependsOn(file, key, layer string) position {
+func (i *inspection) atDependsOn(file, key, layer string) source.Position {
 	for _, o := range i.objects {
-		if o.file != file || o.annotations == nil {
-			continue
-		}
-		for _, name := range namesUnder(o.annotations, key) {
-			if name == layer {
-				return i.at(o, key)
-			}
+		if o.file == file && slices.Contains(namesUnder(o.annotations, key), layer) {
+			return i.at(o, key)
 		}
 	}
 	return i.file(file)
@@ -163,22 +159,20 @@ func (i *inspection) atDependsOn(file, key, layer string) position {
 
 // atID returns the position of the annotation key in the object that an error of the plan
 // is about. If several objects have this id, it is the last one with the annotation.
-func (i *inspection) atID(file string, id sequencer.ID, key string) position {
+func (i *inspection) atID(file string, id sequencer.ID, key string) source.Position {
 	found := i.find(file, id)
 	slices.Reverse(found)
 	for _, o := range found {
-		if key == "" || hasKey(o.annotations, key) || key == hookModeField {
+		if key == "" || yamledit.Lookup(o.annotations, key) != nil || key == hookModeField {
 			return i.at(o, key)
 		}
 	}
 	return i.file(file)
 }
 
-func hasKey(mapping *yaml.Node, key string) bool { return yamledit.Lookup(mapping, key) != nil }
-
 // definitionAt returns the files of the chart whose Chart.yaml has this path, or nil if it
 // is unknown.
-func (i *inspection) definitionAt(file string) *chartFiles {
+func (i *inspection) definitionAt(file string) *source.Files {
 	if f := i.definitions[file]; f != nil {
 		return f
 	}

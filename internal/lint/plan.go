@@ -15,6 +15,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/similar"
 	"github.com/ordered-helm/helm/internal/yamledit"
@@ -24,21 +25,13 @@ import (
 const defaultTimeout = 5 * time.Minute
 
 // addProblem adds findings about an error in a Chart.yaml.
-func (i *inspection) addProblem(severity Severity, err error) {
-	var file *chartloader.ChartFileError
-	if errors.As(err, &file) && i.declared[file.File] != nil {
+func (i *inspection) addProblem(severity string, err error) {
+	file, ofFile := errors.AsType[*chartloader.ChartFileError](err)
+	if ofFile && i.declared[file.File] != nil {
 		i.addDeclared(i.declared[file.File], severity, err)
 		return
 	}
-	i.addAs(malformedValue, severity, position{}, err.Error())
-}
-
-func valueError(err error) *annotation.ValueError {
-	var value *annotation.ValueError
-	if errors.As(err, &value) {
-		return value
-	}
-	return nil
+	i.addAs(malformedValue, severity, source.Position{}, err.Error())
 }
 
 // checkPlan adds findings about the result of sequencer.Inspect. It leaves out findings
@@ -99,23 +92,23 @@ func (i *inspection) addPlanProblem(err error, broken map[string]bool) {
 	case errors.As(err, &subchart):
 		at := i.file(subchart.File)
 		if f := i.definitionAt(subchart.File); f != nil {
-			at = f.field("annotations", subchart.Key)
+			at = f.Field("annotations", subchart.Key)
 			if subchart.Dependency != "" {
-				at = f.dependsOn(subchart.Dependency)
+				at = f.DependencyField(subchart.Dependency, dependsOnField)
 			}
 		}
 		i.add(unknownSubchart, at, strings.TrimPrefix(subchart.Error(), subchart.File+": "))
 	case errors.As(err, &cycle):
 		i.addCycle(cycle)
 	default:
-		i.add(malformedValue, position{}, err.Error())
+		i.add(malformedValue, source.Position{}, err.Error())
 	}
 }
 
 func (i *inspection) addResourceProblem(e *sequencer.ResourceError) {
 	for _, problem := range leaves(e.Err) {
-		value := valueError(problem)
-		if value == nil {
+		value, ok := errors.AsType[*annotation.ValueError](problem)
+		if !ok {
 			i.add(malformedValue, i.atID(e.File, e.ID, ""), fmt.Sprintf("%s: %v", e.ID, problem))
 			continue
 		}
@@ -138,7 +131,7 @@ func (i *inspection) addCycle(e *sequencer.CycleError) {
 		i.add(selfDependency, i.edge(e.Edges[0]), fmt.Sprintf("%s depends on itself", e.Edges[0].From))
 		return
 	}
-	at := position{}
+	at := source.Position{}
 	if len(e.Edges) > 0 {
 		at = i.edge(e.Edges[0])
 	}
@@ -146,10 +139,10 @@ func (i *inspection) addCycle(e *sequencer.CycleError) {
 }
 
 // edge returns the position of the declaration of an edge.
-func (i *inspection) edge(e sequencer.CycleEdge) position {
+func (i *inspection) edge(e sequencer.CycleEdge) source.Position {
 	if dependency := e.Dependency(); dependency != "" {
 		if f := i.definitionAt(e.File); f != nil {
-			return f.dependsOn(dependency)
+			return f.DependencyField(dependency, dependsOnField)
 		}
 		return i.file(e.File)
 	}
@@ -170,7 +163,7 @@ func (i *inspection) addPlanWarning(w sequencer.Warning) {
 	case sequencer.WarningNotSequenced:
 		at := i.file(w.File)
 		if f := i.definitionAt(w.File); f != nil {
-			at = f.field("apiVersion")
+			at = f.Field("apiVersion")
 		}
 		i.add(sequencingNotEnabled, at, fmt.Sprintf("chart %s declares an order that is ignored: set apiVersion: v3 or the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
 	case sequencer.WarningLateBinding:
@@ -191,7 +184,7 @@ func (i *inspection) localized(text string) string {
 func (i *inspection) layersOf(chart string) []string {
 	var layers []string
 	for _, o := range i.objects {
-		if o.chart != chart || o.resource == nil || o.annotations == nil {
+		if o.chart != chart || o.resource == nil {
 			continue
 		}
 		for _, key := range []string{annotation.Layer, annotation.ResourceGroup} {

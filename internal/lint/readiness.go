@@ -8,8 +8,10 @@ import (
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/reference"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // checkNode adds findings about the readiness of the resources in node number of the plan.
@@ -53,12 +55,10 @@ func (i *inspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.
 		return
 	}
 	if mode == "" {
-		mode = "is WaitForFirstConsumer, as that of most clouds is"
-	} else {
-		mode = "is " + mode
+		mode = "WaitForFirstConsumer (the default on most clouds)"
 	}
 	i.add(waitForFirstConsumer, i.atID(claim.File, claim.ID, annotation.ReadinessSuccess), fmt.Sprintf(
-		"%s is waited for by %q before the pod that uses it is deployed: if its storage class %s, it is never bound", claim.ID, claim.Success[0], mode))
+		"%s must satisfy %q before the pod that uses it is deployed; with volumeBindingMode %s it is never bound", claim.ID, claim.Success[0], mode))
 }
 
 // bindingMode returns the volumeBindingMode of the storage class of claim, or an empty
@@ -88,34 +88,13 @@ func usedLater(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) 
 			if r.ID.Namespace != claim.ID.Namespace || !slices.Contains(reference.ClaimNames(r.ID.Kind, r.Object()), claim.ID.Name) {
 				continue
 			}
-			if n == number || !comesAfter(p, n, number) {
+			if n == number || !p.ComesAfter(n, number) {
 				return false
 			}
 			later = true
 		}
 	}
 	return later
-}
-
-// comesAfter reports whether node depends on other, directly or indirectly. Both are
-// indexes.
-func comesAfter(p *sequencer.Plan, node, other int) bool {
-	seen := map[int]bool{}
-	stack := []int{node}
-	for len(stack) > 0 {
-		n := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		for _, d := range p.Dependencies(n) {
-			if d == other {
-				return true
-			}
-			if !seen[d] {
-				seen[d] = true
-				stack = append(stack, d)
-			}
-		}
-	}
-	return false
 }
 
 // checkReachability adds a finding if a layer has no effect on the order: it has no
@@ -131,14 +110,14 @@ func (i *inspection) checkReachability(p *sequencer.Plan, node *sequencer.Node) 
 	}
 	first := node.Resources[0]
 	i.add(layerUnreached, i.atLayer(first), fmt.Sprintf(
-		"layer %q has no dependencies and no dependents: it has no place in the order of the chart", node.Layer))
+		"layer %q has no dependencies and no dependents: it is not ordered relative to anything else in the chart", node.Layer))
 }
 
 // atLayer returns the position of the annotation that names the layer of r.
-func (i *inspection) atLayer(r *sequencer.PlannedResource) position {
+func (i *inspection) atLayer(r *sequencer.PlannedResource) source.Position {
 	key := annotation.Layer
 	for _, o := range i.find(r.File, r.ID) {
-		if !hasKey(o.annotations, key) {
+		if yamledit.Lookup(o.annotations, key) == nil {
 			key = annotation.ResourceGroup
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/lint/support"
+
 	"github.com/ordered-helm/helm/internal/lint"
 	"github.com/ordered-helm/helm/internal/testutil/chartpack"
 )
@@ -395,7 +397,7 @@ var broken = []struct {
 			"    helm.sh/hook: Pre-Install, post-instal\n    helm.sh/hook-weight: high\n    helm.sh/hook-delete-policy: hook-succeeded, before-hook\n    helm.sh/hook-output-log-policy: hook-fail\n"},
 		want: []string{
 			"warning invalid-hook templates/a.yaml:6:5", "warning invalid-hook templates/a.yaml:7:5", "warning invalid-hook templates/a.yaml:8:5", "warning invalid-hook templates/a.yaml:9:5",
-		}, says: `"post-instal" is not known, and the whole object is left out of the release: did you mean "post-install"?`,
+		}, says: `unknown event "post-instal" (the object is omitted from the release): did you mean "post-install"?`,
 		mend: [3]string{"templates/a.yaml", "post-instal\n    helm.sh/hook-weight: high\n    helm.sh/hook-delete-policy: hook-succeeded, before-hook\n    helm.sh/hook-output-log-policy: hook-fail\n",
 			"test-success\n    helm.sh/hook-weight: '-5'\n    helm.sh/hook-delete-policy: hook-succeeded, before-hook-creation\n    helm.sh/hook-output-log-policy: hook-failed\n"},
 	},
@@ -467,7 +469,7 @@ func TestRules(t *testing.T) {
 		if !tested[r.Name] {
 			t.Errorf("there is no chart for the rule %s", r.Name)
 		}
-		if !strings.Contains(string(page), "| `"+r.Name+"` | "+r.Severity.String()+" |") || !strings.Contains(string(page), "\n### "+r.Name+"\n") {
+		if !strings.Contains(string(page), "| `"+r.Name+"` | "+r.Severity+" |") || !strings.Contains(string(page), "\n### "+r.Name+"\n") {
 			t.Errorf("docs/lint.md does not have the rule %s, of severity %s", r.Name, r.Severity)
 		}
 		if i > 0 && lint.Rules()[i-1].Name >= r.Name {
@@ -642,7 +644,7 @@ func TestListsInItemsOfLists(t *testing.T) {
 		}
 		errors := 0
 		for _, m := range report.Helm {
-			if m.Severity == int(lint.Error) {
+			if m.Severity == support.ErrorSev {
 				errors++
 			}
 		}

@@ -6,8 +6,10 @@
 package lintreport
 
 import (
-	"encoding/json"
 	"io"
+
+	"github.com/ordered-helm/helm/internal/lint"
+	"github.com/ordered-helm/helm/internal/text"
 )
 
 type jsonReport struct {
@@ -15,8 +17,8 @@ type jsonReport struct {
 }
 
 type jsonChart struct {
-	Path     string    `json:"path"`
-	Findings []Finding `json:"findings"`
+	Path     string         `json:"path"`
+	Findings []lint.Finding `json:"findings"`
 	// Error says why the chart could not be checked.
 	Error string `json:"error,omitempty"`
 }
@@ -25,17 +27,10 @@ type jsonChart struct {
 func JSON(out io.Writer, charts []*Chart) error {
 	report := jsonReport{Charts: make([]jsonChart, len(charts))}
 	for i, c := range charts {
-		report.Charts[i] = jsonChart{Path: c.Path, Findings: append([]Finding{}, c.Findings...)}
+		report.Charts[i] = jsonChart{Path: c.Path, Findings: append([]lint.Finding{}, c.Findings...)}
 		if c.Err != nil {
 			report.Charts[i].Error = c.Err.Error()
 		}
 	}
-	return write(out, report)
-}
-
-func write(out io.Writer, report any) error {
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(report)
+	return text.WriteJSON(out, report)
 }

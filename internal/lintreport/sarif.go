@@ -9,6 +9,9 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+
+	"github.com/ordered-helm/helm/internal/lint"
+	"github.com/ordered-helm/helm/internal/text"
 )
 
 // These types are the part of SARIF 2.1.0, an OASIS standard, that is used here.
@@ -77,8 +80,8 @@ type (
 )
 
 // helmRules returns the rules under which SARIF lists the findings of Helm's own rules.
-func helmRules() []Rule {
-	return []Rule{
+func helmRules() []lint.Rule {
+	return []lint.Rule{
 		{Name: "helm/chartfile", Severity: "error", Summary: "Helm's own rules for Chart.yaml"},
 		{Name: "helm/dependencies", Severity: "error", Summary: "Helm's own rules for the dependencies of a chart"},
 		{Name: "helm/templates", Severity: "error", Summary: "Helm's own rules for templates"},
@@ -89,7 +92,7 @@ func helmRules() []Rule {
 // SARIF writes the findings in the Static Analysis Results Interchange Format, version
 // 2.1.0. rules are the rules that Helm does not have, and version is the version of this
 // program.
-func SARIF(out io.Writer, charts []*Chart, rules []Rule, version string) error {
+func SARIF(out io.Writer, charts []*Chart, rules []lint.Rule, version string) error {
 	rules = slices.Concat(rules, helmRules())
 	run := sarifRun{
 		Tool: sarifTool{sarifDriver{
@@ -116,12 +119,12 @@ func SARIF(out io.Writer, charts []*Chart, rules []Rule, version string) error {
 		}
 	}
 	run.Invocations = []sarifInvocation{invocation}
-	return write(out, sarifLog{
+	return text.WriteJSON(out, sarifLog{
 		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
 	})
 }
 
-func sarifRules(rules []Rule) []sarifRule {
+func sarifRules(rules []lint.Rule) []sarifRule {
 	list := make([]sarifRule, len(rules))
 	for i, r := range rules {
 		list[i] = sarifRule{ID: r.Name, ShortDescription: sarifText{r.Summary}, Default: sarifConfiguration{levelOf(r.Severity)}}
@@ -132,14 +135,14 @@ func sarifRules(rules []Rule) []sarifRule {
 	return list
 }
 
-func resultOf(rules []Rule, chart string, f Finding) sarifResult {
+func resultOf(rules []lint.Rule, chart string, f lint.Finding) sarifResult {
 	physical := sarifPhysical{Artifact: sarifArtifact{uriOf(chart, f.File)}}
 	if f.Line > 0 {
 		physical.Region = &sarifRegion{StartLine: f.Line, StartColumn: f.Column}
 	}
 	return sarifResult{
 		RuleID:    f.Rule,
-		RuleIndex: slices.IndexFunc(rules, func(r Rule) bool { return r.Name == f.Rule }),
+		RuleIndex: slices.IndexFunc(rules, func(r lint.Rule) bool { return r.Name == f.Rule }),
 		Level:     levelOf(f.Severity),
 		Message:   sarifText{f.Message},
 		Locations: []sarifLocation{{physical}},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ordered-helm/helm/internal/lint"
 	"github.com/ordered-helm/helm/internal/lintreport"
 )
 
@@ -43,19 +44,19 @@ type log struct {
 }
 
 func TestSARIF(t *testing.T) {
-	finding := lintreport.Finding{Rule: "unknown-layer", Severity: "warning", File: "templates/a b.yaml", Line: 7, Column: 5, Message: "m"}
+	finding := lint.Finding{Rule: "unknown-layer", Severity: "warning", File: "templates/a b.yaml", Line: 7, Column: 5, Message: "m"}
 	inside := finding
 	inside.File = "charts/db/templates/a b.yaml"
 	charts := []*lintreport.Chart{
-		{Path: "./my shop", Findings: []lintreport.Finding{
+		{Path: "./my shop", Findings: []lint.Finding{
 			{Rule: "helm/chartfile", Severity: "info", File: "Chart.yaml", Message: "icon"}, finding, inside,
 			{Rule: "unmeetable-need", Severity: "error", File: "templates/b.yaml", Message: "n"},
 		}},
-		{Path: "my shop/charts/db", Findings: []lintreport.Finding{finding}}, // a duplicate
-		{Path: "/abs", Findings: []lintreport.Finding{{Rule: "helm/dependencies", Severity: "error", Message: "d"}}},
+		{Path: "my shop/charts/db", Findings: []lint.Finding{finding}}, // a duplicate
+		{Path: "/abs", Findings: []lint.Finding{{Rule: "helm/dependencies", Severity: "error", Message: "d"}}},
 		{Path: "nowhere", Err: errors.New("not there")},
 	}
-	rules := []lintreport.Rule{{Name: "unknown-layer", Severity: "warning"}, {Name: "unmeetable-need", Severity: "error"}}
+	rules := []lint.Rule{{Name: "unknown-layer", Severity: "warning"}, {Name: "unmeetable-need", Severity: "error"}}
 	var out strings.Builder
 	if err := lintreport.SARIF(&out, charts, rules, "1.2.3"); err != nil {
 		t.Fatal(err)

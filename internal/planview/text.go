@@ -104,12 +104,12 @@ func writeObjects(out io.Writer, objects []preview.Object) {
 
 // shortened removes the middle of a long error message, because the reason is at its end.
 func shortened(text string) string {
-	const most = 800 // characters
+	const maxLength = 800 // characters
 	runes := []rune(text)
-	if len(runes) <= most {
+	if len(runes) <= maxLength {
 		return text
 	}
-	return string(runes[:most/2]) + " … " + string(runes[len(runes)-most/2:])
+	return string(runes[:maxLength/2]) + " … " + string(runes[len(runes)-maxLength/2:])
 }
 
 // body returns a unified diff without its first two lines, which contain file names.

@@ -122,9 +122,9 @@ func oneLine(s string) string {
 
 // cut shortens a very long line.
 func cut(line string) string {
-	const most = 1000 // characters
-	if utf8.RuneCountInString(line) <= most {
+	const maxLength = 1000 // characters
+	if utf8.RuneCountInString(line) <= maxLength {
 		return line
 	}
-	return string([]rune(line)[:most-1]) + "…"
+	return string([]rune(line)[:maxLength-1]) + "…"
 }

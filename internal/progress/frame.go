@@ -68,24 +68,24 @@ func (s frameRenderer) frame(t *timeline.Timeline) []string {
 // those with the highest ranks, and adds a line with the number of omitted lines.
 func (s frameRenderer) fit(lines []line) []string {
 	height := max(s.height, 1)
-	most := ranks
+	limit := ranks // of this rank, only some lines are kept; of lower ranks, all
 	if len(lines) > height {
 		if height > 1 {
 			height-- // for the number of removed lines
 		}
 		kept := 0
-		for most = 0; most < ranks && kept <= height; most++ {
+		for limit = 0; limit < ranks && kept <= height; limit++ {
 			for _, l := range lines {
-				if l.rank == most {
+				if l.rank == limit {
 					kept++
 				}
 			}
 		}
-		most-- // there is space for some lines of this rank
+		limit--
 	}
 	space := height
 	for _, l := range lines {
-		if l.rank < most {
+		if l.rank < limit {
 			space--
 		}
 	}
@@ -93,9 +93,9 @@ func (s frameRenderer) fit(lines []line) []string {
 	cut := 0
 	for _, l := range lines {
 		switch {
-		case l.rank < most:
+		case l.rank < limit:
 			texts = append(texts, s.draw(l))
-		case l.rank == most && space > 0:
+		case l.rank == limit && space > 0:
 			space--
 			texts = append(texts, s.draw(l))
 		default:
@@ -129,7 +129,7 @@ func (s frameRenderer) operation(o *timeline.Operation) []line {
 		title += s.faint(fmt.Sprintf("  revision %d, namespace %s", o.Revision, o.Namespace))
 	}
 	lines := []line{{rank: always, left: fixedText(title), right: fixedText(took)}}
-	if text := newCounts(o).text(); text != "" {
+	if text := nodeCounts(o); text != "" {
 		lines = append(lines, line{rank: always, left: fixedText("  " + text)})
 	}
 	return slices.Concat(lines, s.hooks(o), s.charts(o), s.waits(o))

@@ -84,22 +84,22 @@ func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDepe
 	depth := strings.Count(path, "/")
 	indent := strings.Repeat("  ", 1+min(depth, s.width/16))
 	name := path[strings.LastIndexByte(path, '/')+1:]
-	f := newChartSummary(nodes)
-	if f.done == len(nodes) {
-		left := func() string { return fmt.Sprintf("%s%s %s %s", indent, s.good(s.done), name, s.faint(f.text())) }
-		return []line{{rank: over, left: left, right: func() string { return s.faint(formatDuration(f.ended.Sub(f.began))) }}}
+	c := newCounts(nodes)
+	if c.done == len(nodes) {
+		left := func() string { return fmt.Sprintf("%s%s %s %s", indent, s.good(s.done), name, s.faint(c.text())) }
+		return []line{{rank: over, left: left, right: func() string { return s.faint(formatDuration(c.ended.Sub(c.began))) }}}
 	}
-	if f.waiting == len(nodes) {
+	if c.waiting == len(nodes) {
 		return []line{{rank: coming, left: func() string {
 			return fmt.Sprintf("%s%s %s%s", indent, s.faint(s.waiting), name, s.faint(s.after(nodes[0], m)))
 		}}}
 	}
 	r := running
-	if f.waiting+f.done == len(nodes) {
+	if c.waiting+c.done == len(nodes) {
 		r = coming
 	}
 	lines := []line{{rank: r, left: func() string {
-		return indent + s.busy(s.open) + " " + s.bold(name) + " " + s.faint(f.text())
+		return indent + s.busy(s.open) + " " + s.bold(name) + " " + s.faint(c.text())
 	}}}
 	waiting := 0
 	for _, n := range nodes {

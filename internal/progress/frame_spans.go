@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
@@ -85,7 +86,7 @@ func (s frameRenderer) resources(n *timeline.Span, indent string) []line {
 	var lines []line
 	open := 0
 	for _, res := range n.Resources {
-		if res.Settled() {
+		if res.IsReadyOrDeleted() {
 			continue
 		}
 		if open++; open > maxReasons {
@@ -132,18 +133,18 @@ func (s frameRenderer) waits(o *timeline.Operation) []line {
 		if w.Kind != timeline.Wait || w.State != timeline.Running {
 			continue
 		}
-		settled := 0
+		finished := 0
 		for _, res := range w.Resources {
-			if res.Settled() {
-				settled++
+			if res.IsReadyOrDeleted() {
+				finished++
 			}
 		}
 		as := "ready"
 		if o.Name == "uninstall" {
 			as = "deleted"
 		}
-		text := fmt.Sprintf("  %s %d of %s %s", s.mark(w), settled, counted(w.Size, "resource"), as)
-		lines = append(lines, line{rank: running, left: fixedText(text), right: s.took(w)})
+		title := fmt.Sprintf("  %s %d of %s %s", s.mark(w), finished, text.Count(w.Size, "resource"), as)
+		lines = append(lines, line{rank: running, left: fixedText(title), right: s.took(w)})
 		lines = append(lines, s.resources(w, "      ")...)
 	}
 	return lines

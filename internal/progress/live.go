@@ -36,9 +36,9 @@ type live struct {
 	program *tea.Program
 
 	mu sync.Mutex
-	// news contains the events that the recorder has not received yet. Event only adds to
-	// news, so that the operation never waits until a frame is drawn.
-	news []event.Event
+	// pendingEvents contains the events that the recorder has not received yet. Event only
+	// adds to it, so that the operation never waits until a frame is drawn.
+	pendingEvents []event.Event
 	// pendingOutput contains other output that was not printed above the view yet. over is
 	// true after Close: then other output is written directly.
 	pendingOutput bytes.Buffer
@@ -72,7 +72,7 @@ func showsUnicode(env func(string) string) bool {
 // event of a node, resource or hook opens the view.
 func (l *live) Event(e event.Event) {
 	l.mu.Lock()
-	l.news = append(l.news, e)
+	l.pendingEvents = append(l.pendingEvents, e)
 	l.mu.Unlock()
 	switch e.Type {
 	case event.Warning, event.Observing:
@@ -127,13 +127,13 @@ func (l *live) Write(p []byte) (int, error) {
 	return l.pendingOutput.Write(p)
 }
 
-// catchUp passes the events in news to the recorder.
+// catchUp passes pendingEvents to the recorder.
 func (l *live) catchUp() {
 	l.mu.Lock()
-	news := l.news
-	l.news = nil
+	events := l.pendingEvents
+	l.pendingEvents = nil
 	l.mu.Unlock()
-	for _, e := range news {
+	for _, e := range events {
 		l.recorder.Event(e)
 	}
 }
@@ -194,13 +194,13 @@ type model struct {
 	narrowed bool
 	// drawn is the current frame, and of is the input that it was drawn from.
 	drawn string
-	of    subject
+	of    frameInput
 	turn  int
 }
 
-// subject identifies the input of a frame. If it has not changed, the frame has not changed
+// frameInput identifies the input of a frame. If it has not changed, the frame has not changed
 // either. events is the number of events.
-type subject struct {
+type frameInput struct {
 	width, height, events int
 	second                time.Time
 }
@@ -260,7 +260,7 @@ func (m *model) View() tea.View {
 // occurred, the terminal has changed its size, or a second has passed.
 func (m *model) frame(now time.Time) string {
 	m.live.catchUp()
-	of := subject{m.width, m.height, m.live.recorder.Events(), now.Truncate(time.Second)}
+	of := frameInput{m.width, m.height, m.live.recorder.Events(), now.Truncate(time.Second)}
 	if of == m.of {
 		return m.drawn
 	}

@@ -31,8 +31,8 @@ func summaryOf(th theme, o *timeline.Operation, width int) []string {
 	if o.Err != nil {
 		title = th.bad(th.failed) + " " + th.bold(o.Name+" "+o.Release) + th.bad(" failed")
 	}
-	if c := newCounts(o); c.all > 0 {
-		title += th.faint("  " + c.text())
+	if text := nodeCounts(o); text != "" {
+		title += th.faint("  " + text)
 	}
 	lines := []string{th.row(width, title, formatDuration(o.Took(o.End)))}
 	began := slices.DeleteFunc(slices.Clone(o.Spans), func(s *timeline.Span) bool { return s.Start.IsZero() })

@@ -249,10 +249,10 @@ func TestEverySpellingGivesTheSamePlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got, want strings.Builder
-		if err := graphview.Text(&want, plan); err != nil {
+		if err := (&graphview.View{Plan: plan}).Write(&want, graphview.FormatText); err != nil {
 			t.Fatal(err)
 		}
-		if err := graphview.Text(&got, chartgen.Render(t, ch.Files(r), nil).Plan); err != nil {
+		if err := (&graphview.View{Plan: chartgen.Render(t, ch.Files(r), nil).Plan}).Write(&got, graphview.FormatText); err != nil {
 			t.Fatal(err)
 		}
 		if got.String() != want.String() {

@@ -152,6 +152,10 @@ func (p *Plan) Levels() [][]*Node {
 	return levels
 }
 
+// ComesAfter reports whether node i depends on node j, directly or indirectly. Both are
+// indexes in Nodes.
+func (p *Plan) ComesAfter(i, j int) bool { return p.graph.Descendants(i)[j] }
+
 // Dependencies returns the nodes that must be ready before node i starts, as sorted indexes
 // in Nodes. It includes nodes on which node i depends through other charts.
 func (p *Plan) Dependencies(i int) []int {

@@ -171,7 +171,7 @@ func TestNothingStartsThatDependsOnAFailure(t *testing.T) {
 func planText(t *testing.T, p *sequencer.Plan) string {
 	t.Helper()
 	var b strings.Builder
-	if err := graphview.Text(&b, p); err != nil {
+	if err := (&graphview.View{Plan: p}).Write(&b, graphview.FormatText); err != nil {
 		t.Fatal(err)
 	}
 	b.WriteString(describe(p))

@@ -45,10 +45,7 @@ func keepOrder(meta, from *chart.Metadata) {
 	if from.APIVersion == chartloader.APIVersionV3 {
 		meta.APIVersion = chartloader.APIVersionV3
 	}
-	for _, key := range []string{
-		annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical,
-		annotation.RunHooksInParallel, annotation.Sequencing,
-	} {
+	for _, key := range annotation.ChartKeys() {
 		value, ok := from.Annotations[key]
 		if !ok {
 			continue

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package text formats parts of messages: counts, lists of names, and text that must fit
-// into one line.
+// Package text formats parts of the output: counts, lists of names, text that must fit into
+// one line, and JSON.
 package text
 
 import (
@@ -31,10 +31,13 @@ func List(names []string, limit int) string {
 	return strings.Join(names, ", ")
 }
 
-// Count returns a number with a noun, for example "1 resource" or "3 resources".
+// Count returns a number with a noun, for example "1 resource", "3 resources" or "2 batches".
 func Count(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "ch"):
+		return fmt.Sprintf("%d %ses", n, noun)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

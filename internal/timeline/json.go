@@ -26,7 +26,7 @@ type document struct {
 	Version    int                 `json:"version"`
 	Start      time.Time           `json:"start"`
 	Operations []documentOperation `json:"operations"`
-	Warnings   []documentNote      `json:"warnings,omitempty"`
+	Warnings   []documentWarning   `json:"warnings,omitempty"`
 }
 
 type documentOperation struct {
@@ -75,7 +75,7 @@ type documentChange struct {
 	Cause   string  `json:"cause,omitempty"`
 }
 
-type documentNote struct {
+type documentWarning struct {
 	At   float64 `json:"at"`
 	Text string  `json:"text"`
 }
@@ -105,8 +105,8 @@ func newDocument(t *Timeline) *document {
 	for _, o := range t.Operations {
 		d.Operations = append(d.Operations, c.operation(o))
 	}
-	for _, note := range t.Warnings {
-		d.Warnings = append(d.Warnings, documentNote{c.at(note.At), note.Text})
+	for _, w := range t.Warnings {
+		d.Warnings = append(d.Warnings, documentWarning{c.at(w.At), w.Text})
 	}
 	return d
 }
@@ -114,7 +114,7 @@ func newDocument(t *Timeline) *document {
 func (c clock) operation(o *Operation) documentOperation {
 	d := documentOperation{
 		Name: o.Name, Release: o.Release, Namespace: o.Namespace, Revision: o.Revision, Ordered: o.Ordered,
-		Start: c.at(o.Start), End: c.given(o.End), Deadline: c.given(o.Deadline), Error: text(o.Err),
+		Start: c.at(o.Start), End: c.given(o.End), Deadline: c.given(o.Deadline), Error: errorText(o.Err),
 		Spans: []documentSpan{}, CriticalPath: []string{},
 	}
 	for _, s := range o.Spans {
@@ -131,7 +131,7 @@ func (c clock) span(s *Span) documentSpan {
 		Kind: s.Kind, ID: s.ID, Chart: s.Chart, Layer: s.Layer, HookEvent: s.HookEvent, State: s.State,
 		Critical: s.Critical, Size: s.Size, After: s.After,
 		Start: c.given(s.Start), Applied: c.given(s.Applied), End: c.given(s.End),
-		Message: s.Message, Error: text(s.Err), Log: s.Log,
+		Message: s.Message, Error: errorText(s.Err), Log: s.Log,
 	}
 	if d.Message == d.Error {
 		d.Message = ""
@@ -146,7 +146,7 @@ func (c clock) span(s *Span) documentSpan {
 	return d
 }
 
-func text(err error) string {
+func errorText(err error) string {
 	if err == nil {
 		return ""
 	}

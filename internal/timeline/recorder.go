@@ -4,6 +4,7 @@
 package timeline
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/ordered-helm/helm/internal/event"
@@ -70,7 +71,7 @@ func (r *Recorder) Event(e event.Event) {
 		r.begin(e)
 		return
 	case event.Warning, event.Observing:
-		r.timeline.Warnings = append(r.timeline.Warnings, Note{e.Time, e.Message})
+		r.timeline.Warnings = append(r.timeline.Warnings, Warning{e.Time, e.Message})
 		return
 	}
 	if len(r.open) == 0 {
@@ -121,7 +122,7 @@ func (o *recording) finish(e event.Event) {
 			continue
 		}
 		s.End, s.State = e.Time, Done
-		if e.Err != nil && !s.settled() {
+		if e.Err != nil && !s.isReadyOrDeleted() {
 			s.State = Unfinished
 		}
 	}
@@ -228,17 +229,12 @@ func (o *recording) change(s *Span, e event.Event) {
 		res.Changes = append(res.Changes[:1], res.Changes[2:]...)
 	}
 	res.Changes = append(res.Changes, res.Change)
-	if s.State == Done && !res.Settled() {
+	if s.State == Done && !res.IsReadyOrDeleted() {
 		s.State = Running
 	}
 }
 
-// settled reports whether all resources of the span are ready or deleted.
-func (s *Span) settled() bool {
-	for _, res := range s.Resources {
-		if !res.Settled() {
-			return false
-		}
-	}
-	return true
+// isReadyOrDeleted reports whether all resources of the span are ready or deleted.
+func (s *Span) isReadyOrDeleted() bool {
+	return !slices.ContainsFunc(s.Resources, func(res *Resource) bool { return !res.IsReadyOrDeleted() })
 }

@@ -19,11 +19,11 @@ import (
 type Timeline struct {
 	Operations []*Operation
 	// Warnings contains the warnings of all operations, for the chart author or the user.
-	Warnings []Note
+	Warnings []Warning
 }
 
-// Note is a warning and the time at which it was emitted.
-type Note struct {
+// Warning is a warning and the time at which it was emitted.
+type Warning struct {
 	At   time.Time
 	Text string
 }
@@ -138,9 +138,9 @@ type Change struct {
 	Cause string
 }
 
-// Settled reports whether the resource is in the state that the operation waits for: ready
-// or deleted.
-func (c Change) Settled() bool { return c.State == "Ready" || c.State == "Gone" }
+// IsReadyOrDeleted reports whether the resource is in the state that the operation waits
+// for.
+func (c Change) IsReadyOrDeleted() bool { return c.State == "Ready" || c.State == "Gone" }
 
 // Why returns the message, without the name of the state if the message begins with it.
 func (c Change) Why() string {

@@ -5,11 +5,12 @@ package yamledit
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/ordered-helm/helm/internal/text"
 )
 
 // edit replaces the bytes of a document from start to end with text.
@@ -233,13 +234,8 @@ func inline(n *yaml.Node, flow bool) string {
 	return "'" + strings.ReplaceAll(n.Value, "'", "''") + "'"
 }
 
-// quote returns text as a JSON string, which is also valid in YAML.
-func quote(text string) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(text); err != nil {
-		return "" // strings can always be encoded
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+// quote returns value as a JSON string, which is also valid in YAML.
+func quote(value string) string {
+	quoted, _ := text.JSON(value) // a string can always be encoded
+	return quoted
 }

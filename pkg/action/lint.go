@@ -12,7 +12,6 @@ import (
 
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/lint/support"
 
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/lint"
@@ -69,20 +68,13 @@ type (
 	// it.
 	LintedChart = lintreport.Chart
 	// LintFinding is one problem that a rule found in a chart.
-	LintFinding = lintreport.Finding
+	LintFinding = lint.Finding
 	// LintRule describes a rule that Helm does not have.
-	LintRule = lintreport.Rule
+	LintRule = lint.Rule
 )
 
 // LintRules describes the rules that Helm does not have, sorted by name.
-func LintRules() []LintRule {
-	rules := lint.Rules()
-	list := make([]LintRule, len(rules))
-	for i, r := range rules {
-		list[i] = LintRule{Name: r.Name, Severity: r.Severity.String(), Summary: r.Summary, Help: r.Help}
-	}
-	return list
-}
+func LintRules() []LintRule { return lint.Rules() }
 
 // Check checks one chart, which is a directory or an archive. It is like Run, but returns
 // separate findings with their rule, file and line.
@@ -94,35 +86,12 @@ func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 		return c
 	}
 	for _, m := range report.Helm {
-		c.Add(helmFinding(m), m)
+		c.Add(lint.FromHelm(m), m)
 	}
 	for _, f := range report.Findings {
-		where := f.File
-		if f.Line > 0 {
-			where = fmt.Sprintf("%s:%d", where, f.Line)
-		}
-		c.Add(LintFinding{
-			Rule: f.Rule, Severity: f.Severity.String(), File: f.File, Line: f.Line, Column: f.Column, Message: f.Message, Help: f.Help,
-		}, support.NewMessage(int(f.Severity), where, fmt.Errorf("%s (%s)", f.Message, f.Rule)))
+		c.Add(f, lint.ToHelm(f))
 	}
 	return c
-}
-
-// helmFinding converts a message of Helm to a finding. Helm's messages do not name a rule,
-// so the rule is named after the part of the chart that the message is about.
-func helmFinding(m support.Message) LintFinding {
-	f := LintFinding{Rule: "helm/dependencies", Severity: lint.Severity(m.Severity).String(), Message: strings.TrimSpace(m.Err.Error())}
-	switch {
-	case m.Path == chartutil.ChartfileName:
-		f.Rule, f.File = "helm/chartfile", m.Path
-	case m.Path == chartutil.ValuesfileName:
-		f.Rule, f.File = "helm/values", m.Path
-	case m.Path == chartutil.TemplatesDir, strings.HasPrefix(m.Path, chartutil.TemplatesDir+"/"):
-		f.Rule, f.File = "helm/templates", strings.TrimSuffix(m.Path, "/")
-	case m.Path != "":
-		f.File = chartutil.ChartfileName // the path is that of the chart
-	}
-	return f
 }
 
 func (l *Lint) check(path string, vals map[string]any) (report *lint.Report, err error) {

@@ -65,7 +65,7 @@ func load(t *testing.T, files []*chartloader.BufferedFile) *chart.Chart {
 func graph(t *testing.T, p *action.Plan) string {
 	t.Helper()
 	var b strings.Builder
-	if err := graphview.Text(&b, p.Plan); err != nil {
+	if err := (&graphview.View{Plan: p.Plan}).Write(&b, graphview.FormatText); err != nil {
 		t.Fatal(err)
 	}
 	for i, n := range p.Nodes {

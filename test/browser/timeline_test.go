@@ -101,7 +101,7 @@ const hoverChecks = `(() => {
   bars[0].dispatchEvent(new Event("mouseenter"));
   const why = document.getElementById("why"), box = why.getBoundingClientRect();
   if (why.hidden) wrong.push("nothing is shown");
-  for (const text of ["Deployment/web was not ready", "InProgress: Available: 0/1", "Unschedulable", "decided how long"])
+  for (const text of ["Deployment/web was not ready", "InProgress: Available: 0/1", "Unschedulable", "on the critical path"])
     if (!why.textContent.includes(text)) wrong.push("it does not say " + text + ": " + why.textContent);
   if (box.left < 0 || box.right > innerWidth || box.top < 0 || box.bottom > innerHeight) wrong.push("it is outside of the window");
   bars[0].dispatchEvent(new Event("mouseleave"));

@@ -42,21 +42,21 @@ func (g *grid) distance(a, b int) float64 {
 	return (g.sizes[a].H+g.sizes[b].H)/2 + gap
 }
 
-// block is a group of vertices of a column that have the minimum distance to each other,
+// vertexGroup is a group of vertices of a column that have the minimum distance to each other,
 // and so move together.
-type block struct {
+type vertexGroup struct {
 	weight, sum float64 // sum is the sum of weight times desired position
 	n           int
 }
 
-func (b block) at() float64 { return b.sum / b.weight }
+func (g vertexGroup) at() float64 { return g.sum / g.weight }
 
 // draw moves each vertex of a column toward the mean position of its neighbours in the next
 // column, as far as the minimum distances allow. It minimizes the sum of the squared
 // distances from these means.
 func (g *grid) draw(column []int, neighbours [][]int) {
 	offsets := make([]float64, len(column))
-	var blocks []block
+	var groups []vertexGroup
 	for i, v := range column {
 		if i > 0 {
 			offsets[i] = offsets[i-1] + g.distance(column[i-1], v)
@@ -71,18 +71,18 @@ func (g *grid) draw(column []int, neighbours [][]int) {
 		if v >= g.boxes {
 			weight *= 4 // keeps long edges straight
 		}
-		b := block{weight, weight * (wish - offsets[i]), 1}
-		for len(blocks) > 0 && blocks[len(blocks)-1].at() > b.at() {
-			last := blocks[len(blocks)-1]
-			b = block{b.weight + last.weight, b.sum + last.sum, b.n + last.n}
-			blocks = blocks[:len(blocks)-1]
+		group := vertexGroup{weight, weight * (wish - offsets[i]), 1}
+		for len(groups) > 0 && groups[len(groups)-1].at() > group.at() {
+			last := groups[len(groups)-1]
+			group = vertexGroup{group.weight + last.weight, group.sum + last.sum, group.n + last.n}
+			groups = groups[:len(groups)-1]
 		}
-		blocks = append(blocks, b)
+		groups = append(groups, group)
 	}
 	i := 0
-	for _, b := range blocks {
-		for range b.n {
-			g.y[column[i]] = b.at() + offsets[i]
+	for _, group := range groups {
+		for range group.n {
+			g.y[column[i]] = group.at() + offsets[i]
 			i++
 		}
 	}

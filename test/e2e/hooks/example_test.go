@@ -19,10 +19,10 @@ func TestHooksExample(t *testing.T) {
 	h := harness.New(t)
 	chart := harness.ExampleChart(t, "hooks")
 	const want = `
-hooks of pre-install, pre-upgrade
+pre-install, pre-upgrade hooks
   weight 0
     - ServiceAccount/release-name-migrations (hooks)
-    then together
+    then in parallel
     - Job/release-name-migrate-accounts (hooks)
     - Job/release-name-migrate-orders (hooks)
     - Job/release-name-migrate-payments (hooks)

@@ -290,6 +290,6 @@ func (l library) plan(tb testing.TB, revision int) string {
 	plan, err := action.ReleasePlan(l.read(tb, revision))
 	harness.NoError(tb, err)
 	var text strings.Builder
-	harness.NoError(tb, graphview.Text(&text, plan.Plan))
+	harness.NoError(tb, (&graphview.View{Plan: plan.Plan}).Write(&text, graphview.FormatText))
 	return text.String()
 }

@@ -261,7 +261,7 @@ func TestPlanOfAnInstallation(t *testing.T) {
 		"  + create Widget/w in " + h.Namespace + " (its kind is defined by this release)\n\napp\n" +
 		"  + create ConfigMap/c in " + h.Namespace + "-more (its namespace is created by this release)\n" +
 		"  + create Made/m in " + h.Namespace + " (its kind is defined by this release)\n\n" +
-		"hooks of pre-install\n  weight 0\n    - Job/before (app)\n"
+		"pre-install hooks\n  weight 0\n    - Job/before (app)\n"
 	if r.Stdout != want {
 		t.Errorf("got:\n%s\nwant:\n%s", r.Stdout, want)
 	}

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package lint
+package source
 
 import (
 	"bytes"
@@ -26,25 +26,28 @@ var markable = regexp.MustCompile(`(?:^|[\s{,"'])([A-Za-z0-9._-]+/[A-Za-z0-9/._-
 
 var mark = regexp.MustCompile(`-ohmark([0-9]+)x`)
 
-// markText returns a template with a mark after each relevant key, and appends the position
-// of each of these keys to places. The number in a mark is the index in places. file is the
-// path of the template.
-func markText(file string, text []byte, places *[]position) []byte {
+// Mark returns a template with a mark after each relevant key, and appends the position of
+// each of these keys to places. The number in a mark is the index in places. file is the path
+// of the template. Columns are counted in characters.
+func Mark(file string, text []byte, places *[]Position) []byte {
 	if bytes.Contains(text, []byte("-ohmark")) {
 		return text
 	}
 	var marked bytes.Buffer
-	done := 0
-	lines := newLines(text)
+	done, line, lineStart := 0, 1, 0
 	for _, span := range textSpans(text) {
 		for _, m := range markable.FindAllSubmatchIndex(text[span[0]:span[1]], -1) {
 			start, end := span[0]+m[2], span[0]+m[3]
-			marked.Write(text[done:end])
+			before := text[done:start]
+			line += bytes.Count(before, []byte("\n"))
+			if last := bytes.LastIndexByte(before, '\n'); last >= 0 {
+				lineStart = done + last + 1
+			}
+			marked.Write(before)
+			marked.Write(text[start:end])
 			fmt.Fprintf(&marked, "-ohmark%dx", len(*places))
 			done = end
-			p := lines.position(start)
-			p.File = file
-			*places = append(*places, p)
+			*places = append(*places, Position{File: file, Line: line, Column: utf8.RuneCount(text[lineStart:start]) + 1})
 		}
 	}
 	marked.Write(text[done:])
@@ -89,35 +92,10 @@ func textSpans(text []byte) [][2]int {
 	return spans
 }
 
-// lines converts offsets in a text to lines and columns.
-type lines struct {
-	text   []byte
-	starts []int
-}
-
-func newLines(text []byte) *lines {
-	l := &lines{text: text, starts: []int{0}}
-	for i, c := range text {
-		if c == '\n' {
-			l.starts = append(l.starts, i+1)
-		}
-	}
-	return l
-}
-
-// position returns the line and column at an offset. It counts columns in characters.
-func (l *lines) position(offset int) position {
-	line := len(l.starts) - 1
-	for l.starts[line] > offset {
-		line--
-	}
-	return position{Line: line + 1, Column: utf8.RuneCount(l.text[l.starts[line]:offset]) + 1}
-}
-
-// sameButForMarks reports whether marked differs from document only in its marks. Templates
+// SameButForMarks reports whether marked differs from document only in its marks. Templates
 // can produce random values. Therefore lines without marks can differ, and so can the text
 // after the last mark in a line.
-func sameButForMarks(marked, document string) bool {
+func SameButForMarks(marked, document string) bool {
 	if mark.ReplaceAllString(marked, "") == document {
 		return true
 	}
@@ -137,9 +115,9 @@ func sameButForMarks(marked, document string) bool {
 	return true
 }
 
-// markOf returns a key without its mark, and the number in the mark, or -1 if there is
+// CutMark returns a key without its mark, and the number in the mark, or -1 if there is
 // none.
-func markOf(key string) (plain string, number int) {
+func CutMark(key string) (plain string, number int) {
 	at := mark.FindStringSubmatchIndex(key)
 	if at == nil {
 		return key, -1

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package lint
+package source
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// FuzzMarkText checks that removing the marks restores the template, and that each mark has
+// FuzzMark checks that removing the marks restores the template, and that each mark has
 // the position of the key before it.
-func FuzzMarkText(f *testing.F) {
+func FuzzMark(f *testing.F) {
 	for _, seed := range []string{
 		"kind: ConfigMap\nmetadata: {annotations: {helm.sh/layer: a, \"x.io/y\": b}}\n",
 		"{{/* kind: */}}kind: {{ \"}}\" }}\n{{- if eq .a `}}` }} helm.sh/layer : x {{ end }}",
@@ -20,8 +20,8 @@ func FuzzMarkText(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var places []position
-		marked := markText("f", []byte(text), &places)
+		var places []Position
+		marked := Mark("f", []byte(text), &places)
 		if strings.Contains(text, "-ohmark") {
 			if string(marked) != text {
 				t.Fatalf("%q was marked: %q", text, marked)

@@ -1,0 +1,248 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package source finds positions in the source files of a chart: of a node in Chart.yaml, and
+// of a key in a template, given the rendered output.
+package source
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+
+	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+// requirementsFile contains the dependencies of a chart of apiVersion v1.
+const requirementsFile = "requirements.yaml"
+
+// Position is a place in a file of a chart, for the user.
+type Position struct {
+	// File is the path of the file in the root chart, with slashes.
+	File string
+	// Line and Column start at 1. They are 0 if only the file is known.
+	Line, Column int
+}
+
+// Files contains the source files of one chart.
+type Files struct {
+	// Prefix is the path of the chart within the root chart, for example "charts/db/". It
+	// is empty for the root chart.
+	Prefix string
+	// Own contains the files of the chart, with paths relative to the chart.
+	Own []*chartloader.BufferedFile
+
+	subcharts []*Files
+	parsed    map[string]*yaml.Node // caches parsed files; nil if a file cannot be parsed
+}
+
+// New assigns the files of a root chart to the chart itself or to its subcharts, which can
+// be packed.
+func New(files []*chartloader.BufferedFile) *Files { return newFiles("", files) }
+
+// newFiles is New for a chart whose path within the root chart is prefix.
+func newFiles(prefix string, files []*chartloader.BufferedFile) *Files {
+	f := &Files{Prefix: prefix, parsed: map[string]*yaml.Node{}}
+	var order []string
+	inside := map[string][]*chartloader.BufferedFile{}
+	for _, file := range files {
+		below, isInside := strings.CutPrefix(file.Name, chartutil.ChartsDir+"/")
+		name, rest, isFolder := strings.Cut(below, "/")
+		switch {
+		case !isInside || name == "" || name[0] == '_' || name[0] == '.':
+			f.Own = append(f.Own, file)
+		case isFolder:
+			if inside[name] == nil {
+				order = append(order, name)
+			}
+			inside[name] = append(inside[name], &chartloader.BufferedFile{Name: rest, Data: file.Data})
+		case path.Ext(name) == ".tgz":
+			f.addArchive(file.Data)
+		default:
+			f.Own = append(f.Own, file)
+		}
+	}
+	for _, name := range order {
+		f.subcharts = append(f.subcharts, newFiles(prefix+chartutil.ChartsDir+"/"+name+"/", inside[name]))
+	}
+	return f
+}
+
+// addArchive adds a packed subchart. Its files get the paths that they would have if it
+// were unpacked. An archive that cannot be read is ignored, because Helm's rules report it.
+func (f *Files) addArchive(data []byte) {
+	files, err := chartloader.LoadArchiveFiles(bytes.NewReader(data))
+	if err != nil {
+		return
+	}
+	packed := newFiles("", files)
+	name := yamledit.Lookup(packed.Parse(chartutil.ChartfileName), "name")
+	if name == nil {
+		return
+	}
+	f.subcharts = append(f.subcharts, newFiles(f.Prefix+chartutil.ChartsDir+"/"+name.Value+"/", files))
+}
+
+// Parse returns the root node of a YAML file of the chart, or nil if the file does not exist
+// or is invalid.
+func (f *Files) Parse(name string) *yaml.Node {
+	if root, known := f.parsed[name]; known {
+		return root
+	}
+	var root *yaml.Node
+	if data := f.data(name); data != nil {
+		var err error
+		if root, err = yamledit.Parse(string(data)); err != nil {
+			root = nil
+		}
+	}
+	f.parsed[name] = root
+	return root
+}
+
+func (f *Files) data(name string) []byte {
+	i := slices.IndexFunc(f.Own, func(file *chartloader.BufferedFile) bool { return file.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return f.Own[i].Data
+}
+
+// Walk calls visit for the chart and all its subcharts.
+func (f *Files) Walk(visit func(*Files)) {
+	visit(f)
+	for _, sub := range f.subcharts {
+		sub.Walk(visit)
+	}
+}
+
+// At returns the position of the node n in the named file. If n is nil, it has no line.
+func (f *Files) At(name string, n *yaml.Node) Position {
+	p := Position{File: f.Prefix + name}
+	if n != nil {
+		p.Line, p.Column = n.Line, n.Column
+	}
+	return p
+}
+
+// Field returns the position of a field in Chart.yaml. keys is the path of the field. If the
+// field does not exist, the position has no line.
+func (f *Files) Field(keys ...string) Position {
+	return f.At(chartutil.ChartfileName, KeyNode(f.Parse(chartutil.ChartfileName), keys...))
+}
+
+// KeyNode returns the node of the last key on a path of keys, or nil if it does not exist.
+func KeyNode(root *yaml.Node, keys ...string) *yaml.Node {
+	last := len(keys) - 1
+	mapping := yamledit.Resolve(root)
+	if last > 0 {
+		mapping = yamledit.Resolve(yamledit.Lookup(root, keys[:last]...))
+	}
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == keys[last] {
+			return mapping.Content[i]
+		}
+	}
+	return nil
+}
+
+// Dependency is one entry under "dependencies", in Chart.yaml or requirements.yaml.
+type Dependency struct {
+	// File is the name of the file, and Node the entry in it.
+	File string
+	Node *yaml.Node
+}
+
+// Dependencies returns the entries under "dependencies", in their order.
+func (f *Files) Dependencies() []Dependency {
+	for _, name := range []string{requirementsFile, chartutil.ChartfileName} {
+		list := yamledit.Resolve(yamledit.Lookup(f.Parse(name), "dependencies"))
+		if list == nil || list.Kind != yaml.SequenceNode {
+			continue
+		}
+		entries := make([]Dependency, len(list.Content))
+		for i, n := range list.Content {
+			entries[i] = Dependency{name, yamledit.Resolve(n)}
+		}
+		return entries
+	}
+	return nil
+}
+
+// DependencyField returns the position of a field in the entry under "dependencies" with
+// this alias or, without an alias, name. If there is not exactly one, the position has no
+// line.
+func (f *Files) DependencyField(title, field string) Position {
+	var found []Position
+	for _, d := range f.Dependencies() {
+		name := yamledit.Lookup(d.Node, "alias")
+		if name == nil || name.Value == "" {
+			name = yamledit.Lookup(d.Node, "name")
+		}
+		if key := KeyNode(d.Node, field); key != nil && name != nil && name.Value == title {
+			found = append(found, f.At(d.File, key))
+		}
+	}
+	if len(found) != 1 {
+		return f.At(chartutil.ChartfileName, nil)
+	}
+	return found[0]
+}
+
+// ByChart contains the source files of a chart and its subcharts by the first raw file of a
+// loaded chart, because copies of a chart for several aliases share this file.
+type ByChart map[*chart.File]*Files
+
+// Of returns the source files of c, or nil if they are unknown.
+func (b ByChart) Of(c *chart.Chart) *Files {
+	if len(c.Raw) == 0 {
+		return nil
+	}
+	return b[c.Raw[0]]
+}
+
+// Match finds the source files of c, which was loaded from f, and of its subcharts.
+func (f *Files) Match(c *chart.Chart) ByChart {
+	found := ByChart{}
+	f.match(c, found)
+	return found
+}
+
+func (f *Files) match(c *chart.Chart, found ByChart) {
+	if len(c.Raw) > 0 {
+		found[c.Raw[0]] = f
+	}
+	free := slices.Clone(f.subcharts)
+	for _, sub := range c.Dependencies() {
+		i := slices.IndexFunc(free, func(files *Files) bool { return files.wereLoadedAs(sub) })
+		if i < 0 {
+			continue
+		}
+		free[i].match(sub, found)
+		free = slices.Delete(free, i, i+1)
+	}
+}
+
+// wereLoadedAs reports whether c was loaded from these files.
+func (f *Files) wereLoadedAs(c *chart.Chart) bool {
+	for key, want := range map[string]string{"name": c.Name(), "version": c.Metadata.Version} {
+		if have := yamledit.Lookup(f.Parse(chartutil.ChartfileName), key); have == nil || have.Value != want {
+			return false
+		}
+	}
+	for _, t := range c.Templates {
+		if !bytes.Equal(f.data(t.Name), t.Data) {
+			return false
+		}
+	}
+	return true
+}
