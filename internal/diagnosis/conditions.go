@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 	"github.com/ordered-helm/helm/internal/field"
 )
 
@@ -24,21 +23,21 @@ var (
 )
 
 // diagnoseByConditions adds findings for the conditions in the status of an object. It is
-// for kinds without rules of their own.
-func (w *walk) diagnoseByConditions(_ context.Context, at ref, obj *unstructured.Unstructured) {
-	w.addConditions(at, obj)
-	w.visit(at, nil)
+// the rule for kinds without rules of their own.
+func diagnoseByConditions(_ context.Context, w *walk, at clusterreader.Ref) {
+	w.findings.addConditions(at, w.object.Object)
+	w.findings.visit(at, nil)
 }
 
 // addConditions adds a finding for each condition of an object that reports a problem.
-func (w *walk) addConditions(at ref, obj *unstructured.Unstructured) {
+func (f *findings) addConditions(at clusterreader.Ref, object map[string]any) {
 	has := func(words []string, c field.Condition) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.Type, word) })
 	}
-	for _, c := range field.Conditions(obj.Object) {
-		f := finding{rank: rankSymptom, Cause: Cause{Reason: cmp.Or(c.Reason, c.Type), Message: c.Type + " is " + c.Status}}
+	for _, c := range field.Conditions(object) {
+		next := finding{rank: rankSymptom, Cause: Cause{Reason: cmp.Or(c.Reason, c.Type), Message: c.Type + " is " + c.Status}}
 		if c.Message != "" {
-			f.Message += ": " + c.Message
+			next.Message += ": " + c.Message
 		}
 		switch {
 		case has(negativeWords, c):
@@ -46,10 +45,10 @@ func (w *walk) addConditions(at ref, obj *unstructured.Unstructured) {
 				continue
 			}
 		case c.Type == "NamesAccepted" && c.Status == "False":
-			f.rank = rankCause
+			next.rank = rankCause
 		case !has(positiveWords, c) || c.Status == "True" || c.Message == "" && c.Status != "False":
 			continue
 		}
-		w.add(at, f)
+		f.add(at, next)
 	}
 }

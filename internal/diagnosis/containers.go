@@ -10,259 +10,259 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
+	"github.com/ordered-helm/helm/internal/diagnosis/references"
 )
 
-// containerState is a container of a pod: its spec, and its status, which is empty if there
-// is none yet. init is true for init containers, including those that are sidecars.
-type containerState struct {
+// containerDiagnosis finds out why a container of a pod is not ready. status is empty if the
+// container has none yet. init is true for init containers, including those that are
+// sidecars.
+type containerDiagnosis struct {
+	podDiagnosis
 	spec          corev1.Container
 	status        corev1.ContainerStatus
 	init, sidecar bool
 }
 
-// containerStates returns the containers of a pod, init containers first.
-func containerStates(pod *corev1.Pod) []containerState {
-	var boxes []containerState
+// containers returns the containers of a pod, init containers first.
+func (p podDiagnosis) containers() []containerDiagnosis {
+	var all []containerDiagnosis
 	collect := func(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) {
 		for _, spec := range specs {
-			b := containerState{spec: spec, init: init}
-			b.sidecar = init && spec.RestartPolicy != nil && *spec.RestartPolicy == corev1.ContainerRestartPolicyAlways
+			c := containerDiagnosis{podDiagnosis: p, spec: spec, init: init}
+			c.sidecar = init && valueOr(spec.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways
 			for _, status := range statuses {
 				if status.Name == spec.Name {
-					b.status = status
+					c.status = status
 				}
 			}
-			boxes = append(boxes, b)
+			all = append(all, c)
 		}
 	}
-	collect(pod.Spec.InitContainers, pod.Status.InitContainerStatuses, true)
-	collect(pod.Spec.Containers, pod.Status.ContainerStatuses, false)
-	return boxes
-}
-
-// allowsNext reports whether an init container lets the next container start: a sidecar
-// when it has started, any other when it has completed.
-func (b containerState) allowsNext() bool {
-	if b.sidecar {
-		return b.status.Started != nil && *b.status.Started
-	}
-	t := b.status.State.Terminated
-	return t != nil && t.ExitCode == 0
+	collect(p.pod.Spec.InitContainers, p.pod.Status.InitContainerStatuses, true)
+	collect(p.pod.Spec.Containers, p.pod.Status.ContainerStatuses, false)
+	return all
 }
 
 // diagnoseContainers adds findings about the containers of a pod that are not ready.
 // creating is true if some of them have not been created yet.
-func (w *walk) diagnoseContainers(ctx context.Context, at ref, pod *corev1.Pod) (creating bool) {
-	before := len(w.findings)
-	for _, b := range containerStates(pod) {
-		if b.status.Ready || b.init && !b.sidecar && b.allowsNext() {
+func (p podDiagnosis) diagnoseContainers(ctx context.Context) (creating bool) {
+	before := len(p.w.findings.list)
+	for _, c := range p.containers() {
+		if c.status.Ready || c.init && !c.sidecar && c.allowsNext() {
 			continue
 		}
-		creating = !w.diagnoseContainer(ctx, at, pod, b) || creating
-		if b.init && !b.allowsNext() {
+		creating = !c.diagnose(ctx) || creating
+		if c.init && !c.allowsNext() {
 			break // later containers wait for it
 		}
 	}
-	if creating && len(w.findings) == before {
-		w.diagnoseCreating(ctx, at, pod)
+	if creating && len(p.w.findings.list) == before {
+		p.diagnoseCreating(ctx)
 	}
 	return creating
 }
 
-// diagnoseContainer adds a finding about a container that is not ready. It returns false,
-// without a finding, if the container has not been created yet.
-func (w *walk) diagnoseContainer(ctx context.Context, at ref, pod *corev1.Pod, b containerState) bool {
-	state := b.status.State
+// add adds a finding about the container.
+func (c containerDiagnosis) add(f finding) {
+	f.Container = c.spec.Name
+	c.podDiagnosis.add(f)
+}
+
+// allowsNext reports whether an init container lets the next container start: a sidecar
+// when it has started, any other when it has completed.
+func (c containerDiagnosis) allowsNext() bool {
+	if c.sidecar {
+		return valueOr(c.status.Started, false)
+	}
+	t := c.status.State.Terminated
+	return t != nil && t.ExitCode == 0
+}
+
+// diagnose adds a finding about a container that is not ready. It returns false, without a
+// finding, if the container has not been created yet.
+func (c containerDiagnosis) diagnose(ctx context.Context) bool {
+	state := c.status.State
 	switch {
 	case state.Running != nil:
-		w.diagnoseRunning(ctx, at, pod, b)
+		c.diagnoseRunning(ctx)
 	case state.Terminated != nil:
-		w.diagnoseTerminated(at, pod, b)
+		c.diagnoseTerminated()
 	case state.Waiting == nil, state.Waiting.Reason == "", state.Waiting.Reason == "ContainerCreating",
 		state.Waiting.Reason == "PodInitializing":
 		return false
 	case state.Waiting.Reason == "CrashLoopBackOff":
-		w.diagnoseCrashLoop(ctx, at, pod, b)
+		c.diagnoseCrashLoop(ctx)
 	case state.Waiting.Reason == "ImagePullBackOff", state.Waiting.Reason == "ErrImagePull":
-		w.diagnoseImagePull(ctx, at, pod, b)
+		c.diagnoseImagePull(ctx)
 	default:
-		w.diagnoseWaiting(ctx, at, pod, b)
+		c.diagnoseWaiting(ctx)
 	}
 	return true
 }
 
-func (w *walk) diagnoseWaiting(ctx context.Context, at ref, pod *corev1.Pod, b containerState) {
-	waiting := b.status.State.Waiting
-	if waiting.Reason == "CreateContainerConfigError" && w.addMissingObjects(ctx, at, podReferences(pod), waiting.Message) {
+func (c containerDiagnosis) diagnoseWaiting(ctx context.Context) {
+	waiting := c.status.State.Waiting
+	if waiting.Reason == "CreateContainerConfigError" && c.w.references.addMissing(ctx, c.at, references.OfPod(c.pod), waiting.Message) {
 		return
 	}
 	message := cmp.Or(waiting.Message, "waiting to be started")
-	w.add(at, finding{
-		rank: rankCause, key: waiting.Reason + normalizeMessage(message, at.name),
-		Cause: Cause{Container: b.spec.Name, Reason: waiting.Reason, Message: message},
+	c.add(finding{
+		rank: rankCause, key: waiting.Reason + normalizeMessage(message, c.at.Name),
+		Cause: Cause{Reason: waiting.Reason, Message: message},
 	})
 }
 
-func (w *walk) diagnoseCrashLoop(ctx context.Context, at ref, pod *corev1.Pod, b containerState) {
-	last := b.status.LastTerminationState.Terminated
+func (c containerDiagnosis) diagnoseCrashLoop(ctx context.Context) {
+	last := c.status.LastTerminationState.Terminated
 	if last == nil {
-		w.add(at, finding{
-			rank: rankCause, key: "crash", log: containerLog(pod, b, true),
-			Cause: Cause{Container: b.spec.Name, Reason: "CrashLoopBackOff", Message: b.status.State.Waiting.Message},
+		c.add(finding{
+			rank: rankCause, key: "crash", log: c.log(true),
+			Cause: Cause{Reason: "CrashLoopBackOff", Message: c.status.State.Waiting.Message},
 		})
 		return
 	}
-	f := crashFinding(pod, b, last, "CrashLoopBackOff")
-	w.addFailedProbe(ctx, at, b, last, &f)
-	w.add(at, f)
+	f := c.crashFinding(last, "CrashLoopBackOff")
+	c.addFailedProbe(ctx, last, &f)
+	c.add(f)
 }
 
 // crashFinding returns a finding about a container that exits and is restarted repeatedly.
 // last is the last exit, and reason the Reason of the finding if no better one is known.
-func crashFinding(pod *corev1.Pod, b containerState, last *corev1.ContainerStateTerminated, reason string) finding {
+func (c containerDiagnosis) crashFinding(last *corev1.ContainerStateTerminated, reason string) finding {
 	f := finding{
 		rank: rankCause, key: fmt.Sprintf("crash %d %s", last.ExitCode, last.Reason), terminationMessage: last.Message,
-		Cause: Cause{Container: b.spec.Name, Reason: reason, Message: exitText(b, last) + restartText(b)},
+		Cause: Cause{Reason: reason, Message: c.exitText(last) + c.restartText()},
 	}
 	if last.Reason == "OOMKilled" {
 		f.Reason = last.Reason
 	}
-	if last.ExitCode == 0 && pod.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
+	if last.ExitCode == 0 && c.pod.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
 		f.Message += "; its command exits, but it must run until it is stopped"
 	}
 	if hasStarted(last) {
-		f.log = containerLog(pod, b, true)
+		f.log = c.log(true)
 	}
 	return f
 }
 
 // addFailedProbe looks for a failed probe because of which the kubelet stopped the
 // container, and adds it to the message of f.
-func (w *walk) addFailedProbe(ctx context.Context, at ref, b containerState, last *corev1.ContainerStateTerminated, f *finding) {
-	if w.brief || last.ExitCode == 0 {
+func (c containerDiagnosis) addFailedProbe(ctx context.Context, last *corev1.ContainerStateTerminated, f *finding) {
+	if c.w.brief || last.ExitCode == 0 {
 		return
 	}
-	for _, warning := range w.warnings(ctx, at) {
-		probe := probeName(warning)
-		if warning.reason == "Unhealthy" && warning.concernsContainer(b.spec.Name) && (probe == "Liveness" || probe == "Startup") {
-			f.Message += "; stopped because a probe failed: " + warning.message
+	for _, warning := range c.w.cluster.Warnings(ctx, c.at) {
+		probe := warning.Probe()
+		if warning.Reason == "Unhealthy" && warning.ConcernsContainer(c.spec.Name) && (probe == "Liveness" || probe == "Startup") {
+			f.Message += "; stopped because a probe failed: " + warning.Message
 			return
 		}
 	}
 }
 
-func (w *walk) diagnoseImagePull(ctx context.Context, at ref, pod *corev1.Pod, b containerState) {
-	waiting := b.status.State.Waiting
+func (c containerDiagnosis) diagnoseImagePull(ctx context.Context) {
+	waiting := c.status.State.Waiting
 	_, detail, found := strings.Cut(waiting.Message, "ErrImagePull: ")
 	if !found && waiting.Reason == "ErrImagePull" {
 		detail = waiting.Message
 	}
-	if detail == "" && !w.brief {
-		for _, warning := range w.warnings(ctx, at) {
-			if warning.reason == "Failed" && warning.concernsContainer(b.spec.Name) &&
-				strings.HasPrefix(warning.message, "Failed to pull image") {
-				_, detail, _ = strings.Cut(warning.message, ": ")
+	if detail == "" && !c.w.brief {
+		for _, warning := range c.w.cluster.Warnings(ctx, c.at) {
+			if warning.Reason == "Failed" && warning.ConcernsContainer(c.spec.Name) &&
+				strings.HasPrefix(warning.Message, "Failed to pull image") {
+				_, detail, _ = strings.Cut(warning.Message, ": ")
 				break
 			}
 		}
 	}
-	message := fmt.Sprintf("cannot pull image %q", b.spec.Image)
+	message := fmt.Sprintf("cannot pull image %q", c.spec.Image)
 	if detail != "" {
 		message += ": " + detail
 	}
-	w.addMissingObjects(ctx, at, imagePullSecrets(pod))
-	w.add(at, finding{
-		rank: rankCause, key: "image " + b.spec.Image,
-		Cause: Cause{Container: b.spec.Name, Reason: waiting.Reason, Message: message},
+	c.w.references.addMissing(ctx, c.at, references.ImagePullSecrets(c.pod))
+	c.add(finding{
+		rank: rankCause, key: "image " + c.spec.Image,
+		Cause: Cause{Reason: waiting.Reason, Message: message},
 	})
 }
 
-func (w *walk) diagnoseRunning(ctx context.Context, at ref, pod *corev1.Pod, b containerState) {
-	began := b.status.State.Running.StartedAt
-	for _, warning := range w.warnings(ctx, at) {
-		if warning.reason != "Unhealthy" || !warning.concernsContainer(b.spec.Name) || warning.last.Before(began.Time) {
+func (c containerDiagnosis) diagnoseRunning(ctx context.Context) {
+	began := c.status.State.Running.StartedAt
+	for _, warning := range c.w.cluster.Warnings(ctx, c.at) {
+		if warning.Reason != "Unhealthy" || !warning.ConcernsContainer(c.spec.Name) || warning.Last.Before(began.Time) {
 			continue
 		}
-		f := w.warningFinding(warning, rankCause, "unhealthy "+normalizeMessage(warning.message, at.name))
-		f.Container, f.suffix, f.log = b.spec.Name, restartText(b), containerLog(pod, b, false)
-		w.add(at, f)
+		f := c.w.warningFinding(warning, rankCause, "unhealthy "+normalizeMessage(warning.Message, c.at.Name))
+		f.suffix, f.log = c.restartText(), c.log(false)
+		c.add(f)
 		return
 	}
-	if last := b.status.LastTerminationState.Terminated; last != nil && !b.init {
-		f := crashFinding(pod, b, last, "Restarted")
+	if last := c.status.LastTerminationState.Terminated; last != nil && !c.init {
+		f := c.crashFinding(last, "Restarted")
 		f.Message += "; running again, but not ready"
-		w.addFailedProbe(ctx, at, b, last, &f)
-		w.add(at, f)
+		c.addFailedProbe(ctx, last, &f)
+		c.add(f)
 		return
 	}
 	f := finding{
-		rank: rankUnexplained, key: "running", log: containerLog(pod, b, false),
-		Cause: Cause{Container: b.spec.Name, Reason: "NotReady", Message: "running" + w.durationSince(began) + ", but not ready"},
+		rank: rankUnexplained, key: "running", log: c.log(false),
+		Cause: Cause{Reason: "NotReady", Message: "running" + c.w.durationSince(began) + ", but not ready"},
 	}
 	switch {
-	case b.init && !b.sidecar:
-		f.Reason, f.Message = "Initializing", "init container, running"+w.durationSince(began)
-	case b.status.Started != nil && !*b.status.Started && b.spec.StartupProbe != nil:
-		f.Message = "running" + w.durationSince(began) + ", but has not passed its startup probe" + probeText(b.spec.StartupProbe)
-	case b.spec.ReadinessProbe != nil:
-		f.Message += "; readiness probe" + probeText(b.spec.ReadinessProbe)
+	case c.init && !c.sidecar:
+		f.Reason, f.Message = "Initializing", "init container, running"+c.w.durationSince(began)
+	case !valueOr(c.status.Started, true) && c.spec.StartupProbe != nil:
+		f.Message = "running" + c.w.durationSince(began) + ", but has not passed its startup probe" + probeText(c.spec.StartupProbe)
+	case c.spec.ReadinessProbe != nil:
+		f.Message += "; readiness probe" + probeText(c.spec.ReadinessProbe)
 	}
-	w.add(at, f)
+	c.add(f)
 }
 
-func (w *walk) diagnoseTerminated(at ref, pod *corev1.Pod, b containerState) {
-	t := b.status.State.Terminated
-	if t.ExitCode == 0 && (b.sidecar || pod.Spec.RestartPolicy != corev1.RestartPolicyAlways) {
+func (c containerDiagnosis) diagnoseTerminated() {
+	t := c.status.State.Terminated
+	if t.ExitCode == 0 && (c.sidecar || c.pod.Spec.RestartPolicy != corev1.RestartPolicyAlways) {
 		return
 	}
 	f := finding{
 		rank: rankCause, key: fmt.Sprintf("terminated %d %s", t.ExitCode, t.Reason), terminationMessage: t.Message,
-		Cause: Cause{Container: b.spec.Name, Reason: cmp.Or(t.Reason, "Error"), Message: exitText(b, t) + restartText(b)},
+		Cause: Cause{Reason: cmp.Or(t.Reason, "Error"), Message: c.exitText(t) + c.restartText()},
 	}
 	if t.ExitCode == 0 {
 		f.rank = rankWarning
 	}
 	if hasStarted(t) {
-		f.log = containerLog(pod, b, false)
+		f.log = c.log(false)
 	}
-	w.add(at, f)
+	c.add(f)
 }
 
 // diagnoseCreating adds findings about a pod whose containers have not been created yet:
 // missing objects that the pod refers to, or else warnings about volumes or networks.
-func (w *walk) diagnoseCreating(ctx context.Context, at ref, pod *corev1.Pod) {
-	var troubles []warning
+func (p podDiagnosis) diagnoseCreating(ctx context.Context) {
+	var troubles []clusterreader.Warning
 	var texts []string
-	for _, warning := range w.warnings(ctx, at) {
-		if isStartProblem(warning.reason) {
+	for _, warning := range p.w.cluster.Warnings(ctx, p.at) {
+		if isStartProblem(warning.Reason) {
 			troubles = append(troubles, warning)
-			texts = append(texts, warning.message)
+			texts = append(texts, warning.Message)
 		}
 	}
-	if w.addMissingObjects(ctx, at, podReferences(pod), texts...) {
+	if p.w.references.addMissing(ctx, p.at, references.OfPod(p.pod), texts...) {
 		return
 	}
 	for _, trouble := range troubles {
-		w.add(at, w.warningFinding(trouble, rankCause, trouble.reason+normalizeMessage(trouble.message, at.name)))
+		p.add(p.w.warningFinding(trouble, rankCause, trouble.Reason+normalizeMessage(trouble.Message, p.at.Name)))
 	}
 	if troubles == nil {
-		message := fmt.Sprintf("creating its containers on node %s", pod.Spec.NodeName)
-		if pod.Status.StartTime != nil {
-			message += w.durationSince(*pod.Status.StartTime)
+		message := fmt.Sprintf("creating its containers on node %s", p.pod.Spec.NodeName)
+		if p.pod.Status.StartTime != nil {
+			message += p.w.durationSince(*p.pod.Status.StartTime)
 		}
-		w.add(at, finding{rank: rankUnexplained, key: "creating", Cause: Cause{Reason: "ContainerCreating", Message: message}})
+		p.add(finding{rank: rankUnexplained, key: "creating", Cause: Cause{Reason: "ContainerCreating", Message: message}})
 	}
-}
-
-// durationSince returns " for" and the time since began, for a message. It returns "" in
-// DiagnoseBriefly.
-func (w *walk) durationSince(began metav1.Time) string {
-	if w.brief || began.IsZero() {
-		return ""
-	}
-	return " for " + duration.HumanDuration(w.now().Sub(began.Time))
 }
 
 // hasStarted reports whether a terminated container ran at all. If it could not be started,
@@ -271,14 +271,14 @@ func hasStarted(t *corev1.ContainerStateTerminated) bool {
 	return t.Reason != "StartError" && t.Reason != "ContainerCannotRun"
 }
 
-// containerLog identifies the log of a container; previous means that of the instance
-// before the last restart.
-func containerLog(pod *corev1.Pod, b containerState, previous bool) *logSource {
-	return &logSource{namespace: pod.Namespace, pod: pod.Name, container: b.spec.Name, previous: previous}
+// log identifies the log of a container; previous means that of the instance before the last
+// restart.
+func (c containerDiagnosis) log(previous bool) *logSource {
+	return &logSource{namespace: c.pod.Namespace, pod: c.pod.Name, container: c.spec.Name, previous: previous}
 }
 
-func restartText(b containerState) string {
-	switch n := b.status.RestartCount; n {
+func (c containerDiagnosis) restartText() string {
+	switch n := c.status.RestartCount; n {
 	case 0:
 		return ""
 	case 1:
@@ -289,13 +289,13 @@ func restartText(b containerState) string {
 }
 
 // exitText returns how a container terminated, for a message.
-func exitText(b containerState, t *corev1.ContainerStateTerminated) string {
+func (c containerDiagnosis) exitText(t *corev1.ContainerStateTerminated) string {
 	if !hasStarted(t) {
 		return "cannot be started"
 	}
 	text := fmt.Sprintf("exited with code %d", t.ExitCode)
 	if t.Reason == "OOMKilled" {
-		if limit := b.spec.Resources.Limits.Memory(); !limit.IsZero() {
+		if limit := c.spec.Resources.Limits.Memory(); !limit.IsZero() {
 			return text + ", ran out of memory (limit " + limit.String() + ")"
 		}
 		return text + ", ran out of memory"

@@ -7,11 +7,12 @@
 // events, and to the last lines of the log of a failing container.
 //
 // It only reads, within limits of time and requests. It checks whether Secrets exist, but
-// never reads their contents. Package requests sends the requests.
+// never reads their contents. Package clusterreader sends the requests.
 //
 // One diagnosis is called a walk. It visits the objects on which the subject depends and
 // collects findings, which are possible causes with a rank. In the end, it selects the most
-// relevant findings.
+// relevant findings. walk.go has the table of the rules by kind; the other files have the
+// rules for pods, containers, workloads, claims and services.
 package diagnosis
 
 import (
@@ -78,16 +79,16 @@ func (c Cause) String() string {
 	return line.String()
 }
 
-// Defaults of the fields of Config.
 const (
-	DefaultMaxRequests = 100
-	DefaultTimeout     = 5 * time.Second
-	DefaultMaxLogLines = 10
-	DefaultMaxParallel = 8
+	// maxRequests is the maximum number of requests of all calls of Diagnose together.
+	maxRequests = 100
+	// maxBriefRequests is the maximum number of requests of each call of DiagnoseBriefly.
+	maxBriefRequests = 3
+	// defaultTimeout limits each call of Diagnose and DiagnoseBriefly.
+	defaultTimeout = 5 * time.Second
+	// maxParallelRequests is the maximum number of requests that run in parallel.
+	maxParallelRequests = 8
 )
-
-// maxBriefRequests is the maximum number of requests of each call of DiagnoseBriefly.
-const maxBriefRequests = 3
 
 // Config configures a Diagnoser. If a client is nil, the Diagnoser skips everything that
 // needs it.
@@ -99,45 +100,23 @@ type Config struct {
 	DeployedLater func(kind schema.GroupKind, namespace, name string) string
 	// Redactor removes the contents of Secrets from messages and logs. It can be nil.
 	Redactor *redact.Redactor
-
-	// MaxRequests is the maximum number of requests of all calls of Diagnose together. The
-	// default is DefaultMaxRequests.
-	MaxRequests int
-	// Timeout limits each call of Diagnose and DiagnoseBriefly. The default is
-	// DefaultTimeout.
-	Timeout time.Duration
-	// MaxLogLines is the maximum number of lines in Cause.Log. The default is
-	// DefaultMaxLogLines.
-	MaxLogLines int
-	// MaxParallel is the maximum number of requests that run in parallel. The default is
-	// DefaultMaxParallel.
-	MaxParallel int
 }
 
 // Diagnoser finds the causes why objects are not ready. It is safe for concurrent use.
 type Diagnoser struct {
-	Config
-	limit *clusterreader.Limit // for the calls of Diagnose
-	now   func() time.Time
+	config      Config
+	limit       *clusterreader.Limit // for the calls of Diagnose
+	maxParallel int
+	timeout     time.Duration
+	now         func() time.Time
 }
 
 // New returns a Diagnoser. An operation needs only one.
 func New(config Config) *Diagnoser {
-	d := &Diagnoser{Config: config, now: time.Now}
-	if d.MaxRequests <= 0 {
-		d.MaxRequests = DefaultMaxRequests
+	return &Diagnoser{
+		config: config, limit: clusterreader.NewLimit(maxRequests, maxParallelRequests),
+		maxParallel: maxParallelRequests, timeout: defaultTimeout, now: time.Now,
 	}
-	if d.Timeout <= 0 {
-		d.Timeout = DefaultTimeout
-	}
-	if d.MaxLogLines <= 0 {
-		d.MaxLogLines = DefaultMaxLogLines
-	}
-	if d.MaxParallel <= 0 {
-		d.MaxParallel = DefaultMaxParallel
-	}
-	d.limit = clusterreader.NewLimit(d.MaxRequests, d.MaxParallel)
-	return d
 }
 
 // Diagnose returns up to five causes for each subject, the most relevant first. The result
@@ -146,13 +125,12 @@ func New(config Config) *Diagnoser {
 // a permission is missing, it returns a cause with the reason Forbidden. The result depends
 // only on the state of the server, unless a limit is exceeded.
 func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause {
-	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	session := clusterreader.NewSession(d.Clients, d.limit)
+	session := clusterreader.NewSession(d.config.Clients, d.limit)
 	found := make([][]finding, len(subjects))
-	forEach(len(subjects), d.MaxParallel, func(n int) {
-		w := &walk{Diagnoser: d, session: session, subject: subjects[n]}
-		found[n] = w.diagnose(ctx)
+	d.forEach(len(subjects), func(n int) {
+		found[n] = d.newWalk(session, false).diagnose(ctx, subjects[n])
 	})
 	// Logs are read last, and only those that will be printed, so that they do not
 	// use requests that another subject needs.
@@ -162,7 +140,7 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 			all = append(all, &findings[n])
 		}
 	}
-	forEach(len(all), d.MaxParallel, func(n int) { d.addLog(ctx, session, all[n]) })
+	d.forEach(len(all), func(n int) { d.addLog(ctx, session, all[n]) })
 	causes := make([][]Cause, len(subjects))
 	for n, findings := range found {
 		causes[n] = d.causes(findings)
@@ -175,18 +153,28 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 // messages omit values that change all the time, such as ages, so that equal problems have
 // equal messages. It returns no cause for a subject without problems.
 func (d *Diagnoser) DiagnoseBriefly(ctx context.Context, subject Subject) []Cause {
-	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	session := clusterreader.NewSession(d.Clients, d.limit.WithTotal(maxBriefRequests))
-	w := &walk{Diagnoser: d, session: session, subject: subject, brief: true}
-	return d.causes(slices.DeleteFunc(w.diagnose(ctx), func(f finding) bool { return f.key == keyHealthy }))
+	session := clusterreader.NewSession(d.config.Clients, d.limit.WithTotal(maxBriefRequests))
+	found := d.newWalk(session, true).diagnose(ctx, subject)
+	return d.causes(slices.DeleteFunc(found, func(f finding) bool { return f.key == keyHealthy }))
+}
+
+// newWalk returns the diagnosis of one subject, which reads objects with the session.
+func (d *Diagnoser) newWalk(session *clusterreader.Session, brief bool) *walk {
+	w := &walk{cluster: clusterreader.NewReader(session, d.now), findings: &findings{}, brief: brief, now: d.now}
+	w.references = &referenceChecker{cluster: w.cluster, findings: w.findings, deployedLater: d.config.DeployedLater}
+	if !brief {
+		w.references.lookupsLeft = maxLookups
+	}
+	return w
 }
 
 // forEach calls do with each number from 0 to n-1. It starts the calls in this order, and
-// at most parallel of them run at the same time.
-func forEach(n, parallel int, do func(int)) {
+// at most d.maxParallel of them run at the same time.
+func (d *Diagnoser) forEach(n int, do func(int)) {
 	var calls errgroup.Group
-	calls.SetLimit(parallel)
+	calls.SetLimit(d.maxParallel)
 	for i := range n {
 		calls.Go(func() error {
 			do(i)

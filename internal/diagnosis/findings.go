@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
@@ -43,11 +44,44 @@ type finding struct {
 	log                *logSource
 }
 
+// findings collects the findings about one subject.
+type findings struct {
+	list []finding
+	// visited has the objects whose warning events are added to the findings at the end.
+	visited []visitedObject
+}
+
+// visitedObject is an entry of findings.visited. isExplained returns true for the reasons of
+// warnings that add nothing to the findings; nil means that all warnings are added.
+type visitedObject struct {
+	clusterreader.Ref
+	isExplained func(reason string) bool
+}
+
+// add adds a finding about the object at.
+func (f *findings) add(at clusterreader.Ref, next finding) {
+	next.Object = at.String()
+	f.list = append(f.list, next)
+}
+
+// visit makes addWarnings add the warnings about an object, except those with a reason for
+// which explained returns true. explained can be nil.
+func (f *findings) visit(at clusterreader.Ref, explained func(reason string) bool) {
+	f.visited = append(f.visited, visitedObject{Ref: at, isExplained: explained})
+}
+
+// hasRank reports whether there is a finding with the rank worst or a more relevant one.
+func (f *findings) hasRank(worst certainty) bool {
+	return slices.ContainsFunc(f.list, func(one finding) bool { return one.rank <= worst })
+}
+
+func isCause(f finding) bool { return f.rank == rankCause }
+
 // selectFindings chooses the findings to return as causes: it merges findings about several
 // pods, removes less relevant and repeated ones, and sorts the rest by rank.
 func selectFindings(findings []finding) []finding {
 	findings = mergePods(findings)
-	if slices.ContainsFunc(findings, func(f finding) bool { return f.rank == rankCause }) {
+	if slices.ContainsFunc(findings, isCause) {
 		findings = slices.DeleteFunc(findings, func(f finding) bool { return f.rank >= rankUnexplained })
 	}
 	slices.SortStableFunc(findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
@@ -117,7 +151,8 @@ func (d *Diagnoser) causes(findings []finding) []Cause {
 			cause.Message += fmt.Sprintf(" (%d times)", f.count)
 		}
 		cause.Message += f.suffix
-		if said := d.redactLine(f.terminationMessage); said != "" && !slices.ContainsFunc(cause.Log, equalsLastLine(f.terminationMessage, d)) {
+		lastLine := d.redactLines(f.terminationMessage, 1) // as it appears in a log
+		if said := d.redactLine(f.terminationMessage); said != "" && (len(lastLine) == 0 || !slices.Contains(cause.Log, lastLine[0])) {
 			cause.Message += ": " + said
 		}
 		cause.Message = truncate(cause.Message, maxMessageLength)
@@ -126,16 +161,9 @@ func (d *Diagnoser) causes(findings []finding) []Cause {
 	return causes
 }
 
-// equalsLastLine returns a function that reports whether a log line equals the last line of
-// text, which it redacts like a log.
-func equalsLastLine(text string, d *Diagnoser) func(string) bool {
-	lines := d.redactLines(text, 1)
-	return func(line string) bool { return len(lines) > 0 && line == lines[0] }
-}
-
 // redactLine redacts the contents of Secrets in a text, and joins its lines to one.
 func (d *Diagnoser) redactLine(text string) string {
-	return strings.Join(strings.Fields(d.Redactor.Text(redact.Normalize(text))), " ")
+	return strings.Join(strings.Fields(d.config.Redactor.Text(redact.Normalize(text))), " ")
 }
 
 // truncate shortens a text that has more than limit runes.

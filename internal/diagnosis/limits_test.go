@@ -61,8 +61,8 @@ func TestRequests(t *testing.T) {
 		}
 		before := len(api.requests)
 		d.Diagnose(t.Context(), api.subjects(subjects))
-		if got := len(api.requests) - before; got != DefaultMaxRequests-before {
-			t.Errorf("%d requests in the second call, want the %d that are left", got, DefaultMaxRequests-before)
+		if got := len(api.requests) - before; got != maxRequests-before {
+			t.Errorf("%d requests in the second call, want the %d that are left", got, maxRequests-before)
 		}
 		if causes := d.DiagnoseBriefly(t.Context(), api.subject(subjects[0])); len(causes) == 0 {
 			t.Error("requests of Diagnose count for DiagnoseBriefly")
@@ -88,7 +88,8 @@ func TestRequestsRunOutForTheLastSubjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objects, subjects := shop(20)
 		api := newFakeAPI(t, objects)
-		d := api.diagnoser(Config{MaxRequests: 10, MaxParallel: 1})
+		d := api.diagnoser(Config{})
+		d.limit, d.maxParallel = clusterreader.NewLimit(10, 1), 1
 		causes := d.Diagnose(t.Context(), api.subjects(subjects))
 		if len(api.requests) != 10 {
 			t.Errorf("%d requests: %v", len(api.requests), api.requests)
@@ -121,7 +122,8 @@ func TestNoMoreRequestsAtOnceThanAllowed(t *testing.T) {
 		objects, subjects := shop(20)
 		api := newFakeAPI(t, objects)
 		api.hangs["list replicasets"] = true
-		d := api.diagnoser(Config{MaxParallel: 3})
+		d := api.diagnoser(Config{})
+		d.limit, d.maxParallel = clusterreader.NewLimit(maxRequests, 3), 3
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan [][]Cause)
 		go func() { done <- d.Diagnose(ctx, api.subjects(subjects)) }()
@@ -148,8 +150,8 @@ func TestTimeout(t *testing.T) {
 		api := newFakeAPI(t, objects)
 		api.hangs["log pods"] = true
 		began := time.Now()
-		causes := api.diagnoser(Config{Timeout: 3 * time.Second}).Diagnose(t.Context(), api.subjects(subjects))
-		if took := time.Since(began); took != 3*time.Second {
+		causes := api.diagnoser(Config{}).Diagnose(t.Context(), api.subjects(subjects))
+		if took := time.Since(began); took != defaultTimeout {
 			t.Errorf("took %s", took)
 		}
 		for n := range causes {
@@ -209,7 +211,7 @@ func TestLogIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, `+crashed)
 		api.logs["shop/web/app/previous"] = strings.Repeat("x", clusterreader.MaxLogBytes-10) + "hunter22-and-more"
-		d := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22-and-more"}), MaxLogLines: 3})
+		d := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22-and-more"})})
 		log := d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 1 || log[0] != strings.Repeat("x", maxLineLength)+"…" {
 			t.Errorf("got %q", log)
@@ -219,9 +221,9 @@ func TestLogIsLimited(t *testing.T) {
 		if len(log) != 2 || log[0] != "first" {
 			t.Errorf("got %q", log)
 		}
-		api.logs["shop/web/app/previous"] = "1\n2\n3\n4\n5\n"
+		api.logs["shop/web/app/previous"] = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"
 		log = d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
-		if !reflect.DeepEqual(log, []string{"3", "4", "5"}) {
+		if !reflect.DeepEqual(log, []string{"3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}) {
 			t.Errorf("got %q", log)
 		}
 	})
@@ -272,15 +274,15 @@ func TestNoGoroutineStays(t *testing.T) {
 	defer server.Close()
 	carrier := &http.Transport{}
 	at := &rest.Config{Host: server.URL, Transport: carrier, QPS: -1}
-	config := Config{
-		Clients: clusterreader.Clients{Dynamic: dynamic.NewForConfigOrDie(at), Metadata: metadata.NewForConfigOrDie(at), Clientset: kubernetes.NewForConfigOrDie(at)},
-		Timeout: time.Minute,
-	}
+	d := New(Config{Clients: clusterreader.Clients{
+		Dynamic: dynamic.NewForConfigOrDie(at), Metadata: metadata.NewForConfigOrDie(at), Clientset: kubernetes.NewForConfigOrDie(at),
+	}})
+	d.timeout = time.Minute
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		New(config).Diagnose(ctx, api.subjects(subjects))
+		d.Diagnose(ctx, api.subjects(subjects))
 	}()
 	select {
 	case <-release:

@@ -14,6 +14,7 @@ import (
 )
 
 const (
+	maxLogLines   = 10  // of one cause
 	maxLineLength = 300 // runes
 	// lostLogPrefix is the start of the text that the kubelet returns, with the status
 	// success, instead of a log that it no longer has.
@@ -43,13 +44,13 @@ func (d *Diagnoser) addLog(ctx context.Context, session *clusterreader.Session, 
 }
 
 func (d *Diagnoser) readLog(ctx context.Context, session *clusterreader.Session, source logSource) []string {
-	tail := int64(d.MaxLogLines)
+	tail := int64(maxLogLines)
 	options := &corev1.PodLogOptions{Container: source.container, Previous: source.previous, TailLines: &tail}
 	text, err := session.Log(ctx, source.namespace, source.pod, options)
 	if err != nil || strings.HasPrefix(text, lostLogPrefix) {
 		return nil
 	}
-	return d.redactLines(text, d.MaxLogLines)
+	return d.redactLines(text, maxLogLines)
 }
 
 // redactLines redacts the contents of Secrets in a text, and returns its last lines, at
@@ -57,7 +58,7 @@ func (d *Diagnoser) readLog(ctx context.Context, session *clusterreader.Session,
 // not be recognized.
 func (d *Diagnoser) redactLines(text string, limit int) []string {
 	var lines []string
-	for line := range strings.SplitSeq(d.Redactor.Text(redact.Normalize(text)), "\n") {
+	for line := range strings.SplitSeq(d.config.Redactor.Text(redact.Normalize(text)), "\n") {
 		if line = strings.TrimRight(line, " "); line != "" {
 			lines = append(lines, truncate(line, maxLineLength))
 		}

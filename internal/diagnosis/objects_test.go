@@ -65,7 +65,7 @@ func TestClaims(t *testing.T) {
 			subject: "PersistentVolumeClaim shop/data",
 			objects: classes + claim("volumeName: disk-1"),
 			want:    []string{`PersistentVolumeClaim shop/data: MissingObject: PersistentVolume "disk-1" not found (referenced by spec.volumeName)`},
-			peek:    []string{"PersistentVolumeClaim shop/data: NotBound: volume disk-1 is not bound to it: the volume may not match, or be bound to another claim"},
+			brief:   []string{"PersistentVolumeClaim shop/data: NotBound: volume disk-1 is not bound to it: the volume may not match, or be bound to another claim"},
 		},
 		"lost": {
 			subject: "PersistentVolumeClaim shop/data",
@@ -76,7 +76,7 @@ func TestClaims(t *testing.T) {
 			subject: "Pod shop/web",
 			objects: classes + claim("storageClassName: fast") + unbound,
 			want:    []string{`PersistentVolumeClaim shop/data: MissingObject: StorageClass "fast" not found (referenced by storageClassName); existing storage classes: local, now, wait`},
-			peek:    []string{"Pod shop/web: Unschedulable: pod has unbound immediate PersistentVolumeClaims"},
+			brief:   []string{"Pod shop/web: Unschedulable: pod has unbound immediate PersistentVolumeClaims"},
 		},
 		"pod with a claim that waits for it is unschedulable for another reason": {
 			subject: "Pod shop/web",
@@ -98,14 +98,14 @@ func TestOtherKinds(t *testing.T) {
 			subject: "Service shop/lb",
 			objects: `{kind: Service, metadata: {name: lb}, spec: {type: LoadBalancer}}
 				{event: SyncLoadBalancerFailed, about: lb, message: no addresses left, series: {count: 4, lastObservedTime: "1999-12-31T23:59:58.000000Z"}, eventTime: "1999-12-31T20:00:00.000000Z"}`,
-			want: []string{"Service shop/lb: SyncLoadBalancerFailed: no addresses left (4 times)", "Service shop/lb: NoAddress: waiting for a load balancer address"},
-			peek: []string{"Service shop/lb: SyncLoadBalancerFailed: no addresses left", "Service shop/lb: NoAddress: waiting for a load balancer address"},
+			want:  []string{"Service shop/lb: SyncLoadBalancerFailed: no addresses left (4 times)", "Service shop/lb: NoAddress: waiting for a load balancer address"},
+			brief: []string{"Service shop/lb: SyncLoadBalancerFailed: no addresses left", "Service shop/lb: NoAddress: waiting for a load balancer address"},
 		},
 		"Ingress without its class": {
 			subject: "Ingress shop/web",
 			objects: `{kind: Ingress, metadata: {name: web}, spec: {ingressClassName: nginx}}`,
 			want:    []string{`Ingress shop/web: MissingObject: IngressClass "nginx" not found (referenced by spec.ingressClassName)`},
-			peek:    []string{"Ingress shop/web: NoAddress: waiting for an address from an ingress controller"},
+			brief:   []string{"Ingress shop/web: NoAddress: waiting for an address from an ingress controller"},
 		},
 		"APIService without its Service": {
 			subject: "APIService v1.x",
@@ -152,15 +152,15 @@ func TestOtherKinds(t *testing.T) {
 			subject: "HorizontalPodAutoscaler shop/h",
 			objects: `{kind: HorizontalPodAutoscaler, metadata: {name: h}, status: {conditions: [{type: AbleToScale, status: "False", reason: FailedGetScale, message: 'the target: web not found'}, {type: ScalingLimited, status: "False"}]}}
 				{event: FailedGetScale, about: h, message: web not found, count: 3}`,
-			want: []string{"HorizontalPodAutoscaler shop/h: FailedGetScale: web not found (3 times)"},
-			peek: []string{"HorizontalPodAutoscaler shop/h: FailedGetScale: web not found"},
+			want:  []string{"HorizontalPodAutoscaler shop/h: FailedGetScale: web not found (3 times)"},
+			brief: []string{"HorizontalPodAutoscaler shop/h: FailedGetScale: web not found"},
 		},
 		"finalizers": {
 			subject: "Widget shop/w",
 			objects: `{kind: Widget, metadata: {name: w, deletionTimestamp: "1999-12-31T21:00:00Z", finalizers: [a, b]}}
 				{event: DeleteFailed, about: w, message: bucket is not empty}`,
-			want: []string{"Widget shop/w: Terminating: being deleted for 3h, waiting for finalizers: a, b", "Widget shop/w: DeleteFailed: bucket is not empty"},
-			peek: []string{"Widget shop/w: Terminating: being deleted, waiting for finalizers: a, b"},
+			want:  []string{"Widget shop/w: Terminating: being deleted for 3h, waiting for finalizers: a, b", "Widget shop/w: DeleteFailed: bucket is not empty"},
+			brief: []string{"Widget shop/w: Terminating: being deleted, waiting for finalizers: a, b"},
 		},
 		"forbidden": {
 			subject: "Deployment shop/web",

@@ -12,9 +12,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
+	"github.com/ordered-helm/helm/internal/diagnosis/references"
 )
 
 var (
@@ -28,52 +29,62 @@ var (
 		"FailedToRetrieveImagePullSecret", "Evicted", "FailedPostStartHook")
 )
 
-func podRef(pod *corev1.Pod) ref {
-	return ref{kind: "Pod", namespace: pod.Namespace, name: pod.Name, uid: pod.UID}
+func podRef(pod *corev1.Pod) clusterreader.Ref {
+	return clusterreader.Ref{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
-func (w *walk) diagnosePodObject(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	pod, err := clusterreader.Convert[corev1.Pod](obj)
-	if err != nil {
-		w.diagnoseByConditions(ctx, at, obj)
-		return
-	}
-	w.diagnosePod(ctx, pod, workload{})
+// podDiagnosis finds out why a pod is not ready. owner is the workload that owns the pod, or
+// empty if the pod is the subject or belongs to a Service.
+type podDiagnosis struct {
+	w     *walk
+	at    clusterreader.Ref
+	pod   *corev1.Pod
+	owner workload
 }
 
-// diagnosePod adds findings about a pod that is not ready. load is the workload that owns
-// the pod, or empty if the pod is the subject or belongs to a Service.
-func (w *walk) diagnosePod(ctx context.Context, pod *corev1.Pod, load workload) {
-	at := podRef(pod)
+func (p podDiagnosis) add(f finding) { p.w.findings.add(p.at, f) }
+
+// diagnosePodSubject adds findings about a pod that is the subject.
+func diagnosePodSubject(ctx context.Context, w *walk, _ clusterreader.Ref, pod *corev1.Pod) {
+	diagnosePod(ctx, w, pod, workload{})
+}
+
+// diagnosePod adds findings about a pod if it is not ready. For owner, see podDiagnosis.
+func diagnosePod(ctx context.Context, w *walk, pod *corev1.Pod, owner workload) {
+	p := podDiagnosis{w: w, at: podRef(pod), pod: pod, owner: owner}
 	ready := podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue
 	switch {
 	case pod.DeletionTimestamp != nil:
-		w.diagnoseTerminating(at, pod)
-		return
-	case pod.Status.Phase == corev1.PodSucceeded, ready && load.kind != "" && load.kind != "Job":
-		return
+		w.addTerminating(p.at, pod)
+	case pod.Status.Phase == corev1.PodSucceeded, ready && owner.Kind != "" && owner.Kind != "Job":
+	default:
+		p.diagnose(ctx, ready)
 	}
-	before := len(w.findings)
-	scheduled := pod.Spec.NodeName != ""
+}
+
+// diagnose adds findings about a pod that is not being deleted. ready is true if its
+// containers are ready.
+func (p podDiagnosis) diagnose(ctx context.Context, ready bool) {
+	before := len(p.w.findings.list)
+	scheduled := p.pod.Spec.NodeName != ""
 	creating := false
 	switch {
-	case pod.Status.Phase == corev1.PodFailed:
-		w.diagnoseFailedPod(at, pod, load)
+	case p.pod.Status.Phase == corev1.PodFailed:
+		p.diagnoseFailed()
 	case !scheduled:
-		w.diagnoseUnscheduled(ctx, at, pod)
+		p.diagnoseUnscheduled(ctx)
 	case ready:
-		w.addHealthy(at, pod)
+		p.addHealthy()
 	default:
-		creating = w.diagnoseContainers(ctx, at, pod)
-		if len(w.findings) == before && !creating {
-			w.diagnoseReadinessGates(at, pod)
+		creating = p.diagnoseContainers(ctx)
+		if len(p.w.findings.list) == before && !creating {
+			p.diagnoseReadinessGates()
 		}
 	}
-	if len(w.findings) > before {
-		w.addOldRevision(pod, load, w.findings[before:])
-	}
-	explained := slices.ContainsFunc(w.findings[before:], func(f finding) bool { return f.rank == rankCause })
-	w.visit(at, func(reason string) bool {
+	found := p.w.findings.list[before:]
+	p.addOldRevision(found)
+	explained := slices.ContainsFunc(found, isCause)
+	p.w.findings.visit(p.at, func(reason string) bool {
 		switch {
 		case isStartProblem(reason):
 			return explained || !creating
@@ -84,65 +95,86 @@ func (w *walk) diagnosePod(ctx context.Context, pod *corev1.Pod, load workload) 
 	})
 }
 
-// diagnoseFailedPod adds findings about a pod in the phase Failed, which the kubelet does
-// not restart.
-func (w *walk) diagnoseFailedPod(at ref, pod *corev1.Pod, load workload) {
-	before := len(w.findings)
-	if pod.Status.Reason != "" {
-		w.add(at, finding{
-			rank: rankCause, key: pod.Status.Reason,
-			Cause: Cause{Reason: pod.Status.Reason, Message: pod.Status.Message},
-		})
+// diagnoseFailed adds findings about a pod in the phase Failed, which the kubelet does not
+// restart.
+func (p podDiagnosis) diagnoseFailed() {
+	before := len(p.w.findings.list)
+	status := p.pod.Status
+	if status.Reason != "" {
+		p.add(finding{rank: rankCause, key: status.Reason, Cause: Cause{Reason: status.Reason, Message: status.Message}})
 	}
-	for _, c := range containerStates(pod) {
+	for _, c := range p.containers() {
 		if t := c.status.State.Terminated; t != nil && t.ExitCode != 0 {
-			w.diagnoseTerminated(at, pod, c)
+			c.diagnoseTerminated()
 		}
 	}
-	if len(w.findings) == before {
-		w.add(at, finding{rank: rankCause, key: "failed", Cause: Cause{Reason: "PodFailed", Message: pod.Status.Message}})
+	if len(p.w.findings.list) == before {
+		p.add(finding{rank: rankCause, key: "failed", Cause: Cause{Reason: "PodFailed", Message: status.Message}})
 	}
-	if load.replacesFailedPods {
-		for n := range w.findings[before:] {
-			w.findings[before+n].rank = rankWarning // another pod replaces it
+	if p.owner.replacesFailedPods {
+		for n := range p.w.findings.list[before:] {
+			p.w.findings.list[before+n].rank = rankWarning // another pod replaces it
 		}
 	}
 }
 
 // diagnoseUnscheduled adds findings about a pod that has no node yet, from its claims and
 // the message of the scheduler.
-func (w *walk) diagnoseUnscheduled(ctx context.Context, at ref, pod *corev1.Pod) {
-	condition := podCondition(pod, corev1.PodScheduled)
-	if gates := pod.Spec.SchedulingGates; len(gates) > 0 {
+func (p podDiagnosis) diagnoseUnscheduled(ctx context.Context) {
+	if gates := p.pod.Spec.SchedulingGates; len(gates) > 0 {
 		names := make([]string, len(gates))
 		for n, gate := range gates {
 			names[n] = gate.Name
 		}
 		message := "waiting for scheduling gates: " + strings.Join(names, ", ")
-		w.add(at, finding{rank: rankCause, key: message, Cause: Cause{Reason: "SchedulingGated", Message: message}})
+		p.add(finding{rank: rankCause, key: message, Cause: Cause{Reason: "SchedulingGated", Message: message}})
 		return
 	}
+	condition := podCondition(p.pod, corev1.PodScheduled)
 	if condition.Status != corev1.ConditionFalse {
 		f := finding{rank: rankUnexplained, key: "no scheduler", Cause: Cause{Reason: "NotScheduled", Message: "waiting for the scheduler"}}
-		if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
+		if name := p.pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
 			f.rank = rankWarning
 			f.Message = fmt.Sprintf("waiting for the scheduler %q named in its spec", name)
 		}
-		w.add(at, f)
+		p.add(f)
 		return
 	}
-	byClaims := w.diagnosePodClaims(ctx, at, pod, condition.Message)
+	byClaims := p.diagnoseClaims(ctx, condition.Message)
 	if byClaims && strings.Contains(strings.ToLower(condition.Message), "persistentvolumeclaim") {
 		return
 	}
 	message := withoutPreemption(condition.Message)
-	if node := daemonSetNode(pod); node != "" {
+	if node := daemonSetNode(p.pod); node != "" {
 		message = "for node " + node + ": " + message
 	}
-	w.add(at, finding{
-		rank: rankCause, key: "unscheduled " + normalizeMessage(condition.Message, at.name),
+	p.add(finding{
+		rank: rankCause, key: "unscheduled " + normalizeMessage(condition.Message, p.at.Name),
 		Cause: Cause{Reason: cmp.Or(condition.Reason, "Unschedulable"), Message: message},
 	})
+}
+
+// diagnoseClaims adds findings about the claims of a pod that is not scheduled. It returns
+// true if one of them is the cause. message is that of the scheduler: if a claim cannot be
+// read, it tells whether the claim is missing.
+func (p podDiagnosis) diagnoseClaims(ctx context.Context, message string) bool {
+	before := len(p.w.findings.list)
+	for _, r := range references.OfPod(p.pod) {
+		if r.Kind.Kind != "PersistentVolumeClaim" {
+			continue
+		}
+		obj, err := p.w.references.get(ctx, r)
+		if err != nil {
+			if apierrors.IsNotFound(err) || r.ReportedMissing(message) {
+				p.w.references.addFinding(p.at, r)
+			}
+			continue
+		}
+		if claim, err := clusterreader.Convert[corev1.PersistentVolumeClaim](obj); err == nil {
+			newClaimDiagnosis(p.w, claim, true).diagnose(ctx)
+		}
+	}
+	return slices.ContainsFunc(p.w.findings.list[before:], isCause)
 }
 
 // withoutPreemption removes from a message of the scheduler the part about preemption,
@@ -175,10 +207,10 @@ func daemonSetNode(pod *corev1.Pod) string {
 
 // diagnoseReadinessGates adds findings about a pod that is not ready although all its
 // containers are.
-func (w *walk) diagnoseReadinessGates(at ref, pod *corev1.Pod) {
-	before := len(w.findings)
-	for _, gate := range pod.Spec.ReadinessGates {
-		condition := podCondition(pod, gate.ConditionType)
+func (p podDiagnosis) diagnoseReadinessGates() {
+	before := len(p.w.findings.list)
+	for _, gate := range p.pod.Spec.ReadinessGates {
+		condition := podCondition(p.pod, gate.ConditionType)
 		if condition.Status == corev1.ConditionTrue {
 			continue
 		}
@@ -186,17 +218,14 @@ func (w *walk) diagnoseReadinessGates(at ref, pod *corev1.Pod) {
 		if condition.Message != "" {
 			message += ": " + condition.Message
 		}
-		w.add(at, finding{rank: rankCause, key: message, Cause: Cause{Reason: "ReadinessGate", Message: message}})
+		p.add(finding{rank: rankCause, key: message, Cause: Cause{Reason: "ReadinessGate", Message: message}})
 	}
-	if len(w.findings) > before {
+	if len(p.w.findings.list) > before {
 		return
 	}
-	condition := podCondition(pod, corev1.PodReady)
-	message := condition.Message
-	if message == "" {
-		message = fmt.Sprintf("not ready on node %s, although its containers are ready", pod.Spec.NodeName)
-	}
-	w.add(at, finding{rank: rankUnexplained, key: message, Cause: Cause{Reason: cmp.Or(condition.Reason, "NotReady"), Message: message}})
+	condition := podCondition(p.pod, corev1.PodReady)
+	message := cmp.Or(condition.Message, fmt.Sprintf("not ready on node %s, although its containers are ready", p.pod.Spec.NodeName))
+	p.add(finding{rank: rankUnexplained, key: message, Cause: Cause{Reason: cmp.Or(condition.Reason, "NotReady"), Message: message}})
 }
 
 // keyHealthy is the key of findings about pods that run without problems. DiagnoseBriefly
@@ -205,26 +234,26 @@ const keyHealthy = "runs as it should"
 
 // addHealthy adds a finding for each container of a pod that runs without problems. The pod
 // belongs to a Job, or is the subject.
-func (w *walk) addHealthy(at ref, pod *corev1.Pod) {
-	for _, c := range containerStates(pod) {
+func (p podDiagnosis) addHealthy() {
+	for _, c := range p.containers() {
 		if c.status.State.Running == nil || c.sidecar {
 			continue
 		}
-		w.add(at, finding{
-			rank: rankUnexplained, key: keyHealthy, log: containerLog(pod, c, false),
-			Cause: Cause{Container: c.spec.Name, Reason: "Running", Message: "running" + w.durationSince(c.status.State.Running.StartedAt)},
+		c.add(finding{
+			rank: rankUnexplained, key: keyHealthy, log: c.log(false),
+			Cause: Cause{Reason: "Running", Message: "running" + p.w.durationSince(c.status.State.Running.StartedAt)},
 		})
 	}
 }
 
 // addOldRevision extends the messages of findings about a broken pod of an earlier
 // revision, if its StatefulSet does not replace it.
-func (w *walk) addOldRevision(pod *corev1.Pod, load workload, findings []finding) {
-	if load.updateRevision == "" || pod.Labels[appsv1.ControllerRevisionHashLabelKey] == load.updateRevision {
+func (p podDiagnosis) addOldRevision(findings []finding) {
+	if p.owner.updateRevision == "" || p.pod.Labels[appsv1.ControllerRevisionHashLabelKey] == p.owner.updateRevision {
 		return
 	}
 	for n := range findings {
-		if findings[n].rank == rankCause && findings[n].Object == podRef(pod).String() {
+		if findings[n].rank == rankCause && findings[n].Object == p.at.String() {
 			findings[n].Message += "; the pod belongs to an earlier revision, and is replaced only when it is ready or deleted"
 		}
 	}
@@ -233,10 +262,9 @@ func (w *walk) addOldRevision(pod *corev1.Pod, load workload, findings []finding
 // podCondition returns the condition of a type, or an empty one if the pod does not have
 // it.
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == kind {
-			return c
-		}
+	isOfKind := func(c corev1.PodCondition) bool { return c.Type == kind }
+	if n := slices.IndexFunc(pod.Status.Conditions, isOfKind); n >= 0 {
+		return pod.Status.Conditions[n]
 	}
 	return corev1.PodCondition{}
 }

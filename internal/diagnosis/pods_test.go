@@ -19,7 +19,7 @@ type explainCase struct {
 	faults  map[string]int
 	subject string
 	want    []string
-	peek    []string // the same as want if nil
+	brief   []string // the same as want if nil
 }
 
 func later(kind schema.GroupKind, namespace, name string) string {
@@ -41,11 +41,11 @@ func runCases(t *testing.T, cases map[string]explainCase) {
 				subject := api.subject(c.subject)
 				expectLines(t, d.Diagnose(t.Context(), []Subject{subject})[0], c.want...)
 				before := len(api.requests)
-				peek := c.peek
-				if peek == nil {
-					peek = c.want
+				brief := c.brief
+				if brief == nil {
+					brief = c.want
 				}
-				expectLines(t, d.DiagnoseBriefly(t.Context(), subject), peek...)
+				expectLines(t, d.DiagnoseBriefly(t.Context(), subject), brief...)
 				if n := len(api.requests) - before; n > maxBriefRequests {
 					t.Errorf("DiagnoseBriefly sent %d requests: %v", n, api.requests[before:])
 				}
@@ -104,16 +104,16 @@ func TestPodThatIsNotStarted(t *testing.T) {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, status: {phase: Pending}}
 				{event: FailedAttachVolume, about: web, message: "volume vol-1 is in use by another node", count: 3}`,
-			want: []string{"Pod shop/web: FailedAttachVolume: volume vol-1 is in use by another node (3 times)"},
-			peek: []string{"Pod shop/web: FailedAttachVolume: volume vol-1 is in use by another node"},
+			want:  []string{"Pod shop/web: FailedAttachVolume: volume vol-1 is in use by another node (3 times)"},
+			brief: []string{"Pod shop/web: FailedAttachVolume: volume vol-1 is in use by another node"},
 		},
 		"being created": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, status: {phase: Pending, startTime: "1999-12-31T23:59:15Z", containerStatuses: [{name: app, state: {waiting: {reason: ContainerCreating}}}]}}
 				{event: FailedMount, about: web, message: "of another day", lastTimestamp: "1999-12-31T23:49:50Z"}
 				{event: FailedMount, about: other, message: "of another pod"}`,
-			want: []string{"Pod shop/web: ContainerCreating: creating its containers on node node-1 for 45s"},
-			peek: []string{"Pod shop/web: ContainerCreating: creating its containers on node node-1"},
+			want:  []string{"Pod shop/web: ContainerCreating: creating its containers on node node-1 for 45s"},
+			brief: []string{"Pod shop/web: ContainerCreating: creating its containers on node node-1"},
 		},
 		"image cannot be pulled": {
 			subject: "Pod shop/web",
@@ -124,7 +124,7 @@ func TestPodThatIsNotStarted(t *testing.T) {
 				`Pod shop/web: MissingObject: Secret "registry" not found (referenced by imagePullSecrets)`,
 				`Pod shop/web container app: ImagePullBackOff: cannot pull image "example.com/app:1": not found`,
 			},
-			peek: []string{`Pod shop/web container app: ImagePullBackOff: cannot pull image "example.com/app:1"`},
+			brief: []string{`Pod shop/web container app: ImagePullBackOff: cannot pull image "example.com/app:1"`},
 		},
 		"image pull with its error in the status": {
 			subject: "Pod shop/web",
@@ -140,7 +140,7 @@ func TestPodThatIsNotStarted(t *testing.T) {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web, deletionTimestamp: "1999-12-31T23:59:30Z", deletionGracePeriodSeconds: 10, finalizers: [example.com/hold]}, status: {phase: Running}}`,
 			want:    []string{"Pod shop/web: Terminating: being deleted, 30s longer than its grace period, waiting for finalizers: example.com/hold"},
-			peek:    []string{"Pod shop/web: Terminating: being deleted, waiting for finalizers: example.com/hold"},
+			brief:   []string{"Pod shop/web: Terminating: being deleted, waiting for finalizers: example.com/hold"},
 		},
 		"gone": {
 			subject: "Pod shop/web",
@@ -164,14 +164,14 @@ func TestPodThatRuns(t *testing.T) {
 			logs: map[string]string{"shop/web/app/previous": "one\n\ntwo\n", "shop/web/app": "three"},
 			want: []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 1, restarted 4 times", "| one", "| two",
 				"Pod shop/web: NodeUnhappy: something else"},
-			peek: []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 1, restarted 4 times"},
+			brief: []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 1, restarted 4 times"},
 		},
 		"previous log gone": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 127, reason: Error, message: "last words\nsecond\n"}}}]}}`,
 			logs:    map[string]string{"shop/web/app/previous": "unable to retrieve container logs for containerd://1", "shop/web/app": "last words\nsecond"},
 			want:    []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 127 (command not found), restarted once", "| last words", "| second"},
-			peek:    []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 127 (command not found), restarted once: last words second"},
+			brief:   []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 127 (command not found), restarted once: last words second"},
 		},
 		"out of memory": {
 			subject: "Pod shop/web",
@@ -183,8 +183,8 @@ func TestPodThatRuns(t *testing.T) {
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 2, state: {running: {startedAt: "1999-12-31T23:59:55Z"}}, lastState: {terminated: {exitCode: 143, reason: Error}}}]}}
 				{event: Unhealthy, about: web, message: "Liveness probe failed: HTTP 500", involvedObject: {fieldPath: "spec.containers{app}"}}
 				{event: Unhealthy, about: web, message: "Readiness probe failed: HTTP 503", involvedObject: {fieldPath: "spec.containers{app}"}}`,
-			want: []string{"Pod shop/web container app: Restarted: exited with code 143 (terminated), restarted 2 times; running again, but not ready; stopped because a probe failed: Liveness probe failed: HTTP 500"},
-			peek: []string{"Pod shop/web container app: Restarted: exited with code 143 (terminated), restarted 2 times; running again, but not ready"},
+			want:  []string{"Pod shop/web container app: Restarted: exited with code 143 (terminated), restarted 2 times; running again, but not ready; stopped because a probe failed: Liveness probe failed: HTTP 500"},
+			brief: []string{"Pod shop/web container app: Restarted: exited with code 143 (terminated), restarted 2 times; running again, but not ready"},
 		},
 		"command that cannot be started": {
 			subject: "Pod shop/web",
@@ -202,30 +202,30 @@ func TestPodThatRuns(t *testing.T) {
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 1, state: {running: {startedAt: "1999-12-31T23:59:20Z"}}, lastState: {terminated: {exitCode: 1}}}]}}
 				{event: Unhealthy, about: web, message: "Readiness probe failed: HTTP 503", count: 3, involvedObject: {fieldPath: "spec.containers{app}"}}
 				{event: Unhealthy, about: web, message: "Readiness probe failed: refused", lastTimestamp: "1999-12-31T23:59:25Z", involvedObject: {fieldPath: "spec.containers{app}"}}`,
-			logs: map[string]string{"shop/web/app": "waiting"},
-			want: []string{"Pod shop/web container app: Unhealthy: Readiness probe failed: HTTP 503 (4 times), restarted once", "| waiting"},
-			peek: []string{"Pod shop/web container app: Unhealthy: Readiness probe failed: HTTP 503, restarted once"},
+			logs:  map[string]string{"shop/web/app": "waiting"},
+			want:  []string{"Pod shop/web container app: Unhealthy: Readiness probe failed: HTTP 503 (4 times), restarted once", "| waiting"},
+			brief: []string{"Pod shop/web container app: Unhealthy: Readiness probe failed: HTTP 503, restarted once"},
 		},
 		"not ready and nobody says why": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app, readinessProbe: {httpGet: {port: 80, path: /ok}}}]}, status: {phase: Running, containerStatuses: [{name: app, state: {running: {startedAt: "1999-12-31T23:59:20Z"}}}]}}
 				{event: FailedMount, about: web, message: "long mended"}`,
-			logs: map[string]string{"shop/web/app": "waiting"},
-			want: []string{"Pod shop/web container app: NotReady: running for 40s, but not ready; readiness probe: GET port 80, path /ok", "| waiting"},
-			peek: []string{"Pod shop/web container app: NotReady: running, but not ready; readiness probe: GET port 80, path /ok"},
+			logs:  map[string]string{"shop/web/app": "waiting"},
+			want:  []string{"Pod shop/web container app: NotReady: running for 40s, but not ready; readiness probe: GET port 80, path /ok", "| waiting"},
+			brief: []string{"Pod shop/web container app: NotReady: running, but not ready; readiness probe: GET port 80, path /ok"},
 		},
 		"startup probe": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app, startupProbe: {tcpSocket: {port: db}}}]}, status: {phase: Running, containerStatuses: [{name: app, started: false, state: {running: {startedAt: "1999-12-31T23:59:20Z"}}}]}}`,
 			want:    []string{"Pod shop/web container app: NotReady: running for 40s, but has not passed its startup probe: TCP port db"},
-			peek:    []string{"Pod shop/web container app: NotReady: running, but has not passed its startup probe: TCP port db"},
+			brief:   []string{"Pod shop/web container app: NotReady: running, but has not passed its startup probe: TCP port db"},
 		},
 		"init container runs": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {initContainers: [{name: first}, {name: second}], containers: [{name: app}]}, status: {phase: Pending, initContainerStatuses: [{name: first, state: {terminated: {exitCode: 0}}}, {name: second, state: {running: {startedAt: "1999-12-31T23:57:00Z"}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}}`,
 			logs:    map[string]string{"shop/web/second": "waiting for db"},
 			want:    []string{"Pod shop/web container second: Initializing: init container, running for 3m", "| waiting for db"},
-			peek:    []string{"Pod shop/web container second: Initializing: init container, running"},
+			brief:   []string{"Pod shop/web container second: Initializing: init container, running"},
 		},
 		"sidecar that does not start holds up the rest": {
 			subject: "Pod shop/web",
@@ -266,7 +266,7 @@ func TestPodThatRuns(t *testing.T) {
 			objects: `{kind: Pod, metadata: {name: web}, spec: {restartPolicy: Never, initContainers: [{name: init}], containers: [{name: app}]}, status: {phase: Failed, initContainerStatuses: [{name: init, state: {terminated: {exitCode: 3, reason: Error}}}]}}`,
 			logs:    map[string]string{"shop/web/init": "no"},
 			want:    []string{"Pod shop/web container init: Error: exited with code 3", "| no"},
-			peek:    []string{"Pod shop/web container init: Error: exited with code 3"},
+			brief:   []string{"Pod shop/web container init: Error: exited with code 3"},
 		},
 	})
 }

@@ -6,94 +6,94 @@ package diagnosis
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
+	"github.com/ordered-helm/helm/internal/diagnosis/references"
+	"github.com/ordered-helm/helm/internal/field"
 )
 
-func (w *walk) diagnoseService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	service, err := clusterreader.Convert[corev1.Service](obj)
-	if err == nil && service.Spec.Type == corev1.ServiceTypeLoadBalancer && len(service.Status.LoadBalancer.Ingress) == 0 {
+var endpointSlicesResource = discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
+
+func diagnoseService(ctx context.Context, w *walk, at clusterreader.Ref, service *corev1.Service) {
+	if service.Spec.Type == corev1.ServiceTypeLoadBalancer && len(service.Status.LoadBalancer.Ingress) == 0 {
 		message := "waiting for a load balancer address"
 		if class := service.Spec.LoadBalancerClass; class != nil {
 			message += " (loadBalancerClass " + *class + ")"
 		}
-		w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "NoAddress", Message: message}})
+		w.findings.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "NoAddress", Message: message}})
 	}
-	w.diagnoseByConditions(ctx, at, obj)
+	diagnoseByConditions(ctx, w, at)
 }
 
-func (w *walk) diagnoseIngress(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	ingress, err := clusterreader.Convert[networkingv1.Ingress](obj)
-	if err == nil && ingress.Spec.IngressClassName != nil {
-		class := clusterObject("IngressClass", ingressClassResource, *ingress.Spec.IngressClassName)
-		w.addMissingObjects(ctx, at, []reference{{objectKey: class, field: "spec.ingressClassName"}})
+func diagnoseIngress(ctx context.Context, w *walk, at clusterreader.Ref, ingress *networkingv1.Ingress) {
+	if ingress.Spec.IngressClassName != nil {
+		kind := schema.GroupKind{Group: networkingv1.GroupName, Kind: "IngressClass"}
+		class := references.New(kind, "", *ingress.Spec.IngressClassName, "spec.ingressClassName")
+		w.references.addMissing(ctx, at, []references.Reference{class})
 	}
-	if err == nil && len(ingress.Status.LoadBalancer.Ingress) == 0 {
-		w.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "NoAddress", Message: "waiting for an address from an ingress controller"}})
+	if len(ingress.Status.LoadBalancer.Ingress) == 0 {
+		w.findings.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "NoAddress", Message: "waiting for an address from an ingress controller"}})
 	}
-	w.diagnoseByConditions(ctx, at, obj)
+	diagnoseByConditions(ctx, w, at)
 }
 
 // diagnoseAPIService adds findings about an APIService, and about its Service and the pods
 // of the Service if the Service has no ready endpoint.
-func (w *walk) diagnoseAPIService(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	w.diagnoseByConditions(ctx, at, obj)
-	namespace, _, _ := unstructured.NestedString(obj.Object, "spec", "service", "namespace")
-	name, _, _ := unstructured.NestedString(obj.Object, "spec", "service", "name")
+func diagnoseAPIService(ctx context.Context, w *walk, at clusterreader.Ref) {
+	diagnoseByConditions(ctx, w, at)
+	namespace := field.String(w.object.Object, "spec", "service", "namespace")
+	name := field.String(w.object.Object, "spec", "service", "name")
 	if name == "" {
 		return
 	}
-	found, err := w.get(ctx, servicesResource, namespace, name)
+	r := references.New(schema.GroupKind{Kind: "Service"}, namespace, name, "spec.service")
+	found, err := w.cluster.Get(ctx, r.Resource, namespace, name)
 	if apierrors.IsNotFound(err) {
-		w.addMissingObject(at, reference{objectKey: namespacedObject("Service", namespace, name), field: "spec.service"})
+		w.references.addFinding(at, r)
 	}
 	if err != nil {
 		return
 	}
 	service, err := clusterreader.Convert[corev1.Service](found)
-	if err != nil || service.Spec.Type == corev1.ServiceTypeExternalName || w.hasEndpoints(ctx, service) {
+	if err != nil || service.Spec.Type == corev1.ServiceTypeExternalName || hasEndpoints(ctx, w.cluster, service) {
 		return
 	}
-	serves := ref{kind: "Service", namespace: namespace, name: name, uid: service.UID}
-	before := len(w.findings)
-	pods, err := w.pods(ctx, namespace, &metav1.LabelSelector{MatchLabels: service.Spec.Selector}, ref{})
+	serves := clusterreader.Ref{Kind: "Service", Namespace: namespace, Name: name, UID: service.UID}
+	before := len(w.findings.list)
+	pods, err := w.cluster.Pods(ctx, clusterreader.Ref{Namespace: namespace}, &metav1.LabelSelector{MatchLabels: service.Spec.Selector})
 	for n := range pods {
-		w.diagnosePod(ctx, &pods[n], workload{})
+		diagnosePod(ctx, w, &pods[n], workload{})
 	}
 	message := "no ready endpoints"
 	if err == nil && len(pods) == 0 {
 		message = "no endpoints: no pod matches its selector"
 	}
 	f := finding{rank: rankWarning, Cause: Cause{Reason: "NoEndpoints", Message: message}}
-	if len(w.findings) == before {
+	if len(w.findings.list) == before {
 		f.rank = rankCause
 	}
-	w.add(serves, f)
-	w.visit(serves, nil)
+	w.findings.add(serves, f)
+	w.findings.visit(serves, nil)
 }
 
 // hasEndpoints reports whether a Service has a ready endpoint. If it cannot read the
 // endpoints, it returns true, so that no problem is reported.
-func (w *walk) hasEndpoints(ctx context.Context, service *corev1.Service) bool {
-	found, err := list[discoveryv1.EndpointSlice](ctx, w, endpointsResource, service.Namespace, metav1.ListOptions{
+func hasEndpoints(ctx context.Context, cluster *clusterreader.Reader, service *corev1.Service) bool {
+	found, err := clusterreader.List[discoveryv1.EndpointSlice](ctx, cluster, endpointSlicesResource, service.Namespace, metav1.ListOptions{
 		LabelSelector: fmt.Sprintf("%s=%s", discoveryv1.LabelServiceName, service.Name),
 	})
 	if err != nil {
 		return true
 	}
-	for _, slice := range found {
-		for _, endpoint := range slice.Endpoints {
-			if endpoint.Conditions.Ready == nil || *endpoint.Conditions.Ready {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(found, func(slice discoveryv1.EndpointSlice) bool {
+		return slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return valueOr(e.Conditions.Ready, true) })
+	})
 }

@@ -13,19 +13,25 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
-	"github.com/ordered-helm/helm/internal/field"
+	"github.com/ordered-helm/helm/internal/diagnosis/references"
 )
 
-const revisionAnnotation = "deployment.kubernetes.io/revision"
+const (
+	revisionAnnotation = "deployment.kubernetes.io/revision"
+	// reasonFailedCreate is the reason of warning events about pods that cannot be created.
+	reasonFailedCreate = "FailedCreate"
+)
 
 // workload contains what all kinds of objects that create pods, such as ReplicaSets, have in
 // common.
 type workload struct {
-	ref
+	clusterreader.Ref
 	selector *metav1.LabelSelector
 	template *corev1.PodTemplateSpec
 	// desired is the number of pods that should exist.
@@ -43,55 +49,45 @@ type workload struct {
 
 // diagnoseDeployment adds findings about a Deployment and the pods of its newest
 // ReplicaSet.
-func (w *walk) diagnoseDeployment(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	deployment, err := clusterreader.Convert[appsv1.Deployment](obj)
-	if err != nil {
-		w.diagnoseByConditions(ctx, at, obj)
-		return
-	}
-	if obj.GetGeneration() > deployment.Status.ObservedGeneration {
-		w.visit(at, nil)
+func diagnoseDeployment(ctx context.Context, w *walk, at clusterreader.Ref, deployment *appsv1.Deployment) {
+	if deployment.Generation > deployment.Status.ObservedGeneration {
+		w.findings.visit(at, nil)
 		return // its ReplicaSets belong to the previous version
 	}
-	sets := w.replicaSets(ctx, at, deployment.Spec.Selector)
+	sets := replicaSets(ctx, w, at, deployment.Spec.Selector)
 	if len(sets) > 0 {
 		newest := &sets[0]
-		w.diagnoseTypedReplicaSet(ctx, newest)
+		diagnoseReplicaSet(ctx, w, replicaSetRef(newest), newest)
 		if newest.Status.Replicas == 0 && len(sets) > 1 {
-			w.diagnoseOldPods(ctx, deployment, sets[1:])
+			diagnoseOldPods(ctx, w, deployment, sets[1:])
 		}
 	}
-	for _, c := range field.Conditions(obj.Object) {
+	for _, c := range deployment.Status.Conditions {
 		switch {
-		case c.Type == "ReplicaFailure" && c.Status == "True" && len(sets) == 0:
-			w.add(at, finding{rank: rankCause, Cause: Cause{Reason: c.Reason, Message: c.Message}})
-		case c.Type == "Progressing" && c.Status == "False":
+		case c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue && len(sets) == 0:
+			w.findings.add(at, finding{rank: rankCause, Cause: Cause{Reason: c.Reason, Message: c.Message}})
+		case c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse:
 			f := finding{rank: rankSymptom, Cause: Cause{Reason: c.Reason, Message: c.Message}}
 			if c.Reason != "ProgressDeadlineExceeded" {
 				f.rank = rankCause // it could not even create its ReplicaSet
 			}
-			w.add(at, f)
+			w.findings.add(at, f)
 		}
 	}
-	if seconds := deployment.Spec.MinReadySeconds; seconds > 0 && len(w.findings) == 0 && w.forbidden == "" {
-		w.add(at, finding{rank: rankUnexplained, Cause: Cause{Reason: "MinReadySeconds", Message: fmt.Sprintf(
+	if seconds := deployment.Spec.MinReadySeconds; seconds > 0 && len(w.findings.list) == 0 && w.cluster.Forbidden() == "" {
+		w.findings.add(at, finding{rank: rankUnexplained, Cause: Cause{Reason: "MinReadySeconds", Message: fmt.Sprintf(
 			"its pods are available only after they have been ready for %d seconds", seconds)}})
 	}
-	w.visit(at, anyReason("ReplicaSetCreateError"))
+	w.findings.visit(at, anyReason("ReplicaSetCreateError"))
 }
 
 // replicaSets returns the ReplicaSets that match the selector of a Deployment and belong to
 // it, the newest revision first.
-func (w *walk) replicaSets(ctx context.Context, of ref, selector *metav1.LabelSelector) []appsv1.ReplicaSet {
-	labels, err := metav1.LabelSelectorAsSelector(selector)
-	if err != nil || labels.Empty() {
-		return nil
-	}
-	all, err := list[appsv1.ReplicaSet](ctx, w, replicaSetsResource, of.namespace, metav1.ListOptions{LabelSelector: labels.String()})
+func replicaSets(ctx context.Context, w *walk, deployment clusterreader.Ref, selector *metav1.LabelSelector) []appsv1.ReplicaSet {
+	sets, err := clusterreader.ListOwned[appsv1.ReplicaSet](ctx, w.cluster, appsv1.SchemeGroupVersion.WithResource("replicasets"), deployment, selector)
 	if err != nil {
 		return nil
 	}
-	sets := slices.DeleteFunc(slices.Clone(all), func(set appsv1.ReplicaSet) bool { return !of.owns(&set) })
 	revision := func(set appsv1.ReplicaSet) int {
 		number, _ := strconv.Atoi(set.Annotations[revisionAnnotation]) // 0 if there is none
 		return number
@@ -105,91 +101,70 @@ func (w *walk) replicaSets(ctx context.Context, of ref, selector *metav1.LabelSe
 
 // diagnoseOldPods adds findings about pods of older ReplicaSets that are being deleted.
 // With the strategy Recreate, the newest ReplicaSet creates no pods before these are gone.
-func (w *walk) diagnoseOldPods(ctx context.Context, deployment *appsv1.Deployment, old []appsv1.ReplicaSet) {
-	pods, err := w.pods(ctx, deployment.Namespace, deployment.Spec.Selector, ref{})
+func diagnoseOldPods(ctx context.Context, w *walk, deployment *appsv1.Deployment, old []appsv1.ReplicaSet) {
+	pods, err := w.cluster.Pods(ctx, clusterreader.Ref{Namespace: deployment.Namespace}, deployment.Spec.Selector)
 	if err != nil {
 		return
 	}
 	for n := range pods {
 		pod := &pods[n]
-		ofOld := slices.ContainsFunc(old, func(set appsv1.ReplicaSet) bool { return ref{uid: set.UID}.owns(pod) })
+		ofOld := slices.ContainsFunc(old, func(set appsv1.ReplicaSet) bool { return replicaSetRef(&set).Owns(pod) })
 		if ofOld && pod.DeletionTimestamp != nil {
-			w.diagnoseTerminating(podRef(pod), pod)
+			w.addTerminating(podRef(pod), pod)
 		}
 	}
 }
 
-func (w *walk) diagnoseTypedReplicaSet(ctx context.Context, set *appsv1.ReplicaSet) {
+func replicaSetRef(set *appsv1.ReplicaSet) clusterreader.Ref {
+	return clusterreader.Ref{Kind: "ReplicaSet", Namespace: set.Namespace, Name: set.Name, UID: set.UID}
+}
+
+func diagnoseReplicaSet(ctx context.Context, w *walk, at clusterreader.Ref, set *appsv1.ReplicaSet) {
 	load := workload{
-		ref:      ref{kind: "ReplicaSet", namespace: set.Namespace, name: set.Name, uid: set.UID},
-		selector: set.Spec.Selector, template: &set.Spec.Template,
-		desired: oneIfNil(set.Spec.Replicas), replacesFailedPods: true,
+		Ref: at, selector: set.Spec.Selector, template: &set.Spec.Template,
+		desired: valueOr(set.Spec.Replicas, 1), replacesFailedPods: true,
 	}
 	for _, c := range set.Status.Conditions {
 		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
 			load.createError = c.Message
 		}
 	}
-	w.diagnoseWorkload(ctx, load)
+	diagnoseWorkload(ctx, w, load)
 }
 
-func (w *walk) diagnoseReplicaSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := clusterreader.Convert[appsv1.ReplicaSet](obj)
-	if err != nil {
-		w.diagnoseByConditions(ctx, at, obj)
-		return
-	}
-	w.diagnoseTypedReplicaSet(ctx, set)
-}
-
-func (w *walk) diagnoseReplicationController(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	controller, err := clusterreader.Convert[corev1.ReplicationController](obj)
-	if err != nil {
-		w.diagnoseByConditions(ctx, at, obj)
-		return
-	}
+func diagnoseReplicationController(ctx context.Context, w *walk, at clusterreader.Ref, controller *corev1.ReplicationController) {
 	load := workload{
-		ref: at, selector: &metav1.LabelSelector{MatchLabels: controller.Spec.Selector}, template: controller.Spec.Template,
-		desired: oneIfNil(controller.Spec.Replicas), replacesFailedPods: true,
+		Ref: at, selector: &metav1.LabelSelector{MatchLabels: controller.Spec.Selector}, template: controller.Spec.Template,
+		desired: valueOr(controller.Spec.Replicas, 1), replacesFailedPods: true,
 	}
 	for _, c := range controller.Status.Conditions {
 		if c.Type == corev1.ReplicationControllerReplicaFailure && c.Status == corev1.ConditionTrue {
 			load.createError = c.Message
 		}
 	}
-	w.diagnoseWorkload(ctx, load)
+	diagnoseWorkload(ctx, w, load)
 }
 
-func (w *walk) diagnoseStatefulSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := clusterreader.Convert[appsv1.StatefulSet](obj)
-	if err != nil {
-		w.diagnoseByConditions(ctx, at, obj)
-		return
-	}
-	load := workload{ref: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: oneIfNil(set.Spec.Replicas)}
+func diagnoseStatefulSet(ctx context.Context, w *walk, at clusterreader.Ref, set *appsv1.StatefulSet) {
+	load := workload{Ref: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: valueOr(set.Spec.Replicas, 1)}
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement &&
 		set.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType &&
-		(rolling == nil || rolling.Partition == nil || *rolling.Partition == 0) {
+		(rolling == nil || valueOr(rolling.Partition, 0) == 0) {
 		load.updateRevision = set.Status.UpdateRevision
 	}
-	w.diagnoseWorkload(ctx, load)
+	diagnoseWorkload(ctx, w, load)
 }
 
-func (w *walk) diagnoseDaemonSet(ctx context.Context, at ref, obj *unstructured.Unstructured) {
-	set, err := clusterreader.Convert[appsv1.DaemonSet](obj)
-	if err != nil {
-		w.diagnoseByConditions(ctx, at, obj)
-		return
-	}
-	w.diagnoseWorkload(ctx, workload{
-		ref: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: set.Status.DesiredNumberScheduled,
+func diagnoseDaemonSet(ctx context.Context, w *walk, at clusterreader.Ref, set *appsv1.DaemonSet) {
+	diagnoseWorkload(ctx, w, workload{
+		Ref: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: set.Status.DesiredNumberScheduled,
 	})
 }
 
 // diagnoseWorkload adds findings about the pods of a workload, and, if pods are missing,
 // why they cannot be created.
-func (w *walk) diagnoseWorkload(ctx context.Context, load workload) {
-	pods, err := w.pods(ctx, load.namespace, load.selector, load.ref)
+func diagnoseWorkload(ctx context.Context, w *walk, load workload) {
+	pods, err := w.cluster.Pods(ctx, load.Ref, load.selector)
 	living := int32(0)
 	for n := range pods {
 		if pods[n].DeletionTimestamp == nil {
@@ -197,70 +172,56 @@ func (w *walk) diagnoseWorkload(ctx context.Context, load workload) {
 		}
 	}
 	if err == nil && living < load.desired || load.createError != "" {
-		w.diagnoseFailedCreate(ctx, load)
+		diagnoseFailedCreate(ctx, w, load)
 	}
 	for n := range pods {
-		w.diagnosePod(ctx, &pods[n], load)
+		diagnosePod(ctx, w, &pods[n], load)
 	}
-	w.visit(load.ref, func(reason string) bool {
-		return reason == "BackoffLimitExceeded" || reason == "FailedCreate" && (load.createError != "" || w.hasCause("FailedCreate"))
+	w.findings.visit(load.Ref, func(reason string) bool {
+		return reason == "BackoffLimitExceeded" || reason == reasonFailedCreate && (load.createError != "" || w.findings.explainFailedCreate())
 	})
 }
 
-// hasCause reports whether there is a finding with rankCause that has the given reason or
-// is about a missing object.
-func (w *walk) hasCause(reason string) bool {
-	return slices.ContainsFunc(w.findings, func(f finding) bool {
-		return f.rank == rankCause && (f.Reason == reason || f.Reason == reasonMissing)
+// explainFailedCreate reports whether a finding tells why pods cannot be created.
+func (f *findings) explainFailedCreate() bool {
+	return slices.ContainsFunc(f.list, func(f finding) bool {
+		return f.rank == rankCause && (f.Reason == reasonFailedCreate || f.Reason == reasonMissing)
 	})
 }
 
 // diagnoseFailedCreate adds a finding why pods of a workload cannot be created, for example
 // because of a quota, an admission webhook, or a missing object.
-func (w *walk) diagnoseFailedCreate(ctx context.Context, load workload) {
-	f := finding{rank: rankCause, Cause: Cause{Reason: "FailedCreate", Message: load.createError}}
+func diagnoseFailedCreate(ctx context.Context, w *walk, load workload) {
+	f := finding{rank: rankCause, Cause: Cause{Reason: reasonFailedCreate, Message: load.createError}}
 	if load.createError == "" {
-		warnings := w.warnings(ctx, load.ref)
-		at := slices.IndexFunc(warnings, func(warning warning) bool { return warning.reason == "FailedCreate" })
+		warnings := w.cluster.Warnings(ctx, load.Ref)
+		at := slices.IndexFunc(warnings, func(warning clusterreader.Warning) bool { return warning.Reason == reasonFailedCreate })
 		if at < 0 {
 			return
 		}
 		f = w.warningFinding(warnings[at], rankCause, "")
 	}
-	if !w.addMissingForAdmission(ctx, load, f.Message) {
-		w.add(load.ref, f)
+	if !addMissingForAdmission(ctx, w, load, f.Message) {
+		w.findings.add(load.Ref, f)
 	}
 }
 
 // addMissingForAdmission adds a finding for each object that the pod template names,
 // without which the server rejects a pod, and that does not exist. It checks only objects
 // that message, the error of the server, mentions. It returns true if any is missing.
-func (w *walk) addMissingForAdmission(ctx context.Context, load workload, message string) bool {
+func addMissingForAdmission(ctx context.Context, w *walk, load workload, message string) bool {
 	if load.template == nil {
 		return false
 	}
 	spec := load.template.Spec
-	var needs []reference
-	if name := spec.ServiceAccountName; name != "" {
-		needs = append(needs, reference{objectKey: namespacedObject("ServiceAccount", load.namespace, name), field: "serviceAccountName"})
+	needs := []references.Reference{
+		references.New(schema.GroupKind{Kind: "ServiceAccount"}, load.Namespace, spec.ServiceAccountName, "serviceAccountName"),
+		references.New(schema.GroupKind{Group: schedulingv1.GroupName, Kind: "PriorityClass"}, "", spec.PriorityClassName, "priorityClassName"),
+		references.New(schema.GroupKind{Group: nodev1.GroupName, Kind: "RuntimeClass"}, "", valueOr(spec.RuntimeClassName, ""), "runtimeClassName"),
 	}
-	if name := spec.PriorityClassName; name != "" {
-		needs = append(needs, reference{objectKey: clusterObject("PriorityClass", priorityClassResource, name), field: "priorityClassName"})
-	}
-	if name := spec.RuntimeClassName; name != nil {
-		needs = append(needs, reference{objectKey: clusterObject("RuntimeClass", runtimeClassResource, *name), field: "runtimeClassName"})
-	}
-	lower := strings.ToLower(message)
-	needs = slices.DeleteFunc(needs, func(n reference) bool {
-		return !strings.Contains(strings.ReplaceAll(lower, " ", ""), strings.ToLower(n.kind.Kind)) ||
-			!strings.Contains(message, n.name)
+	words := strings.ReplaceAll(strings.ToLower(message), " ", "")
+	needs = slices.DeleteFunc(needs, func(r references.Reference) bool {
+		return r.Name == "" || !strings.Contains(words, strings.ToLower(r.Kind.Kind)) || !strings.Contains(message, r.Name)
 	})
-	return w.addMissingObjects(ctx, load.ref, needs, message)
-}
-
-func oneIfNil(n *int32) int32 {
-	if n == nil {
-		return 1
-	}
-	return *n
+	return w.references.addMissing(ctx, load.Ref, needs, message)
 }

@@ -23,9 +23,9 @@ func TestWorkloads(t *testing.T) {
 				`{kind: Pod, owner: web-2, metadata: {name: web-2-b, labels: {app: web, hash: "2"}}, spec: {containers: [{name: app}]}, ` + crashed +
 				`{kind: Pod, owner: stranger, metadata: {name: web-2-s, labels: {app: web, hash: "2"}}, status: {phase: Failed, reason: Evicted}}
 				{kind: Pod, owner: web-1, metadata: {name: web-1-a, labels: {app: web, hash: "1"}}, status: {phase: Failed, reason: Evicted}}`,
-			logs: map[string]string{"shop/web-2-z/app/previous": "oops"},
-			want: []string{"Pod shop/web-2-z container app: CrashLoopBackOff: exited with code 1, restarted 2 times (same on 2 more pods)", "| oops"},
-			peek: []string{"Pod shop/web-2-z container app: CrashLoopBackOff: exited with code 1, restarted 2 times (same on 2 more pods)"},
+			logs:  map[string]string{"shop/web-2-z/app/previous": "oops"},
+			want:  []string{"Pod shop/web-2-z container app: CrashLoopBackOff: exited with code 1, restarted 2 times (same on 2 more pods)", "| oops"},
+			brief: []string{"Pod shop/web-2-z container app: CrashLoopBackOff: exited with code 1, restarted 2 times (same on 2 more pods)"},
 		},
 		"Deployment: quota": {
 			subject: "Deployment shop/web",
@@ -42,8 +42,8 @@ func TestWorkloads(t *testing.T) {
 			subject: "Deployment shop/web",
 			objects: web + refused + `'admission webhook "x" denied the request: service account robot may not run'}]}}
 				{kind: ServiceAccount, metadata: {name: robot}}`,
-			want: []string{`ReplicaSet shop/web-2: FailedCreate: admission webhook "x" denied the request: service account robot may not run`},
-			peek: []string{`ReplicaSet shop/web-2: FailedCreate: admission webhook "x" denied the request: service account robot may not run`},
+			want:  []string{`ReplicaSet shop/web-2: FailedCreate: admission webhook "x" denied the request: service account robot may not run`},
+			brief: []string{`ReplicaSet shop/web-2: FailedCreate: admission webhook "x" denied the request: service account robot may not run`},
 		},
 		"Deployment: progress deadline": {
 			subject: "Deployment shop/web",
@@ -54,17 +54,17 @@ func TestWorkloads(t *testing.T) {
 			subject: "Deployment shop/web",
 			objects: `{kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: web}}}, status: {conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: timed out}]}}` + "\n" + newSet +
 				`{kind: Pod, owner: web-2, metadata: {name: web-2-a, labels: {app: web, hash: "2"}}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, state: {running: {startedAt: "1999-12-31T23:00:00Z"}}}]}}`,
-			logs: map[string]string{"shop/web-2-a/app": "waiting for db"},
-			want: []string{"Pod shop/web-2-a container app: NotReady: running for 60m, but not ready", "| waiting for db", "Deployment shop/web: ProgressDeadlineExceeded: timed out"},
-			peek: []string{"Pod shop/web-2-a container app: NotReady: running, but not ready", "Deployment shop/web: ProgressDeadlineExceeded: timed out"},
+			logs:  map[string]string{"shop/web-2-a/app": "waiting for db"},
+			want:  []string{"Pod shop/web-2-a container app: NotReady: running for 60m, but not ready", "| waiting for db", "Deployment shop/web: ProgressDeadlineExceeded: timed out"},
+			brief: []string{"Pod shop/web-2-a container app: NotReady: running, but not ready", "Deployment shop/web: ProgressDeadlineExceeded: timed out"},
 		},
 		"Deployment: waits for an old pod within its grace period": {
 			subject: "Deployment shop/web",
 			objects: web + newSet +
 				`{kind: Pod, owner: web-2, metadata: {name: web-2-a, deletionTimestamp: "2000-01-01T00:05:00Z", deletionGracePeriodSeconds: 300, labels: {app: web, hash: "2"}}}
 				{event: Unhealthy, about: web-2-a, message: "Readiness probe failed: refused"}`,
-			want: []string{"Pod shop/web-2-a: Terminating: being deleted, its grace period ends in 5m"},
-			peek: []string{"Pod shop/web-2-a: Terminating: being deleted"},
+			want:  []string{"Pod shop/web-2-a: Terminating: being deleted, its grace period ends in 5m"},
+			brief: []string{"Pod shop/web-2-a: Terminating: being deleted"},
 		},
 		"Deployment: cannot create its ReplicaSet": {
 			subject: "Deployment shop/web",
@@ -80,8 +80,8 @@ func TestWorkloads(t *testing.T) {
 			subject: "Deployment shop/web",
 			objects: web + oldSet + `{kind: ReplicaSet, owner: web, metadata: {name: web-2, labels: {app: web}, annotations: {deployment.kubernetes.io/revision: "10"}}, spec: {replicas: 0, selector: {matchLabels: {app: web, hash: "2"}}}}
 				{kind: Pod, owner: web-1, metadata: {name: web-1-a, deletionTimestamp: "1999-12-31T23:50:00Z", finalizers: [a/b], labels: {app: web, hash: "1"}}}`,
-			want: []string{"Pod shop/web-1-a: Terminating: being deleted for 10m, waiting for finalizers: a/b"},
-			peek: []string{"Pod shop/web-1-a: Terminating: being deleted, waiting for finalizers: a/b"},
+			want:  []string{"Pod shop/web-1-a: Terminating: being deleted for 10m, waiting for finalizers: a/b"},
+			brief: []string{"Pod shop/web-1-a: Terminating: being deleted, waiting for finalizers: a/b"},
 		},
 		"Deployment: minReadySeconds": {
 			subject: "Deployment shop/web",
@@ -104,8 +104,8 @@ func TestWorkloads(t *testing.T) {
 			subject: "StatefulSet shop/db",
 			objects: `{kind: StatefulSet, metadata: {name: db}, spec: {selector: {matchLabels: {app: db}}}}
 				{event: FailedCreate, about: db, message: exceeded quota, count: 5}`,
-			want: []string{"StatefulSet shop/db: FailedCreate: exceeded quota (5 times)"},
-			peek: []string{"StatefulSet shop/db: FailedCreate: exceeded quota"},
+			want:  []string{"StatefulSet shop/db: FailedCreate: exceeded quota (5 times)"},
+			brief: []string{"StatefulSet shop/db: FailedCreate: exceeded quota"},
 		},
 		"StatefulSet: keeps a broken pod of an earlier revision": {
 			subject: "StatefulSet shop/db",
@@ -131,9 +131,9 @@ func TestWorkloads(t *testing.T) {
 			objects: `{kind: Job, metadata: {name: migrate}, spec: {selector: {matchLabels: {job: migrate}}}, status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: too often}]}}
 				{event: BackoffLimitExceeded, about: migrate, message: too often}
 				{kind: Pod, owner: migrate, metadata: {name: migrate-a, labels: {job: migrate}}, spec: {restartPolicy: Never, containers: [{name: sql}, {name: fine}]}, status: {phase: Failed, containerStatuses: [{name: fine, state: {terminated: {exitCode: 0}}}, {name: sql, state: {terminated: {exitCode: 3, reason: Error}}}]}}`,
-			logs: map[string]string{"shop/migrate-a/sql": "relation exists"},
-			want: []string{"Pod shop/migrate-a container sql: Error: exited with code 3", "| relation exists"},
-			peek: []string{"Pod shop/migrate-a container sql: Error: exited with code 3"},
+			logs:  map[string]string{"shop/migrate-a/sql": "relation exists"},
+			want:  []string{"Pod shop/migrate-a container sql: Error: exited with code 3", "| relation exists"},
+			brief: []string{"Pod shop/migrate-a container sql: Error: exited with code 3"},
 		},
 		"Job: failed and its pods are gone": {
 			subject: "Job shop/migrate",
@@ -154,9 +154,9 @@ func TestWorkloads(t *testing.T) {
 			subject: "Job shop/migrate",
 			objects: `{kind: Job, metadata: {name: migrate}, spec: {selector: {matchLabels: {job: migrate}}}}
 				{kind: Pod, owner: migrate, metadata: {name: migrate-a, labels: {job: migrate}}, spec: {containers: [{name: sql}]}, status: {phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{name: sql, ready: true, state: {running: {startedAt: "1999-12-31T23:55:00Z"}}}]}}`,
-			logs: map[string]string{"shop/migrate-a/sql": "step 3 of 900"},
-			want: []string{"Pod shop/migrate-a container sql: Running: running for 5m", "| step 3 of 900"},
-			peek: []string{},
+			logs:  map[string]string{"shop/migrate-a/sql": "step 3 of 900"},
+			want:  []string{"Pod shop/migrate-a container sql: Running: running for 5m", "| step 3 of 900"},
+			brief: []string{},
 		},
 	})
 }

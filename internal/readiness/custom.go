@@ -4,6 +4,8 @@
 package readiness
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -20,14 +22,10 @@ func ReportsReadiness(obj *unstructured.Unstructured) bool {
 	if isBuiltIn(obj) {
 		return true
 	}
-	for _, c := range field.Conditions(obj.Object) {
-		switch c.Type {
-		case "Ready", "Reconciling", "Stalled":
-			return true
-		}
-	}
 	_, observed := field.AsInt(field.Get(obj.Object, "status", "observedGeneration"))
-	return observed
+	return observed || slices.ContainsFunc(field.Conditions(obj.Object), func(c field.Condition) bool {
+		return c.Type == "Ready" || c.Type == "Reconciling" || c.Type == "Stalled"
+	})
 }
 
 func isBuiltIn(obj *unstructured.Unstructured) bool {

@@ -26,11 +26,8 @@ func ready(reason, format string, values ...any) Status {
 // conditionText returns the reason and message of a condition, or the one of them that it
 // has.
 func conditionText(c field.Condition) string {
-	switch {
-	case c.Reason == "":
-		return c.Message
-	case c.Message == "":
-		return c.Reason
+	if c.Reason == "" || c.Message == "" {
+		return c.Reason + c.Message
 	}
 	return c.Reason + ": " + c.Message
 }
@@ -40,17 +37,9 @@ func jobStatus(obj *unstructured.Unstructured) Status {
 		return ready("Complete", "complete, succeeded: %d", field.Int(obj.Object, 0, "status", "succeeded"))
 	}
 	if failed := field.FindCondition(obj.Object, "Failed"); failed.Status == conditionTrue {
-		reason := failed.Reason
-		if reason == "" {
-			reason = "JobFailed"
-		}
-		message := failed.Message
-		if message == "" {
-			message = "the job failed"
-		}
-		return Status{State: Failed, Reason: reason, Message: message}
+		return Status{State: Failed, Reason: cmp.Or(failed.Reason, "JobFailed"), Message: cmp.Or(failed.Message, "the job failed")}
 	}
-	if suspended, _ := field.Get(obj.Object, "spec", "suspend").(bool); suspended {
+	if field.Bool(obj.Object, "spec", "suspend") {
 		return inProgress("Suspended", "suspended: it does not run until spec.suspend is removed")
 	}
 	if field.String(obj.Object, "status", "startTime") == "" {
@@ -65,7 +54,7 @@ func jobStatus(obj *unstructured.Unstructured) Status {
 // deploymentStatus is the rule for Deployments. A paused Deployment is ready, because its
 // rollout will not continue.
 func deploymentStatus(obj *unstructured.Unstructured) Status {
-	if paused, _ := field.Get(obj.Object, "spec", "paused").(bool); paused {
+	if field.Bool(obj.Object, "spec", "paused") {
 		return ready("Paused", "paused, ready: %d of %d",
 			field.Int(obj.Object, 0, "status", "readyReplicas"), field.Int(obj.Object, 1, "spec", "replicas"))
 	}

@@ -4,7 +4,9 @@
 package readiness
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -36,18 +38,18 @@ func podStatus(obj *unstructured.Unstructured) Status {
 // podFailure returns the status of a pod in the phase Failed. If the pod gives no message,
 // it names the first container that exited with an error.
 func podFailure(obj *unstructured.Unstructured) Status {
-	failure := Status{State: Failed, Reason: field.String(obj.Object, "status", "reason"), Message: field.String(obj.Object, "status", "message")}
-	if failure.Reason == "" {
-		failure.Reason = "PodFailed"
+	failure := Status{
+		State: Failed, Reason: cmp.Or(field.String(obj.Object, "status", "reason"), "PodFailed"),
+		Message: field.String(obj.Object, "status", "message"),
 	}
 	if failure.Message != "" {
 		return failure
 	}
 	failure.Message = "the pod failed"
 	for _, c := range containers(obj) {
-		code, ok := field.AsInt(c.state("terminated")["exitCode"])
+		code, ok := field.AsInt(field.Get(c, "state", "terminated", "exitCode"))
 		if ok && code != 0 {
-			failure.Message = fmt.Sprintf("container %s exited with code %d", c.name(), code)
+			failure.Message = fmt.Sprintf("container %s exited with code %d", field.String(c, "name"), code)
 			break
 		}
 	}
@@ -62,13 +64,13 @@ func podProblem(obj *unstructured.Unstructured) (reason, message string) {
 		return scheduled.Reason, conditionText(scheduled)
 	}
 	for _, c := range containers(obj) {
-		waiting := c.state("waiting")
+		waiting := field.Map(c, "state", "waiting")
 		reason := field.String(waiting, "reason")
 		switch reason {
 		case "", "ContainerCreating", "PodInitializing":
 			continue
 		}
-		message := fmt.Sprintf("container %s: %s", c.name(), reason)
+		message := fmt.Sprintf("container %s: %s", field.String(c, "name"), reason)
 		if detail := field.String(waiting, "message"); detail != "" {
 			message += ": " + detail
 		}
@@ -77,30 +79,7 @@ func podProblem(obj *unstructured.Unstructured) (reason, message string) {
 	return "", ""
 }
 
-// containerStatus is an entry of status.containerStatuses or status.initContainerStatuses
-// of a pod.
-type containerStatus map[string]any
-
 // containers returns the statuses of all containers of a pod, init containers first.
-func containers(obj *unstructured.Unstructured) []containerStatus {
-	var found []containerStatus
-	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
-		entries, _ := field.Get(obj.Object, "status", list).([]any)
-		for _, entry := range entries {
-			if values, ok := entry.(map[string]any); ok {
-				found = append(found, values)
-			}
-		}
-	}
-	return found
-}
-
-func (c containerStatus) name() string { return field.String(c, "name") }
-
-// state returns the details of the state of a container. which is "waiting", "running" or
-// "terminated". If the container is in another state, the result is nil.
-func (c containerStatus) state(which string) map[string]any {
-	states, _ := c["state"].(map[string]any)
-	details, _ := states[which].(map[string]any)
-	return details
+func containers(obj *unstructured.Unstructured) []map[string]any {
+	return slices.Concat(field.Maps(obj.Object, "status", "initContainerStatuses"), field.Maps(obj.Object, "status", "containerStatuses"))
 }

@@ -4,6 +4,7 @@
 package readiness
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -125,8 +126,6 @@ func kstatus(obj *unstructured.Unstructured) Status {
 	default:
 		verdict.State = InProgress
 	}
-	if verdict.Reason == "" {
-		verdict.Reason = string(verdict.State)
-	}
+	verdict.Reason = cmp.Or(verdict.Reason, string(verdict.State))
 	return verdict
 }

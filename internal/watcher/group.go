@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher/observations"
 )
 
 // Group waits for several objects together, its targets. A Group is used once: call Applied
@@ -50,7 +51,7 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	}
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
-	i.setBaseline(observationOf(obj))
+	i.setBaseline(observations.Of(obj))
 	return nil
 }
 
@@ -129,49 +130,44 @@ func (g *Group) notify(i *item) {
 // evaluate judges new observations, and judges items again whose recheck is due (see
 // readiness.Status.RecheckAfter). It calls onChange for each report that changes.
 func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
-	for _, queue := range g.takeQueues() {
-		if queue.item.timedOut {
+	for _, i := range g.takeChanged() {
+		next := i.unjudged
+		i.unjudged = nil
+		if i.timedOut {
 			continue
 		}
-		for _, o := range queue.queue {
-			g.observe(ctx, queue.item, o, onChange)
-			if queue.item.report.Status.State == readiness.Failed {
+		for _, o := range next {
+			g.observe(ctx, i, o, onChange)
+			if i.report.Status.State == readiness.Failed {
 				break
 			}
 		}
 	}
 	for _, i := range g.items {
-		if i.recheckDue() && !i.timedOut {
-			g.observe(ctx, i, observation{object: i.report.Object}, onChange)
+		if !i.timedOut && !i.recheckAt.IsZero() && !time.Now().Before(i.recheckAt) {
+			g.observe(ctx, i, observations.Observation{Object: i.report.Object}, onChange)
 		}
 	}
 }
 
-func (g *Group) observe(ctx context.Context, i *item, o observation, onChange func(Report)) {
+func (g *Group) observe(ctx context.Context, i *item, o observations.Observation, onChange func(Report)) {
 	if i.observe(ctx, o) && onChange != nil {
 		onChange(g.completeReport(i))
 	}
 }
 
-// itemQueue has the observations of an item that are not judged yet, the oldest first.
-type itemQueue struct {
-	item  *item
-	queue []observation
-}
-
-// takeQueues removes the observations that are not judged yet from all items, and returns
-// them in the order of the targets.
-func (g *Group) takeQueues() []itemQueue {
+// takeChanged returns the items that have new observations, in the order of the targets. It
+// moves these observations from the queues of the items to item.unjudged.
+func (g *Group) takeChanged() []*item {
 	g.watcher.mu.Lock()
-	queues := make([]itemQueue, 0, len(g.changedItems))
-	for _, i := range g.changedItems {
-		queues = append(queues, itemQueue{i, i.queue})
-		i.queue, i.notified = nil, false
-	}
+	changed := g.changedItems
 	g.changedItems = nil
+	for _, i := range changed {
+		i.unjudged, i.notified = i.queue.Take(), false
+	}
 	g.watcher.mu.Unlock()
-	slices.SortStableFunc(queues, func(a, b itemQueue) int { return a.item.index - b.item.index })
-	return queues
+	slices.SortFunc(changed, func(a, b *item) int { return a.index - b.index })
+	return changed
 }
 
 // outcome reports whether the wait is finished, and returns the cause of the failure if it
@@ -265,28 +261,18 @@ func (g *Group) byStream(pick func(*item) bool) []streamItems {
 // observation, a recheck or timeout that is due, or, with mustStayReady, that
 // StayReadyUntil was closed. It returns an error when ctx is done or the Watcher is closed.
 func (g *Group) waitForChange(ctx context.Context, mustStayReady bool) error {
-	var limit <-chan time.Time
-	if next, found := g.nextTimeout(); found {
-		timer := time.NewTimer(next)
-		defer timer.Stop()
-		limit = timer.C
+	var due <-chan time.Time
+	if next, found := g.nextCheck(); found {
+		due = time.After(next)
 	}
 	var released <-chan struct{}
 	if mustStayReady {
 		released = g.options.StayReadyUntil
 	}
-	var recheck <-chan time.Time
-	if next := g.nextRecheck(); !next.IsZero() {
-		timer := time.NewTimer(time.Until(next))
-		defer timer.Stop()
-		recheck = timer.C
-	}
 	select {
 	case <-g.changed:
 		return nil
-	case <-recheck:
-		return nil
-	case <-limit:
+	case <-due:
 		return nil
 	case <-released:
 		return nil
@@ -295,17 +281,6 @@ func (g *Group) waitForChange(ctx context.Context, mustStayReady bool) error {
 	case <-g.watcher.done:
 		return g.watcher.stopCause(ctx)
 	}
-}
-
-// nextRecheck returns the time of the earliest recheck, or zero if none is due.
-func (g *Group) nextRecheck() time.Time {
-	var next time.Time
-	for _, i := range g.items {
-		if !i.recheckAt.IsZero() && (next.IsZero() || i.recheckAt.Before(next)) {
-			next = i.recheckAt
-		}
-	}
-	return next
 }
 
 // result builds what Wait returns: a report for each target, and, if cause is not nil, a
@@ -336,8 +311,8 @@ func (g *Group) completeReport(i *item) Report {
 		report.Forbidden = i.forbidden
 	}
 	if i.attached {
-		report.Unobserved = i.stream.unobserved(time.Now()) - i.outagesBefore
-		report.ObserveError = i.stream.err
+		report.Unobserved = i.stream.connection.outages(time.Now()) - i.outagesBefore
+		report.ObserveError = i.stream.connection.err
 	}
 	return report
 }

@@ -7,6 +7,9 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/ordered-helm/helm/internal/watcher/objectreader"
+	"github.com/ordered-helm/helm/internal/watcher/observations"
 )
 
 // readWithoutBaseline reads the targets for which Applied was not called, for example
@@ -14,7 +17,7 @@ import (
 // version that it read, as they are with the version that was written for other targets.
 func (g *Group) readWithoutBaseline(ctx context.Context) error {
 	g.watcher.mu.Lock()
-	parts := g.byStream(func(i *item) bool { return !i.hasBaseline })
+	parts := g.byStream(func(i *item) bool { return !i.queue.HasBaseline() })
 	g.watcher.mu.Unlock()
 	for _, part := range parts {
 		readings, err := part.stream.readUntilAnswered(ctx, part.names())
@@ -23,10 +26,10 @@ func (g *Group) readWithoutBaseline(ctx context.Context) error {
 		}
 		g.watcher.mu.Lock()
 		for _, i := range part.items {
-			if one := readings[i.target.Name]; one.forbidden != nil {
-				i.forbidden = part.stream.forbidden(i, "get", one.forbidden)
+			if one := readings[i.target.Name]; one.Forbidden != nil {
+				i.forbidden = part.stream.connection.forbidden(i, one.Forbidden)
 			} else {
-				i.setBaseline(one.observation())
+				i.setBaseline(observations.OfRead(one.Object, one.Version))
 			}
 		}
 		g.watcher.mu.Unlock()
@@ -36,66 +39,63 @@ func (g *Group) readWithoutBaseline(ctx context.Context) error {
 
 // readUntilAnswered reads objects, and retries until the API server responds, ctx is done,
 // or the Watcher is closed.
-func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[string]readResult, error) {
+func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[string]objectreader.Result, error) {
 	pause := retryBackoff()
-	var state initialRead
-	defer func() { state.end(s) }()
+	state := initialRead{connection: &s.connection}
+	defer state.end()
 	for {
-		readings, err := s.reader.read(ctx, names)
+		readings, err := s.reader.Read(ctx, names)
 		if ctx.Err() == nil {
-			state.record(s, err)
+			state.record(err)
 		}
 		if err == nil {
 			return readings, nil
 		}
-		retry := time.NewTimer(pause.Step())
 		select {
-		case <-retry.C:
+		case <-time.After(pause.Step()):
 		case <-ctx.Done():
-			retry.Stop()
 			return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		case <-s.watcher.done:
-			retry.Stop()
 			return nil, s.watcher.stopCause(ctx)
 		}
 	}
 }
 
 // initialRead records for one call of readUntilAnswered whether the API server does not
-// respond. While failing is true, the stream counts the call in failingReads, and so counts
-// as unreachable.
-type initialRead struct{ failing bool }
+// respond. While failing is true, the connection counts the call in failingReads, and so
+// counts as unreachable.
+type initialRead struct {
+	connection *connection
+	failing    bool
+}
 
 // record records the result of one attempt to read: err is nil if the server responded. It
-// emits NoticeUnreachable and NoticeReachable.
-func (f *initialRead) record(s *stream, err error) {
-	s.watcher.mu.Lock()
-	defer s.watcher.mu.Unlock()
+// sends NoticeUnreachable and NoticeReachable.
+func (r *initialRead) record(err error) {
+	r.connection.watcher.mu.Lock()
+	defer r.connection.watcher.mu.Unlock()
 	if err == nil {
-		f.clear(s)
-		s.watcher.notify(s.notice(NoticeReachable, nil))
+		r.clear()
+		r.connection.notify(NoticeReachable, nil)
 		return
 	}
-	isFirst := !s.watcher.hasUnreachableStream()
-	if !f.failing {
-		f.failing = true
-		s.failingReads++
-	}
-	if isFirst {
-		s.watcher.notify(s.notice(NoticeUnreachable, err))
+	r.connection.notifyUnreachable(err)
+	if !r.failing {
+		r.failing = true
+		r.connection.failingReads++
 	}
 }
 
 // end must be called when no further attempt follows.
-func (f *initialRead) end(s *stream) {
-	s.watcher.mu.Lock()
-	defer s.watcher.mu.Unlock()
-	f.clear(s)
+func (r *initialRead) end() {
+	r.connection.watcher.mu.Lock()
+	defer r.connection.watcher.mu.Unlock()
+	r.clear()
 }
 
-func (f *initialRead) clear(s *stream) {
-	if f.failing {
-		f.failing = false
-		s.failingReads--
+func (r *initialRead) clear() {
+	if r.failing {
+		r.failing = false
+		r.connection.failingReads--
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher/observations"
 )
 
 // isOther reports whether obj has the name of the item, but is another object than the one
@@ -18,47 +19,47 @@ func (i *item) isOther(obj *unstructured.Unstructured) bool {
 }
 
 // judgeReadiness is the judgeFunc of ExpectReady: it calls the Evaluator of the target.
-func (i *item) judgeReadiness(ctx context.Context, o observation) readiness.Status {
-	if o.object == nil {
+func (i *item) judgeReadiness(ctx context.Context, o observations.Observation) readiness.Status {
+	if o.Object == nil {
 		return readiness.MissingStatus(i.report.Object)
 	}
-	if i.isOther(o.object) {
+	if i.isOther(o.Object) {
 		i.report.Replaced, i.finished = true, false
 	}
-	i.report.Object, i.uid = o.object, o.object.GetUID()
-	succeeded := readiness.HasSucceeded(o.object)
-	if succeeded && o.object.GetDeletionTimestamp() != nil {
+	i.report.Object, i.uid = o.Object, o.Object.GetUID()
+	succeeded := readiness.HasSucceeded(o.Object)
+	if succeeded && o.Object.GetDeletionTimestamp() != nil {
 		// A later deletion, such as by ttlSecondsAfterFinished, does not matter.
-		o.object = withoutDeletionTimestamp(o.object)
-	} else if o.gone && !succeeded {
+		o.Object = withoutDeletionTimestamp(o.Object)
+	} else if o.Gone && !succeeded {
 		return readiness.MissingStatus(i.report.Object)
 	}
-	status := i.target.Evaluate(ctx, o.object)
+	status := i.target.Evaluate(ctx, o.Object)
 	switch {
-	case status.State != readiness.Ready && o.gone:
+	case status.State != readiness.Ready && o.Gone:
 		return readiness.MissingStatus(i.report.Object)
 	case status.State == readiness.Ready && succeeded:
 		i.finished = true
 		i.report.Deleted = false
-	case status.State == readiness.Ready && o.object.GetDeletionTimestamp() != nil:
-		return readiness.TerminatingStatus(o.object)
+	case status.State == readiness.Ready && o.Object.GetDeletionTimestamp() != nil:
+		return readiness.TerminatingStatus(o.Object)
 	}
 	return status
 }
 
 // judgeAbsence is the judgeFunc of WaitDeleted: the state Ready means that the object is
 // gone.
-func (i *item) judgeAbsence(_ context.Context, o observation) readiness.Status {
+func (i *item) judgeAbsence(_ context.Context, o observations.Observation) readiness.Status {
 	if i.uid == "" {
 		i.uid = i.target.UID
 	}
-	if o.gone || i.isOther(o.object) {
+	if o.Gone || i.isOther(o.Object) {
 		i.finished, i.report.Deleted = true, true
 		return readiness.Status{State: readiness.Ready, Reason: "Gone", Message: "deleted"}
 	}
-	i.report.Object, i.uid = o.object, o.object.GetUID()
-	if o.object.GetDeletionTimestamp() != nil {
-		return readiness.TerminatingStatus(o.object)
+	i.report.Object, i.uid = o.Object, o.Object.GetUID()
+	if o.Object.GetDeletionTimestamp() != nil {
+		return readiness.TerminatingStatus(o.Object)
 	}
 	return readiness.Status{State: readiness.InProgress, Reason: "NotDeleted", Message: "still exists, and is not being deleted"}
 }
@@ -73,22 +74,22 @@ func withoutDeletionTimestamp(obj *unstructured.Unstructured) *unstructured.Unst
 
 // judgeCompletion is the judgeFunc of ExpectCompletion: the state Ready means that the Job
 // or Pod has succeeded.
-func (i *item) judgeCompletion(_ context.Context, o observation) readiness.Status {
+func (i *item) judgeCompletion(_ context.Context, o observations.Observation) readiness.Status {
 	switch {
 	case i.finished:
 		return i.report.Status // a later object with the same name is a different one
-	case o.object == nil || i.isOther(o.object):
+	case o.Object == nil || i.isOther(o.Object):
 		return i.deletedBeforeCompletion()
 	}
-	i.report.Object, i.uid = o.object, o.object.GetUID()
-	status := readiness.ComputeCompletion(o.object)
+	i.report.Object, i.uid = o.Object, o.Object.GetUID()
+	status := readiness.ComputeCompletion(o.Object)
 	switch {
 	case status.State != readiness.InProgress:
 		i.finished, i.report.Deleted = true, false
-	case o.gone:
+	case o.Gone:
 		return i.deletedBeforeCompletion()
-	case o.object.GetDeletionTimestamp() != nil:
-		return readiness.TerminatingStatus(o.object)
+	case o.Object.GetDeletionTimestamp() != nil:
+		return readiness.TerminatingStatus(o.Object)
 	}
 	return status
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ordered-helm/helm/internal/watcher/objectreader"
 )
 
 // expectObserved fails the test if observing was interrupted during a finished wait.
@@ -79,7 +81,7 @@ func TestReadingDoesNotStopTheClock(t *testing.T) {
 }
 
 func TestManyAreReadOneByOneWhenTheListFails(t *testing.T) {
-	for name, n := range map[string]int{"some": 20, "more than are read at once": 3 * maxPartialReads} {
+	for name, n := range map[string]int{"some": 20, "more than are read at once": 3 * objectreader.MaxPartialReads} {
 		t.Run(name, func(t *testing.T) {
 			runTest(t, func(b *fixture) {
 				obstacles["watch and list are answered with errors"](b)
@@ -93,7 +95,7 @@ func TestManyAreReadOneByOneWhenTheListFails(t *testing.T) {
 				}
 				w := b.wait(g)
 				b.expectWaiting(w)
-				if got := b.api.Count("get deployments"); got != min(n, maxPartialReads) {
+				if got := b.api.Count("get deployments"); got != min(n, objectreader.MaxPartialReads) {
 					b.Errorf("%d reads at once", got)
 				}
 				for n := range n {
@@ -105,26 +107,6 @@ func TestManyAreReadOneByOneWhenTheListFails(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestNothingIsReadOneByOneFromAnAPIThatIsAway checks that a failed list is not followed by
-// a hundred individual requests that also fail.
-func TestNothingIsReadOneByOneFromAnAPIThatIsAway(t *testing.T) {
-	runTest(t, func(b *fixture) {
-		b.api.Fail("list", http.StatusInternalServerError)
-		b.api.Fail("get", http.StatusInternalServerError)
-		names := make([]string, 100)
-		for n := range names {
-			names[n] = fmt.Sprintf("d%d", n)
-		}
-		r := &reader{client: b.client.Resource(deployments).Namespace(namespace)}
-		if _, err := r.read(b.Context(), names); err == nil {
-			b.Error("no error")
-		}
-		if got := b.api.Count("get deployments"); got > 2*maxSingleReads {
-			b.Errorf("%d reads", got)
-		}
-	})
 }
 
 func TestNeitherWatchNorReadingIsTrouble(t *testing.T) {

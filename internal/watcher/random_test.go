@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// rollout is one object that is written and becomes ready some time later.
-type rollout struct {
+// randomObject is one object that is written and becomes ready some time later.
+type randomObject struct {
 	name    string
 	mu      sync.Mutex
 	isReady bool // the version that was written has become ready
@@ -36,7 +36,7 @@ func TestRandomFaults(t *testing.T) {
 				}
 				var wg sync.WaitGroup
 				for n := range 8 {
-					b.startRollout(&wg, n, rand.New(rand.NewPCG(seed, uint64(n)+2)))
+					b.startChanging(&wg, n, rand.New(rand.NewPCG(seed, uint64(n)+2)))
 				}
 				stop := make(chan struct{})
 				disturbed := make(chan struct{})
@@ -52,21 +52,21 @@ func TestRandomFaults(t *testing.T) {
 	}
 }
 
-func (b *fixture) startRollout(wg *sync.WaitGroup, n int, random *rand.Rand) {
-	r := &rollout{name: fmt.Sprintf("t%d", n)}
+func (b *fixture) startChanging(wg *sync.WaitGroup, n int, random *rand.Rand) {
+	r := &randomObject{name: fmt.Sprintf("t%d", n)}
 	wg.Go(func() {
 		pause := func() { time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond) }
 		for release := 1; release <= 4; release++ {
 			pause()
-			g := b.watcher.ExpectReady(targetOf(things, b.rolloutThing(r.name, release, false)))
+			g := b.watcher.ExpectReady(targetOf(things, b.randomThing(r.name, release, false)))
 			if release > 1 && random.IntN(2) == 0 { // a last change of the previous release
-				b.api.Put(things, b.rolloutThing(r.name, release-1, true))
+				b.api.Put(things, b.randomThing(r.name, release-1, true))
 			}
 			r.set(false)
-			written := b.api.Put(things, b.rolloutThing(r.name, release, false))
+			written := b.api.Put(things, b.randomThing(r.name, release, false))
 			finish := sync.OnceFunc(func() {
 				r.set(true)
-				b.api.Put(things, b.rolloutThing(r.name, release, true))
+				b.api.Put(things, b.randomThing(r.name, release, true))
 			})
 			if random.IntN(3) == 0 { // ready before Applied is called
 				finish()
@@ -86,19 +86,19 @@ func (b *fixture) startRollout(wg *sync.WaitGroup, n int, random *rand.Rand) {
 	})
 }
 
-func (b *fixture) rolloutThing(name string, release int, isReady bool) *unstructured.Unstructured {
+func (b *fixture) randomThing(name string, release int, isReady bool) *unstructured.Unstructured {
 	status := map[bool]string{true: "True", false: "False"}[isReady]
 	return fakeapi.Object(b.T, fmt.Sprintf(`{apiVersion: x.example/v1, kind: Thing, metadata: {name: %s, namespace: shop, labels: {release: "%d"}},
 		status: {conditions: [{type: Ready, status: %q, reason: R}]}}`, name, release, status))
 }
 
-func (r *rollout) set(isReady bool) {
+func (r *randomObject) set(isReady bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.isReady = isReady
 }
 
-func (r *rollout) get() bool {
+func (r *randomObject) get() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.isReady

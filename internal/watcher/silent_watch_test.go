@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/fakeapi"
+	"github.com/ordered-helm/helm/internal/watcher/objectreader"
 )
 
 // streamOf returns the stream that observes a resource.
@@ -223,7 +224,7 @@ func TestLookThatWasOvertakenDoesNotCount(t *testing.T) {
 // TestAbsenceThatIsReadHidesNoCompletion checks that later events of the watch from before
 // the read still count.
 func TestAbsenceThatIsReadHidesNoCompletion(t *testing.T) {
-	for name, others := range map[string]int{"one by one": 0, "by list": maxSingleReads} {
+	for name, others := range map[string]int{"one by one": 0, "by list": objectreader.MaxSingleReads} {
 		t.Run(name, func(t *testing.T) {
 			runTest(t, func(b *fixture) {
 				job := b.job("j", jobRuns)

@@ -9,6 +9,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/internal/watcher/objectreader"
+	"github.com/ordered-helm/helm/internal/watcher/observations"
 )
 
 var (
@@ -30,10 +34,6 @@ const (
 	maxShortWatches = 2
 )
 
-// outageGracePeriod is added to the duration of each outage, because it takes some time
-// until the changes during the outage arrive.
-const outageGracePeriod = 500 * time.Millisecond
-
 // stream observes one resource in one namespace, for the items of all groups. It starts to
 // run when a group waits for an object that is not ready. It keeps its watch open for later
 // items, and stops when the watch ends and no group waits.
@@ -43,18 +43,18 @@ const outageGracePeriod = 500 * time.Millisecond
 // that was written. It only has to restart if it was started from a later version in the
 // meantime (see ensureRunning).
 //
-// A run is a sequence of attempts: each attempt lists the objects if necessary, and then
-// watches or polls them until it fails or is interrupted.
+// A run is a sequence of attempts.
 type stream struct {
 	watcher *Watcher
-	key     streamKey
-	reader  *reader
+	client  dynamic.ResourceInterface
+	reader  *objectreader.Reader
 
 	// Guarded by the watcher's mu.
-	items   map[string]map[*item]struct{} // by name
-	running bool
-	polling bool   // whether to poll, because the account is not allowed to watch
-	version string // the resource version from which the next watch starts, or empty to list first
+	connection connection
+	items      itemSet
+	running    bool
+	polling    bool   // whether to poll, because the account is not allowed to watch
+	version    string // the resource version from which the next watch starts, or empty to list first
 	// coveredFrom is the version from which the watch was started. If it had to list since
 	// then, the list brought every item up to date. coverage counts how often the stream
 	// was started: an item that was registered after the last start has missed nothing.
@@ -64,38 +64,15 @@ type stream struct {
 	// dropped. restart cancels the current attempt.
 	epoch   int
 	restart context.CancelFunc
-	err     error
-	// unreachable is true while the API server does not respond to the watch. failingReads
-	// is the number of calls of readUntilAnswered to which it does not respond. err is why
-	// the objects cannot be observed at the moment, or nil.
-	unreachable  bool
-	failingReads int
-	// An outage is a time in which the stream is running but has no open watch or
-	// successful poll. outageStart is when the current outage began, or zero. pastOutages
-	// is the total duration of earlier ones.
-	outageStart time.Time
-	pastOutages time.Duration
 	// shortWatches is the number of consecutive watches that ended before they counted as
 	// opened.
 	shortWatches int
 }
 
-// attempt is the state of a stream at the start of an attempt. endedAt is set at its end.
-type attempt struct {
-	epoch   int
-	version string
-	polling bool
-	endedAt time.Time
-}
-
 // register makes the stream deliver observations of its object to an item. For this method,
-// unregister, ensureRunning, attach and earliestVersion, the caller must have locked the
-// watcher's mu.
+// unregister, ensureRunning and attach, the caller must have locked the watcher's mu.
 func (s *stream) register(i *item) {
-	if s.items[i.target.Name] == nil {
-		s.items[i.target.Name] = map[*item]struct{}{}
-	}
-	s.items[i.target.Name][i] = struct{}{}
+	s.items.add(i)
 	i.coverage = -1
 	if s.running {
 		i.coverage = s.coverage
@@ -103,11 +80,8 @@ func (s *stream) register(i *item) {
 }
 
 func (s *stream) unregister(i *item) {
-	i.queue = nil
-	delete(s.items[i.target.Name], i)
-	if len(s.items[i.target.Name]) == 0 {
-		delete(s.items, i.target.Name)
-	}
+	i.queue.Take()
+	s.items.remove(i)
 }
 
 // ensureRunning starts the stream if it is not running. If the running stream was started
@@ -136,7 +110,7 @@ func (s *stream) ensureRunning(items []*item) {
 		return
 	}
 	s.running = true
-	s.outageStart = time.Now()
+	s.connection.startOutage(time.Now())
 	s.watcher.start(s.run)
 }
 
@@ -145,43 +119,23 @@ func (s *stream) ensureRunning(items []*item) {
 // Otherwise the version is empty.
 func (s *stream) attach(items []*item) (from string, list bool) {
 	if !s.running {
-		from = s.earliestVersion()
+		from = s.items.earliestVersion()
 	}
 	for _, i := range items {
 		i.attached = true
-		i.outagesBefore = s.unobserved(time.Now())
-		if i.incomparable {
+		i.outagesBefore = s.connection.outages(time.Now())
+		if i.queue.IsIncomparable() {
 			list = true
 			continue
 		}
-		if s.running && (i.coverage == s.coverage || !before(i.latestVersion, s.coveredFrom)) {
+		if s.running && (i.coverage == s.coverage || !observations.Before(i.queue.Version(), s.coveredFrom)) {
 			continue
 		}
-		if from == "" || before(i.latestVersion, from) {
-			from = i.latestVersion
+		if from == "" || observations.Before(i.queue.Version(), from) {
+			from = i.queue.Version()
 		}
 	}
 	return from, list
-}
-
-// earliestVersion returns the lowest of the versions that are known for the registered
-// items. A watch that starts from it does not have to restart when a group later waits for
-// the other items.
-func (s *stream) earliestVersion() (version string) {
-	for _, items := range s.items {
-		for i := range items {
-			if i.hasBaseline && !i.incomparable && (version == "" || before(i.latestVersion, version)) {
-				version = i.latestVersion
-			}
-		}
-	}
-	return version
-}
-
-// before reports whether the resource version a is lower than b.
-func before(a, b string) bool {
-	order, ordered := compareVersions(a, b)
-	return ordered && order < 0
 }
 
 // run makes attempts until no group waits or the Watcher is closed.
@@ -192,12 +146,11 @@ func (s *stream) run(ctx context.Context) {
 		if !ok {
 			return
 		}
-		healthy, err := s.observe(attemptCtx, a)
-		a.endedAt = time.Now()
-		if healthy {
+		a.run(attemptCtx)
+		if a.healthy {
 			pause = retryBackoff()
 		}
-		if s.needsRead(attemptCtx, a, healthy, err) && s.readAwaited(attemptCtx, a) || s.finishAttempt(attemptCtx, a, healthy, err) {
+		if s.needsRead(attemptCtx, a) && a.readAwaited(attemptCtx) || s.finishAttempt(attemptCtx, a) {
 			sleep(attemptCtx, pause.Step())
 		}
 	}
@@ -205,17 +158,17 @@ func (s *stream) run(ctx context.Context) {
 
 // startAttempt returns the next attempt and its context. It returns false, and marks the
 // stream as stopped, if no group waits or the Watcher is closed.
-func (s *stream) startAttempt(ctx context.Context) (context.Context, attempt, bool) {
+func (s *stream) startAttempt(ctx context.Context) (context.Context, *attempt, bool) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
 	s.interrupt()
-	if ctx.Err() != nil || !s.isWanted() {
-		s.running, s.unreachable = false, false
-		s.pastOutages, s.outageStart = s.unobserved(time.Now()), time.Time{}
-		return nil, attempt{}, false
+	if ctx.Err() != nil || len(s.items.attachedNames()) == 0 {
+		s.running = false
+		s.connection.stop()
+		return nil, nil, false
 	}
 	ctx, s.restart = context.WithCancel(ctx)
-	return ctx, attempt{epoch: s.epoch, version: s.version, polling: s.polling}, true
+	return ctx, &attempt{stream: s, epoch: s.epoch, version: s.version, polling: s.polling}, true
 }
 
 // interrupt cancels the current attempt. The caller must have locked the watcher's mu.
@@ -225,139 +178,69 @@ func (s *stream) interrupt() {
 	}
 }
 
-// isWanted reports whether any item is attached.
-func (s *stream) isWanted() bool {
-	for _, items := range s.items {
-		for i := range items {
-			if i.attached {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// observe performs an attempt, and returns why it ended. healthy is true if it worked for a
-// while before, so that the next attempt can start without delay.
-func (s *stream) observe(ctx context.Context, a attempt) (healthy bool, err error) {
-	switch {
-	case a.polling:
-		return s.poll(ctx, a)
-	case a.version != "":
-		return s.watch(ctx, a, a.version)
-	}
-	version, err := s.list(ctx, a)
-	if err != nil {
-		return false, err
-	}
-	return s.watch(ctx, a, version)
-}
-
 // needsRead reports whether objects must be read after an attempt to find out whether the
 // API server responds: the error of the attempt does not tell.
-func (s *stream) needsRead(ctx context.Context, a attempt, healthy bool, err error) bool {
+func (s *stream) needsRead(ctx context.Context, a *attempt) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
 	switch {
-	case err == nil || a.epoch != s.epoch || ctx.Err() != nil:
+	case a.err == nil || !a.isCurrent() || ctx.Err() != nil:
 		return false
-	case errors.Is(err, errStreamEnded):
+	case errors.Is(a.err, errStreamEnded):
 		s.shortWatches++
-		return s.endedTooOften(healthy)
+		return s.endedTooOften(a)
 	}
-	return !a.polling && !isExpired(err) && !isNotAllowed(err) && !apierrors.IsNotFound(err)
+	return !a.polling && !isExpired(a.err) && !objectreader.IsNotAllowed(a.err) && !apierrors.IsNotFound(a.err)
 }
 
 // endedTooOften reports whether so many watches ended early that the API server counts as
 // unreachable.
-func (s *stream) endedTooOften(healthy bool) bool {
-	return !healthy && s.shortWatches >= maxShortWatches
+func (s *stream) endedTooOften(a *attempt) bool {
+	return !a.healthy && s.shortWatches >= maxShortWatches
 }
 
 // finishAttempt sets the fields that decide what the next attempt does, depending on the
 // error of this attempt. It returns whether to pause before the next attempt.
-func (s *stream) finishAttempt(ctx context.Context, a attempt, healthy bool, err error) (pause bool) {
+func (s *stream) finishAttempt(ctx context.Context, a *attempt) (pause bool) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	if s.outageStart.IsZero() {
-		s.outageStart = a.endedAt
-	}
-	if err == nil || a.epoch != s.epoch || ctx.Err() != nil {
+	s.connection.startOutage(a.endedAt)
+	if a.err == nil || !a.isCurrent() || ctx.Err() != nil {
 		return false
 	}
 	switch {
-	case errors.Is(err, errStreamEnded):
-		if s.endedTooOften(healthy) {
-			s.markUnreachable(err)
+	case errors.Is(a.err, errStreamEnded):
+		if s.endedTooOften(a) {
+			s.connection.markUnreachable(a.err)
 		}
-		return !healthy
-	case isExpired(err):
+		return !a.healthy
+	case isExpired(a.err):
 		s.version = ""
-		return a.version == "" && !healthy
-	case isNotAllowed(err) && !s.polling:
+		return a.version == "" && !a.healthy
+	case objectreader.IsNotAllowed(a.err) && !s.polling:
 		s.polling = true
-		s.watcher.notify(s.notice(NoticePolling, err))
+		s.connection.notify(NoticePolling, a.err)
 		return false
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(a.err):
 		// The resource is not served, or not yet. Because the API server responded, this is
 		// not an outage.
-		s.markRestored(time.Now())
-		s.version, s.err = "", err
+		s.connection.markRestored(time.Now())
+		s.version, s.connection.err = "", a.err
 	default:
-		s.markUnreachable(err)
+		s.connection.markUnreachable(a.err)
 	}
 	return true
 }
 
-// markUnreachable records that the API server does not respond. For this method,
-// markConnected and markRestored, the caller must have locked the watcher's mu.
-func (s *stream) markUnreachable(err error) {
-	isFirst := !s.watcher.hasUnreachableStream()
-	s.err, s.unreachable = err, true
-	if isFirst {
-		s.watcher.notify(s.notice(NoticeUnreachable, err))
-	}
+// awaitedNames returns the names of the objects of attached items.
+func (s *stream) awaitedNames() []string {
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
+	return s.items.attachedNames()
 }
 
-// markConnected records that the attempt a has been successful since a time. It returns
-// false if the stream was restarted after the attempt began.
-func (s *stream) markConnected(a attempt, since time.Time) bool {
-	if a.epoch != s.epoch {
-		return false
-	}
-	s.shortWatches = 0
-	s.markRestored(since)
-	return true
-}
-
-// markRestored ends the current outage: the API server has responded since a time.
-func (s *stream) markRestored(since time.Time) {
-	s.pastOutages = s.unobserved(since)
-	if s.unreachable {
-		s.pastOutages += outageGracePeriod
-	}
-	s.outageStart, s.err, s.unreachable = time.Time{}, nil, false
-	s.watcher.notify(s.notice(NoticeReachable, nil))
-}
-
-// unobserved returns the total duration of the outages up to now.
-func (s *stream) unobserved(now time.Time) time.Duration {
-	if s.outageStart.IsZero() {
-		return s.pastOutages
-	}
-	return s.pastOutages + now.Sub(s.outageStart)
-}
-
-func (s *stream) notice(kind NoticeKind, err error) Notice {
-	return Notice{
-		Kind: kind, Resource: s.key.resource, Namespace: s.key.namespace,
-		Interval: s.watcher.config.PollInterval, Err: err,
-	}
-}
-
-func (s *stream) forbidden(i *item, verb string, err error) error {
-	return &ForbiddenError{
-		Verb: verb, Resource: s.key.resource.GroupResource(),
-		Namespace: s.key.namespace, Name: i.target.Name, Err: err,
-	}
+// isExpired reports whether an error means that the server no longer has the changes since
+// the version from which to watch.
+func isExpired(err error) bool {
+	return apierrors.IsGone(err) || apierrors.IsResourceExpired(err)
 }

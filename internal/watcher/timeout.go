@@ -38,14 +38,14 @@ func (i *item) remainingTime(now time.Time) (remaining time.Duration, suspended 
 	if i.unreadySince.After(since) {
 		since = i.unreadySince
 		if i.outagesBeforeUnready < 0 {
-			i.outagesBeforeUnready = i.stream.unobserved(now)
+			i.outagesBeforeUnready = i.stream.connection.outages(now)
 		}
 		outagesBefore = i.outagesBeforeUnready
 	}
 	remaining = i.target.Timeout - now.Sub(since)
 	if i.attached {
-		remaining += i.stream.unobserved(now) - outagesBefore
-		suspended = !i.stream.outageStart.IsZero()
+		remaining += i.stream.connection.outages(now) - outagesBefore
+		suspended = i.stream.connection.hasOutage()
 	}
 	return remaining, suspended
 }
@@ -56,13 +56,21 @@ func (i *item) isOpen() bool {
 	return !i.timedOut && i.forbidden == nil && i.report.Status.State != readiness.Ready && i.report.Status.State != readiness.Failed
 }
 
-// nextTimeout returns the time until the next call of timeOutItems. found is false if no
-// open item has a timeout.
-func (g *Group) nextTimeout() (next time.Duration, found bool) {
+// nextCheck returns the time until Wait must evaluate the targets again although none has
+// changed, because of a timeout or a recheck. found is false if no item has either.
+func (g *Group) nextCheck() (next time.Duration, found bool) {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
 	now := time.Now()
+	add := func(after time.Duration) {
+		if !found || after < next {
+			next, found = after, true
+		}
+	}
 	for _, i := range g.items {
+		if !i.timedOut && !i.recheckAt.IsZero() {
+			add(i.recheckAt.Sub(now))
+		}
 		if i.target.Timeout <= 0 || !i.isOpen() {
 			continue
 		}
@@ -70,9 +78,7 @@ func (g *Group) nextTimeout() (next time.Duration, found bool) {
 		if suspended {
 			remaining = max(remaining, outageCheckInterval)
 		}
-		if !found || remaining < next {
-			next, found = remaining, true
-		}
+		add(remaining)
 	}
 	return next, found
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/ordered-helm/helm/internal/fakeapi"
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher/objectreader"
+	"github.com/ordered-helm/helm/internal/watcher/observations"
 )
 
 func TestWatchStartsFromTheVersionWritten(t *testing.T) {
@@ -194,23 +196,24 @@ func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 		w := b.expectOne("a")
 		b.applied(g, written) // the stream could not know this version
 		s := b.watcher.streams[streamKey{deployments, namespace}]
-		old := attempt{epoch: s.epoch}
+		old := attempt{stream: s, epoch: s.epoch}
 		again := b.wait(g) // requires an earlier version
 		b.expectWaiting(again)
 
 		version := s.version
 		late := b.deployment("a", true)
 		late.SetResourceVersion("1000")
-		if err := s.handleEvent(old, watch.Event{Type: watch.Modified, Object: late}); !errors.Is(err, errRestarted) || s.version != version {
+		if err := old.handleEvent(watch.Event{Type: watch.Modified, Object: late}); !errors.Is(err, errRestarted) || s.version != version {
 			b.Errorf("got %v, and version %s in place of %s", err, s.version, version)
 		}
-		if s.handleReads(old, map[string]readResult{"a": {object: late}}) {
+		if old.handleReads(map[string]objectreader.Result{"a": {Object: late}}) {
 			b.Error("a late reading counts")
 		}
 		second := b.watcher.ExpectReady(targetOf(deployments, late)) // nobody waits for it yet
 		b.write(second, deployments, b.deployment("a", false))
-		s.handleReads(attempt{epoch: s.epoch}, map[string]readResult{"a": {object: late, version: "1000"}})
-		if n := len(second.items[0].queue); n != 1 {
+		current := attempt{stream: s, epoch: s.epoch}
+		current.handleReads(map[string]objectreader.Result{"a": {Object: late, Version: "1000"}})
+		if n := second.items[0].queue.Len(); n != 1 {
 			b.Errorf("a reading that may be older than the write counts")
 		}
 		b.expectWaiting(again)
@@ -244,12 +247,12 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		a := b.deployment("a", false)
 		g := b.watcher.ExpectReady(targetOf(deployments, a))
 		b.write(g, deployments, a)
-		for range 3 * maxQueuedObservations {
+		for range 3 * observations.MaxQueued {
 			b.api.Put(deployments, b.deployment("a", false))
 		}
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectWaiting(other)
-		if n := len(g.items[0].queue); n != maxQueuedObservations {
+		if n := g.items[0].queue.Len(); n != observations.MaxQueued {
 			b.Errorf("%d versions are kept", n)
 		}
 		b.expectOver(b.wait(g), nil)

@@ -14,9 +14,9 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher/objectreader"
 )
 
-// -
 const (
 	defaultPollInterval  = 2 * time.Second
 	initialRetryInterval = 50 * time.Millisecond
@@ -46,9 +46,12 @@ type Watcher struct {
 	// start runs a function in a goroutine, with a context that Close cancels. wg counts
 	// these goroutines.
 	start  func(func(context.Context))
+	wg     sync.WaitGroup
 	cancel context.CancelFunc
 	done   <-chan struct{}
-	wg     sync.WaitGroup
+	// afterClose calls a function when the Watcher is closed, unless the returned function
+	// is called before.
+	afterClose func(func()) (stop func() bool)
 
 	// mu guards the fields below, the streams, and the fields of items that streams use.
 	mu                  sync.Mutex
@@ -74,6 +77,7 @@ func New(ctx context.Context, config Config) *Watcher {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	w := &Watcher{config: config, cancel: cancel, done: ctx.Done(), streams: map[streamKey]*stream{}}
+	w.afterClose = func(run func()) func() bool { return context.AfterFunc(ctx, run) }
 	w.start = func(run func(context.Context)) { w.wg.Go(func() { run(ctx) }) }
 	return w
 }
@@ -137,11 +141,10 @@ func (w *Watcher) stream(target Target) *stream {
 	key := streamKey{target.GVR, target.Namespace}
 	s := w.streams[key]
 	if s == nil {
+		client := w.config.Client.Resource(key.resource).Namespace(key.namespace)
 		s = &stream{
-			watcher: w,
-			key:     key,
-			reader:  &reader{client: w.config.Client.Resource(key.resource).Namespace(key.namespace)},
-			items:   map[string]map[*item]struct{}{},
+			watcher: w, client: client, reader: objectreader.New(client),
+			connection: connection{watcher: w, key: key}, items: itemSet{},
 		}
 		w.streams[key] = s
 	}
@@ -179,7 +182,7 @@ func (w *Watcher) notify(n Notice) {
 // streams.
 func (w *Watcher) hasUnreachableStream() bool {
 	for _, s := range w.streams {
-		if s.unreachable || s.failingReads > 0 {
+		if s.connection.isUnreachable() {
 			return true
 		}
 	}
@@ -194,10 +197,8 @@ func retryBackoff() wait.Backoff {
 
 // sleep waits for a duration. It returns false if the context is done first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

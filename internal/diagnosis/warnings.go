@@ -1,0 +1,57 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
+)
+
+// warningFinding returns a finding for a warning.
+func (w *walk) warningFinding(warning clusterreader.Warning, rank certainty, key string) finding {
+	f := finding{rank: rank, key: key, Cause: Cause{
+		Container: warning.Container, Reason: warning.Reason, Message: warning.Message,
+	}}
+	if !w.brief {
+		f.count = warning.Count
+	}
+	return f
+}
+
+// addWarnings adds a finding for each warning about a visited object, unless the warning
+// repeats other findings.
+func (w *walk) addWarnings(ctx context.Context) {
+	if w.brief && w.findings.hasRank(rankCause) {
+		return
+	}
+	for _, at := range w.findings.visited {
+		for _, warning := range w.cluster.Warnings(ctx, at.Ref) {
+			if at.isExplained != nil && at.isExplained(warning.Reason) {
+				continue
+			}
+			key := "event " + at.Kind + warning.Reason + normalizeMessage(warning.Message, at.Name)
+			w.findings.add(at.Ref, w.warningFinding(warning, rankWarning, key))
+		}
+	}
+}
+
+// normalizeMessage removes the name of a pod and all digits from a message about it,
+// so that the messages about the same problem of several pods of a workload are equal.
+func normalizeMessage(message, name string) string {
+	message = strings.ReplaceAll(message, name, "")
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, message)
+}
+
+// anyReason returns a function that reports whether its argument is one of reasons.
+func anyReason(reasons ...string) func(string) bool {
+	return func(reason string) bool { return slices.Contains(reasons, reason) }
+}
