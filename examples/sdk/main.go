@@ -50,7 +50,7 @@ func install(ctx context.Context, name, path string) (*release.Release, error) {
 	settings := cli.New()
 	config := new(action.Configuration)
 	getter := settings.RESTClientGetter()
-	action.Persevere(getter) // the storage of the release outlives trouble with the server, too
+	action.Persevere(getter) // also retry requests for release storage
 	if err := config.Init(getter, settings.Namespace(), os.Getenv("HELM_DRIVER"), log.Printf); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func show(e action.Event) {
 		fmt.Printf("%s %s\n", e.Type, e.Hook)
 	case action.EventWarning:
 		fmt.Printf("%s %s\n", e.Type, e.Message)
-	default: // there are more, and there may be others in later versions
+	default: // there are more types, and later versions may add others
 	}
 }
 
@@ -110,7 +110,7 @@ func explain(err error) {
 				log.Printf("  %s: %s", c.Object, c.Reason)
 			}
 		}
-		log.Printf("never started: %q", deploy.NeverStarted)
+		log.Printf("skipped: %q", deploy.NeverStarted)
 	case errors.As(err, &hook):
 		log.Printf("a hook failed: %v", hook)
 	default:

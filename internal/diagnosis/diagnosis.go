@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnosis finds out why an object is not ready (docs/reference.md, "When it
-// fails"). It follows an object to the cause: from workloads to their pods and containers,
-// to claims and storage classes, to referenced objects that do not exist, to warning
-// events, and to the last lines of the log of a failing container.
+// Package diagnosis finds out why an object is not ready (docs/reference.md, "Failure
+// reports"). It follows an object to the cause: from workloads to their pods and containers,
+// to claims and storage classes, to referenced objects that do not exist, to warning events,
+// and to the last lines of the log of a failing container.
 //
 // It only reads, within limits of time and requests. It checks whether Secrets exist, but
 // never reads their contents. Package clusterreader sends the requests.

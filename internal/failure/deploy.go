@@ -17,7 +17,7 @@ import (
 // DeployError reports why a release is not deployed: the resources that failed or timed
 // out, the causes, and the nodes that were skipped. A node is a set of resources that are
 // deployed together. The first line of the text is a summary, and the following lines have
-// the details (docs/reference.md, "When it fails").
+// the details (docs/reference.md, "Failure reports").
 type DeployError struct {
 	// Resources has the failed resources, in the order of the plan.
 	Resources []*Resource `json:"resources"`

@@ -11,10 +11,9 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// RemovalError reports which objects could not be deleted in order or still existed after
-// the timeout, and which nodes were therefore not deleted (docs/reference.md, "When it
-// fails"). The first line of the text is a summary, and the following lines have the
-// details.
+// RemovalError reports which objects could not be deleted in order or still existed after the
+// timeout, and which nodes were therefore not deleted (docs/reference.md, "Failure reports").
+// The first line of the text is a summary, and the following lines have the details.
 type RemovalError struct {
 	// Resources has the objects that still exist, in the order in which they were to be
 	// deleted. They include pods of deleted workloads.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package failure defines the errors with which operations end. They say which resources
-// failed, and why (docs/reference.md, "When it fails").
+// failed, and why (docs/reference.md, "Failure reports").
 package failure
 
 import (
@@ -34,8 +34,8 @@ const (
 // operation ended.
 const reasonInterrupted = "Interrupted"
 
-// Resource reports that one resource failed or timed out (docs/reference.md, "When it
-// fails").
+// Resource reports that one resource failed or timed out (docs/reference.md, "Failure
+// reports").
 type Resource struct {
 	// Resource is its kind and name, as in "Deployment/db". It is empty if it is not known
 	// which resource of Node could not be applied.

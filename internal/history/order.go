@@ -76,7 +76,7 @@ func RunsHooksInParallel(c *sequencer.Chart) bool {
 }
 
 // Order describes, for the user, the order in which a release was deployed and how far the
-// operation got, according to the release record (docs/reference.md, "The release record").
+// operation got, according to the release record (docs/reference.md, "The order record").
 type Order struct {
 	// Followed says whether this revision was deployed in order. It is false if another
 	// program has copied the record from another revision, as a rollback of stock Helm

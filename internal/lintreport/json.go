@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package lintreport writes the findings of package lint and of Helm's rules as JSON or
-// SARIF, for other programs (docs/lint.md, "For other programs").
+// SARIF, for other programs (docs/lint.md, "Machine-readable output").
 package lintreport
 
 import (

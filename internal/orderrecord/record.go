@@ -1,12 +1,11 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package orderrecord defines the release record: data about the order and the progress
-// of a release that is stored inside the stored release (docs/reference.md, "The release
-// record"). The dependency graph of the release can be rebuilt from the record. The record
-// is necessary because stored releases lack the metadata of subcharts, and manifests may
-// lack the comments that name the template of a document. Package history decides when to
-// write it.
+// Package orderrecord defines the release record: data about the order and the progress of a
+// release that is stored inside the stored release (docs/reference.md, "The order record").
+// The dependency graph of the release can be rebuilt from the record. The record is necessary
+// because stored releases lack the metadata of subcharts, and manifests may lack the comments
+// that name the template of a document. Package history decides when to write it.
 package orderrecord
 
 import (

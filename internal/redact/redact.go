@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package redact removes the contents of Secrets from texts and errors before they are
-// shown or stored (docs/reference.md, "When it fails").
+// shown or stored (docs/reference.md, "Failure reports").
 package redact
 
 import (

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package watcher waits until objects in a cluster are ready, have completed, or no longer
-// exist (docs/reference.md, "How it is watched"). It decides when to watch and read the
-// objects. Package readiness decides from their content whether they are ready.
+// exist (docs/reference.md, "How readiness is observed"). It decides when to watch and read
+// the objects. Package readiness decides from their content whether they are ready.
 //
 // One Watcher serves a whole operation. A Group is one wait, for several objects, each of
 // which is a Target to the caller and an item inside the package. A stream observes one

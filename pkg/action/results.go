@@ -50,7 +50,7 @@ const (
 	EventWaiting         = event.Waiting
 )
 
-// The errors of operations (docs/reference.md, "When it fails").
+// The errors of operations (docs/reference.md, "Failure reports").
 type (
 	// DeployError is the error for a release that could not be deployed. It says which
 	// resources failed or timed out and why, and which were therefore never started.
@@ -149,7 +149,7 @@ type HookPlan = hookrunner.Plan
 
 // ReleasePlan returns the plan by which a stored release was deployed. It rebuilds the plan
 // from the stored record and manifest. It returns nil if the release was not deployed in
-// order (docs/reference.md, "The release record").
+// order (docs/reference.md, "The order record").
 func ReleasePlan(rel *release.Release) (*Plan, error) {
 	plan, rec, err := history.Plan(rel)
 	if err != nil || plan == nil {
@@ -160,7 +160,7 @@ func ReleasePlan(rel *release.Release) (*Plan, error) {
 
 // Order says whether and how far a release was deployed in order: the number of nodes and,
 // while an operation is running or after it failed, the finished nodes (docs/reference.md,
-// "The release record").
+// "The order record").
 type Order = history.Order
 
 // OrderOf reads the Order from the record of a stored release. It returns nil if the

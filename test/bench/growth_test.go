@@ -15,8 +15,8 @@ func BenchmarkGrowth(b *testing.B) {
 	c := cluster.Shared(b)
 	helm := ours(b, c)
 	result := report.Result{
-		Name: report.GrowthName, Title: "Cost as it grows",
-		About: "ConfigMaps of one short key with Ordered Helm, without an order: what each of N objects costs.",
+		Name: report.GrowthName, Title: "Scaling",
+		About: "Costs of N ConfigMaps with one short key each, with Ordered Helm and without an order.",
 	}
 	for _, n := range []int{100, 300, 1000, 3000, 10000} {
 		con := helmLife(report.Ours, helm, life{chart: objectsChart(b, n, 0)}).without(report.Changed)

@@ -35,12 +35,12 @@ func BenchmarkHooks(b *testing.B) {
 					return jobsByHand(ctx, client, namespace, n)
 				})}}},
 			}
-			about := "Each Job takes a second. All are hooks of one weight in a chart with `runHooksInParallel`. "
+			about := "Each Job takes a second. All of them are hooks of equal weight in a chart with `runHooksInParallel`. "
 			if n <= 20 {
 				contestants = append(contestants, contestant{report.Stock, []step{plain.does(report.Install, install...)}, plain.agent})
 				about += "Stock runs them one at a time."
 			} else {
-				about += "Stock, which runs them one at a time, is omitted: it takes some minutes."
+				about += "Stock, which runs them one at a time, is omitted: it takes several minutes."
 			}
 			measure(b, c, workload{
 				name: report.HooksName(n), title: fmt.Sprintf("%d hook Jobs", n), about: about,

@@ -67,7 +67,7 @@ func BenchmarkObjects(b *testing.B) {
 			}
 			w := workload{
 				name: report.ObjectsName(n), title: report.Thousands(n) + " small objects",
-				about: "ConfigMaps of one short key. *ours, ordered* deploys them in five layers with `--wait=ordered`, the others " +
+				about: "ConfigMaps with one short key each. *ours, ordered* deploys them in five layers with `--wait=ordered`, the other tools " +
 					"without an order. kapp gets a rendered manifest, and does not store it.",
 				base: []string{report.Stock}, contestants: contestants,
 			}

@@ -30,7 +30,7 @@ func BenchmarkChain(b *testing.B) {
 			measure(b, c, workload{
 				name: report.ChainName(n), title: fmt.Sprintf("Chain of %d Deployments", n),
 				about: "Each Deployment is created after the previous one is Available; pods are ready immediately. Stock installs the same " +
-					"objects without waiting, and once more with `--wait`, where it creates all of them at once and waits for all.",
+					"objects without waiting, and also with `--wait`, which creates all objects at the same time and waits for all of them.",
 				base: orderBase, contestants: contestants,
 			})
 		})
@@ -44,9 +44,10 @@ func BenchmarkSubcharts(b *testing.B) {
 	contestants := inOrder(b, c, g.subcharts(b), g)
 	contestants = append(contestants, handContestant("hand, by levels", unthrottled(b, c), g.levels()))
 	measure(b, c, workload{
-		name: report.SubchartsName, title: fmt.Sprintf("%d subcharts with dependencies at random", n),
+		name: report.SubchartsName, title: fmt.Sprintf("%d subcharts with random dependencies", n),
 		about: "Each subchart is a Deployment, depends on up to three of the eight before it, and has a pod that is ready after " +
-			"100 to 600 ms. *hand* takes the critical path. *hand, by levels* starts a level when the previous one is completely Available.",
+			"100 to 600 ms. *hand* needs the time of the critical path. *hand, by levels* starts a level when all Deployments of " +
+			"the previous one are Available.",
 		base: orderBase, contestants: contestants,
 	})
 }

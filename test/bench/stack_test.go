@@ -47,7 +47,7 @@ func BenchmarkStack(b *testing.B) {
 	}
 	measure(b, c, workload{
 		name: report.StackName, title: "kube-prometheus-stack",
-		about: "The public chart, with hooks, without grafana, and without an order. Its custom resource definitions are already in the cluster.",
+		about: "The public chart, with hooks, without grafana, and without an order. Its CRDs are already in the cluster.",
 		base:  []string{report.Stock}, contestants: contestants,
 	})
 }

@@ -53,7 +53,7 @@ func aims() []aim {
 		atMost(0.50, stackAim, toStock(StackName, Install)),
 		{memoryAim, "≤ 1", peakMemory},
 		{"Requests of a no-op upgrade of 100, 1,000 and 5,000 objects", "the same", sameRequests},
-		{"Time for N objects grows like N to the power of, the worst step", fmt.Sprintf("≤ %.2f", linear), growsLinearly},
+		{"Exponent e if the time for N objects grows like N^e, the worst step", fmt.Sprintf("≤ %.2f", linear), growsLinearly},
 	}
 }
 

@@ -80,9 +80,9 @@ func TestAims(t *testing.T) {
 		{"as many requests", "Requests", noops(9, 9, 9), "9, 9, 9", "yes"},
 		{"more requests", "Requests", noops(9, 9, 10), "9, 9, 10", "**no**"},
 		{"not all sizes", "Requests", noops(9, 9), "", "not measured"},
-		{"linear", "Time for N", grown(1, 2, 20), "1.00 (install)", "yes"},
-		{"superlinear", "Time for N", grown(1, 2, 200), "2.00 (install)", "**no**"},
-		{"one size", "Time for N", grown(1, 2), "", "not measured"},
+		{"linear", "Exponent e", grown(1, 2, 20), "1.00 (install)", "yes"},
+		{"superlinear", "Exponent e", grown(1, 2, 200), "2.00 (install)", "**no**"},
+		{"one size", "Exponent e", grown(1, 2), "", "not measured"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			results, found := merged(test.results...), 0

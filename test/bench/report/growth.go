@@ -47,9 +47,9 @@ type cost struct {
 }
 
 var costs = []cost{
-	{"ms for each object", func(r Row) float64 { return r.seconds() * 1000 / float64(r.Size) }},
-	{"KiB for each object", func(r Row) float64 { return r.Peak * 1024 / float64(r.Size) }},
-	{"requests for each object", func(r Row) float64 { return float64(r.requests()) / float64(r.Size) }},
+	{"ms per object", func(r Row) float64 { return r.seconds() * 1000 / float64(r.Size) }},
+	{"KiB per object", func(r Row) float64 { return r.Peak * 1024 / float64(r.Size) }},
+	{"requests per object", func(r Row) float64 { return float64(r.requests()) / float64(r.Size) }},
 }
 
 // growthSection returns the section of the page about growth.
@@ -74,10 +74,10 @@ func growthSection(r Result) string {
 		}
 	}
 	if len(fits) > 0 {
-		fmt.Fprintf(&text, "\nFrom %s objects on, where the start no longer weighs much, time grows like N to the power of %s:"+
-			" 1 is linear.\n", Thousands(fitFrom), strings.Join(fits, ", "))
+		fmt.Fprintf(&text, "\nFrom %s objects on, where startup time is negligible, the time grows like N to the power of %s."+
+			" An exponent of 1 means linear growth.\n", Thousands(fitFrom), strings.Join(fits, ", "))
 	}
-	text.WriteString("\nIn the plots blue is install, orange the no-op upgrade, and green uninstall.\n")
+	text.WriteString("\nIn the plots, install is blue, the no-op upgrade is orange, and uninstall is green.\n")
 	for _, c := range costs {
 		text.WriteString("\n" + plot(r, c))
 	}

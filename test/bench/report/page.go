@@ -12,37 +12,39 @@ import (
 
 const introduction = `# Benchmarks
 
-~make bench~ measures Ordered Helm against stock Helm of the same version, against
-[kapp](https://carvel.dev/kapp/), and against the time that the cluster
-itself needs, and writes this page. Do not edit it by hand.
+This page compares Ordered Helm with stock Helm of the same version, with
+[kapp](https://carvel.dev/kapp/), and with the time that the cluster itself needs.
+~make bench~ generates it from measurements. Do not edit it by hand.
 
-## Aims
+## Goals
 
 `
 
 const howTo = `
-Each contestant has a namespace of its own, on a cluster that is started for the run: a real
-control plane with simulated pods ([devcluster](../scripts/devcluster/README.md)). The
-contestants take turns, A B C A B C, after a warm-up round that is not counted. Between two
-of them everything is deleted. Other load on the machine therefore affects all of them
-equally, and only the ratios are meaningful.
+Each tool has its own namespace on a cluster that is started for the run: a real control plane
+with simulated pods ([devcluster](../scripts/devcluster/README.md)). The tools are run in
+alternation, after a warm-up round that is not counted, and everything that a tool has created
+is deleted before the next one runs. Other load on the machine therefore affects all tools
+equally. Only the ratios are meaningful.
 
-- **stock** is unmodified Helm of the same version and build flags; **ours** is Ordered Helm
-  with the same command line, unless the workload says otherwise.
+- **stock** is stock Helm, built from unmodified Helm of the same version with the same build
+  flags. **ours** is Ordered Helm with the same command line, unless the workload says otherwise.
 - **hand** is the lower bound: a program with an open connection that knows what to create, and
   creates each object as early as possible. It neither renders nor stores a release.
-- The columns of times are the median of the rounds, the fastest and the slowest.
-- CPU is the user and system time of the process, and MiB its peak memory. Both are medians.
-- Requests are those in the audit log of the API server between the start and the end of the
-  process. A watch counts once. ~discovery~ are those about the API itself, such as ~/apis~
-  and ~/openapi/v3~. ~refused~ are those that the server rejected as overloaded (429), and
-  that were retried.
+- **median s** is the median time of all rounds, in seconds, and **min–max** are the fastest and
+  the slowest round.
+- **CPU s** is the user and system time of the process, in seconds, and **MiB** its peak memory.
+  Both are medians.
+- **requests** are the requests in the audit log of the API server between the start and the end
+  of the process. A watch counts once. ~discovery~ stands for requests about the API itself, such
+  as ~/apis~ and ~/openapi/v3~. ~refused~ stands for requests that the server rejected because of
+  overload (429), and that were retried.
 
-To measure again, on Linux with nothing else running:
+To repeat the measurements, on a Linux machine without other load:
 
     make bench                    # everything; writes this page
     make bench BENCH=Chain        # only workloads with this name; keeps the other results
-    make bench BENCH_ROUNDS=1     # a quick look
+    make bench BENCH_ROUNDS=1     # only one round
     make bench NELM=/path/to/nelm # also measures nelm
 `
 
@@ -82,7 +84,7 @@ func explanations(results Results) string {
 	if text.Len() == 0 {
 		return ""
 	}
-	return "\nWhy some goals are not met:\n\n" + text.String()
+	return "\nReasons why some goals are not met:\n\n" + text.String()
 }
 
 // workloads returns the names of the results in the order of the page. Unknown names come

@@ -53,7 +53,7 @@ func TestTablesOfAResult(t *testing.T) {
 	r := made(ChainName(10), Install, map[string]float64{Ours: 3, Hand: 4, Stock: 2})
 	r.Base = []string{Hand, Stock}
 	for _, want := range []string{
-		"| step | contestant | median s | min–max | ÷ hand + stock | CPU s | MiB | requests |\n|",
+		"| step | tool | median s | min–max | ÷ hand + stock | CPU s | MiB | requests |\n|",
 		"| install | ours | 3.000 | 3.000–3.000 | 0.500 | 3.000 | 3 | 3 get |\n",
 		"|  | stock | 2.000 | 2.000–2.000 | 0.333 |",
 	} {
@@ -61,7 +61,7 @@ func TestTablesOfAResult(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if got := r.Text(); !strings.Contains(got, "\ninstall  ours        3.000") {
+	if got := r.Text(); !strings.Contains(got, "\ninstall  ours   3.000") {
 		t.Errorf("the table for a terminal is\n%s", got)
 	}
 }

@@ -48,7 +48,7 @@ func (r Result) Text() string { return fmt.Sprintf("%s\n%s", r.Title, r.grid().t
 func (r Results) Text() string { return r.aims().text() }
 
 func (r Result) grid() grid {
-	table := grid{{"step", "contestant", "median s", "min–max", ratioHead(r), "CPU s", "MiB", "requests"}}
+	table := grid{{"step", "tool", "median s", "min–max", ratioHead(r), "CPU s", "MiB", "requests"}}
 	last := ""
 	for _, row := range r.Rows {
 		step := row.Step

@@ -68,7 +68,7 @@ metadata:
 		t.Fatalf("the example did not fail:\n%s%s", stdout, stderr)
 	}
 	expectInOrder(t, stdout, "node-started stuck:db", "node-failed stuck:db")
-	expectInOrder(t, stderr, "Pod/db of stuck:db: InProgress after 2s", "Pod "+h.Namespace+"/db: ImagePullBackOff", `never started: ["stuck:web"]`)
+	expectInOrder(t, stderr, "Pod/db of stuck:db: InProgress after 2s", "Pod "+h.Namespace+"/db: ImagePullBackOff", `skipped: ["stuck:web"]`)
 	if status := h.MustRun("list", "--failed", "--short").Stdout; strings.TrimSpace(status) != "stuck" {
 		t.Errorf("failed releases: %q", status)
 	}

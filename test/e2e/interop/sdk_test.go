@@ -58,9 +58,9 @@ func TestFailureOfTheSDK(t *testing.T) {
 		for _, r := range failure.Resources {
 			log.Printf("%s in %s: %s after %s: %s %v", r.Resource, r.Node, r.State, r.Waited, r.Message, r.Causes)
 		}
-		log.Printf("never started: %v", failure.NeverStarted)
+		log.Printf("skipped: %v", failure.NeverStarted)
 	}
-	for _, want := range []string{"Pod/never in app:second: InProgress after 1", "Readiness probe failed", "never started: [app:third]"} {
+	for _, want := range []string{"Pod/never in app:second: InProgress after 1", "Readiness probe failed", "skipped: [app:third]"} {
 		if !strings.Contains(string(log), want) {
 			t.Errorf("got %q, want %q; the error is %v", log, want, err)
 		}
@@ -71,7 +71,7 @@ func TestFailureOfTheSDK(t *testing.T) {
 	expectNoGoroutines(t)
 	expectInReference(t, `	for _, r := range failure.Resources {`,
 		`		log.Printf("%s in %s: %s after %s: %s %v", r.Resource, r.Node, r.State, r.Waited, r.Message, r.Causes)`,
-		`	log.Printf("never started: %v", failure.NeverStarted)`)
+		`	log.Printf("skipped: %v", failure.NeverStarted)`)
 }
 
 type printed string
