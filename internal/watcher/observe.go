@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/ordered-helm/helm/internal/clock"
 )
 
 const (
@@ -163,7 +165,7 @@ func (s *stream) poll(ctx context.Context, a attempt) (healthy bool, err error) 
 			return healthy, errRestarted
 		}
 		healthy = true
-		if !sleep(ctx, s.watcher.config.PollInterval) {
+		if !clock.Sleep(ctx, s.watcher.config.PollInterval) {
 			return healthy, ctx.Err()
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ordered-helm/helm/internal/clock"
 )
 
 var (
@@ -198,7 +200,7 @@ func (s *stream) run(ctx context.Context) {
 			pause = retryBackoff()
 		}
 		if s.needsRead(attemptCtx, a, healthy, err) && s.readAwaited(attemptCtx, a) || s.finishAttempt(attemptCtx, a, healthy, err) {
-			sleep(attemptCtx, pause.Step())
+			clock.Sleep(attemptCtx, pause.Step())
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (r *uninstallRun) abandon(ctx context.Context, cause error) error {
 	}
 	cause = r.op.Events.RedactError(cause)
 	if r.removal.restores() && !r.isDeleting && ctx.Err() == nil && !r.hasRunHook() {
-		r.writer.Stop()
+		r.writer.Background.Stop()
 		if err := r.writer.Restore(r.start.Previous()); err == nil {
 			return cause
 		}
@@ -60,7 +60,7 @@ func (r *uninstallRun) abandon(ctx context.Context, cause error) error {
 // the release as uninstalled. errs are earlier errors that did not stop the uninstall;
 // conclude returns them, joined with its own.
 func (r *uninstallRun) conclude(errs []error) (*release.UninstallReleaseResponse, error) {
-	r.writer.Stop() // there may be no record to write progress to
+	r.writer.Background.Stop() // there may be no record to write progress to
 	if err := r.op.MayChange(); err != nil {
 		return nil, err
 	}

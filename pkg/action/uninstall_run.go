@@ -19,9 +19,9 @@ import (
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/redact"
-	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
 	"github.com/ordered-helm/helm/internal/watcher"
@@ -119,8 +119,8 @@ func (r *uninstallRun) uninstall(ctx context.Context) (*release.UninstallRelease
 	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
-	r.writer.Start()
-	defer r.writer.Stop()
+	r.writer.Background.Start()
+	defer r.writer.Background.Stop()
 	r.response = &release.UninstallReleaseResponse{Release: r.rel}
 	runner := r.hooks()
 	if err := r.runPreDeleteHooks(ctx, runner); err != nil {
