@@ -339,7 +339,7 @@ func TestWriteOrWarn(t *testing.T) {
 			releases.Driver = &historytest.UpdateErrorDriver{Driver: releases.Driver, Err: refusal}
 		}
 		var emitted []string
-		events := event.NewSink(func(e event.Event) { emitted = append(emitted, string(e.Type)+": "+e.Message) })
+		events := event.NewSink(func(e event.Event) { emitted = append(emitted, string(e.Type)+": "+e.Message) }, nil)
 		w := NewStore(releases, t.Logf).NewWriter(rel) // rel is not shared with other goroutines
 		w.WriteOrWarn(events, func(rel *release.Release) { rel.SetStatus(release.StatusFailed, "it failed") })
 		switch {

@@ -70,10 +70,9 @@ func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op
 		ctx, release = context.WithTimeoutCause(ctx, o.Timeouts.Operation, &failure.TimeoutError{Limit: o.Timeouts.Operation})
 	}
 	op = &Operation{
-		Events: event.NewSink(o.Notify), Store: history.NewStore(config.Releases, config.Log), Log: config.Log, Timeouts: o.Timeouts,
+		Events: event.NewSink(o.Notify, redact.Observer(ctx)), Store: history.NewStore(config.Releases, config.Log), Log: config.Log, Timeouts: o.Timeouts,
 		config: config, options: o, unbounded: outer, end: cancel,
 	}
-	op.Events.Observe(redact.Observer(ctx))
 	op.Cluster = op.openCluster(ctx)
 	op.Writer = objectwriter.New(op.Cluster)
 	return op, ctx, func() { release(); cancel(nil) }

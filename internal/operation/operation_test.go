@@ -36,7 +36,7 @@ func TestFailuresAreRedacted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got event.Event
 			log := ""
-			events := event.NewSink(func(e event.Event) { got = e })
+			events := event.NewSink(func(e event.Event) { got = e }, nil)
 			events.RedactWith(redact.New([]string{secret}))
 			events.RedactLog(func(format string, v ...any) { log = fmt.Sprintf(format, v...) })("100%%: %v", err)
 			events.Emit(event.Event{Type: event.NodeFailed, Err: err, Message: err.Error()})

@@ -91,7 +91,7 @@ func (r *rollbackRun) readState(ctx context.Context) (*lease.State, error) {
 		revisions, err := store.ReadAll(r.name)
 		return &lease.State{History: revisions, Err: err}, nil
 	}
-	check := &lease.Check{Store: store, Events: event.NewSink(b.OnEvent), Release: r.name, Takeover: b.Takeover, Undo: b.undo}
+	check := &lease.Check{Store: store, Events: event.NewSink(b.OnEvent, nil), Release: r.name, Takeover: b.Takeover, Undo: b.undo}
 	return check.Run(ctx)
 }
 

@@ -59,7 +59,7 @@ func (r *uninstallRun) load(ctx context.Context, name string) (done bool, err er
 		return false, fmt.Errorf("uninstall: Release name is invalid: %s", name)
 	}
 	store := history.NewStore(u.cfg.Releases, u.cfg.Log)
-	check := &lease.Check{Store: store, Events: event.NewSink(u.OnEvent), Release: name, Takeover: u.Takeover, Undo: u.undo}
+	check := &lease.Check{Store: store, Events: event.NewSink(u.OnEvent, nil), Release: name, Takeover: u.Takeover, Undo: u.undo}
 	if r.state, err = check.Run(ctx); err != nil {
 		return false, err
 	}
