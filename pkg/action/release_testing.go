@@ -79,7 +79,7 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	rel := history.Copy(stored)
 	op, ctx, end := operation.Start(ctx, t.cfg, operation.Options{Notify: t.OnEvent})
 	defer end()
-	op.Begin(ctx, Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
+	op.Begin(Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
 	op.Events.RedactWith(redact.ForObjects(append(redact.ManifestObjects(rel.Manifest), redact.HookObjects(rel.Hooks)...)))
 	w := op.Store.NewHookResultWriter(rel)
 	w.Background.Start()

@@ -22,8 +22,8 @@ import (
 func (r *uninstallRun) begin(ctx context.Context) (err error) {
 	r.start = &lease.UninstallStart{
 		Store: r.op.Store, Writer: r.writer, State: r.state,
-		Acquire: func() (*lease.Lease, error) { return r.op.Hold(r.writer, "uninstall", release.StatusUninstalling) },
-		Release: func() { r.op.Release(r.writer) },
+		Lock:   func() (*lease.Lease, error) { return r.op.Lock(r.writer, "uninstall", release.StatusUninstalling) },
+		Unlock: func() { r.op.Unlock(r.writer) },
 	}
 	r.interrupted, err = r.start.Begin(ctx, r.op.Events)
 	return err
