@@ -57,8 +57,8 @@ func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*hist
 		if err == nil {
 			return u.takeOver(events), nil
 		}
-		var next *nextRevisionError
-		if !errors.As(err, &next) || begins == maxBegins || !u.awaitWithdrawal(ctx, next) {
+		next, meets := errors.AsType[*nextRevisionError](err)
+		if !meets || begins == maxBegins || !u.awaitWithdrawal(ctx, next) {
 			return nil, err
 		}
 		expected = u.Previous()

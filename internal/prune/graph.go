@@ -264,7 +264,7 @@ func (g *Graph) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, t 
 	}
 	if g.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, g.Timeout, &failure.DeletionTimeoutError{Limit: g.Timeout})
+		ctx, cancel = context.WithTimeoutCause(ctx, g.Timeout, failure.DeletionTimeout(g.Timeout))
 		defer cancel()
 	}
 	began := time.Now()
