@@ -31,7 +31,8 @@ type goPackage struct {
 	imports []string
 }
 
-// productPackages lists the packages of the product.
+// productPackages lists the packages of the product. A package that consists only of tests
+// has no imports.
 func productPackages(t *testing.T) []goPackage {
 	t.Helper()
 	var packages []goPackage
@@ -72,125 +73,168 @@ func inModule(paths []string) []string {
 	return names
 }
 
-// layer returns the rank of a package. A package may import packages of its own layer and
-// of lower layers.
-func layer(name string) int {
-	return slices.Index([]string{"internal", "pkg", "cmd"}, strings.SplitN(name, "/", 2)[0])
+// groups contains the groups of packages that the page defines.
+type groups struct {
+	// names has the groups from the highest to the lowest.
+	names []string
+	// of has the index in names for each package.
+	of map[string]int
 }
 
-// TestLayers checks that imports point down: cmd, pkg, internal.
-func TestLayers(t *testing.T) {
-	for _, p := range productPackages(t) {
-		for _, imported := range p.imports {
-			if layer(imported) > layer(p.name) {
-				t.Errorf("%s imports %s: imports must point down, from cmd to pkg to internal", p.name, imported)
+// readGroups reads the table of groups.
+func readGroups(t *testing.T) groups {
+	t.Helper()
+	g := groups{of: map[string]int{}}
+	for _, row := range readTable(t, "| group | packages | contents |") {
+		g.names = append(g.names, strings.TrimSpace(row[0]))
+		for _, name := range namesIn(row[1]) {
+			if _, twice := g.of[name]; twice {
+				t.Errorf("%s names %s twice", page, name)
 			}
+			g.of[name] = len(g.names) - 1
 		}
 	}
+	return g
 }
 
-// TestEngine checks that the packages of the engine import only what the page allows.
-func TestEngine(t *testing.T) {
-	allowed, found := engineTable(t), map[string]bool{}
+// TestGroups checks that each package belongs to a group, and imports only packages of its
+// own group and of the groups below it.
+func TestGroups(t *testing.T) {
+	g, found := readGroups(t), map[string]bool{}
 	for _, p := range productPackages(t) {
-		name := strings.TrimPrefix(p.name, "internal/")
-		may, isEngine := allowed[name]
-		if !isEngine {
+		found[p.name] = true
+		group, known := g.of[p.name]
+		if !known {
+			t.Errorf("%s is in no group: add it to the table of %s", p.name, page)
 			continue
 		}
-		var does []string
 		for _, imported := range p.imports {
-			imported = strings.TrimPrefix(imported, "internal/")
-			if _, isEngine := allowed[imported]; !isEngine {
-				continue
-			}
-			does = append(does, imported)
-			if !slices.Contains(may, imported) {
-				t.Errorf("internal/%s imports internal/%s, which %s does not allow", name, imported, page)
+			if above, known := g.of[imported]; known && above < group {
+				t.Errorf("%s imports %s, but the group %s cannot import packages of the group %s, which is above it in %s", p.name, imported, g.names[group], g.names[above], page)
 			}
 		}
-		for _, imported := range may {
-			if !slices.Contains(does, imported) {
-				t.Errorf("%s says that internal/%s imports internal/%s, and it does not", page, name, imported)
-			}
-		}
-		found[name] = true
 	}
-	for name := range allowed {
+	for name := range g.of {
 		if !found[name] {
-			t.Errorf("%s names internal/%s, which does not exist", page, name)
+			t.Errorf("%s names %s, which does not exist", page, name)
 		}
+	}
+}
+
+// TestDeploymentPackages checks that each deployment package imports exactly the deployment
+// packages that the page lists for it.
+func TestDeploymentPackages(t *testing.T) {
+	g := readGroups(t)
+	group := slices.Index(g.names, "deployment")
+	listed := map[string][]string{}
+	for _, row := range readTable(t, "| package | subject | imports of this group |") {
+		listed[namesIn(row[0])[0]] = namesIn(row[2])
+	}
+	for _, p := range productPackages(t) {
+		if index, known := g.of[p.name]; !known || index != group {
+			continue
+		}
+		allowed, known := listed[p.name]
+		if !known {
+			t.Errorf("%s is not in the table of the deployment packages in %s", p.name, page)
+		}
+		delete(listed, p.name)
+		for _, imported := range p.imports {
+			if g.of[imported] == group && !slices.Contains(allowed, imported) {
+				t.Errorf("%s imports %s, which %s does not list", p.name, imported, page)
+			}
+		}
+		for _, imported := range allowed {
+			if !slices.Contains(p.imports, imported) {
+				t.Errorf("%s says that %s imports %s, and it does not", page, p.name, imported)
+			}
+		}
+	}
+	for name := range listed {
+		t.Errorf("%s lists %s as a deployment package, and it is not in that group", page, name)
 	}
 }
 
 const (
-	// maxLines limits the lines of a package without its tests, to about 2,000.
-	maxLines = 2300
+	// maxLines and maxFiles limit the size of a package without its tests.
+	maxLines = 2000
+	maxFiles = 15
 	// maxActionLines is the limit for pkg/action, which has all the exported names of
-	// Helm's package.
+	// Helm's package, in any number of files.
 	maxActionLines = 4000
 )
 
 // TestSize checks that no package of pkg and internal is too large.
 func TestSize(t *testing.T) {
 	for _, p := range productPackages(t) {
+		lines, files := size(t, filepath.Join(root, p.name))
 		limit := maxLines
 		switch {
-		case layer(p.name) == layer("cmd"):
+		case strings.HasPrefix(p.name, "cmd/"):
 			continue
 		case p.name == "pkg/action":
 			limit = maxActionLines
+		case files > maxFiles:
+			t.Errorf("%s has %d files without tests, but may have at most %d: split it by subject", p.name, files, maxFiles)
 		}
-		if lines := countLines(t, filepath.Join(root, p.name)); lines > limit {
+		if lines > limit {
 			t.Errorf("%s has %d lines without tests, but may have at most %d: split it by subject", p.name, lines, limit)
 		}
 	}
 }
 
-// countLines counts the lines of Go files that are not tests.
-func countLines(t *testing.T, dir string) int {
+// size returns the number of lines and files of a package without its tests.
+func size(t *testing.T, dir string) (lines, files int) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := 0
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines += strings.Count(string(text), "\n")
+		files++
 	}
-	return lines
+	return lines, files
 }
 
-var quoted = regexp.MustCompile("`([a-z]+)`")
-
-// engineTable reads the table of the engine: for each package, the packages that it may
-// import.
-func engineTable(t *testing.T) map[string][]string {
+// readTable returns the cells of each row of the table with this header.
+func readTable(t *testing.T, header string) [][]string {
 	t.Helper()
-	_, text, found := strings.Cut(readPage(t), "| package | subject | imports of the engine |\n| --- | --- | --- |\n")
+	_, text, found := strings.Cut(readPage(t), header+"\n| --- | --- | --- |\n")
 	if !found {
-		t.Fatalf("%s has no table of the engine", page)
+		t.Fatalf("%s has no table %q", page, header)
 	}
-	table := map[string][]string{}
+	var rows [][]string
 	for line := range strings.Lines(text) {
 		cells := strings.Split(line, "|")
 		if len(cells) != 5 {
 			break
 		}
-		var imports []string
-		for _, match := range quoted.FindAllStringSubmatch(cells[3], -1) {
-			imports = append(imports, match[1])
-		}
-		table[quoted.FindStringSubmatch(cells[1])[1]] = imports
+		rows = append(rows, cells[1:4])
 	}
-	return table
+	return rows
+}
+
+var quoted = regexp.MustCompile("`([a-z/]+)`")
+
+// namesIn returns the packages that a cell names, as paths in the module.
+func namesIn(cell string) []string {
+	var names []string
+	for _, match := range quoted.FindAllStringSubmatch(cell, -1) {
+		name := match[1]
+		if !strings.HasPrefix(name, "cmd/") && !strings.HasPrefix(name, "pkg/") {
+			name = "internal/" + name
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 func readPage(t *testing.T) string {

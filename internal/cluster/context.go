@@ -6,7 +6,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -131,7 +130,7 @@ func (t *operationTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 		}
 		return nil, err
 	}
-	answer.Body = &operationBody{ReadCloser: answer.Body, end: func() { release(); cancel(nil) }}
+	answer.Body = &httpretry.BodyWithCleanup{ReadCloser: answer.Body, Cleanup: func() { release(); cancel(nil) }}
 	return answer, nil
 }
 
@@ -156,15 +155,3 @@ func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // WrappedRoundTripper returns the wrapped round tripper for client-go.
 func (t *guardedTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
-
-// operationBody is the response body of an operationTransport. Closing it releases the
-// context of the request.
-type operationBody struct {
-	io.ReadCloser
-	end func()
-}
-
-func (b *operationBody) Close() error {
-	defer b.end()
-	return b.ReadCloser.Close()
-}

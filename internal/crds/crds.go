@@ -91,7 +91,7 @@ func (i *Installer) Install(ctx context.Context, definitions []chart.CRD) (creat
 // AwaitEstablished waits until the API server has accepted the CRDs in list. list has them
 // in the states that the server returned when they were written.
 func AwaitEstablished(ctx context.Context, c *cluster.Client, list kube.ResourceList) error {
-	w := &wait.Helm{Cluster: c, Events: event.NewSink(nil), Timeout: timeout}
+	w := &wait.Helm{Cluster: c, Events: event.NewSink(nil, nil), Timeout: timeout}
 	return w.Run(ctx, list)
 }
 

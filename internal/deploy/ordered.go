@@ -40,7 +40,7 @@ func newOrdered(r *Run) *ordered {
 		Cluster: r.op.Cluster, Events: r.op.Events, Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs,
 		Namespace: r.Release().Namespace, Deadline: r.op.Deadline(), WithoutTimeout: r.op.WithoutTimeout,
 		Restarted: o.applier.Restarted, IsUnchanged: o.applier.IsUnchanged,
-		Done: func(n *sequencer.Node) { r.writer.NodeDone(n.ID()) },
+		Done: func(n *sequencer.Node) { r.writer.Progress.NodeDone(n.ID()) },
 	})
 	o.applier.AwaitPodsGone = o.waiter.AwaitPodsGone
 	return o
@@ -61,7 +61,9 @@ func (o *ordered) build() error {
 
 func (o *ordered) objects() objects { return objects{o.applier, o.built.All()} }
 
-func (o *ordered) expectNodes() error { return o.run.writer.ExpectNodes(len(o.run.plan.Nodes), false) }
+func (o *ordered) expectNodes() error {
+	return o.run.writer.Progress.ExpectNodes(len(o.run.plan.Nodes), false)
+}
 
 func (o *ordered) progressSize() int {
 	size := 0
@@ -155,7 +157,7 @@ func (o *ordered) deployNode(ctx context.Context, n, after *sequencer.Node) erro
 		started.After = after.ID()
 	}
 	r.emit(started)
-	r.writer.NodeStarted(n.ID())
+	r.writer.Progress.NodeStarted(n.ID())
 	inBackground, err := o.applyAndAwait(ctx, n)
 	if err != nil {
 		var failures failure.Resources
@@ -167,7 +169,7 @@ func (o *ordered) deployNode(ctx context.Context, n, after *sequencer.Node) erro
 	}
 	if !inBackground { // in the background, the node is done when it becomes ready
 		r.emit(event.Event{Type: event.NodeReady, Node: n.ID()})
-		r.writer.NodeDone(n.ID())
+		r.writer.Progress.NodeDone(n.ID())
 	}
 	return nil
 }

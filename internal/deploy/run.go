@@ -26,8 +26,8 @@ import (
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/operation"
-	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -245,8 +245,8 @@ func (r *Run) checkSize(rel *release.Release, progress int) error {
 // and runs the hooks after the deployment.
 func (r *Run) Perform(ctx context.Context) error {
 	defer r.strategy.close()
-	r.writer.Start()
-	defer r.writer.Stop()
+	r.writer.Background.Start()
+	defer r.writer.Background.Stop()
 	r.strategy.announce()
 	if err := r.recoverHooks(ctx); err != nil {
 		return err
@@ -263,7 +263,7 @@ func (r *Run) Perform(ctx context.Context) error {
 func (r *Run) deploy(ctx context.Context) error {
 	r.phase = Applying
 	err := r.strategy.deploy(ctx)
-	if recorded := r.writer.FinishProgress(err == nil); err == nil {
+	if recorded := r.writer.Progress.Finish(err == nil); err == nil {
 		err = recorded
 	}
 	return err
@@ -336,8 +336,8 @@ func (r *Run) cleanUp(ctx context.Context, err error) error {
 	r.op.Log("Cleanup on fail set, cleaning up %d resources", len(created))
 	undo, ctx, end := r.op.StartUndo(ctx)
 	defer end()
-	r.writer.Start()
-	defer r.writer.Stop()
+	r.writer.Background.Start()
+	defer r.writer.Background.Stop()
 	return r.strategy.deleteCreated(ctx, undo, created, err)
 }
 

@@ -21,18 +21,15 @@ type Sink struct {
 	notify func(Event)
 	// redactor redacts the contents of the Secrets of the release.
 	redactor atomic.Pointer[redact.Redactor]
-	// observe is called with each new redactor.
+	// observe is called with each new redactor; it can be nil.
 	observe func(*redact.Redactor)
 }
 
 // NewSink returns a Sink that calls notify with each event. If notify is nil, the events
-// are discarded.
-func NewSink(notify func(Event)) *Sink {
-	return &Sink{notify: notify, observe: func(*redact.Redactor) {}}
+// are discarded. If observe is not nil, the sink calls it with each new redactor.
+func NewSink(notify func(Event), observe func(*redact.Redactor)) *Sink {
+	return &Sink{notify: notify, observe: observe}
 }
-
-// Observe sets a function that the sink calls with each new redactor.
-func (s *Sink) Observe(observe func(*redact.Redactor)) { s.observe = observe }
 
 // HasListener reports whether somebody receives the events.
 func (s *Sink) HasListener() bool { return s.notify != nil }
@@ -40,7 +37,9 @@ func (s *Sink) HasListener() bool { return s.notify != nil }
 // RedactWith makes the sink redact all later events with r.
 func (s *Sink) RedactWith(r *redact.Redactor) {
 	s.redactor.Store(r)
-	s.observe(r)
+	if s.observe != nil {
+		s.observe(r)
+	}
 }
 
 // Redactor returns the redactor of the sink; it can be nil.

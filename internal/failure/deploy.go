@@ -89,7 +89,7 @@ func (e *DeployError) summary() string {
 	case errors.Is(e.Cause, context.Canceled):
 		verb = "were waited for when the operation was cancelled"
 	}
-	return fmt.Sprintf("%d resources %s: %s", len(e.Resources), verb, text.List(shortNames(e.Resources), maxInSummary))
+	return fmt.Sprintf("%d resources %s: %s", len(e.Resources), verb, text.List(names(e.Resources, (*Resource).short), maxInSummary))
 }
 
 // Unwrap returns each failure, and Cause if it is not nil.

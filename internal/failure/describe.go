@@ -16,17 +16,13 @@ const maxDescription = 1000
 // limited length, unless it is an error of Helm itself.
 func Description(failure error) string {
 	line := ""
-	var deploy *DeployError
-	var removal *RemovalError
-	var hook *HookError
-	switch {
-	case errors.As(failure, &deploy):
+	if deploy, ok := errors.AsType[*DeployError](failure); ok {
 		line = deploy.Summary()
-	case errors.As(failure, &removal):
+	} else if removal, ok := errors.AsType[*RemovalError](failure); ok {
 		line = removal.Summary()
-	case errors.As(failure, &hook):
+	} else if hook, ok := errors.AsType[*HookError](failure); ok {
 		return strings.Replace(failure.Error(), hook.Error(), hook.Summary(), 1)
-	default:
+	} else {
 		return failure.Error()
 	}
 	if len(line) > maxDescription {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
@@ -35,8 +36,8 @@ type HookError struct {
 
 // IsOfParallelHooks reports whether an error is a HookError of hooks that ran in parallel.
 func IsOfParallelHooks(err error) bool {
-	var hook *HookError
-	return errors.As(err, &hook) && hook.Helm == nil
+	hook, ok := errors.AsType[*HookError](err)
+	return ok && hook.Helm == nil
 }
 
 // Summary returns Helm's error if hooks ran in Helm's order, otherwise a description in one
@@ -48,16 +49,15 @@ func (e *HookError) Summary() string {
 	if len(e.Hooks) == 1 {
 		return text.Truncate(maxSummary, "hook "+e.Hooks[0].Error())
 	}
-	return text.Truncate(maxSummary, fmt.Sprintf("%d hooks failed: %s", len(e.Hooks), text.List(shortNames(e.Hooks), maxInSummary)))
+	return text.Truncate(maxSummary, fmt.Sprintf("%d hooks failed: %s", len(e.Hooks), text.List(names(e.Hooks, (*Resource).short), maxInSummary)))
 }
 
 // Error returns the summary, followed by lines with the details.
 func (e *HookError) Error() string {
-	var incomplete *IncompleteHookError
 	switch {
 	case e.Helm == nil:
 		return e.Summary() + "\n" + e.details()
-	case errors.As(e.Helm, &incomplete): // the details follow Helm's unchanged text
+	case is[*IncompleteHookError](e.Helm): // the details follow Helm's unchanged text
 		return e.Helm.Error() + e.details() + "\n"
 	}
 	return e.Helm.Error() // there are no further details
@@ -112,10 +112,7 @@ func (e *IncompleteHookError) Unwrap() []error { return e.Resources.Unwrap() }
 // HasRun reports whether the hook ran to completion and failed. It returns false if the
 // hook timed out or was deleted.
 func (e *IncompleteHookError) HasRun() bool {
-	for _, f := range e.Resources {
-		if f.State != string(readiness.Failed) || f.Reason == readiness.ReasonDeleted {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e.Resources, func(f *Resource) bool {
+		return f.State != string(readiness.Failed) || f.Reason == readiness.ReasonDeleted
+	})
 }

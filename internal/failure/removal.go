@@ -53,7 +53,7 @@ func (e *RemovalError) Summary() string {
 	case 1:
 		return text.OneLine(e.Resources[0].Error())
 	}
-	return fmt.Sprintf("%d resources still exist: %s", len(e.Resources), text.List(subjects(e.Resources), maxInSummary))
+	return fmt.Sprintf("%d resources still exist: %s", len(e.Resources), text.List(names(e.Resources, (*Resource).subject), maxInSummary))
 }
 
 // Unwrap returns each failure, and Cause if it is not nil.

@@ -5,6 +5,7 @@ package failure
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/readiness"
@@ -86,12 +87,9 @@ func (f *Resource) writeDetail(b *strings.Builder) {
 // causesRepeatMessage reports whether a cause that was found at the resource itself
 // contains the message of its status.
 func (f *Resource) causesRepeatMessage() bool {
-	for _, c := range f.Causes {
-		if c.Object == f.causeObject() && strings.Contains(c.Message, f.Message) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Causes, func(c Cause) bool {
+		return c.Object == f.causeObject() && strings.Contains(c.Message, f.Message)
+	})
 }
 
 // causeObject returns the name of the resource in the format of Cause.Object.
@@ -113,24 +111,17 @@ func (f *Resource) causeLine(c Cause) string {
 	return line
 }
 
-func subjects(list []*Resource) []string {
-	names := make([]string, len(list))
+// names returns the name of each failure, according to the function name.
+func names(list []*Resource, name func(*Resource) string) []string {
+	result := make([]string, len(list))
 	for i, f := range list {
-		names[i] = f.subject()
+		result[i] = name(f)
 	}
-	return names
-}
-
-func shortNames(list []*Resource) []string {
-	names := make([]string, len(list))
-	for i, f := range list {
-		names[i] = f.short()
-	}
-	return names
+	return result
 }
 
 // writeMore names the failures for which writeDetail is not called because there are too
 // many.
 func writeMore(b *strings.Builder, rest []*Resource) {
-	fmt.Fprintf(b, "and %d more: %s\n", len(rest), text.List(subjects(rest), maxNamed))
+	fmt.Fprintf(b, "and %d more: %s\n", len(rest), text.List(names(rest, (*Resource).subject), maxNamed))
 }

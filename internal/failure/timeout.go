@@ -23,41 +23,42 @@ func (e *TimeoutError) Error() string {
 // Unwrap makes it a context.DeadlineExceeded, like any other timeout.
 func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// HookTimeoutError reports that the wait for a hook timed out. It is the cause of the
-// context of that wait.
-type HookTimeoutError struct {
-	// Limit is the timeout of the hook.
-	Limit time.Duration
-}
-
-func (e *HookTimeoutError) Error() string {
-	return fmt.Sprintf("the hook did not complete within %s", e.Limit)
-}
-
-// Unwrap makes it a context.DeadlineExceeded, like any other timeout.
-func (e *HookTimeoutError) Unwrap() error { return context.DeadlineExceeded }
-
-// DeletionTimeoutError reports that deleted objects of a node still existed when the wait
-// for their deletion timed out. It is the cause of the context of that wait.
-type DeletionTimeoutError struct {
+// WaitTimeoutError reports that the wait for a hook, or for the deletion of the objects of a
+// node, timed out. It is the cause of the context of that wait.
+type WaitTimeoutError struct {
 	// Limit is the timeout of the wait.
 	Limit time.Duration
+	// outcome says what had not happened within Limit.
+	outcome string
 }
 
-func (e *DeletionTimeoutError) Error() string {
-	return fmt.Sprintf("it still existed after %s", e.Limit)
+// HookTimeout returns the cause of the context of a wait for a hook.
+func HookTimeout(limit time.Duration) *WaitTimeoutError {
+	return &WaitTimeoutError{limit, "the hook did not complete within"}
 }
+
+// DeletionTimeout returns the cause of the context of a wait for deleted objects to be gone.
+func DeletionTimeout(limit time.Duration) *WaitTimeoutError {
+	return &WaitTimeoutError{limit, "it still existed after"}
+}
+
+func (e *WaitTimeoutError) Error() string { return fmt.Sprintf("%s %s", e.outcome, e.Limit) }
 
 // Unwrap makes it a context.DeadlineExceeded, like any other timeout.
-func (e *DeletionTimeoutError) Unwrap() error { return context.DeadlineExceeded }
+func (e *WaitTimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // NameTimeout adds to err that the operation timed out, if this ended ctx and err does not
 // say so.
 func NameTimeout(ctx context.Context, err error) error {
-	var deploy *DeployError
-	var timeout *TimeoutError
-	if err != nil && !errors.As(err, &deploy) && errors.As(context.Cause(ctx), &timeout) && !errors.As(err, &timeout) {
-		return fmt.Errorf("%w (%w)", timeout, err)
+	timeout, timedOut := errors.AsType[*TimeoutError](context.Cause(ctx))
+	if err == nil || !timedOut || is[*DeployError](err) || is[*TimeoutError](err) {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w (%w)", timeout, err)
+}
+
+// is reports whether err is or wraps an error of type E.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

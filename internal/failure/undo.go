@@ -3,10 +3,7 @@
 
 package failure
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // UndoError reports that an operation failed, and that undoing it, as with --atomic, also
 // failed (docs/reference.md, "Atomic").
@@ -18,8 +15,7 @@ type UndoError struct {
 }
 
 func (e *UndoError) Error() string {
-	var deploy *DeployError
-	if errors.As(e.Failure, &deploy) || errors.As(e.Undo, &deploy) {
+	if is[*DeployError](e.Failure) || is[*DeployError](e.Undo) {
 		return fmt.Sprintf("%s: %v\n\nundoing it also failed: %v", e.Prefix, e.Failure, e.Undo)
 	}
 	return fmt.Sprintf("%s: %v: %v", e.Prefix, e.Failure, e.Undo)

@@ -26,14 +26,13 @@ func (s *Store) Create(rel *release.Release, inUse func(previous *release.Releas
 	if err == nil {
 		return guarded.deletedPrevious, nil
 	}
-	var refused *inUseError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*inUseError](err); ok {
 		return false, refused.error
 	}
 	_, missing := s.Read(rel.Name, rel.Version)
-	var damaged *DamagedError
+	damaged, isDamaged := errors.AsType[*DamagedError](missing)
 	switch {
-	case errors.As(missing, &damaged):
+	case isDamaged:
 		return false, damaged
 	case errors.Is(err, driver.ErrReleaseExists) || missing == nil:
 		return false, &ConflictError{Release: rel.Name, Revision: rel.Version}

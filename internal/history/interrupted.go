@@ -36,7 +36,7 @@ func (i *Interrupted) Hooks() []EventHooks {
 	var own, older []EventHooks
 	isOwn := map[*release.Hook]bool{}
 	for _, event := range hookEventsDuring(i.Status) {
-		hooks := hookrunner.ForEvent(i.Writer.rel.Hooks, event)
+		hooks := hookrunner.ForEvent(i.Writer.Release().Hooks, event)
 		if len(hooks) > 0 {
 			own = append(own, EventHooks{event, hooks})
 		}
@@ -44,7 +44,7 @@ func (i *Interrupted) Hooks() []EventHooks {
 			isOwn[h] = true
 		}
 	}
-	for _, h := range i.Writer.rel.Hooks {
+	for _, h := range i.Writer.Release().Hooks {
 		if IsUnfinished(h) && !isOwn[h] {
 			older = append(older, EventHooks{h.Events[0], []*release.Hook{h}})
 		}

@@ -55,8 +55,8 @@ func PlanOrSingleNode(rel *release.Release, lenient bool) (*sequencer.Plan, erro
 
 // IsUnusable reports whether err says that a release record cannot be used.
 func IsUnusable(err error) bool {
-	var invalid *orderrecord.InvalidError
-	return errors.As(err, &invalid)
+	_, unusable := errors.AsType[*orderrecord.InvalidError](err)
+	return unusable
 }
 
 // HookModes returns which hooks of a stored release run in parallel. If its record cannot

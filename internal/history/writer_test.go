@@ -80,24 +80,24 @@ func TestWriteSoon(t *testing.T) {
 			return nil
 		}
 		expect := expectUpdates(t, d)
-		w.Start()
+		w.Background.Start()
 		for range 3 { // the first write is in progress when the second and third are requested
-			w.WriteSoon(countChange)
+			w.Background.WriteSoon(countChange)
 			synctest.Wait()
 		}
 		close(proceed)
 		expect("requested", 1)
-		w.WriteSoon(countChange)
+		w.Background.WriteSoon(countChange)
 		time.Sleep(progressInterval - time.Millisecond)
 		expect("not again within the interval", 1)
 		time.Sleep(time.Millisecond)
 		expect("with the next progress", 1, 4)
 		time.Sleep(10 * time.Second)
 		expect("nothing changed", 1, 4)
-		w.WriteSoon(countChange)
+		w.Background.WriteSoon(countChange)
 		expect("at once, after a pause", 1, 4, 5)
-		w.WriteSoon(countChange)
-		w.Stop()
+		w.Background.WriteSoon(countChange)
+		w.Background.Stop()
 		if err := w.Write(nil); err != nil {
 			t.Error(err)
 		}
@@ -114,8 +114,8 @@ func TestWritesAreInOrder(t *testing.T) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var early []int // changes that were not yet stored when Write returned
-	w.Start()
-	defer w.Stop()
+	w.Background.Start()
+	defer w.Background.Stop()
 	for i := range many {
 		all.Go(func() {
 			number := 0
@@ -124,7 +124,7 @@ func TestWritesAreInOrder(t *testing.T) {
 				number = rel.Version
 			}
 			if i%2 == 1 {
-				w.WriteSoon(change)
+				w.Background.WriteSoon(change)
 				return
 			}
 			if err := w.Write(change); err != nil {
@@ -187,7 +187,7 @@ func TestProgressIsWritten(t *testing.T) {
 			return nil
 		}
 		expect := expectUpdates(t, d)
-		w.Start()
+		w.Background.Start()
 		w.Change(countChange)
 		time.Sleep(10 * time.Second)
 		expect("no write was asked for")
@@ -209,15 +209,15 @@ func TestProgressIsWritten(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		expect("it is stored already", 1, 3, 4)
-		w.NodeDone("a") // is ignored, because the release has no record
+		w.Progress.NodeDone("a") // is ignored, because the release has no record
 		time.Sleep(10 * time.Second)
 		expect("there is no record for the progress", 1, 3, 4)
 		w.Change(countChange)
-		w.Stop()
+		w.Background.Stop()
 		time.Sleep(10 * time.Second)
 		expect("stopped", 1, 3, 4)
-		w.Stop()
-		w.Start()
+		w.Background.Stop()
+		w.Background.Start()
 		time.Sleep(progressInterval)
 		expect("started again", 1, 3, 4, 5)
 		attempts := d.Attempts()
@@ -231,7 +231,7 @@ func TestProgressIsWritten(t *testing.T) {
 		refuses.Store(false)
 		time.Sleep(10 * time.Second)
 		expect("it can be stored again", 1, 3, 4, 5, 6)
-		w.Stop()
+		w.Background.Stop()
 	})
 }
 
@@ -246,11 +246,11 @@ func TestStopWaits(t *testing.T) {
 		if err := w.Write(nil); err != nil {
 			t.Error(err)
 		}
-		w.Start()
+		w.Background.Start()
 		w.Change(countChange)
 		time.Sleep(progressInterval + time.Second)
 		began := time.Now()
-		w.Stop()
+		w.Background.Stop()
 		if took := time.Since(began); took != 4*time.Second || !slices.Equal(changeCounts(d), []int{0, 1}) {
 			t.Errorf("it took %s, and the updates are %v", took, changeCounts(d))
 		}
@@ -262,19 +262,19 @@ func TestStopWaits(t *testing.T) {
 func TestProgressOfNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newRecordedWriter(t)
-		w.rel.Version = 1
+		w.Release().Version = 1
 		bare := &chart.Chart{Metadata: &chart.Metadata{Name: "shop"}}
 		if err := w.SetRecord(bare, &orderrecord.Record{Ordered: true, Charts: &sequencer.Chart{Name: "shop"}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.ExpectNodes(3, false); err != nil {
+		if err := w.Progress.ExpectNodes(3, false); err != nil {
 			t.Fatal(err)
 		}
-		w.Start()
-		defer w.Stop()
+		w.Background.Start()
+		defer w.Background.Stop()
 		for i, done := range [][]string{{"b", "a"}, {"b"}, {"c"}} {
 			for _, node := range done {
-				w.NodeDone(node)
+				w.Progress.NodeDone(node)
 			}
 			time.Sleep(progressInterval)
 			synctest.Wait()
@@ -307,7 +307,7 @@ func TestFinishProgress(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, d := newRecordedWriter(t)
-			w.rel.Version = 1
+			w.Release().Version = 1
 			if c.rec.Charts == nil {
 				c.rec.Charts = &sequencer.Chart{Name: "shop"}
 			}
@@ -315,8 +315,8 @@ func TestFinishProgress(t *testing.T) {
 			if err := w.SetRecord(&chart.Chart{Metadata: &chart.Metadata{Name: "shop"}}, c.rec); err != nil {
 				t.Fatal(err)
 			}
-			w.NodeDone("a")
-			if err := errors.Join(w.FinishProgress(c.complete), w.Write(nil)); err != nil {
+			w.Progress.NodeDone("a")
+			if err := errors.Join(w.Progress.Finish(c.complete), w.Write(nil)); err != nil {
 				t.Fatal(err)
 			}
 			rec, err := orderrecord.Read(d.LastUpdate())
@@ -339,7 +339,7 @@ func TestWriteOrWarn(t *testing.T) {
 			releases.Driver = &historytest.UpdateErrorDriver{Driver: releases.Driver, Err: refusal}
 		}
 		var emitted []string
-		events := event.NewSink(func(e event.Event) { emitted = append(emitted, string(e.Type)+": "+e.Message) })
+		events := event.NewSink(func(e event.Event) { emitted = append(emitted, string(e.Type)+": "+e.Message) }, nil)
 		w := NewStore(releases, t.Logf).NewWriter(rel) // rel is not shared with other goroutines
 		w.WriteOrWarn(events, func(rel *release.Release) { rel.SetStatus(release.StatusFailed, "it failed") })
 		switch {

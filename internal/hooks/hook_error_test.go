@@ -162,7 +162,7 @@ hooks skipped (blocked by this failure): Job/d`,
 		{name: "many", run: many, summary: manyText[:len("25 hooks failed: ")+5*len("Job/j0 (BackoffLimitExceeded), ")-2+len(" and 20 more")], text: manyText},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRunWithoutCluster(event.NewSink(nil), release.HookPreInstall)
+			r := newRunWithoutCluster(event.NewSink(nil, nil), release.HookPreInstall)
 			var failed *failure.HookError
 			err := r.hookError(fmt.Errorf("wrapped: %w", c.run), c.inHelmsOrder)
 			if !errors.As(err, &failed) {
@@ -185,7 +185,7 @@ hooks skipped (blocked by this failure): Job/d`,
 }
 
 func TestHookErrorAsJSON(t *testing.T) {
-	r := newRunWithoutCluster(event.NewSink(nil), release.HookPostUpgrade)
+	r := newRunWithoutCluster(event.NewSink(nil, nil), release.HookPostUpgrade)
 	runError := &hookrunner.RunError{Failed: []hookrunner.Failure{failedJob("a", crashCause()), rejectedJob("b")}, NotStarted: []*release.Hook{jobHook("c")}}
 	for _, c := range []struct {
 		name         string
@@ -210,7 +210,7 @@ func TestHookErrorAsJSON(t *testing.T) {
 // that contains a secret.
 func TestHookErrorIsRedacted(t *testing.T) {
 	for _, inHelmsOrder := range []bool{false, true} {
-		events := event.NewSink(nil)
+		events := event.NewSink(nil, nil)
 		events.RedactWith(redact.New([]string{"hunter2hunter2"}))
 		r := newRunWithoutCluster(events, release.HookPreInstall)
 		rejection := fmt.Errorf("warning: Hook failed: %w", multierror.Append(nil, errors.New(`invalid value "hunter2hunter2"`)))

@@ -227,11 +227,11 @@ func (r *run) Create(ctx context.Context, h *release.Hook) error {
 		started.Deadline = time.Now().Add(r.Timeout)
 	}
 	r.Events.Emit(started)
-	r.writer.WriteSoon(func(*release.Release) {
+	r.writer.Background.WriteSoon(func(*release.Release) {
 		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
 	})
 	if r.writer.IsUninstalling() {
-		r.writer.WriteProgress() // an operation that takes over the release must know which hooks to wait for
+		r.writer.Background.Flush() // an operation that takes over the release must know which hooks to wait for
 	}
 	if err := r.create(ctx, o); err != nil {
 		if o.group != nil {
@@ -310,7 +310,7 @@ func (r *run) Delete(ctx context.Context, h *release.Hook, policy release.HookDe
 
 func (r *run) delete(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
 	if r.writer.IsUninstalling() {
-		r.writer.WriteProgress() // an operation that takes over the release will not find the hook, and must not run it again
+		r.writer.Background.Flush() // an operation that takes over the release will not find the hook, and must not run it again
 	}
 	deleted, errs := r.Writer.Delete(ctx, list, metav1.DeletePropagationBackground)
 	if len(errs) > 0 {

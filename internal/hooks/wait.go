@@ -53,7 +53,7 @@ func (r *run) wait(ctx context.Context, h *release.Hook) error {
 	}
 	if r.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, r.Timeout, &failure.HookTimeoutError{Limit: r.Timeout})
+		ctx, cancel = context.WithTimeoutCause(ctx, r.Timeout, failure.HookTimeout(r.Timeout))
 		defer cancel()
 	}
 	reports, err := o.group.Wait(ctx, nil)
@@ -120,7 +120,7 @@ func (r *run) mayExplain() bool {
 // f.Remedy, which tells the user how to allow more time. cause is the cause of the end of
 // the context, or nil if it has not ended.
 func setOutcome(f *failure.Resource, report watcher.Report, cause error) {
-	var hook *failure.HookTimeoutError
+	var hook *failure.WaitTimeoutError
 	var operation *failure.TimeoutError
 	switch {
 	case report.Status.Reason == readiness.ReasonDeleted:

@@ -50,7 +50,7 @@ func TestInvertResult(t *testing.T) {
 	if err := invertResult(h, nil, true); err == nil {
 		t.Error("without a cluster: no error for a test that has passed")
 	}
-	got := newRunWithoutCluster(event.NewSink(nil), release.HookTest).hookError(&hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: h, Created: true, Err: invertResult(h, nil, false)}}}, false).Error()
+	got := newRunWithoutCluster(event.NewSink(nil, nil), release.HookTest).hookError(&hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: h, Created: true, Err: invertResult(h, nil, false)}}}, false).Error()
 	want := "hook Job/a succeeded, but the test is expected to fail\n  Job/a (shop/templates/a.yaml) succeeded, but the test is expected to fail"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -78,8 +78,8 @@ func TestSetOutcome(t *testing.T) {
 		{"a Job that failed", report("Job", readiness.Failed, "BackoffLimitExceeded"), nil, "before", "", "job a failed: BackoffLimitExceeded"},
 		{"a Pod that failed", report("Pod", readiness.Failed, "PodFailed"), nil, "before", "", "pod a failed"},
 		{"a Job that was deleted", report("Job", readiness.Failed, readiness.ReasonDeleted), nil, "was deleted before it completed", "", "Job shop/a: Failed: it is so"},
-		{"a Pod that failed when the timeout was over", report("Pod", readiness.Failed, "PodFailed"), &failure.HookTimeoutError{Limit: 5 * time.Second}, "before", "", "pod a failed"},
-		{"timeout of the hook", running, &failure.HookTimeoutError{Limit: 5 * time.Second}, "did not complete within 5s", moreTime, "timed out waiting for the condition"},
+		{"a Pod that failed when the timeout was over", report("Pod", readiness.Failed, "PodFailed"), failure.HookTimeout(5 * time.Second), "before", "", "pod a failed"},
+		{"timeout of the hook", running, failure.HookTimeout(5 * time.Second), "did not complete within 5s", moreTime, "timed out waiting for the condition"},
 		{"timeout of the operation", running, &failure.TimeoutError{Limit: time.Minute}, "did not complete before the operation timed out after 1m0s", moreTime, "timed out waiting for the condition"},
 		{"cancelled", running, errors.New("interrupted"), "had not completed when the operation was cancelled", "", "context canceled"},
 		{"not allowed to read it", forbidden, nil, "before", "", "Job shop/a: InProgress: it is so"},
@@ -104,7 +104,7 @@ func TestSetOutcome(t *testing.T) {
 			}
 		})
 	}
-	if err := (&failure.HookTimeoutError{Limit: 5 * time.Second}); err.Error() != "the hook did not complete within 5s" || !errors.Is(err, context.DeadlineExceeded) {
+	if err := failure.HookTimeout(5 * time.Second); err.Error() != "the hook did not complete within 5s" || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }

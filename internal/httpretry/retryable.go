@@ -92,23 +92,24 @@ func retryAfter(response *http.Response) time.Duration {
 
 // isPermanent reports whether another attempt would fail with the same error.
 func isPermanent(err error) bool {
-	var notSent *NotSentError
-	var untrusted *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
-	var hostname x509.HostnameError
-	var alert tls.AlertError
-	return errors.As(err, &notSent) || errors.As(err, &untrusted) || errors.As(err, &unknown) || errors.As(err, &hostname) || errors.As(err, &alert)
+	return is[*NotSentError](err) || is[*tls.CertificateVerificationError](err) || is[x509.UnknownAuthorityError](err) ||
+		is[x509.HostnameError](err) || is[tls.AlertError](err)
+}
+
+// is reports whether err is or wraps an error of type E.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // isUnreachable reports whether an error means that no connection could be made.
 func isUnreachable(err error) bool {
-	var dns *net.DNSError
-	return wasNotSent(err) || errors.As(err, &dns)
+	return wasNotSent(err) || is[*net.DNSError](err)
 }
 
 // wasNotSent reports whether an error means that the request was certainly not sent,
 // because there was no connection.
 func wasNotSent(err error) bool {
-	var dial *net.OpError
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &dial) && dial.Op == "dial"
+	operation, ok := errors.AsType[*net.OpError](err)
+	return errors.Is(err, syscall.ECONNREFUSED) || ok && operation.Op == "dial"
 }

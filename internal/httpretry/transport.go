@@ -3,7 +3,7 @@
 
 // Package httpretry retries requests to an API server that does not respond or is
 // temporarily unavailable, if that is safe. An operation that takes minutes must not fail
-// because a connection broke (docs/reliability.md, "When the API server is in trouble").
+// because a connection broke (docs/reliability.md, "When the API server is unavailable").
 // Package cluster adds its Transport to the clients.
 package httpretry
 
@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/ordered-helm/helm/internal/clock"
 )
 
 const (
@@ -163,10 +165,10 @@ func (d *retrier) run(ctx context.Context) (*http.Response, error) {
 		if response != nil {
 			_ = response.Body.Close() // the connection may not be reusable
 		}
-		if !d.wait(ctx, after) {
+		if !clock.Sleep(ctx, max(after, d.backoff.Step())) {
 			return nil, context.Cause(ctx)
 		}
-		if d.kind.updatesRelease && d.elapsed() >= recordTimeout {
+		if d.kind.updatesRelease && clock.Elapsed(d.startedLocally) >= recordTimeout {
 			return nil, &RecordTimeoutError{d.lastErr}
 		}
 	}
@@ -183,12 +185,6 @@ func (d *retrier) finalResult(response *http.Response, err error) (*http.Respons
 		return nil, err
 	}
 	return nil, &noResponseError{text: strings.ReplaceAll(err.Error(), "connection reset by peer", "the connection was reset")}
-}
-
-// elapsed returns the time since the request was first sent. It also counts the time that
-// the machine was suspended.
-func (d *retrier) elapsed() time.Duration {
-	return max(time.Since(d.startedLocally), time.Now().Round(0).Sub(d.startedLocally.Round(0)))
 }
 
 // RecordTimeoutError reports that a stored release could not be updated within
@@ -220,9 +216,9 @@ func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	timeout := attemptTimeout
 	switch {
 	case d.kind.updatesRelease:
-		timeout = recordTimeout - d.elapsed()
+		timeout = recordTimeout - clock.Elapsed(d.startedLocally)
 	case d.kind.readsRelease:
-		timeout = min(recordTimeout+d.elapsed(), timeout) // a stored release may be large
+		timeout = min(recordTimeout+clock.Elapsed(d.startedLocally), timeout) // a stored release may be large
 	}
 	timer := time.AfterFunc(timeout, cancel)
 	response, err := d.Base.RoundTrip(r)
@@ -237,7 +233,7 @@ func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	d.responded.Store(true)
 	d.clock.set(response.Header.Get("Date"))
 	if d.kind.streams {
-		response.Body = &streamedBody{response.Body, cancel}
+		response.Body = &BodyWithCleanup{response.Body, cancel}
 		return response, nil
 	}
 	defer cancel()
@@ -250,26 +246,14 @@ func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	return response, nil
 }
 
-// streamedBody is the body of a response that is a stream. Closing it ends the request.
-type streamedBody struct {
+// BodyWithCleanup is a response body whose Close also calls Cleanup, to end the request.
+type BodyWithCleanup struct {
 	io.ReadCloser
-	cancel func()
+	Cleanup func()
 }
 
-func (b *streamedBody) Close() error {
-	defer b.cancel()
+// Close closes the body, and then calls Cleanup.
+func (b *BodyWithCleanup) Close() error {
+	defer b.Cleanup()
 	return b.ReadCloser.Close()
-}
-
-// wait waits before the next attempt, for at least the time after. It returns false if the
-// context is done first.
-func (d *retrier) wait(ctx context.Context, after time.Duration) bool {
-	timer := time.NewTimer(max(after, d.backoff.Step()))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

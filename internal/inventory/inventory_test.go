@@ -16,8 +16,8 @@ import (
 
 	"github.com/ordered-helm/helm/internal/history/historytest"
 	"github.com/ordered-helm/helm/internal/object"
-	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 

@@ -19,7 +19,7 @@ import (
 )
 
 // Takeover says when an operation takes over a release that another operation has locked
-// (docs/reference.md, "Who holds a release").
+// (docs/reference.md, "Release locks").
 type Takeover string
 
 const (

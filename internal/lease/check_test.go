@@ -22,7 +22,7 @@ import (
 
 // newCheck returns a check of the release in a storage.
 func newCheck(t *testing.T, releases *storage.Storage) *Check {
-	return &Check{Store: history.NewStore(releases, t.Logf), Events: event.NewSink(nil), Release: historytest.ReleaseName}
+	return &Check{Store: history.NewStore(releases, t.Logf), Events: event.NewSink(nil, nil), Release: historytest.ReleaseName}
 }
 
 // TestCheck checks the result of a Check, and how long it watches the lock holder.

@@ -5,8 +5,8 @@
 // The lock is the lease: an entry in the stored release that names the process which works
 // on the release, and the time of its last heartbeat. The package stores leases, finds out
 // whether a lock holder is still alive, takes over releases whose lock holder is no longer
-// alive, and ends an operation whose release was taken over (docs/reference.md, "Who holds
-// a release"). Package history writes the release.
+// alive, and ends an operation whose release was taken over (docs/reference.md, "Release
+// locks"). Package history writes the release.
 package lease
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 // Holder describes the lock holder of a release: the process that works on it
-// (docs/reference.md, "Who holds a release").
+// (docs/reference.md, "Release locks").
 type Holder struct {
 	// Operation is the operation of the process, as in "upgrade".
 	Operation string `json:"operation"`

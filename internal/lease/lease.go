@@ -15,9 +15,10 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ordered-helm/helm/internal/clock"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/process"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/process"
 )
 
 const (
@@ -139,7 +140,7 @@ func (l *Lease) Lost() error {
 func (l *Lease) isCertain() (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return history.Elapsed(l.confirmed) < confirmedDuration, l.lost
+	return clock.Elapsed(l.confirmed) < confirmedDuration, l.lost
 }
 
 // MayChange returns an error if the operation must not change anything in the cluster,
@@ -189,7 +190,7 @@ func (l *Lease) Confirm() error {
 	l.mu.Lock()
 	var end context.CancelCauseFunc
 	switch {
-	case apierrors.IsForbidden(err) && history.Elapsed(l.confirmed) < leaseDuration:
+	case apierrors.IsForbidden(err) && clock.Elapsed(l.confirmed) < leaseDuration:
 		// An account that is only allowed to write releases still sends heartbeats, so no
 		// other operation takes over the release before the last heartbeat expires.
 		err = nil

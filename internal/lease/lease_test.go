@@ -59,8 +59,8 @@ func (a *acquired) ended() error {
 
 // heartbeats renews the lease several times in the background.
 func (a *acquired) heartbeats(times int) {
-	a.writer.Start()
-	defer a.writer.Stop()
+	a.writer.Background.Start()
+	defer a.writer.Background.Stop()
 	time.Sleep(time.Duration(times) * history.RenewInterval)
 	synctest.Wait()
 }
@@ -76,7 +76,7 @@ func TestLease(t *testing.T) {
 		if first == nil || first.Operation != "upgrade" || first.Duration() != leaseDuration || first.HasExited() {
 			t.Fatalf("the lease is %+v", first)
 		}
-		l.writer.Start()
+		l.writer.Background.Start()
 		for range 3 {
 			before := historytest.Lease(t, releases, 2)
 			time.Sleep(history.RenewInterval)
@@ -85,7 +85,7 @@ func TestLease(t *testing.T) {
 				t.Errorf("renewed from %+v to %+v", before, now)
 			}
 		}
-		l.writer.Stop()
+		l.writer.Background.Stop()
 		if err := l.writer.Write(func(rel *release.Release) { rel.SetStatus(release.StatusDeployed, "done") }); err != nil {
 			t.Fatal(err)
 		}

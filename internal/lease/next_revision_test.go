@@ -141,7 +141,7 @@ func TestCreateNext(t *testing.T) {
 			if tt.stale {
 				s.Stale = tt.last
 			}
-			interrupted, err := CreateNext(history.NewStore(releases, t.Logf), event.NewSink(nil), historytest.RevisionWithChart(3, pending), s)
+			interrupted, err := CreateNext(history.NewStore(releases, t.Logf), event.NewSink(nil, nil), historytest.RevisionWithChart(3, pending), s)
 			var held *HeldError
 			if (err != nil) != tt.fails || err != nil && !errors.As(err, &held) {
 				t.Fatalf("got %v", err)

@@ -26,10 +26,10 @@ type UninstallStart struct {
 	// Writer writes the last revision.
 	Writer *history.Writer
 	State  *State
-	// Acquire locks the release: Writer stores the lease from its next write on. It returns
-	// nil if the release cannot have a lease. Release releases the lock.
-	Acquire func() (*Lease, error)
-	Release func()
+	// Lock locks the release: Writer stores the lease from its next write on. It returns
+	// nil if the release cannot have a lease. Unlock removes a lock that is not stored.
+	Lock   func() (*Lease, error)
+	Unlock func()
 
 	// stored is the last revision as it was before the uninstall.
 	stored *release.Release
@@ -57,8 +57,8 @@ func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*hist
 		if err == nil {
 			return u.takeOver(events), nil
 		}
-		var next *nextRevisionError
-		if !errors.As(err, &next) || begins == maxBegins || !u.awaitWithdrawal(ctx, next) {
+		next, meets := errors.AsType[*nextRevisionError](err)
+		if !meets || begins == maxBegins || !u.awaitWithdrawal(ctx, next) {
 			return nil, err
 		}
 		expected = u.Previous()
@@ -80,7 +80,7 @@ func (u *UninstallStart) tryBegin(expected *release.Release) error {
 	if !u.IsContinued() {
 		u.Writer.Change(func(rel *release.Release) { rel.Info.Deleted = helmtime.Now() })
 	}
-	held, err := u.Acquire()
+	held, err := u.Lock()
 	if err != nil || held == nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (u *UninstallStart) record(held *Lease) error {
 		other = &HeldError{Release: rel.Name, Revision: next.Version, Status: next.Info.Status, Holder: HolderOf(next)}
 		err = other
 	}
-	u.Release()
+	u.Unlock()
 	if failed := u.Store.NewWriter(history.Copy(u.Previous())).Write(nil); failed != nil {
 		return fmt.Errorf("%w; restoring the record of revision %d also failed: %w", err, rel.Version, failed)
 	}
@@ -169,7 +169,7 @@ func (u *UninstallStart) continueUnrecorded(err error) error {
 		return fmt.Errorf("failed to record that release %s is being uninstalled, so nothing was deleted: %w", u.Writer.Release().Name, err)
 	}
 	u.Writer.LogFailure(err)
-	u.Release()
+	u.Unlock()
 	was := u.Previous().Info
 	u.Writer.Change(func(rel *release.Release) { rel.Info.Status, rel.Info.Description = was.Status, was.Description })
 	return nil

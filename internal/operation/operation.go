@@ -37,6 +37,8 @@ type Operation struct {
 
 	config  *helmaction.Configuration
 	options Options
+	// deadline is the time at which the operation times out; zero if there is no limit.
+	deadline time.Time
 	// announced is the operation as Begin announced it; nil before Begin.
 	announced *event.Operation
 	// unbounded is the context of the operation without its timeout. It ends only if the
@@ -70,10 +72,10 @@ func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op
 		ctx, release = context.WithTimeoutCause(ctx, o.Timeouts.Operation, &failure.TimeoutError{Limit: o.Timeouts.Operation})
 	}
 	op = &Operation{
-		Events: event.NewSink(o.Notify), Store: history.NewStore(config.Releases, config.Log), Log: config.Log, Timeouts: o.Timeouts,
+		Events: event.NewSink(o.Notify, redact.Observer(ctx)), Store: history.NewStore(config.Releases, config.Log), Log: config.Log, Timeouts: o.Timeouts,
 		config: config, options: o, unbounded: outer, end: cancel,
 	}
-	op.Events.Observe(redact.Observer(ctx))
+	op.deadline, _ = ctx.Deadline()
 	op.Cluster = op.openCluster(ctx)
 	op.Writer = objectwriter.New(op.Cluster)
 	return op, ctx, func() { release(); cancel(nil) }
@@ -109,11 +111,11 @@ func (op *Operation) StartUndo(ctx context.Context) (undo *Operation, bounded co
 // MayChange returns an error if the operation has lost the lock on its release.
 func (op *Operation) MayChange() error { return op.lease.Load().MayChange() }
 
-// Hold locks the release of w: from its next write on, w stores the lock with the release,
+// Lock locks the release of w: from its next write on, w stores the lock with the release,
 // for as long as the release has the given status. what is the operation that the lock
-// names, as in "upgrade". Hold returns nil if the release cannot be locked because it has
+// names, as in "upgrade". Lock returns nil if the release cannot be locked because it has
 // no chart.
-func (op *Operation) Hold(w *history.Writer, what string, status release.Status) (*lease.Lease, error) {
+func (op *Operation) Lock(w *history.Writer, what string, status release.Status) (*lease.Lease, error) {
 	held, err := lease.Acquire(w, what, status, op.end)
 	if err != nil {
 		return nil, err
@@ -122,9 +124,9 @@ func (op *Operation) Hold(w *history.Writer, what string, status release.Status)
 	return held, nil
 }
 
-// Release removes the lock from w without writing the release. It is for a lock that could
+// Unlock removes the lock from w without writing the release. It is for a lock that could
 // not be stored.
-func (op *Operation) Release(w *history.Writer) {
+func (op *Operation) Unlock(w *history.Writer) {
 	_, _ = w.SetGuard(nil) // cannot fail for nil
 	op.lease.Store(nil)
 }
@@ -133,23 +135,16 @@ func (op *Operation) Release(w *history.Writer) {
 func (op *Operation) Lease() *lease.Lease { return op.lease.Load() }
 
 // Begin emits the event Started for the operation that about describes. It adds the
-// deadline of ctx.
-func (op *Operation) Begin(ctx context.Context, about event.Operation) {
-	if deadline, bounded := ctx.Deadline(); bounded {
-		about.Deadline = deadline
-	}
+// deadline.
+func (op *Operation) Begin(about event.Operation) {
+	about.Deadline = op.deadline
 	op.announced = &about
 	began := about
 	op.Events.Emit(event.Event{Type: event.Started, Operation: &began})
 }
 
 // Deadline returns the time at which the operation times out; zero if there is no limit.
-func (op *Operation) Deadline() time.Time {
-	if op.announced == nil {
-		return time.Time{}
-	}
-	return op.announced.Deadline
-}
+func (op *Operation) Deadline() time.Time { return op.deadline }
 
 // Finish emits the event Finished if Begin was called. It returns err, with the timeout if
 // that ended ctx, and without the contents of Secrets.

@@ -8,12 +8,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
+
+	helmaction "helm.sh/helm/v3/pkg/action"
+	kubefake "helm.sh/helm/v3/pkg/kube/fake"
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/wait"
 )
 
 // TestFailuresAreRedacted checks that a secret in a failure is redacted wherever the
@@ -36,7 +42,7 @@ func TestFailuresAreRedacted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got event.Event
 			log := ""
-			events := event.NewSink(func(e event.Event) { got = e })
+			events := event.NewSink(func(e event.Event) { got = e }, nil)
 			events.RedactWith(redact.New([]string{secret}))
 			events.RedactLog(func(format string, v ...any) { log = fmt.Sprintf(format, v...) })("100%%: %v", err)
 			events.Emit(event.Event{Type: event.NodeFailed, Err: err, Message: err.Error()})
@@ -63,5 +69,26 @@ func TestFailuresAreRedacted(t *testing.T) {
 				t.Error("the cause is not wrapped")
 			}
 		})
+	}
+}
+
+// TestDeadline checks that the deadline of an operation is known before it begins, and is
+// part of the event Started.
+func TestDeadline(t *testing.T) {
+	for _, bounded := range []bool{true, false} {
+		var began event.Event
+		config := &helmaction.Configuration{KubeClient: &kubefake.PrintingKubeClient{Out: io.Discard}, Log: t.Logf}
+		op, ctx, end := Start(t.Context(), config, Options{
+			Notify: func(e event.Event) { began = e }, Timeouts: wait.Timeouts{Operation: time.Hour}, Bounded: bounded, NoCluster: true,
+		})
+		defer end()
+		want, _ := ctx.Deadline()
+		if got := op.Deadline(); !got.Equal(want) || got.IsZero() == bounded {
+			t.Errorf("bounded: %v: the deadline is %s, want %s", bounded, got, want)
+		}
+		op.Begin(event.Operation{Name: "upgrade"})
+		if began.Type != event.Started || !began.Operation.Deadline.Equal(want) {
+			t.Errorf("bounded: %v: got %+v", bounded, began.Operation)
+		}
 	}
 }

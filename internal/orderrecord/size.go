@@ -30,16 +30,6 @@ const fastCompressionMargin = 100
 // maxParts is the maximum length of TooLargeError.Parts.
 const maxParts = 3
 
-// StoredSize returns how many bytes a release needs in the Secret or ConfigMap in which a
-// driver of Helm stores it.
-func StoredSize(rel *release.Release) (int, error) {
-	data, err := json.Marshal(rel)
-	if err != nil {
-		return 0, fmt.Errorf("write release %s: %w", rel.Name, err)
-	}
-	return compressedSize(data)
-}
-
 // compressedSize returns the size of data after gzip and base64, with the compression level
 // of Helm's drivers.
 func compressedSize(data []byte) (int, error) { return compressedSizeAt(data, gzip.BestCompression) }

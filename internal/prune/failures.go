@@ -55,7 +55,7 @@ func notGone(err error, began time.Time) error {
 	}
 	waited := time.Since(began)
 	outcome, flag := "still existed when the operation ended", ""
-	var ofNode *failure.DeletionTimeoutError
+	var ofNode *failure.WaitTimeoutError
 	var ofOperation *failure.TimeoutError
 	switch {
 	case errors.As(err, &ofNode):

@@ -50,7 +50,7 @@ func TestRemovalError(t *testing.T) {
 				"  to allow the controllers of its finalizers more time, raise --timeout\nnot deleted (blocked by this failure): shop:base",
 		},
 		{
-			name: "two, timeout of a node", err: notGoneError(&failure.DeletionTimeoutError{Limit: time.Second}, terminating("Pod", "b"), terminating("Pod", "a")), is: context.DeadlineExceeded,
+			name: "two, timeout of a node", err: notGoneError(failure.DeletionTimeout(time.Second), terminating("Pod", "b"), terminating("Pod", "a")), is: context.DeadlineExceeded,
 			want: "2 resources still exist: Pod/a, Pod/b\n  Pod/a still existed after 1s: being deleted\n  Pod/b still existed after 1s: being deleted\n" +
 				"  to allow it more time, raise --readiness-timeout\nnot deleted (blocked by this failure): shop:base",
 		},

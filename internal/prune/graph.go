@@ -35,7 +35,7 @@ import (
 )
 
 // Progress receives the IDs of nodes when Graph starts to delete their objects, and when it
-// is finished with them. *history.Writer stores them in the release, so that another
+// is finished with them. *history.Progress stores them in the release, so that another
 // operation can continue an interrupted uninstall.
 type Progress interface {
 	NodeStarted(node string)
@@ -264,7 +264,7 @@ func (g *Graph) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, t 
 	}
 	if g.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, g.Timeout, &failure.DeletionTimeoutError{Limit: g.Timeout})
+		ctx, cancel = context.WithTimeoutCause(ctx, g.Timeout, failure.DeletionTimeout(g.Timeout))
 		defer cancel()
 	}
 	began := time.Now()

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/ordered-helm/helm/internal/clock"
 	"github.com/ordered-helm/helm/internal/watcher/objectreader"
 	"github.com/ordered-helm/helm/internal/watcher/observations"
 )
@@ -207,7 +208,7 @@ func (a *attempt) poll(ctx context.Context) (healthy bool, err error) {
 			return healthy, errRestarted
 		}
 		healthy = true
-		if !sleep(ctx, a.stream.watcher.config.PollInterval) {
+		if !clock.Sleep(ctx, a.stream.watcher.config.PollInterval) {
 			return healthy, ctx.Err()
 		}
 	}

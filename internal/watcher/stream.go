@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/ordered-helm/helm/internal/clock"
 	"github.com/ordered-helm/helm/internal/watcher/objectreader"
 	"github.com/ordered-helm/helm/internal/watcher/observations"
 )
@@ -151,7 +152,7 @@ func (s *stream) run(ctx context.Context) {
 			pause = retryBackoff()
 		}
 		if s.needsRead(attemptCtx, a) && a.readAwaited(attemptCtx) || s.finishAttempt(attemptCtx, a) {
-			sleep(attemptCtx, pause.Step())
+			clock.Sleep(attemptCtx, pause.Step())
 		}
 	}
 }

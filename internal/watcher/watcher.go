@@ -194,13 +194,3 @@ func (w *Watcher) hasUnreachableStream() bool {
 func retryBackoff() wait.Backoff {
 	return wait.Backoff{Duration: initialRetryInterval, Factor: 2, Jitter: 0.2, Steps: 32, Cap: maxRetryInterval}
 }
-
-// sleep waits for a duration. It returns false if the context is done first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -63,7 +63,7 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 	}
 	defer end()
 	if !run.isDryRun() {
-		run.op.Begin(ctx, Operation{Name: "install", Release: i.ReleaseName, Namespace: i.Namespace, Revision: 1, Ordered: i.ordered()})
+		run.op.Begin(Operation{Name: "install", Release: i.ReleaseName, Namespace: i.Namespace, Revision: 1, Ordered: i.ordered()})
 	}
 	rel, err := run.install(ctx, chrt, vals)
 	return rel, run.op.Finish(ctx, err)

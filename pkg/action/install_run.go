@@ -236,7 +236,7 @@ func (r *installRun) begin(ctx context.Context) (*release.Release, error) {
 			return nil, err
 		}
 	}
-	if _, err := r.op.Hold(r.deploy.Writer(), "install", r.rel.Info.Status); err != nil {
+	if _, err := r.op.Lock(r.deploy.Writer(), "install", r.rel.Info.Status); err != nil {
 		return nil, err
 	}
 	last := history.Newest(r.replaced)

@@ -51,7 +51,7 @@ func TestConcludeInstall(t *testing.T) {
 				if err := run.deploy.Writer().SetStoredRecord(nil); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := op.Hold(run.deploy.Writer(), "install", rel.Info.Status); err != nil {
+				if _, err := op.Lock(run.deploy.Writer(), "install", rel.Info.Status); err != nil {
 					t.Fatal(err)
 				}
 				if err := cfg.Releases.Create(history.Copy(rel)); err != nil {

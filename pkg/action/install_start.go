@@ -31,7 +31,7 @@ func (i *Install) start(ctx context.Context, isPreview bool) (run *installRun, b
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	replaced, err := i.claimName(mode)
+	replaced, err := i.checkNameIsFree(mode)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -71,10 +71,10 @@ func (i *Install) checkReachable() error {
 	return i.cfg.KubeClient.IsReachable()
 }
 
-// claimName checks that the name of the release is valid and not in use. If Replace is set
-// and the name belongs to an uninstalled or failed release, it returns the revisions of
+// checkNameIsFree checks that the name of the release is valid and not in use. If Replace is
+// set and the name belongs to an uninstalled or failed release, it returns the revisions of
 // that release; otherwise nil.
-func (i *Install) claimName(mode dryRunMode) (replaced []*release.Release, err error) {
+func (i *Install) checkNameIsFree(mode dryRunMode) (replaced []*release.Release, err error) {
 	if err := chartutil.ValidateReleaseName(i.ReleaseName); err != nil {
 		return nil, fmt.Errorf("release name %q: %w", i.ReleaseName, err)
 	}

@@ -79,11 +79,11 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	rel := history.Copy(stored)
 	op, ctx, end := operation.Start(ctx, t.cfg, operation.Options{Notify: t.OnEvent})
 	defer end()
-	op.Begin(ctx, Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
+	op.Begin(Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
 	op.Events.RedactWith(redact.ForObjects(append(redact.ManifestObjects(rel.Manifest), redact.HookObjects(rel.Hooks)...)))
 	w := op.Store.NewHookResultWriter(rel)
-	w.Start()
-	defer w.Stop()
+	w.Background.Start()
+	defer w.Background.Stop()
 	runner := op.Hooks(hooks.Options{
 		Timeout: t.Timeout, Limit: t.MaxParallelHooks, FollowLogs: t.FollowHookLogs, Modes: storedHookModes(rel, op.Events), Filter: t.Picks,
 	})

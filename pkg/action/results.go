@@ -80,7 +80,7 @@ const (
 	NotDeleted = failure.NotDeleted
 )
 
-// The lock on a release (docs/reference.md, "Who holds a release").
+// The lock on a release (docs/reference.md, "Release locks").
 type (
 	// Holder is the process that works on a release.
 	Holder = lease.Holder

@@ -16,7 +16,7 @@ import (
 // getter is where the client gets its configuration. Without Persevere, operations retry
 // all requests except those of Helm's release storage. Call it once, before getter is used.
 // It does nothing if getter is not a *genericclioptions.ConfigFlags (docs/reliability.md,
-// "When the API server is in trouble").
+// "When the API server is unavailable").
 func Persevere(getter genericclioptions.RESTClientGetter) {
 	flags, ok := getter.(*genericclioptions.ConfigFlags)
 	if !ok {

@@ -89,6 +89,6 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	op, ctx, end := operation.Start(ctx, r.cfg, operation.Options{Notify: r.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
 	run.op = op
-	op.Begin(ctx, Operation{Name: "rollback", Release: name, Namespace: run.current.Namespace, Revision: run.current.Version + 1, Ordered: ordered})
+	op.Begin(Operation{Name: "rollback", Release: name, Namespace: run.current.Namespace, Revision: run.current.Version + 1, Ordered: ordered})
 	return op.Finish(ctx, run.rollBack(ctx))
 }

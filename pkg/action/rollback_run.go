@@ -91,7 +91,7 @@ func (r *rollbackRun) readState(ctx context.Context) (*lease.State, error) {
 		revisions, err := store.ReadAll(r.name)
 		return &lease.State{History: revisions, Err: err}, nil
 	}
-	check := &lease.Check{Store: store, Events: event.NewSink(b.OnEvent), Release: r.name, Takeover: b.Takeover, Undo: b.undo}
+	check := &lease.Check{Store: store, Events: event.NewSink(b.OnEvent, nil), Release: r.name, Takeover: b.Takeover, Undo: b.undo}
 	return check.Run(ctx)
 }
 
@@ -137,7 +137,7 @@ func (r *rollbackRun) rollBack(ctx context.Context) error {
 // cannot change the release.
 func (r *rollbackRun) begin() error {
 	r.op.Log("creating rolled back release for %s", r.name)
-	if _, err := r.op.Hold(r.deploy.Writer(), "rollback", r.rel.Info.Status); err != nil {
+	if _, err := r.op.Lock(r.deploy.Writer(), "rollback", r.rel.Info.Status); err != nil {
 		return err
 	}
 	interrupted, err := lease.CreateNext(r.op.Store, r.op.Events, r.rel, r.state)

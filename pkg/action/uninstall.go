@@ -96,7 +96,7 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 	op, ctx, end := operation.Start(ctx, u.cfg, operation.Options{Notify: u.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
 	run.op, run.removal = op, newRemoval(run, ordered)
-	op.Begin(ctx, Operation{Name: "uninstall", Release: name, Namespace: run.rel.Namespace, Revision: run.rel.Version, Ordered: ordered})
+	op.Begin(Operation{Name: "uninstall", Release: name, Namespace: run.rel.Namespace, Revision: run.rel.Version, Ordered: ordered})
 	response, err := run.uninstall(ctx)
 	return response, op.Finish(ctx, err)
 }

@@ -22,8 +22,8 @@ import (
 func (r *uninstallRun) begin(ctx context.Context) (err error) {
 	r.start = &lease.UninstallStart{
 		Store: r.op.Store, Writer: r.writer, State: r.state,
-		Acquire: func() (*lease.Lease, error) { return r.op.Hold(r.writer, "uninstall", release.StatusUninstalling) },
-		Release: func() { r.op.Release(r.writer) },
+		Lock:   func() (*lease.Lease, error) { return r.op.Lock(r.writer, "uninstall", release.StatusUninstalling) },
+		Unlock: func() { r.op.Unlock(r.writer) },
 	}
 	r.interrupted, err = r.start.Begin(ctx, r.op.Events)
 	return err
@@ -45,7 +45,7 @@ func (r *uninstallRun) abandon(ctx context.Context, cause error) error {
 	}
 	cause = r.op.Events.RedactError(cause)
 	if r.removal.restores() && !r.isDeleting && ctx.Err() == nil && !r.hasRunHook() {
-		r.writer.Stop()
+		r.writer.Background.Stop()
 		if err := r.writer.Restore(r.start.Previous()); err == nil {
 			return cause
 		}
@@ -60,7 +60,7 @@ func (r *uninstallRun) abandon(ctx context.Context, cause error) error {
 // the release as uninstalled. errs are earlier errors that did not stop the uninstall;
 // conclude returns them, joined with its own.
 func (r *uninstallRun) conclude(errs []error) (*release.UninstallReleaseResponse, error) {
-	r.writer.Stop() // there may be no record to write progress to
+	r.writer.Background.Stop() // there may be no record to write progress to
 	if err := r.op.MayChange(); err != nil {
 		return nil, err
 	}

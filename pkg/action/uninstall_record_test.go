@@ -74,7 +74,7 @@ func TestUninstallWithoutLease(t *testing.T) {
 				t.Fatal(err)
 			}
 			run.writer.Change(func(*release.Release) {}) // as if a hook was started
-			run.writer.WriteProgress()
+			run.writer.Background.Flush()
 			if rel := historytest.Get(t, cfg.Releases, 1); rel.Info.Status != tt.want && len(d.Updates()) > 0 {
 				t.Errorf("it is stored as %+v", rel.Info)
 			}

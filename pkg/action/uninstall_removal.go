@@ -19,8 +19,8 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/object"
-	"github.com/ordered-helm/helm/internal/prune"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/prune"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -73,7 +73,7 @@ func (o *orderedRemoval) prepare(ctx context.Context) error {
 	o.listKept(policies)
 	o.graph = &prune.Graph{
 		Cluster: o.run.op.Cluster, Writer: o.run.op.Writer, Events: o.run.op.Events, Namespace: o.run.rel.Namespace, Propagation: o.run.action.propagation(),
-		Timeout: o.run.action.ReadinessTimeout, InfoOf: inv.InfoOf, Progress: o.run.writer,
+		Timeout: o.run.action.ReadinessTimeout, InfoOf: inv.InfoOf, Progress: o.run.writer.Progress,
 		Removal: sequencer.PlanRemoval(inv.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			id, exists := inv.IDOf(res)
 			return id, exists && !object.Keeps(policies[id]) && !o.run.action.spared[id]
@@ -108,7 +108,7 @@ func (o *orderedRemoval) recordProgress() error {
 	if err := o.run.writer.SetStoredRecord(rec); err != nil {
 		return err
 	}
-	return o.run.writer.ExpectNodes(o.graph.Nodes(), true)
+	return o.run.writer.Progress.ExpectNodes(o.graph.Nodes(), true)
 }
 
 func (o *orderedRemoval) execute(ctx context.Context) error {
@@ -117,7 +117,7 @@ func (o *orderedRemoval) execute(ctx context.Context) error {
 		Nodes: event.RemovedNodes(o.graph.Removal),
 	})
 	err := o.graph.Run(ctx)
-	return errors.Join(err, o.run.writer.FinishProgress(err == nil))
+	return errors.Join(err, o.run.writer.Progress.Finish(err == nil))
 }
 
 func (o *orderedRemoval) hookCause(_ context.Context, err error) error { return err }

@@ -19,9 +19,9 @@ import (
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/redact"
-	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
 	"github.com/ordered-helm/helm/internal/watcher"
@@ -59,7 +59,7 @@ func (r *uninstallRun) load(ctx context.Context, name string) (done bool, err er
 		return false, fmt.Errorf("uninstall: Release name is invalid: %s", name)
 	}
 	store := history.NewStore(u.cfg.Releases, u.cfg.Log)
-	check := &lease.Check{Store: store, Events: event.NewSink(u.OnEvent), Release: name, Takeover: u.Takeover, Undo: u.undo}
+	check := &lease.Check{Store: store, Events: event.NewSink(u.OnEvent, nil), Release: name, Takeover: u.Takeover, Undo: u.undo}
 	if r.state, err = check.Run(ctx); err != nil {
 		return false, err
 	}
@@ -119,8 +119,8 @@ func (r *uninstallRun) uninstall(ctx context.Context) (*release.UninstallRelease
 	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
-	r.writer.Start()
-	defer r.writer.Stop()
+	r.writer.Background.Start()
+	defer r.writer.Background.Stop()
 	r.response = &release.UninstallReleaseResponse{Release: r.rel}
 	runner := r.hooks()
 	if err := r.runPreDeleteHooks(ctx, runner); err != nil {

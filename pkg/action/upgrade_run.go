@@ -24,8 +24,8 @@ import (
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
-	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -52,7 +52,7 @@ func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[st
 		return nil, err
 	}
 	if !r.isDryRun() {
-		r.op.Begin(ctx, Operation{Name: "upgrade", Release: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, Ordered: r.action.ordered()})
+		r.op.Begin(Operation{Name: "upgrade", Release: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, Ordered: r.action.ordered()})
 	}
 	if err := r.render(chrt, vals); err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ func (r *upgradeRun) begin(ctx context.Context) error {
 	}
 	r.action.cfg.Releases.MaxHistory = r.action.MaxHistory
 	r.op.Log("creating upgraded release for %s", r.name)
-	if _, err := r.op.Hold(r.deploy.Writer(), "upgrade", r.rel.Info.Status); err != nil {
+	if _, err := r.op.Lock(r.deploy.Writer(), "upgrade", r.rel.Info.Status); err != nil {
 		return err
 	}
 	interrupted, err := lease.CreateNext(r.op.Store, r.op.Events, r.rel, r.state)

@@ -17,8 +17,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
-	"github.com/ordered-helm/helm/internal/process"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/process"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 

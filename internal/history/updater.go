@@ -1,0 +1,94 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/clock"
+	"github.com/ordered-helm/helm/internal/httpretry"
+)
+
+// writeTimeout is the time for which a write is retried that the server does not answer.
+const writeTimeout = 45 * time.Second
+
+// updater stores a workingCopy, with one request at a time, if its guard allows it.
+type updater struct {
+	current *workingCopy
+	// update sends the request that stores a release.
+	update func(*release.Release) error
+	// mu is locked while a request stores the release.
+	mu sync.Mutex
+}
+
+// withLock calls do while no request stores the release.
+func (u *updater) withLock(do func() error) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return do()
+}
+
+// write stores the current release. If the server does not answer, it tries again as long
+// as the guard allows it. The caller must have locked mu.
+func (u *updater) write() error {
+	for began := time.Now(); ; {
+		if done, err := u.check(); done || err != nil {
+			return err
+		}
+		err := u.writeOnce()
+		if late, _ := errors.AsType[*httpretry.RecordTimeoutError](err); late == nil || clock.Elapsed(began) > writeTimeout {
+			return err
+		}
+	}
+}
+
+// check asks the guard whether the release can be written. done reports that it is already
+// stored.
+func (u *updater) check() (done bool, err error) {
+	guard := u.current.currentGuard()
+	if guard == nil {
+		return false, nil
+	}
+	if err := guard.Check(); err != nil {
+		return false, err
+	}
+	return u.current.isConcluded(guard), nil
+}
+
+// writeOnce stores the current release. The caller must have locked mu.
+func (u *updater) writeOnce() error {
+	sent := time.Now()
+	s, err := u.current.snapshot()
+	if err != nil {
+		return err
+	}
+	if s.guard != nil && !IsInProgress(s.rel.Info.Status) {
+		s.guard.BeforeConclusion(*s.rel.Info)
+	}
+	if err := u.update(s.rel); err != nil {
+		return err
+	}
+	u.current.setStored(s)
+	if s.guard != nil {
+		s.guard.AfterWrite(sent)
+	}
+	return nil
+}
+
+// update stores a new state of a revision.
+func (s *Store) update(rel *release.Release) error { return s.releases.Update(rel) }
+
+// updateHookResults stores the results of the hooks of rel, and changes nothing else of the
+// stored revision.
+func (s *Store) updateHookResults(rel *release.Release) error {
+	stored, err := s.Read(rel.Name, rel.Version)
+	if err != nil {
+		return err
+	}
+	return s.update(withHookResults(stored, rel.Hooks))
+}
