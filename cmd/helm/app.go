@@ -23,7 +23,6 @@ import (
 type app struct {
 	settings *cli.EnvSettings
 	config   *action.Configuration
-	profile  profiler
 
 	// plugins contains the plugins that were found at program start.
 	plugins []*plugin.Plugin
@@ -43,7 +42,6 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	a := &app{
 		settings: cli.New(),
 		config:   new(action.Configuration),
-		profile:  newProfiler(),
 		args:     args,
 		in:       os.Stdin,
 		out:      out,
@@ -84,7 +82,7 @@ func (a *app) printed(err error) {
 // connect prepares the configuration for a cluster and for registries, without sending any
 // request. The global flags must already have been parsed.
 func (a *app) connect() error {
-	client, err := a.registryClient(registryOptions{})
+	client, err := a.newRegistryClient(registryOptions{})
 	if err != nil {
 		return err
 	}

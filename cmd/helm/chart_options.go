@@ -52,14 +52,6 @@ func (in *chartInput) useRegistry() error {
 	return nil
 }
 
-func (a *app) registryFor(c *action.ChartPathOptions) (*registry.Client, error) {
-	client, err := a.registryClient(registryOptionsFrom(c))
-	if err != nil {
-		return nil, fmt.Errorf("missing registry client: %w", err)
-	}
-	return client, nil
-}
-
 // load gets the release name and the chart from the arguments, loads the chart, and merges
 // the values from the flags. It sets the name and namespace of the release in the action.
 func (in *chartInput) load(ctx context.Context, args []string) (*loadedChart, error) {
@@ -79,19 +71,22 @@ func (in *chartInput) load(ctx context.Context, args []string) (*loadedChart, er
 	if err != nil {
 		return nil, err
 	}
-	vals, err := in.values.MergeValues(getter.All(in.app.settings))
-	if err != nil {
-		return nil, err
-	}
-	chrt, err := in.app.loadChart(ctx, from, path)
+	loaded, err := in.app.loadWithValues(ctx, from, path, &in.values)
 	if err != nil {
 		return nil, err
 	}
 	in.client.Namespace = in.app.settings.Namespace()
-	if err := checkDryRunOption(in.client.DryRunOption); err != nil {
+	return loaded, checkDryRunOption(in.client.DryRunOption)
+}
+
+// loadWithValues merges the values from the flags, and loads the chart at a path.
+func (a *app) loadWithValues(ctx context.Context, from *chartSource, path string, options *values.Options) (*loadedChart, error) {
+	merged, err := options.MergeValues(getter.All(a.settings))
+	if err != nil {
 		return nil, err
 	}
-	return &loadedChart{chart: chrt, values: vals}, nil
+	chrt, err := a.loadChart(ctx, from, path)
+	return &loadedChart{chart: chrt, values: merged}, err
 }
 
 // locateChart returns the path of the chart that reference refers to. It downloads the

@@ -241,12 +241,12 @@ func store(t *testing.T, releases ...*release.Release) string {
 	return path
 }
 
-func TestNamesChart(t *testing.T) {
+func TestIsChart(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("here", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for subject, want := range map[string]bool{
+	for argument, want := range map[string]bool{
 		"shop":                         false,
 		"shop.web":                     false,
 		"here":                         true,
@@ -259,8 +259,8 @@ func TestNamesChart(t *testing.T) {
 		"oci://example.com/shop":       true,
 		"https://example.com/shop.tgz": true,
 	} {
-		if got := namesChart(subject); got != want {
-			t.Errorf("%q: %v, want %v", subject, got, want)
+		if got := isChart(argument); got != want {
+			t.Errorf("%q: %v, want %v", argument, got, want)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (a *app) dagDiff(ctx context.Context, in *chartInput, opts *dagOptions, ref
 	if opts.release {
 		return fmt.Errorf("--%s compares a chart with a release: remove --%s", diffFlagName, releaseFlagName)
 	}
-	rel, err := a.named(opts.diff, opts.revision)
+	rel, err := a.revisionInNamespace(opts.diff, opts.revision)
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,14 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/cli/values"
 	"helm.sh/helm/v3/pkg/postrender"
@@ -76,6 +78,36 @@ func addOutputFlag(cmd *cobra.Command) *formatFlag {
 	return v
 }
 
+// capabilityFlags contains the flags that say for which cluster a chart is rendered:
+// --kube-version and --api-versions.
+type capabilityFlags struct {
+	kubeVersion string
+	apiVersions []string
+}
+
+func (c *capabilityFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&c.kubeVersion, "kube-version", "", "Kubernetes version to render for")
+	f.StringSliceVarP(&c.apiVersions, "api-versions", "a", nil, "API versions to render for, in addition to the default ones")
+}
+
+func (c *capabilityFlags) apply(client *action.Install) (err error) {
+	client.APIVersions = chartutil.VersionSet(c.apiVersions)
+	client.KubeVersion, err = parseKubeVersion(c.kubeVersion)
+	return err
+}
+
+// parseKubeVersion parses the value of --kube-version. It returns nil if text is empty.
+func parseKubeVersion(text string) (*chartutil.KubeVersion, error) {
+	if text == "" {
+		return nil, nil
+	}
+	version, err := chartutil.ParseKubeVersion(text)
+	if err != nil {
+		return nil, fmt.Errorf("invalid kube version '%s': %w", text, err)
+	}
+	return version, nil
+}
+
 // postRenderer collects the values of --post-renderer and --post-renderer-args. The flags
 // can be given in any order, so each of them calls resolve.
 type postRenderer struct {
@@ -123,6 +155,19 @@ func (p *postRendererArgs) Type() string   { return "postRendererArgsSlice" }
 func (p *postRendererArgs) Set(arg string) error {
 	p.args = append(p.args, arg)
 	return (*postRenderer)(p).resolve()
+}
+
+const takeoverFlagName = "takeover"
+
+func addTakeoverFlag(cmd *cobra.Command, takeover *action.Takeover) {
+	choice[action.Takeover]{
+		name: takeoverFlagName, kind: "auto|never|force",
+		usage: "[not in Helm] what to do if the release is locked by another operation: \"auto\" takes over the release if the lock holder is no longer alive, \"never\" does not, \"force\" also takes over a release whose record names no lock holder, such as one of stock Helm",
+		words: action.Takeovers(),
+		meanings: []string{
+			"take over the release if the lock holder is no longer alive", "never take over the release", "also if the record names no lock holder",
+		},
+	}.add(cmd, takeover)
 }
 
 // addKlogFlags adds the flags of klog, the logger of the Kubernetes client, such as -v.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,7 +91,7 @@ func newInstallCmd(a *app) *cobra.Command {
 		if err != nil {
 			return errors.Join(
 				fmt.Errorf("INSTALLATION FAILED: %w", err),
-				a.printFailure(out, in.client.WaitStrategy, newFailedRelease(rel, err)))
+				a.printFailure(out.format, in.client.WaitStrategy, rel, err))
 		}
 		return a.printDeployed(out.format, &releasePrinter{
 			release:   rel,
@@ -149,40 +148,34 @@ func (in *chartInput) run(ctx context.Context, args []string) (*release.Release,
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
 	}
-	limit, err := parallelHooks()
-	if err != nil {
+	client := in.client
+	var err error
+	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
 		return nil, err
 	}
-	in.client.MaxParallelHooks = limit
 	loaded, err := in.load(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	view, err := in.app.view(&in.progress)
+	view, err := in.app.newView(&in.progress)
 	if err != nil {
 		return nil, err
 	}
 	defer view.close()
-	in.client.OnEvent, in.client.FollowHookLogs = view.open()
-	waits := "it is recorded as failed"
-	if in.client.Atomic {
-		waits += ", and uninstalled because of --atomic"
+	remainingWork := "it is recorded as failed"
+	if client.Atomic {
+		remainingWork += ", and uninstalled because of --atomic"
 	}
-	ctx, stop := in.app.untilSignal(ctx, view, interruptible{
-		release: in.client.ReleaseName, notice: fmt.Sprintf("Release %s has been cancelled.", in.client.ReleaseName),
-		to: in.app.notices(in.output, in.client.WaitStrategy), remainingWork: waits, staysLocked: true,
+	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
+		release: client.ReleaseName, cancelled: fmt.Sprintf("Release %s has been cancelled.", client.ReleaseName),
+		onStdout: cancelledOnStdout(in.output, client.WaitStrategy), remainingWork: remainingWork, staysLocked: true,
 	})
-	defer stop()
-	return in.client.RunWithContext(ctx, loaded.chart, loaded.values)
+	return client.RunWithContext(ctx, loaded.chart, loaded.values)
 }
 
-// notices returns the writer for the message that a signal has cancelled an operation. As
-// in Helm, this is standard output. It is standard error if a program reads standard
-// output, or if the progress of an ordered operation is shown there.
-func (a *app) notices(out *formatFlag, strategy action.WaitStrategy) io.Writer {
-	forPeople := out == nil || out.format == output.Table
-	if forPeople && strategy != action.WaitStrategyOrdered {
-		return a.out
-	}
-	return a.errOut
+// cancelledOnStdout reports whether the message that a signal has cancelled an operation is
+// printed to standard output, as in Helm. It is not if a program reads standard output, or
+// if the progress of an ordered operation is shown on standard error.
+func cancelledOnStdout(out *formatFlag, strategy action.WaitStrategy) bool {
+	return strategy != action.WaitStrategyOrdered && (out == nil || out.format == output.Table)
 }

@@ -47,12 +47,9 @@ func newLintCmd(a *app) *cobra.Command {
 		Short: "check a chart for mistakes",
 		Long:  lintHelp,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if kubeVersion != "" {
-				parsed, err := chartutil.ParseKubeVersion(kubeVersion)
-				if err != nil {
-					return fmt.Errorf("invalid kube version '%s': %w", kubeVersion, err)
-				}
-				client.KubeVersion = parsed
+			var err error
+			if client.KubeVersion, err = parseKubeVersion(kubeVersion); err != nil {
+				return err
 			}
 			return a.lint(client, vals, args, format)
 		},

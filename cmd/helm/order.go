@@ -5,11 +5,11 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -40,48 +40,42 @@ func (n *orderNote) String() string {
 	}
 	kind := "ordered"
 	if !n.Followed {
-		kind = "not followed"
+		kind = "ignored (rolled back by another program)"
 	}
-	count := "1 node"
-	if n.Nodes != 1 {
-		count = fmt.Sprintf("%d nodes", n.Nodes)
-	}
+	count := text.Count(n.Nodes, "node")
 	switch {
 	case !n.Interrupted:
 		return kind + ", " + count
 	case n.Removing:
-		return fmt.Sprintf("%s, %d of %s removed%s", kind, len(n.Done), count, n.at())
+		return fmt.Sprintf("%s, %d of %s deleted%s", kind, len(n.Done), count, n.inProgress())
 	default:
-		return fmt.Sprintf("%s, %d of %s done%s", kind, len(n.Done), count, n.at())
+		return fmt.Sprintf("%s, %d of %s done%s", kind, len(n.Done), count, n.inProgress())
 	}
 }
 
 // maxNamedNodes is the maximum number of nodes that the line ORDER names.
 const maxNamedNodes = 3
 
-// at returns the end of the line ORDER: the nodes that have started but are not finished.
-func (n *orderNote) at() string {
+// inProgress returns the end of the line ORDER: the nodes that have started but are not
+// finished.
+func (n *orderNote) inProgress() string {
 	if len(n.At) == 0 {
 		return ""
 	}
-	named := strings.Join(n.At[:min(len(n.At), maxNamedNodes)], ", ")
-	if more := len(n.At) - maxNamedNodes; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
-	}
-	return ", at " + named
+	return ", in progress: " + text.List(n.At, maxNamedNodes)
 }
 
-// holderNote returns the text in the line HOLDER of status: which process works on the
+// holderNote returns the text in the line LOCK HOLDER of status: which process works on the
 // release, and what happens if it is no longer alive.
 func holderNote(h *action.Holder) string {
-	text := h.String() + ", " + h.Age()
+	note := h.String() + ", " + h.Age()
 	switch {
 	case h.Dead:
-		text += "; it is no longer alive, and the next upgrade, rollback or uninstall takes over the release"
+		note += "; it is no longer alive, and the next upgrade, rollback or uninstall takes over the release"
 	case h.Expired:
-		text += "; if it is no longer alive, the next upgrade, rollback or uninstall takes over the release"
+		note += "; if it is no longer alive, the next upgrade, rollback or uninstall takes over the release"
 	}
-	return text
+	return note
 }
 
 func unknown(reason string) string { return "unknown (" + reason + ")" }

@@ -75,8 +75,7 @@ func newPlanCmd(a *app) *cobra.Command {
 			if err == nil {
 				err = a.printPlan(preview, format)
 			}
-			var end *planError
-			cmd.SilenceErrors = errors.As(err, &end)
+			_, cmd.SilenceErrors = errors.AsType[*planError](err)
 			return err
 		},
 	}
@@ -105,18 +104,18 @@ func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*a
 	client := in.client
 	client.DryRunOption, client.HideSecret = "none", false
 	client.OnEvent = progress.NewWarnings(in.app.errOut).Event
-	last, err := in.begin(name)
+	last, err := in.prepare(name)
 	if err != nil {
 		return nil, err
 	}
 	if in.installs(last) {
 		return in.previewInstall(ctx, last != nil, name, reference)
 	}
-	chrt, vals, err := in.load(ctx, reference)
+	loaded, err := in.load(ctx, reference)
 	if err != nil {
 		return nil, err
 	}
-	return client.Preview(ctx, name, chrt, vals)
+	return client.Preview(ctx, name, loaded.chart, loaded.values)
 }
 
 // previewInstall is like preview, for a release that run would install. If replace is true,

@@ -98,7 +98,7 @@ func (p *releasePrinter) printHeader(text *bytes.Buffer) {
 		fmt.Fprintf(text, "ORDER: %s\n", p.order)
 	}
 	if p.holder != nil {
-		fmt.Fprintf(text, "HOLDER: %s\n", holderNote(p.holder))
+		fmt.Fprintf(text, "LOCK HOLDER: %s\n", holderNote(p.holder))
 	}
 	if p.chart {
 		metadata := rel.Chart.Metadata

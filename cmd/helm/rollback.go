@@ -73,31 +73,25 @@ func newRollbackCmd(a *app) *cobra.Command {
 // rollback rolls back the release with this name. A signal to the process cancels the
 // rollback, which is then recorded as failed.
 func (a *app) rollback(ctx context.Context, client *action.Rollback, flags *progressFlags, name string) error {
-	view, err := a.view(flags)
+	view, err := a.newView(flags)
 	if err != nil {
 		return err
 	}
 	defer view.close()
-	limit, err := parallelHooks()
-	if err != nil {
+	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
 		return err
 	}
-	client.MaxParallelHooks = limit
-	client.OnEvent, client.FollowHookLogs = view.open()
-	waits := "the new revision is recorded as failed"
+	remainingWork := "the new revision is recorded as failed"
 	if client.CleanupOnFail {
-		waits += ", and the resources that it created are deleted because of --cleanup-on-fail"
+		remainingWork += ", and the resources that it created are deleted because of --cleanup-on-fail"
 	}
-	ctx, stop := a.untilSignal(ctx, view, interruptible{
-		release: name, notice: fmt.Sprintf("Rolling back %s has been cancelled.", name), remainingWork: waits, staysLocked: true,
+	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
+		release: name, cancelled: fmt.Sprintf("Rolling back %s has been cancelled.", name), remainingWork: remainingWork, staysLocked: true,
 	})
-	defer stop()
-
 	if err := client.RunWithContext(ctx, name); err != nil {
 		return err
 	}
-	view.pause()
-	stop()
+	view.end()
 	_, err = fmt.Fprintln(a.out, "Rollback was a success! Happy Helming!")
 	a.printed(err)
 	return nil

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
-	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/pkg/action"
@@ -48,12 +47,11 @@ const sequenceAsFlagName = "sequence-as"
 
 // templateOptions contains the flags of template that install does not have.
 type templateOptions struct {
-	validate    bool
-	skipTests   bool
-	showOnly    []string
-	kubeVersion string
-	apiVersions []string
-	sequenceAs  string
+	capabilities capabilityFlags
+	validate     bool
+	skipTests    bool
+	showOnly     []string
+	sequenceAs   string
 }
 
 func newTemplateCmd(a *app) *cobra.Command {
@@ -80,8 +78,7 @@ func newTemplateCmd(a *app) *cobra.Command {
 	f.BoolVar(&in.client.IncludeCRDs, "include-crds", false, "also print the custom resource definitions of the chart")
 	f.BoolVar(&opts.skipTests, "skip-tests", false, "omit tests")
 	f.BoolVar(&in.client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true and .Release.IsInstall is false")
-	f.StringVar(&opts.kubeVersion, "kube-version", "", "Kubernetes version to render for")
-	f.StringSliceVarP(&opts.apiVersions, "api-versions", "a", nil, "API versions to render for, in addition to the default ones")
+	opts.capabilities.add(f)
 	f.BoolVar(&in.client.UseReleaseName, "release-name", false, "add the name of the release to the path in --output-dir")
 	f.StringVar(&opts.sequenceAs, sequenceAsFlagName, "", "add the order in the form of another program: argocd [not in Helm]")
 	completeFlag(cmd, sequenceAsFlagName, cobra.FixedCompletions([]cobra.Completion{string(action.ArrangeArgoCD)}, cobra.ShellCompDirectiveNoFileComp))
@@ -91,7 +88,7 @@ func newTemplateCmd(a *app) *cobra.Command {
 
 func (a *app) template(ctx context.Context, in *chartInput, opts *templateOptions, args []string) error {
 	client := in.client
-	if err := renderFor(client, opts.kubeVersion, opts.apiVersions); err != nil {
+	if err := opts.capabilities.apply(client); err != nil {
 		return err
 	}
 	if err := in.useRegistry(); err != nil {
@@ -138,19 +135,6 @@ func (opts *templateOptions) arrange(client *action.Install) error {
 		return nil
 	}
 	return fmt.Errorf("invalid --%s %q: must be %q", sequenceAsFlagName, opts.sequenceAs, action.ArrangeArgoCD)
-}
-
-// renderFor sets the Kubernetes version and the API versions that templates see.
-func renderFor(client *action.Install, kubeVersion string, apiVersions []string) error {
-	if kubeVersion != "" {
-		parsed, err := chartutil.ParseKubeVersion(kubeVersion)
-		if err != nil {
-			return fmt.Errorf("invalid kube version '%s': %w", kubeVersion, err)
-		}
-		client.KubeVersion = parsed
-	}
-	client.APIVersions = chartutil.VersionSet(apiVersions)
-	return nil
 }
 
 // printRendered prints the manifest and the hooks of a rendered release or, with

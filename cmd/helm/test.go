@@ -65,32 +65,29 @@ func newTestCmd(a *app) *cobra.Command {
 // test runs the tests of the release with this name. A signal to the process cancels them.
 // It prints the release even if a test fails.
 func (a *app) test(ctx context.Context, in *testInput, name string) error {
-	limit, err := parallelHooks()
-	if err != nil {
+	client := in.client
+	var err error
+	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
 		return err
 	}
-	client := in.client
-	view, err := a.view(&in.progress)
+	view, err := a.newView(&in.progress)
 	if err != nil {
 		return err
 	}
 	defer view.close()
-	client.MaxParallelHooks = limit
-	client.OnEvent, client.FollowHookLogs = view.open()
 	client.Namespace = a.settings.Namespace()
 	in.readFilters()
-	ctx, stop := a.untilSignal(ctx, view, interruptible{
-		release: name, notice: fmt.Sprintf("Testing %s has been cancelled.", name),
+	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
+		release: name, cancelled: fmt.Sprintf("Testing %s has been cancelled.", name),
 		remainingWork: "the results of the tests are recorded",
 	})
-	defer stop()
 	rel, failure := client.RunWithContext(ctx, name)
-	view.pause()
+	view.closeDisplay()
 	if rel == nil {
 		return failure
 	}
-	if !in.logs { // the logs still have to be fetched
-		stop()
+	if !in.logs { // otherwise a signal still cancels fetching the logs
+		view.end()
 	}
 	printer := &releasePrinter{release: in.pickedLast(rel), details: a.settings.Debug, hideNotes: client.HideNotes}
 	a.printed(output.Table.Write(a.out, printer))

@@ -50,12 +50,11 @@ func newUninstallCmd(a *app) *cobra.Command {
 				return err
 			}
 			client.IgnoreOrder = isWaitDisabled(cmd.Flags())
-			limit, err := parallelHooks()
-			if err != nil {
+			var err error
+			if client.MaxParallelHooks, err = parallelHooks(); err != nil {
 				return err
 			}
-			client.MaxParallelHooks = limit
-			view, err := a.view(&flags)
+			view, err := a.newView(&flags)
 			if err != nil {
 				return err
 			}
@@ -87,20 +86,15 @@ func newUninstallCmd(a *app) *cobra.Command {
 // uninstall uninstalls the release with this name. A signal to the process cancels the
 // uninstall; the release then stays recorded.
 func (a *app) uninstall(ctx context.Context, client *action.Uninstall, view *operationView, name string) error {
-	client.OnEvent, client.FollowHookLogs = view.open()
-	defer view.pause()
-	ctx, stop := a.untilSignal(ctx, view, interruptible{
-		release: name, notice: fmt.Sprintf("Uninstalling %s has been cancelled.", name),
-		remainingWork: "the release is recorded as not uninstalled", staysLocked: true,
+	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
+		release: name, cancelled: fmt.Sprintf("Uninstalling %s has been cancelled.", name),
+		remainingWork: "the release is recorded as failed", staysLocked: true,
 	})
-	defer stop()
-
 	response, err := client.RunWithContext(ctx, name)
-	view.pause()
+	view.end()
 	if err != nil {
 		return err
 	}
-	stop()
 	text := fmt.Sprintf("release %q uninstalled\n", name)
 	if response != nil && response.Info != "" {
 		text = response.Info + "\n" + text

@@ -4,19 +4,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/cmd/helm/require"
-	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/cli/values"
-	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/registry"
 	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -101,7 +102,7 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rel, err := in.run(cmd.Context(), args[0], args[1])
 			if err != nil {
-				return errors.Join(err, a.printFailure(in.output, in.client.WaitStrategy, newFailedRelease(rel, err)))
+				return errors.Join(err, a.printFailure(in.output.format, in.client.WaitStrategy, rel, err))
 			}
 			return a.printDeployed(in.output.format, &releasePrinter{
 				release:   rel,
@@ -182,15 +183,14 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 		return nil, err
 	}
 	client := in.client
-	limit, err := parallelHooks()
-	if err != nil {
+	var err error
+	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
 		return nil, err
 	}
-	client.MaxParallelHooks = limit
 	if client.DryRunOption == "" {
 		client.DryRunOption = "none"
 	}
-	last, err := in.begin(name)
+	last, err := in.prepare(name)
 	if err != nil {
 		return nil, err
 	}
@@ -198,23 +198,21 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 		in.announce("Release %q does not exist. Installing it now.\n", name)
 		return in.installation(last != nil).run(ctx, []string{name, reference})
 	}
-	chrt, vals, err := in.load(ctx, reference)
+	loaded, err := in.load(ctx, reference)
 	if err != nil {
 		return nil, err
 	}
-	view, err := in.app.view(&in.progress)
+	view, err := in.app.newView(&in.progress)
 	if err != nil {
 		return nil, err
 	}
 	defer view.close()
-	client.OnEvent, client.FollowHookLogs = view.open()
-	ctx, stop := in.app.untilSignal(ctx, view, interruptible{
-		release: name, notice: fmt.Sprintf("Release %s has been cancelled.", name),
-		to: in.app.notices(in.output, client.WaitStrategy), remainingWork: in.afterSignal(), staysLocked: true,
+	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
+		release: name, cancelled: fmt.Sprintf("Release %s has been cancelled.", name),
+		onStdout: cancelledOnStdout(in.output, client.WaitStrategy), remainingWork: in.remainingWork(), staysLocked: true,
 	})
-	defer stop()
-	rel, err := client.RunWithContext(ctx, name, chrt, vals)
-	view.pause()
+	rel, err := client.RunWithContext(ctx, name, loaded.chart, loaded.values)
+	view.end()
 	if err != nil {
 		return rel, fmt.Errorf("%s%w", upgradeFailed, err)
 	}
@@ -222,16 +220,16 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 	return rel, nil
 }
 
-// afterSignal says what the upgrade still does after a signal has cancelled it.
-func (in *upgradeInput) afterSignal() string {
-	waits := "the new revision is recorded as failed"
+// remainingWork says what the upgrade still does after a signal has cancelled it.
+func (in *upgradeInput) remainingWork() string {
+	work := "the new revision is recorded as failed"
 	if in.client.CleanupOnFail {
-		waits += ", the resources that it created are deleted because of --cleanup-on-fail"
+		work += ", the resources that it created are deleted because of --cleanup-on-fail"
 	}
 	if in.client.Atomic {
-		waits += ", and the release is rolled back because of --atomic"
+		work += ", and the release is rolled back because of --atomic"
 	}
-	return waits
+	return work
 }
 
 // announce prints a message about the release, unless the result is printed as JSON or
@@ -242,9 +240,9 @@ func (in *upgradeInput) announce(format, name string) {
 	}
 }
 
-// begin sets the namespace and the registry client of the action. If --install is set, it
+// prepare sets the namespace and the registry client of the action. If --install is set, it
 // returns the last revision of the release, or nil if the release does not exist.
-func (in *upgradeInput) begin(name string) (*release.Release, error) {
+func (in *upgradeInput) prepare(name string) (*release.Release, error) {
 	in.client.Namespace = in.app.settings.Namespace()
 	registry, err := in.app.registryFor(&in.client.ChartPathOptions)
 	if err != nil {
@@ -255,7 +253,14 @@ func (in *upgradeInput) begin(name string) (*release.Release, error) {
 	if !in.client.Install {
 		return nil, nil
 	}
-	return in.app.lastRevision(name)
+	revisions, err := action.NewHistory(in.app.config).Run(name)
+	switch {
+	case errors.Is(err, driver.ErrReleaseNotFound), err == nil && len(revisions) == 0:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return slices.MaxFunc(revisions, func(a, b *release.Release) int { return cmp.Compare(a.Version, b.Version) }), nil
 }
 
 // installs reports whether the release must be installed and not upgraded. last is its last
@@ -264,7 +269,7 @@ func (in *upgradeInput) installs(last *release.Release) bool {
 	return in.client.Install && (last == nil || last.Info.Status == release.StatusUninstalled)
 }
 
-func (in *upgradeInput) load(ctx context.Context, reference string) (*chart.Chart, map[string]any, error) {
+func (in *upgradeInput) load(ctx context.Context, reference string) (*loadedChart, error) {
 	from := &chartSource{
 		ChartPathOptions: &in.client.ChartPathOptions,
 		devel:            in.client.Devel,
@@ -273,17 +278,12 @@ func (in *upgradeInput) load(ctx context.Context, reference string) (*chart.Char
 	}
 	path, err := in.app.locateChart(from, reference)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := checkDryRunOption(in.client.DryRunOption); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	vals, err := in.values.MergeValues(getter.All(in.app.settings))
-	if err != nil {
-		return nil, nil, err
-	}
-	chrt, err := in.app.loadChart(ctx, from, path)
-	return chrt, vals, err
+	return in.app.loadWithValues(ctx, from, path, &in.values)
 }
 
 // installation returns an install with the flags of this upgrade, for a release that does
