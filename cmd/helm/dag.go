@@ -85,7 +85,7 @@ func newDagCmd(a *app) *cobra.Command {
 	var opts dagOptions
 	cmd := &cobra.Command{
 		Use:   "dag [CHART | RELEASE]",
-		Short: "print the order in which a chart deploys [not in Helm]",
+		Short: "print the order in which a chart deploys [not in stock Helm]",
 		Long:  dagHelp,
 		// A plugin with this name replaces the command.
 		Annotations: map[string]string{additionAnnotation: "true"},
@@ -118,8 +118,8 @@ func newDagCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// chartOnlyFlag returns the name of a flag that was set on the command line and applies only to
-// charts, or "" if there is none.
+// chartOnlyFlag returns the name of a flag that was set on the command line and applies only
+// to charts, or "" if there is none.
 func chartOnlyFlag(cmd *cobra.Command) string {
 	given := ""
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -152,7 +152,7 @@ func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []
 func (a *app) plan(ctx context.Context, in *chartInput, opts *dagOptions, argument string) (*action.Plan, error) {
 	switch {
 	case opts.release && opts.chartOnlyFlag != "":
-		return nil, fmt.Errorf("--%s applies only to charts, and a release is drawn as it was deployed: remove --%s, or --%s and --%s",
+		return nil, fmt.Errorf("--%s cannot be used with a release: remove --%s, or remove --%s and --%s",
 			opts.chartOnlyFlag, opts.chartOnlyFlag, releaseFlagName, revisionFlagName)
 	case opts.release:
 		return a.storedPlan(argument, opts.revision)

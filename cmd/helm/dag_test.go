@@ -121,7 +121,7 @@ func TestDagOfARelease(t *testing.T) {
 		{name: "neither chart nor release", line: "dag stop", code: 1, stderr: `neither a chart at ./stop nor a release "stop" found in namespace "default"`},
 		{name: "said to be a release", line: "dag --release ./shop", code: 1, stderr: "Release name is invalid: ./shop"},
 		{name: "said to be a release, and not there", line: "dag --release stop", code: 1, stderr: `release "stop" not found in namespace "default"`},
-		{name: "values with a revision", line: "dag shop --revision 2 --set a=b", code: 1, stderr: "remove --set, or --release and --revision"},
+		{name: "values with a revision", line: "dag shop --revision 2 --set a=b", code: 1, stderr: "--set cannot be used with a release: remove --set, or remove --release and --revision"},
 		{name: "values", line: "dag shop --set a=b", code: 1, stderr: `no chart at ./shop, and --set applies only to charts`},
 		{name: "version", line: "dag shop --version 1.0.0", code: 1, stderr: `no chart at ./shop, and --version applies only to charts`},
 		{name: "global flag", line: "dag shop --namespace default --burst-limit 3", stdout: "ConfigMap/shop-web"},

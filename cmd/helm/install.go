@@ -51,18 +51,19 @@ ORDER
 
 A chart can declare which of its resources and subcharts need others to be ready
 first; "helm dag" shows the resulting order. With --wait=ordered the chart is deployed in
-that order, and each part starts as soon as its dependencies are ready:
+that order. Each node (a layer, or the unlayered resources of a chart) starts as soon as
+its dependencies are ready:
 
     $ helm install shop ./shop --wait=ordered --timeout 10m
 
 The annotation helm.sh/readiness-timeout of a resource, or else --readiness-timeout,
-limits how long it can take to become ready. Plain --wait deploys everything at once and
-then waits for all of it.
+limits how long it can take to become ready. Plain --wait deploys everything at the same
+time and then waits for all of it.
 
 TRYING IT OUT
 
     $ helm install shop ./shop --dry-run           without contacting the cluster
-    $ helm install shop ./shop --dry-run=server    lookups query the cluster
+    $ helm install shop ./shop --dry-run=server    the lookup function queries the cluster
 
 Both print all rendered manifests, including Secrets unless --hide-secret is given.
 
@@ -106,13 +107,13 @@ func newInstallCmd(a *app) *cobra.Command {
 func (in *chartInput) addFlags(f *pflag.FlagSet) {
 	client := in.client
 	f.BoolVar(&client.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
-	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the meaning of a bare --dry-run) does not contact the cluster, \"server\" does")
+	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the default if --dry-run has no value) does not contact the cluster: the lookup function returns nothing; \"server\": the lookup function queries the cluster")
 	f.Lookup("dry-run").NoOptDefVal = "client"
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.Replace, "replace", false, "reuse the name of a release that was uninstalled with --keep-history; unsafe in production")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when its dependencies are ready")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in stock Helm]: deploy in the order that the chart declares, each node when its dependencies are ready")
 	in.checkReadiness = in.app.addReadinessFlagBeside(f, &client.WaitStrategy, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
 	f.BoolVarP(&client.GenerateName, "generate-name", "g", false, "generate the name of the release; omit NAME")

@@ -61,7 +61,7 @@ func newLintCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the JSON schemas of the charts")
 	f.StringVar(&kubeVersion, "kube-version", "", "Kubernetes version to check for")
 	formats := outputChoice("how the findings are printed", []string{"text", "json", "sarif"}, "for people", "for other programs", "for code review tools")
-	formats.usage += " [not in Helm]"
+	formats.usage = "[not in stock Helm] " + formats.usage
 	formats.add(cmd, &format)
 	addValueFlags(f, vals)
 	return cmd

@@ -64,7 +64,7 @@ func newPlanCmd(a *app) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "plan [RELEASE] [CHART]",
-		Short: "print what an upgrade would do [not in Helm]",
+		Short: "print what an upgrade would do [not in stock Helm]",
 		Long:  planHelp,
 		// A plugin with this name replaces the command.
 		Annotations:       map[string]string{additionAnnotation: "true"},

@@ -39,8 +39,8 @@ func warningsOnly() progressFlags {
 
 func addProgressFlags(cmd *cobra.Command, p *progressFlags) {
 	f := cmd.Flags()
-	f.Var((*progressFlag)(p), progressFlagName, "[not in Helm] how to show progress on standard error: \"tty\" redraws a view, \"plain\" prints a line for each step, \"json\" prints an object for each step, \"none\" prints only warnings; \"auto\" is tty on a terminal and plain elsewhere. Can also be set with $"+progressEnv)
-	f.StringVar(&p.timeline, timelineFlagName, "", "[not in Helm] write a timeline of the operation to this file: as a web page if its name ends in .html, as data if it ends in .json")
+	f.Var((*progressFlag)(p), progressFlagName, "[not in stock Helm] how to show progress on standard error: \"tty\" redraws a view, \"plain\" prints a line for each step, \"json\" prints an object for each step, \"none\" prints only warnings; \"auto\" is tty on a terminal and plain elsewhere. Can also be set with $"+progressEnv)
+	f.StringVar(&p.timeline, timelineFlagName, "", "[not in stock Helm] write a timeline of the operation to this file: as a web page if its name ends in .html, as data if it ends in .json")
 	completeFlag(cmd, progressFlagName, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var words []cobra.Completion
 		for _, m := range progress.Modes() {

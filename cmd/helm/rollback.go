@@ -23,9 +23,9 @@ previous one; "helm history" lists all of them. A rollback creates a new revisio
 
 A revision that was deployed with --wait=ordered is deployed in that order again, and
 resources that it does not have are deleted in the reverse order of the current revision.
-To change everything at once instead, for example because a part hangs, use --wait=false.
-Any other revision is deployed at once; --wait and --wait=ordered then wait until all
-resources are ready.
+To change everything at the same time instead, for example because a resource does not
+become ready, use --wait=false. Any other revision is deployed at the same time, without
+ordering; --wait and --wait=ordered then wait until all resources are ready.
 `
 
 func newRollbackCmd(a *app) *cobra.Command {
@@ -58,8 +58,8 @@ func newRollbackCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.Recreate, "recreate-pods", false, "delete the pods of updated resources, so that they are recreated")
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
-	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; in order, for the whole operation")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\" [not in Helm], if given explicitly: change all resources at once, even if the revision was deployed in order")
+	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; for an ordered rollback, for the whole operation")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\" [not in stock Helm], if given explicitly: change all resources at the same time, even if the revision was deployed in order")
 	completeFlag(cmd, "wait", completeWait)
 	checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")

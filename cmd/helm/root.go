@@ -52,13 +52,13 @@ Environment variables:
 | $HELM_KUBETLS_SERVER_NAME          | expected name in the certificate of the Kubernetes API server       |
 | $HELM_KUBETOKEN                    | bearer token for the Kubernetes API server                          |
 | $HELM_MAX_HISTORY                  | revisions of a release to keep                                      |
-| $HELM_MAX_PARALLEL_HOOKS           | [not in Helm] limit of hooks that run in parallel                   |
+| $HELM_MAX_PARALLEL_HOOKS           | [not in stock Helm] limit of hooks that run in parallel             |
 | $HELM_MEMORY_DRIVER_DATA           | YAML files with the initial releases of the memory driver           |
 | $HELM_NAMESPACE                    | namespace of the release                                            |
 | $HELM_NO_PLUGINS                   | set to 1 to disable plugins                                         |
 | $HELM_PLUGINS                      | directory of plugins                                                |
 | $HELM_QPS                          | requests per second to the Kubernetes API after a burst             |
-| $HELM_READINESS_TIMEOUT            | [not in Helm] how long --wait=ordered waits for a resource          |
+| $HELM_READINESS_TIMEOUT            | [not in stock Helm] how long --wait=ordered waits for a resource    |
 | $HELM_REGISTRY_CONFIG              | file with the credentials for registries                            |
 | $HELM_REPOSITORY_CACHE             | directory of cached indexes of chart repositories                   |
 | $HELM_REPOSITORY_CONFIG            | file with the names and URLs of chart repositories                  |

@@ -31,8 +31,8 @@ Render a chart's templates and print the result, without a cluster.
     $ helm template ./shop --wait=ordered
     $ helm template ./shop --sequence-as argocd
 
-Lookups of templates in the cluster return nothing. With --validate the cluster validates
-the result, as in an installation. Hooks are printed last.
+The lookup function returns nothing. With --validate the cluster validates the result, as in
+an installation. Hooks are printed last.
 
 With --wait=ordered the other resources are printed in the order in which they deploy, each
 layer between comments: "## START layer: shop database" and "## END layer: shop database".
@@ -80,7 +80,7 @@ func newTemplateCmd(a *app) *cobra.Command {
 	f.BoolVar(&in.client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true and .Release.IsInstall is false")
 	opts.capabilities.add(f)
 	f.BoolVar(&in.client.UseReleaseName, "release-name", false, "add the name of the release to the path in --output-dir")
-	f.StringVar(&opts.sequenceAs, sequenceAsFlagName, "", "add the order in the form of another program: argocd [not in Helm]")
+	f.StringVar(&opts.sequenceAs, sequenceAsFlagName, "", "[not in stock Helm] add the order in the form of another program: argocd")
 	completeFlag(cmd, sequenceAsFlagName, cobra.FixedCompletions([]cobra.Completion{string(action.ArrangeArgoCD)}, cobra.ShellCompDirectiveNoFileComp))
 	addPostRendererFlags(f, &in.client.PostRenderer)
 	return cmd

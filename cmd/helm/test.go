@@ -28,9 +28,9 @@ charts with runHooksInParallel run in parallel; "helm dag" shows which.
     $ helm test shop --filter name=smoke,name=login --logs
     $ helm test shop --filter '!name=slow' --timeout 1m
 
-Tests that are filtered out are not run. Failed tests are explained; with --logs, the
-logs of all tests that ran are printed as well. $HELM_MAX_PARALLEL_HOOKS limits how many
-tests run in parallel.
+Tests that are filtered out are not run. Helm shows why a test failed; with --logs, the logs
+of all tests that ran are printed as well. $HELM_MAX_PARALLEL_HOOKS limits how many tests
+run in parallel.
 `
 
 // testInput contains the flags of test.

@@ -50,8 +50,9 @@ previous ones are kept. To change this behavior:
 ORDER
 
 With --wait=ordered resources are created and updated in the order that the chart
-declares, each part as soon as its dependencies are ready. Resources that are no longer in
-the chart are pruned at the end, in reverse order:
+declares: each node (a layer, or the unlayered resources of a chart) as soon as its
+dependencies are ready. Resources that are no longer in the chart are pruned at the end, in
+reverse order:
 
     $ helm upgrade shop ./shop --wait=ordered --timeout 10m
 
@@ -68,8 +69,8 @@ that, takes over the release and continues.
 
 TRYING IT OUT
 
-    $ helm upgrade shop ./shop --dry-run           lookups return nothing
-    $ helm upgrade shop ./shop --dry-run=server    lookups query the cluster
+    $ helm upgrade shop ./shop --dry-run           the lookup function returns nothing
+    $ helm upgrade shop ./shop --dry-run=server    the lookup function queries the cluster
 
 Both print all rendered manifests, including Secrets unless --hide-secret is given.
 `
@@ -130,7 +131,7 @@ func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	client, f := in.client, cmd.Flags()
 	f.BoolVarP(&client.Install, "install", "i", false, "install the release if it does not exist")
 	f.BoolVar(&in.createNamespace, "create-namespace", false, "with --install, create the namespace of the release if it does not exist")
-	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the meaning of a bare --dry-run) does not answer lookups of templates, \"server\" does")
+	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the default if --dry-run has no value): the lookup function returns nothing; \"server\": the lookup function queries the cluster")
 	f.Lookup("dry-run").NoOptDefVal = "client"
 	f.BoolVar(&client.HideSecret, "hide-secret", false, "do not print Secrets; requires --dry-run")
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
@@ -140,7 +141,7 @@ func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not validate rendered manifests against the OpenAPI schema of the cluster")
 	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the custom resource definitions of the chart: those in crds/ directories with --install (an upgrade never changes them), and crd-install hooks")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when its dependencies are ready")
+	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in stock Helm]: deploy in the order that the chart declares, each node when its dependencies are ready")
 	in.checkReadiness = in.app.addReadinessFlagBeside(f, &client.WaitStrategy, &client.ReadinessTimeout)
 	addTakeoverFlag(cmd, &client.Takeover)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")

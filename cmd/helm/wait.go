@@ -62,7 +62,7 @@ func (v *waitFlag) Set(s string) error {
 
 // printedInOrder is the usage text of --wait in commands that print manifests but do not
 // deploy them.
-const printedInOrder = "\"ordered\" [not in Helm]: print in the order that the chart declares; other values have no effect"
+const printedInOrder = "\"ordered\" [not in stock Helm]: print in the order that the chart declares; other values have no effect"
 
 // isWaitDisabled reports whether the command line contains --wait=false or another notation
 // of it, such as --wait=0.
@@ -128,7 +128,7 @@ func takesNextWord(f *pflag.FlagSet, word string) bool {
 // be set in the environment. The command must call check before it uses the timeout.
 func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
 	value, envErr := readinessFromEnv()
-	f.DurationVar(timeout, readinessFlagName, value, "[not in Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation sets another one (default 10s). Resources without dependents have until --timeout. Can also be set with $"+readinessEnv)
+	f.DurationVar(timeout, readinessFlagName, value, "[not in stock Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation sets another one (default 10s). Resources without dependents have until --timeout. Can also be set with $"+readinessEnv)
 	return func() error {
 		if !f.Changed(readinessFlagName) {
 			return envErr
