@@ -71,9 +71,10 @@ func (a *app) warnf(format string, v ...any) {
 	fmt.Fprint(a.errOut, terminal.Sanitize(fmt.Sprintf("WARNING: "+format+"\n", v...)))
 }
 
-// printed handles an error from printing the result of an operation. As in Helm, it only
-// warns: if the command failed, users would repeat an operation that has already succeeded.
-func (a *app) printed(err error) {
+// warnIfNotPrinted handles an error from printing the result of an operation. As in Helm, it
+// only warns: if the command failed, users would repeat an operation that has already
+// succeeded.
+func (a *app) warnIfNotPrinted(err error) {
 	if err != nil {
 		a.warnf("the operation succeeded, but its result cannot be printed: %v", err)
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
-// chartInput contains the flags of install, template and dag: those that select a chart and
+// installInput contains the flags of install, template and dag: those that select a chart and
 // its values, and those of the install action, which these commands run.
-type chartInput struct {
+type installInput struct {
 	app            *app
 	client         *action.Install
 	values         values.Options
@@ -42,19 +42,9 @@ type chartSource struct {
 	registry *registry.Client // for dependencies
 }
 
-// useRegistry sets a registry client with the TLS files and credentials from the flags.
-func (in *chartInput) useRegistry() error {
-	client, err := in.app.registryFor(&in.client.ChartPathOptions)
-	if err != nil {
-		return err
-	}
-	in.client.SetRegistryClient(client)
-	return nil
-}
-
 // load gets the release name and the chart from the arguments, loads the chart, and merges
 // the values from the flags. It sets the name and namespace of the release in the action.
-func (in *chartInput) load(ctx context.Context, args []string) (*loadedChart, error) {
+func (in *installInput) load(ctx context.Context, args []string) (*loadedChart, error) {
 	name, reference, err := in.client.NameAndChart(args)
 	if err != nil {
 		return nil, err

@@ -81,7 +81,7 @@ type dagOptions struct {
 }
 
 func newDagCmd(a *app) *cobra.Command {
-	in := &chartInput{app: a, client: action.NewInstall(a.config)}
+	in := &installInput{app: a, client: action.NewInstall(a.config)}
 	var opts dagOptions
 	cmd := &cobra.Command{
 		Use:   "dag [CHART | RELEASE]",
@@ -111,9 +111,8 @@ func newDagCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the chart's JSON schema")
 	f.BoolVar(&client.EnableDNS, "enable-dns", false, "allow templates to resolve host names")
 	addValueFlags(f, &in.values)
-	addChartPathFlags(f, &client.ChartPathOptions)
+	a.addChartPathFlags(cmd, &client.ChartPathOptions, func() int { return 0 })
 	addPostRendererFlags(f, &client.PostRenderer)
-	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 0 }))
 	completeFlag(cmd, "revision", a.completeRevisions)
 	return cmd
 }
@@ -130,7 +129,7 @@ func chartOnlyFlag(cmd *cobra.Command) string {
 	return given
 }
 
-func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []string) error {
+func (a *app) dag(ctx context.Context, in *installInput, opts *dagOptions, args []string) error {
 	argument := "."
 	switch {
 	case len(args) > 0:
@@ -149,7 +148,7 @@ func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []
 }
 
 // plan returns the plan of the chart or the release that the argument of dag refers to.
-func (a *app) plan(ctx context.Context, in *chartInput, opts *dagOptions, argument string) (*action.Plan, error) {
+func (a *app) plan(ctx context.Context, in *installInput, opts *dagOptions, argument string) (*action.Plan, error) {
 	switch {
 	case opts.release && opts.chartOnlyFlag != "":
 		return nil, fmt.Errorf("--%s cannot be used with a release: remove --%s, or remove --%s and --%s",
@@ -234,12 +233,12 @@ func isChart(argument string) bool {
 	return err == nil
 }
 
-func (in *chartInput) plan(ctx context.Context, opts *dagOptions, reference string) (*action.Plan, error) {
+func (in *installInput) plan(ctx context.Context, opts *dagOptions, reference string) (*action.Plan, error) {
 	client := in.client
 	if err := opts.capabilities.apply(client); err != nil {
 		return nil, err
 	}
-	if err := in.useRegistry(); err != nil {
+	if err := in.app.setRegistry(&client.ChartPathOptions, client.SetRegistryClient); err != nil {
 		return nil, err
 	}
 	client.ClientOnly = true

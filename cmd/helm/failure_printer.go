@@ -22,8 +22,8 @@ type failedRelease struct {
 	Failure any `json:"failure"`
 }
 
-// unexplained is the failure to print if the error has no details, only a message.
-type unexplained struct {
+// failureSummary is the failure to print if the error has no details, only a message.
+type failureSummary struct {
 	Summary string `json:"summary"`
 }
 
@@ -36,7 +36,7 @@ func newFailedRelease(rel *release.Release, err error) *failedRelease {
 	} else if hook, ok := errors.AsType[*action.HookError](err); ok {
 		failed.Failure = hook
 	} else {
-		failed.Failure = unexplained{text.OneLine(strings.TrimPrefix(err.Error(), upgradeFailed))}
+		failed.Failure = failureSummary{text.OneLine(strings.TrimPrefix(err.Error(), upgradeFailed))}
 	}
 	return failed
 }

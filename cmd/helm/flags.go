@@ -30,7 +30,10 @@ func addValueFlags(f *pflag.FlagSet, v *values.Options) {
 	f.StringArrayVar(&v.LiteralValues, "set-literal", nil, "set a value to literal text; can be repeated")
 }
 
-func addChartPathFlags(f *pflag.FlagSet, c *action.ChartPathOptions) {
+// addChartPathFlags adds the flags that say where the chart comes from. position returns the
+// index of the chart among the arguments.
+func (a *app) addChartPathFlags(cmd *cobra.Command, c *action.ChartPathOptions, position func() int) {
+	f := cmd.Flags()
 	f.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^2.0.0 (default: the latest)")
 	f.BoolVar(&c.Verify, "verify", false, "verify the signature of the package before using it")
 	f.StringVar(&c.Keyring, "keyring", defaultKeyring(), "file with the public keys for verifying signatures")
@@ -43,6 +46,7 @@ func addChartPathFlags(f *pflag.FlagSet, c *action.ChartPathOptions) {
 	f.BoolVar(&c.PlainHTTP, "plain-http", false, "download the chart over plain HTTP")
 	f.StringVar(&c.CaFile, "ca-file", "", "CA bundle for verifying certificates of HTTPS servers")
 	f.BoolVar(&c.PassCredentialsAll, "pass-credentials", false, "send user name and password to all hosts, not only to the host of the repository")
+	completeFlag(cmd, "version", a.completeVersionOf(position))
 }
 
 // defaultKeyring returns the path of GnuPG's public keyring.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/cmd/helm/require"
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
@@ -71,7 +70,7 @@ An interrupted installation is recorded as failed; with --atomic it is uninstall
 `
 
 func newInstallCmd(a *app) *cobra.Command {
-	in := &chartInput{app: a, client: action.NewInstall(a.config)}
+	in := &installInput{app: a, client: action.NewInstall(a.config)}
 	cmd := &cobra.Command{
 		Use:               "install [NAME] [CHART]",
 		Short:             "install a chart",
@@ -80,11 +79,9 @@ func newInstallCmd(a *app) *cobra.Command {
 		ValidArgsFunction: in.completeChart,
 	}
 	f := cmd.Flags()
-	in.addFlags(f)
-	in.completeFlags(cmd)
+	in.addFlags(cmd)
 	addProgressFlags(cmd, &in.progress)
 	f.BoolVar(&in.client.HideSecret, "hide-secret", false, "do not print Secrets; requires --dry-run")
-	addPostRendererFlags(f, &in.client.PostRenderer)
 	out := addOutputFlag(cmd)
 	in.output = out
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -94,18 +91,14 @@ func newInstallCmd(a *app) *cobra.Command {
 				fmt.Errorf("INSTALLATION FAILED: %w", err),
 				a.printFailure(out.format, in.client.WaitStrategy, rel, err))
 		}
-		return a.printDeployed(out.format, &releasePrinter{
-			release:   rel,
-			details:   a.settings.Debug,
-			hideNotes: in.client.HideNotes,
-		})
+		return a.printDeployed(out.format, rel, in.client.HideNotes)
 	}
 	return cmd
 }
 
 // addFlags adds the flags that install and template have in common.
-func (in *chartInput) addFlags(f *pflag.FlagSet) {
-	client := in.client
+func (in *installInput) addFlags(cmd *cobra.Command) {
+	client, f := in.client, cmd.Flags()
 	f.BoolVar(&client.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
 	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the default if --dry-run has no value) does not contact the cluster: the lookup function returns nothing; \"server\": the lookup function queries the cluster")
 	f.Lookup("dry-run").NoOptDefVal = "client"
@@ -113,8 +106,8 @@ func (in *chartInput) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.Replace, "replace", false, "reuse the name of a release that was uninstalled with --keep-history; unsafe in production")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in stock Helm]: deploy in the order that the chart declares, each node when its dependencies are ready")
-	in.checkReadiness = in.app.addReadinessFlagBeside(f, &client.WaitStrategy, &client.ReadinessTimeout)
+	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in stock Helm]: deploy in the order that the chart declares, each node when its dependencies are ready")
+	in.checkReadiness = in.app.addReadinessFlagWithWait(f, &client.WaitStrategy, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
 	f.BoolVarP(&client.GenerateName, "generate-name", "g", false, "generate the name of the release; omit NAME")
 	f.StringVar(&client.NameTemplate, "name-template", "", "Go template that generates the name of the release; omit NAME")
@@ -131,11 +124,12 @@ func (in *chartInput) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&client.HideNotes, "hide-notes", false, "do not print the notes of the chart; they are still stored")
 	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "adopt existing resources that belong to no release or to another one")
 	addValueFlags(f, &in.values)
-	addChartPathFlags(f, &client.ChartPathOptions)
+	in.app.addChartPathFlags(cmd, &client.ChartPathOptions, in.chartPosition)
+	addPostRendererFlags(f, &client.PostRenderer)
 }
 
-func (a *app) install(ctx context.Context, in *chartInput, args []string) (*release.Release, error) {
-	if err := in.useRegistry(); err != nil {
+func (a *app) install(ctx context.Context, in *installInput, args []string) (*release.Release, error) {
+	if err := a.setRegistry(&in.client.ChartPathOptions, in.client.SetRegistryClient); err != nil {
 		return nil, err
 	}
 	if in.client.DryRunOption == "" {
@@ -145,7 +139,7 @@ func (a *app) install(ctx context.Context, in *chartInput, args []string) (*rele
 }
 
 // run loads the chart and installs it. A signal to the process cancels the install.
-func (in *chartInput) run(ctx context.Context, args []string) (*release.Release, error) {
+func (in *installInput) run(ctx context.Context, args []string) (*release.Release, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
 	}

@@ -80,9 +80,9 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 		return err
 	}
 	var report strings.Builder
-	var shown []*action.LintedChart
-	failed, remarkable := 0, false
-	told := map[string]bool{}
+	var printed []*action.LintedChart
+	failed, hasProblems := 0, false
+	reported := map[string]bool{}
 	for _, path := range paths {
 		chart := client.Check(path, merged)
 		result := chart.Result(client.Strict)
@@ -90,45 +90,45 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 			failed++
 		}
 		if client.WithSubcharts {
-			removeReported(told, chart)
+			removeReported(reported, chart)
 			result = chart.Result(client.Strict)
 		}
 		if action.HasWarningsOrErrors(result) {
-			remarkable = true
+			hasProblems = true
 		} else if client.Quiet {
 			continue
 		}
 		if client.Quiet {
 			chart.Findings = slices.DeleteFunc(chart.Findings, func(f action.LintFinding) bool { return f.Severity == "info" })
 		}
-		shown = append(shown, chart)
+		printed = append(printed, chart)
 		reportLint(&report, path, result, client.Quiet)
 	}
 	if format == "text" {
 		fmt.Fprint(a.out, terminal.Sanitize(report.String()))
-	} else if err := a.printFindings(shown, format); err != nil {
+	} else if err := a.printFindings(printed, format); err != nil {
 		return err
 	}
 	summary := fmt.Sprintf("%d chart(s) linted, %d chart(s) failed", len(paths), failed)
 	if failed > 0 {
 		return errors.New(summary)
 	}
-	if format == "text" && (!client.Quiet || remarkable) {
+	if format == "text" && (!client.Quiet || hasProblems) {
 		fmt.Fprintln(a.out, summary)
 	}
 	return nil
 }
 
-// removeReported removes findings from c that are in told, and adds the others to told. A
-// subchart can be checked twice: as part of its parent and separately. Findings of Helm's
-// rules are not added, because these rules check only one chart at a time.
-func removeReported(told map[string]bool, c *action.LintedChart) {
+// removeReported removes findings from c that were already reported, and adds the others to
+// reported. A subchart can be checked twice: as part of its parent and separately. Findings
+// of Helm's rules are not added, because these rules check only one chart at a time.
+func removeReported(reported map[string]bool, c *action.LintedChart) {
 	place := func(f action.LintFinding) string {
 		return fmt.Sprintf("%s:%d:%d: %s", filepath.Join(c.Path, filepath.FromSlash(f.File)), f.Line, f.Column, f.Rule)
 	}
-	c.DeleteFunc(func(f action.LintFinding) bool { return f.Line > 0 && told[place(f)] })
+	c.DeleteFunc(func(f action.LintFinding) bool { return f.Line > 0 && reported[place(f)] })
 	for _, f := range c.Findings {
-		told[place(f)] = !strings.HasPrefix(f.Rule, "helm/")
+		reported[place(f)] = !strings.HasPrefix(f.Rule, "helm/")
 	}
 }
 

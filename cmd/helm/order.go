@@ -13,43 +13,43 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// orderNote is what status prints about the order of a revision. If the record of the
+// orderStatus is what status prints about the order of a revision. If the record of the
 // revision cannot be read, Error says why, and Order is nil.
-type orderNote struct {
+type orderStatus struct {
 	*action.Order
 	Error string `json:"error,omitempty"`
 }
 
-// noteOrder returns what to print about the order of a revision, or nil if the revision was
-// not deployed in order.
-func noteOrder(rel *release.Release) *orderNote {
+// orderStatusOf returns what to print about the order of a revision, or nil if the revision
+// was not deployed in order.
+func orderStatusOf(rel *release.Release) *orderStatus {
 	order, err := action.OrderOf(rel)
 	switch {
 	case err != nil:
-		return &orderNote{Error: err.Error()}
+		return &orderStatus{Error: err.Error()}
 	case order == nil:
 		return nil
 	}
-	return &orderNote{Order: order}
+	return &orderStatus{Order: order}
 }
 
 // String returns the text in the line ORDER of status.
-func (n *orderNote) String() string {
-	if n.Order == nil {
-		return unknown(n.Error)
+func (s *orderStatus) String() string {
+	if s.Order == nil {
+		return unknown(s.Error)
 	}
 	kind := "ordered"
-	if !n.Followed {
+	if !s.Followed {
 		kind = "ignored (rolled back by another program)"
 	}
-	count := text.Count(n.Nodes, "node")
+	count := text.Count(s.Nodes, "node")
 	switch {
-	case !n.Interrupted:
+	case !s.Interrupted:
 		return kind + ", " + count
-	case n.Removing:
-		return fmt.Sprintf("%s, %d of %s deleted%s", kind, len(n.Done), count, n.inProgress())
+	case s.Removing:
+		return fmt.Sprintf("%s, %d of %s deleted%s", kind, len(s.Done), count, s.inProgress())
 	default:
-		return fmt.Sprintf("%s, %d of %s done%s", kind, len(n.Done), count, n.inProgress())
+		return fmt.Sprintf("%s, %d of %s done%s", kind, len(s.Done), count, s.inProgress())
 	}
 }
 
@@ -58,16 +58,16 @@ const maxNamedNodes = 3
 
 // inProgress returns the end of the line ORDER: the nodes that have started but are not
 // finished.
-func (n *orderNote) inProgress() string {
-	if len(n.At) == 0 {
+func (s *orderStatus) inProgress() string {
+	if len(s.At) == 0 {
 		return ""
 	}
-	return ", in progress: " + text.List(n.At, maxNamedNodes)
+	return ", in progress: " + text.List(s.At, maxNamedNodes)
 }
 
-// holderNote returns the text in the line LOCK HOLDER of status: which process works on the
-// release, and what happens if it is no longer alive.
-func holderNote(h *action.Holder) string {
+// describeHolder returns the text in the line LOCK HOLDER of status: which process works on
+// the release, and what happens if it is no longer alive.
+func describeHolder(h *action.Holder) string {
 	note := h.String() + ", " + h.Age()
 	switch {
 	case h.Dead:

@@ -110,7 +110,7 @@ func TestHowFarAnOperationCame(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			note := &orderNote{Order: tt.order}
+			note := &orderStatus{Order: tt.order}
 			if tt.order == nil {
 				note.Error = "it is torn"
 			}

@@ -50,12 +50,10 @@ type planError struct{ code int }
 
 func (e *planError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// planIgnores returns the flags of upgrade that plan accepts but ignores.
-func planIgnores() []string {
-	return []string{
-		"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail",
-		"atomic", "timeout", readinessFlagName, "wait-for-jobs",
-	}
+// flagsIgnoredByPlan contains the flags of upgrade that plan accepts but ignores.
+var flagsIgnoredByPlan = []string{
+	"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail",
+	"atomic", "timeout", readinessFlagName, "wait-for-jobs",
 }
 
 func newPlanCmd(a *app) *cobra.Command {
@@ -69,7 +67,7 @@ func newPlanCmd(a *app) *cobra.Command {
 		// A plugin with this name replaces the command.
 		Annotations:       map[string]string{additionAnnotation: "true"},
 		Args:              a.withWaitCheck(require.ExactArgs(2)),
-		ValidArgsFunction: a.completeReleaseAndChart(),
+		ValidArgsFunction: a.completeReleaseAnd(a.completeChartOrFile),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			preview, err := in.preview(cmd.Context(), args[0], args[1])
 			if err == nil {
@@ -79,20 +77,14 @@ func newPlanCmd(a *app) *cobra.Command {
 			return err
 		},
 	}
-	f := cmd.Flags()
-	f.SetOutput(a.errOut)
 	in.addOperationFlags(cmd)
-	in.addReleaseFlags(f)
-	f.Lookup(waitFlagName).Usage = printedInOrder
-	for _, name := range planIgnores() {
+	in.addReleaseFlags(cmd)
+	f := cmd.Flags()
+	f.Lookup(waitFlagName).Usage = printOrderUsage
+	for _, name := range flagsIgnoredByPlan {
 		f.Lookup(name).Hidden = true // hidden flags are accepted, so that scripts can pass the same flags as to upgrade
 	}
-	addValueFlags(f, &in.values)
-	addChartPathFlags(f, &in.client.ChartPathOptions)
-	addPostRendererFlags(f, &in.client.PostRenderer)
 	outputChoice("how the plan is printed", []string{"text", "json"}, "for people", "for other programs").add(cmd, &format)
-	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 1 }))
-	completeFlag(cmd, "wait", completeWait)
 	return cmd
 }
 
@@ -121,9 +113,9 @@ func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*a
 // previewInstall is like preview, for a release that run would install. If replace is true,
 // it reuses the name of an uninstalled release whose history was kept.
 func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, reference string) (*action.Preview, error) {
-	install := in.installation(replace)
+	install := in.asInstall(replace)
 	install.client.OnEvent = in.client.OnEvent
-	if err := install.useRegistry(); err != nil {
+	if err := in.app.setRegistry(&install.client.ChartPathOptions, install.client.SetRegistryClient); err != nil {
 		return nil, err
 	}
 	loaded, err := install.load(ctx, []string{name, reference})

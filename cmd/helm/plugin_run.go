@@ -118,12 +118,12 @@ func runForwarding(ctx context.Context, program *exec.Cmd) error {
 	if err := program.Start(); err != nil {
 		return err
 	}
-	forget := context.AfterFunc(terminated, func() {
+	stopForwarding := context.AfterFunc(terminated, func() {
 		stop()
 		// The program may already have ended.
 		_ = program.Process.Signal(syscall.SIGTERM)
 	})
-	defer forget()
+	defer stopForwarding()
 	return program.Wait()
 }
 

@@ -41,6 +41,15 @@ func (a *app) registryFor(c *action.ChartPathOptions) (*registry.Client, error) 
 	})
 }
 
+// setRegistry calls set with the client that registryFor returns.
+func (a *app) setRegistry(c *action.ChartPathOptions, set func(*registry.Client)) error {
+	client, err := a.registryFor(c)
+	if err == nil {
+		set(client)
+	}
+	return err
+}
+
 // addRegistryFlags adds the flags of commands that download from or upload to registries.
 func addRegistryFlags(f *pflag.FlagSet, o *registryOptions) {
 	addRegistryTLSFlags(f, o)

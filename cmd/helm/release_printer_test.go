@@ -56,7 +56,7 @@ func TestTheRecordIsNotPrinted(t *testing.T) {
 					var want, of, ofRecorded bytes.Buffer
 					var plain any = bare
 					if name == "failure" {
-						plain = &failedRelease{bare, unexplained{"no"}}
+						plain = &failedRelease{bare, failureSummary{"no"}}
 					}
 					if err := errors.Join(
 						encode(&want, plain),

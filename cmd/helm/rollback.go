@@ -37,7 +37,7 @@ func newRollbackCmd(a *app) *cobra.Command {
 		Short:             "roll a release back to an earlier revision",
 		Long:              rollbackHelp,
 		Args:              a.withWaitCheck(require.MinimumNArgs(1)),
-		ValidArgsFunction: a.completeReleaseAndRevision(),
+		ValidArgsFunction: a.completeReleaseAnd(a.completeRevisions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkReadiness(); err != nil {
 				return err
@@ -59,8 +59,7 @@ func newRollbackCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; for an ordered rollback, for the whole operation")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\" [not in stock Helm], if given explicitly: change all resources at the same time, even if the revision was deployed in order")
-	completeFlag(cmd, "wait", completeWait)
+	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\" [not in stock Helm], if given explicitly: change all resources at the same time, even if the revision was deployed in order")
 	checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete the resources that it created")
@@ -93,6 +92,6 @@ func (a *app) rollback(ctx context.Context, client *action.Rollback, flags *prog
 	}
 	view.end()
 	_, err = fmt.Fprintln(a.out, "Rollback was a success! Happy Helming!")
-	a.printed(err)
+	a.warnIfNotPrinted(err)
 	return nil
 }

@@ -45,7 +45,7 @@ func newStatusCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		order, holder := noteOrder(rel), action.HolderOf(rel)
+		order, holder := orderStatusOf(rel), action.HolderOf(rel)
 		rel.Chart = nil // status does not print the chart, also not in JSON and YAML
 		return out.format.Write(a.out, &releasePrinter{
 			release:     rel,

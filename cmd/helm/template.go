@@ -55,7 +55,7 @@ type templateOptions struct {
 }
 
 func newTemplateCmd(a *app) *cobra.Command {
-	in := &chartInput{app: a, client: action.NewInstall(a.config)}
+	in := &installInput{app: a, client: action.NewInstall(a.config)}
 	var opts templateOptions
 	cmd := &cobra.Command{
 		Use:               "template [NAME] [CHART]",
@@ -68,9 +68,8 @@ func newTemplateCmd(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	in.addFlags(f)
-	in.completeFlags(cmd)
-	f.Lookup(waitFlagName).Usage = printedInOrder
+	in.addFlags(cmd)
+	f.Lookup(waitFlagName).Usage = printOrderUsage
 	f.Lookup(readinessFlagName).Hidden = true
 	f.StringArrayVarP(&opts.showOnly, "show-only", "s", nil, "print only the output of this template: a path in the chart, or a pattern; can be repeated")
 	f.StringVar(&in.client.OutputDir, "output-dir", "", "write the result to files in this directory")
@@ -82,16 +81,15 @@ func newTemplateCmd(a *app) *cobra.Command {
 	f.BoolVar(&in.client.UseReleaseName, "release-name", false, "add the name of the release to the path in --output-dir")
 	f.StringVar(&opts.sequenceAs, sequenceAsFlagName, "", "[not in stock Helm] add the order in the form of another program: argocd")
 	completeFlag(cmd, sequenceAsFlagName, cobra.FixedCompletions([]cobra.Completion{string(action.ArrangeArgoCD)}, cobra.ShellCompDirectiveNoFileComp))
-	addPostRendererFlags(f, &in.client.PostRenderer)
 	return cmd
 }
 
-func (a *app) template(ctx context.Context, in *chartInput, opts *templateOptions, args []string) error {
+func (a *app) template(ctx context.Context, in *installInput, opts *templateOptions, args []string) error {
 	client := in.client
 	if err := opts.capabilities.apply(client); err != nil {
 		return err
 	}
-	if err := in.useRegistry(); err != nil {
+	if err := a.setRegistry(&client.ChartPathOptions, client.SetRegistryClient); err != nil {
 		return err
 	}
 	if client.DryRunOption == "" {

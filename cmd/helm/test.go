@@ -89,8 +89,8 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	if !in.logs { // otherwise a signal still cancels fetching the logs
 		view.end()
 	}
-	printer := &releasePrinter{release: in.pickedLast(rel), details: a.settings.Debug, hideNotes: client.HideNotes}
-	a.printed(output.Table.Write(a.out, printer))
+	printer := &releasePrinter{release: in.sortedForPrinting(rel), details: a.settings.Debug, hideNotes: client.HideNotes}
+	a.warnIfNotPrinted(output.Table.Write(a.out, printer))
 	if in.logs {
 		fmt.Fprintln(a.out)
 		failure = errors.Join(failure, client.GetPodLogsWithContext(ctx, a.out, rel))
@@ -111,9 +111,9 @@ func (in *testInput) readFilters() {
 	}
 }
 
-// pickedLast returns a copy of rel for printing. As in Helm, its hooks are sorted: those
-// that the filters exclude come first, and those that the filters select come last.
-func (in *testInput) pickedLast(rel *release.Release) *release.Release {
+// sortedForPrinting returns a copy of rel whose hooks are sorted as in Helm: those that the
+// filters exclude come first, and those that the filters select come last.
+func (in *testInput) sortedForPrinting(rel *release.Release) *release.Release {
 	printed := *rel
 	printed.Hooks = slices.Clone(rel.Hooks)
 	place := func(h *release.Hook) int {

@@ -72,8 +72,7 @@ func newUninstallCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.IgnoreNotFound, "ignore-not-found", false, "do not fail if the release does not exist")
 	f.BoolVar(&client.KeepHistory, "keep-history", false, "delete the resources, but keep the history of the release, marked as uninstalled")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are deleted, for at most --timeout; \"ordered\" [not in stock Helm]: show progress; \"false\" [not in stock Helm], if given explicitly: delete all resources at the same time, even if the release was deployed in order")
-	completeFlag(cmd, "wait", completeWait)
+	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, "wait until all resources are deleted, for at most --timeout; \"ordered\" [not in stock Helm]: show progress; \"false\" [not in stock Helm], if given explicitly: delete all resources at the same time, even if the release was deployed in order")
 	f.DurationVar(&client.ReadinessTimeout, readinessFlagName, 0, "[not in stock Helm] for an ordered uninstall, time to wait for the deletion of each node (a layer, or the unlayered resources of a chart; default: the remainder of --timeout)")
 	f.StringVar(&client.DeletionPropagation, "cascade", "background", "deletion propagation policy: background, orphan or foreground")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; for an ordered uninstall, for the whole operation")
@@ -100,7 +99,7 @@ func (a *app) uninstall(ctx context.Context, client *action.Uninstall, view *ope
 		text = response.Info + "\n" + text
 	}
 	_, err = io.WriteString(a.out, text)
-	a.printed(err)
+	a.warnIfNotPrinted(err)
 	return nil
 }
 
