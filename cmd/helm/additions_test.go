@@ -16,9 +16,10 @@ import (
 )
 
 // TestAdditionsAreMarked checks that exactly the commands and flags that stock Helm does
-// not have are marked as additions.
+// not have are marked as additions. The mark comes first in the help of a flag; in the help
+// of --wait, it follows the values that stock Helm does not have.
 func TestAdditionsAreMarked(t *testing.T) {
-	const mark = "[not in Helm]"
+	const mark = "[not in stock Helm]"
 	additions := []string{waitFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName, takeoverFlagName}
 	marked := 0
 	var visit func(cmd *cobra.Command)
@@ -31,6 +32,9 @@ func TestAdditionsAreMarked(t *testing.T) {
 			addition := slices.Contains(additions, f.Name) || cmd.Name() == "lint" && f.Name == "output"
 			if has := strings.Contains(f.Usage, mark); has != addition {
 				t.Errorf("helm %s --%s: is an addition %v, is marked %v", cmd.Name(), f.Name, addition, has)
+			}
+			if addition && f.Name != waitFlagName && !strings.HasPrefix(f.Usage, mark+" ") {
+				t.Errorf("helm %s --%s: %q does not begin with the mark", cmd.Name(), f.Name, f.Usage)
 			}
 			if addition {
 				marked++

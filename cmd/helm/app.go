@@ -23,7 +23,6 @@ import (
 type app struct {
 	settings *cli.EnvSettings
 	config   *action.Configuration
-	profile  profiler
 
 	// plugins contains the plugins that were found at program start.
 	plugins []*plugin.Plugin
@@ -43,7 +42,6 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	a := &app{
 		settings: cli.New(),
 		config:   new(action.Configuration),
-		profile:  newProfiler(),
 		args:     args,
 		in:       os.Stdin,
 		out:      out,
@@ -73,9 +71,10 @@ func (a *app) warnf(format string, v ...any) {
 	fmt.Fprint(a.errOut, terminal.Sanitize(fmt.Sprintf("WARNING: "+format+"\n", v...)))
 }
 
-// printed handles an error from printing the result of an operation. As in Helm, it only
-// warns: if the command failed, users would repeat an operation that has already succeeded.
-func (a *app) printed(err error) {
+// warnIfNotPrinted handles an error from printing the result of an operation. As in Helm, it
+// only warns: if the command failed, users would repeat an operation that has already
+// succeeded.
+func (a *app) warnIfNotPrinted(err error) {
 	if err != nil {
 		a.warnf("the operation succeeded, but its result cannot be printed: %v", err)
 	}
@@ -84,7 +83,7 @@ func (a *app) printed(err error) {
 // connect prepares the configuration for a cluster and for registries, without sending any
 // request. The global flags must already have been parsed.
 func (a *app) connect() error {
-	client, err := a.registryClient(registryOptions{})
+	client, err := a.newRegistryClient(registryOptions{})
 	if err != nil {
 		return err
 	}

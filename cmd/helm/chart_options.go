@@ -17,9 +17,9 @@ import (
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
-// chartInput contains the flags of install, template and dag: those that select a chart and
+// installInput contains the flags of install, template and dag: those that select a chart and
 // its values, and those of the install action, which these commands run.
-type chartInput struct {
+type installInput struct {
 	app            *app
 	client         *action.Install
 	values         values.Options
@@ -42,27 +42,9 @@ type chartSource struct {
 	registry *registry.Client // for dependencies
 }
 
-// useRegistry sets a registry client with the TLS files and credentials from the flags.
-func (in *chartInput) useRegistry() error {
-	client, err := in.app.registryFor(&in.client.ChartPathOptions)
-	if err != nil {
-		return err
-	}
-	in.client.SetRegistryClient(client)
-	return nil
-}
-
-func (a *app) registryFor(c *action.ChartPathOptions) (*registry.Client, error) {
-	client, err := a.registryClient(registryOptionsFrom(c))
-	if err != nil {
-		return nil, fmt.Errorf("missing registry client: %w", err)
-	}
-	return client, nil
-}
-
 // load gets the release name and the chart from the arguments, loads the chart, and merges
 // the values from the flags. It sets the name and namespace of the release in the action.
-func (in *chartInput) load(ctx context.Context, args []string) (*loadedChart, error) {
+func (in *installInput) load(ctx context.Context, args []string) (*loadedChart, error) {
 	name, reference, err := in.client.NameAndChart(args)
 	if err != nil {
 		return nil, err
@@ -79,19 +61,22 @@ func (in *chartInput) load(ctx context.Context, args []string) (*loadedChart, er
 	if err != nil {
 		return nil, err
 	}
-	vals, err := in.values.MergeValues(getter.All(in.app.settings))
-	if err != nil {
-		return nil, err
-	}
-	chrt, err := in.app.loadChart(ctx, from, path)
+	loaded, err := in.app.loadWithValues(ctx, from, path, &in.values)
 	if err != nil {
 		return nil, err
 	}
 	in.client.Namespace = in.app.settings.Namespace()
-	if err := checkDryRunOption(in.client.DryRunOption); err != nil {
+	return loaded, checkDryRunOption(in.client.DryRunOption)
+}
+
+// loadWithValues merges the values from the flags, and loads the chart at a path.
+func (a *app) loadWithValues(ctx context.Context, from *chartSource, path string, options *values.Options) (*loadedChart, error) {
+	merged, err := options.MergeValues(getter.All(a.settings))
+	if err != nil {
 		return nil, err
 	}
-	return &loadedChart{chart: chrt, values: vals}, nil
+	chrt, err := a.loadChart(ctx, from, path)
+	return &loadedChart{chart: chrt, values: merged}, err
 }
 
 // locateChart returns the path of the chart that reference refers to. It downloads the

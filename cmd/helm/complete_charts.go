@@ -57,17 +57,6 @@ func (a *app) completeChartOrFile(_ *cobra.Command, _ []string, word string) ([]
 	return choices, directive
 }
 
-// completeReleaseAndChart completes the arguments of commands that take a release and a
-// chart.
-func (a *app) completeReleaseAndChart() completion {
-	return upTo(2, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) == 0 {
-			return a.completeReleases(cmd, args, word)
-		}
-		return a.completeChartOrFile(cmd, args, word)
-	})
-}
-
 // completeChartOrRelease completes an argument that is a chart or a release. If releaseOnly
 // is true, it suggests only releases.
 func (a *app) completeChartOrRelease(cmd *cobra.Command, args []string, word string, releaseOnly bool) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -81,7 +70,7 @@ func (a *app) completeChartOrRelease(cmd *cobra.Command, args []string, word str
 
 // chartPosition returns the index of the chart among the arguments. Without
 // --generate-name, the name of the release comes first.
-func (in *chartInput) chartPosition() int {
+func (in *installInput) chartPosition() int {
 	if in.client.GenerateName {
 		return 0
 	}
@@ -90,17 +79,11 @@ func (in *chartInput) chartPosition() int {
 
 // completeChart suggests charts. It suggests nothing for the name of the release, which the
 // user chooses.
-func (in *chartInput) completeChart(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (in *installInput) completeChart(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) != in.chartPosition() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return in.app.completeChartOrFile(cmd, args, word)
-}
-
-// completeFlags sets the completion for the flags that install and template share.
-func (in *chartInput) completeFlags(cmd *cobra.Command) {
-	completeFlag(cmd, "version", in.app.completeVersionOf(in.chartPosition))
-	completeFlag(cmd, "wait", completeWait)
 }
 
 // completeRemoteChart suggests charts in repositories and registries, but no files.

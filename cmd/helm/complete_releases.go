@@ -56,13 +56,13 @@ func (a *app) completeRevisions(_ *cobra.Command, args []string, _ string) ([]co
 	return choices, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeReleaseAndRevision completes the arguments of commands that take a release and
-// one of its revisions.
-func (a *app) completeReleaseAndRevision() completion {
+// completeReleaseAnd completes the arguments of commands that take a release and something
+// else, which the function second completes.
+func (a *app) completeReleaseAnd(second completion) completion {
 	return upTo(2, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return a.completeReleases(cmd, args, word)
 		}
-		return a.completeRevisions(cmd, args, word)
+		return second(cmd, args, word)
 	})
 }

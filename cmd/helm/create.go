@@ -36,7 +36,7 @@ declares about order and hooks.
 `
 
 func newCreateCmd(a *app) *cobra.Command {
-	var pattern string
+	var starterChart string
 	cmd := &cobra.Command{
 		Use:               "create NAME",
 		Short:             "create a new chart",
@@ -44,23 +44,23 @@ func newCreateCmd(a *app) *cobra.Command {
 		Args:              require.ExactArgs(1),
 		ValidArgsFunction: completeFile(),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.createChart(args[0], pattern)
+			return a.createChart(args[0], starterChart)
 		},
 	}
-	cmd.Flags().StringVarP(&pattern, "starter", "p", "", "name or path of the chart to start from")
+	cmd.Flags().StringVarP(&starterChart, "starter", "p", "", "name or path of the chart to start from")
 	return cmd
 }
 
-func (a *app) createChart(path, pattern string) error {
+func (a *app) createChart(path, starterChart string) error {
 	fmt.Fprintf(a.out, "Creating %s\n", path)
 	parent, name := filepath.Dir(path), filepath.Base(path)
-	if pattern == "" {
+	if starterChart == "" {
 		chartutil.Stderr = a.out // Helm's package reports here which files it overwrites
 		_, err := chartutil.Create(name, parent)
 		return err
 	}
-	if !filepath.IsAbs(pattern) {
-		pattern = helmpath.DataPath("starters", pattern)
+	if !filepath.IsAbs(starterChart) {
+		starterChart = helmpath.DataPath("starters", starterChart)
 	}
 	return starter.Create(&chart.Metadata{
 		APIVersion:  chart.APIVersionV2,
@@ -69,5 +69,5 @@ func (a *app) createChart(path, pattern string) error {
 		Type:        "application",
 		Version:     "0.1.0",
 		AppVersion:  "0.1.0",
-	}, parent, pattern)
+	}, parent, starterChart)
 }

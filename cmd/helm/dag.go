@@ -72,21 +72,20 @@ var releaseFlags = []string{releaseFlagName, revisionFlagName, outputFlagName, r
 // dagOptions contains the flags of dag that do not apply to other commands.
 type dagOptions struct {
 	dagView
-	release     bool
-	revision    int
-	kubeVersion string
-	apiVersions []string
-	// forChart is the name of a flag that was set and applies only to charts. It is empty
-	// if no such flag was set.
-	forChart string
+	release      bool
+	revision     int
+	capabilities capabilityFlags
+	// chartOnlyFlag is the name of a flag that was set and applies only to charts. It is
+	// empty if no such flag was set.
+	chartOnlyFlag string
 }
 
 func newDagCmd(a *app) *cobra.Command {
-	in := &chartInput{app: a, client: action.NewInstall(a.config)}
+	in := &installInput{app: a, client: action.NewInstall(a.config)}
 	var opts dagOptions
 	cmd := &cobra.Command{
 		Use:   "dag [CHART | RELEASE]",
-		Short: "print the order in which a chart deploys [not in Helm]",
+		Short: "print the order in which a chart deploys [not in stock Helm]",
 		Long:  dagHelp,
 		// A plugin with this name replaces the command.
 		Annotations: map[string]string{additionAnnotation: "true"},
@@ -96,7 +95,7 @@ func newDagCmd(a *app) *cobra.Command {
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.release = opts.release || cmd.Flags().Changed("revision") && opts.diff == ""
-			opts.forChart = chartFlag(cmd)
+			opts.chartOnlyFlag = chartOnlyFlag(cmd)
 			return a.dag(cmd.Context(), in, &opts, args)
 		},
 	}
@@ -106,23 +105,21 @@ func newDagCmd(a *app) *cobra.Command {
 	f.IntVar(&opts.revision, revisionFlagName, 0, "revision of the release (default: the latest); implies --release, unless with --diff")
 	opts.addFlags(cmd, a)
 	f.BoolVar(&client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true and .Release.IsInstall is false")
-	f.StringVar(&opts.kubeVersion, "kube-version", "", "Kubernetes version to render for")
-	f.StringSliceVarP(&opts.apiVersions, "api-versions", "a", nil, "API versions to render for, in addition to the default ones")
+	opts.capabilities.add(f)
 	f.BoolVar(&client.Devel, "devel", false, "allow development versions, like --version '>0.0.0-0'; --version takes precedence")
 	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "update the chart's dependencies first if any is missing")
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the chart's JSON schema")
 	f.BoolVar(&client.EnableDNS, "enable-dns", false, "allow templates to resolve host names")
 	addValueFlags(f, &in.values)
-	addChartPathFlags(f, &client.ChartPathOptions)
+	a.addChartPathFlags(cmd, &client.ChartPathOptions, func() int { return 0 })
 	addPostRendererFlags(f, &client.PostRenderer)
-	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 0 }))
 	completeFlag(cmd, "revision", a.completeRevisions)
 	return cmd
 }
 
-// chartFlag returns the name of a flag that was set on the command line and applies only to
-// charts, or "" if there is none.
-func chartFlag(cmd *cobra.Command) string {
+// chartOnlyFlag returns the name of a flag that was set on the command line and applies only
+// to charts, or "" if there is none.
+func chartOnlyFlag(cmd *cobra.Command) string {
 	given := ""
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && given == "" && !slices.Contains(releaseFlags, f.Name) {
@@ -132,55 +129,54 @@ func chartFlag(cmd *cobra.Command) string {
 	return given
 }
 
-func (a *app) dag(ctx context.Context, in *chartInput, opts *dagOptions, args []string) error {
-	subject := "."
+func (a *app) dag(ctx context.Context, in *installInput, opts *dagOptions, args []string) error {
+	argument := "."
 	switch {
 	case len(args) > 0:
-		subject = args[0]
+		argument = args[0]
 	case opts.release:
 		return fmt.Errorf("--%s and --%s require the name of a release", releaseFlagName, revisionFlagName)
 	}
 	if opts.diff != "" {
-		return a.dagDiff(ctx, in, opts, subject)
+		return a.dagDiff(ctx, in, opts, argument)
 	}
-	plan, err := a.plan(ctx, in, opts, subject)
+	plan, err := a.plan(ctx, in, opts, argument)
 	if err != nil {
 		return err
 	}
 	return a.showPlan(plan, nil, opts)
 }
 
-// plan returns the plan of the chart or release that the argument of dag, subject, refers
-// to.
-func (a *app) plan(ctx context.Context, in *chartInput, opts *dagOptions, subject string) (*action.Plan, error) {
+// plan returns the plan of the chart or the release that the argument of dag refers to.
+func (a *app) plan(ctx context.Context, in *installInput, opts *dagOptions, argument string) (*action.Plan, error) {
 	switch {
-	case opts.release && opts.forChart != "":
-		return nil, fmt.Errorf("--%s applies only to charts, and a release is drawn as it was deployed: remove --%s, or --%s and --%s",
-			opts.forChart, opts.forChart, releaseFlagName, revisionFlagName)
+	case opts.release && opts.chartOnlyFlag != "":
+		return nil, fmt.Errorf("--%s cannot be used with a release: remove --%s, or remove --%s and --%s",
+			opts.chartOnlyFlag, opts.chartOnlyFlag, releaseFlagName, revisionFlagName)
 	case opts.release:
-		return a.planOfNamed(subject, opts.revision)
-	case namesChart(subject) || in.client.RepoURL != "":
-		return in.plan(ctx, opts, subject)
-	case opts.forChart != "":
+		return a.storedPlan(argument, opts.revision)
+	case isChart(argument) || in.client.RepoURL != "":
+		return in.plan(ctx, opts, argument)
+	case opts.chartOnlyFlag != "":
 		return nil, fmt.Errorf("there is no chart at ./%s, and --%s applies only to charts: remove --%s to print the graph of release %q",
-			subject, opts.forChart, opts.forChart, subject)
+			argument, opts.chartOnlyFlag, opts.chartOnlyFlag, argument)
 	}
-	return a.planOfEither(subject)
+	return a.storedPlanOrNoChart(argument)
 }
 
-// planOfNamed returns the plan of the release with this name. It is called if the command
-// line says that the argument is a release.
-func (a *app) planOfNamed(name string, revision int) (*action.Plan, error) {
-	rel, err := a.named(name, revision)
+// storedPlan returns the plan of a revision of the release with this name. It is called if
+// the command line says that the argument is a release.
+func (a *app) storedPlan(name string, revision int) (*action.Plan, error) {
+	rel, err := a.revisionInNamespace(name, revision)
 	if err != nil {
 		return nil, err
 	}
 	return a.releasePlan(rel)
 }
 
-// named reads a revision of the release with this name. If it does not exist, the error
-// names the namespace.
-func (a *app) named(name string, revision int) (*release.Release, error) {
+// revisionInNamespace is like revision. If the revision does not exist, the error names the
+// namespace.
+func (a *app) revisionInNamespace(name string, revision int) (*release.Release, error) {
 	rel, err := a.revision(name, revision)
 	switch {
 	case err == nil:
@@ -194,9 +190,9 @@ func (a *app) named(name string, revision int) (*release.Release, error) {
 	}
 }
 
-// planOfEither returns the plan of the release with this name. It is called if the argument
-// could also be a chart, but no such chart exists. Its errors say so.
-func (a *app) planOfEither(name string) (*action.Plan, error) {
+// storedPlanOrNoChart returns the plan of the release with this name. It is called if the
+// argument could also be a chart, but no such chart exists. Its errors say so.
+func (a *app) storedPlanOrNoChart(name string) (*action.Plan, error) {
 	rel, err := a.revision(name, 0)
 	switch {
 	case err == nil:
@@ -227,22 +223,22 @@ func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 	return plan, nil
 }
 
-// namesChart reports whether the argument subject is certainly a chart: because it exists
+// isChart reports whether an argument of dag certainly refers to a chart: because it exists
 // as a file or directory, or because its form is that of a path and not of a release name.
-func namesChart(subject string) bool {
-	if strings.HasPrefix(subject, ".") || strings.HasSuffix(subject, ".tgz") || strings.ContainsAny(subject, `/\`) {
+func isChart(argument string) bool {
+	if strings.HasPrefix(argument, ".") || strings.HasSuffix(argument, ".tgz") || strings.ContainsAny(argument, `/\`) {
 		return true
 	}
-	_, err := os.Stat(subject)
+	_, err := os.Stat(argument)
 	return err == nil
 }
 
-func (in *chartInput) plan(ctx context.Context, opts *dagOptions, reference string) (*action.Plan, error) {
+func (in *installInput) plan(ctx context.Context, opts *dagOptions, reference string) (*action.Plan, error) {
 	client := in.client
-	if err := renderFor(client, opts.kubeVersion, opts.apiVersions); err != nil {
+	if err := opts.capabilities.apply(client); err != nil {
 		return nil, err
 	}
-	if err := in.useRegistry(); err != nil {
+	if err := in.app.setRegistry(&client.ChartPathOptions, client.SetRegistryClient); err != nil {
 		return nil, err
 	}
 	client.ClientOnly = true

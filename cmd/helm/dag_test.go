@@ -121,7 +121,7 @@ func TestDagOfARelease(t *testing.T) {
 		{name: "neither chart nor release", line: "dag stop", code: 1, stderr: `neither a chart at ./stop nor a release "stop" found in namespace "default"`},
 		{name: "said to be a release", line: "dag --release ./shop", code: 1, stderr: "Release name is invalid: ./shop"},
 		{name: "said to be a release, and not there", line: "dag --release stop", code: 1, stderr: `release "stop" not found in namespace "default"`},
-		{name: "values with a revision", line: "dag shop --revision 2 --set a=b", code: 1, stderr: "remove --set, or --release and --revision"},
+		{name: "values with a revision", line: "dag shop --revision 2 --set a=b", code: 1, stderr: "--set cannot be used with a release: remove --set, or remove --release and --revision"},
 		{name: "values", line: "dag shop --set a=b", code: 1, stderr: `no chart at ./shop, and --set applies only to charts`},
 		{name: "version", line: "dag shop --version 1.0.0", code: 1, stderr: `no chart at ./shop, and --version applies only to charts`},
 		{name: "global flag", line: "dag shop --namespace default --burst-limit 3", stdout: "ConfigMap/shop-web"},
@@ -241,12 +241,12 @@ func store(t *testing.T, releases ...*release.Release) string {
 	return path
 }
 
-func TestNamesChart(t *testing.T) {
+func TestIsChart(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("here", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for subject, want := range map[string]bool{
+	for argument, want := range map[string]bool{
 		"shop":                         false,
 		"shop.web":                     false,
 		"here":                         true,
@@ -259,8 +259,8 @@ func TestNamesChart(t *testing.T) {
 		"oci://example.com/shop":       true,
 		"https://example.com/shop.tgz": true,
 	} {
-		if got := namesChart(subject); got != want {
-			t.Errorf("%q: %v, want %v", subject, got, want)
+		if got := isChart(argument); got != want {
+			t.Errorf("%q: %v, want %v", argument, got, want)
 		}
 	}
 }

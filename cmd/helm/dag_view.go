@@ -34,11 +34,11 @@ func (v *dagView) addFlags(cmd *cobra.Command, a *app) {
 
 // dagDiff prints the plan of a chart and how it differs from the plan of the release in
 // opts.diff.
-func (a *app) dagDiff(ctx context.Context, in *chartInput, opts *dagOptions, reference string) error {
+func (a *app) dagDiff(ctx context.Context, in *installInput, opts *dagOptions, reference string) error {
 	if opts.release {
 		return fmt.Errorf("--%s compares a chart with a release: remove --%s", diffFlagName, releaseFlagName)
 	}
-	rel, err := a.named(opts.diff, opts.revision)
+	rel, err := a.revisionInNamespace(opts.diff, opts.revision)
 	if err != nil {
 		return err
 	}

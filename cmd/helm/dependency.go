@@ -111,7 +111,7 @@ func newDependencyBuildCmd(a *app) *cobra.Command {
 	}
 	return newDependencyFetchCmd(a, cmd, downloader.VerifyIfPossible, func(m *dependency.Manager, ctx context.Context) error {
 		err := m.Build(ctx)
-		if unknown := (downloader.ErrRepoNotFound{}); errors.As(err, &unknown) {
+		if _, unknown := errors.AsType[downloader.ErrRepoNotFound](err); unknown {
 			return fmt.Errorf("%w. Please add the missing repos via 'helm repo add'", err)
 		}
 		return err
@@ -122,9 +122,9 @@ func newDependencyBuildCmd(a *app) *cobra.Command {
 // dependencies. verify is how signatures are checked if --verify is set.
 func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.VerificationStrategy, fetch func(*dependency.Manager, context.Context) error) *cobra.Command {
 	var (
-		o                   registryOptions
-		keyring             string
-		verified, asTheyAre bool
+		o                     registryOptions
+		keyring               string
+		verified, skipRefresh bool
 	)
 	cmd.Args = require.MaximumNArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -132,7 +132,7 @@ func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.Verific
 		if err != nil {
 			return err
 		}
-		manager.ChartPath, manager.SkipUpdate = chartDirectory(args), asTheyAre
+		manager.ChartPath, manager.SkipUpdate = chartDirectory(args), skipRefresh
 		if verified {
 			manager.Verify = verify
 		}
@@ -141,7 +141,7 @@ func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.Verific
 	f := cmd.Flags()
 	f.BoolVar(&verified, "verify", false, "verify the signatures of downloaded packages")
 	f.StringVar(&keyring, "keyring", defaultKeyring(), "file with the public keys for verifying signatures")
-	f.BoolVar(&asTheyAre, "skip-refresh", false, "use the cached repository indexes without refreshing them")
+	f.BoolVar(&skipRefresh, "skip-refresh", false, "use the cached repository indexes without refreshing them")
 	addRegistryFlags(f, &o)
 	return cmd
 }
@@ -159,7 +159,7 @@ func chartDirectory(args []string) string {
 func (a *app) dependencyManager(o registryOptions, keyring string) (*dependency.Manager, error) {
 	registryClient, err := a.registryClient(o)
 	if err != nil {
-		return nil, fmt.Errorf("missing registry client: %w", err)
+		return nil, err
 	}
 	return a.dependenciesOf("", keyring, registryClient), nil
 }

@@ -5,13 +5,13 @@ package main
 
 import (
 	"errors"
-	"io"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -22,39 +22,30 @@ type failedRelease struct {
 	Failure any `json:"failure"`
 }
 
-// unexplained is the failure to print if the error has no details, only a message.
-type unexplained struct {
+// failureSummary is the failure to print if the error has no details, only a message.
+type failureSummary struct {
 	Summary string `json:"summary"`
 }
 
 func newFailedRelease(rel *release.Release, err error) *failedRelease {
-	var deploy *action.DeployError
-	var removal *action.RemovalError
-	var hook *action.HookError
-	rel = orderrecord.WithoutRecord(rel)
-	switch {
-	case errors.As(err, &deploy):
-		return &failedRelease{rel, deploy}
-	case errors.As(err, &removal):
-		return &failedRelease{rel, removal}
-	case errors.As(err, &hook):
-		return &failedRelease{rel, hook}
+	failed := &failedRelease{Release: orderrecord.WithoutRecord(rel)}
+	if deploy, ok := errors.AsType[*action.DeployError](err); ok {
+		failed.Failure = deploy
+	} else if removal, ok := errors.AsType[*action.RemovalError](err); ok {
+		failed.Failure = removal
+	} else if hook, ok := errors.AsType[*action.HookError](err); ok {
+		failed.Failure = hook
+	} else {
+		failed.Failure = failureSummary{text.OneLine(strings.TrimPrefix(err.Error(), upgradeFailed))}
 	}
-	text := strings.TrimPrefix(err.Error(), upgradeFailed)
-	return &failedRelease{rel, unexplained{strings.Join(strings.Fields(text), " ")}}
+	return failed
 }
 
-func (p *failedRelease) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p) }
-func (p *failedRelease) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p) }
-
-// WriteTable prints nothing, because the error is already printed to standard error.
-func (p *failedRelease) WriteTable(io.Writer) error { return nil }
-
 // printFailure prints the failure of an ordered operation as JSON or YAML. For other
-// operations it prints nothing, as Helm does.
-func (a *app) printFailure(out *formatFlag, strategy action.WaitStrategy, failed *failedRelease) error {
-	if strategy != action.WaitStrategyOrdered {
+// operations it prints nothing, as Helm does. The error itself is printed to standard error.
+func (a *app) printFailure(format output.Format, strategy action.WaitStrategy, rel *release.Release, err error) error {
+	if strategy != action.WaitStrategyOrdered || format == output.Table {
 		return nil
 	}
-	return out.format.Write(a.out, failed)
+	return format.Write(a.out, printer{data: newFailedRelease(rel, err)})
 }

@@ -5,12 +5,14 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/cli/values"
 	"helm.sh/helm/v3/pkg/postrender"
@@ -28,7 +30,10 @@ func addValueFlags(f *pflag.FlagSet, v *values.Options) {
 	f.StringArrayVar(&v.LiteralValues, "set-literal", nil, "set a value to literal text; can be repeated")
 }
 
-func addChartPathFlags(f *pflag.FlagSet, c *action.ChartPathOptions) {
+// addChartPathFlags adds the flags that say where the chart comes from. position returns the
+// index of the chart among the arguments.
+func (a *app) addChartPathFlags(cmd *cobra.Command, c *action.ChartPathOptions, position func() int) {
+	f := cmd.Flags()
 	f.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^2.0.0 (default: the latest)")
 	f.BoolVar(&c.Verify, "verify", false, "verify the signature of the package before using it")
 	f.StringVar(&c.Keyring, "keyring", defaultKeyring(), "file with the public keys for verifying signatures")
@@ -41,6 +46,7 @@ func addChartPathFlags(f *pflag.FlagSet, c *action.ChartPathOptions) {
 	f.BoolVar(&c.PlainHTTP, "plain-http", false, "download the chart over plain HTTP")
 	f.StringVar(&c.CaFile, "ca-file", "", "CA bundle for verifying certificates of HTTPS servers")
 	f.BoolVar(&c.PassCredentialsAll, "pass-credentials", false, "send user name and password to all hosts, not only to the host of the repository")
+	completeFlag(cmd, "version", a.completeVersionOf(position))
 }
 
 // defaultKeyring returns the path of GnuPG's public keyring.
@@ -74,6 +80,36 @@ func addOutputFlag(cmd *cobra.Command) *formatFlag {
 	cmd.Flags().VarP(v, "output", "o", "how the result is printed: "+strings.Join(output.Formats(), ", "))
 	completeFlag(cmd, "output", completeFormats)
 	return v
+}
+
+// capabilityFlags contains the flags that say for which cluster a chart is rendered:
+// --kube-version and --api-versions.
+type capabilityFlags struct {
+	kubeVersion string
+	apiVersions []string
+}
+
+func (c *capabilityFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&c.kubeVersion, "kube-version", "", "Kubernetes version to render for")
+	f.StringSliceVarP(&c.apiVersions, "api-versions", "a", nil, "API versions to render for, in addition to the default ones")
+}
+
+func (c *capabilityFlags) apply(client *action.Install) (err error) {
+	client.APIVersions = chartutil.VersionSet(c.apiVersions)
+	client.KubeVersion, err = parseKubeVersion(c.kubeVersion)
+	return err
+}
+
+// parseKubeVersion parses the value of --kube-version. It returns nil if text is empty.
+func parseKubeVersion(text string) (*chartutil.KubeVersion, error) {
+	if text == "" {
+		return nil, nil
+	}
+	version, err := chartutil.ParseKubeVersion(text)
+	if err != nil {
+		return nil, fmt.Errorf("invalid kube version '%s': %w", text, err)
+	}
+	return version, nil
 }
 
 // postRenderer collects the values of --post-renderer and --post-renderer-args. The flags
@@ -123,6 +159,19 @@ func (p *postRendererArgs) Type() string   { return "postRendererArgsSlice" }
 func (p *postRendererArgs) Set(arg string) error {
 	p.args = append(p.args, arg)
 	return (*postRenderer)(p).resolve()
+}
+
+const takeoverFlagName = "takeover"
+
+func addTakeoverFlag(cmd *cobra.Command, takeover *action.Takeover) {
+	choice[action.Takeover]{
+		name: takeoverFlagName, kind: "auto|never|force",
+		usage: "[not in stock Helm] what to do if the release is locked by another operation: \"auto\" takes over the release if the lock holder is no longer alive, \"never\" does not, \"force\" also takes over a release whose record names no lock holder, such as a release left pending by stock Helm",
+		words: action.Takeovers(),
+		meanings: []string{
+			"take over the release if the lock holder is no longer alive", "never take over the release", "also if the record names no lock holder",
+		},
+	}.add(cmd, takeover)
 }
 
 // addKlogFlags adds the flags of klog, the logger of the Kubernetes client, such as -v.

@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
+	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -21,6 +23,22 @@ metadata, or all of them.
 
     $ helm get values shop
     $ helm get manifest shop --revision 3
+`
+
+const getAllHelp = `
+Print all stored data of a release: status, supplied and computed values, hooks,
+manifest and notes.
+
+    $ helm get all shop
+    $ helm get all shop --template '{{.Release.Name}} {{.Release.Version}}'
+`
+
+const getValuesHelp = `
+Print the values that were supplied for a release; with --all, merged with the default
+values of the chart.
+
+    $ helm get values shop
+    $ helm get values shop --all -o json
 `
 
 const getHooksHelp = `
@@ -68,32 +86,89 @@ func newGetCmd(a *app) *cobra.Command {
 	return cmd
 }
 
+func newGetAllCmd(a *app) *cobra.Command {
+	var format string
+	client := action.NewGet(a.config)
+	cmd := a.newReleaseCmd("all", "print all stored data of a release", getAllHelp)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		rel, err := client.Run(args[0])
+		if err != nil {
+			return err
+		}
+		if format != "" {
+			return executeTemplate(a.out, format, map[string]any{"Release": orderrecord.WithoutRecord(rel)})
+		}
+		return output.Table.Write(a.out, &releasePrinter{release: rel, details: true, chart: true})
+	}
+	a.addRevisionFlag(cmd, &client.Version)
+	cmd.Flags().StringVar(&format, "template", "", "Go template to print the release with, such as {{.Release.Name}}")
+	return cmd
+}
+
 // newGetTextCmd creates a command that prints the part of a stored release that the
 // function part returns.
 func newGetTextCmd(a *app, name, short, long string, part func(*release.Release) string) *cobra.Command {
 	client := action.NewGet(a.config)
-	cmd := &cobra.Command{
-		Use:               name + " RELEASE_NAME",
-		Short:             short,
-		Long:              long,
-		Args:              require.ExactArgs(1),
-		ValidArgsFunction: a.completeRelease(),
-		RunE: func(_ *cobra.Command, args []string) error {
-			rel, err := client.Run(args[0])
-			if err != nil {
-				return err
-			}
-			_, err = io.WriteString(a.out, part(rel))
+	cmd := a.newReleaseCmd(name, short, long)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		rel, err := client.Run(args[0])
+		if err != nil {
 			return err
-		},
+		}
+		_, err = io.WriteString(a.out, part(rel))
+		return err
 	}
 	a.addRevisionFlag(cmd, &client.Version)
 	return cmd
 }
 
+func newGetValuesCmd(a *app) *cobra.Command {
+	client := action.NewGetValues(a.config)
+	cmd := a.newReleaseCmd("values", "print the values of a release", getValuesHelp)
+	a.addRevisionFlag(cmd, &client.Version)
+	cmd.Flags().BoolVarP(&client.AllValues, "all", "a", false, "print all computed values")
+	out := addOutputFlag(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		vals, err := client.Run(args[0])
+		if err != nil {
+			return err
+		}
+		return out.format.Write(a.out, printer{vals, func(out io.Writer) error {
+			title := "USER-SUPPLIED VALUES:"
+			if client.AllValues {
+				title = "COMPUTED VALUES:"
+			}
+			if _, err := fmt.Fprintln(out, title); err != nil {
+				return err
+			}
+			return output.EncodeYAML(out, vals)
+		}})
+	}
+	return cmd
+}
+
+// newReleaseCmd creates a command whose only argument is the name of a release.
+func (a *app) newReleaseCmd(name, short, long string) *cobra.Command {
+	return &cobra.Command{
+		Use:               name + " RELEASE_NAME",
+		Short:             short,
+		Long:              long,
+		Args:              require.ExactArgs(1),
+		ValidArgsFunction: a.completeRelease(),
+	}
+}
+
 func (a *app) addRevisionFlag(cmd *cobra.Command, revision *int) {
 	cmd.Flags().IntVar(revision, "revision", 0, "revision of the release (default: the latest)")
 	completeFlag(cmd, "revision", a.completeRevisions)
+}
+
+// revision reads a revision of the release with this name. The revision 0 is the latest
+// one.
+func (a *app) revision(name string, revision int) (*release.Release, error) {
+	get := action.NewGet(a.config)
+	get.Version = revision
+	return get.Run(name)
 }
 
 // hooksText returns the hooks of a release as YAML documents.

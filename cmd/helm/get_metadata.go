@@ -6,10 +6,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"helm.sh/helm/v3/cmd/helm/require"
-	"helm.sh/helm/v3/pkg/cli/output"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ordered-helm/helm/pkg/action"
@@ -25,13 +24,7 @@ and whether it was deployed in the order that its chart declares.
 
 func newGetMetadataCmd(a *app) *cobra.Command {
 	client := action.NewGetMetadata(a.config)
-	cmd := &cobra.Command{
-		Use:               "metadata RELEASE_NAME",
-		Short:             "print the metadata of a release",
-		Long:              getMetadataHelp,
-		Args:              require.ExactArgs(1),
-		ValidArgsFunction: a.completeRelease(),
-	}
+	cmd := a.newReleaseCmd("metadata", "print the metadata of a release", getMetadataHelp)
 	a.addRevisionFlag(cmd, &client.Version)
 	out := addOutputFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -39,65 +32,54 @@ func newGetMetadataCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p := metadataPrinter{Metadata: metadata}
-		if p.Ordered, err = a.wasOrdered(metadata); err != nil {
-			p.OrderError = err.Error()
+		// The revision is read again, because metadata does not say whether it was ordered.
+		printed := orderedMetadata{Metadata: metadata}
+		rel, err := a.revision(metadata.Name, metadata.Revision)
+		if err == nil {
+			printed.Ordered, err = wasOrdered(rel)
 		}
-		return out.format.Write(a.out, p)
+		if err != nil {
+			printed.OrderError = err.Error()
+		}
+		return out.format.Write(a.out, printer{printed, printed.writeText})
 	}
 	return cmd
 }
 
-// wasOrdered reports whether the revision of metadata was deployed in order. It reads the
-// revision again, because metadata does not contain this information.
-func (a *app) wasOrdered(metadata *action.Metadata) (bool, error) {
-	rel, err := a.revision(metadata.Name, metadata.Revision)
-	if err != nil {
-		return false, err
-	}
-	return wasOrdered(rel)
-}
-
-// metadataPrinter prints the metadata of a revision. It prints more than Helm only for a
-// revision that was deployed in order.
-type metadataPrinter struct {
+// orderedMetadata is the metadata of a revision, and whether it was deployed in order. For a
+// revision that was not, it is printed as in Helm.
+type orderedMetadata struct {
 	*action.Metadata
 	Ordered bool `json:"ordered,omitempty"`
 	// OrderError says why it is not known whether the revision was deployed in order.
 	OrderError string `json:"orderError,omitempty"`
 }
 
-type metadataRow struct {
-	label string
-	value any
-}
-
-func (p metadataPrinter) WriteTable(out io.Writer) error {
-	rows := []metadataRow{
-		{"NAME", p.Name},
-		{"CHART", p.Chart},
-		{"VERSION", p.Version},
-		{"APP_VERSION", p.AppVersion},
-		{"ANNOTATIONS", labels.Set(p.Annotations).String()},
-		{"DEPENDENCIES", p.FormattedDepNames()},
-		{"NAMESPACE", p.Namespace},
-		{"REVISION", p.Revision},
-		{"STATUS", p.Status},
-		{"DEPLOYED_AT", p.DeployedAt},
+func (m orderedMetadata) writeText(out io.Writer) error {
+	var text strings.Builder
+	for _, row := range []struct {
+		label string
+		value any
+	}{
+		{"NAME", m.Name},
+		{"CHART", m.Chart},
+		{"VERSION", m.Version},
+		{"APP_VERSION", m.AppVersion},
+		{"ANNOTATIONS", labels.Set(m.Annotations).String()},
+		{"DEPENDENCIES", m.FormattedDepNames()},
+		{"NAMESPACE", m.Namespace},
+		{"REVISION", m.Revision},
+		{"STATUS", m.Status},
+		{"DEPLOYED_AT", m.DeployedAt},
+	} {
+		fmt.Fprintf(&text, "%s: %v\n", row.label, row.value)
 	}
 	switch {
-	case p.Ordered:
-		rows = append(rows, metadataRow{"ORDERED", true})
-	case p.OrderError != "":
-		rows = append(rows, metadataRow{"ORDERED", unknown(p.OrderError)})
+	case m.Ordered:
+		text.WriteString("ORDERED: true\n")
+	case m.OrderError != "":
+		fmt.Fprintf(&text, "ORDERED: %s\n", unknown(m.OrderError))
 	}
-	for _, row := range rows {
-		if _, err := fmt.Fprintf(out, "%s: %v\n", row.label, row.value); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := io.WriteString(out, text.String())
+	return err
 }
-
-func (p metadataPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p) }
-func (p metadataPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p) }

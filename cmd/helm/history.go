@@ -4,14 +4,10 @@
 package main
 
 import (
-	"io"
-	"slices"
 	"time"
 
 	"github.com/gosuri/uitable"
 	"github.com/spf13/cobra"
-	"helm.sh/helm/v3/cmd/helm/require"
-	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	helmtime "helm.sh/helm/v3/pkg/time"
@@ -32,14 +28,8 @@ chart declares, an additional column shows which.
 
 func newHistoryCmd(a *app) *cobra.Command {
 	client := action.NewHistory(a.config)
-	cmd := &cobra.Command{
-		Use:               "history RELEASE_NAME",
-		Aliases:           []string{"hist"},
-		Short:             "list the revisions of a release",
-		Long:              historyHelp,
-		Args:              require.ExactArgs(1),
-		ValidArgsFunction: a.completeRelease(),
-	}
+	cmd := a.newReleaseCmd("history", "list the revisions of a release", historyHelp)
+	cmd.Aliases = []string{"hist"}
 	cmd.Flags().IntVar(&client.Max, "max", 256, "list at most this many revisions, the latest ones")
 	out := addOutputFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -49,7 +39,7 @@ func newHistoryCmd(a *app) *cobra.Command {
 		}
 		releaseutil.SortByRevision(revisions)
 		surplus := len(revisions) - max(client.Max, 0)
-		return out.format.Write(a.out, newHistoryPrinter(revisions[max(surplus, 0):]))
+		return out.format.Write(a.out, newHistory(revisions[max(surplus, 0):]))
 	}
 	return cmd
 }
@@ -78,36 +68,21 @@ func (r historyRow) order() string {
 	return ""
 }
 
-type historyPrinter []historyRow
-
-// newHistoryPrinter returns the rows for the revisions. It never returns nil, so that an
-// empty history is [] in JSON.
-func newHistoryPrinter(revisions []*release.Release) historyPrinter {
-	rows := make(historyPrinter, 0, len(revisions))
-	for _, rel := range revisions {
-		name, appVersion := describeChart(rel.Chart)
-		ordered, err := wasOrdered(rel)
-		row := historyRow{
-			Revision:    rel.Version,
-			Updated:     rel.Info.LastDeployed,
-			Status:      rel.Info.Status.String(),
-			Chart:       name,
-			AppVersion:  appVersion,
-			Description: rel.Info.Description,
-			Ordered:     ordered,
+// newHistory returns a printer for the revisions of a release. Its table has the column
+// ORDER only if any revision was deployed in order.
+func newHistory(revisions []*release.Release) printer {
+	rows := make([]historyRow, len(revisions)) // not nil, so that an empty history is [] in JSON
+	ordered := false
+	for i, rel := range revisions {
+		r := &rows[i]
+		*r = historyRow{Revision: rel.Version, Updated: rel.Info.LastDeployed, Status: rel.Info.Status.String(), Description: rel.Info.Description}
+		r.Chart, r.AppVersion = describeChart(rel.Chart)
+		var err error
+		if r.Ordered, err = wasOrdered(rel); err != nil {
+			r.OrderError = err.Error()
 		}
-		if err != nil {
-			row.OrderError = err.Error()
-		}
-		rows = append(rows, row)
+		ordered = ordered || r.order() != ""
 	}
-	return rows
-}
-
-// WriteTable prints a table. It has the column ORDER only if any revision was deployed in
-// order.
-func (p historyPrinter) WriteTable(out io.Writer) error {
-	ordered := slices.ContainsFunc(p, func(r historyRow) bool { return r.order() != "" })
 	table := uitable.New()
 	add := func(order string, cells ...any) {
 		if ordered {
@@ -116,11 +91,8 @@ func (p historyPrinter) WriteTable(out io.Writer) error {
 		table.AddRow(cells...)
 	}
 	add("ORDER", "REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION", "DESCRIPTION")
-	for _, r := range p {
+	for _, r := range rows {
 		add(r.order(), r.Revision, r.Updated.Format(time.ANSIC), r.Status, r.Chart, r.AppVersion, r.Description)
 	}
-	return output.EncodeTable(out, table)
+	return tablePrinter(rows, table)
 }
-
-func (p historyPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p) }
-func (p historyPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p) }

@@ -88,7 +88,7 @@ func TestFilters(t *testing.T) {
 			}
 			given := slices.Clone(rel.Hooks)
 			var printed []string
-			for _, h := range in.pickedLast(rel).Hooks {
+			for _, h := range in.sortedForPrinting(rel).Hooks {
 				printed = append(printed, h.Name)
 			}
 			if got := strings.Join(printed, " "); got != c.printed {

@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/cmd/helm/require"
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
@@ -52,18 +50,19 @@ ORDER
 
 A chart can declare which of its resources and subcharts need others to be ready
 first; "helm dag" shows the resulting order. With --wait=ordered the chart is deployed in
-that order, and each part starts as soon as its dependencies are ready:
+that order. Each node (a layer, or the unlayered resources of a chart) starts as soon as
+its dependencies are ready:
 
     $ helm install shop ./shop --wait=ordered --timeout 10m
 
 The annotation helm.sh/readiness-timeout of a resource, or else --readiness-timeout,
-limits how long it can take to become ready. Plain --wait deploys everything at once and
-then waits for all of it.
+limits how long it can take to become ready. Plain --wait deploys everything at the same
+time and then waits for all of it.
 
 TRYING IT OUT
 
     $ helm install shop ./shop --dry-run           without contacting the cluster
-    $ helm install shop ./shop --dry-run=server    lookups query the cluster
+    $ helm install shop ./shop --dry-run=server    the lookup function queries the cluster
 
 Both print all rendered manifests, including Secrets unless --hide-secret is given.
 
@@ -71,7 +70,7 @@ An interrupted installation is recorded as failed; with --atomic it is uninstall
 `
 
 func newInstallCmd(a *app) *cobra.Command {
-	in := &chartInput{app: a, client: action.NewInstall(a.config)}
+	in := &installInput{app: a, client: action.NewInstall(a.config)}
 	cmd := &cobra.Command{
 		Use:               "install [NAME] [CHART]",
 		Short:             "install a chart",
@@ -80,11 +79,9 @@ func newInstallCmd(a *app) *cobra.Command {
 		ValidArgsFunction: in.completeChart,
 	}
 	f := cmd.Flags()
-	in.addFlags(f)
-	in.completeFlags(cmd)
+	in.addFlags(cmd)
 	addProgressFlags(cmd, &in.progress)
 	f.BoolVar(&in.client.HideSecret, "hide-secret", false, "do not print Secrets; requires --dry-run")
-	addPostRendererFlags(f, &in.client.PostRenderer)
 	out := addOutputFlag(cmd)
 	in.output = out
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -92,29 +89,25 @@ func newInstallCmd(a *app) *cobra.Command {
 		if err != nil {
 			return errors.Join(
 				fmt.Errorf("INSTALLATION FAILED: %w", err),
-				a.printFailure(out, in.client.WaitStrategy, newFailedRelease(rel, err)))
+				a.printFailure(out.format, in.client.WaitStrategy, rel, err))
 		}
-		return a.printDeployed(out.format, &releasePrinter{
-			release:   rel,
-			details:   a.settings.Debug,
-			hideNotes: in.client.HideNotes,
-		})
+		return a.printDeployed(out.format, rel, in.client.HideNotes)
 	}
 	return cmd
 }
 
 // addFlags adds the flags that install and template have in common.
-func (in *chartInput) addFlags(f *pflag.FlagSet) {
-	client := in.client
+func (in *installInput) addFlags(cmd *cobra.Command) {
+	client, f := in.client, cmd.Flags()
 	f.BoolVar(&client.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
-	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the meaning of a bare --dry-run) does not contact the cluster, \"server\" does")
+	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the default if --dry-run has no value) does not contact the cluster: the lookup function returns nothing; \"server\": the lookup function queries the cluster")
 	f.Lookup("dry-run").NoOptDefVal = "client"
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.Replace, "replace", false, "reuse the name of a release that was uninstalled with --keep-history; unsafe in production")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when its dependencies are ready")
-	in.checkReadiness = in.app.addReadinessFlagBeside(f, &client.WaitStrategy, &client.ReadinessTimeout)
+	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in stock Helm]: deploy in the order that the chart declares, each node when its dependencies are ready")
+	in.checkReadiness = in.app.addReadinessFlagWithWait(f, &client.WaitStrategy, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
 	f.BoolVarP(&client.GenerateName, "generate-name", "g", false, "generate the name of the release; omit NAME")
 	f.StringVar(&client.NameTemplate, "name-template", "", "Go template that generates the name of the release; omit NAME")
@@ -131,11 +124,12 @@ func (in *chartInput) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&client.HideNotes, "hide-notes", false, "do not print the notes of the chart; they are still stored")
 	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "adopt existing resources that belong to no release or to another one")
 	addValueFlags(f, &in.values)
-	addChartPathFlags(f, &client.ChartPathOptions)
+	in.app.addChartPathFlags(cmd, &client.ChartPathOptions, in.chartPosition)
+	addPostRendererFlags(f, &client.PostRenderer)
 }
 
-func (a *app) install(ctx context.Context, in *chartInput, args []string) (*release.Release, error) {
-	if err := in.useRegistry(); err != nil {
+func (a *app) install(ctx context.Context, in *installInput, args []string) (*release.Release, error) {
+	if err := a.setRegistry(&in.client.ChartPathOptions, in.client.SetRegistryClient); err != nil {
 		return nil, err
 	}
 	if in.client.DryRunOption == "" {
@@ -145,44 +139,38 @@ func (a *app) install(ctx context.Context, in *chartInput, args []string) (*rele
 }
 
 // run loads the chart and installs it. A signal to the process cancels the install.
-func (in *chartInput) run(ctx context.Context, args []string) (*release.Release, error) {
+func (in *installInput) run(ctx context.Context, args []string) (*release.Release, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
 	}
-	limit, err := parallelHooks()
-	if err != nil {
+	client := in.client
+	var err error
+	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
 		return nil, err
 	}
-	in.client.MaxParallelHooks = limit
 	loaded, err := in.load(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	view, err := in.app.view(&in.progress)
+	view, err := in.app.newView(&in.progress)
 	if err != nil {
 		return nil, err
 	}
 	defer view.close()
-	in.client.OnEvent, in.client.FollowHookLogs = view.open()
-	waits := "it is recorded as failed"
-	if in.client.Atomic {
-		waits += ", and uninstalled because of --atomic"
+	remainingWork := "it is recorded as failed"
+	if client.Atomic {
+		remainingWork += ", and uninstalled because of --atomic"
 	}
-	ctx, stop := in.app.untilSignal(ctx, view, interruptible{
-		release: in.client.ReleaseName, notice: fmt.Sprintf("Release %s has been cancelled.", in.client.ReleaseName),
-		to: in.app.notices(in.output, in.client.WaitStrategy), remainingWork: waits, staysLocked: true,
+	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
+		release: client.ReleaseName, cancelled: fmt.Sprintf("Release %s has been cancelled.", client.ReleaseName),
+		onStdout: cancelledOnStdout(in.output, client.WaitStrategy), remainingWork: remainingWork, staysLocked: true,
 	})
-	defer stop()
-	return in.client.RunWithContext(ctx, loaded.chart, loaded.values)
+	return client.RunWithContext(ctx, loaded.chart, loaded.values)
 }
 
-// notices returns the writer for the message that a signal has cancelled an operation. As
-// in Helm, this is standard output. It is standard error if a program reads standard
-// output, or if the progress of an ordered operation is shown there.
-func (a *app) notices(out *formatFlag, strategy action.WaitStrategy) io.Writer {
-	forPeople := out == nil || out.format == output.Table
-	if forPeople && strategy != action.WaitStrategyOrdered {
-		return a.out
-	}
-	return a.errOut
+// cancelledOnStdout reports whether the message that a signal has cancelled an operation is
+// printed to standard output, as in Helm. It is not if a program reads standard output, or
+// if the progress of an ordered operation is shown on standard error.
+func cancelledOnStdout(out *formatFlag, strategy action.WaitStrategy) bool {
+	return strategy != action.WaitStrategyOrdered && (out == nil || out.format == output.Table)
 }

@@ -47,12 +47,9 @@ func newLintCmd(a *app) *cobra.Command {
 		Short: "check a chart for mistakes",
 		Long:  lintHelp,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if kubeVersion != "" {
-				parsed, err := chartutil.ParseKubeVersion(kubeVersion)
-				if err != nil {
-					return fmt.Errorf("invalid kube version '%s': %w", kubeVersion, err)
-				}
-				client.KubeVersion = parsed
+			var err error
+			if client.KubeVersion, err = parseKubeVersion(kubeVersion); err != nil {
+				return err
 			}
 			return a.lint(client, vals, args, format)
 		},
@@ -64,7 +61,7 @@ func newLintCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the JSON schemas of the charts")
 	f.StringVar(&kubeVersion, "kube-version", "", "Kubernetes version to check for")
 	formats := outputChoice("how the findings are printed", []string{"text", "json", "sarif"}, "for people", "for other programs", "for code review tools")
-	formats.usage += " [not in Helm]"
+	formats.usage = "[not in stock Helm] " + formats.usage
 	formats.add(cmd, &format)
 	addValueFlags(f, vals)
 	return cmd
@@ -83,9 +80,9 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 		return err
 	}
 	var report strings.Builder
-	var shown []*action.LintedChart
-	failed, remarkable := 0, false
-	told := map[string]bool{}
+	var printed []*action.LintedChart
+	failed, hasProblems := 0, false
+	reported := map[string]bool{}
 	for _, path := range paths {
 		chart := client.Check(path, merged)
 		result := chart.Result(client.Strict)
@@ -93,45 +90,45 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 			failed++
 		}
 		if client.WithSubcharts {
-			removeReported(told, chart)
+			removeReported(reported, chart)
 			result = chart.Result(client.Strict)
 		}
 		if action.HasWarningsOrErrors(result) {
-			remarkable = true
+			hasProblems = true
 		} else if client.Quiet {
 			continue
 		}
 		if client.Quiet {
 			chart.Findings = slices.DeleteFunc(chart.Findings, func(f action.LintFinding) bool { return f.Severity == "info" })
 		}
-		shown = append(shown, chart)
+		printed = append(printed, chart)
 		reportLint(&report, path, result, client.Quiet)
 	}
 	if format == "text" {
 		fmt.Fprint(a.out, terminal.Sanitize(report.String()))
-	} else if err := a.printFindings(shown, format); err != nil {
+	} else if err := a.printFindings(printed, format); err != nil {
 		return err
 	}
 	summary := fmt.Sprintf("%d chart(s) linted, %d chart(s) failed", len(paths), failed)
 	if failed > 0 {
 		return errors.New(summary)
 	}
-	if format == "text" && (!client.Quiet || remarkable) {
+	if format == "text" && (!client.Quiet || hasProblems) {
 		fmt.Fprintln(a.out, summary)
 	}
 	return nil
 }
 
-// removeReported removes findings from c that are in told, and adds the others to told. A
-// subchart can be checked twice: as part of its parent and separately. Findings of Helm's
-// rules are not added, because these rules check only one chart at a time.
-func removeReported(told map[string]bool, c *action.LintedChart) {
+// removeReported removes findings from c that were already reported, and adds the others to
+// reported. A subchart can be checked twice: as part of its parent and separately. Findings
+// of Helm's rules are not added, because these rules check only one chart at a time.
+func removeReported(reported map[string]bool, c *action.LintedChart) {
 	place := func(f action.LintFinding) string {
 		return fmt.Sprintf("%s:%d:%d: %s", filepath.Join(c.Path, filepath.FromSlash(f.File)), f.Line, f.Column, f.Rule)
 	}
-	c.DeleteFunc(func(f action.LintFinding) bool { return f.Line > 0 && told[place(f)] })
+	c.DeleteFunc(func(f action.LintFinding) bool { return f.Line > 0 && reported[place(f)] })
 	for _, f := range c.Findings {
-		told[place(f)] = !strings.HasPrefix(f.Rule, "helm/")
+		reported[place(f)] = !strings.HasPrefix(f.Rule, "helm/")
 	}
 }
 

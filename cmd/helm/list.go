@@ -81,33 +81,26 @@ func (a *app) list(client *action.List, format output.Format) error {
 		return err
 	}
 	if client.Short {
-		return format.Write(a.out, newNamePrinter(releases))
+		return format.Write(a.out, releaseNames(releases))
 	}
-	return format.Write(a.out, &listPrinter{rows: listRows(releases, client.TimeFormat), noHeaders: client.NoHeaders})
+	return format.Write(a.out, releaseList(releases, client.TimeFormat, client.NoHeaders))
 }
 
-// namePrinter prints only the names of releases, as list --short does.
-type namePrinter []string
-
-func newNamePrinter(releases []*release.Release) namePrinter {
-	names := make(namePrinter, 0, len(releases))
-	for _, rel := range releases {
-		names = append(names, rel.Name)
+// releaseNames prints the names of releases, as list --short does.
+func releaseNames(releases []*release.Release) printer {
+	names := make([]string, len(releases)) // not nil, so that an empty list is [] in JSON
+	for i, rel := range releases {
+		names[i] = rel.Name
 	}
-	return names
-}
-
-func (p namePrinter) WriteTable(out io.Writer) error {
-	for _, name := range p {
-		if _, err := fmt.Fprintln(out, name); err != nil {
-			return err
+	return printer{names, func(out io.Writer) error {
+		for _, name := range names {
+			if _, err := fmt.Fprintln(out, name); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	}}
 }
-
-func (p namePrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p) }
-func (p namePrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p) }
 
 // listRow is what list prints about one release.
 type listRow struct {
@@ -120,13 +113,15 @@ type listRow struct {
 	AppVersion string `json:"app_version"`
 }
 
-// listRows returns the rows for the releases. It never returns nil, so that an empty list
-// is [] in JSON.
-func listRows(releases []*release.Release, timeFormat string) []listRow {
-	rows := make([]listRow, 0, len(releases))
-	for _, rel := range releases {
+func releaseList(releases []*release.Release, timeFormat string, noHeaders bool) printer {
+	rows := make([]listRow, len(releases)) // not nil, so that an empty list is [] in JSON
+	table := uitable.New()
+	if !noHeaders {
+		table.AddRow("NAME", "NAMESPACE", "REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION")
+	}
+	for i, rel := range releases {
 		name, appVersion := describeChart(rel.Chart)
-		rows = append(rows, listRow{
+		r := listRow{
 			Name:       rel.Name,
 			Namespace:  rel.Namespace,
 			Revision:   strconv.Itoa(rel.Version),
@@ -134,9 +129,11 @@ func listRows(releases []*release.Release, timeFormat string) []listRow {
 			Status:     rel.Info.Status.String(),
 			Chart:      name,
 			AppVersion: appVersion,
-		})
+		}
+		rows[i] = r
+		table.AddRow(r.Name, r.Namespace, r.Revision, r.Updated, r.Status, r.Chart, r.AppVersion)
 	}
-	return rows
+	return tablePrinter(rows, table)
 }
 
 func formatUpdated(rel *release.Release, format string) string {
@@ -159,22 +156,3 @@ func describeChart(c *chart.Chart) (name, appVersion string) {
 	}
 	return c.Metadata.Name + "-" + c.Metadata.Version, c.Metadata.AppVersion
 }
-
-type listPrinter struct {
-	rows      []listRow
-	noHeaders bool
-}
-
-func (p *listPrinter) WriteTable(out io.Writer) error {
-	table := uitable.New()
-	if !p.noHeaders {
-		table.AddRow("NAME", "NAMESPACE", "REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION")
-	}
-	for _, r := range p.rows {
-		table.AddRow(r.Name, r.Namespace, r.Revision, r.Updated, r.Status, r.Chart, r.AppVersion)
-	}
-	return output.EncodeTable(out, table)
-}
-
-func (p *listPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.rows) }
-func (p *listPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.rows) }

@@ -5,83 +5,77 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// orderNote is what status prints about the order of a revision. If the record of the
+// orderStatus is what status prints about the order of a revision. If the record of the
 // revision cannot be read, Error says why, and Order is nil.
-type orderNote struct {
+type orderStatus struct {
 	*action.Order
 	Error string `json:"error,omitempty"`
 }
 
-// noteOrder returns what to print about the order of a revision, or nil if the revision was
-// not deployed in order.
-func noteOrder(rel *release.Release) *orderNote {
+// orderStatusOf returns what to print about the order of a revision, or nil if the revision
+// was not deployed in order.
+func orderStatusOf(rel *release.Release) *orderStatus {
 	order, err := action.OrderOf(rel)
 	switch {
 	case err != nil:
-		return &orderNote{Error: err.Error()}
+		return &orderStatus{Error: err.Error()}
 	case order == nil:
 		return nil
 	}
-	return &orderNote{Order: order}
+	return &orderStatus{Order: order}
 }
 
 // String returns the text in the line ORDER of status.
-func (n *orderNote) String() string {
-	if n.Order == nil {
-		return unknown(n.Error)
+func (s *orderStatus) String() string {
+	if s.Order == nil {
+		return unknown(s.Error)
 	}
 	kind := "ordered"
-	if !n.Followed {
-		kind = "not followed"
+	if !s.Followed {
+		kind = "ignored (rolled back by another program)"
 	}
-	count := "1 node"
-	if n.Nodes != 1 {
-		count = fmt.Sprintf("%d nodes", n.Nodes)
-	}
+	count := text.Count(s.Nodes, "node")
 	switch {
-	case !n.Interrupted:
+	case !s.Interrupted:
 		return kind + ", " + count
-	case n.Removing:
-		return fmt.Sprintf("%s, %d of %s removed%s", kind, len(n.Done), count, n.at())
+	case s.Removing:
+		return fmt.Sprintf("%s, %d of %s deleted%s", kind, len(s.Done), count, s.inProgress())
 	default:
-		return fmt.Sprintf("%s, %d of %s done%s", kind, len(n.Done), count, n.at())
+		return fmt.Sprintf("%s, %d of %s done%s", kind, len(s.Done), count, s.inProgress())
 	}
 }
 
 // maxNamedNodes is the maximum number of nodes that the line ORDER names.
 const maxNamedNodes = 3
 
-// at returns the end of the line ORDER: the nodes that have started but are not finished.
-func (n *orderNote) at() string {
-	if len(n.At) == 0 {
+// inProgress returns the end of the line ORDER: the nodes that have started but are not
+// finished.
+func (s *orderStatus) inProgress() string {
+	if len(s.At) == 0 {
 		return ""
 	}
-	named := strings.Join(n.At[:min(len(n.At), maxNamedNodes)], ", ")
-	if more := len(n.At) - maxNamedNodes; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
-	}
-	return ", at " + named
+	return ", in progress: " + text.List(s.At, maxNamedNodes)
 }
 
-// holderNote returns the text in the line HOLDER of status: which process works on the
-// release, and what happens if it is no longer alive.
-func holderNote(h *action.Holder) string {
-	text := h.String() + ", " + h.Age()
+// describeHolder returns the text in the line LOCK HOLDER of status: which process works on
+// the release, and what happens if it is no longer alive.
+func describeHolder(h *action.Holder) string {
+	note := h.String() + ", " + h.Age()
 	switch {
 	case h.Dead:
-		text += "; it is no longer alive, and the next upgrade, rollback or uninstall takes over the release"
+		note += "; it is no longer alive, and the next upgrade, rollback or uninstall takes over the release"
 	case h.Expired:
-		text += "; if it is no longer alive, the next upgrade, rollback or uninstall takes over the release"
+		note += "; if it is no longer alive, the next upgrade, rollback or uninstall takes over the release"
 	}
-	return text
+	return note
 }
 
 func unknown(reason string) string { return "unknown (" + reason + ")" }

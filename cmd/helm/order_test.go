@@ -67,7 +67,7 @@ func TestWhatIsSaidAboutOrder(t *testing.T) {
 		{line: "get metadata shop --revision 2 -o yaml", has: []string{"ordered: true\n"}},
 		{line: "get metadata shop --revision 3", has: []string{"DEPLOYED_AT: 2026-01-03T12:00:00Z\nORDERED: unknown (" + damagedRecord + ")\n"}},
 		{line: "get metadata shop --revision 3 -o json", has: []string{`,"orderError":"` + damagedRecord + `"}`}},
-		{line: "status shop", has: []string{"REVISION: 4\nORDER: not followed, 2 nodes\n"}},
+		{line: "status shop", has: []string{"REVISION: 4\nORDER: ignored (rolled back by another program), 2 nodes\n"}},
 		{line: "status shop -o json", has: []string{`"order":{"ordered":false,"nodes":2}}`}},
 		{line: "get metadata shop", has: []string{"REVISION: 4\n"}, lacks: []string{"ORDERED"}},
 		{line: "get metadata shop -o json", has: []string{`"revision":4`}, lacks: []string{"order"}},
@@ -102,15 +102,15 @@ func TestHowFarAnOperationCame(t *testing.T) {
 			table: "ordered, 2 of 7 nodes done", json: `{"ordered":true,"nodes":7,"interrupted":true,"done":["shop","shop/web"]}`},
 		{name: "interrupted before anything was done", order: &action.Order{Followed: true, Nodes: 1, Interrupted: true},
 			table: "ordered, 0 of 1 node done", json: `{"ordered":true,"nodes":1,"interrupted":true}`},
-		{name: "half removed", order: &action.Order{Followed: true, Nodes: 7, Interrupted: true, Removing: true, Done: []string{"shop"}},
-			table: "ordered, 1 of 7 nodes removed", json: `{"ordered":true,"nodes":7,"removing":true,"interrupted":true,"done":["shop"]}`},
+		{name: "half deleted", order: &action.Order{Followed: true, Nodes: 7, Interrupted: true, Removing: true, Done: []string{"shop"}},
+			table: "ordered, 1 of 7 nodes deleted", json: `{"ordered":true,"nodes":7,"removing":true,"interrupted":true,"done":["shop"]}`},
 		{name: "copied", order: &action.Order{Nodes: 7},
-			table: "not followed, 7 nodes", json: `{"ordered":false,"nodes":7}`},
+			table: "ignored (rolled back by another program), 7 nodes", json: `{"ordered":false,"nodes":7}`},
 		{name: "unknown", table: "unknown (it is torn)", json: `{"error":"it is torn"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			note := &orderNote{Order: tt.order}
+			note := &orderStatus{Order: tt.order}
 			if tt.order == nil {
 				note.Error = "it is torn"
 			}

@@ -50,12 +50,10 @@ type planError struct{ code int }
 
 func (e *planError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// planIgnores returns the flags of upgrade that plan accepts but ignores.
-func planIgnores() []string {
-	return []string{
-		"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail",
-		"atomic", "timeout", readinessFlagName, "wait-for-jobs",
-	}
+// flagsIgnoredByPlan contains the flags of upgrade that plan accepts but ignores.
+var flagsIgnoredByPlan = []string{
+	"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail",
+	"atomic", "timeout", readinessFlagName, "wait-for-jobs",
 }
 
 func newPlanCmd(a *app) *cobra.Command {
@@ -64,36 +62,29 @@ func newPlanCmd(a *app) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "plan [RELEASE] [CHART]",
-		Short: "print what an upgrade would do [not in Helm]",
+		Short: "print what an upgrade would do [not in stock Helm]",
 		Long:  planHelp,
 		// A plugin with this name replaces the command.
 		Annotations:       map[string]string{additionAnnotation: "true"},
 		Args:              a.withWaitCheck(require.ExactArgs(2)),
-		ValidArgsFunction: a.completeReleaseAndChart(),
+		ValidArgsFunction: a.completeReleaseAnd(a.completeChartOrFile),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			preview, err := in.preview(cmd.Context(), args[0], args[1])
 			if err == nil {
 				err = a.printPlan(preview, format)
 			}
-			var end *planError
-			cmd.SilenceErrors = errors.As(err, &end)
+			_, cmd.SilenceErrors = errors.AsType[*planError](err)
 			return err
 		},
 	}
-	f := cmd.Flags()
-	f.SetOutput(a.errOut)
 	in.addOperationFlags(cmd)
-	in.addReleaseFlags(f)
-	f.Lookup(waitFlagName).Usage = printedInOrder
-	for _, name := range planIgnores() {
+	in.addReleaseFlags(cmd)
+	f := cmd.Flags()
+	f.Lookup(waitFlagName).Usage = printOrderUsage
+	for _, name := range flagsIgnoredByPlan {
 		f.Lookup(name).Hidden = true // hidden flags are accepted, so that scripts can pass the same flags as to upgrade
 	}
-	addValueFlags(f, &in.values)
-	addChartPathFlags(f, &in.client.ChartPathOptions)
-	addPostRendererFlags(f, &in.client.PostRenderer)
 	outputChoice("how the plan is printed", []string{"text", "json"}, "for people", "for other programs").add(cmd, &format)
-	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 1 }))
-	completeFlag(cmd, "wait", completeWait)
 	return cmd
 }
 
@@ -105,26 +96,26 @@ func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*a
 	client := in.client
 	client.DryRunOption, client.HideSecret = "none", false
 	client.OnEvent = progress.NewWarnings(in.app.errOut).Event
-	last, err := in.begin(name)
+	last, err := in.prepare(name)
 	if err != nil {
 		return nil, err
 	}
 	if in.installs(last) {
 		return in.previewInstall(ctx, last != nil, name, reference)
 	}
-	chrt, vals, err := in.load(ctx, reference)
+	loaded, err := in.load(ctx, reference)
 	if err != nil {
 		return nil, err
 	}
-	return client.Preview(ctx, name, chrt, vals)
+	return client.Preview(ctx, name, loaded.chart, loaded.values)
 }
 
 // previewInstall is like preview, for a release that run would install. If replace is true,
 // it reuses the name of an uninstalled release whose history was kept.
 func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, reference string) (*action.Preview, error) {
-	install := in.installation(replace)
+	install := in.asInstall(replace)
 	install.client.OnEvent = in.client.OnEvent
-	if err := install.useRegistry(); err != nil {
+	if err := in.app.setRegistry(&install.client.ChartPathOptions, install.client.SetRegistryClient); err != nil {
 		return nil, err
 	}
 	loaded, err := install.load(ctx, []string{name, reference})

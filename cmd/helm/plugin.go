@@ -7,11 +7,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 
+	"github.com/gosuri/uitable"
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/pkg/plugin"
+	"helm.sh/helm/v3/pkg/plugin/installer"
+
+	"github.com/ordered-helm/helm/internal/terminal"
 )
 
 const pluginHelp = `
@@ -22,6 +28,24 @@ Install, list, update and uninstall plugins: additional commands for helm.
 
 Plugins are stored in the directory $HELM_PLUGINS. With HELM_NO_PLUGINS=1 they are
 disabled.
+`
+
+const pluginListHelp = `
+List the installed plugins and their versions.
+`
+
+const pluginUninstallHelp = `
+Uninstall plugins.
+
+    $ helm plugin uninstall hello
+
+A plugin can have a hook that runs after its directory is deleted.
+`
+
+const pluginUpdateHelp = `
+Update plugins that were installed from a version control system.
+
+    $ helm plugin update hello
 `
 
 func newPluginCmd(a *app) *cobra.Command {
@@ -37,6 +61,91 @@ func newPluginCmd(a *app) *cobra.Command {
 		newPluginUpdateCmd(a),
 	)
 	return cmd
+}
+
+func newPluginListCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "list",
+		Aliases:           []string{"ls"},
+		Short:             "list the installed plugins",
+		Long:              pluginListHelp,
+		ValidArgsFunction: completeNoMore,
+		RunE: func(*cobra.Command, []string) error {
+			a.debugf("pluginDirs: %s", a.settings.PluginsDirectory)
+			plugins, err := plugin.FindPlugins(a.settings.PluginsDirectory)
+			if err != nil {
+				return err
+			}
+			table := uitable.New()
+			table.AddRow("NAME", "VERSION", "DESCRIPTION")
+			for _, p := range plugins {
+				table.AddRow(p.Metadata.Name, terminal.Sanitize(p.Metadata.Version), terminal.Sanitize(p.Metadata.Description))
+			}
+			_, err = fmt.Fprintln(a.out, table)
+			return err
+		},
+	}
+}
+
+func newPluginUninstallCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "uninstall <plugin>...",
+		Aliases:           []string{"rm", "remove"},
+		Short:             "uninstall plugins",
+		Long:              pluginUninstallHelp,
+		Args:              pluginNames("uninstall"),
+		ValidArgsFunction: a.completePluginNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.forEachPlugin(args, "uninstall", "Uninstalled", func(p *plugin.Plugin) error {
+				// For a plugin that was installed from a directory, this removes only the
+				// link.
+				if err := os.RemoveAll(p.Dir); err != nil {
+					return err
+				}
+				return a.runPluginHook(cmd.Context(), p, plugin.Delete)
+			})
+		},
+	}
+}
+
+func newPluginUpdateCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "update <plugin>...",
+		Aliases:           []string{"up"},
+		Short:             "update plugins",
+		Long:              pluginUpdateHelp,
+		Args:              pluginNames("update"),
+		ValidArgsFunction: a.completePluginNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			installer.Debug = a.settings.Debug
+			return a.forEachPlugin(args, "update", "Updated", func(p *plugin.Plugin) error {
+				return a.updatePlugin(cmd.Context(), p)
+			})
+		},
+	}
+}
+
+func (a *app) updatePlugin(ctx context.Context, p *plugin.Plugin) error {
+	dir, err := filepath.EvalSymlinks(p.Dir)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	source, err := installer.FindSource(dir)
+	if err != nil {
+		return err
+	}
+	if err := installer.Update(source); err != nil {
+		return err
+	}
+	a.debugf("loading plugin from %s", source.Path())
+	updated, err := plugin.LoadDir(source.Path())
+	if err != nil {
+		return err
+	}
+	return a.runPluginHook(ctx, updated, plugin.Update)
 }
 
 // findPlugin returns the plugin with the given name, or nil.
@@ -67,8 +176,7 @@ func (a *app) runPluginHook(ctx context.Context, p *plugin.Plugin, event string)
 	hook.Stdout, hook.Stderr = a.out, a.errOut
 	a.debugf("running %s hook: %s", event, hook)
 	err = runForwarding(ctx, hook)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if _, failed := errors.AsType[*exec.ExitError](err); failed {
 		return fmt.Errorf("plugin %s hook for %q exited with error", event, p.Metadata.Name)
 	}
 	return err

@@ -58,7 +58,7 @@ func (a *app) installPlugin(ctx context.Context, source, version string) error {
 	if err := a.checkPluginPath(source, from.Path()); err != nil {
 		return err
 	}
-	p, err := a.placePlugin(from)
+	p, err := a.installAndLoad(from)
 	if err != nil {
 		return err
 	}
@@ -118,10 +118,9 @@ func (a *app) checkPluginPath(source, path string) error {
 	return fmt.Errorf("the last part of %q cannot be the name of a directory", source)
 }
 
-// placePlugin installs a plugin and loads it. If it cannot be loaded, placePlugin removes
-// it again, because a plugin that cannot be loaded would prevent all other plugins from
-// being loaded.
-func (a *app) placePlugin(from installer.Installer) (_ *plugin.Plugin, err error) {
+// installAndLoad installs a plugin and loads it. If that fails, it removes the plugin again,
+// because a plugin that cannot be loaded would prevent all other plugins from being loaded.
+func (a *app) installAndLoad(from installer.Installer) (_ *plugin.Plugin, err error) {
 	if _, missing := os.Lstat(from.Path()); errors.Is(missing, os.ErrNotExist) {
 		defer func() {
 			if err != nil {

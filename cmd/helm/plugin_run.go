@@ -30,12 +30,10 @@ func (e *pluginError) Error() string { return fmt.Sprintf("plugin %q exited with
 
 // exitCode returns the exit code of helm for the error of a command.
 func exitCode(err error) int {
-	var failed *pluginError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*pluginError](err); ok {
 		return failed.code
 	}
-	var plan *planError
-	if errors.As(err, &plan) {
+	if plan, ok := errors.AsType[*planError](err); ok {
 		return plan.code
 	}
 	return 1
@@ -105,8 +103,7 @@ func (a *app) runPlugin(ctx context.Context, name string, program *exec.Cmd, out
 	}
 	program.Stdin, program.Stdout, program.Stderr = a.in, out, a.errOut
 	err := runForwarding(ctx, program)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return &pluginError{name: name, code: exit.ExitCode()}
 	}
 	return err
@@ -121,12 +118,12 @@ func runForwarding(ctx context.Context, program *exec.Cmd) error {
 	if err := program.Start(); err != nil {
 		return err
 	}
-	forget := context.AfterFunc(terminated, func() {
+	stopForwarding := context.AfterFunc(terminated, func() {
 		stop()
 		// The program may already have ended.
 		_ = program.Process.Signal(syscall.SIGTERM)
 	})
-	defer forget()
+	defer stopForwarding()
 	return program.Wait()
 }
 

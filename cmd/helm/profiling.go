@@ -11,59 +11,42 @@ import (
 	"runtime/pprof"
 )
 
-// profiler writes a CPU profile and a memory profile of this run of helm to files, if the
-// environment requests them.
-type profiler struct {
-	cpuPath string
-	memPath string
-	cpuFile *os.File
-}
-
-func newProfiler() profiler {
-	return profiler{
-		cpuPath: os.Getenv("HELM_PPROF_CPU_PROFILE"),
-		memPath: os.Getenv("HELM_PPROF_MEM_PROFILE"),
+// startCPUProfile starts to write a CPU profile to the file in $HELM_PPROF_CPU_PROFILE. The
+// file is nil if the variable is not set.
+func startCPUProfile() (*os.File, error) {
+	path := os.Getenv("HELM_PPROF_CPU_PROFILE")
+	if path == "" {
+		return nil, nil
 	}
-}
-
-func (p *profiler) start() error {
-	if p.cpuPath == "" {
-		return nil
-	}
-	file, err := os.Create(p.cpuPath)
+	file, err := os.Create(path)
 	if err != nil {
-		return fmt.Errorf("could not create CPU profile: %w", err)
+		return nil, fmt.Errorf("could not create CPU profile: %w", err)
 	}
 	if err := pprof.StartCPUProfile(file); err != nil {
-		return errors.Join(fmt.Errorf("could not start CPU profile: %w", err), file.Close())
+		return nil, errors.Join(fmt.Errorf("could not start CPU profile: %w", err), file.Close())
 	}
-	p.cpuFile = file
-	return nil
+	return file, nil
 }
 
-func (p *profiler) stop() error {
-	err := errors.Join(p.stopCPU(), p.writeHeap())
-	if err != nil {
+// writeProfiles ends the CPU profile, if there is one, and writes a memory profile to the
+// file in $HELM_PPROF_MEM_PROFILE, if that is set.
+func writeProfiles(cpu *os.File) error {
+	var errs []error
+	if cpu != nil {
+		pprof.StopCPUProfile()
+		errs = append(errs, cpu.Close())
+	}
+	if path := os.Getenv("HELM_PPROF_MEM_PROFILE"); path != "" {
+		errs = append(errs, writeHeapProfile(path))
+	}
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("error(s) while stopping profiling: %w", err)
 	}
 	return nil
 }
 
-func (p *profiler) stopCPU() error {
-	if p.cpuFile == nil {
-		return nil
-	}
-	pprof.StopCPUProfile()
-	file := p.cpuFile
-	p.cpuFile = nil
-	return file.Close()
-}
-
-func (p *profiler) writeHeap() error {
-	if p.memPath == "" {
-		return nil
-	}
-	file, err := os.Create(p.memPath)
+func writeHeapProfile(path string) error {
+	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log"
@@ -38,8 +39,8 @@ func warningsOnly() progressFlags {
 
 func addProgressFlags(cmd *cobra.Command, p *progressFlags) {
 	f := cmd.Flags()
-	f.Var((*progressFlag)(p), progressFlagName, "[not in Helm] how to show progress on standard error: \"tty\" redraws a view, \"plain\" prints a line for each step, \"json\" prints an object for each step, \"none\" prints only warnings; \"auto\" is tty on a terminal and plain elsewhere. Can also be set with $"+progressEnv)
-	f.StringVar(&p.timeline, timelineFlagName, "", "[not in Helm] write a timeline of the operation to this file: as a web page if its name ends in .html, as data if it ends in .json")
+	f.Var((*progressFlag)(p), progressFlagName, "[not in stock Helm] how to show progress on standard error: \"tty\" redraws a view, \"plain\" prints a line for each step, \"json\" prints an object for each step, \"none\" prints only warnings; \"auto\" is tty on a terminal and plain elsewhere. Can also be set with $"+progressEnv)
+	f.StringVar(&p.timeline, timelineFlagName, "", "[not in stock Helm] write a timeline of the operation to this file: as a web page if its name ends in .html, as data if it ends in .json")
 	completeFlag(cmd, progressFlagName, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var words []cobra.Completion
 		for _, m := range progress.Modes() {
@@ -108,12 +109,14 @@ type operationView struct {
 	// output to it.
 	display progress.Display
 	restore func()
+	// ignoreSignals ends the handling of signals by the operation; nil if there is none.
+	ignoreSignals func()
 }
 
-// view creates the view for an operation, before the operation starts. It returns an error
-// if the terminal cannot show the requested mode, or if the timeline file cannot be opened.
-// The caller must close the view.
-func (a *app) view(flags *progressFlags) (*operationView, error) {
+// newView creates the view for an operation, before the operation starts. It returns an
+// error if the terminal cannot show the requested mode, or if the timeline file cannot be
+// opened. The caller must close the view.
+func (a *app) newView(flags *progressFlags) (*operationView, error) {
 	stderr, _ := a.errOut.(*os.File)
 	mode, err := flags.resolve(stderr)
 	if err != nil {
@@ -128,9 +131,24 @@ func (a *app) view(flags *progressFlags) (*operationView, error) {
 	return v, nil
 }
 
-// open opens the display before an operation. The operation must call tell for each event.
-// followLogs is true if the display can show the logs of hooks, so that the operation
-// should read them.
+// eventOptions points to the options of an action that say what the action does with events.
+// They have the names of these options.
+type eventOptions struct {
+	OnEvent        *func(action.Event)
+	FollowHookLogs *bool
+}
+
+// begin opens the display before an operation, and sets the options of the operation so that
+// the display receives its events. A signal to the process cancels the returned context, and
+// prints messages; end ends that.
+func (v *operationView) begin(ctx context.Context, options eventOptions, messages cancelMessages) context.Context {
+	*options.OnEvent, *options.FollowHookLogs = v.open()
+	ctx, v.ignoreSignals = v.cancelOnSignal(ctx, messages)
+	return ctx
+}
+
+// open opens the display. It must receive each event through tell. followLogs is true if the
+// display can show the logs of hooks, so that the operation should read them.
 func (v *operationView) open() (tell func(action.Event), followLogs bool) {
 	a := v.app
 	display := progress.New(progress.Options{Mode: v.mode, Out: a.errOut, Terminal: v.terminal, Env: os.Getenv})
@@ -146,9 +164,8 @@ func (v *operationView) open() (tell func(action.Event), followLogs bool) {
 	return tell, v.mode == progress.TTY
 }
 
-// pause closes the display after an operation. open can then be called for the next
-// operation.
-func (v *operationView) pause() {
+// closeDisplay closes the display, so that the result of the operation can be printed.
+func (v *operationView) closeDisplay() {
 	if v.display != nil {
 		v.display.Close()
 		v.restore()
@@ -156,9 +173,18 @@ func (v *operationView) pause() {
 	}
 }
 
-// close closes the display after the last operation, and writes the timeline file.
+// end closes the display after an operation. Signals then end the process as usual, and the
+// context of the operation is cancelled. begin can be called for the next operation.
+func (v *operationView) end() {
+	v.closeDisplay()
+	if v.ignoreSignals != nil {
+		v.ignoreSignals()
+	}
+}
+
+// close ends the last operation, and writes the timeline file.
 func (v *operationView) close() {
-	v.pause()
+	v.end()
 	if v.file == nil {
 		return
 	}
@@ -169,19 +195,19 @@ func (v *operationView) close() {
 	})
 }
 
-// redirectOutput makes all output to standard error, including that of loggers, go to the
-// writer to until restore is called. It does this only in mode TTY, in which such output
-// would corrupt the display.
-func (a *app) redirectOutput(mode progress.Mode, to io.Writer) (restore func()) {
+// redirectOutput redirects everything that is written to standard error, including the
+// output of loggers, to another writer until restore is called. It does this only in mode
+// TTY, in which such output would corrupt the display.
+func (a *app) redirectOutput(mode progress.Mode, redirected io.Writer) (restore func()) {
 	if mode != progress.TTY {
 		return func() {}
 	}
 	errOut, logOut := a.errOut, log.Writer()
-	a.errOut = to
-	log.SetOutput(to)
+	a.errOut = redirected
+	log.SetOutput(redirected)
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	klog.SetOutputBySeverity("INFO", to) // this includes more severe messages
+	klog.SetOutputBySeverity("INFO", redirected) // this includes more severe messages
 	return func() {
 		a.errOut = errOut
 		log.SetOutput(logOut)

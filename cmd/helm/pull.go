@@ -48,8 +48,7 @@ func newPullCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.VerifyLater, "prov", false, "also download the provenance file, without verifying it")
 	f.StringVar(&client.UntarDir, "untardir", ".", "directory in which --untar creates the directory of the chart; relative to --destination")
 	f.StringVarP(&client.DestDir, "destination", "d", ".", "directory to write to")
-	addChartPathFlags(f, &client.ChartPathOptions)
-	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 0 }))
+	a.addChartPathFlags(cmd, &client.ChartPathOptions, func() int { return 0 })
 	return cmd
 }
 
@@ -59,11 +58,9 @@ func (a *app) pull(client *action.Pull, references []string) error {
 		a.debugf("setting version to >0.0.0-0")
 		client.Version = ">0.0.0-0"
 	}
-	registry, err := a.registryFor(&client.ChartPathOptions)
-	if err != nil {
+	if err := a.setRegistry(&client.ChartPathOptions, client.SetRegistryClient); err != nil {
 		return err
 	}
-	client.SetRegistryClient(registry)
 	for _, reference := range references {
 		output, err := client.Run(reference)
 		if err != nil {

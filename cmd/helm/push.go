@@ -42,7 +42,7 @@ func newPushCmd(a *app) *cobra.Command {
 func (a *app) push(o registryOptions, chart, remote string) error {
 	registry, err := a.registryClient(o)
 	if err != nil {
-		return fmt.Errorf("missing registry client: %w", err)
+		return err
 	}
 	a.config.RegistryClient = registry
 	client := action.NewPushWithOpts(

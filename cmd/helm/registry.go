@@ -4,108 +4,44 @@
 package main
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"fmt"
-	"net/http"
-	"os"
-
-	"github.com/spf13/pflag"
-	"helm.sh/helm/v3/pkg/registry"
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
 
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// registryOptions contains the flags with which a command connects to an OCI registry.
-type registryOptions struct {
-	certFile  string
-	keyFile   string
-	caFile    string
-	insecure  bool // accept any certificate
-	plainHTTP bool
-	username  string
-	password  string
-}
+const registryHelp = `
+Log in to or out of OCI registries.
 
-func registryOptionsFrom(c *action.ChartPathOptions) registryOptions {
-	return registryOptions{
-		certFile:  c.CertFile,
-		keyFile:   c.KeyFile,
-		caFile:    c.CaFile,
-		insecure:  c.InsecureSkipTLSverify,
-		plainHTTP: c.PlainHTTP,
-		username:  c.Username,
-		password:  c.Password,
+    $ helm registry login example.com --username anna
+    $ helm registry logout example.com
+`
+
+const registryLogoutHelp = `
+Delete the stored credentials for a registry.
+
+    $ helm registry logout example.com
+`
+
+func newRegistryCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "registry",
+		Short: "log in to or out of a registry",
+		Long:  registryHelp,
 	}
+	cmd.AddCommand(newRegistryLoginCmd(a), newRegistryLogoutCmd(a))
+	return cmd
 }
 
-// addRegistryFlags adds the flags of commands that download from or upload to registries.
-func addRegistryFlags(f *pflag.FlagSet, o *registryOptions) {
-	addRegistryTLSFlags(f, o)
-	f.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "skip TLS certificate checks for the registry (insecure)")
-	f.StringVar(&o.username, "username", "", "user name for the registry")
-	f.StringVar(&o.password, "password", "", "password for the registry")
-}
-
-// addRegistryTLSFlags adds the flags for TLS that all commands with registries have in
-// common.
-func addRegistryTLSFlags(f *pflag.FlagSet, o *registryOptions) {
-	f.StringVar(&o.certFile, "cert-file", "", "client certificate for the registry")
-	f.StringVar(&o.keyFile, "key-file", "", "key of the client certificate")
-	f.StringVar(&o.caFile, "ca-file", "", "CA bundle for verifying the certificate of the registry")
-	f.BoolVar(&o.plainHTTP, "plain-http", false, "connect to the registry over plain HTTP")
-}
-
-// changeTLS reports whether the options require TLS settings other than the default ones.
-// In this case plainHTTP has no effect. A certificate without its key, or a key without its
-// certificate, is ignored.
-func (o registryOptions) changeTLS() bool {
-	return o.certFile != "" && o.keyFile != "" || o.caFile != "" || o.insecure
-}
-
-// tlsConfig creates TLS settings from the files in the options. Helm's function for this is
-// not exported, and its exported function that uses it does not accept a user name.
-func (o registryOptions) tlsConfig() (*tls.Config, error) {
-	config := &tls.Config{InsecureSkipVerify: o.insecure}
-	if o.certFile != "" && o.keyFile != "" {
-		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
-		if err != nil {
-			return nil, fmt.Errorf("can't create TLS config for client: can't load key pair from cert %s and key %s: %w", o.certFile, o.keyFile, err)
-		}
-		config.Certificates = []tls.Certificate{pair}
+func newRegistryLogoutCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "logout [host]",
+		Short:             "delete the stored credentials for a registry",
+		Long:              registryLogoutHelp,
+		Args:              require.MinimumNArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return action.NewRegistryLogout(a.config).Run(a.out, args[0])
+		},
 	}
-	if o.caFile != "" {
-		pem, err := os.ReadFile(o.caFile)
-		if err != nil {
-			return nil, fmt.Errorf("can't create TLS config for client: can't read CA file: %s", o.caFile)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("can't create TLS config for client: failed to append certificates from file: %s", o.caFile)
-		}
-	}
-	return config, nil
-}
-
-func (a *app) registryClient(o registryOptions) (*registry.Client, error) {
-	options := []registry.ClientOption{
-		registry.ClientOptDebug(a.settings.Debug),
-		registry.ClientOptEnableCache(true),
-		registry.ClientOptWriter(a.errOut),
-		registry.ClientOptCredentialsFile(a.settings.RegistryConfig),
-		registry.ClientOptBasicAuth(o.username, o.password),
-	}
-	switch {
-	case o.changeTLS():
-		config, err := o.tlsConfig()
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, registry.ClientOptHTTPClient(&http.Client{
-			Transport: &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment},
-		}))
-	case o.plainHTTP:
-		options = append(options, registry.ClientOptPlainHTTP())
-	}
-	return registry.NewClient(options...)
 }

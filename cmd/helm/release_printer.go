@@ -30,7 +30,7 @@ type releasePrinter struct {
 	description bool
 	resources   bool
 	hideNotes   bool
-	order       *orderNote     // nil if there is nothing to print about it
+	order       *orderStatus   // nil if there is nothing to print about it
 	holder      *action.Holder // nil if there is none, or if it is not printed
 }
 
@@ -45,7 +45,7 @@ func (p *releasePrinter) content() any {
 	}
 	return struct {
 		*release.Release
-		Order  *orderNote     `json:"order,omitempty"`
+		Order  *orderStatus   `json:"order,omitempty"`
 		Holder *action.Holder `json:"holder,omitempty"`
 	}{rel, p.order, p.holder}
 }
@@ -76,12 +76,12 @@ func (p *releasePrinter) WriteTable(out io.Writer) error {
 }
 
 // printDeployed prints a release after a successful install or upgrade.
-func (a *app) printDeployed(format output.Format, p *releasePrinter) error {
-	err := format.Write(a.out, p)
+func (a *app) printDeployed(format output.Format, rel *release.Release, hideNotes bool) error {
+	err := format.Write(a.out, &releasePrinter{release: rel, details: a.settings.Debug, hideNotes: hideNotes})
 	if format != output.Table {
 		return err // programs read the output, and get nothing
 	}
-	a.printed(err)
+	a.warnIfNotPrinted(err)
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (p *releasePrinter) printHeader(text *bytes.Buffer) {
 		fmt.Fprintf(text, "ORDER: %s\n", p.order)
 	}
 	if p.holder != nil {
-		fmt.Fprintf(text, "HOLDER: %s\n", holderNote(p.holder))
+		fmt.Fprintf(text, "LOCK HOLDER: %s\n", describeHolder(p.holder))
 	}
 	if p.chart {
 		metadata := rel.Chart.Metadata

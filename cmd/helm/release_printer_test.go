@@ -44,7 +44,9 @@ func TestTheRecordIsNotPrinted(t *testing.T) {
 		bare, recorded := releases(t, files...)
 		for name, printer := range map[string]func(*release.Release) output.Writer{
 			"release": func(rel *release.Release) output.Writer { return &releasePrinter{release: rel} },
-			"failure": func(rel *release.Release) output.Writer { return newFailedRelease(rel, errors.New("no")) },
+			"failure": func(rel *release.Release) output.Writer {
+				return printer{data: newFailedRelease(rel, errors.New("no"))}
+			},
 		} {
 			for format, encode := range map[output.Format]func(*bytes.Buffer, any) error{
 				output.JSON: func(out *bytes.Buffer, v any) error { return output.EncodeJSON(out, v) },
@@ -54,7 +56,7 @@ func TestTheRecordIsNotPrinted(t *testing.T) {
 					var want, of, ofRecorded bytes.Buffer
 					var plain any = bare
 					if name == "failure" {
-						plain = &failedRelease{bare, unexplained{"no"}}
+						plain = &failedRelease{bare, failureSummary{"no"}}
 					}
 					if err := errors.Join(
 						encode(&want, plain),

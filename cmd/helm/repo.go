@@ -4,6 +4,8 @@
 package main
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,4 +72,39 @@ func (a *app) openRepository(entry *repo.Entry, timeout time.Duration) (*repo.Ch
 // entries that it could read.
 func (a *app) repositories() (*repo.File, error) {
 	return chartrepo.LoadFile(a.settings.RepositoryConfig)
+}
+
+// retiredRepositories are Helm's first public repositories, with the names that they usually
+// have. They no longer exist at these hosts.
+var retiredRepositories = []struct{ name, host, replacement string }{
+	{"stable", "kubernetes-charts.storage.googleapis.com", "https://charts.helm.sh/stable"},
+	{"incubator", "kubernetes-charts-incubator.storage.googleapis.com", "https://charts.helm.sh/incubator"},
+}
+
+// rejectRetiredRepository returns an error if address is that of a retired repository. The
+// error names the new address.
+func rejectRetiredRepository(address string) error {
+	for _, r := range retiredRepositories {
+		if strings.Contains(address, "//"+r.host) {
+			return fmt.Errorf("repo %q is no longer available; try %q instead", address, r.replacement)
+		}
+	}
+	return nil
+}
+
+// warnOfRetiredRepositories warns if the repository file contains a retired repository under
+// its usual name. It ignores a file that cannot be read: commands that need the file report
+// that.
+func (a *app) warnOfRetiredRepositories() {
+	file, err := a.repositories()
+	if err != nil {
+		return
+	}
+	for _, r := range retiredRepositories {
+		if entry := file.Get(r.name); entry != nil && strings.Contains(entry.URL, r.host) {
+			a.warnf("%q is deprecated for %q and will be deleted Nov. 13, 2020.", r.host, r.name)
+			a.warnf("You should switch to %q via:", r.replacement)
+			a.warnf("helm repo add %q %q --force-update", r.name, r.replacement)
+		}
+	}
 }

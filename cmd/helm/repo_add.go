@@ -82,12 +82,10 @@ func (a *app) addRepository(ctx context.Context, in *repoAddInput, stdin io.Read
 	defer unlock()
 
 	known, err := a.repositories()
-	var unreadable *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case errors.As(err, &unreadable):
-		return unreadable
-	case err != nil:
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if unreadable, ok := errors.AsType[*fs.PathError](err); ok {
+			return unreadable
+		}
 		return err
 	}
 	if in.entry.Username != "" && in.entry.Password == "" {
@@ -127,20 +125,6 @@ func (a *app) addRepository(ctx context.Context, in *repoAddInput, stdin io.Read
 	return nil
 }
 
-// rejectRetiredRepository returns an error if address is that of a public repository that
-// no longer exists. The error names the new address.
-func rejectRetiredRepository(address string) error {
-	for _, gone := range []struct{ address, instead string }{
-		{"//kubernetes-charts.storage.googleapis.com", "https://charts.helm.sh/stable"},
-		{"//kubernetes-charts-incubator.storage.googleapis.com", "https://charts.helm.sh/incubator"},
-	} {
-		if strings.Contains(address, gone.address) {
-			return fmt.Errorf("repo %q is no longer available; try %q instead", address, gone.instead)
-		}
-	}
-	return nil
-}
-
 // lockRepositories locks the repository file until unlock is called, so that other helm
 // processes do not change it at the same time. repo add of stock Helm uses the same lock.
 // lockRepositories waits up to 30 seconds for the lock.
@@ -148,11 +132,11 @@ func lockRepositories(ctx context.Context, file string) (unlock func(), err erro
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return nil, err
 	}
-	const patience, look = 30 * time.Second, 100 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	const timeout, retryInterval = 30 * time.Second, 100 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	lock := flock.New(lockPath(file))
-	if _, err := lock.TryLockContext(ctx, look); err != nil {
+	if _, err := lock.TryLockContext(ctx, retryInterval); err != nil {
 		return nil, err
 	}
 	return func() { _ = lock.Unlock() }, nil // the end of the process unlocks it too

@@ -56,7 +56,7 @@ func (a *app) removeRepositories(ctx context.Context, names []string) error {
 		if err := file.WriteFile(a.settings.RepositoryConfig, repositoryFileMode); err != nil {
 			return err
 		}
-		if err := removeCached(a.settings.RepositoryCache, name); err != nil {
+		if err := deleteCachedIndex(a.settings.RepositoryCache, name); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.out, "%q has been removed from your repositories\n", name)
@@ -64,9 +64,9 @@ func (a *app) removeRepositories(ctx context.Context, names []string) error {
 	return nil
 }
 
-// removeCached deletes the cached index of a repository and the list of its charts. It
+// deleteCachedIndex deletes the cached index of a repository and the list of its charts. It
 // ignores errors about the list, because only shell completion uses it.
-func removeCached(cache, name string) error {
+func deleteCachedIndex(cache, name string) error {
 	_ = os.Remove(filepath.Join(cache, helmpath.CacheChartsFile(name)))
 	err := os.Remove(filepath.Join(cache, helmpath.CacheIndexFile(name)))
 	if errors.Is(err, fs.ErrNotExist) {

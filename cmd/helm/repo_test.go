@@ -88,7 +88,7 @@ func TestRepositoriesWithAnEmptyEntry(t *testing.T) {
 		t.Errorf("%d repositories, error %v", len(file.Repositories), err)
 	}
 	a.errOut = new(bytes.Buffer)
-	a.warnOfMovedRepositories()
+	a.warnOfRetiredRepositories()
 }
 
 // TestUpdateRepositories checks that the results are printed in the order of the

@@ -23,9 +23,9 @@ previous one; "helm history" lists all of them. A rollback creates a new revisio
 
 A revision that was deployed with --wait=ordered is deployed in that order again, and
 resources that it does not have are deleted in the reverse order of the current revision.
-To change everything at once instead, for example because a part hangs, use --wait=false.
-Any other revision is deployed at once; --wait and --wait=ordered then wait until all
-resources are ready.
+To change everything at the same time instead, for example because a resource does not
+become ready, use --wait=false. Any other revision is deployed at the same time, without
+ordering; --wait and --wait=ordered then wait until all resources are ready.
 `
 
 func newRollbackCmd(a *app) *cobra.Command {
@@ -37,7 +37,7 @@ func newRollbackCmd(a *app) *cobra.Command {
 		Short:             "roll a release back to an earlier revision",
 		Long:              rollbackHelp,
 		Args:              a.withWaitCheck(require.MinimumNArgs(1)),
-		ValidArgsFunction: a.completeReleaseAndRevision(),
+		ValidArgsFunction: a.completeReleaseAnd(a.completeRevisions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkReadiness(); err != nil {
 				return err
@@ -58,9 +58,8 @@ func newRollbackCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.Recreate, "recreate-pods", false, "delete the pods of updated resources, so that they are recreated")
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
-	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; in order, for the whole operation")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\" [not in Helm], if given explicitly: change all resources at once, even if the revision was deployed in order")
-	completeFlag(cmd, "wait", completeWait)
+	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; for an ordered rollback, for the whole operation")
+	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\" [not in stock Helm], if given explicitly: change all resources at the same time, even if the revision was deployed in order")
 	checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete the resources that it created")
@@ -73,32 +72,26 @@ func newRollbackCmd(a *app) *cobra.Command {
 // rollback rolls back the release with this name. A signal to the process cancels the
 // rollback, which is then recorded as failed.
 func (a *app) rollback(ctx context.Context, client *action.Rollback, flags *progressFlags, name string) error {
-	view, err := a.view(flags)
+	view, err := a.newView(flags)
 	if err != nil {
 		return err
 	}
 	defer view.close()
-	limit, err := parallelHooks()
-	if err != nil {
+	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
 		return err
 	}
-	client.MaxParallelHooks = limit
-	client.OnEvent, client.FollowHookLogs = view.open()
-	waits := "the new revision is recorded as failed"
+	remainingWork := "the new revision is recorded as failed"
 	if client.CleanupOnFail {
-		waits += ", and the resources that it created are deleted because of --cleanup-on-fail"
+		remainingWork += ", and the resources that it created are deleted because of --cleanup-on-fail"
 	}
-	ctx, stop := a.untilSignal(ctx, view, interruptible{
-		release: name, notice: fmt.Sprintf("Rolling back %s has been cancelled.", name), remainingWork: waits, staysLocked: true,
+	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
+		release: name, cancelled: fmt.Sprintf("Rolling back %s has been cancelled.", name), remainingWork: remainingWork, staysLocked: true,
 	})
-	defer stop()
-
 	if err := client.RunWithContext(ctx, name); err != nil {
 		return err
 	}
-	view.pause()
-	stop()
+	view.end()
 	_, err = fmt.Fprintln(a.out, "Rollback was a success! Happy Helming!")
-	a.printed(err)
+	a.warnIfNotPrinted(err)
 	return nil
 }

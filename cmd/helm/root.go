@@ -6,7 +6,6 @@ package main
 import (
 	"log"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -53,13 +52,13 @@ Environment variables:
 | $HELM_KUBETLS_SERVER_NAME          | expected name in the certificate of the Kubernetes API server       |
 | $HELM_KUBETOKEN                    | bearer token for the Kubernetes API server                          |
 | $HELM_MAX_HISTORY                  | revisions of a release to keep                                      |
-| $HELM_MAX_PARALLEL_HOOKS           | [not in Helm] limit of hooks that run in parallel                   |
+| $HELM_MAX_PARALLEL_HOOKS           | [not in stock Helm] limit of hooks that run in parallel             |
 | $HELM_MEMORY_DRIVER_DATA           | YAML files with the initial releases of the memory driver           |
 | $HELM_NAMESPACE                    | namespace of the release                                            |
 | $HELM_NO_PLUGINS                   | set to 1 to disable plugins                                         |
 | $HELM_PLUGINS                      | directory of plugins                                                |
 | $HELM_QPS                          | requests per second to the Kubernetes API after a burst             |
-| $HELM_READINESS_TIMEOUT            | [not in Helm] how long --wait=ordered waits for a resource          |
+| $HELM_READINESS_TIMEOUT            | [not in stock Helm] how long --wait=ordered waits for a resource    |
 | $HELM_REGISTRY_CONFIG              | file with the credentials for registries                            |
 | $HELM_REPOSITORY_CACHE             | directory of cached indexes of chart repositories                   |
 | $HELM_REPOSITORY_CONFIG            | file with the names and URLs of chart repositories                  |
@@ -76,6 +75,7 @@ otherwise it is the default of the operating system:
 `
 
 func newRootCmd(a *app) *cobra.Command {
+	var cpuProfile *os.File
 	cmd := &cobra.Command{
 		Use:               "helm",
 		Short:             "Install and manage applications on Kubernetes, in the order that they declare",
@@ -83,14 +83,15 @@ func newRootCmd(a *app) *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if err := a.profile.start(); err != nil {
+			var err error
+			if cpuProfile, err = startCPUProfile(); err != nil {
 				log.Printf("Warning: Failed to start profiling: %v", err)
 			}
-			a.warnOfMovedRepositories()
+			a.warnOfRetiredRepositories()
 			return a.connect()
 		},
 		PersistentPostRun: func(*cobra.Command, []string) {
-			if err := a.profile.stop(); err != nil {
+			if err := writeProfiles(cpuProfile); err != nil {
 				log.Printf("Warning: Failed to stop profiling: %v", err)
 			}
 		},
@@ -149,58 +150,27 @@ func readGlobalFlags(global *pflag.FlagSet, words []string) {
 	defer func() { global.ParseErrorsAllowlist = usual }()
 	global.ParseErrorsAllowlist.UnknownFlags = true
 	_ = global.Parse(words)
-	global.Visit(startList)
+	global.Visit(func(flag *pflag.Flag) {
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			flag.Value = &presetList{Value: flag.Value, SliceValue: list}
+		}
+	})
 }
 
-// startList prepares a list flag that readGlobalFlags has set for being parsed again by
-// cobra. The first value that cobra sets then replaces the list and is not appended to it.
-func startList(flag *pflag.Flag) {
-	if list, ok := flag.Value.(pflag.SliceValue); ok {
-		flag.Value = &startedList{Value: flag.Value, list: list}
-	}
-}
-
-// startedList is the value of a list flag that was parsed by readGlobalFlags. parsed is
-// true after cobra has set a value.
-type startedList struct {
+// presetList is the value of a list flag that readGlobalFlags has set. The first value that
+// cobra sets replaces the list and is not appended to it.
+type presetList struct {
 	pflag.Value
-	list   pflag.SliceValue
-	parsed bool
+	pflag.SliceValue
+	replaced bool
 }
 
-func (l *startedList) Set(value string) error {
-	if !l.parsed {
-		l.parsed = true
-		if err := l.list.Replace(nil); err != nil {
+func (l *presetList) Set(value string) error {
+	if !l.replaced {
+		l.replaced = true
+		if err := l.Replace(nil); err != nil {
 			return err
 		}
 	}
 	return l.Value.Set(value)
-}
-
-func (l *startedList) Append(value string) error     { return l.list.Append(value) }
-func (l *startedList) Replace(values []string) error { return l.list.Replace(values) }
-func (l *startedList) GetSlice() []string            { return l.list.GetSlice() }
-
-// warnOfMovedRepositories warns if the repository file contains an old address of one of
-// Helm's first two public repositories. It ignores a file that cannot be read: commands
-// that need the file report that.
-func (a *app) warnOfMovedRepositories() {
-	file, err := a.repositories()
-	if err != nil {
-		return
-	}
-	moved := []struct{ name, from, to string }{
-		{"stable", "kubernetes-charts.storage.googleapis.com", "https://charts.helm.sh/stable"},
-		{"incubator", "kubernetes-charts-incubator.storage.googleapis.com", "https://charts.helm.sh/incubator"},
-	}
-	for _, m := range moved {
-		entry := file.Get(m.name)
-		if entry == nil || !strings.Contains(entry.URL, m.from) {
-			continue
-		}
-		a.warnf("%q is deprecated for %q and will be deleted Nov. 13, 2020.", m.from, m.name)
-		a.warnf("You should switch to %q via:", m.to)
-		a.warnf("helm repo add %q %q --force-update", m.name, m.to)
-	}
 }

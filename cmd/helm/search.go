@@ -10,8 +10,6 @@ import (
 
 	"github.com/gosuri/uitable"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"helm.sh/helm/v3/pkg/cli/output"
 )
 
 const searchHelp = `
@@ -40,12 +38,9 @@ type searchOutput struct {
 }
 
 func (o *searchOutput) addFlags(cmd *cobra.Command) {
-	o.addOwnFlags(cmd.Flags())
-	o.format = addOutputFlag(cmd)
-}
-
-func (o *searchOutput) addOwnFlags(f *pflag.FlagSet) {
 	const defaultWidth = 50
+	o.format = addOutputFlag(cmd)
+	f := cmd.Flags()
 	f.UintVar(&o.columnWidth, "max-col-width", defaultWidth, "maximum width of columns, in characters")
 	f.BoolVar(&o.failIfNothing, "fail-on-no-result", false, "fail if nothing is found")
 }
@@ -58,34 +53,24 @@ type searchResult struct {
 	cells   [][]any
 }
 
-func (o *searchOutput) print(out io.Writer, f *searchResult) error {
-	if len(f.cells) == 0 && o.failIfNothing {
-		return errors.New("no results found")
-	}
-	return o.format.format.Write(out, &searchPrinter{searchResult: f, columnWidth: o.columnWidth})
-}
-
-type searchPrinter struct {
-	*searchResult
-	columnWidth uint
-}
-
-func (p *searchPrinter) WriteTable(out io.Writer) error {
-	if len(p.cells) == 0 {
-		_, err := io.WriteString(out, "No results found\n")
-		return err
+func (o *searchOutput) print(out io.Writer, r *searchResult) error {
+	if len(r.cells) == 0 {
+		if o.failIfNothing {
+			return errors.New("no results found")
+		}
+		return o.format.format.Write(out, printer{r.rows, func(out io.Writer) error {
+			_, err := io.WriteString(out, "No results found\n")
+			return err
+		}})
 	}
 	table := uitable.New()
-	table.MaxColWidth = p.columnWidth
-	table.AddRow(p.heading...)
-	for _, row := range p.cells {
+	table.MaxColWidth = o.columnWidth
+	table.AddRow(r.heading...)
+	for _, row := range r.cells {
 		table.AddRow(row...)
 	}
-	return output.EncodeTable(out, table)
+	return o.format.format.Write(out, tablePrinter(r.rows, table))
 }
-
-func (p *searchPrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.rows) }
-func (p *searchPrinter) WriteYAML(out io.Writer) error { return output.EncodeYAML(out, p.rows) }
 
 // keywords joins the arguments of a search with spaces.
 func keywords(args []string) string { return strings.Join(args, " ") }

@@ -80,9 +80,9 @@ type hubRepository struct {
 
 func newHubRows(in *searchHubInput, results []hub.Result) *searchResult {
 	rows := make([]hubRow, 0, len(results))
-	f := &searchResult{heading: []any{"URL", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
+	result := &searchResult{heading: []any{"URL", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
 	if in.repositories {
-		f.heading = append(f.heading, "REPO URL")
+		result.heading = append(result.heading, "REPO URL")
 	}
 	for i := range results {
 		r := &results[i]
@@ -100,8 +100,8 @@ func newHubRows(in *searchHubInput, results []hub.Result) *searchResult {
 		if in.repositories {
 			cells = append(cells, row.Repository.URL)
 		}
-		f.cells = append(f.cells, cells)
+		result.cells = append(result.cells, cells)
 	}
-	f.rows = rows
-	return f
+	result.rows = rows
+	return result
 }

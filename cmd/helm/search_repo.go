@@ -140,12 +140,12 @@ type chartRow struct {
 
 func newChartRows(results []*search.Result) *searchResult {
 	rows := make([]chartRow, 0, len(results))
-	f := &searchResult{heading: []any{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
+	result := &searchResult{heading: []any{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}}
 	for _, r := range results {
 		row := chartRow{Name: r.Name, Version: r.Chart.Version, AppVersion: r.Chart.AppVersion, Description: r.Chart.Description}
 		rows = append(rows, row)
-		f.cells = append(f.cells, []any{row.Name, row.Version, row.AppVersion, row.Description})
+		result.cells = append(result.cells, []any{row.Name, row.Version, row.AppVersion, row.Description})
 	}
-	f.rows = rows
-	return f
+	result.rows = rows
+	return result
 }

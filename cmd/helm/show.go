@@ -93,17 +93,14 @@ func newShowPartCmd(a *app, format action.ShowOutputFormat) *cobra.Command {
 	if format == action.ShowValues {
 		f.StringVar(&client.JSONPathTemplate, "jsonpath", "", "print only the values that this JSONPath expression selects")
 	}
-	addChartPathFlags(f, &client.ChartPathOptions)
-	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 0 }))
+	a.addChartPathFlags(cmd, &client.ChartPathOptions, func() int { return 0 })
 	return cmd
 }
 
 func (a *app) show(client *action.Show, reference string) error {
-	registryClient, err := a.registryFor(&client.ChartPathOptions)
-	if err != nil {
+	if err := a.setRegistry(&client.ChartPathOptions, client.SetRegistryClient); err != nil {
 		return err
 	}
-	client.SetRegistryClient(registryClient)
 	path, err := a.locateChart(&chartSource{ChartPathOptions: &client.ChartPathOptions, devel: client.Devel}, reference)
 	if err != nil {
 		return err

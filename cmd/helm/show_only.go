@@ -15,13 +15,13 @@ import (
 // --show-only: first all documents for the first pattern, then those for the second, and so
 // on. It returns an error if nothing matches a pattern. An invalid pattern matches nothing.
 func selectDocuments(manifest string, patterns []string) ([]string, error) {
-	documents := splitDocuments(manifest)
+	documents := documentsWithSource(manifest)
 	var selected []string
 	for _, pattern := range patterns {
 		pattern = filepath.ToSlash(pattern)
 		found := false
 		for _, d := range documents {
-			if matched, err := filepath.Match(pattern, d.source); matched && err == nil {
+			if matched, err := filepath.Match(pattern, d.template); matched && err == nil {
 				selected = append(selected, d.text)
 				found = true
 			}
@@ -33,22 +33,22 @@ func selectDocuments(manifest string, patterns []string) ([]string, error) {
 	return selected, nil
 }
 
-// document is a document of a manifest. source is the path of its template, relative to the
-// directory of the chart.
-type document struct {
-	source string
-	text   string
+// manifestDocument is a YAML document of a manifest. template is the path of the template
+// that rendered it, relative to the directory of the chart.
+type manifestDocument struct {
+	template string
+	text     string
 }
 
-// splitDocuments returns the documents of a manifest that have a Source comment.
-func splitDocuments(manifest string) []document {
+// documentsWithSource returns the documents of a manifest that have a Source comment.
+func documentsWithSource(manifest string) []manifestDocument {
 	// A source begins with the name of the chart, which is not part of a pattern.
 	source := regexp.MustCompile(`# Source: [^/]+/(.+)`)
 
-	var documents []document
+	var documents []manifestDocument
 	for _, text := range render.Split(manifest) {
 		if match := source.FindStringSubmatch(text); match != nil {
-			documents = append(documents, document{source: match[1], text: text})
+			documents = append(documents, manifestDocument{template: match[1], text: text})
 		}
 	}
 	return documents

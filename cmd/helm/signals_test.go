@@ -20,7 +20,7 @@ func TestCancelOnSignal(t *testing.T) {
 			}
 			began := time.Now()
 			announced, left := 0, make(chan int, 1)
-			ctx, stop := cancelOnSignal(t.Context(), interruption{func() { announced++ }, func(code int) {
+			ctx, stop := cancelOnSignal(t.Context(), signalHandlers{func() { announced++ }, func(code int) {
 				select {
 				case left <- code:
 				default:
@@ -38,11 +38,11 @@ func TestCancelOnSignal(t *testing.T) {
 					if code != 128+int(signal) {
 						t.Errorf("left with exit code %d", code)
 					}
-				case <-time.After(doubled / 2):
+				case <-time.After(duplicateSignalTime / 2):
 				}
 			}
 			stop() // returns after the watcher has ended, so announced can be read
-			if time.Since(began) < doubled {
+			if time.Since(began) < duplicateSignalTime {
 				t.Error("left because of a signal that is the first one once more")
 			}
 			if announced != 1 {
@@ -61,7 +61,7 @@ func send(t *testing.T, signal syscall.Signal) {
 
 func TestCancelOnSignalWithoutASignal(t *testing.T) {
 	parent, cancel := context.WithCancel(t.Context())
-	ctx, stop := cancelOnSignal(parent, interruption{
+	ctx, stop := cancelOnSignal(parent, signalHandlers{
 		func() { t.Error("announced without a signal") }, func(int) { t.Error("left without a signal") },
 	})
 	cancel()

@@ -5,7 +5,6 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-	"helm.sh/helm/v3/cmd/helm/require"
 	"helm.sh/helm/v3/pkg/cli/output"
 
 	"github.com/ordered-helm/helm/pkg/action"
@@ -19,8 +18,8 @@ uninstalled, superseded and unknown.
 
 For a revision that was deployed with --wait=ordered, the number of nodes in its graph is
 also printed and, if the operation did not finish, how many of them were done; -o json and
--o yaml list these nodes. "not followed" means that stock Helm rolled back to a revision
-that has a graph. "helm dag" prints the graph.
+-o yaml list these nodes. "ignored" means that a program without support for the order,
+such as stock Helm, rolled back to a revision that has a graph. "helm dag" prints the graph.
 
 While an operation is running on the release, or after it was killed, the lock holder is
 also printed: the process, when it started, its last heartbeat, and its current nodes.
@@ -32,13 +31,7 @@ also printed: the process, when it started, its last heartbeat, and its current 
 
 func newStatusCmd(a *app) *cobra.Command {
 	client := action.NewStatus(a.config)
-	cmd := &cobra.Command{
-		Use:               "status RELEASE_NAME",
-		Short:             "print the status of a release",
-		Long:              statusHelp,
-		Args:              require.ExactArgs(1),
-		ValidArgsFunction: a.completeRelease(),
-	}
+	cmd := a.newReleaseCmd("status", "print the status of a release", statusHelp)
 	f := cmd.Flags()
 	a.addRevisionFlag(cmd, &client.Version)
 	out := addOutputFlag(cmd)
@@ -52,7 +45,7 @@ func newStatusCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		order, holder := noteOrder(rel), action.HolderOf(rel)
+		order, holder := orderStatusOf(rel), action.HolderOf(rel)
 		rel.Chart = nil // status does not print the chart, also not in JSON and YAML
 		return out.format.Write(a.out, &releasePrinter{
 			release:     rel,

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
-	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/pkg/action"
@@ -32,8 +31,8 @@ Render a chart's templates and print the result, without a cluster.
     $ helm template ./shop --wait=ordered
     $ helm template ./shop --sequence-as argocd
 
-Lookups of templates in the cluster return nothing. With --validate the cluster validates
-the result, as in an installation. Hooks are printed last.
+The lookup function returns nothing. With --validate the cluster validates the result, as in
+an installation. Hooks are printed last.
 
 With --wait=ordered the other resources are printed in the order in which they deploy, each
 layer between comments: "## START layer: shop database" and "## END layer: shop database".
@@ -48,16 +47,15 @@ const sequenceAsFlagName = "sequence-as"
 
 // templateOptions contains the flags of template that install does not have.
 type templateOptions struct {
-	validate    bool
-	skipTests   bool
-	showOnly    []string
-	kubeVersion string
-	apiVersions []string
-	sequenceAs  string
+	capabilities capabilityFlags
+	validate     bool
+	skipTests    bool
+	showOnly     []string
+	sequenceAs   string
 }
 
 func newTemplateCmd(a *app) *cobra.Command {
-	in := &chartInput{app: a, client: action.NewInstall(a.config)}
+	in := &installInput{app: a, client: action.NewInstall(a.config)}
 	var opts templateOptions
 	cmd := &cobra.Command{
 		Use:               "template [NAME] [CHART]",
@@ -70,9 +68,8 @@ func newTemplateCmd(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	in.addFlags(f)
-	in.completeFlags(cmd)
-	f.Lookup(waitFlagName).Usage = printedInOrder
+	in.addFlags(cmd)
+	f.Lookup(waitFlagName).Usage = printOrderUsage
 	f.Lookup(readinessFlagName).Hidden = true
 	f.StringArrayVarP(&opts.showOnly, "show-only", "s", nil, "print only the output of this template: a path in the chart, or a pattern; can be repeated")
 	f.StringVar(&in.client.OutputDir, "output-dir", "", "write the result to files in this directory")
@@ -80,21 +77,19 @@ func newTemplateCmd(a *app) *cobra.Command {
 	f.BoolVar(&in.client.IncludeCRDs, "include-crds", false, "also print the custom resource definitions of the chart")
 	f.BoolVar(&opts.skipTests, "skip-tests", false, "omit tests")
 	f.BoolVar(&in.client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true and .Release.IsInstall is false")
-	f.StringVar(&opts.kubeVersion, "kube-version", "", "Kubernetes version to render for")
-	f.StringSliceVarP(&opts.apiVersions, "api-versions", "a", nil, "API versions to render for, in addition to the default ones")
+	opts.capabilities.add(f)
 	f.BoolVar(&in.client.UseReleaseName, "release-name", false, "add the name of the release to the path in --output-dir")
-	f.StringVar(&opts.sequenceAs, sequenceAsFlagName, "", "add the order in the form of another program: argocd [not in Helm]")
+	f.StringVar(&opts.sequenceAs, sequenceAsFlagName, "", "[not in stock Helm] add the order in the form of another program: argocd")
 	completeFlag(cmd, sequenceAsFlagName, cobra.FixedCompletions([]cobra.Completion{string(action.ArrangeArgoCD)}, cobra.ShellCompDirectiveNoFileComp))
-	addPostRendererFlags(f, &in.client.PostRenderer)
 	return cmd
 }
 
-func (a *app) template(ctx context.Context, in *chartInput, opts *templateOptions, args []string) error {
+func (a *app) template(ctx context.Context, in *installInput, opts *templateOptions, args []string) error {
 	client := in.client
-	if err := renderFor(client, opts.kubeVersion, opts.apiVersions); err != nil {
+	if err := opts.capabilities.apply(client); err != nil {
 		return err
 	}
-	if err := in.useRegistry(); err != nil {
+	if err := a.setRegistry(&client.ChartPathOptions, client.SetRegistryClient); err != nil {
 		return err
 	}
 	if client.DryRunOption == "" {
@@ -138,19 +133,6 @@ func (opts *templateOptions) arrange(client *action.Install) error {
 		return nil
 	}
 	return fmt.Errorf("invalid --%s %q: must be %q", sequenceAsFlagName, opts.sequenceAs, action.ArrangeArgoCD)
-}
-
-// renderFor sets the Kubernetes version and the API versions that templates see.
-func renderFor(client *action.Install, kubeVersion string, apiVersions []string) error {
-	if kubeVersion != "" {
-		parsed, err := chartutil.ParseKubeVersion(kubeVersion)
-		if err != nil {
-			return fmt.Errorf("invalid kube version '%s': %w", kubeVersion, err)
-		}
-		client.KubeVersion = parsed
-	}
-	client.APIVersions = chartutil.VersionSet(apiVersions)
-	return nil
 }
 
 // printRendered prints the manifest and the hooks of a rendered release or, with

@@ -28,9 +28,9 @@ charts with runHooksInParallel run in parallel; "helm dag" shows which.
     $ helm test shop --filter name=smoke,name=login --logs
     $ helm test shop --filter '!name=slow' --timeout 1m
 
-Tests that are filtered out are not run. Failed tests are explained; with --logs, the
-logs of all tests that ran are printed as well. $HELM_MAX_PARALLEL_HOOKS limits how many
-tests run in parallel.
+Tests that are filtered out are not run. Helm shows why a test failed; with --logs, the logs
+of all tests that ran are printed as well. $HELM_MAX_PARALLEL_HOOKS limits how many tests
+run in parallel.
 `
 
 // testInput contains the flags of test.
@@ -65,35 +65,32 @@ func newTestCmd(a *app) *cobra.Command {
 // test runs the tests of the release with this name. A signal to the process cancels them.
 // It prints the release even if a test fails.
 func (a *app) test(ctx context.Context, in *testInput, name string) error {
-	limit, err := parallelHooks()
-	if err != nil {
+	client := in.client
+	var err error
+	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
 		return err
 	}
-	client := in.client
-	view, err := a.view(&in.progress)
+	view, err := a.newView(&in.progress)
 	if err != nil {
 		return err
 	}
 	defer view.close()
-	client.MaxParallelHooks = limit
-	client.OnEvent, client.FollowHookLogs = view.open()
 	client.Namespace = a.settings.Namespace()
 	in.readFilters()
-	ctx, stop := a.untilSignal(ctx, view, interruptible{
-		release: name, notice: fmt.Sprintf("Testing %s has been cancelled.", name),
+	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
+		release: name, cancelled: fmt.Sprintf("Testing %s has been cancelled.", name),
 		remainingWork: "the results of the tests are recorded",
 	})
-	defer stop()
 	rel, failure := client.RunWithContext(ctx, name)
-	view.pause()
+	view.closeDisplay()
 	if rel == nil {
 		return failure
 	}
-	if !in.logs { // the logs still have to be fetched
-		stop()
+	if !in.logs { // otherwise a signal still cancels fetching the logs
+		view.end()
 	}
-	printer := &releasePrinter{release: in.pickedLast(rel), details: a.settings.Debug, hideNotes: client.HideNotes}
-	a.printed(output.Table.Write(a.out, printer))
+	printer := &releasePrinter{release: in.sortedForPrinting(rel), details: a.settings.Debug, hideNotes: client.HideNotes}
+	a.warnIfNotPrinted(output.Table.Write(a.out, printer))
 	if in.logs {
 		fmt.Fprintln(a.out)
 		failure = errors.Join(failure, client.GetPodLogsWithContext(ctx, a.out, rel))
@@ -114,9 +111,9 @@ func (in *testInput) readFilters() {
 	}
 }
 
-// pickedLast returns a copy of rel for printing. As in Helm, its hooks are sorted: those
-// that the filters exclude come first, and those that the filters select come last.
-func (in *testInput) pickedLast(rel *release.Release) *release.Release {
+// sortedForPrinting returns a copy of rel whose hooks are sorted as in Helm: those that the
+// filters exclude come first, and those that the filters select come last.
+func (in *testInput) sortedForPrinting(rel *release.Release) *release.Release {
 	printed := *rel
 	printed.Hooks = slices.Clone(rel.Hooks)
 	place := func(h *release.Hook) int {

@@ -26,9 +26,9 @@ Helm does not wait for the deletion to finish unless --wait is given. Resources 
 annotation helm.sh/resource-policy: keep are not deleted, but listed.
 
 A release that was deployed with --wait=ordered is deleted in reverse order: a resource is
-deleted only after its dependents no longer exist, including their pods. If a part hangs,
-the error names it; another uninstall continues. To delete everything at once instead, use
---wait=false.
+deleted only after its dependents no longer exist, including their pods. If a deletion does
+not finish, the error names the object. Run the uninstall again to continue. To delete
+everything at the same time, without ordering, use --wait=false.
 `
 
 func newUninstallCmd(a *app) *cobra.Command {
@@ -50,12 +50,11 @@ func newUninstallCmd(a *app) *cobra.Command {
 				return err
 			}
 			client.IgnoreOrder = isWaitDisabled(cmd.Flags())
-			limit, err := parallelHooks()
-			if err != nil {
+			var err error
+			if client.MaxParallelHooks, err = parallelHooks(); err != nil {
 				return err
 			}
-			client.MaxParallelHooks = limit
-			view, err := a.view(&flags)
+			view, err := a.newView(&flags)
 			if err != nil {
 				return err
 			}
@@ -73,11 +72,10 @@ func newUninstallCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.IgnoreNotFound, "ignore-not-found", false, "do not fail if the release does not exist")
 	f.BoolVar(&client.KeepHistory, "keep-history", false, "delete the resources, but keep the history of the release, marked as uninstalled")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are deleted, for at most --timeout; \"ordered\" [not in Helm]: show progress; \"false\" [not in Helm], if given explicitly: delete all resources at once, even if the release was deployed in order")
-	completeFlag(cmd, "wait", completeWait)
-	f.DurationVar(&client.ReadinessTimeout, readinessFlagName, 0, "[not in Helm] in order, time to wait for the deletion of each part (default: the remainder of --timeout)")
+	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, "wait until all resources are deleted, for at most --timeout; \"ordered\" [not in stock Helm]: show progress; \"false\" [not in stock Helm], if given explicitly: delete all resources at the same time, even if the release was deployed in order")
+	f.DurationVar(&client.ReadinessTimeout, readinessFlagName, 0, "[not in stock Helm] for an ordered uninstall, time to wait for the deletion of each node (a layer, or the unlayered resources of a chart; default: the remainder of --timeout)")
 	f.StringVar(&client.DeletionPropagation, "cascade", "background", "deletion propagation policy: background, orphan or foreground")
-	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; in order, for the whole operation")
+	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; for an ordered uninstall, for the whole operation")
 	addTakeoverFlag(cmd, &client.Takeover)
 	addProgressFlags(cmd, &flags)
 	f.StringVar(&client.Description, "description", "", "description to store in the history of the release")
@@ -87,26 +85,21 @@ func newUninstallCmd(a *app) *cobra.Command {
 // uninstall uninstalls the release with this name. A signal to the process cancels the
 // uninstall; the release then stays recorded.
 func (a *app) uninstall(ctx context.Context, client *action.Uninstall, view *operationView, name string) error {
-	client.OnEvent, client.FollowHookLogs = view.open()
-	defer view.pause()
-	ctx, stop := a.untilSignal(ctx, view, interruptible{
-		release: name, notice: fmt.Sprintf("Uninstalling %s has been cancelled.", name),
-		remainingWork: "the release is recorded as not uninstalled", staysLocked: true,
+	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
+		release: name, cancelled: fmt.Sprintf("Uninstalling %s has been cancelled.", name),
+		remainingWork: "the release is recorded as failed", staysLocked: true,
 	})
-	defer stop()
-
 	response, err := client.RunWithContext(ctx, name)
-	view.pause()
+	view.end()
 	if err != nil {
 		return err
 	}
-	stop()
 	text := fmt.Sprintf("release %q uninstalled\n", name)
 	if response != nil && response.Info != "" {
 		text = response.Info + "\n" + text
 	}
 	_, err = io.WriteString(a.out, text)
-	a.printed(err)
+	a.warnIfNotPrinted(err)
 	return nil
 }
 

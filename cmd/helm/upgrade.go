@@ -4,19 +4,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/cmd/helm/require"
-	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/cli/values"
-	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/registry"
 	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -49,8 +50,9 @@ previous ones are kept. To change this behavior:
 ORDER
 
 With --wait=ordered resources are created and updated in the order that the chart
-declares, each part as soon as its dependencies are ready. Resources that are no longer in
-the chart are pruned at the end, in reverse order:
+declares: each node (a layer, or the unlayered resources of a chart) as soon as its
+dependencies are ready. Resources that are no longer in the chart are pruned at the end, in
+reverse order:
 
     $ helm upgrade shop ./shop --wait=ordered --timeout 10m
 
@@ -67,8 +69,8 @@ that, takes over the release and continues.
 
 TRYING IT OUT
 
-    $ helm upgrade shop ./shop --dry-run           lookups return nothing
-    $ helm upgrade shop ./shop --dry-run=server    lookups query the cluster
+    $ helm upgrade shop ./shop --dry-run           the lookup function returns nothing
+    $ helm upgrade shop ./shop --dry-run=server    the lookup function queries the cluster
 
 Both print all rendered manifests, including Secrets unless --hide-secret is given.
 `
@@ -97,39 +99,29 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 		Short:             "upgrade a release",
 		Long:              upgradeHelp,
 		Args:              a.withWaitCheck(require.ExactArgs(2)),
-		ValidArgsFunction: a.completeReleaseAndChart(),
+		ValidArgsFunction: a.completeReleaseAnd(a.completeChartOrFile),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rel, err := in.run(cmd.Context(), args[0], args[1])
 			if err != nil {
-				return errors.Join(err, a.printFailure(in.output, in.client.WaitStrategy, newFailedRelease(rel, err)))
+				return errors.Join(err, a.printFailure(in.output.format, in.client.WaitStrategy, rel, err))
 			}
-			return a.printDeployed(in.output.format, &releasePrinter{
-				release:   rel,
-				details:   a.settings.Debug,
-				hideNotes: in.client.HideNotes,
-			})
+			return a.printDeployed(in.output.format, rel, in.client.HideNotes)
 		},
 	}
-	f := cmd.Flags()
-	f.SetOutput(a.errOut) // the parser's messages about deprecated flags are not part of the result
 	in.addOperationFlags(cmd)
+	in.addReleaseFlags(cmd)
 	addProgressFlags(cmd, &in.progress)
-	in.addReleaseFlags(f)
-	addValueFlags(f, &in.values)
-	addChartPathFlags(f, &in.client.ChartPathOptions)
-	addPostRendererFlags(f, &in.client.PostRenderer)
 	in.output = addOutputFlag(cmd)
-	completeFlag(cmd, "version", a.completeVersionOf(func() int { return 1 }))
-	completeFlag(cmd, "wait", completeWait)
 	return cmd
 }
 
 // addOperationFlags adds the flags that say how the upgrade is performed.
 func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	client, f := in.client, cmd.Flags()
+	f.SetOutput(in.app.errOut) // the parser's messages about deprecated flags are not part of the result
 	f.BoolVarP(&client.Install, "install", "i", false, "install the release if it does not exist")
 	f.BoolVar(&in.createNamespace, "create-namespace", false, "with --install, create the namespace of the release if it does not exist")
-	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the meaning of a bare --dry-run) does not answer lookups of templates, \"server\" does")
+	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the default if --dry-run has no value): the lookup function returns nothing; \"server\": the lookup function queries the cluster")
 	f.Lookup("dry-run").NoOptDefVal = "client"
 	f.BoolVar(&client.HideSecret, "hide-secret", false, "do not print Secrets; requires --dry-run")
 	f.BoolVar(&client.Force, "force", false, "update resources by replacing them")
@@ -139,8 +131,8 @@ func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not validate rendered manifests against the OpenAPI schema of the cluster")
 	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the custom resource definitions of the chart: those in crds/ directories with --install (an upgrade never changes them), and crd-install hooks")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
-	addWaitFlag(f, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in Helm]: deploy in the order that the chart declares, each part when its dependencies are ready")
-	in.checkReadiness = in.app.addReadinessFlagBeside(f, &client.WaitStrategy, &client.ReadinessTimeout)
+	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in stock Helm]: deploy in the order that the chart declares, each node when its dependencies are ready")
+	in.checkReadiness = in.app.addReadinessFlagWithWait(f, &client.WaitStrategy, &client.ReadinessTimeout)
 	addTakeoverFlag(cmd, &client.Takeover)
 	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
 	f.BoolVar(&client.Atomic, "atomic", false, "roll back to the last successful revision if the upgrade fails; implies --wait")
@@ -150,8 +142,8 @@ func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 
 // addReleaseFlags adds the flags that say what the new revision contains, how many
 // revisions are kept, and what is printed.
-func (in *upgradeInput) addReleaseFlags(f *pflag.FlagSet) {
-	client := in.client
+func (in *upgradeInput) addReleaseFlags(cmd *cobra.Command) {
+	client, f := in.client, cmd.Flags()
 	f.BoolVar(&client.Devel, "devel", false, "allow development versions, like --version '>0.0.0-0'; --version takes precedence")
 	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "update the chart's dependencies first if any is missing")
 	f.BoolVar(&client.ResetValues, "reset-values", false, "use the default values of the chart, overridden by the values given now")
@@ -164,6 +156,9 @@ func (in *upgradeInput) addReleaseFlags(f *pflag.FlagSet) {
 	f.StringVar(&client.Description, "description", "", "description to store with this revision")
 	f.StringToStringVarP(&client.Labels, "labels", "l", nil, "labels to add to the stored release: key1=val1,key2=val2; the value null removes a label")
 	addHistoryMaxFlag(f, &client.MaxHistory, in.app.settings.MaxHistory)
+	addValueFlags(f, &in.values)
+	in.app.addChartPathFlags(cmd, &client.ChartPathOptions, func() int { return 1 })
+	addPostRendererFlags(f, &client.PostRenderer)
 }
 
 // addHistoryMaxFlag adds the flag --history-max, which sets limit. value is the default,
@@ -182,39 +177,36 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 		return nil, err
 	}
 	client := in.client
-	limit, err := parallelHooks()
-	if err != nil {
+	var err error
+	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
 		return nil, err
 	}
-	client.MaxParallelHooks = limit
 	if client.DryRunOption == "" {
 		client.DryRunOption = "none"
 	}
-	last, err := in.begin(name)
+	last, err := in.prepare(name)
 	if err != nil {
 		return nil, err
 	}
 	if in.installs(last) {
 		in.announce("Release %q does not exist. Installing it now.\n", name)
-		return in.installation(last != nil).run(ctx, []string{name, reference})
+		return in.asInstall(last != nil).run(ctx, []string{name, reference})
 	}
-	chrt, vals, err := in.load(ctx, reference)
+	loaded, err := in.load(ctx, reference)
 	if err != nil {
 		return nil, err
 	}
-	view, err := in.app.view(&in.progress)
+	view, err := in.app.newView(&in.progress)
 	if err != nil {
 		return nil, err
 	}
 	defer view.close()
-	client.OnEvent, client.FollowHookLogs = view.open()
-	ctx, stop := in.app.untilSignal(ctx, view, interruptible{
-		release: name, notice: fmt.Sprintf("Release %s has been cancelled.", name),
-		to: in.app.notices(in.output, client.WaitStrategy), remainingWork: in.afterSignal(), staysLocked: true,
+	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
+		release: name, cancelled: fmt.Sprintf("Release %s has been cancelled.", name),
+		onStdout: cancelledOnStdout(in.output, client.WaitStrategy), remainingWork: in.remainingWork(), staysLocked: true,
 	})
-	defer stop()
-	rel, err := client.RunWithContext(ctx, name, chrt, vals)
-	view.pause()
+	rel, err := client.RunWithContext(ctx, name, loaded.chart, loaded.values)
+	view.end()
 	if err != nil {
 		return rel, fmt.Errorf("%s%w", upgradeFailed, err)
 	}
@@ -222,16 +214,16 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 	return rel, nil
 }
 
-// afterSignal says what the upgrade still does after a signal has cancelled it.
-func (in *upgradeInput) afterSignal() string {
-	waits := "the new revision is recorded as failed"
+// remainingWork says what the upgrade still does after a signal has cancelled it.
+func (in *upgradeInput) remainingWork() string {
+	work := "the new revision is recorded as failed"
 	if in.client.CleanupOnFail {
-		waits += ", the resources that it created are deleted because of --cleanup-on-fail"
+		work += ", the resources that it created are deleted because of --cleanup-on-fail"
 	}
 	if in.client.Atomic {
-		waits += ", and the release is rolled back because of --atomic"
+		work += ", and the release is rolled back because of --atomic"
 	}
-	return waits
+	return work
 }
 
 // announce prints a message about the release, unless the result is printed as JSON or
@@ -242,20 +234,26 @@ func (in *upgradeInput) announce(format, name string) {
 	}
 }
 
-// begin sets the namespace and the registry client of the action. If --install is set, it
+// prepare sets the namespace and the registry client of the action. If --install is set, it
 // returns the last revision of the release, or nil if the release does not exist.
-func (in *upgradeInput) begin(name string) (*release.Release, error) {
+func (in *upgradeInput) prepare(name string) (*release.Release, error) {
 	in.client.Namespace = in.app.settings.Namespace()
-	registry, err := in.app.registryFor(&in.client.ChartPathOptions)
-	if err != nil {
+	var err error
+	if in.registry, err = in.app.registryFor(&in.client.ChartPathOptions); err != nil {
 		return nil, err
 	}
-	in.client.SetRegistryClient(registry)
-	in.registry = registry
+	in.client.SetRegistryClient(in.registry)
 	if !in.client.Install {
 		return nil, nil
 	}
-	return in.app.lastRevision(name)
+	revisions, err := action.NewHistory(in.app.config).Run(name)
+	switch {
+	case errors.Is(err, driver.ErrReleaseNotFound), err == nil && len(revisions) == 0:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return slices.MaxFunc(revisions, func(a, b *release.Release) int { return cmp.Compare(a.Version, b.Version) }), nil
 }
 
 // installs reports whether the release must be installed and not upgraded. last is its last
@@ -264,7 +262,7 @@ func (in *upgradeInput) installs(last *release.Release) bool {
 	return in.client.Install && (last == nil || last.Info.Status == release.StatusUninstalled)
 }
 
-func (in *upgradeInput) load(ctx context.Context, reference string) (*chart.Chart, map[string]any, error) {
+func (in *upgradeInput) load(ctx context.Context, reference string) (*loadedChart, error) {
 	from := &chartSource{
 		ChartPathOptions: &in.client.ChartPathOptions,
 		devel:            in.client.Devel,
@@ -273,42 +271,37 @@ func (in *upgradeInput) load(ctx context.Context, reference string) (*chart.Char
 	}
 	path, err := in.app.locateChart(from, reference)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := checkDryRunOption(in.client.DryRunOption); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	vals, err := in.values.MergeValues(getter.All(in.app.settings))
-	if err != nil {
-		return nil, nil, err
-	}
-	chrt, err := in.app.loadChart(ctx, from, path)
-	return chrt, vals, err
+	return in.app.loadWithValues(ctx, from, path, &in.values)
 }
 
-// installation returns an install with the flags of this upgrade, for a release that does
-// not exist. If replace is true, the install reuses the name of an uninstalled release
-// whose history was kept.
-func (in *upgradeInput) installation(replace bool) *chartInput {
-	from := in.client
-	to := action.NewInstall(in.app.config)
-	to.ChartPathOptions = from.ChartPathOptions // includes the registry client
-	to.Replace = replace
-	to.Namespace = from.Namespace
-	to.CreateNamespace = in.createNamespace
-	to.Force = from.Force
-	to.DryRun, to.DryRunOption, to.HideSecret = from.DryRun, from.DryRunOption, from.HideSecret
-	to.DisableHooks = from.DisableHooks
-	to.SkipCRDs = from.SkipCRDs
-	to.Timeout, to.ReadinessTimeout = from.Timeout, from.ReadinessTimeout
-	to.Wait, to.WaitStrategy, to.WaitForJobs = from.Wait, from.WaitStrategy, from.WaitForJobs
-	to.Atomic = from.Atomic
-	to.Devel, to.DependencyUpdate = from.Devel, from.DependencyUpdate
-	to.PostRenderer = from.PostRenderer
-	to.DisableOpenAPIValidation, to.SkipSchemaValidation = from.DisableOpenAPIValidation, from.SkipSchemaValidation
-	to.SubNotes, to.HideNotes = from.SubNotes, from.HideNotes
-	to.Description, to.Labels = from.Description, from.Labels
-	to.EnableDNS = from.EnableDNS
-	to.TakeOwnership = from.TakeOwnership
-	return &chartInput{app: in.app, client: to, values: in.values, output: in.output, checkReadiness: in.checkReadiness, progress: in.progress}
+// asInstall returns an install with the flags of this upgrade, for a release that does not
+// exist. If replace is true, the install reuses the name of an uninstalled release whose
+// history was kept.
+func (in *upgradeInput) asInstall(replace bool) *installInput {
+	upgrade := in.client
+	install := action.NewInstall(in.app.config)
+	install.ChartPathOptions = upgrade.ChartPathOptions // includes the registry client
+	install.Replace = replace
+	install.Namespace = upgrade.Namespace
+	install.CreateNamespace = in.createNamespace
+	install.Force = upgrade.Force
+	install.DryRun, install.DryRunOption, install.HideSecret = upgrade.DryRun, upgrade.DryRunOption, upgrade.HideSecret
+	install.DisableHooks = upgrade.DisableHooks
+	install.SkipCRDs = upgrade.SkipCRDs
+	install.Timeout, install.ReadinessTimeout = upgrade.Timeout, upgrade.ReadinessTimeout
+	install.Wait, install.WaitStrategy, install.WaitForJobs = upgrade.Wait, upgrade.WaitStrategy, upgrade.WaitForJobs
+	install.Atomic = upgrade.Atomic
+	install.Devel, install.DependencyUpdate = upgrade.Devel, upgrade.DependencyUpdate
+	install.PostRenderer = upgrade.PostRenderer
+	install.DisableOpenAPIValidation, install.SkipSchemaValidation = upgrade.DisableOpenAPIValidation, upgrade.SkipSchemaValidation
+	install.SubNotes, install.HideNotes = upgrade.SubNotes, upgrade.HideNotes
+	install.Description, install.Labels = upgrade.Description, upgrade.Labels
+	install.EnableDNS = upgrade.EnableDNS
+	install.TakeOwnership = upgrade.TakeOwnership
+	return &installInput{app: in.app, client: install, values: in.values, output: in.output, checkReadiness: in.checkReadiness, progress: in.progress}
 }

@@ -160,7 +160,7 @@ func TestUpgradeFlags(t *testing.T) {
 	}
 	in.client.Wait, in.client.DryRun, in.client.Namespace = true, true, "shop"
 
-	install := in.installation(true)
+	install := in.asInstall(true)
 	if !install.client.CreateNamespace || !install.client.Replace || install.client.WaitStrategy != action.WaitStrategyOrdered ||
 		install.client.ReadinessTimeout != 20*time.Second || !slices.Equal(install.values.Values, []string{"a=b"}) {
 		t.Errorf("not as wanted: %+v", install)

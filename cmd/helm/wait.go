@@ -30,9 +30,11 @@ type waitFlag struct {
 	strategy *action.WaitStrategy
 }
 
-func addWaitFlag(f *pflag.FlagSet, wait *bool, strategy *action.WaitStrategy, usage string) {
+func addWaitFlag(cmd *cobra.Command, wait *bool, strategy *action.WaitStrategy, usage string) {
+	f := cmd.Flags()
 	f.Var(&waitFlag{wait: wait, strategy: strategy}, waitFlagName, usage)
 	f.Lookup(waitFlagName).NoOptDefVal = "true"
+	completeFlag(cmd, waitFlagName, completeWait)
 }
 
 func (v *waitFlag) Type() string { return "true|false|ordered" }
@@ -60,9 +62,9 @@ func (v *waitFlag) Set(s string) error {
 	return nil
 }
 
-// printedInOrder is the usage text of --wait in commands that print manifests but do not
+// printOrderUsage is the usage text of --wait in commands that print manifests but do not
 // deploy them.
-const printedInOrder = "\"ordered\" [not in Helm]: print in the order that the chart declares; other values have no effect"
+const printOrderUsage = "\"ordered\" [not in stock Helm]: print in the order that the chart declares; other values have no effect"
 
 // isWaitDisabled reports whether the command line contains --wait=false or another notation
 // of it, such as --wait=0.
@@ -128,7 +130,7 @@ func takesNextWord(f *pflag.FlagSet, word string) bool {
 // be set in the environment. The command must call check before it uses the timeout.
 func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
 	value, envErr := readinessFromEnv()
-	f.DurationVar(timeout, readinessFlagName, value, "[not in Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation sets another one (default 10s). Resources without dependents have until --timeout. Can also be set with $"+readinessEnv)
+	f.DurationVar(timeout, readinessFlagName, value, "[not in stock Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation sets another one (default 10s). Resources without dependents have until --timeout. Can also be set with $"+readinessEnv)
 	return func() error {
 		if !f.Changed(readinessFlagName) {
 			return envErr
@@ -137,9 +139,9 @@ func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() er
 	}
 }
 
-// addReadinessFlagBeside is like addReadinessFlag, for a command with --wait. Its check
+// addReadinessFlagWithWait is like addReadinessFlag, for a command with --wait. Its check
 // also warns if the flag is set without --wait=ordered, because it then has no effect.
-func (a *app) addReadinessFlagBeside(f *pflag.FlagSet, strategy *action.WaitStrategy, timeout *time.Duration) (check func() error) {
+func (a *app) addReadinessFlagWithWait(f *pflag.FlagSet, strategy *action.WaitStrategy, timeout *time.Duration) (check func() error) {
 	valid := addReadinessFlag(f, timeout)
 	warn := sync.OnceFunc(func() { // an upgrade that becomes an install checks twice
 		a.warnf("--%s has no effect without --%s=%s", readinessFlagName, waitFlagName, action.WaitStrategyOrdered)

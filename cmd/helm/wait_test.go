@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ordered-helm/helm/pkg/action"
@@ -16,8 +17,9 @@ import (
 
 // waitFlags returns a flag set like that of a command.
 func waitFlags(wait *bool, strategy *action.WaitStrategy) *pflag.FlagSet {
-	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	addWaitFlag(f, wait, strategy, "")
+	cmd := &cobra.Command{}
+	addWaitFlag(cmd, wait, strategy, "")
+	f := cmd.Flags()
 	f.Duration("timeout", time.Minute, "")
 	f.String("description", "", "")
 	f.StringP("namespace", "n", "", "")

@@ -49,7 +49,7 @@ func TestKeysHavePages(t *testing.T) {
 // with those that have a page.
 func TestFlagsHavePages(t *testing.T) {
 	t.Parallel()
-	const mark = "[not in Helm]"
+	const mark = "[not in stock Helm]"
 	var wantFlags, wantVariables []string
 	variable := regexp.MustCompile(`\$(HELM_[A-Z_]+)`)
 	flag := regexp.MustCompile(`^ +(?:-\w, +)?--([a-z-]+)`)

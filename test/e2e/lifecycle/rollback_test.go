@@ -64,7 +64,7 @@ func rollBackToCopied(t *testing.T, h *harness.Helm) {
 	h.CheckOrder(t, "rel", h.ReadTrace(t))
 	h.ExpectValues(t, "1")
 	h.MustRunStock(t, "rollback", "rel", "4", "--wait")
-	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: not followed")
+	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ignored (rolled back by another program)")
 	manifest, _ := h.Uninstall(t)
 	h.CheckUninstallOrder(t, manifest)
 }

@@ -184,7 +184,7 @@ func uninstallHangs(t *testing.T, h *harness.Helm) {
 		t.Errorf("the release is recorded as %s", rel.Info.Status)
 	}
 	harness.ExpectContains(t, rel.Info.Description, "Uninstall failed", "/last still existed when the operation timed out after", "ordered.example/hold")
-	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "1 of 4 nodes removed")
+	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "1 of 4 nodes deleted")
 	h.RemoveFinalizers(t, "ConfigMap/last")
 	h.MustRun("uninstall", "rel")
 	h.ExpectObjects(t, "rel")

@@ -54,7 +54,7 @@ func TestLifecycleProgress(t *testing.T) {
 
 			h.MustRunStock(t, "rollback", "rel", "2", "--no-hooks") // to the same revision that was stopped
 			harness.ExpectContains(t, string(harness.Record(h.LastRevision(t, "rel"))), `"progress"`)
-			harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "REVISION: 3\nORDER: not followed, 3 nodes\n")
+			harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "REVISION: 3\nORDER: ignored (rolled back by another program), 3 nodes\n")
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "4"), "--wait=ordered")
 			h.ExpectManifestObjects(t, "rel")
 			expectNoProgress(t, h)
@@ -79,7 +79,7 @@ func TestLifecycleProgressFromTheStart(t *testing.T) {
 	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "2", failing(`"post-upgrade,pre-delete"`)), "--wait=ordered"}, "post-upgrade")
 	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 3 nodes\n")
 	h.ExpectFailure(t, []string{"uninstall", "rel"}, "hook")
-	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 0 of 3 nodes removed")
+	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 0 of 3 nodes deleted")
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")
 	expectNoProgress(t, h)
 }

@@ -121,7 +121,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 	p.ExpectExit(t, 128+int(syscall.SIGINT), "Release rel has been cancelled.",
 		"Waiting until the new revision is recorded as failed, and the release is rolled back because of --atomic. Press Ctrl-C again to exit immediately.",
-		"Exited immediately: nothing is undone, and the recorded status of release rel does not change.", "the next helm upgrade, rollback or uninstall takes over the release and continues")
+		"Exited immediately without cleanup; the release keeps its recorded status.", "the next helm upgrade, rollback or uninstall takes over the release and continues")
 	harness.NoError(t, proxy.Up())
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")
 	h.ExpectManifestObjects(t, "rel")

@@ -119,7 +119,7 @@ func killUninstall(t *testing.T, h *harness.Helm) {
 // that stock Helm can read it.
 func expectLocked(tb testing.TB, h *harness.Helm, status, operation string) {
 	tb.Helper()
-	harness.ExpectContains(tb, h.MustRun("status", "rel").Stdout, "STATUS: "+status, "HOLDER: helm "+operation+" on ", "it is no longer alive")
+	harness.ExpectContains(tb, h.MustRun("status", "rel").Stdout, "STATUS: "+status, "LOCK HOLDER: helm "+operation+" on ", "it is no longer alive")
 	var printed struct {
 		Info   release.Info
 		Holder struct {
