@@ -79,14 +79,19 @@ func (g *Graph) Descendants(v int) []bool {
 	return seen
 }
 
-// Depths returns the depth of each vertex: the largest sum of weights of the vertices on a
-// path of dependencies that starts at the vertex, not counting the vertex itself. It panics
-// if there is a cycle.
-func (g *Graph) Depths(weight func(v int) int) []int {
+// Depths returns the depth of each vertex: the largest number of vertices on a path of
+// dependencies that starts at the vertex, without the vertex itself. Only the first n
+// vertices of the graph count. The others only connect these. Depths panics if there is a
+// cycle.
+func (g *Graph) Depths(n int) []int {
 	depths := make([]int, g.Len())
 	for _, v := range g.topologicalOrder() {
 		for _, w := range g.deps[v] {
-			depths[v] = max(depths[v], depths[w]+weight(w))
+			depth := depths[w]
+			if w < n {
+				depth++
+			}
+			depths[v] = max(depths[v], depth)
 		}
 	}
 	return depths

@@ -201,14 +201,8 @@ func (b *builder) compareNodes(x, y *nodeEntry) int {
 // gates last.
 func (b *builder) newPlan() *Plan {
 	n := len(b.nodes)
-	isNode := func(v int) int {
-		if v < n {
-			return 1
-		}
-		return 0
-	}
-	levels := b.graph.Depths(isNode)
-	dependents := b.graph.Reverse().Depths(isNode)
+	levels := b.graph.Depths(n)
+	dependents := b.graph.Reverse().Depths(n)
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i

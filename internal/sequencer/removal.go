@@ -56,13 +56,7 @@ type position struct{ plan, node int }
 func PlanRemoval(plans []*Plan, choose func(*PlannedResource) (ID, bool)) *Removal {
 	p := &removalPlanner{plans: plans, groups: groupObjects(plans, choose)}
 	r := &Removal{Groups: slices.Clone(p.groups), graph: p.graph()}
-	isGroup := func(v int) int {
-		if v < len(p.groups) {
-			return 1
-		}
-		return 0
-	}
-	before, after := r.graph.Depths(isGroup), r.graph.Reverse().Depths(isGroup)
+	before, after := r.graph.Depths(len(p.groups)), r.graph.Reverse().Depths(len(p.groups))
 	for _, g := range r.Groups {
 		g.Awaited = after[g.vertex] > 0
 	}
