@@ -43,7 +43,7 @@ func readExpressions(key string, value any) ([]Expression, error) {
 		return nil, err
 	}
 	if len(texts) > maxExpressions {
-		return nil, newProblemError(InvalidExpression, key, value, "it has %d expressions, but may have at most %d", len(texts), maxExpressions)
+		return nil, newProblemError(InvalidExpression, key, value, "has %d expressions; the maximum is %d", len(texts), maxExpressions)
 	}
 	var list []Expression
 	var problems []error
@@ -61,7 +61,7 @@ func readExpressions(key string, value any) ([]Expression, error) {
 // ParseExpression parses an expression, for example `{.succeeded} >= 1`.
 func ParseExpression(text string) (Expression, error) {
 	if len(text) > maxExpression {
-		return Expression{}, fmt.Errorf("it has %d bytes, but may have at most %d", len(text), maxExpression)
+		return Expression{}, fmt.Errorf("has %d bytes; the maximum is %d", len(text), maxExpression)
 	}
 	at, op, err := findOperator(text)
 	if err != nil {
@@ -236,10 +236,10 @@ func (e Expression) Holds(status any) bool { return slices.ContainsFunc(e.values
 // ActualValues returns the values that the path matches, for a message, for example
 // `"Pending"`. It returns an empty string if there are none.
 func (e Expression) ActualValues(status any) string {
-	const most = 3
+	const maxValues = 3
 	var texts []string
 	for _, v := range e.values(status) {
-		if len(texts) == most {
+		if len(texts) == maxValues {
 			texts = append(texts, "…")
 			break
 		}

@@ -70,7 +70,7 @@ func readLayer(annotations map[string]any) (string, error) {
 		return "", err
 	}
 	if layer != "" && group != "" && layer != group {
-		return "", newProblemError(Conflict, ResourceGroup, group, "%s already says %q: a resource belongs to one layer", Layer, layer)
+		return "", newProblemError(Conflict, ResourceGroup, group, "conflicts with %s: %q; a resource belongs to one layer", Layer, layer)
 	}
 	if layer == "" {
 		return group, nil

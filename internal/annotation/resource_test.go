@@ -106,7 +106,7 @@ func TestTwoSpellings(t *testing.T) {
 	t.Run("layers that differ are an error", func(t *testing.T) {
 		_, err := ReadResource(map[string]any{"helm.sh/layer": "a", "helm.sh/resource-group": "b"})
 		var invalid *ValueError
-		if !errors.As(err, &invalid) || err.Error() != `helm.sh/resource-group: "b": helm.sh/layer already says "a": a resource belongs to one layer` {
+		if !errors.As(err, &invalid) || err.Error() != `helm.sh/resource-group: "b": conflicts with helm.sh/layer: "a"; a resource belongs to one layer` {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -118,7 +118,7 @@ func TestWalkRespectsEveryEdge(t *testing.T) {
 		ended := make([]bool, g.Len())
 		visits := make([]int, g.Len())
 		failed := errors.New("failed")
-		outcomes := Walk(t.Context(), g, func(_ context.Context, v, after int) error {
+		outcomes := Walk(t.Context(), g, g.Len(), func(_ context.Context, v, after int) error {
 			mu.Lock()
 			defer mu.Unlock()
 			visits[v]++
@@ -156,7 +156,7 @@ func TestWalkDoesNotHoldUpIndependentVertices(t *testing.T) {
 		g := graph(4, [2]int{2, 1}, [2]int{3, 2})
 		begin := time.Now()
 		ended := make([]time.Duration, 4)
-		Walk(t.Context(), g, func(_ context.Context, v, _ int) error {
+		Walk(t.Context(), g, g.Len(), func(_ context.Context, v, _ int) error {
 			d := time.Second
 			if v == 0 {
 				d = time.Hour
@@ -178,7 +178,7 @@ func TestWalkAfterAnError(t *testing.T) {
 		g := graph(3, [2]int{2, 1})
 		begin := time.Now()
 		failed := errors.New("failed")
-		outcomes := Walk(t.Context(), g, func(_ context.Context, v, _ int) error {
+		outcomes := Walk(t.Context(), g, g.Len(), func(_ context.Context, v, _ int) error {
 			if v == 0 {
 				time.Sleep(time.Second)
 				return failed
@@ -199,7 +199,7 @@ func TestWalkAfterAnError(t *testing.T) {
 func TestWalkCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	g := graph(3, [2]int{1, 0}, [2]int{2, 1})
-	outcomes := Walk(ctx, g, func(ctx context.Context, v, _ int) error {
+	outcomes := Walk(ctx, g, g.Len(), func(ctx context.Context, v, _ int) error {
 		if v == 1 {
 			cancel()
 			return ctx.Err()

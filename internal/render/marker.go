@@ -129,8 +129,8 @@ func unmarkDocument(doc string) (clean, chart string, err error) {
 		seen[annotations] = true
 		had, null, path := readMarker(value.Value)
 		if chart != "" && chart != path {
-			return doc, "", fmt.Errorf("the post-renderer put objects of the charts %s and %s into one document, "+
-				"so that their order cannot be kept: let it leave them in documents of their own", chart, path)
+			return doc, "", fmt.Errorf("the post-renderer combined objects of charts %s and %s into one document, "+
+				"so their order is lost: configure it to keep them in separate documents", chart, path)
 		}
 		chart = path
 		c := yamledit.Change{Mapping: annotations, Key: marker, Delete: true}

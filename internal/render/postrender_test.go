@@ -234,7 +234,7 @@ func TestPostRendererThatMergesCharts(t *testing.T) {
 		docs, err := chartgen.ToJSON(docs)
 		return []string{`{"kind": "List", "items": [` + strings.Join(docs, ", ") + "]}"}, err
 	})
-	if _, err := p.render(); err == nil || !strings.Contains(err.Error(), "the post-renderer put objects of the charts shop and shop/sub into one document") {
+	if _, err := p.render(); err == nil || !strings.Contains(err.Error(), "the post-renderer combined objects of charts shop and shop/sub into one document") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -163,7 +163,7 @@ func note(seen map[string]int, planned *chartgen.Rendered) {
 		has("chart after its subcharts", len(c.OwnAfter) > 0)
 	}
 	for _, w := range p.Warnings {
-		for _, kind := range []string{"unknown layer", "that is ignored", "already begins at", "whose service account it binds"} {
+		for _, kind := range []string{"unknown layer", "that is ignored", "already begins at", "whose service account it grants permissions to"} {
 			has("warning: "+kind, strings.Contains(w.String(), kind))
 		}
 	}
@@ -199,7 +199,7 @@ func checkSeen(t *testing.T, seen map[string]int) {
 	for _, what := range []string{
 		"twin", "single resource", "edge", "success", "failure", "timeout", "policy", "self-defined", "no source", "added",
 		"chart after another", "chart after its subcharts", "warning: unknown layer", "warning: that is ignored",
-		"warning: already begins at", "warning: whose service account it binds", "unmet need",
+		"warning: already begins at", "warning: whose service account it grants permissions to", "unmet need",
 		"sequenced chart", "chart that is not sequenced", "disabled", "disabled by tags", "alias that Helm dropped", "aliased twice", "undeclared",
 	} {
 		if seen[what] < storedCharts/20 {

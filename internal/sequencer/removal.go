@@ -84,12 +84,7 @@ func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, 
 	for _, g := range r.Groups {
 		groups[g.vertex] = g
 	}
-	walked := walkNodes(ctx, r.graph, len(groups), func(ctx context.Context, v, after int) error {
-		if after == noVertex {
-			return remove(ctx, groups[v], nil)
-		}
-		return remove(ctx, groups[v], groups[after])
-	})
+	walked := walk(ctx, r.graph, groups, remove)
 	nodes, outcomes := make([]*Node, len(groups)), make([]dag.Outcome, len(groups))
 	for i, g := range r.Groups {
 		nodes[i], outcomes[i] = g.Node, walked[g.vertex]
