@@ -124,30 +124,6 @@ func TestTwoSpellings(t *testing.T) {
 	})
 }
 
-func TestSequencedAndDeclares(t *testing.T) {
-	tests := []struct {
-		name                string
-		annotations         map[string]any
-		sequenced, declares bool
-	}{
-		{"nothing", nil, false, false},
-		{"layer", map[string]any{"helm.sh/layer": "a"}, true, true},
-		{"depends-on alone", map[string]any{"depends-on.helm.sh/layers": "a"}, true, true},
-		{"readiness alone has no place in the order", map[string]any{"helm.sh/readiness-success": "a==1"}, false, true},
-		{"failure", map[string]any{"helm.sh/readiness-failure": "a==1"}, false, true},
-		{"timeout", map[string]any{"helm.sh/readiness-timeout": "1s"}, false, true},
-		{"empty values", map[string]any{"helm.sh/layer": " ", "depends-on.helm.sh/layers": "[]", "helm.sh/readiness-timeout": ""}, false, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r, err := ReadResource(tt.annotations)
-			if err != nil || r.Sequenced() != tt.sequenced || r.Declares() != tt.declares {
-				t.Errorf("%+v, %v: sequenced %v, declares %v", r, err, r.Sequenced(), r.Declares())
-			}
-		})
-	}
-}
-
 func TestExpressionsAreKeptAsWritten(t *testing.T) {
 	r, err := ReadResource(map[string]any{
 		"helm.sh/readiness-success": []any{"succeeded==1"},

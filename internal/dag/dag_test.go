@@ -6,6 +6,7 @@ package dag
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -209,5 +210,31 @@ func TestWalkCancelled(t *testing.T) {
 	want := []Outcome{{true, nil}, {true, context.Canceled}, {}}
 	if !slices.Equal(outcomes, want) {
 		t.Errorf("outcomes %v, want %v", outcomes, want)
+	}
+}
+
+// TestGates checks the methods that distinguish the first vertices of a graph from gates.
+func TestGates(t *testing.T) {
+	// 2 waits for 0 and 1 at the gates 3 and 4.
+	g := graph(5, [2]int{2, 4}, [2]int{4, 3}, [2]int{3, 0}, [2]int{3, 1}, [2]int{1, 0})
+	if deps := g.DependenciesAmong(3, 2); !slices.Equal(deps, []int{0, 1}) {
+		t.Errorf("2 depends on %v, want 0 and 1", deps)
+	}
+	var visited []string
+	outcomes := Walk(t.Context(), g, 3, func(_ context.Context, v, after int) error {
+		visited = append(visited, fmt.Sprintf("%d after %d", v, after))
+		return nil
+	})
+	if want := []string{"0 after -1", "1 after 0", "2 after 1"}; !slices.Equal(visited, want) || len(outcomes) != 3 {
+		t.Errorf("visited %v with %d outcomes, want %v", visited, len(outcomes), want)
+	}
+	if !g.Reachability().DependsOn(2, 0) || g.Reachability().DependsOn(0, 2) {
+		t.Error("only 2 depends on 0")
+	}
+	r := g.Without(func(v, w int) bool { return v == 4 }).Renumbered([]int{1, 0, 2, 3, 4})
+	for v, want := range [][]int{{1}, nil, {4}, {0, 1}, nil} {
+		if deps := r.Dependencies(v); !slices.Equal(deps, want) {
+			t.Errorf("without edges from 4, and with 0 and 1 swapped, %d depends on %v, want %v", v, deps, want)
+		}
 	}
 }

@@ -81,6 +81,7 @@ type draftChart struct {
 	index      int // in builder.charts
 	parent     *draftChart
 	subcharts  []*draftChart
+	ignored    bool // its declarations are ignored, because it is not sequenced
 	// after are the siblings that must be ready before the chart, and ownAfter the
 	// subcharts that must be ready before its own resources.
 	after, ownAfter []*draftChart
@@ -105,7 +106,10 @@ type draftNode struct {
 // addChart adds the chart c and, sorted by name, its subcharts. parent is nil for the root
 // chart.
 func (b *builder) addChart(c *Chart, parent *draftChart) {
-	draft := &draftChart{Chart: c, path: c.Name, file: c.Name, index: len(b.charts), parent: parent, layers: map[string]*draftNode{}}
+	draft := &draftChart{
+		Chart: c, path: c.Name, file: c.Name, index: len(b.charts), parent: parent,
+		ignored: c.Declares && !c.Sequenced, layers: map[string]*draftNode{},
+	}
 	if parent != nil {
 		draft.path = parent.path + "/" + c.Name
 		draft.file = parent.file + "/charts/" + c.Name

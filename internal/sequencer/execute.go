@@ -37,9 +37,9 @@ func (e *ExecutionError) Error() string {
 		parts = append(parts, f.Error())
 	}
 	if len(e.NotStarted) > 0 {
-		ids := make([]string, len(e.NotStarted))
-		for i, n := range e.NotStarted {
-			ids[i] = n.ID()
+		var ids []string
+		for _, n := range e.NotStarted {
+			ids = append(ids, n.ID())
 		}
 		parts = append(parts, "skipped (blocked by this failure): "+strings.Join(ids, ", "))
 	}

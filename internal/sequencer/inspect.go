@@ -3,6 +3,8 @@
 
 package sequencer
 
+import "errors"
+
 // Inspection is what Inspect finds in the declarations of a release.
 type Inspection struct {
 	// Errors are all errors. Unlike those of Build, they are not joined.
@@ -21,8 +23,7 @@ const maxCycles = 20
 // others.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
-	i := &Inspection{}
-	i.Errors = append(splitErrors(b.readResources(in)), splitErrors(b.resolveSubcharts())...)
+	i := &Inspection{Errors: splitErrors(errors.Join(b.readResources(in), b.resolveSubcharts()))}
 	b.makeNodes()
 	b.connect()
 	cycle := b.graph.Cycle()

@@ -15,16 +15,14 @@ import (
 	"github.com/ordered-helm/helm/internal/kind"
 )
 
-// resource is a resource while the plan is built. declares reports whether it has
-// sequencing annotations.
+// resource is a resource while the plan is built.
 type resource struct {
 	PlannedResource
-	chart    *draftChart
-	node     *draftNode
-	index    int // in builder.resources
-	rank     int // the position of its kind in Helm's install order
-	order    annotation.Resource
-	declares bool
+	chart *draftChart
+	node  *draftNode
+	index int // in builder.resources
+	rank  int // the position of its kind in Helm's install order
+	order annotation.Resource
 }
 
 // groupKind is a kind with its API group.
@@ -50,7 +48,7 @@ func (b *builder) readResources(in Input) error {
 		}
 		res := newResource(r, in.Namespace, scopes)
 		res.chart = chart
-		for _, err := range splitErrors(res.readAnnotations(chart.Sequenced)) {
+		for _, err := range splitErrors(res.readAnnotations()) {
 			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
 		}
 		problems = append(problems, b.dependencies.add(len(res.order.DependsOn), r.File))
@@ -156,7 +154,7 @@ func customScopes(in []Resource) map[groupKind]bool {
 
 // readAnnotations sets the fields of r that come from its annotations. If the chart is not
 // sequenced, it notes only whether there are sequencing annotations, for a warning.
-func (r *resource) readAnnotations(sequenced bool) error {
+func (r *resource) readAnnotations() error {
 	metadata := field.Map(r.object, "metadata")
 	annotations := field.Map(metadata, "annotations")
 	if misplaced, is := metadata["runHooksInParallel"]; is {
@@ -165,25 +163,25 @@ func (r *resource) readAnnotations(sequenced bool) error {
 			Reason: "has no effect in a template: move runHooksInParallel into Chart.yaml",
 		}
 	}
-	if !sequenced {
+	if !r.chart.Sequenced {
 		for key := range annotations {
-			r.declares = r.declares || annotation.IsSequencingKey(key)
+			r.chart.ignored = r.chart.ignored || annotation.IsSequencingKey(key)
 		}
 		return nil
 	}
-	order, err := annotation.ReadResource(annotations)
-	r.order, r.declares = order, order.Declares()
-	r.Success, r.Failure, r.Timeout = order.Success, order.Failure, order.Timeout
+	var err error
+	r.order, err = annotation.ReadResource(annotations)
+	r.Success, r.Failure, r.Timeout = r.order.Success, r.order.Failure, r.order.Timeout
 	return errors.Join(annotation.CheckKeys(annotations), err)
 }
 
 // splitErrors returns the individual errors of an error that errors.Join created.
 func splitErrors(err error) []error {
-	if err == nil {
+	joined, isJoined := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
 		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
+	case !isJoined:
 		return []error{err}
 	}
 	var all []error

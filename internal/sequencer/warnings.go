@@ -74,12 +74,8 @@ func (b *builder) warnExpressions() {
 
 // warnNotSequenced warns about each chart whose declarations are ignored.
 func (b *builder) warnNotSequenced() {
-	declared := map[*draftChart]bool{}
-	for _, r := range b.resources {
-		declared[r.chart] = declared[r.chart] || r.declares
-	}
 	for _, c := range b.charts {
-		if !c.Sequenced && (c.Declares || declared[c]) {
+		if c.ignored {
 			b.warnings = append(b.warnings, Warning{
 				Kind: WarningNotSequenced, Chart: c.path, File: c.file + "/Chart.yaml",
 				text: fmt.Sprintf("chart %s declares an order that is ignored, because its apiVersion is not v3: "+
