@@ -89,6 +89,27 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// isForTests reports whether only tests may import a package.
+func isForTests(name string) bool {
+	return strings.HasPrefix(name, "internal/testutil/") ||
+		slices.Contains([]string{"internal/fakeapi", "internal/history/historytest"}, name)
+}
+
+// TestPackagesForTests checks that only tests import the packages for tests.
+func TestPackagesForTests(t *testing.T) {
+	found := 0
+	for _, p := range productPackages(t) {
+		if isForTests(p.name) {
+			found++
+		} else if i := slices.IndexFunc(p.imports, isForTests); i >= 0 {
+			t.Errorf("%s imports %s, which is only for tests", p.name, p.imports[i])
+		}
+	}
+	if found < 5 {
+		t.Errorf("found only %d packages for tests", found)
+	}
+}
+
 // TestEngine checks that the packages of the engine import only what the page allows.
 func TestEngine(t *testing.T) {
 	allowed, found := engineTable(t), map[string]bool{}

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chartgen generates random charts for tests of packages render and sequencer. It
-// computes the expected order of a chart without using any code of sequencer, so that tests
-// can compare the two.
+// Package chartgen generates random charts for tests. Only tests import it. It computes the
+// expected order of a chart without using any code of package sequencer, so that tests can
+// compare the two.
 package chartgen
 
 import (
