@@ -45,8 +45,8 @@ func newLimitError(format string, args ...any) error {
 }
 
 func isLimitError(err error) bool {
-	var limit *LimitError
-	return errors.As(err, &limit)
+	_, is := errors.AsType[*LimitError](err)
+	return is
 }
 
 // checkArchive returns an error if an archive exceeds a limit. It reads the archive as a

@@ -4,6 +4,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -94,10 +95,7 @@ func (r *Result) removeChartMarkers(rootChart string) error {
 	r.Charts = []string{}
 	clean, err := rewrite(r.Manifest, func(doc string) (string, error) {
 		clean, chart, err := unmarkDocument(doc)
-		if chart == "" {
-			chart = rootChart
-		}
-		r.Charts = append(r.Charts, chart)
+		r.Charts = append(r.Charts, cmp.Or(chart, rootChart))
 		return clean, err
 	})
 	if err != nil {
