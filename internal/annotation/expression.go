@@ -32,7 +32,7 @@ type Expression struct {
 // are invalid operators.
 const operatorCharacters = "=!<>~"
 
-// operators returns the valid operators, longer ones first.
+// operators returns the valid operators.
 func operators() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
 
 // readExpressions reads the value of the annotation key, a list of expressions. It returns
@@ -126,10 +126,8 @@ func parseOperator(text string, at int) (int, string, error) {
 	for end < len(text) && strings.IndexByte(operatorCharacters, text[end]) >= 0 {
 		end++
 	}
-	for _, op := range operators() {
-		if text[at:end] == op {
-			return at, op, nil
-		}
+	if op := text[at:end]; slices.Contains(operators(), op) {
+		return at, op, nil
 	}
 	return 0, "", fmt.Errorf("invalid operator %q: must be one of %s", text[at:end], strings.Join(operators(), " "))
 }

@@ -67,10 +67,10 @@ func markDocument(doc, chart string) (string, error) {
 		c := yamledit.Change{Mapping: metadata, Key: "annotations"}
 		switch {
 		case annotations == nil:
-			c.Insert, c.NewValue = true, markedAnnotations(string(hadNone)+chart)
+			c.Insert, c.NewValue = true, yamledit.Mapping(marker, string(hadNone)+chart)
 		case annotations.ShortTag() == "!!null" && slices.Contains(nulls[:], annotations.Value):
 			how := strconv.Itoa(slices.Index(nulls[:], annotations.Value))
-			c.NewValue = markedAnnotations(string(hadNull) + how + chart)
+			c.NewValue = yamledit.Mapping(marker, string(hadNull)+how+chart)
 		case annotations.Kind == yaml.MappingNode && !seen[annotations]:
 			seen[annotations] = true
 			c = yamledit.Change{Mapping: annotations, Key: marker, NewValue: yamledit.Text(string(hadAnnotations) + chart), Insert: true}
@@ -80,13 +80,6 @@ func markDocument(doc, chart string) (string, error) {
 		changes = append(changes, c)
 	}
 	return yamledit.Apply(doc, root, changes)
-}
-
-// markedAnnotations returns a mapping of annotations that contains only a marker.
-func markedAnnotations(value string) *yaml.Node {
-	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle, Content: []*yaml.Node{
-		{Kind: yaml.ScalarNode, Tag: "!!str", Value: marker}, yamledit.Text(value),
-	}}
 }
 
 // removeChartMarkers removes the markers from r.Manifest, the output of the post-renderer,
