@@ -231,7 +231,7 @@ func TestGates(t *testing.T) {
 	if !g.Reachability().DependsOn(2, 0) || g.Reachability().DependsOn(0, 2) {
 		t.Error("only 2 depends on 0")
 	}
-	r := g.Without(func(v, w int) bool { return v == 4 }).Renumbered([]int{1, 0, 2, 3, 4})
+	r := g.Without(func(v, _ int) bool { return v == 4 }).Renumbered([]int{1, 0, 2, 3, 4})
 	for v, want := range [][]int{{1}, nil, {4}, {0, 1}, nil} {
 		if deps := r.Dependencies(v); !slices.Equal(deps, want) {
 			t.Errorf("without edges from 4, and with 0 and 1 swapped, %d depends on %v, want %v", v, deps, want)
