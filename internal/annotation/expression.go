@@ -32,7 +32,7 @@ type Expression struct {
 // are invalid operators.
 const operatorCharacters = "=!<>~"
 
-// operators returns the valid operators, longer ones first.
+// operators returns the valid operators.
 func operators() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
 
 // readExpressions reads the value of the annotation key, a list of expressions. It returns
@@ -43,7 +43,7 @@ func readExpressions(key string, value any) ([]Expression, error) {
 		return nil, err
 	}
 	if len(texts) > maxExpressions {
-		return nil, newProblemError(InvalidExpression, key, value, "it has %d expressions, but may have at most %d", len(texts), maxExpressions)
+		return nil, newProblemError(InvalidExpression, key, value, "has %d expressions; the maximum is %d", len(texts), maxExpressions)
 	}
 	var list []Expression
 	var problems []error
@@ -61,7 +61,7 @@ func readExpressions(key string, value any) ([]Expression, error) {
 // ParseExpression parses an expression, for example `{.succeeded} >= 1`.
 func ParseExpression(text string) (Expression, error) {
 	if len(text) > maxExpression {
-		return Expression{}, fmt.Errorf("it has %d bytes, but may have at most %d", len(text), maxExpression)
+		return Expression{}, fmt.Errorf("has %d bytes; the maximum is %d", len(text), maxExpression)
 	}
 	at, op, err := findOperator(text)
 	if err != nil {
@@ -126,10 +126,8 @@ func parseOperator(text string, at int) (int, string, error) {
 	for end < len(text) && strings.IndexByte(operatorCharacters, text[end]) >= 0 {
 		end++
 	}
-	for _, op := range operators() {
-		if text[at:end] == op {
-			return at, op, nil
-		}
+	if op := text[at:end]; slices.Contains(operators(), op) {
+		return at, op, nil
 	}
 	return 0, "", fmt.Errorf("invalid operator %q: must be one of %s", text[at:end], strings.Join(operators(), " "))
 }
@@ -236,10 +234,10 @@ func (e Expression) Holds(status any) bool { return slices.ContainsFunc(e.values
 // ActualValues returns the values that the path matches, for a message, for example
 // `"Pending"`. It returns an empty string if there are none.
 func (e Expression) ActualValues(status any) string {
-	const most = 3
+	const maxValues = 3
 	var texts []string
 	for _, v := range e.values(status) {
-		if len(texts) == most {
+		if len(texts) == maxValues {
 			texts = append(texts, "…")
 			break
 		}

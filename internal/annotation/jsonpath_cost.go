@@ -31,7 +31,7 @@ func checkCost(nodes []jsonpath.Node) error {
 	branches := c.branches(nodes)
 	switch {
 	case c.descents > maxDescents:
-		return fmt.Errorf("it has \"..\" %d times, but may have it once", c.descents)
+		return fmt.Errorf("has \"..\" %d times; the maximum is %d", c.descents, maxDescents)
 	case branches > maxBranches:
 		return fmt.Errorf("its unions expand to more than %d paths", maxBranches)
 	}

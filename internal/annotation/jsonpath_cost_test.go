@@ -18,11 +18,11 @@ import (
 // they are parsed.
 func TestExpressionsThatWouldTakeTooLong(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"longer than any", "{.a} == " + strings.Repeat("x", 4089), "it has 4097 bytes, but may have at most 4096"},
+		{"longer than any", "{.a} == " + strings.Repeat("x", 4089), "has 4097 bytes; the maximum is 4096"},
 		{"as long as one may be", "{.a} == " + strings.Repeat("x", 4088), ""},
 		{"everything below", "{..phase} == Done", ""},
-		{"everything below, twice", "{..a..b} == 1", `it has ".." 2 times, but may have it once`},
-		{"everything below, in a filter too", `{..a[?(@..b == 1)].c} == 1`, `it has ".." 2 times, but may have it once`},
+		{"everything below, twice", "{..a..b} == 1", `has ".." 2 times; the maximum is 1`},
+		{"everything below, in a filter too", `{..a[?(@..b == 1)].c} == 1`, `has ".." 2 times; the maximum is 1`},
 		{"union", "{.a['b','c','d']} == 1", ""},
 		{"unions of a thousand", "{" + strings.Repeat("['a','b','c','d','e','f','g','h','i','j']", 3) + "} == 1", ""},
 		{"unions of more", "{" + strings.Repeat("['a','b']", 10) + "} == 1", "its unions expand to more than 1000 paths"},
@@ -52,7 +52,7 @@ func TestExpressionsAreNotWithoutNumber(t *testing.T) {
 		t.Errorf("got %d, %v", len(r.Success), err)
 	}
 	_, err = ReadResource(map[string]any{ReadinessSuccess: some(101)})
-	if want := "it has 101 expressions, but may have at most 100"; err == nil || !strings.HasSuffix(err.Error(), want) {
+	if want := "has 101 expressions; the maximum is 100"; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

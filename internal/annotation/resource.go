@@ -4,6 +4,7 @@
 package annotation
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -26,22 +27,11 @@ type Resource struct {
 	Timeout time.Duration
 }
 
-// Sequenced reports whether the annotations declare a layer or dependencies.
-func (r Resource) Sequenced() bool { return r.Layer != "" || len(r.DependsOn) > 0 }
-
-// Declares reports whether the annotations declare anything about order or readiness.
-func (r Resource) Declares() bool {
-	return r.Sequenced() || len(r.Success) > 0 || len(r.Failure) > 0 || r.Timeout > 0
-}
-
 // ReadResource reads the sequencing annotations of a resource, under any accepted key. A
 // value is a string or the result of DecodeNode. All errors are returned together. Each is
 // a *ValueError.
 func ReadResource(annotations map[string]any) (Resource, error) {
 	var r Resource
-	if !hasSequencingKey(annotations) {
-		return r, nil
-	}
 	var problems [5]error
 	r.Layer, problems[0] = readLayer(annotations)
 	problems[1] = r.readDependsOn(annotations)
@@ -49,15 +39,6 @@ func ReadResource(annotations map[string]any) (Resource, error) {
 	r.Failure, problems[3] = readExpressions(ReadinessFailure, annotations[ReadinessFailure])
 	r.Timeout, problems[4] = ReadDuration(ReadinessTimeout, annotations[ReadinessTimeout])
 	return r, errors.Join(problems[:]...)
-}
-
-func hasSequencingKey(annotations map[string]any) bool {
-	for key := range annotations {
-		if IsSequencingKey(key) {
-			return true
-		}
-	}
-	return false
 }
 
 func readLayer(annotations map[string]any) (string, error) {
@@ -70,12 +51,9 @@ func readLayer(annotations map[string]any) (string, error) {
 		return "", err
 	}
 	if layer != "" && group != "" && layer != group {
-		return "", newProblemError(Conflict, ResourceGroup, group, "%s already says %q: a resource belongs to one layer", Layer, layer)
+		return "", newProblemError(Conflict, ResourceGroup, group, "conflicts with %s: %q; a resource belongs to one layer", Layer, layer)
 	}
-	if layer == "" {
-		return group, nil
-	}
-	return layer, nil
+	return cmp.Or(layer, group), nil
 }
 
 func (r *Resource) readDependsOn(annotations map[string]any) error {

@@ -106,7 +106,7 @@ func TestTwoSpellings(t *testing.T) {
 	t.Run("layers that differ are an error", func(t *testing.T) {
 		_, err := ReadResource(map[string]any{"helm.sh/layer": "a", "helm.sh/resource-group": "b"})
 		var invalid *ValueError
-		if !errors.As(err, &invalid) || err.Error() != `helm.sh/resource-group: "b": helm.sh/layer already says "a": a resource belongs to one layer` {
+		if !errors.As(err, &invalid) || err.Error() != `helm.sh/resource-group: "b": conflicts with helm.sh/layer: "a"; a resource belongs to one layer` {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -122,30 +122,6 @@ func TestTwoSpellings(t *testing.T) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})
-}
-
-func TestSequencedAndDeclares(t *testing.T) {
-	tests := []struct {
-		name                string
-		annotations         map[string]any
-		sequenced, declares bool
-	}{
-		{"nothing", nil, false, false},
-		{"layer", map[string]any{"helm.sh/layer": "a"}, true, true},
-		{"depends-on alone", map[string]any{"depends-on.helm.sh/layers": "a"}, true, true},
-		{"readiness alone has no place in the order", map[string]any{"helm.sh/readiness-success": "a==1"}, false, true},
-		{"failure", map[string]any{"helm.sh/readiness-failure": "a==1"}, false, true},
-		{"timeout", map[string]any{"helm.sh/readiness-timeout": "1s"}, false, true},
-		{"empty values", map[string]any{"helm.sh/layer": " ", "depends-on.helm.sh/layers": "[]", "helm.sh/readiness-timeout": ""}, false, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r, err := ReadResource(tt.annotations)
-			if err != nil || r.Sequenced() != tt.sequenced || r.Declares() != tt.declares {
-				t.Errorf("%+v, %v: sequenced %v, declares %v", r, err, r.Sequenced(), r.Declares())
-			}
-		})
-	}
 }
 
 func TestExpressionsAreKeptAsWritten(t *testing.T) {

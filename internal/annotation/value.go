@@ -67,9 +67,9 @@ func display(value any) string {
 
 // truncate shortens a text for a message.
 func truncate(text string) string {
-	const most = 200
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
+	const maxBytes = 200
+	if len(text) > maxBytes {
+		return strings.ToValidUTF8(text[:maxBytes], "") + "…"
 	}
 	return text
 }

@@ -51,18 +51,13 @@ func annotateOne(doc string, e entry) (string, error) {
 			continue
 		}
 		seen[metadata] = true
-		value := yamledit.Text(e.value)
-		switch {
-		case annotations == nil || annotations.Kind != yaml.MappingNode:
-			changes = append(changes, yamledit.Change{Mapping: metadata, Key: "annotations", Insert: annotations == nil, NewValue: &yaml.Node{
-				Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle,
-				Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: e.key}, value},
-			}})
-		default:
+		c := yamledit.Change{Mapping: metadata, Key: "annotations", NewValue: yamledit.Mapping(e.key, e.value), Insert: annotations == nil}
+		if annotations != nil && annotations.Kind == yaml.MappingNode {
 			seen[annotations] = true
 			has := yamledit.Lookup(annotations, e.key) != nil
-			changes = append(changes, yamledit.Change{Mapping: annotations, Key: e.key, NewValue: value, Insert: !has})
+			c = yamledit.Change{Mapping: annotations, Key: e.key, NewValue: yamledit.Text(e.value), Insert: !has}
 		}
+		changes = append(changes, c)
 	}
 	return yamledit.Apply(doc, root, changes)
 }

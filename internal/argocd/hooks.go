@@ -129,12 +129,7 @@ func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]
 		addOrder(graph, index, hookrunner.Buckets(of, modes))
 	}
 	// The vertices that addOrder adds between stages do not count.
-	depths := graph.Depths(func(v int) int {
-		if v < len(hooks) {
-			return 1
-		}
-		return 0
-	})
+	depths := graph.Depths(len(hooks))
 	waves := make(map[*release.Hook]int, len(hooks))
 	for h, i := range index {
 		waves[h] = depths[i]

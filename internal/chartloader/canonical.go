@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -139,9 +140,9 @@ func canonicalChartValue(key string, value *yaml.Node) (text string, change bool
 	return "", false, nil
 }
 
-// LegalArchive converts every Chart.yaml in the archive of a chart, as CanonicalFiles does.
+// CanonicalArchive converts every Chart.yaml in the archive of a chart, as CanonicalFiles does.
 // If nothing changes, it returns data.
-func LegalArchive(data []byte) ([]byte, error) { return new(sizeCounter).canonicalArchive(data, 0) }
+func CanonicalArchive(data []byte) ([]byte, error) { return new(sizeCounter).canonicalArchive(data, 0) }
 
 // canonicalArchive converts the archive of a chart that is inside depth other charts.
 func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
@@ -158,18 +159,14 @@ func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
 	if err := u.addUnpacked(files); err != nil {
 		return nil, err
 	}
-	legal, err := u.canonicalFiles(files, depth)
+	canonical, err := u.canonicalFiles(files, depth)
 	if err != nil {
 		return nil, err
 	}
-	changed := false
-	for i := range files {
-		changed = changed || !bytes.Equal(files[i].Data, legal[i].Data)
-	}
-	if !changed {
+	if slices.EqualFunc(files, canonical, func(x, y *BufferedFile) bool { return bytes.Equal(x.Data, y.Data) }) {
 		return data, nil
 	}
-	return writeArchive(legal)
+	return writeArchive(canonical)
 }
 
 // writeArchive packs files into an archive that Helm's loader can read. The loader ignores
@@ -187,11 +184,6 @@ func writeArchive(files []*BufferedFile) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := tw.Close(); err != nil {
-		return nil, err
-	}
-	if err := gz.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	err := errors.Join(tw.Close(), gz.Close())
+	return b.Bytes(), err
 }

@@ -4,6 +4,7 @@
 package chartloader
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -57,12 +58,7 @@ type Dependency struct {
 }
 
 // Title returns the name of the dependency in the tree of charts.
-func (d Dependency) Title() string {
-	if d.Alias != "" {
-		return d.Alias
-	}
-	return d.Name
-}
+func (d Dependency) Title() string { return cmp.Or(d.Alias, d.Name) }
 
 // Sequenced reports whether sequencing applies to the chart. If not, its declarations of
 // order are ignored.
@@ -262,7 +258,7 @@ func hookMode(raw *rawChart) (hookrunner.Mode, error) {
 		}
 		if from != "" && m != mode {
 			return "", &annotation.ValueError{
-				Key: source.key, Value: source.value, Reason: fmt.Sprintf("%s already says %q", from, mode), Problem: annotation.Conflict,
+				Key: source.key, Value: source.value, Reason: fmt.Sprintf("conflicts with %s: %q", from, mode), Problem: annotation.Conflict,
 			}
 		}
 		mode, from = m, source.key

@@ -58,11 +58,11 @@ func TestHookModes(t *testing.T) {
 		{"both, which agree", "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: \"true\"}\n", hookrunner.Parallel, ""},
 		{
 			"both, which differ", "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\n", "",
-			`shop/Chart.yaml: helm.sh/run-hooks-in-parallel: "otherChartsOnly": runHooksInParallel already says "true"`,
+			`shop/Chart.yaml: helm.sh/run-hooks-in-parallel: "otherChartsOnly": conflicts with runHooksInParallel: "true"`,
 		},
 		{
 			"both, one the default", "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: 'false'}\n", "",
-			`runHooksInParallel already says "true"`,
+			`conflicts with runHooksInParallel: "true"`,
 		},
 		{"another word", "runHooksInParallel: yes please\n", "", `shop/Chart.yaml: runHooksInParallel: "yes please": must be true, false or otherChartsOnly`},
 		{"other letters", "runHooksInParallel: OtherChartsOnly\n", "", `"OtherChartsOnly": must be`},

@@ -45,8 +45,8 @@ func newLimitError(format string, args ...any) error {
 }
 
 func isLimitError(err error) bool {
-	var limit *LimitError
-	return errors.As(err, &limit)
+	_, is := errors.AsType[*LimitError](err)
+	return is
 }
 
 // checkArchive returns an error if an archive exceeds a limit. It reads the archive as a
@@ -70,7 +70,7 @@ func checkArchive(packed []byte) error {
 		case n > maxFiles:
 			return newLimitError("has more than %d files", maxFiles)
 		case len(header.Name) > maxPathLength:
-			return newLimitError("has a file whose path has %d bytes, but may have at most %d: %.100s…", len(header.Name), maxPathLength, header.Name)
+			return newLimitError("has a file whose path has %d bytes; the maximum is %d: %.100s…", len(header.Name), maxPathLength, header.Name)
 		}
 		if size -= header.Size; size < 0 {
 			return nil // Helm's loader reports this itself, and reads no further
@@ -102,7 +102,7 @@ func (u *sizeCounter) addFiles(files []*BufferedFile) error {
 	}
 	for _, f := range files {
 		if len(f.Name) > maxPathLength {
-			return newLimitError("has a file whose path has %d bytes, but may have at most %d: %.100s…", len(f.Name), maxPathLength, f.Name)
+			return newLimitError("has a file whose path has %d bytes; the maximum is %d: %.100s…", len(f.Name), maxPathLength, f.Name)
 		}
 	}
 	return nil
@@ -125,8 +125,8 @@ func (u *sizeCounter) addUnpacked(files []*BufferedFile) error {
 	for _, f := range files {
 		u.unpacked += int64(len(f.Data))
 	}
-	if most := helmloader.MaxDecompressedChartSize; u.unpacked > most {
-		return newLimitError("has packed subcharts of more than %d bytes in total when unpacked", most)
+	if maxSize := helmloader.MaxDecompressedChartSize; u.unpacked > maxSize {
+		return newLimitError("has packed subcharts of more than %d bytes in total when unpacked", maxSize)
 	}
 	return u.addFiles(files)
 }

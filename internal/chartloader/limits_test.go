@@ -117,7 +117,7 @@ func TestChartsThatAreTooLarge(t *testing.T) {
 		{"packed charts", files(t, "charts/c%d.tgz", 4, zeros), ""},
 		{"packed charts that are large together", files(t, "charts/c%d.tgz", 6, zeros), "the chart has packed subcharts of more than 10485760 bytes in total when unpacked"},
 		{"a long name", files(t, long+"%d", 1, ""), ""},
-		{"a name that is too long", files(t, long+"nn%d", 1, ""), "the chart has a file whose path has 4097 bytes, but may have at most 4096: c/nnn"},
+		{"a name that is too long", files(t, long+"nn%d", 1, ""), "the chart has a file whose path has 4097 bytes; the maximum is 4096: c/nnn"},
 		{"headers without end", comments(t, 52), "the chart has more than 51445760 bytes when unpacked, with headers"},
 	}
 	for _, tt := range tests {
@@ -130,7 +130,7 @@ func TestChartsThatAreTooLarge(t *testing.T) {
 			for _, load := range []func() error{
 				func() error { _, err := chartloader.LoadArchive(bytes.NewReader(tt.data)); return err },
 				func() error { _, err := chartloader.LoadFile(name); return err },
-				func() error { _, err := chartloader.LegalArchive(tt.data); return err },
+				func() error { _, err := chartloader.CanonicalArchive(tt.data); return err },
 			} {
 				err := load()
 				if tt.want == "" {

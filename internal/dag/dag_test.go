@@ -6,6 +6,7 @@ package dag
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -63,11 +64,16 @@ func randomGraph(r *rand.Rand) *Graph {
 func TestDepthsExceedThoseOfDependencies(t *testing.T) {
 	for seed := range uint64(200) {
 		g := randomGraph(rand.New(rand.NewPCG(seed, 1)))
-		depths := g.Depths(func(int) int { return 1 })
+		counted := int(seed) % (g.Len() + 1)
+		depths := g.Depths(counted)
 		for v := range g.Len() {
 			want := 0
 			for _, w := range g.Dependencies(v) {
-				want = max(want, depths[w]+1)
+				if w < counted {
+					want = max(want, depths[w]+1)
+				} else {
+					want = max(want, depths[w])
+				}
 			}
 			if depths[v] != want {
 				t.Fatalf("seed %d: depth of %d is %d, want %d", seed, v, depths[v], want)
@@ -113,7 +119,7 @@ func TestWalkRespectsEveryEdge(t *testing.T) {
 		ended := make([]bool, g.Len())
 		visits := make([]int, g.Len())
 		failed := errors.New("failed")
-		outcomes := Walk(t.Context(), g, func(_ context.Context, v, after int) error {
+		outcomes := Walk(t.Context(), g, g.Len(), func(_ context.Context, v, after int) error {
 			mu.Lock()
 			defer mu.Unlock()
 			visits[v]++
@@ -151,7 +157,7 @@ func TestWalkDoesNotHoldUpIndependentVertices(t *testing.T) {
 		g := graph(4, [2]int{2, 1}, [2]int{3, 2})
 		begin := time.Now()
 		ended := make([]time.Duration, 4)
-		Walk(t.Context(), g, func(_ context.Context, v, _ int) error {
+		Walk(t.Context(), g, g.Len(), func(_ context.Context, v, _ int) error {
 			d := time.Second
 			if v == 0 {
 				d = time.Hour
@@ -173,7 +179,7 @@ func TestWalkAfterAnError(t *testing.T) {
 		g := graph(3, [2]int{2, 1})
 		begin := time.Now()
 		failed := errors.New("failed")
-		outcomes := Walk(t.Context(), g, func(_ context.Context, v, _ int) error {
+		outcomes := Walk(t.Context(), g, g.Len(), func(_ context.Context, v, _ int) error {
 			if v == 0 {
 				time.Sleep(time.Second)
 				return failed
@@ -194,7 +200,7 @@ func TestWalkAfterAnError(t *testing.T) {
 func TestWalkCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	g := graph(3, [2]int{1, 0}, [2]int{2, 1})
-	outcomes := Walk(ctx, g, func(ctx context.Context, v, _ int) error {
+	outcomes := Walk(ctx, g, g.Len(), func(ctx context.Context, v, _ int) error {
 		if v == 1 {
 			cancel()
 			return ctx.Err()
@@ -204,5 +210,31 @@ func TestWalkCancelled(t *testing.T) {
 	want := []Outcome{{true, nil}, {true, context.Canceled}, {}}
 	if !slices.Equal(outcomes, want) {
 		t.Errorf("outcomes %v, want %v", outcomes, want)
+	}
+}
+
+// TestGates checks the methods that distinguish the first vertices of a graph from gates.
+func TestGates(t *testing.T) {
+	// 2 waits for 0 and 1 at the gates 3 and 4.
+	g := graph(5, [2]int{2, 4}, [2]int{4, 3}, [2]int{3, 0}, [2]int{3, 1}, [2]int{1, 0})
+	if deps := g.DependenciesAmong(3, 2); !slices.Equal(deps, []int{0, 1}) {
+		t.Errorf("2 depends on %v, want 0 and 1", deps)
+	}
+	var visited []string
+	outcomes := Walk(t.Context(), g, 3, func(_ context.Context, v, after int) error {
+		visited = append(visited, fmt.Sprintf("%d after %d", v, after))
+		return nil
+	})
+	if want := []string{"0 after -1", "1 after 0", "2 after 1"}; !slices.Equal(visited, want) || len(outcomes) != 3 {
+		t.Errorf("visited %v with %d outcomes, want %v", visited, len(outcomes), want)
+	}
+	if !g.Reachability().DependsOn(2, 0) || g.Reachability().DependsOn(0, 2) {
+		t.Error("only 2 depends on 0")
+	}
+	r := g.Without(func(v, _ int) bool { return v == 4 }).Renumbered([]int{1, 0, 2, 3, 4})
+	for v, want := range [][]int{{1}, nil, {4}, {0, 1}, nil} {
+		if deps := r.Dependencies(v); !slices.Equal(deps, want) {
+			t.Errorf("without edges from 4, and with 0 and 1 swapped, %d depends on %v, want %v", v, deps, want)
+		}
 	}
 }

@@ -62,6 +62,50 @@ func (g *Graph) Reverse() *Graph {
 	return r
 }
 
+// Renumbered returns the graph with other numbers of the vertices: the new number of vertex
+// v is numbers[v]. The result is normalized.
+func (g *Graph) Renumbered(numbers []int) *Graph {
+	r := New(g.Len())
+	for v, deps := range g.deps {
+		for _, w := range deps {
+			r.AddEdge(numbers[v], numbers[w])
+		}
+	}
+	r.Normalize()
+	return r
+}
+
+// Without returns the graph without the edges for which remove returns true.
+func (g *Graph) Without(remove func(v, w int) bool) *Graph {
+	r := New(g.Len())
+	for v, deps := range g.deps {
+		r.deps[v] = slices.DeleteFunc(slices.Clone(deps), func(w int) bool { return remove(v, w) })
+	}
+	return r
+}
+
+// DependenciesAmong returns those of the first n vertices that v depends on directly, or
+// only through vertices from n on. They are sorted.
+func (g *Graph) DependenciesAmong(n, v int) []int {
+	var deps []int
+	seen := map[int]bool{}
+	for stack := slices.Clone(g.deps[v]); len(stack) > 0; {
+		w := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[w] {
+			continue
+		}
+		seen[w] = true
+		if w < n {
+			deps = append(deps, w)
+		} else {
+			stack = append(stack, g.deps[w]...)
+		}
+	}
+	slices.Sort(deps)
+	return deps
+}
+
 // Descendants reports, for each vertex, whether it can be reached from v by following
 // dependencies. The entry of v itself is true only if v is in a cycle.
 func (g *Graph) Descendants(v int) []bool {
@@ -79,14 +123,19 @@ func (g *Graph) Descendants(v int) []bool {
 	return seen
 }
 
-// Depths returns the depth of each vertex: the largest sum of weights of the vertices on a
-// path of dependencies that starts at the vertex, not counting the vertex itself. It panics
-// if there is a cycle.
-func (g *Graph) Depths(weight func(v int) int) []int {
+// Depths returns the depth of each vertex: the largest number of vertices on a path of
+// dependencies that starts at the vertex, without the vertex itself. Only the first n
+// vertices of the graph count. The others only connect these. Depths panics if there is a
+// cycle.
+func (g *Graph) Depths(n int) []int {
 	depths := make([]int, g.Len())
 	for _, v := range g.topologicalOrder() {
 		for _, w := range g.deps[v] {
-			depths[v] = max(depths[v], depths[w]+weight(w))
+			depth := depths[w]
+			if w < n {
+				depth++
+			}
+			depths[v] = max(depths[v], depth)
 		}
 	}
 	return depths

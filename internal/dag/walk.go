@@ -13,13 +13,16 @@ type Outcome struct {
 	Err error
 }
 
-// Walk calls visit for each vertex v of an acyclic graph in its own goroutine, as soon as
-// the visits of all dependencies of v have returned without an error. The argument after is
-// the dependency of v that finished last, or -1 if v has no dependencies.
+// Walk calls visit for each of the first n vertices of an acyclic graph in its own
+// goroutine, as soon as the visits of all vertices that it depends on have returned without
+// an error. The vertices from n on are gates, which only connect others: Walk does not
+// visit them. The argument after of visit is the vertex that v waited for last, directly or
+// at a gate, or -1 if v depends on no other vertex.
 //
 // After the first error, or when ctx is done, Walk starts no further visits. It waits for
-// the running ones and returns the outcome of each vertex.
-func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, after int) error) []Outcome {
+// the running ones and returns the outcomes of the first n vertices.
+func Walk(ctx context.Context, g *Graph, n int, visit func(ctx context.Context, v, after int) error) []Outcome {
+	gates := make([]int, g.Len()-n) // for each gate, the vertex that it waited for last
 	w := walker{
 		outcomes:   make([]Outcome, g.Len()),
 		pending:    make([]int, g.Len()),
@@ -29,14 +32,19 @@ func Walk(ctx context.Context, g *Graph, visit func(ctx context.Context, v, afte
 	w.start = func(v, after int) {
 		w.outcomes[v].Started = true
 		w.running++
+		if after >= n {
+			after = gates[after-n]
+		}
+		if v >= n {
+			gates[v-n] = after
+			go func() { w.done <- result{v, nil} }()
+			return
+		}
 		go func() { w.done <- result{v, visit(ctx, v, after)} }()
 	}
 	w.run(ctx, g)
-	return w.outcomes
+	return w.outcomes[:n]
 }
-
-// noVertex is the argument after of a vertex without dependencies.
-const noVertex = -1
 
 // result is what a visit sends to the goroutine of Walk when it returns.
 type result struct {
@@ -61,7 +69,7 @@ func (w *walker) run(ctx context.Context, g *Graph) {
 	}
 	for v := range w.pending {
 		if w.pending[v] == 0 && ctx.Err() == nil {
-			w.start(v, noVertex)
+			w.start(v, -1)
 		}
 	}
 	for w.running > 0 {

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fakeapi is a Kubernetes API server for tests, which keeps objects in memory.
-// Server serves only reads and watches of objects that the test puts into it. API also
-// serves writes. Transport connects a client to a Server without a network.
+// Package fakeapi is a Kubernetes API server for tests, which keeps objects in memory. Only
+// tests import it. Server serves only reads and watches of objects that the test puts into
+// it. API also serves writes. Transport connects a client to a Server without a network.
 //
 // A request is written as verb and resource, as in "get pods". A collection is the path of
 // all objects of one resource in one namespace.

@@ -6,12 +6,14 @@ package hookrunner
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/releaseutil"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/kind"
 )
 
 // Bucket has the hooks of one event that have the same weight. Its stages run one after the
@@ -85,8 +87,8 @@ func stages(hooks []*release.Hook, modes Modes) []Stage {
 		}
 	}
 	var all []Stage
-	for _, kind := range sortKinds(unwaited) {
-		all = append(all, Stage{Parallel: true, Chains: mergeChains(unwaited[kind])})
+	for _, k := range slices.SortedFunc(maps.Keys(unwaited), compareKinds) {
+		all = append(all, Stage{Parallel: true, Chains: mergeChains(unwaited[k])})
 	}
 	if len(parallel) > 0 {
 		all = append(all, Stage{Parallel: true, Chains: mergeChains(parallel)})
@@ -99,23 +101,12 @@ func stages(hooks []*release.Hook, modes Modes) []Stage {
 
 // RequiresWait reports whether hooks of a kind run to completion, so that the next hook
 // must wait for them, as in Helm.
-func RequiresWait(kind string) bool { return kind == "Job" || kind == "Pod" }
+func RequiresWait(hookKind string) bool { return hookKind == "Job" || hookKind == "Pod" }
 
-// sortKinds returns kinds in Helm's install order. Kinds that Helm does not know come
+// compareKinds sorts kinds in Helm's install order. Kinds that Helm does not know come
 // last, by name.
-func sortKinds(kinds map[string][]indexedChain) []string {
-	rank := func(kind string) int {
-		if i := slices.Index(releaseutil.InstallOrder, kind); i >= 0 {
-			return i
-		}
-		return len(releaseutil.InstallOrder)
-	}
-	sorted := make([]string, 0, len(kinds))
-	for kind := range kinds {
-		sorted = append(sorted, kind)
-	}
-	slices.SortFunc(sorted, func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) })
-	return sorted
+func compareKinds(a, b string) int {
+	return cmp.Or(kind.InstallRank(a)-kind.InstallRank(b), strings.Compare(a, b))
 }
 
 // indexedChain is a Chain while stages computes the order.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/release"
 )
 
@@ -100,21 +99,17 @@ func (r *run) cleanUpStage(ctx context.Context, s Stage) []Failure {
 	}
 	var mu sync.Mutex
 	var failed []Failure
-	var chains errgroup.Group
-	chains.SetLimit(r.maxParallel)
-	for _, c := range slices.Backward(s.Chains) {
-		chains.Go(func() error {
-			for _, h := range r.completedHooks(c) {
-				if err := r.Delete(ctx, h, release.HookSucceeded); err != nil {
-					mu.Lock()
-					failed = append(failed, Failure{Hook: h, Err: err, Created: true})
-					mu.Unlock()
-				}
+	backward := slices.Clone(s.Chains)
+	slices.Reverse(backward)
+	r.inParallel(backward, func(c Chain) {
+		for _, h := range r.completedHooks(c) {
+			if err := r.Delete(ctx, h, release.HookSucceeded); err != nil {
+				mu.Lock()
+				failed = append(failed, Failure{Hook: h, Err: err, Created: true})
+				mu.Unlock()
 			}
-			return nil
-		})
-	}
-	_ = chains.Wait() // no function returns an error: the failures are in failed
+		}
+	})
 	place := slices.Concat(s.Chains...)
 	slices.SortStableFunc(failed, func(a, b Failure) int { return slices.Index(place, a.Hook) - slices.Index(place, b.Hook) })
 	return failed

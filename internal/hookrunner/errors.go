@@ -10,7 +10,8 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Failure describes why one hook failed.
+// Failure describes why one hook failed, for package hooks. Package hooks converts the
+// Failures of a RunError to a failure.HookError, which users see.
 type Failure struct {
 	Hook *release.Hook
 	// Err is the error that a method of the Runner returned.
@@ -27,9 +28,8 @@ type RunError struct {
 	// NotStarted lists the hooks that were not created because of the failures or the end
 	// of the context, in the same order.
 	NotStarted []*release.Hook
-
-	// cause is context.Cause of the context of Run; nil if it did not end.
-	cause error
+	// Cause is context.Cause of the context of Run; nil if it did not end.
+	Cause error
 }
 
 // Error returns the error of a single hook unchanged. The errors of several hooks are on
@@ -37,7 +37,7 @@ type RunError struct {
 func (e *RunError) Error() string {
 	switch len(e.Failed) {
 	case 0:
-		return fmt.Sprint(e.cause)
+		return fmt.Sprint(e.Cause)
 	case 1:
 		return e.Failed[0].Err.Error()
 	}
@@ -55,11 +55,8 @@ func (e *RunError) Unwrap() []error {
 	for _, f := range e.Failed {
 		errs = append(errs, f.Err)
 	}
-	if e.cause != nil {
-		errs = append(errs, e.cause)
+	if e.Cause != nil {
+		errs = append(errs, e.Cause)
 	}
 	return errs
 }
-
-// Cause returns why the context of Run ended, or nil if it did not end.
-func (e *RunError) Cause() error { return e.cause }

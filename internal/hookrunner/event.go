@@ -17,6 +17,15 @@ const (
 	EventTestFailure release.HookEvent = "test-failure"
 )
 
+// HelmEvents returns the events of Helm 3, in the order in which they can occur.
+func HelmEvents() []release.HookEvent {
+	return []release.HookEvent{
+		release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade,
+		release.HookPreRollback, release.HookPostRollback, release.HookPreDelete, release.HookPostDelete,
+		release.HookTest,
+	}
+}
+
 // ForEvent returns the hooks that run at an event, in the given order. A hook that lists
 // the event twice is returned twice, as in Helm. The test event includes tests that are
 // expected to fail.

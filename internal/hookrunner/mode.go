@@ -3,7 +3,11 @@
 
 package hookrunner
 
-import "helm.sh/helm/v3/pkg/release"
+import (
+	"cmp"
+
+	"helm.sh/helm/v3/pkg/release"
+)
 
 // Mode says whether hooks of a chart that have the same weight run in parallel. It is the
 // value of runHooksInParallel in the Chart.yaml of the chart (docs/reference.md, "Hooks").
@@ -46,8 +50,5 @@ func (m Modes) Mode(h *release.Hook) (mode Mode, chart string) {
 		return Sequential, ""
 	}
 	chart = m.ChartOf(h)
-	if mode = m.ByChart[chart]; mode == "" {
-		mode = Sequential
-	}
-	return mode, chart
+	return cmp.Or(m.ByChart[chart], Sequential), chart
 }

@@ -17,12 +17,7 @@ type Plan struct {
 // occur.
 func Plans(hooks []*release.Hook, modes Modes) []Plan {
 	var plans []Plan
-	for _, event := range []release.HookEvent{
-		EventCRDInstall,
-		release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade,
-		release.HookPreRollback, release.HookPostRollback, release.HookPreDelete, release.HookPostDelete,
-		release.HookTest,
-	} {
+	for _, event := range append([]release.HookEvent{EventCRDInstall}, HelmEvents()...) {
 		if buckets := Buckets(ForEvent(hooks, event), modes); len(buckets) > 0 {
 			plans = append(plans, Plan{Event: event, Buckets: buckets, modes: modes})
 		}

@@ -35,30 +35,22 @@ type Runner interface {
 	Warn(h *release.Hook, err error)
 }
 
-// Options configure Run.
-type Options struct {
-	// MaxParallel limits how many hooks run in parallel. 0 means no limit.
-	MaxParallel int
-}
-
 // Run runs the hooks of one event: buckets and stages one after the other, and the chains
 // of a stage in parallel. When all hooks have completed, it cleans them up, the last one
-// first: it prints their logs and deletes them, according to their policies.
+// first: it prints their logs and deletes them, according to their policies. maxParallel
+// limits how many hooks run in parallel; 0 means no limit.
 //
 // After a failure, or when ctx is done, Run starts no further hooks, and waits for the
 // running ones. Then it cleans up all hooks that completed, failed or were interrupted. It
 // returns a *RunError. If all hooks run in Helm's order, a hook that cannot be created ends
 // the run immediately, as in Helm. The cleanup continues for up to ten seconds after ctx is
 // done.
-func Run(ctx context.Context, buckets []Bucket, r Runner, o Options) error {
+func Run(ctx context.Context, buckets []Bucket, r Runner, maxParallel int) error {
 	cleanUp, end := withGracePeriod(ctx, cleanUpTimeout)
 	defer end()
 	run := &run{
-		Runner: r, buckets: buckets, maxParallel: o.MaxParallel,
+		Runner: r, buckets: buckets, maxParallel: maxParallel,
 		starts: map[*release.Hook]int{}, completed: map[*release.Hook]bool{},
-	}
-	if run.maxParallel <= 0 {
-		run.maxParallel = -1 // no limit in errgroup
 	}
 	for _, b := range buckets {
 		for _, s := range b.Stages {
@@ -101,20 +93,30 @@ type run struct {
 // runStage runs the chains of a stage. It uses the context cleanUp, which ends after ctx,
 // for requests that must be sent even if ctx is done.
 func (r *run) runStage(ctx, cleanUp context.Context, s Stage) {
-	var chains errgroup.Group
-	chains.SetLimit(r.maxParallel)
-	for _, c := range s.Chains {
-		chains.Go(func() error {
-			for _, h := range c {
-				if !r.start(ctx, h) {
-					break
-				}
-				r.runHook(ctx, cleanUp, h)
+	r.inParallel(s.Chains, func(c Chain) {
+		for _, h := range c {
+			if !r.start(ctx, h) {
+				break
 			}
+			r.runHook(ctx, cleanUp, h)
+		}
+	})
+}
+
+// inParallel calls do for each chain, in parallel up to the limit, and returns when all
+// calls have returned.
+func (r *run) inParallel(chains []Chain, do func(Chain)) {
+	var group errgroup.Group
+	if r.maxParallel > 0 {
+		group.SetLimit(r.maxParallel)
+	}
+	for _, c := range chains {
+		group.Go(func() error {
+			do(c)
 			return nil
 		})
 	}
-	_ = chains.Wait() // failures are recorded in r.failed
+	_ = group.Wait() // no call returns an error
 }
 
 // start counts a hook as started and returns true, unless a hook has failed or ctx is done.
@@ -171,7 +173,7 @@ func (r *run) addFailure(f Failure) {
 // result returns an error with the hooks that failed or were not started, or nil if every
 // hook has completed.
 func (r *run) result(ctx context.Context) *RunError {
-	e := &RunError{Failed: r.failed, cause: context.Cause(ctx)}
+	e := &RunError{Failed: r.failed, Cause: context.Cause(ctx)}
 	place := map[*release.Hook]int{}
 	for _, b := range r.buckets {
 		for _, h := range b.Hooks() {

@@ -163,8 +163,8 @@ func (w *world) checkError(err error, outcome map[*release.Hook]fate) {
 	if !slices.Equal(got, failed) || !slices.Equal(strings.Fields(names(run.NotStarted)), notStarted) {
 		w.Errorf("got failed %q and not started %q, want %q and %q", got, names(run.NotStarted), failed, notStarted)
 	}
-	if wasCancelled := w.cancelled > 0 && w.cancelled <= w.runEnd(); wasCancelled != (run.Cause() != nil) || wasCancelled != errors.Is(err, errInterrupted) {
-		w.Errorf("cancelled: %v, and the cause is %v", wasCancelled, run.Cause())
+	if wasCancelled := w.cancelled > 0 && w.cancelled <= w.runEnd(); wasCancelled != (run.Cause != nil) || wasCancelled != errors.Is(err, errInterrupted) {
+		w.Errorf("cancelled: %v, and the cause is %v", wasCancelled, run.Cause)
 	}
 }
 

@@ -98,7 +98,7 @@ func TestRunInParallel(t *testing.T) {
 					w.takes[step] = time.Duration(seconds) * time.Second
 				}
 				w.fails = tt.fails
-				err := w.run(hookrunner.Options{}, tt.cancelAt)
+				err := w.run(0, tt.cancelAt)
 				if got := errorText(err); got != tt.err {
 					t.Errorf("got error\n%s\nwant\n%s", got, tt.err)
 				}
@@ -112,8 +112,8 @@ func TestRunInParallel(t *testing.T) {
 				if run != nil && (failedNames(run.Failed) != tt.failed || names(run.NotStarted) != tt.notStarted) {
 					t.Errorf("failed %q, never started %q", failedNames(run.Failed), names(run.NotStarted))
 				}
-				if run != nil && (run.Cause() != nil) != (tt.cancelAt > 0) {
-					t.Errorf("the cause is %v", run.Cause())
+				if run != nil && (run.Cause != nil) != (tt.cancelAt > 0) {
+					t.Errorf("the cause is %v", run.Cause)
 				}
 				for what, want := range map[string]string{"delete hook-succeeded": tt.succeeded, "logs hook-succeeded": tt.succeeded, "delete hook-failed": tt.gone, "logs hook-failed": tt.gone} {
 					if got := w.of(what); got != want {
@@ -140,10 +140,10 @@ func TestRunThatWasEnded(t *testing.T) {
 		buckets, hooks := family(t)
 		w := newWorld(t, buckets)
 		w.takes["prepare s"] = time.Minute
-		err := w.run(hookrunner.Options{}, time.Second)
+		err := w.run(0, time.Second)
 		var run *hookrunner.RunError
 		if !errors.As(err, &run) || len(run.Failed) > 0 || len(run.NotStarted) != len(hooks) || err.Error() != "interrupted" ||
-			!errors.Is(err, errInterrupted) || !errors.Is(run.Cause(), errInterrupted) {
+			!errors.Is(err, errInterrupted) || !errors.Is(run.Cause, errInterrupted) {
 			t.Errorf("got %#v: %v", err, err)
 		}
 		if got := w.steps(); !slices.Equal(got, []string{"prepare s"}) {
@@ -159,7 +159,7 @@ func TestRunErrorIsAllThatFailed(t *testing.T) {
 		{Failed: []hookrunner.Failure{{Hook: a, Err: bad}}},
 		{Failed: []hookrunner.Failure{{Hook: a, Err: bad}, {Hook: b, Err: worse}}},
 	} {
-		if !errors.Is(e, bad) || errors.Is(e, context.DeadlineExceeded) != (len(e.Failed) == 2) || e.Cause() != nil {
+		if !errors.Is(e, bad) || errors.Is(e, context.DeadlineExceeded) != (len(e.Failed) == 2) || e.Cause != nil {
 			t.Errorf("got %v", e)
 		}
 	}
@@ -174,7 +174,7 @@ func TestRunThatCannotCleanUp(t *testing.T) {
 		bad, worse := errors.New("bad"), errors.New("worse")
 		w.fails = map[string]error{"delete hook-succeeded j1": bad, "delete hook-succeeded z": worse, "delete hook-succeeded k2": bad, "logs hook-succeeded j2": worse}
 		w.takes["delete hook-succeeded j1"] = time.Second // the last hook of its stage to be deleted
-		err := w.run(hookrunner.Options{}, 0)
+		err := w.run(0, 0)
 		want := "clean up the hook Job/z (f/templates/x.yaml): worse\nclean up the hook Job/j1 (p/templates/x.yaml): bad\nclean up the hook Job/k2 (o/templates/x.yaml): bad"
 		if errorText(err) != want || !errors.Is(err, bad) || !errors.Is(err, worse) {
 			t.Errorf("got\n%v\nwant\n%s", err, want)
@@ -202,7 +202,7 @@ func TestFailureIsNotHidden(t *testing.T) {
 			"wait z": errors.New("it failed"), "logs hook-failed z": bad, "delete hook-failed z": bad,
 			"logs hook-succeeded k1": bad, "delete hook-succeeded j2": bad,
 		}
-		err := w.run(hookrunner.Options{}, 0)
+		err := w.run(0, 0)
 		if errorText(err) != "it failed" || errors.Is(err, bad) {
 			t.Errorf("got %v", err)
 		}
@@ -231,7 +231,7 @@ func TestCleaningUpIsBounded(t *testing.T) {
 						w.takes["delete hook-failed "+h.Name] = time.Hour
 						w.takes["delete hook-succeeded "+h.Name] = time.Hour
 					}
-					if err := w.run(hookrunner.Options{}, cancelAt); !errors.Is(err, context.Canceled) {
+					if err := w.run(0, cancelAt); !errors.Is(err, context.Canceled) {
 						t.Errorf("got %v", err)
 					}
 					if took := w.ended - w.start; took != cancelAt+10*time.Second {
@@ -253,7 +253,7 @@ func TestCreatingOutlivesTheOperation(t *testing.T) {
 				w := newWorld(t, hookrunner.Buckets(readAll(t, "p Job/a", "p Job/b"), modes(m)))
 				w.takes["create a"], w.takes["create b"] = 5*time.Second, time.Hour
 				w.takes["wait a"] = time.Minute
-				err := w.run(hookrunner.Options{}, time.Second)
+				err := w.run(0, time.Second)
 				if !errors.Is(err, context.Canceled) || w.of("delete hook-failed") != "a" || w.of("delete hook-succeeded") != "" {
 					t.Errorf("got %v, %q", err, w.steps())
 				}

@@ -66,7 +66,7 @@ func TestRandomRuns(t *testing.T) {
 			if r.IntN(3) == 0 {
 				cancelAt = 1 + time.Duration(r.Int64N(int64(15*time.Second)))
 			}
-			err := w.run(hookrunner.Options{MaxParallel: limit}, cancelAt)
+			err := w.run(limit, cancelAt)
 			w.checkOrder(limit)
 			outcome := w.outcome()
 			w.checkError(err, outcome)
@@ -92,7 +92,7 @@ func TestRandomRunsTakeAsLongAsTheyMust(t *testing.T) {
 	for seed := range uint64(500) {
 		synctest.Test(t, func(t *testing.T) {
 			w := randomWorld(t, rand.New(rand.NewPCG(seed, 9)), false)
-			if err := w.run(hookrunner.Options{}, 0); err != nil {
+			if err := w.run(0, 0); err != nil {
 				t.Fatal(err)
 			}
 			at := time.Duration(0)
@@ -124,7 +124,7 @@ func TestLimitIsUsed(t *testing.T) {
 				w.takes[fmt.Sprintf("wait %d", i+1)] = time.Minute
 				w.takes[fmt.Sprintf("delete hook-succeeded %d", i+1)] = time.Minute
 			}
-			if err := w.run(hookrunner.Options{MaxParallel: limit}, 0); err != nil {
+			if err := w.run(limit, 0); err != nil {
 				t.Error(err)
 			}
 			for _, step := range []string{"wait", "delete hook-succeeded"} {

@@ -181,7 +181,7 @@ func TestRunInHelmsOrder(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			s := &script{t: t, fails: tt.fails, cancel: map[string]context.CancelCauseFunc{tt.cancel: cancel}}
-			err := hookrunner.Run(ctx, asHelm(hook("a", 0), hook("b", 0), hook("c", 1)), s, hookrunner.Options{})
+			err := hookrunner.Run(ctx, asHelm(hook("a", 0), hook("b", 0), hook("c", 1)), s, 0)
 			if got := errorText(err); got != tt.err {
 				t.Errorf("error %q, want %q", got, tt.err)
 			}
@@ -196,10 +196,10 @@ func TestRunWhenTheContextHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted"))
 	s := &script{t: t}
-	if err := hookrunner.Run(ctx, asHelm(hook("a", 0)), s, hookrunner.Options{}); errorText(err) != "interrupted" || len(s.log) > 0 {
+	if err := hookrunner.Run(ctx, asHelm(hook("a", 0)), s, 0); errorText(err) != "interrupted" || len(s.log) > 0 {
 		t.Errorf("got %v, %q", err, s.log)
 	}
-	if err := hookrunner.Run(ctx, nil, s, hookrunner.Options{}); err != nil || len(s.log) > 0 {
+	if err := hookrunner.Run(ctx, nil, s, 0); err != nil || len(s.log) > 0 {
 		t.Errorf("without hooks there is nothing to end: %v, %q", err, s.log)
 	}
 }
@@ -220,7 +220,7 @@ func TestRunCleansUpInTime(t *testing.T) {
 			t: t, fails: map[string]error{"wait a": context.Canceled}, cancel: map[string]context.CancelCauseFunc{"wait a": cancel},
 		}}
 		began := time.Now()
-		if err := hookrunner.Run(ctx, asHelm(hook("a", 0)), s, hookrunner.Options{}); !errors.Is(err, context.Canceled) {
+		if err := hookrunner.Run(ctx, asHelm(hook("a", 0)), s, 0); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(began); took != 10*time.Second {

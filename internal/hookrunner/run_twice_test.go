@@ -42,7 +42,7 @@ func TestRunTwice(t *testing.T) {
 		if fails {
 			r = &failsLater{w, map[string]int{}}
 		}
-		if err := hookrunner.Run(t.Context(), w.buckets, r, hookrunner.Options{}); (err != nil) != fails {
+		if err := hookrunner.Run(t.Context(), w.buckets, r, 0); (err != nil) != fails {
 			t.Errorf("got %v", err)
 		}
 		for step, want := range map[string]int{"create": 2, "delete hook-succeeded": onceIf(!fails), "delete hook-failed": onceIf(fails)} {
@@ -65,7 +65,7 @@ func TestRunTwice(t *testing.T) {
 			w.takes["wait a"], w.takes["wait b"] = 2*time.Second, time.Second
 			w.fails = map[string]error{"wait a": errors.New("A"), "wait b": errors.New("B")}
 			var failure *hookrunner.RunError
-			err := w.run(hookrunner.Options{}, 0)
+			err := w.run(0, 0)
 			if !errors.As(err, &failure) || failedNames(failure.Failed) != "a b" || len(failure.NotStarted) != 0 {
 				t.Errorf("got %v", err)
 			}

@@ -121,7 +121,7 @@ func (w *world) Warn(h *release.Hook, err error) {
 
 // run runs all hooks, and cancels the operation after cancelAt if it is above 0. It fails
 // the test if anything still runs when Run returns.
-func (w *world) run(o hookrunner.Options, cancelAt time.Duration) error {
+func (w *world) run(maxParallel int, cancelAt time.Duration) error {
 	w.Helper()
 	ctx, cancel := context.WithCancelCause(w.Context())
 	defer cancel(nil)
@@ -133,7 +133,7 @@ func (w *world) run(o hookrunner.Options, cancelAt time.Duration) error {
 		})
 		defer stop.Stop()
 	}
-	err := hookrunner.Run(ctx, w.buckets, w, o)
+	err := hookrunner.Run(ctx, w.buckets, w, maxParallel)
 	w.ended = w.now()
 	w.mu.Lock()
 	calls := len(w.calls)

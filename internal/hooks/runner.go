@@ -79,7 +79,7 @@ func (r *Runner) Run(ctx context.Context, w *history.Writer, hookEvent release.H
 		return err
 	}
 	defer end()
-	return run.hookError(hookrunner.Run(ctx, buckets, run, hookrunner.Options{MaxParallel: r.Limit}), hookrunner.IsHelmOrder(buckets))
+	return run.hookError(hookrunner.Run(ctx, buckets, run, r.Limit), hookrunner.IsHelmOrder(buckets))
 }
 
 // run is the hookrunner.Runner for the hooks of one event.

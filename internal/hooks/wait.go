@@ -179,9 +179,9 @@ func (r *run) hookError(err error, inHelmsOrder bool) error {
 		return err
 	}
 	if len(runError.Failed) == 0 {
-		return runError.Cause()
+		return runError.Cause
 	}
-	e := &failure.HookError{Event: r.event, Cause: runError.Cause()}
+	e := &failure.HookError{Event: r.event, Cause: runError.Cause}
 	for _, failed := range runError.Failed {
 		var incomplete *failure.IncompleteHookError
 		if errors.As(failed.Err, &incomplete) {

@@ -98,13 +98,13 @@ var broken = []struct {
 	{
 		name:  "conflicting-spellings of a layer",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a", "helm.sh/resource-group: b") + "---\n" + configMap("b")},
-		want:  []string{"error conflicting-spellings templates/a.yaml:7:5"}, says: `helm.sh/layer already says "a"`,
+		want:  []string{"error conflicting-spellings templates/a.yaml:7:5"}, says: `conflicts with helm.sh/layer: "a"`,
 		mend: [3]string{"templates/a.yaml", "group: b", "group: a"},
 	},
 	{
 		name:  "conflicting-spellings of a hook mode",
 		files: map[string]string{"Chart.yaml": v3 + "runHooksInParallel: true\nannotations:\n  helm.sh/run-hooks-in-parallel: otherChartsOnly\n"},
-		want:  []string{"error conflicting-spellings Chart.yaml:7:3"}, says: `already says "true"`,
+		want:  []string{"error conflicting-spellings Chart.yaml:7:3"}, says: `conflicts with runHooksInParallel: "true"`,
 		mend: [3]string{"Chart.yaml", "otherChartsOnly", `"true"`},
 	},
 	{
@@ -187,7 +187,7 @@ var broken = []struct {
 			"Chart.yaml": v3, "templates/a.yaml": deployment,
 			"templates/b.yaml": "kind: RoleBinding\napiVersion: rbac.authorization.k8s.io/v1\nmetadata: {name: web}\nroleRef: {kind: Role, name: x}\nsubjects: [{kind: ServiceAccount, name: web}]\n",
 		},
-		want: []string{"warning late-role-binding templates/b.yaml:1:1"}, says: "whose service account it binds",
+		want: []string{"warning late-role-binding templates/b.yaml:1:1"}, says: "whose service account it grants permissions to",
 		mend: [3]string{"templates/b.yaml", "{name: web}\nr", "{name: web, annotations: {helm.sh/layer: web}}\nr"},
 	},
 	{
@@ -350,7 +350,7 @@ var broken = []struct {
 			"Chart.yaml":           v3 + "dependencies:\n- name: db\n  version: 1.0.0\n  depends-on: [queue]\n",
 			"charts/db/Chart.yaml": subchart,
 		},
-		want: []string{"error unknown-subchart Chart.yaml:8:3"}, says: `the unknown subchart "queue"`,
+		want: []string{"error unknown-subchart Chart.yaml:8:3"}, says: `unknown subchart "queue"`,
 		mend: [3]string{"Chart.yaml", "\n  depends-on: [queue]", ""},
 	},
 	{

@@ -74,14 +74,9 @@ func checkAliases(content string) error {
 // mayNeedRewriting reports whether a text could contain annotations to convert. If not, it
 // need not be parsed, which is so for almost all documents.
 func mayNeedRewriting(text string) bool {
-	for _, part := range []string{
+	return slices.ContainsFunc([]string{
 		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.Layer, annotation.ResourceGroup, hookModeField,
-	} {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
+	}, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // canonicalDocument converts the annotations in one document. It returns a document that it
@@ -194,8 +189,8 @@ func canonicalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yaml
 	if change {
 		c.NewValue = yamledit.Text(text)
 	}
-	if legal := annotation.CanonicalKey(key); legal != key {
-		c.NewKey = legal
+	if canonical := annotation.CanonicalKey(key); canonical != key {
+		c.NewKey = canonical
 	}
 	if c.NewKey == "" && c.NewValue == nil {
 		return nil, nil

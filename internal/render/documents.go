@@ -5,6 +5,7 @@ package render
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,12 +18,8 @@ import (
 // Split returns the documents of a YAML stream, as Helm splits it.
 func Split(stream string) []string {
 	manifests := releaseutil.SplitManifests(stream)
-	keys := make([]string, 0, len(manifests))
-	for key := range manifests {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	keys := slices.SortedFunc(maps.Keys(manifests), func(a, b string) int { // they end with a number
+		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 	})
 	docs := make([]string, len(keys))
 	for i, key := range keys {

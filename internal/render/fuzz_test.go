@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/chartgen"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
 // manifests returns the seeds of fuzz targets.

@@ -22,8 +22,8 @@ import (
 // each in Helm's install order. Unlike Helm 3, it accepts hooks with the events crd-install
 // and test-failure of Helm 2, which are called legacy events here.
 func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Manifest, error) {
-	s := hookPlaceholders{hooks: map[string]legacyHook{}}
-	files, err := s.replace(files)
+	legacy := legacyHooks{}
+	files, err := legacy.replaceIn(files)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,34 +32,31 @@ func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Mani
 		return nil, nil, err
 	}
 	for _, h := range hooks {
-		if older, ok := s.hooks[h.Manifest]; ok {
-			h.Manifest, h.Events = older.document, older.events
+		if original, ok := legacy[h.Manifest]; ok {
+			h.Manifest, h.Events = original.document, original.events
 		}
 	}
 	return hooks, manifests, nil
 }
 
-// hookPlaceholders stands in for hooks with legacy events while Helm sorts the manifests,
-// because that would drop these hooks. A placeholder is a document of the same kind and
-// name with the event "test". After sorting, the original hooks are restored.
-type hookPlaceholders struct {
-	// hooks maps each placeholder to the original hook.
-	hooks map[string]legacyHook
-}
+// legacyHooks are the hooks with legacy events. While Helm sorts the manifests, which would
+// drop these hooks, each of them is replaced with a placeholder: a document of the same kind
+// and name with the event "test". The map has the original hook of each placeholder.
+type legacyHooks map[string]legacyHook
 
 type legacyHook struct {
 	document string
 	events   []release.HookEvent
 }
 
-// replace returns files with a placeholder for each hook that has a legacy event.
-func (s *hookPlaceholders) replace(files map[string]string) (map[string]string, error) {
+// replaceIn returns files with a placeholder for each hook that has a legacy event.
+func (l legacyHooks) replaceIn(files map[string]string) (map[string]string, error) {
 	changed := maps.Clone(files)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !mayBeLegacyHook(files[name]) {
 			continue
 		}
-		content, err := rewrite(files[name], s.document)
+		content, err := rewrite(files[name], l.replace)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -74,17 +71,14 @@ func mayBeLegacyHook(text string) bool {
 	if !strings.Contains(text, release.HookAnnotation) {
 		return false
 	}
-	if strings.Contains(text, annotation.HookDeleteTimeout) {
-		return true
-	}
-	text = strings.ToLower(text)
-	return strings.Contains(text, string(hookrunner.EventCRDInstall)) ||
-		strings.Contains(text, string(hookrunner.EventTestFailure))
+	lower := strings.ToLower(text)
+	return strings.Contains(text, annotation.HookDeleteTimeout) ||
+		strings.Contains(lower, string(hookrunner.EventCRDInstall)) || strings.Contains(lower, string(hookrunner.EventTestFailure))
 }
 
-// document returns a placeholder if doc is a hook with a legacy event. It returns any other
+// replace returns a placeholder if doc is a hook with a legacy event. It returns any other
 // document unchanged, including those that Helm drops or rejects.
-func (s *hookPlaceholders) document(doc string) (string, error) {
+func (l legacyHooks) replace(doc string) (string, error) {
 	if !mayBeLegacyHook(doc) {
 		return doc, nil
 	}
@@ -102,12 +96,12 @@ func (s *hookPlaceholders) document(doc string) (string, error) {
 	if !slices.ContainsFunc(events, isLegacyEvent) {
 		return doc, nil
 	}
-	standIn, err := newPlaceholder(&head, len(s.hooks))
+	placeholder, err := newPlaceholder(&head, len(l))
 	if err != nil {
 		return "", fmt.Errorf("%s/%s: %w", head.Kind, head.Metadata.Name, err)
 	}
-	s.hooks[standIn] = legacyHook{document: doc, events: events}
-	return standIn, nil
+	l[placeholder] = legacyHook{document: doc, events: events}
+	return placeholder, nil
 }
 
 // hookEvents returns the events in the value of the annotation helm.sh/hook. known is false
@@ -126,11 +120,7 @@ func hookEvents(value string) (events []release.HookEvent, known bool) {
 // HookEvents returns the names of all events that a hook can have.
 func HookEvents() []string {
 	var names []string
-	for _, event := range []release.HookEvent{
-		release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade,
-		release.HookPreRollback, release.HookPostRollback, release.HookPreDelete, release.HookPostDelete,
-		release.HookTest, testSuccess, hookrunner.EventTestFailure, hookrunner.EventCRDInstall,
-	} {
+	for _, event := range append(hookrunner.HelmEvents(), testSuccess, hookrunner.EventTestFailure, hookrunner.EventCRDInstall) {
 		names = append(names, string(event))
 	}
 	return names

@@ -4,6 +4,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -66,10 +67,10 @@ func markDocument(doc, chart string) (string, error) {
 		c := yamledit.Change{Mapping: metadata, Key: "annotations"}
 		switch {
 		case annotations == nil:
-			c.Insert, c.NewValue = true, markedAnnotations(string(hadNone)+chart)
+			c.Insert, c.NewValue = true, yamledit.Mapping(marker, string(hadNone)+chart)
 		case annotations.ShortTag() == "!!null" && slices.Contains(nulls[:], annotations.Value):
 			how := strconv.Itoa(slices.Index(nulls[:], annotations.Value))
-			c.NewValue = markedAnnotations(string(hadNull) + how + chart)
+			c.NewValue = yamledit.Mapping(marker, string(hadNull)+how+chart)
 		case annotations.Kind == yaml.MappingNode && !seen[annotations]:
 			seen[annotations] = true
 			c = yamledit.Change{Mapping: annotations, Key: marker, NewValue: yamledit.Text(string(hadAnnotations) + chart), Insert: true}
@@ -81,23 +82,13 @@ func markDocument(doc, chart string) (string, error) {
 	return yamledit.Apply(doc, root, changes)
 }
 
-// markedAnnotations returns a mapping of annotations that contains only a marker.
-func markedAnnotations(value string) *yaml.Node {
-	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle, Content: []*yaml.Node{
-		{Kind: yaml.ScalarNode, Tag: "!!str", Value: marker}, yamledit.Text(value),
-	}}
-}
-
 // removeChartMarkers removes the markers from r.Manifest, the output of the post-renderer,
 // and sets r.Charts from them. A document without a marker belongs to the root chart.
 func (r *Result) removeChartMarkers(rootChart string) error {
 	r.Charts = []string{}
 	clean, err := rewrite(r.Manifest, func(doc string) (string, error) {
 		clean, chart, err := unmarkDocument(doc)
-		if chart == "" {
-			chart = rootChart
-		}
-		r.Charts = append(r.Charts, chart)
+		r.Charts = append(r.Charts, cmp.Or(chart, rootChart))
 		return clean, err
 	})
 	if err != nil {
@@ -129,8 +120,8 @@ func unmarkDocument(doc string) (clean, chart string, err error) {
 		seen[annotations] = true
 		had, null, path := readMarker(value.Value)
 		if chart != "" && chart != path {
-			return doc, "", fmt.Errorf("the post-renderer put objects of the charts %s and %s into one document, "+
-				"so that their order cannot be kept: let it leave them in documents of their own", chart, path)
+			return doc, "", fmt.Errorf("the post-renderer combined objects of charts %s and %s into one document, "+
+				"so their order is lost: configure it to keep them in separate documents", chart, path)
 		}
 		chart = path
 		c := yamledit.Change{Mapping: annotations, Key: marker, Delete: true}

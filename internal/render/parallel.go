@@ -4,6 +4,7 @@
 package render
 
 import (
+	"cmp"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
@@ -22,10 +23,5 @@ func forEachParallel(n int, do func(i int) error) error {
 		})
 	}
 	_ = g.Wait() // errors are recorded by index
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }

@@ -14,7 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/postrender"
 
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/chartgen"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
 // shapes are different ways to write metadata in a template. A marker must be added and
@@ -102,7 +102,7 @@ func objectName(object map[string]any) string {
 // documents and add one.
 func TestChartsSurviveAnyPostRenderer(t *testing.T) {
 	for name, post := range map[string]chartgen.PostRenderer{
-		"drops comments": chartgen.DropComments, "writes JSON": chartgen.ToJSON, "reorders": chartgen.Reverse, "adds": chartgen.Add,
+		"drops comments": chartgen.DropComments, "writes JSON": chartgen.ToJSON, "reorders": chartgen.Reverse, "adds": chartgen.AddDocument,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, r := postRendered(t, shapes, post)
@@ -172,7 +172,7 @@ func TestDocumentsWithoutAMarkerBelongToTheRoot(t *testing.T) {
 		"charts/sub/templates/a.yaml": "kind: A\nmetadata: {name: kept}\n---\nkind: A\nmetadata: {name: bare}\n",
 	}
 	p, r := postRendered(t, files, chartgen.PostRenderer(func(docs []string) ([]string, error) {
-		return []string{chartgen.Added, docs[0], "# only a comment", "kind: A\nmetadata: {name: bare}", "kind: A\nmetadata: {name: foreign, annotations: {ordered.helm.sh/chart: ''}}"}, nil
+		return []string{chartgen.AddedDocument, docs[0], "# only a comment", "kind: A\nmetadata: {name: bare}", "kind: A\nmetadata: {name: foreign, annotations: {ordered.helm.sh/chart: ''}}"}, nil
 	}))
 	resources, err := render.Resources(r.Manifest, r.Charts, p.root, false)
 	if err != nil {
@@ -234,7 +234,7 @@ func TestPostRendererThatMergesCharts(t *testing.T) {
 		docs, err := chartgen.ToJSON(docs)
 		return []string{`{"kind": "List", "items": [` + strings.Join(docs, ", ") + "]}"}, err
 	})
-	if _, err := p.render(); err == nil || !strings.Contains(err.Error(), "the post-renderer put objects of the charts shop and shop/sub into one document") {
+	if _, err := p.render(); err == nil || !strings.Contains(err.Error(), "the post-renderer combined objects of charts shop and shop/sub into one document") {
 		t.Errorf("got %v", err)
 	}
 }

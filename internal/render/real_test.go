@@ -10,8 +10,8 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
 // TestRealCharts renders real charts with post-renderers, and builds their plans.

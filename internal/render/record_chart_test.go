@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/ordered-helm/helm/internal/render/chartgen"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
 // richChart returns a random chart with additional subcharts: charts with everything that a

@@ -19,8 +19,8 @@ import (
 
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
 // storedCharts is the number of random charts that are stored and planned again.
@@ -163,7 +163,7 @@ func note(seen map[string]int, planned *chartgen.Rendered) {
 		has("chart after its subcharts", len(c.OwnAfter) > 0)
 	}
 	for _, w := range p.Warnings {
-		for _, kind := range []string{"unknown layer", "that is ignored", "already begins at", "whose service account it binds"} {
+		for _, kind := range []string{"unknown layer", "that is ignored", "already begins at", "whose service account it grants permissions to"} {
 			has("warning: "+kind, strings.Contains(w.String(), kind))
 		}
 	}
@@ -199,7 +199,7 @@ func checkSeen(t *testing.T, seen map[string]int) {
 	for _, what := range []string{
 		"twin", "single resource", "edge", "success", "failure", "timeout", "policy", "self-defined", "no source", "added",
 		"chart after another", "chart after its subcharts", "warning: unknown layer", "warning: that is ignored",
-		"warning: already begins at", "warning: whose service account it binds", "unmet need",
+		"warning: already begins at", "warning: whose service account it grants permissions to", "unmet need",
 		"sequenced chart", "chart that is not sequenced", "disabled", "disabled by tags", "alias that Helm dropped", "aliased twice", "undeclared",
 	} {
 		if seen[what] < storedCharts/20 {
@@ -221,7 +221,7 @@ func postRenderers(r *rand.Rand) map[string]postrender.PostRenderer {
 	}
 	return map[string]postrender.PostRenderer{
 		"none": nil, "cat": chartgen.Cat{}, "drops comments": chartgen.PostRenderer(chartgen.DropComments),
-		"writes JSON": chartgen.PostRenderer(chartgen.ToJSON), "reverses": chartgen.PostRenderer(chartgen.Reverse), "adds": chartgen.PostRenderer(chartgen.Add),
+		"writes JSON": chartgen.PostRenderer(chartgen.ToJSON), "reverses": chartgen.PostRenderer(chartgen.Reverse), "adds": chartgen.PostRenderer(chartgen.AddDocument),
 		"drops everything": chartgen.PostRenderer(func([]string) ([]string, error) { return nil, nil }),
 		"shuffles": chartgen.PostRenderer(func(docs []string) ([]string, error) {
 			docs, err := chartgen.DropComments(docs)
@@ -229,7 +229,7 @@ func postRenderers(r *rand.Rand) map[string]postrender.PostRenderer {
 		}),
 		"shuffles with comments": chartgen.PostRenderer(func(docs []string) ([]string, error) { return shuffled(docs), nil }),
 		"adds comments": chartgen.PostRenderer(func(docs []string) ([]string, error) {
-			docs = append(docs, "# nothing but a comment", "# Source: elsewhere/templates/a.yaml\n"+chartgen.Added)
+			docs = append(docs, "# nothing but a comment", "# Source: elsewhere/templates/a.yaml\n"+chartgen.AddedDocument)
 			return append([]string{"# Source: c0/charts/no/templates/a.yaml", ""}, docs...), nil
 		}),
 		"leaves some out": chartgen.PostRenderer(func(docs []string) ([]string, error) {

@@ -8,7 +8,6 @@ package render
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -127,33 +126,20 @@ func runEngine(ch *chart.Chart, o Options) (map[string]string, error) {
 // follow, sorted by path.
 func extractNotes(ch *chart.Chart, files map[string]string, all bool) string {
 	own := path.Join(ch.Name(), "templates", notesFile)
-	var names []string
-	for name := range files {
-		if strings.HasSuffix(name, notesFile) {
-			names = append(names, name)
+	notes := files[own]
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !strings.HasSuffix(name, notesFile) {
+			continue
 		}
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(lastIf(a != own), lastIf(b != own)), cmp.Compare(a, b))
-	})
-	var notes strings.Builder
-	for _, name := range names {
-		if all || name == own {
-			if notes.Len() > 0 {
-				notes.WriteString("\n")
+		if all && name != own {
+			if notes != "" {
+				notes += "\n"
 			}
-			notes.WriteString(files[name])
+			notes += files[name]
 		}
 		delete(files, name)
 	}
-	return notes.String()
-}
-
-func lastIf(last bool) int {
-	if last {
-		return 1
-	}
-	return 0
+	return notes
 }
 
 // concatenate joins the contents of all files, for debugging.

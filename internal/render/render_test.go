@@ -13,8 +13,8 @@ import (
 
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
 func text(t *testing.T, object map[string]any) string {

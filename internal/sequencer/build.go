@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ordered-helm/helm/internal/dag"
 )
@@ -26,7 +27,7 @@ func Build(in Input) (*Plan, error) {
 	b.makeNodes()
 	b.connect()
 	if cycle := b.graph.Cycle(); cycle != nil {
-		return nil, b.cycleError(cycle)
+		return nil, cycleError(cycle, b.declaredEdges())
 	}
 	return b.buildPlan(), nil
 }
@@ -34,8 +35,8 @@ func Build(in Input) (*Plan, error) {
 // newBuilder returns a builder that contains the charts of in. The caller reads the
 // resources.
 func newBuilder(in Input) *builder {
-	b := &builder{namespace: in.Namespace, byPath: map[string]int{}}
-	b.addChart(in.Root, -1)
+	b := &builder{namespace: in.Namespace, byPath: map[string]*draftChart{}}
+	b.addChart(in.Root, nil)
 	return b
 }
 
@@ -43,145 +44,130 @@ func newBuilder(in Input) *builder {
 // and the warnings to it.
 func (b *builder) buildPlan() *Plan {
 	plan := b.newPlan()
-	b.findUnmetNeeds(plan)
+	c := orderChecker{builder: b, plan: plan, order: plan.graph.Reachability()}
+	c.findUnmetNeeds()
+	c.warnLateBindings()
 	b.warnExpressions()
 	b.warnNotSequenced()
-	plan.Warnings = append(plan.Warnings, b.warnings...)
+	plan.Warnings = b.warnings
 	return plan
 }
 
-// builder collects what Build needs to compute a plan. It identifies charts, resources and
-// nodes by their index in the slices below.
+// builder collects what Build needs to compute a plan.
 type builder struct {
 	namespace string
-	charts    []*chartEntry
-	byPath    map[string]int
-	resources []resource
-	byID      map[ID]int
-	nodes     []*nodeEntry
-	nodeOf    []int // per resource, the index of its node
+	charts    []*draftChart // each before its subcharts
+	byPath    map[string]*draftChart
+	resources []*resource
+	byID      map[ID]*resource
+	nodes     []*draftNode
 	graph     *dag.Graph
-	reasons   map[[2]int]reason
 	// declarations are all declared dependencies between nodes or charts, for Plan.Edges.
-	declarations []declaration
+	declarations []declaration[end]
 	// dependencies counts the declared dependencies. unknownSubcharts counts the names of
 	// subcharts that do not exist.
 	dependencies     dependencyCounter
 	unknownSubcharts int
 	warnings         []Warning
-	// definitions maps a group and kind to the CustomResourceDefinition of the release that
-	// defines it.
-	definitions map[[2]string]ID
+	// definitions maps each kind that the release defines to its CustomResourceDefinition.
+	definitions map[groupKind]ID
 }
 
-// chartEntry is a chart with its place in the tree of charts and in the graph.
-type chartEntry struct {
+// draftChart is a chart while the plan is built, with its place in the tree of charts and
+// in the graph.
+type draftChart struct {
 	*Chart
 	path, file string
-	parent     int
-	subcharts  []int
+	index      int // in builder.charts
+	parent     *draftChart
+	subcharts  []*draftChart
+	ignored    bool // its declarations are ignored, because it is not sequenced
 	// after are the siblings that must be ready before the chart, and ownAfter the
-	// subcharts that must be ready before its own resources. Both are indexes in
-	// builder.charts.
-	after, ownAfter []int
-	layers          map[string]int // the node of each layer
-	nodes           []int          // all nodes of the chart, its unlayered resources last
+	// subcharts that must be ready before its own resources.
+	after, ownAfter []*draftChart
+	layers          map[string]*draftNode
+	nodes           []*draftNode // its unlayered resources last
 	// These vertices are gates: vertices without resources that stand for the beginning or
 	// end of a chart. beforeAll comes before the chart and its subcharts, beforeOwn before
 	// the chart's own resources, and afterAll after the chart and its subcharts.
 	beforeAll, beforeOwn, afterAll int
 }
 
-// nodeEntry is a node while the plan is built. vertex is its vertex in the graph.
-type nodeEntry struct {
-	chart       int
-	layer       string
-	unsequenced bool
-	resources   []int
-	vertex      int
+// draftNode is a node while the plan is built.
+type draftNode struct {
+	chart     *draftChart
+	layer     string
+	unlayered bool // consists of the unlayered resources of the chart
+	resources []*resource
+	vertex    int   // in builder.graph
+	planned   *Node // set when the plan is created
 }
 
-// reason says where an edge of the graph is declared, for the message about a cycle.
-type reason struct{ from, to, file, key string }
-
-// addChart adds the chart c and, sorted by name, its subcharts. parent is the index of its
-// parent, or -1 for the root chart.
-func (b *builder) addChart(c *Chart, parent int) {
-	entry := &chartEntry{Chart: c, path: c.Name, file: c.Name, parent: parent, layers: map[string]int{}}
-	if parent >= 0 {
-		entry.path = b.charts[parent].path + "/" + c.Name
-		entry.file = b.charts[parent].file + "/charts/" + c.Name
+// addChart adds the chart c and, sorted by name, its subcharts. parent is nil for the root
+// chart.
+func (b *builder) addChart(c *Chart, parent *draftChart) {
+	draft := &draftChart{
+		Chart: c, path: c.Name, file: c.Name, index: len(b.charts), parent: parent,
+		ignored: c.Declares && !c.Sequenced, layers: map[string]*draftNode{},
 	}
-	index := len(b.charts)
-	if _, taken := b.byPath[entry.path]; taken {
+	if parent != nil {
+		draft.path = parent.path + "/" + c.Name
+		draft.file = parent.file + "/charts/" + c.Name
+	}
+	if b.byPath[draft.path] != nil {
 		return // two versions of one subchart, whose templates Helm also merges
 	}
-	b.charts = append(b.charts, entry)
-	b.byPath[entry.path] = index
-	if parent >= 0 {
-		b.charts[parent].subcharts = append(b.charts[parent].subcharts, index)
+	b.charts = append(b.charts, draft)
+	b.byPath[draft.path] = draft
+	if parent != nil {
+		parent.subcharts = append(parent.subcharts, draft)
 	}
 	subcharts := slices.Clone(c.Subcharts)
 	slices.SortStableFunc(subcharts, func(x, y *Chart) int { return cmp.Compare(x.Name, y.Name) })
 	for _, sub := range subcharts {
-		b.addChart(sub, index)
+		b.addChart(sub, draft)
 	}
 }
 
 // makeNodes assigns each resource to a node: that of its layer, a node of its own if it has
 // no layer but depends on layers, or otherwise the node of the chart's unlayered resources.
 func (b *builder) makeNodes() {
-	b.nodeOf = make([]int, len(b.resources))
-	unsequenced := map[int]int{}
-	for i := range b.resources {
-		r := &b.resources[i]
-		c := b.charts[r.chart]
-		switch {
-		case r.order.Layer != "":
-			addToNode(b, i, c.layers, r.order.Layer, nodeEntry{chart: r.chart, layer: r.order.Layer})
-		case len(r.order.DependsOn) > 0:
-			b.nodeOf[i] = b.addNode(nodeEntry{chart: r.chart})
-			b.nodes[b.nodeOf[i]].resources = []int{i}
-		default:
-			addToNode(b, i, unsequenced, r.chart, nodeEntry{chart: r.chart, unsequenced: true})
-		}
+	type key struct {
+		chart *draftChart
+		layer string
+		alone *resource
 	}
-	slices.SortFunc(b.nodes, b.compareNodes)
+	nodes := map[key]*draftNode{}
+	for _, r := range b.resources {
+		k := key{chart: r.chart, layer: r.order.Layer}
+		if k.layer == "" && len(r.order.DependsOn) > 0 {
+			k.alone = r
+		}
+		n := nodes[k]
+		if n == nil {
+			n = &draftNode{chart: r.chart, layer: k.layer, unlayered: k.layer == "" && k.alone == nil}
+			nodes[k] = n
+			b.nodes = append(b.nodes, n)
+		}
+		n.resources = append(n.resources, r)
+		r.node = n
+	}
+	slices.SortFunc(b.nodes, compareNodes)
 	for v, n := range b.nodes {
 		n.vertex = v
-		c := b.charts[n.chart]
-		c.nodes = append(c.nodes, v)
+		n.chart.nodes = append(n.chart.nodes, n)
 		if n.layer != "" {
-			c.layers[n.layer] = v
-		}
-		for _, r := range n.resources {
-			b.nodeOf[r] = v
+			n.chart.layers[n.layer] = n
 		}
 	}
-}
-
-func (b *builder) addNode(n nodeEntry) int {
-	b.nodes = append(b.nodes, &n)
-	return len(b.nodes) - 1
-}
-
-// addToNode adds a resource to the node that nodes has for key. If there is none, it
-// creates the node from fresh.
-func addToNode[K comparable](b *builder, resource int, nodes map[K]int, key K, fresh nodeEntry) {
-	v, exists := nodes[key]
-	if !exists {
-		v = b.addNode(fresh)
-		nodes[key] = v
-	}
-	b.nodes[v].resources = append(b.nodes[v].resources, resource)
 }
 
 // compareNodes sorts nodes by chart. Within a chart, layers come first, sorted by name.
 // Then come nodes of a single resource, and last the unlayered resources.
-func (b *builder) compareNodes(x, y *nodeEntry) int {
-	order := func(n *nodeEntry) int {
+func compareNodes(x, y *draftNode) int {
+	rank := func(n *draftNode) int {
 		switch {
-		case n.unsequenced:
+		case n.unlayered:
 			return 2
 		case n.layer == "":
 			return 1
@@ -189,58 +175,38 @@ func (b *builder) compareNodes(x, y *nodeEntry) int {
 		return 0
 	}
 	return cmp.Or(
-		cmp.Compare(b.charts[x.chart].path, b.charts[y.chart].path),
-		cmp.Compare(order(x), order(y)),
-		cmp.Compare(x.layer, y.layer),
-		cmp.Compare(x.resources[0], y.resources[0]),
+		strings.Compare(x.chart.path, y.chart.path),
+		cmp.Compare(rank(x), rank(y)),
+		strings.Compare(x.layer, y.layer),
+		cmp.Compare(x.resources[0].index, y.resources[0].index),
 	)
 }
 
 // newPlan converts the graph to a plan. It computes the levels, sorts the nodes by level
-// and renumbers everything accordingly. In the plan's graph, the nodes come first and the
+// and renumbers the vertices accordingly. In the plan's graph, the nodes come first and the
 // gates last.
 func (b *builder) newPlan() *Plan {
-	n := len(b.nodes)
-	isNode := func(v int) int {
-		if v < n {
-			return 1
-		}
-		return 0
+	levels, dependents := b.graph.Depths(len(b.nodes)), b.graph.Reverse().Depths(len(b.nodes))
+	sorted := slices.Clone(b.nodes)
+	slices.SortStableFunc(sorted, func(x, y *draftNode) int { return cmp.Compare(levels[x.vertex], levels[y.vertex]) })
+	numbers := make([]int, b.graph.Len())
+	for v := range numbers {
+		numbers[v] = v
 	}
-	levels := b.graph.Depths(isNode)
-	dependents := b.graph.Reverse().Depths(isNode)
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
+	p := &Plan{}
+	for i, n := range sorted {
+		numbers[n.vertex] = i
+		n.planned = n.plan()
+		n.planned.index, n.planned.Level, n.planned.Awaited = i, levels[n.vertex], dependents[n.vertex] > 0
+		p.Nodes = append(p.Nodes, n.planned)
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(levels[x], levels[y]) })
-	p := &Plan{graph: dag.New(b.graph.Len())}
-	renumbered := make([]int, b.graph.Len())
-	for v := range renumbered {
-		renumbered[v] = v
-	}
-	for to, from := range order {
-		renumbered[from] = to
-		node := b.planNode(b.nodes[from])
-		node.Level, node.Awaited = levels[from], dependents[from] > 0
-		p.Nodes = append(p.Nodes, node)
-	}
-	for v := range renumbered {
-		for _, w := range b.graph.Dependencies(v) {
-			p.graph.AddEdge(renumbered[v], renumbered[w])
-		}
-	}
-	p.graph.Normalize()
-	for i, r := range b.nodeOf {
-		b.nodeOf[i] = renumbered[r]
-	}
+	p.graph = b.graph.Renumbered(numbers)
 	makeIDsUnique(p.Nodes)
-	p.declarations = b.declarations
-	for i := range p.declarations {
-		p.declarations[i].renumber(renumbered)
+	for _, d := range b.declarations {
+		p.declarations = append(p.declarations, declaration[EdgeEnd]{d.first.planned(), d.then.planned(), d.reason})
 	}
 	for _, c := range b.charts {
-		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: b.paths(c.after), OwnAfter: b.paths(c.ownAfter)})
+		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: sortedPaths(c.after), OwnAfter: sortedPaths(c.ownAfter)})
 	}
 	return p
 }
@@ -257,13 +223,13 @@ func makeIDsUnique(nodes []*Node) {
 	}
 }
 
-func (b *builder) planNode(n *nodeEntry) *Node {
-	node := &Node{Chart: b.charts[n.chart].path, Layer: n.layer, Unsequenced: n.unsequenced}
-	for _, i := range n.resources {
-		r := &b.resources[i]
+// plan returns the node of the plan, without its level.
+func (n *draftNode) plan() *Node {
+	node := &Node{Chart: n.chart.path, Layer: n.layer, Unsequenced: n.unlayered}
+	for _, r := range n.resources {
 		node.Resources = append(node.Resources, &r.PlannedResource)
 		for _, layer := range r.order.DependsOn {
-			if _, exists := b.charts[n.chart].layers[layer]; exists {
+			if n.chart.layers[layer] != nil {
 				node.DependsOn = append(node.DependsOn, layer)
 			}
 		}
@@ -273,11 +239,10 @@ func (b *builder) planNode(n *nodeEntry) *Node {
 	return node
 }
 
-// paths returns the sorted paths of charts that are given by index.
-func (b *builder) paths(charts []int) []string {
+func sortedPaths(charts []*draftChart) []string {
 	var paths []string
 	for _, c := range charts {
-		paths = append(paths, b.charts[c].path)
+		paths = append(paths, c.path)
 	}
 	slices.Sort(paths)
 	return paths

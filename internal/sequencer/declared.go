@@ -64,32 +64,34 @@ type Reason struct {
 	Implicit bool
 }
 
-// vertex is one side of a declaration. If node is positive, it is the node with index
-// node-1. Otherwise it is the chart with index chart, without its subcharts if own is set.
-type vertex struct {
-	node, chart int
-	own         bool
+// end is one side of a declaration. If node is nil, it is a whole chart, without its
+// subcharts if own is set.
+type end struct {
+	chart *draftChart
+	node  *draftNode
+	own   bool
 }
 
-// declaration is a declared dependency with one reason. Plan.Edges combines declarations
-// with equal ends into one Edge.
-type declaration struct {
-	first, then vertex
+func nodeEnd(n *draftNode) end { return end{chart: n.chart, node: n} }
+
+// declaration is a declared dependency with one reason, between ends of type end while the
+// plan is built, and of type EdgeEnd in the plan. Plan.Edges combines declarations with
+// equal ends into one Edge.
+type declaration[End end | EdgeEnd] struct {
+	first, then End
 	reason      Reason
 }
 
-// renumber replaces the indexes of nodes. The new index of node i is nodes[i].
-func (d *declaration) renumber(nodes []int) {
-	for _, v := range []*vertex{&d.first, &d.then} {
-		if v.node > 0 {
-			v.node = nodes[v.node-1] + 1
-		}
-	}
+func (b *builder) declare(first, then end, reason Reason) {
+	b.declarations = append(b.declarations, declaration[end]{first, then, reason})
 }
 
-func (b *builder) declare(d declaration) { b.declarations = append(b.declarations, d) }
-
-func (b *builder) nodeVertex(v int) vertex { return vertex{node: v + 1, chart: b.nodes[v].chart} }
+func (e end) planned() EdgeEnd {
+	if e.node != nil {
+		return EdgeEnd{Chart: e.chart.path, Node: e.node.planned}
+	}
+	return EdgeEnd{Chart: e.chart.path, Own: e.own}
+}
 
 // Edges returns the declared dependencies of the plan, with their reasons. They connect
 // nodes of one chart, or whole charts. An implicit edge is left out if other edges have the
@@ -97,17 +99,21 @@ func (b *builder) nodeVertex(v int) vertex { return vertex{node: v + 1, chart: b
 // the order of the plan.
 func (p *Plan) Edges() []Edge {
 	type key struct{ then, first int }
-	number := func(v vertex) int {
+	charts := map[string]int{}
+	for i, c := range p.Charts {
+		charts[c.Path] = 2 * i
+	}
+	number := func(e EdgeEnd) int {
 		switch {
-		case v.node > 0:
-			return 2*len(p.Charts) + v.node - 1
-		case v.own:
-			return 2*v.chart + 1
+		case e.Node != nil:
+			return 2*len(p.Charts) + e.Node.index
+		case e.Own:
+			return charts[e.Chart] + 1
 		}
-		return 2 * v.chart
+		return charts[e.Chart]
 	}
 	sorted := slices.Clone(p.declarations)
-	slices.SortStableFunc(sorted, func(x, y declaration) int {
+	slices.SortStableFunc(sorted, func(x, y declaration[EdgeEnd]) int {
 		return cmp.Or(cmp.Compare(number(x.then), number(y.then)), cmp.Compare(number(x.first), number(y.first)), compareReasons(x.reason, y.reason))
 	})
 	graph := dag.New(2*len(p.Charts) + len(p.Nodes))
@@ -130,19 +136,11 @@ func (p *Plan) Edges() []Edge {
 			continue
 		}
 		last = k
-		edges = append(edges, Edge{First: p.end(d.first), Then: p.end(d.then), Reasons: []Reason{d.reason}, Implied: !direct})
+		edges = append(edges, Edge{First: d.first, Then: d.then, Reasons: []Reason{d.reason}, Implied: !direct})
 	}
 	return edges
 }
 
-func (p *Plan) end(v vertex) EdgeEnd {
-	end := EdgeEnd{Chart: p.Charts[v.chart].Path, Own: v.own}
-	if v.node > 0 {
-		end.Node = p.Nodes[v.node-1]
-	}
-	return end
-}
-
 func compareReasons(x, y Reason) int {
-	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Resource, y.Resource), cmp.Compare(x.Key, y.Key), cmp.Compare(x.Value, y.Value))
+	return slices.Compare([]string{x.File, x.Resource, x.Key, x.Value}, []string{y.File, y.Resource, y.Key, y.Value})
 }

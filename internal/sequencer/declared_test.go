@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/dag"
-	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
 // edgesOf returns the edges, one per line.

@@ -6,6 +6,8 @@ package sequencer
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ordered-helm/helm/internal/text"
 )
 
 // ResourceError adds to an error the resource and file that have it.
@@ -53,24 +55,31 @@ type UnknownSubchartError struct {
 }
 
 func (e *UnknownSubchartError) Error() string {
-	const most = 50
-	hint := "the chart has no dependencies"
-	if len(e.Known) > 0 {
-		hint = "the chart has " + strings.Join(e.Known[:min(len(e.Known), most)], ", ")
+	const maxKnown = 50
+	hint := "; the chart has no dependencies"
+	switch {
+	case e.Nearest != "":
+		hint = fmt.Sprintf(": did you mean %q?", e.Nearest)
+	case len(e.Known) > 0:
+		hint = "; known subcharts: " + text.List(e.Known, maxKnown)
 	}
-	if more := len(e.Known) - most; more > 0 {
-		hint += fmt.Sprintf(" and %d more", more)
-	}
-	if e.Nearest != "" {
-		hint = fmt.Sprintf("did you mean %q?", e.Nearest)
-	}
-	return fmt.Sprintf("%s: %s names the unknown subchart %q: %s", e.File, e.Key, e.Name, hint)
+	return fmt.Sprintf("%s: %s refers to unknown subchart %q%s", e.File, e.Key, e.Name, hint)
 }
 
 // dependencyKey is the prefix of Reason.Key and similar keys for declarations in
 // Chart.yaml: the name of the entry under "dependencies" that has the depends-on follows
 // it.
 const dependencyKey = "depends-on of dependency "
+
+// dependencyIn returns the name that follows dependencyKey in a key, or "" if the key is an
+// annotation.
+func dependencyIn(key string) string {
+	name, is := strings.CutPrefix(key, dependencyKey)
+	if !is {
+		return ""
+	}
+	return name
+}
 
 // CycleError reports that charts or layers depend on each other.
 type CycleError struct {
@@ -86,13 +95,7 @@ type CycleEdge struct {
 
 // Dependency returns the name of the entry under "dependencies" whose depends-on declares
 // the edge. It is empty if an annotation declares it.
-func (e CycleEdge) Dependency() string {
-	dependency, is := strings.CutPrefix(e.Key, dependencyKey)
-	if !is {
-		return ""
-	}
-	return dependency
-}
+func (e CycleEdge) Dependency() string { return dependencyIn(e.Key) }
 
 func (e *CycleError) Error() string {
 	var b strings.Builder
@@ -140,7 +143,7 @@ func (n UnmetNeed) remedy() string {
 	from, to := n.FromNode.Chart, n.ToNode.Chart
 	switch {
 	case strings.HasPrefix(from, to+"/") && n.unordered:
-		return fmt.Sprintf("a chart cannot depend on its parent: move the %s to chart %s, or to a chart that this depends on", n.To.ID.Kind, from)
+		return fmt.Sprintf("a chart cannot depend on its parent: move the %s to chart %s, or to a chart that it depends on", n.To.ID.Kind, from)
 	case strings.HasPrefix(from, to+"/"):
 		return fmt.Sprintf("move the %s to chart %s, or remove the dependency on that chart from helm.sh/depends-on/subcharts of chart %s",
 			n.To.ID.Kind, from, to)
@@ -149,7 +152,7 @@ func (n UnmetNeed) remedy() string {
 	case from != to:
 		return fmt.Sprintf("make chart %s depend on chart %s, with depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
 	case mustComeFirst(n.To.ID.Kind, n.FromNode == n.ToNode), n.FromNode.Layer != "" && n.layer == "":
-		return fmt.Sprintf("annotate %s with helm.sh/layer and a layer of its own, and %s with depends-on.helm.sh/layers and that layer", n.To.ID, n.From.ID)
+		return fmt.Sprintf("put %s into a separate layer (helm.sh/layer), and list that layer in depends-on.helm.sh/layers of %s", n.To.ID, n.From.ID)
 	case n.FromNode.Layer != "":
 		return fmt.Sprintf("annotate %s with helm.sh/layer: %s, or an earlier layer", n.To.ID, n.layer)
 	}

@@ -28,42 +28,42 @@ func TestErrors(t *testing.T) {
 		{
 			"a subchart that is not declared: the nearest name is suggested",
 			ownAfter(three(), "rabitmq"), nil,
-			[]string{`shop/Chart.yaml: helm.sh/depends-on/subcharts names the unknown subchart "rabitmq": did you mean "rabbitmq"?`},
+			[]string{`shop/Chart.yaml: helm.sh/depends-on/subcharts refers to unknown subchart "rabitmq": did you mean "rabbitmq"?`},
 		},
 		{
 			"a subchart that is like none: all are listed",
 			ownAfter(three(), "postgresql"), nil,
-			[]string{`names the unknown subchart "postgresql": the chart has nginx, rabbitmq`},
+			[]string{`refers to unknown subchart "postgresql"; known subcharts: nginx, rabbitmq`},
 		},
 		{
 			"a subchart of a chart that has none",
 			ownAfter(v3("shop"), "db"), nil,
-			[]string{`names the unknown subchart "db": the chart has no dependencies`},
+			[]string{`refers to unknown subchart "db"; the chart has no dependencies`},
 		},
 		{
 			"a sibling that is not declared",
 			with(v3("shop", v3("a")), dep("a", "B")), nil,
-			[]string{`shop/Chart.yaml: depends-on of dependency a names the unknown subchart "B": the chart has a`},
+			[]string{`shop/Chart.yaml: depends-on of dependency a refers to unknown subchart "B"; known subcharts: a`},
 		},
 		{
 			"a name in other letters",
 			with(v3("shop", v3("a")), dep("a"), dep("b as Y", "A")), nil,
-			[]string{`depends-on of dependency Y names the unknown subchart "A": did you mean "a"?`},
+			[]string{`depends-on of dependency Y refers to unknown subchart "A": did you mean "a"?`},
 		},
 		{
 			"a subchart of a subchart is none of one's own",
 			ownAfter(with(v3("shop", v3("a", v3("deep"))), dep("a")), "deep"), nil,
-			[]string{`shop/Chart.yaml: helm.sh/depends-on/subcharts names the unknown subchart "deep": the chart has a`},
+			[]string{`shop/Chart.yaml: helm.sh/depends-on/subcharts refers to unknown subchart "deep"; known subcharts: a`},
 		},
 		{
 			"a name that a disabled dependency has wrong",
 			with(v3("shop"), disabled(dep("a", "nope"))), nil,
-			[]string{`depends-on of dependency a names the unknown subchart "nope"`},
+			[]string{`depends-on of dependency a refers to unknown subchart "nope"`},
 		},
 		{
 			"in a chart further down the file is named",
 			v3("shop", with(v3("sub", v3("x")), dep("x as y", "z"))), nil,
-			[]string{`shop/charts/sub/Chart.yaml: depends-on of dependency y names the unknown subchart "z"`},
+			[]string{`shop/charts/sub/Chart.yaml: depends-on of dependency y refers to unknown subchart "z"`},
 		},
 		{
 			"one object in two documents",
@@ -83,7 +83,7 @@ func TestErrors(t *testing.T) {
 		{
 			"two layers on one resource",
 			v3("shop"), all("shop ConfigMap/a layer=b helm.sh/resource-group=c"),
-			[]string{`shop/templates/a.yaml: ConfigMap/a: helm.sh/resource-group: "c": helm.sh/layer already says "b"`},
+			[]string{`shop/templates/a.yaml: ConfigMap/a: helm.sh/resource-group: "c": conflicts with helm.sh/layer: "b"`},
 		},
 		{
 			"an annotation that is no string, as a caller without a renderer may have it",
@@ -122,7 +122,7 @@ func TestErrors(t *testing.T) {
 		{
 			"all that is wrong is reported together",
 			ownAfter(v3("shop"), "db"), all("shop ConfigMap/a helm.sh/readiness-timeout=5", "shop ConfigMap/b helm.sh/layer=x,y"),
-			[]string{`ConfigMap/a: helm.sh/readiness-timeout: "5"`, `ConfigMap/b: helm.sh/layer: "x,y"`, `the unknown subchart "db"`},
+			[]string{`ConfigMap/a: helm.sh/readiness-timeout: "5"`, `ConfigMap/b: helm.sh/layer: "x,y"`, `unknown subchart "db"`},
 		},
 	}
 	for _, tt := range tests {

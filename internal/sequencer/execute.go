@@ -37,9 +37,9 @@ func (e *ExecutionError) Error() string {
 		parts = append(parts, f.Error())
 	}
 	if len(e.NotStarted) > 0 {
-		ids := make([]string, len(e.NotStarted))
-		for i, n := range e.NotStarted {
-			ids[i] = n.ID()
+		var ids []string
+		for _, n := range e.NotStarted {
+			ids = append(ids, n.ID())
 		}
 		parts = append(parts, "skipped (blocked by this failure): "+strings.Join(ids, ", "))
 	}
@@ -63,32 +63,17 @@ func (e *ExecutionError) Unwrap() []error {
 // After the first failure, or when ctx is done, Execute starts no further nodes and waits
 // for the running ones. It returns all failures together, as an *ExecutionError.
 func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, after *Node) error) error {
-	outcomes := walkNodes(ctx, p.graph, len(p.Nodes), func(ctx context.Context, v, after int) error {
-		if after == noVertex {
-			return deploy(ctx, p.Nodes[v], nil)
-		}
-		return deploy(ctx, p.Nodes[v], p.Nodes[after])
-	})
-	return executionError(ctx, p.Nodes, outcomes[:len(p.Nodes)])
+	return executionError(ctx, p.Nodes, walk(ctx, p.graph, p.Nodes, deploy))
 }
 
-// noVertex is the argument after of a vertex without dependencies, as in package dag.
-const noVertex = -1
-
-// walkNodes calls visit for each node in the order of the graph g, like dag.Walk. The first
-// vertices of g, as many as nodes says, are nodes. The others are gates, for which visit is
-// not called: if v waited last for a gate, after is the node that the gate waited for last.
-func walkNodes(ctx context.Context, g *dag.Graph, nodes int, visit func(ctx context.Context, v, after int) error) []dag.Outcome {
-	gates := make([]int, g.Len()-nodes) // for each gate, the node that it waited for last
-	return dag.Walk(ctx, g, func(ctx context.Context, v, after int) error {
-		if after >= nodes {
-			after = gates[after-nodes]
+// walk calls visit for each of the vertices in the order of the graph, like dag.Walk. The
+// other vertices of the graph are gates.
+func walk[T any](ctx context.Context, graph *dag.Graph, vertices []*T, visit func(ctx context.Context, v, after *T) error) []dag.Outcome {
+	return dag.Walk(ctx, graph, len(vertices), func(ctx context.Context, v, after int) error {
+		if after < 0 {
+			return visit(ctx, vertices[v], nil)
 		}
-		if v >= nodes {
-			gates[v-nodes] = after
-			return nil
-		}
-		return visit(ctx, v, after)
+		return visit(ctx, vertices[v], vertices[after])
 	})
 }
 

@@ -7,6 +7,8 @@
 // cluster, and returns equal plans for equal input (docs/reference.md, "The graph").
 package sequencer
 
+import "cmp"
+
 // Input describes the release for which Build computes a plan.
 type Input struct {
 	// Root is the root chart of the release.
@@ -59,12 +61,7 @@ type Dependency struct {
 }
 
 // title returns the name of the dependency in the tree of charts.
-func (d Dependency) title() string {
-	if d.Alias != "" {
-		return d.Alias
-	}
-	return d.Name
-}
+func (d Dependency) title() string { return cmp.Or(d.Alias, d.Name) }
 
 // Resource is one rendered document of a template.
 type Resource struct {

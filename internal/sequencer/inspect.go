@@ -3,7 +3,7 @@
 
 package sequencer
 
-import "github.com/ordered-helm/helm/internal/dag"
+import "errors"
 
 // Inspection is what Inspect finds in the declarations of a release.
 type Inspection struct {
@@ -23,8 +23,7 @@ const maxCycles = 20
 // others.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
-	i := &Inspection{}
-	i.Errors = append(splitErrors(b.readResources(in)), splitErrors(b.resolveSubcharts())...)
+	i := &Inspection{Errors: splitErrors(errors.Join(b.readResources(in), b.resolveSubcharts()))}
 	b.makeNodes()
 	b.connect()
 	cycle := b.graph.Cycle()
@@ -33,38 +32,21 @@ func Inspect(in Input) *Inspection {
 		i.Warnings = i.Plan.Warnings
 		return i
 	}
-	for range maxCycles {
-		if cycle == nil {
-			break
+	declared := b.declaredEdges()
+	for n := 0; cycle != nil && n < maxCycles; n++ {
+		i.Errors = append(i.Errors, cycleError(cycle, declared))
+		inCycle := map[[2]int]bool{}
+		for at, v := range cycle {
+			inCycle[[2]int{v, cycle[(at+1)%len(cycle)]}] = true
 		}
-		i.Errors = append(i.Errors, b.cycleError(cycle))
-		b.removeDeclaredEdges(cycle)
+		b.graph = b.graph.Without(func(v, w int) bool { // to find another cycle
+			_, isDeclared := declared[[2]int{v, w}]
+			return isDeclared && inCycle[[2]int{v, w}]
+		})
 		cycle = b.graph.Cycle()
 	}
 	b.warnExpressions()
 	b.warnNotSequenced()
 	i.Warnings = b.warnings
 	return i
-}
-
-// removeDeclaredEdges removes the declared edges of a cycle from the graph, so that Inspect
-// can look for another cycle.
-func (b *builder) removeDeclaredEdges(cycle []int) {
-	gone := map[[2]int]bool{}
-	for i, v := range cycle {
-		edge := [2]int{v, cycle[(i+1)%len(cycle)]}
-		if _, declared := b.reasons[edge]; declared {
-			gone[edge] = true
-		}
-	}
-	rest := dag.New(b.graph.Len())
-	for v := range b.graph.Len() {
-		for _, w := range b.graph.Dependencies(v) {
-			if !gone[[2]int{v, w}] {
-				rest.AddEdge(v, w)
-			}
-		}
-	}
-	rest.Normalize()
-	b.graph = rest
 }

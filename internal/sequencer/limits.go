@@ -14,8 +14,7 @@ const (
 	maxUnknownSubcharts = 100
 )
 
-// DependenciesError reports that a release declares more than MaxDependencies
-// dependencies.
+// DependenciesError reports that a release declares more than MaxDependencies dependencies.
 type DependenciesError struct {
 	// File is the template or Chart.yaml in which the limit was exceeded.
 	File string

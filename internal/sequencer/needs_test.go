@@ -170,7 +170,7 @@ func TestUnmetNeedsOfSeveralLayers(t *testing.T) {
 		},
 		{
 			"side by side", "helm.sh/layer: api",
-			"annotate ServiceAccount/to with helm.sh/layer and a layer of its own", "",
+			"put ServiceAccount/to into a separate layer (helm.sh/layer)", "",
 		},
 	}
 	for _, tt := range tests {
@@ -328,7 +328,7 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 				object(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {helm.sh/layer: l}}}`), annotated(t, crd, "helm.sh/layer: l"),
 			},
 			`Widget/w in layer "l" of chart shop (shop/templates/all.yaml) needs CustomResourceDefinition/to, which is deployed together with it (shop/templates/all.yaml): ` +
-				`annotate CustomResourceDefinition/to with helm.sh/layer and a layer of its own, and Widget/w with depends-on.helm.sh/layers and that layer`,
+				`put CustomResourceDefinition/to into a separate layer (helm.sh/layer), and list that layer in depends-on.helm.sh/layers of Widget/w`,
 		},
 		{
 			"a definition beside it may not be served in time",
@@ -342,13 +342,13 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 			"a namespace of the chart that it is in",
 			v3("shop", v3("a")), []sequencer.Resource{in("shop/a", res("shop ConfigMap/c ns=to")), object(t, namespace)},
 			`which is not ordered before it, in unlayered resources of chart shop (shop/templates/all.yaml): ` +
-				`a chart cannot depend on its parent: move the Namespace to chart shop/a, or to a chart that this depends on`,
+				`a chart cannot depend on its parent: move the Namespace to chart shop/a, or to a chart that it depends on`,
 		},
 		{
 			"a namespace beside it",
 			v3("shop"), []sequencer.Resource{res("shop ConfigMap/c ns=to layer=a"), annotated(t, namespace, "helm.sh/layer: b")},
 			`ConfigMap/c in layer "a" of chart shop (shop/templates/c.yaml) needs Namespace/to, which is not ordered before it, in layer "b" of chart shop (shop/templates/all.yaml): ` +
-				`annotate Namespace/to with helm.sh/layer and a layer of its own, and ConfigMap/c with depends-on.helm.sh/layers and that layer`,
+				`put Namespace/to into a separate layer (helm.sh/layer), and list that layer in depends-on.helm.sh/layers of ConfigMap/c`,
 		},
 	}
 	for _, tt := range tests {
@@ -404,7 +404,7 @@ func TestLateBindings(t *testing.T) {
 				wantWarnings(t, p)
 				return
 			}
-			wantWarnings(t, p, `/b in unlayered resources of chart shop (shop/templates/all.yaml) is deployed after Pod/from in layer "first" of chart shop (shop/templates/all.yaml), whose service account it binds`)
+			wantWarnings(t, p, `/b in unlayered resources of chart shop (shop/templates/all.yaml) is deployed after Pod/from in layer "first" of chart shop (shop/templates/all.yaml), whose service account it grants permissions to`)
 		})
 	}
 }

@@ -4,7 +4,6 @@
 package sequencer
 
 import (
-	"slices"
 	"time"
 
 	"github.com/ordered-helm/helm/internal/annotation"
@@ -29,7 +28,7 @@ type Plan struct {
 	// gates: they have no resources and stand for the beginning or end of a chart.
 	graph *dag.Graph
 	// declarations are the declared dependencies, from which Edges computes its result.
-	declarations []declaration
+	declarations []declaration[EdgeEnd]
 }
 
 // Node is a set of resources that are applied together: a layer, the unlayered resources of
@@ -53,6 +52,8 @@ type Node struct {
 	// Resources are sorted by Helm's install order of kinds, then by name.
 	Resources []*PlannedResource
 
+	// index is the position of the node in Plan.Nodes.
+	index int
 	// suffix makes the ID unique if another node would have the same ID.
 	suffix string
 }
@@ -158,23 +159,4 @@ func (p *Plan) ComesAfter(i, j int) bool { return p.graph.Descendants(i)[j] }
 
 // Dependencies returns the nodes that must be ready before node i starts, as sorted indexes
 // in Nodes. It includes nodes on which node i depends through other charts.
-func (p *Plan) Dependencies(i int) []int {
-	var deps []int
-	seen := make(map[int]bool)
-	stack := append([]int{}, p.graph.Dependencies(i)...)
-	for len(stack) > 0 {
-		v := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if seen[v] {
-			continue
-		}
-		seen[v] = true
-		if v < len(p.Nodes) {
-			deps = append(deps, v)
-			continue
-		}
-		stack = append(stack, p.graph.Dependencies(v)...)
-	}
-	slices.Sort(deps)
-	return deps
-}
+func (p *Plan) Dependencies(i int) []int { return p.graph.DependenciesAmong(len(p.Nodes), i) }

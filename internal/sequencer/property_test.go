@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/graphview"
-	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
 // randomCharts is the number of random charts for which the properties are checked.
@@ -21,9 +21,9 @@ const randomCharts = 1000
 
 // deployment is a random chart with its plan and its expected order.
 type deployment struct {
-	seed   uint64
-	plan   *sequencer.Plan
-	oracle *chartgen.ExpectedOrder
+	seed     uint64
+	plan     *sequencer.Plan
+	expected *chartgen.ExpectedOrder
 	// nodeOf maps the name of each resource to its node.
 	nodeOf map[string]*sequencer.Node
 }
@@ -35,17 +35,17 @@ func forRandomCharts(t *testing.T, check func(t *testing.T, d *deployment, r *ra
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		d := &deployment{seed: seed, plan: plan, oracle: chart.ExpectedOrder(), nodeOf: map[string]*sequencer.Node{}}
+		d := &deployment{seed: seed, plan: plan, expected: chart.ExpectedOrder(), nodeOf: map[string]*sequencer.Node{}}
 		for _, n := range plan.Nodes {
 			for _, res := range n.Resources {
-				if d.nodeOf[res.ID.Name] != nil || n.Chart != d.oracle.Charts[res.ID.Name] {
+				if d.nodeOf[res.ID.Name] != nil || n.Chart != d.expected.Charts[res.ID.Name] {
 					t.Fatalf("seed %d: %s is in %s, and in another node or in the wrong chart", seed, res.ID, n.ID())
 				}
 				d.nodeOf[res.ID.Name] = n
 			}
 		}
-		if len(d.nodeOf) != len(d.oracle.Names) {
-			t.Fatalf("seed %d: %d resources in nodes, want %d", seed, len(d.nodeOf), len(d.oracle.Names))
+		if len(d.nodeOf) != len(d.expected.Names) {
+			t.Fatalf("seed %d: %d resources in nodes, want %d", seed, len(d.nodeOf), len(d.expected.Names))
 		}
 		synctest.Test(t, func(t *testing.T) { check(t, d, rand.New(rand.NewPCG(seed, 2))) })
 	}
@@ -84,8 +84,8 @@ func TestEveryOrderIsKept(t *testing.T) {
 		if len(rec.started) != len(d.plan.Nodes) || len(rec.startedTwice) > 0 {
 			t.Fatalf("seed %d: started %d of %d nodes, %v twice", d.seed, len(rec.started), len(d.plan.Nodes), rec.startedTwice)
 		}
-		for _, name := range d.oracle.Names {
-			for _, first := range d.oracle.Before(name) {
+		for _, name := range d.expected.Names {
+			for _, first := range d.expected.Before(name) {
 				pairs++
 				d.before(t, rec, first, name)
 			}
@@ -107,7 +107,7 @@ func TestNoOrderIsInvented(t *testing.T) {
 		for _, n := range d.plan.Nodes {
 			var ready time.Duration
 			for _, res := range n.Resources {
-				for _, first := range d.oracle.Before(res.ID.Name) {
+				for _, first := range d.expected.Before(res.ID.Name) {
 					ready = max(ready, rec.ended[d.nodeOf[first].ID()])
 				}
 			}
@@ -158,7 +158,7 @@ func TestNothingStartsThatDependsOnAFailure(t *testing.T) {
 			}
 		}
 		for _, res := range bad.Resources {
-			for after := range d.oracle.After(res.ID.Name) {
+			for after := range d.expected.After(res.ID.Name) {
 				if !notStarted[d.nodeOf[after].ID()] {
 					t.Fatalf("seed %d: %s started, though it depends on %s", d.seed, after, bad.ID())
 				}

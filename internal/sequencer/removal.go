@@ -54,15 +54,9 @@ type position struct{ plan, node int }
 // of the plans. If the order of a plan contradicts the orders of earlier plans, it applies
 // only to resources that the earlier plans do not contain.
 func PlanRemoval(plans []*Plan, choose func(*PlannedResource) (ID, bool)) *Removal {
-	p := &removalPlanner{plans: plans, groups: groupObjects(plans, choose)}
-	r := &Removal{Groups: slices.Clone(p.groups), graph: p.graph()}
-	isGroup := func(v int) int {
-		if v < len(p.groups) {
-			return 1
-		}
-		return 0
-	}
-	before, after := r.graph.Depths(isGroup), r.graph.Reverse().Depths(isGroup)
+	groups := groupObjects(plans, choose)
+	r := &Removal{Groups: groups, graph: removalGraph(plans, groups)}
+	before, after := r.graph.Depths(len(groups)), r.graph.Reverse().Depths(len(groups))
 	for _, g := range r.Groups {
 		g.Awaited = after[g.vertex] > 0
 	}
@@ -90,12 +84,7 @@ func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, 
 	for _, g := range r.Groups {
 		groups[g.vertex] = g
 	}
-	walked := walkNodes(ctx, r.graph, len(groups), func(ctx context.Context, v, after int) error {
-		if after == noVertex {
-			return remove(ctx, groups[v], nil)
-		}
-		return remove(ctx, groups[v], groups[after])
-	})
+	walked := walk(ctx, r.graph, groups, remove)
 	nodes, outcomes := make([]*Node, len(groups)), make([]dag.Outcome, len(groups))
 	for i, g := range r.Groups {
 		nodes[i], outcomes[i] = g.Node, walked[g.vertex]
@@ -158,29 +147,20 @@ func groupObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*Re
 	return groups
 }
 
-// removalPlanner computes the graph of a Removal from the groups.
-type removalPlanner struct {
-	plans  []*Plan
-	groups []*RemovalGroup // the index is the vertex in the graph
-}
-
-// graph returns the order of deletion according to all plans. If the plans contradict each
-// other, a plan that would cause a cycle counts only for resources that no earlier plan
-// contains.
-func (p *removalPlanner) graph() *dag.Graph {
-	whole := make([]bool, len(p.plans))
-	for i := range whole {
-		whole[i] = true
-	}
-	g := p.graphOfFirst(whole)
+// removalGraph returns the order of deletion of groups, whose indexes are their vertices,
+// according to all plans. If the plans contradict each other, a plan that would cause a
+// cycle counts only for resources that no earlier plan contains.
+func removalGraph(plans []*Plan, groups []*RemovalGroup) *dag.Graph {
+	whole := slices.Repeat([]bool{true}, len(plans))
+	g := graphOfFirst(plans, groups, whole)
 	if g.Cycle() == nil {
 		return g
 	}
 	for i := range whole {
-		g = p.graphOfFirst(whole[:i+1])
+		g = graphOfFirst(plans, groups, whole[:i+1])
 		if g.Cycle() != nil {
 			whole[i] = false
-			g = p.graphOfFirst(whole[:i+1])
+			g = graphOfFirst(plans, groups, whole[:i+1])
 		}
 	}
 	return g
@@ -188,21 +168,21 @@ func (p *removalPlanner) graph() *dag.Graph {
 
 // graphOfFirst returns the order of deletion according to the first len(whole) plans. If
 // whole[i] is false, plan i counts only for resources that no earlier plan contains.
-func (p *removalPlanner) graphOfFirst(whole []bool) *dag.Graph {
+func graphOfFirst(plans []*Plan, groups []*RemovalGroup, whole []bool) *dag.Graph {
 	inNode := make([][][]int, len(whole)) // the groups in each plan and node
 	for i := range whole {
-		inNode[i] = make([][]int, len(p.plans[i].Nodes))
+		inNode[i] = make([][]int, len(plans[i].Nodes))
 	}
-	for _, g := range p.groups {
+	for _, g := range groups {
 		for _, at := range g.positions {
 			if at.plan < len(whole) && (whole[at.plan] || at == g.positions[0]) {
 				inNode[at.plan][at.node] = append(inNode[at.plan][at.node], g.vertex)
 			}
 		}
 	}
-	graph := dag.New(len(p.groups))
+	graph := dag.New(len(groups))
 	for i, nodes := range inNode {
-		addReversedPlan(graph, p.plans[i].graph, nodes)
+		addReversedPlan(graph, plans[i].graph, nodes)
 	}
 	return graph
 }

@@ -284,7 +284,7 @@ func TestRemovalOfOnePlanIsItsReverse(t *testing.T) {
 		free := map[string]time.Duration{} // when the dependents of a node no longer exist
 		for _, n := range d.plan.Nodes {
 			for _, res := range n.Resources {
-				for _, first := range d.oracle.Before(res.ID.Name) {
+				for _, first := range d.expected.Before(res.ID.Name) {
 					id := d.nodeOf[first].ID()
 					free[id] = max(free[id], rec.ended[n.ID()])
 				}

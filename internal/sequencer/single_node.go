@@ -4,7 +4,6 @@
 package sequencer
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/dag"
@@ -31,19 +30,16 @@ func Unordered(chart string, resources []Resource, namespace string) *Plan {
 	seen := make(map[ID]bool, len(flat))
 	for _, r := range flat {
 		res := newResource(r, namespace, scopes)
-		if res.ID.Name != "" && seen[res.ID] {
-			continue
+		if res.ID.Name == "" || !seen[res.ID] {
+			seen[res.ID] = true
+			b.resources = append(b.resources, res)
 		}
-		seen[res.ID] = true
-		b.resources = append(b.resources, res)
 	}
-	slices.SortStableFunc(b.resources, func(x, y resource) int {
-		return cmp.Or(compareResources(&x, &y), cmp.Compare(x.File, y.File))
-	})
+	slices.SortStableFunc(b.resources, compareResources)
 	b.readDefinitions()
 	p := SingleNode(chart)
-	for i := range b.resources {
-		p.Nodes[0].Resources = append(p.Nodes[0].Resources, &b.resources[i].PlannedResource)
+	for _, r := range b.resources {
+		p.Nodes[0].Resources = append(p.Nodes[0].Resources, &r.PlannedResource)
 	}
 	return p
 }

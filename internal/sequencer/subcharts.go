@@ -6,6 +6,7 @@ package sequencer
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/annotation"
@@ -16,28 +17,15 @@ import (
 // names in each Chart.yaml refer to.
 func (b *builder) resolveSubcharts() error {
 	var problems []error
-	for i, c := range b.charts {
+	for _, c := range b.charts {
 		if !c.Sequenced {
 			continue
 		}
-		problems = append(problems, c.Problem)
-		names := b.namesIn(i)
+		names := newSubchartNames(c)
 		key := cmp.Or(c.DependsOnKey, annotation.DependsOnSubcharts)
-		for _, name := range c.DependsOnSubcharts {
-			charts, err := b.resolve(names, name, key, "", -1)
-			problems = append(problems, err)
-			if b.dependencies.exceeded() {
-				break
-			}
-			c.ownAfter = append(c.ownAfter, charts...)
-			for _, sub := range charts {
-				b.declare(declaration{
-					first: vertex{chart: sub}, then: vertex{chart: i, own: true},
-					reason: Reason{File: names.file, Key: key, Value: name},
-				})
-			}
-		}
-		c.ownAfter = sortUnique(c.ownAfter)
+		charts, err := b.resolve(names, c.DependsOnSubcharts, key, end{chart: c, own: true})
+		c.ownAfter = charts
+		problems = append(problems, c.Problem, err)
 		for _, d := range c.Dependencies {
 			if b.dependencies.exceeded() {
 				break
@@ -51,62 +39,43 @@ func (b *builder) resolveSubcharts() error {
 // resolveSiblings finds the charts that the depends-on of d refers to, and adds them to the
 // after of the chart d. The names must be valid even if d is disabled.
 func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
-	self, present := names.present[d.title()]
-	if !present || d.Disabled {
-		self = -1
+	self := names.present[d.title()]
+	if d.Disabled {
+		self = nil
 	}
-	var problems []error
-	var after []int
-	for _, name := range d.DependsOn {
-		charts, err := b.resolve(names, name, dependencyKey+d.title(), d.title(), self)
-		problems = append(problems, err)
-		if b.dependencies.exceeded() {
-			break
-		}
-		if self < 0 {
-			continue
-		}
-		after = append(after, charts...)
-		for _, sibling := range charts {
-			b.declare(declaration{
-				first: vertex{chart: sibling}, then: vertex{chart: self},
-				reason: Reason{File: names.file, Key: dependencyKey + d.title(), Value: name},
-			})
-		}
+	charts, err := b.resolve(names, d.DependsOn, dependencyKey+d.title(), end{chart: self})
+	if self != nil {
+		self.after = sortUnique(append(self.after, charts...))
 	}
-	if self >= 0 {
-		b.charts[self].after = sortUnique(append(b.charts[self].after, after...))
-	}
-	return errors.Join(problems...)
+	return err
 }
 
-func sortUnique(list []int) []int {
-	slices.Sort(list)
-	return slices.Compact(list)
+func sortUnique(charts []*draftChart) []*draftChart {
+	slices.SortFunc(charts, func(x, y *draftChart) int { return cmp.Compare(x.index, y.index) })
+	return slices.Compact(charts)
 }
 
 // subchartNames has the names by which one chart, with the Chart.yaml file, can refer to
 // its subcharts.
 type subchartNames struct {
 	file string
-	// present maps the names of the enabled subcharts in the tree to their indexes.
-	present map[string]int
+	// present maps the names of the enabled subcharts in the tree to the charts.
+	present map[string]*draftChart
 	// known maps each name, alias and tag to the enabled subcharts that it refers to. The
 	// list is empty for a name that refers only to disabled subcharts.
-	known map[string][]int
+	known map[string][]*draftChart
 }
 
-func (b *builder) namesIn(chart int) *subchartNames {
-	c := b.charts[chart]
-	n := &subchartNames{file: c.file + "/Chart.yaml", present: map[string]int{}, known: map[string][]int{}}
+func newSubchartNames(c *draftChart) *subchartNames {
+	n := &subchartNames{file: c.file + "/Chart.yaml", present: map[string]*draftChart{}, known: map[string][]*draftChart{}}
 	for _, sub := range c.subcharts {
-		n.present[b.charts[sub].Name] = sub
-		n.known[b.charts[sub].Name] = []int{sub}
+		n.present[sub.Name] = sub
+		n.known[sub.Name] = []*draftChart{sub}
 	}
 	for _, d := range c.Dependencies {
 		for _, name := range append([]string{d.Name, d.title()}, d.Tags...) {
 			charts := n.known[name]
-			if sub, present := n.present[d.title()]; present && !d.Disabled {
+			if sub := n.present[d.title()]; sub != nil && !d.Disabled {
 				charts = append(charts, sub)
 			}
 			n.known[name] = charts
@@ -118,40 +87,46 @@ func (b *builder) namesIn(chart int) *subchartNames {
 	return n
 }
 
-// resolve returns the subcharts that name refers to. key is where name is declared. If it
-// is the depends-on of a dependency, dependency is that dependency's name, and self its
-// index or -1 if it is disabled. A name such as a tag can refer to the dependency itself
-// and to others. Then only the others are returned.
-func (b *builder) resolve(n *subchartNames, name, key, dependency string, self int) ([]int, error) {
-	charts, known := n.known[name]
-	if !known {
-		return nil, errors.Join(b.unknownSubchart(n, name, key, dependency), b.dependencies.add(1, n.file))
+// resolve returns the subcharts that the names in list refer to, sorted, and declares that
+// they must be ready before then. key is where list is declared. If it is the depends-on of
+// a disabled dependency, then.chart is nil, and nothing is declared. A name such as a tag
+// can refer to the dependency itself and to others. Then only the others count.
+func (b *builder) resolve(n *subchartNames, list []string, key string, then end) ([]*draftChart, error) {
+	var all []*draftChart
+	var problems []error
+	for _, name := range list {
+		charts, known := n.known[name]
+		count := len(charts)
+		if !known {
+			problems = append(problems, b.unknownSubchart(n, name, key))
+			count = 1
+		}
+		problems = append(problems, b.dependencies.add(count, n.file))
+		if b.dependencies.exceeded() {
+			break
+		}
+		if then.chart == nil {
+			continue
+		}
+		for _, c := range charts {
+			if c != then.chart || len(charts) == 1 {
+				all = append(all, c)
+				b.declare(end{chart: c}, then, Reason{File: n.file, Key: key, Value: name})
+			}
+		}
 	}
-	if err := b.dependencies.add(len(charts), n.file); err != nil {
-		return nil, err
-	}
-	if len(charts) > 1 && self >= 0 {
-		charts = slices.DeleteFunc(slices.Clone(charts), func(c int) bool { return c == self })
-	}
-	return charts, nil
+	return sortUnique(all), errors.Join(problems...)
 }
 
 // unknownSubchart returns the error for a name that refers to no subchart. After
 // maxUnknownSubcharts such errors it returns nil, because a user would not read more, and
 // finding similar names takes time.
-func (b *builder) unknownSubchart(n *subchartNames, name, key, dependency string) error {
+func (b *builder) unknownSubchart(n *subchartNames, name, key string) error {
 	if b.unknownSubcharts++; b.unknownSubcharts > maxUnknownSubcharts {
 		return nil
 	}
-	all := sortedKeys(n.known)
-	return &UnknownSubchartError{File: n.file, Key: key, Name: name, Dependency: dependency, Nearest: similar.Nearest(name, all), Known: all}
-}
-
-func sortedKeys(known map[string][]int) []string {
-	all := make([]string, 0, len(known))
-	for name := range known {
-		all = append(all, name)
+	all := slices.Sorted(maps.Keys(n.known))
+	return &UnknownSubchartError{
+		File: n.file, Key: key, Name: name, Dependency: dependencyIn(key), Nearest: similar.Nearest(name, all), Known: all,
 	}
-	slices.Sort(all)
-	return all
 }

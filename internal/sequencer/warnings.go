@@ -46,29 +46,25 @@ type Warning struct {
 // String returns the text for the user.
 func (w Warning) String() string { return w.text }
 
-func (b *builder) warn(kind WarningKind, chart string, r *resource, key, text string) {
-	b.warnings = append(b.warnings, Warning{Kind: kind, Chart: chart, File: r.File, ID: r.ID, Key: key, text: text})
+func (b *builder) warn(kind WarningKind, r *resource, key, name, text string) {
+	b.warnings = append(b.warnings, Warning{Kind: kind, Chart: r.chart.path, File: r.File, ID: r.ID, Key: key, Name: name, text: text})
 }
 
-func (b *builder) warnUnknownLayer(c *chartEntry, r *resource, layer string) {
-	b.warnings = append(b.warnings, Warning{
-		Kind: WarningUnknownLayer, Chart: c.path, File: r.File, ID: r.ID, Key: r.order.DependsOnKey, Name: layer,
-		text: fmt.Sprintf("%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored",
-			r.File, r.ID, layer, c.path),
-	})
+func (b *builder) warnUnknownLayer(r *resource, layer string) {
+	b.warn(WarningUnknownLayer, r, r.order.DependsOnKey, layer, fmt.Sprintf(
+		"%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored", r.File, r.ID, layer, r.chart.path))
 }
 
 // warnExpressions warns about readiness expressions whose path is probably wrong.
 func (b *builder) warnExpressions() {
-	for i := range b.resources {
-		r := &b.resources[i]
+	for _, r := range b.resources {
 		for _, list := range []struct {
 			key         string
 			expressions []annotation.Expression
 		}{{annotation.ReadinessSuccess, r.Success}, {annotation.ReadinessFailure, r.Failure}} {
 			for _, e := range list.expressions {
 				if e.PathBeginsWithStatus() {
-					b.warn(WarningExpressionPath, b.charts[r.chart].path, r, list.key, fmt.Sprintf(
+					b.warn(WarningExpressionPath, r, list.key, "", fmt.Sprintf(
 						"%s: %s: the path of the readiness expression %q already begins at .status: remove the leading \"status\"", r.File, r.ID, e))
 				}
 			}
@@ -78,12 +74,8 @@ func (b *builder) warnExpressions() {
 
 // warnNotSequenced warns about each chart whose declarations are ignored.
 func (b *builder) warnNotSequenced() {
-	declared := map[int]bool{}
-	for _, r := range b.resources {
-		declared[r.chart] = declared[r.chart] || r.declares
-	}
-	for i, c := range b.charts {
-		if !c.Sequenced && (c.Declares || declared[i]) {
+	for _, c := range b.charts {
+		if c.ignored {
 			b.warnings = append(b.warnings, Warning{
 				Kind: WarningNotSequenced, Chart: c.path, File: c.file + "/Chart.yaml",
 				text: fmt.Sprintf("chart %s declares an order that is ignored, because its apiVersion is not v3: "+

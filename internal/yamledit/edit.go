@@ -35,6 +35,13 @@ func Text(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: yaml.SingleQuotedStyle}
 }
 
+// Mapping returns a YAML node for a mapping with one entry, on one line.
+func Mapping(key, value string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle, Content: []*yaml.Node{
+		{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, Text(value),
+	}}
+}
+
 // Null returns a YAML node for null in this notation, for example "null" or an empty
 // string.
 func Null(written string) *yaml.Node {

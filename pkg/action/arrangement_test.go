@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/render/chartgen"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 

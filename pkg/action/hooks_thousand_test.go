@@ -19,7 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 
-	"github.com/ordered-helm/helm/internal/render/chartgen"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 

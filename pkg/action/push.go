@@ -88,7 +88,7 @@ func legalCopy(chartRef string) (string, error) {
 	if err != nil || data == nil {
 		return "", err
 	}
-	legal, err := chartloader.LegalArchive(data)
+	legal, err := chartloader.CanonicalArchive(data)
 	if err != nil || bytes.Equal(legal, data) {
 		return "", err
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/orderrecord"
-	"github.com/ordered-helm/helm/internal/render/chartgen"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -85,7 +85,7 @@ func TestReleasePlanIsTheOneExecuted(t *testing.T) {
 	posts := map[string]postrender.PostRenderer{
 		"none": nil, "cat": chartgen.Cat{}, "drops comments": chartgen.PostRenderer(chartgen.DropComments),
 		"writes JSON": chartgen.PostRenderer(chartgen.ToJSON), "reorders": chartgen.PostRenderer(chartgen.Reverse),
-		"adds": chartgen.PostRenderer(chartgen.Add),
+		"adds": chartgen.PostRenderer(chartgen.AddDocument),
 	}
 	for name, post := range posts {
 		t.Run("memory/"+name, func(t *testing.T) {

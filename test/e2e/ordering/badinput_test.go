@@ -103,7 +103,7 @@ func badCharts() map[string]badChart {
 		"Namespace that comes too late": {
 			templates("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: ordered-late\n  annotations: {helm.sh/layer: first}\n" + charts.Last("first").Manifest() +
 				"---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: ordered-late\n"),
-			[]string{"ConfigMap/c", "Namespace/ordered-late", "annotate Namespace/ordered-late with helm.sh/layer"},
+			[]string{"ConfigMap/c", "Namespace/ordered-late", "put Namespace/ordered-late into a separate layer (helm.sh/layer)"},
 		},
 		"key that is almost one": {
 			templates(charts.ConfigMap("a", "depends-on.helm.sh/layer: b")),

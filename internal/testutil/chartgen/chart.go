@@ -1,12 +1,13 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chartgen generates random charts for tests of packages render and sequencer. It
-// computes the expected order of a chart without using any code of sequencer, so that tests
-// can compare the two.
+// Package chartgen generates random charts for tests. Only tests import it. It computes the
+// expected order of a chart without using any code of package sequencer, so that tests can
+// compare the two.
 package chartgen
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -47,12 +48,7 @@ type Resource struct {
 func (c *Chart) Sequenced() bool { return c.V3 || c.OptedIn }
 
 // Title returns the name of the dependency in the tree of charts.
-func (d *Dependency) Title() string {
-	if d.Alias != "" {
-		return d.Alias
-	}
-	return d.Chart.Name
-}
+func (d *Dependency) Title() string { return cmp.Or(d.Alias, d.Chart.Name) }
 
 // ghost is the name of a layer that no chart has, for dependencies on unknown layers.
 const ghost = "ghost"

@@ -119,9 +119,9 @@ const (
 	after  = 1
 )
 
-// oracle returns, for each two indexes in Helm's order, whether the first hook must run
+// expectedOrder returns, for each two indexes in Helm's order, whether the first hook must run
 // before, in parallel with, or after the second.
-func (g *given) oracle() [][]int {
+func (g *given) expectedOrder() [][]int {
 	hooks := g.inHelmsOrder()
 	n := len(hooks)
 	parts := make([][]string, n)
@@ -187,7 +187,7 @@ func (p place) relation(o place) int {
 	return sign(p.at < o.at)
 }
 
-// check compares buckets with the oracle.
+// check compares buckets with the expected order.
 func (g *given) check(t *testing.T, buckets []hookrunner.Bucket) {
 	t.Helper()
 	places := map[*release.Hook][]place{}
@@ -219,7 +219,7 @@ func (g *given) check(t *testing.T, buckets []hookrunner.Bucket) {
 		}
 		at[i], places[h] = places[h][0], places[h][1:]
 	}
-	for i, row := range g.oracle() {
+	for i, row := range g.expectedOrder() {
 		for j, want := range row {
 			if got := at[i].relation(at[j]); got != want {
 				t.Fatalf("%s and %s: %d, want %d, in\n%s\n%s", hookrunner.Title(sorted[i]), hookrunner.Title(sorted[j]), got, want, printed(buckets), g)

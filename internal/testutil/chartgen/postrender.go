@@ -71,11 +71,11 @@ func Reverse(docs []string) ([]string, error) {
 	return docs, err
 }
 
-// Added is the document that Add adds.
-const Added = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: added"
+// AddedDocument is the document that AddDocument adds.
+const AddedDocument = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: added"
 
-// Add removes comments and adds a document before the others.
-func Add(docs []string) ([]string, error) {
+// AddDocument removes comments and adds a document before the others.
+func AddDocument(docs []string) ([]string, error) {
 	docs, err := DropComments(docs)
-	return append([]string{Added}, docs...), err
+	return append([]string{AddedDocument}, docs...), err
 }

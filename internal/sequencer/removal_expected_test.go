@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ordered-helm/helm/internal/render/chartgen"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
 // relation contains, for each pair of objects by index, whether the first must no longer
@@ -84,7 +84,7 @@ func randomRevisions(t *testing.T, seed uint64) *revisions {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 4))
 	r := &revisions{seed: seed, index: map[string]int{}}
-	var oracles []*chartgen.ExpectedOrder
+	var expected []*chartgen.ExpectedOrder
 	akin := rng.IntN(2) == 0
 	for i := range uint64(1 + rng.IntN(3)) {
 		from := seed
@@ -99,9 +99,9 @@ func randomRevisions(t *testing.T, seed uint64) *revisions {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		r.inputs, r.plans, oracles = append(r.inputs, chart.Input()), append(r.plans, plan), append(oracles, chart.ExpectedOrder())
+		r.inputs, r.plans, expected = append(r.inputs, chart.Input()), append(r.plans, plan), append(expected, chart.ExpectedOrder())
 	}
-	for _, o := range oracles {
+	for _, o := range expected {
 		for _, name := range o.Names {
 			if _, known := r.index[name]; !known {
 				r.index[name] = len(r.names)
@@ -113,7 +113,7 @@ func randomRevisions(t *testing.T, seed uint64) *revisions {
 	for range r.names {
 		r.chosen = append(r.chosen, share == 0 || rng.IntN(4) < share)
 	}
-	r.expect(oracles)
+	r.expect(expected)
 	return r
 }
 
@@ -133,10 +133,10 @@ func change(c *chartgen.Chart, rng *rand.Rand) {
 
 // expect determines from the declarations which object must no longer exist before which
 // other object is deleted.
-func (r *revisions) expect(oracles []*chartgen.ExpectedOrder) {
+func (r *revisions) expect(expected []*chartgen.ExpectedOrder) {
 	r.order = newRelation(len(r.names))
 	known := make([]bool, len(r.names))
-	for _, o := range oracles {
+	for _, o := range expected {
 		declared, has := newRelation(len(r.names)), make([]bool, len(r.names))
 		for _, name := range o.Names {
 			has[r.index[name]] = true

@@ -1,0 +1,31 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/field"
+)
+
+// ListItems returns the objects in a list, each with its kind, and reports whether object is
+// a list. Like Kubernetes, it considers an object a list if it has items. An object of kind
+// List counts even without items. In a list of one kind, such as ConfigMapList, items can
+// omit their kind.
+func ListItems(object map[string]any) (items []map[string]any, isList bool) {
+	listKind := field.String(object, "kind")
+	if _, hasItems := object["items"].([]any); !hasItems && listKind != "List" {
+		return nil, false
+	}
+	items = field.Maps(object, "items")
+	itemKind, _ := strings.CutSuffix(listKind, "List")
+	for i, item := range items {
+		if field.String(item, "kind") == "" && itemKind != "" && itemKind != listKind {
+			items[i] = maps.Clone(item)
+			items[i]["kind"], items[i]["apiVersion"] = itemKind, object["apiVersion"]
+		}
+	}
+	return items, true
+}
