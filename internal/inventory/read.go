@@ -28,9 +28,9 @@ func (inv *Inventory) ReadAsHelm(c *cluster.Client) error {
 		return unknownKindError(err)
 	}
 	inv.objects, inv.declared = list, object.Contents(list)
-	for _, info := range list {
+	for i, info := range list {
 		id := object.IDOf(info)
-		inv.byID[id], inv.newest[id], inv.ofBase[id], inv.known[id] = info, inv.base.Version, true, true
+		inv.place[id], inv.byID[id], inv.newest[id], inv.ofBase[id], inv.known[id] = i, info, inv.base.Version, true, true
 	}
 	if !inv.IsOrdered() {
 		return nil
@@ -156,7 +156,7 @@ func (inv *Inventory) add(id sequencer.ID, info *object.Info, revision int) erro
 	inv.declared = append(inv.declared, object.Contents(kube.ResourceList{info})...)
 	known := inv.byID[id]
 	if known == nil {
-		inv.byID[id], inv.newest[id] = info, revision
+		inv.place[id], inv.byID[id], inv.newest[id] = len(inv.objects), info, revision
 		inv.objects.Append(info)
 		return nil
 	}
@@ -174,6 +174,8 @@ func (inv *Inventory) add(id sequencer.ID, info *object.Info, revision int) erro
 			return fmt.Errorf("%s: %w", object.Describe(info), err)
 		}
 	}
-	known.Object, known.Mapping, known.Client = both, newer.Mapping, newer.Client
+	merged := *known
+	merged.Object, merged.Mapping, merged.Client = both, newer.Mapping, newer.Client
+	inv.byID[id], inv.objects[inv.place[id]] = &merged, &merged
 	return nil
 }

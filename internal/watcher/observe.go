@@ -163,7 +163,7 @@ func (s *stream) poll(ctx context.Context, a attempt) (healthy bool, err error) 
 			return healthy, errRestarted
 		}
 		healthy = true
-		if !sleep(ctx, s.watcher.config.PollInterval) {
+		if !sleep(ctx, pollInterval) {
 			return healthy, ctx.Err()
 		}
 	}

@@ -351,7 +351,7 @@ func (s *stream) unobserved(now time.Time) time.Duration {
 func (s *stream) notice(kind NoticeKind, err error) Notice {
 	return Notice{
 		Kind: kind, Resource: s.key.resource, Namespace: s.key.namespace,
-		Interval: s.watcher.config.PollInterval, Err: err,
+		Interval: pollInterval, Err: err,
 	}
 }
 
