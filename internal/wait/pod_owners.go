@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package prune
+package wait
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// podFinder finds the pods that deleted objects own, so that Graph can wait until they are
-// gone. It includes indirect owners: for example, a Deployment owns pods through
+// podFinder finds the pods that deleted objects own, so that Deletions can wait until they
+// are gone. It includes indirect owners: for example, a Deployment owns pods through
 // ReplicaSets.
 type podFinder struct {
 	client metadata.Interface
@@ -32,7 +32,7 @@ type podFinder struct {
 	forbidden func(resource, namespace string)
 }
 
-func newPodFinder(c *cluster.Client, forbidden func(resource, namespace string)) (*podFinder, error) {
+func newPodFinder(c *cluster.Connection, forbidden func(resource, namespace string)) (*podFinder, error) {
 	client, err := c.Metadata()
 	return &podFinder{client: client, mapping: c.Mapping, forbidden: forbidden}, err
 }
