@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/podowners"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
@@ -54,24 +55,24 @@ func (w *watchedDeletions) Close() { w.tracker.Close() }
 type deletionTargets struct {
 	objects []watcher.Target
 	// pods lists these pods; nil if owned is empty.
-	pods *podFinder
+	pods *podowners.Finder
 	// owned has the owners of these pods, by namespace.
-	owned map[string]*ownerSet
+	owned map[string]*podowners.Set
 }
 
 // Expect implements Deletions.
 func (w *watchedDeletions) Expect(ctx context.Context, existing, absent kube.ResourceList, policy metav1.DeletionPropagation) (AwaitGone, error) {
-	t := &deletionTargets{owned: map[string]*ownerSet{}}
+	t := &deletionTargets{owned: map[string]*podowners.Set{}}
 	for _, info := range existing {
 		uid := object.UID(info)
 		t.objects = append(t.objects, targetOf(info, uid))
-		if mayOwnPods(info) {
-			t.ownersIn(info.Namespace).add(uid)
+		if podowners.MayOwn(info) {
+			t.ownersIn(info.Namespace).Add(uid)
 		}
 	}
 	for _, info := range absent {
-		if mayOwnPods(info) {
-			t.ownersIn(info.Namespace).addGone(info.Mapping.GroupVersionKind.GroupKind(), info.Name)
+		if podowners.MayOwn(info) {
+			t.ownersIn(info.Namespace).AddGone(info.Mapping.GroupVersionKind.GroupKind(), info.Name)
 		}
 	}
 	if policy == metav1.DeletePropagationOrphan {
@@ -89,11 +90,11 @@ func (w *watchedDeletions) findOwners(ctx context.Context, t *deletionTargets) e
 		return nil
 	}
 	var err error
-	if t.pods, err = newPodFinder(w.cluster, w.warnForbidden); err != nil {
+	if t.pods, err = podowners.NewFinder(w.cluster, w.warnForbidden); err != nil {
 		return err
 	}
 	for namespace, owners := range t.owned {
-		if err := t.pods.addIndirect(ctx, namespace, owners); err != nil {
+		if err := t.pods.AddIndirect(ctx, namespace, owners); err != nil {
 			return err
 		}
 	}
@@ -104,7 +105,7 @@ func (w *watchedDeletions) findOwners(ctx context.Context, t *deletionTargets) e
 func (w *watchedDeletions) await(ctx context.Context, t *deletionTargets, onChange func(watcher.Report)) error {
 	targets := t.objects
 	for namespace, owners := range t.owned {
-		pods, err := t.pods.pods(ctx, namespace, owners)
+		pods, err := t.pods.Pods(ctx, namespace, owners)
 		if err != nil {
 			return err
 		}
@@ -118,9 +119,9 @@ func (w *watchedDeletions) await(ctx context.Context, t *deletionTargets, onChan
 	return err
 }
 
-func (t *deletionTargets) ownersIn(namespace string) *ownerSet {
+func (t *deletionTargets) ownersIn(namespace string) *podowners.Set {
 	if t.owned[namespace] == nil {
-		t.owned[namespace] = &ownerSet{}
+		t.owned[namespace] = &podowners.Set{}
 	}
 	return t.owned[namespace]
 }
@@ -128,21 +129,4 @@ func (t *deletionTargets) ownersIn(namespace string) *ownerSet {
 // warnForbidden warns that the account is not allowed to list pods or their owners.
 func (w *watching) warnForbidden(resource, namespace string) {
 	w.events.Warnf("no permission to list %s in namespace %s: not waiting for the pods of deleted resources", resource, namespace)
-}
-
-// mayOwnPods reports whether pods of an object must be searched. It is false for kinds that
-// never own pods.
-func mayOwnPods(info *object.Info) bool {
-	if !info.Namespaced() {
-		return false
-	}
-	gvk := info.Mapping.GroupVersionKind
-	switch gvk.Group {
-	case "":
-		return gvk.Kind == "ReplicationController"
-	case "rbac.authorization.k8s.io", "networking.k8s.io", "policy", "autoscaling", "storage.k8s.io",
-		"apiextensions.k8s.io", "apiregistration.k8s.io", "admissionregistration.k8s.io":
-		return false
-	}
-	return true
 }
