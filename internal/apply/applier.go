@@ -29,10 +29,13 @@ import (
 
 // Config configures an Applier.
 type Config struct {
-	Cluster *cluster.Client
+	Cluster cluster.Reader
 	Writer  objectwriter.Writer
 	Log     func(string, ...any)
 	Owner   object.Owner
+	// ReadTogether has the objects of all nodes. ApplyNode reads them with one call, until
+	// something is written. If it is empty, ApplyNode reads the objects of each node.
+	ReadTogether kube.ResourceList
 	// Inventory lists the objects that earlier revisions may have left in the cluster; nil
 	// if there are no earlier revisions.
 	Inventory *inventory.Inventory
@@ -41,16 +44,13 @@ type Config struct {
 	// ThreeWay uses three-way merge patches for custom resources, too. RecreatePods deletes
 	// the pods of workloads that already existed.
 	Force, TakeOwnership, ThreeWay, RecreatePods bool
-	// AwaitPodsGone waits until deleted pods no longer exist. ApplyNode calls it with the
-	// pods that it deleted because of RecreatePods.
-	AwaitPodsGone func(context.Context, []object.PodRef) error
 }
 
 // Applier writes the objects of one release during one operation, and remembers what it did
 // with each of them. It is safe for concurrent use.
 type Applier struct {
-	Config
-	cache liveCache
+	config Config
+	cache  *liveCache
 
 	// mu guards the fields below.
 	mu sync.Mutex
@@ -72,8 +72,8 @@ type Applier struct {
 
 // New returns an Applier with the given configuration.
 func New(c Config) *Applier {
-	a := &Applier{Config: c, states: object.LiveObjects{}, unchanged: map[*object.Info]bool{}, restarted: map[sequencer.ID]*object.Info{}}
-	a.cache.applier = a
+	a := &Applier{config: c, states: object.LiveObjects{}, unchanged: map[*object.Info]bool{}, restarted: map[sequencer.ID]*object.Info{}}
+	a.cache = &liveCache{cluster: c.Cluster, all: c.ReadTogether, isAbsent: a.IsAbsent, isStale: a.wroteAnything}
 	return a
 }
 
@@ -86,7 +86,7 @@ func (a *Applier) FindExisting(ctx context.Context, list kube.ResourceList) erro
 			return fmt.Errorf("could not get information about the resource %s: resource name may not be empty", object.Describe(info))
 		}
 	}
-	live, err := a.Cluster.Live(ctx, list)
+	live, err := a.config.Cluster.Live(ctx, list)
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,12 @@ func (a *Applier) FindExisting(ctx context.Context, list kube.ResourceList) erro
 		if found == nil {
 			continue
 		}
-		if !a.TakeOwnership {
-			if err := object.CheckOwner(found, a.Owner); err != nil {
+		if !a.config.TakeOwnership {
+			if err := object.CheckOwner(found, a.config.Owner); err != nil {
 				return fmt.Errorf("%s exists and cannot be imported into the current release: %w", object.Describe(info), err)
 			}
 		}
-		if a.Inventory.Find(info) == nil {
+		if a.config.Inventory.Find(info) == nil {
 			present = append(present, info)
 		}
 	}
@@ -125,7 +125,7 @@ func (a *Applier) setPresent(list ...*object.Info) {
 func (a *Applier) Unknown(list kube.ResourceList) kube.ResourceList {
 	var unknown kube.ResourceList
 	for _, info := range list {
-		if !a.Inventory.IsKnown(info) {
+		if !a.config.Inventory.IsKnown(info) {
 			unknown = append(unknown, info)
 		}
 	}
@@ -143,10 +143,12 @@ type Result struct {
 	// Pruned says whether a custom Kubernetes client has also deleted the objects that are
 	// no longer in the chart.
 	Pruned bool
+	// DeletedPods are the pods that ApplyNode deleted because of Config.RecreatePods.
+	DeletedPods []object.PodRef
 }
 
 // ApplyNode creates or changes the objects of one node. If RecreatePods is set, it then
-// deletes the pods of the workloads that already existed, and waits until the pods are
+// deletes the pods of the workloads that already existed. It does not wait until the pods are
 // gone.
 func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result, error) {
 	if a.noneExists(list) {
@@ -154,15 +156,15 @@ func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result
 	}
 	o := a.nodeOptions(list)
 	o.Live = a.cache.get
-	done, err := a.Writer.Apply(ctx, list, o)
+	done, err := a.config.Writer.Apply(ctx, list, o)
 	a.recordResult(done)
 	result := Result{Summary: summarize(done), States: done.States}
 	if err != nil {
 		a.recordUnanswered(err)
 		return result, err
 	}
-	if a.RecreatePods {
-		err = a.recreateNodePods(ctx, existing(done))
+	if a.config.RecreatePods {
+		result.DeletedPods, err = a.recreateNodePods(ctx, existing(done))
 	}
 	return result, err
 }
@@ -176,17 +178,17 @@ func existing(done *objectwriter.Applied) kube.ResourceList {
 // ApplyAll creates or changes all objects of a release without an order, as Helm does.
 func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (Result, error) {
 	if a.noneExists(list) {
-		states, err := a.Writer.Create(ctx, list)
+		states, err := a.config.Writer.Create(ctx, list)
 		return Result{States: states}, err
 	}
-	done, err := a.Writer.Apply(ctx, list, a.options(list))
+	done, err := a.config.Writer.Apply(ctx, list, a.options(list))
 	a.recordResult(done)
 	result := Result{States: done.States, Pruned: done.Pruned}
 	if err != nil {
 		a.recordUnanswered(err)
 		return result, err
 	}
-	if a.RecreatePods && !done.Pruned {
+	if a.config.RecreatePods && !done.Pruned {
 		err = a.recreatePods(ctx, existing(done))
 	}
 	return result, err
@@ -195,12 +197,12 @@ func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (Result,
 // DryRunNodes asks the server, with dry-run requests, how ApplyNode would change the
 // objects of all nodes.
 func (a *Applier) DryRunNodes(ctx context.Context, list kube.ResourceList) ([]objectwriter.DryRunResult, error) {
-	return a.Writer.DryRunApply(ctx, list, a.nodeOptions(list))
+	return a.config.Writer.DryRunApply(ctx, list, a.nodeOptions(list))
 }
 
 // DryRunAll asks the server, with dry-run requests, how ApplyAll would change the objects.
 func (a *Applier) DryRunAll(ctx context.Context, list kube.ResourceList) ([]objectwriter.DryRunResult, error) {
-	return a.Writer.DryRunApply(ctx, list, a.options(list))
+	return a.config.Writer.DryRunApply(ctx, list, a.options(list))
 }
 
 // nodeOptions returns the options to apply the objects of a node. If no revision declares
@@ -208,15 +210,15 @@ func (a *Applier) DryRunAll(ctx context.Context, list kube.ResourceList) ([]obje
 // although it was not found earlier, and fields that others have set must stay.
 func (a *Applier) nodeOptions(list kube.ResourceList) objectwriter.ApplyOptions {
 	return objectwriter.ApplyOptions{
-		Originals: a.originals(list), KeepForeignFields: true, Force: a.Force, ThreeWay: a.ThreeWay, IsAbsent: a.IsAbsent, MayChange: a.mayChange,
+		Originals: a.originals(list), KeepForeignFields: true, Force: a.config.Force, ThreeWay: a.config.ThreeWay, IsAbsent: a.IsAbsent, MayChange: a.mayChange,
 	}
 }
 
 // options returns the options to apply all objects of a release as Helm does.
 func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
-	o := objectwriter.ApplyOptions{Originals: a.originals(list), Force: a.Force, ThreeWay: a.ThreeWay, IsAbsent: a.IsAbsent}
-	if a.Inventory != nil {
-		o.Originals, o.Prune = append(o.Originals, a.Inventory.Without(list)...), true
+	o := objectwriter.ApplyOptions{Originals: a.originals(list), Force: a.config.Force, ThreeWay: a.config.ThreeWay, IsAbsent: a.IsAbsent}
+	if a.config.Inventory != nil {
+		o.Originals, o.Prune = append(o.Originals, a.config.Inventory.Without(list)...), true
 	}
 	return o
 }
@@ -227,13 +229,13 @@ func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
 func (a *Applier) noneExists(list kube.ResourceList) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.Inventory == nil && !slices.ContainsFunc(list, func(info *object.Info) bool { return a.present[info] })
+	return a.config.Inventory == nil && !slices.ContainsFunc(list, func(info *object.Info) bool { return a.present[info] })
 }
 
 // createNode creates the objects of a node. After a failure, it returns a *rejectedError
 // with the resources that were not created.
 func (a *Applier) createNode(ctx context.Context, list kube.ResourceList) (Result, error) {
-	states, err := a.Writer.Create(ctx, list)
+	states, err := a.config.Writer.Create(ctx, list)
 	if err == nil {
 		return Result{States: states}, nil
 	}
@@ -254,7 +256,7 @@ func (a *Applier) originals(list kube.ResourceList) kube.ResourceList {
 	defer a.mu.Unlock()
 	var originals kube.ResourceList
 	for _, info := range list {
-		if original := a.Inventory.Find(info); original != nil {
+		if original := a.config.Inventory.Find(info); original != nil {
 			originals = append(originals, original)
 		} else if a.present[info] {
 			originals = append(originals, info)
@@ -268,17 +270,17 @@ func (a *Applier) originals(list kube.ResourceList) kube.ResourceList {
 // can be long ago because the operation waits for nodes. If TakeOwnership is set, mayChange
 // adopts the object instead.
 func (a *Applier) mayChange(info *object.Info, live *unstructured.Unstructured) error {
-	if a.Inventory.IsKnown(info) {
+	if a.config.Inventory.IsKnown(info) {
 		return nil
 	}
-	err := object.CheckOwner(live, a.Owner)
+	err := object.CheckOwner(live, a.config.Owner)
 	if err == nil {
 		return nil
 	}
-	if !a.TakeOwnership {
+	if !a.config.TakeOwnership {
 		return fmt.Errorf("%s exists and cannot be imported into the current release: %w", object.Describe(info), err)
 	}
-	if a.Inventory.Find(info) == nil {
+	if a.config.Inventory.Find(info) == nil {
 		a.setPresent(info)
 	}
 	return nil
@@ -289,7 +291,7 @@ func (a *Applier) mayChange(info *object.Info, live *unstructured.Unstructured) 
 func (a *Applier) IsAbsent(info *object.Info) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.present != nil && !a.present[info] && a.Inventory.Find(info) == nil
+	return a.present != nil && !a.present[info] && a.config.Inventory.Find(info) == nil
 }
 
 // recordUnanswered adds to created the objects whose create requests, according to err, the

@@ -31,7 +31,7 @@ func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructur
 	switch uid := object.UID(a.state(info)); {
 	case uid != "" && uid != live.GetUID():
 		return "it was replaced by another object with the same name"
-	case uid == "" && object.CheckOwner(live, a.Owner) != nil:
+	case uid == "" && object.CheckOwner(live, a.config.Owner) != nil:
 		return "it is not labelled as owned by the release"
 	}
 	return ""
@@ -47,16 +47,16 @@ func (a *Applier) state(info *object.Info) *object.Info {
 
 // CertainlyCreated returns the objects of created, a list from Created, in the states that
 // the server returned. It omits an object if the server did not answer the create request
-// and another owner created the object. With a custom Kubernetes client it omits nothing,
-// because Helm does not read the objects either.
-func (a *Applier) CertainlyCreated(ctx context.Context, c *cluster.Client, created kube.ResourceList) (kube.ResourceList, error) {
+// and another owner created the object. c reads these objects from the cluster.
+func (a *Applier) CertainlyCreated(ctx context.Context, c cluster.Reader, created kube.ResourceList) (kube.ResourceList, error) {
 	a.mu.Lock()
 	states := a.states.All(created)
+	unanswered := created.Filter(func(info *object.Info) bool { return a.states[info] == nil })
 	a.mu.Unlock()
-	if !c.IsNative() {
+	if len(unanswered) == 0 { // always so with a custom Kubernetes client
 		return states, nil
 	}
-	live, err := c.Live(ctx, states.Filter(func(info *object.Info) bool { return object.UID(info) == "" }))
+	live, err := c.Live(ctx, unanswered)
 	if err != nil {
 		return nil, err
 	}

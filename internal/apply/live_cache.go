@@ -12,6 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/object"
 )
 
@@ -24,9 +25,13 @@ const maxLiveAge = 5 * time.Second
 // applier writes something, because a change of one node can change the objects of its
 // dependents.
 type liveCache struct {
-	applier *Applier
-	// all returns the objects of all nodes.
-	all func() kube.ResourceList
+	cluster cluster.Reader
+	// all are the objects of all nodes. If there are none, nothing is cached.
+	all kube.ResourceList
+	// isAbsent is Applier.IsAbsent. isStale reports whether the applier has written
+	// something.
+	isAbsent func(*object.Info) bool
+	isStale  func() bool
 
 	mu   sync.Mutex
 	read time.Time
@@ -36,23 +41,19 @@ type liveCache struct {
 	live   map[*object.Info]*unstructured.Unstructured
 }
 
-// CacheLive makes ApplyNode read the objects of all nodes together until something is
-// written. all returns these objects.
-func (a *Applier) CacheLive(all func() kube.ResourceList) { a.cache.all = all }
-
 // get returns the states of the objects of a node in the cluster. It uses each cached state
 // only once, and reads the objects again if the cache is not valid.
 func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error) {
-	if c.all == nil || c.applier.wroteAnything() {
-		return c.applier.Cluster.Live(ctx, list)
+	if len(c.all) == 0 || c.isStale() {
+		return c.cluster.Live(ctx, list)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.unused == nil || time.Since(c.read) > maxLiveAge {
 		c.refresh(ctx)
 	}
-	if c.applier.wroteAnything() || slices.ContainsFunc(list, func(info *object.Info) bool { return !c.unused[info] }) {
-		return c.applier.Cluster.Live(ctx, list)
+	if c.isStale() || slices.ContainsFunc(list, func(info *object.Info) bool { return !c.unused[info] }) {
+		return c.cluster.Live(ctx, list)
 	}
 	live := make(map[*object.Info]*unstructured.Unstructured, len(list))
 	for _, info := range list {
@@ -70,13 +71,13 @@ func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*objec
 // node. The caller must have locked mu.
 func (c *liveCache) refresh(ctx context.Context) {
 	var all kube.ResourceList
-	for _, info := range c.all() {
-		if !c.applier.IsAbsent(info) {
+	for _, info := range c.all {
+		if !c.isAbsent(info) {
 			all = append(all, info)
 		}
 	}
 	c.read = time.Now()
-	live, err := c.applier.Cluster.Live(ctx, all)
+	live, err := c.cluster.Live(ctx, all)
 	if err != nil {
 		all, live = nil, nil
 	}

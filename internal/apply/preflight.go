@@ -9,16 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/cluster"
@@ -46,10 +41,10 @@ func CheckTimeouts(p *sequencer.Plan, operation time.Duration) error {
 // CheckNeeds checks the references between resources that cannot be satisfied in the order
 // of the plan, because the referenced object is not deployed in time. It returns an error
 // for those whose referenced object does not already exist in the cluster.
-func CheckNeeds(ctx context.Context, c *cluster.Client, p *sequencer.Plan) error {
+func CheckNeeds(ctx context.Context, c cluster.Reader, p *sequencer.Plan) error {
 	var unmet []sequencer.UnmetNeed
 	for _, need := range p.Unmet {
-		exists, err := exists(ctx, c, need.To)
+		exists, err := c.Exists(ctx, need.To.APIVersion, need.To.ID)
 		if err != nil {
 			return err
 		}
@@ -63,39 +58,21 @@ func CheckNeeds(ctx context.Context, c *cluster.Client, p *sequencer.Plan) error
 	return nil
 }
 
-// exists reports whether the object of a resource already exists in the cluster. An object
-// that the account is not allowed to read counts as missing.
-func exists(ctx context.Context, c *cluster.Client, res *sequencer.PlannedResource) (bool, error) {
-	mapping, err := c.Mapping(res.APIVersion, res.ID.Kind)
-	if err != nil || mapping == nil {
-		return false, err
-	}
-	client, err := c.Dynamic()
-	if err != nil {
-		return false, err
-	}
-	namespace := res.ID.Namespace
-	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
-		namespace = ""
-	}
-	_, err = client.Resource(mapping.Resource).Namespace(namespace).Get(ctx, res.ID.Name, metav1.GetOptions{})
-	if err == nil {
-		return true, nil
-	}
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		return false, nil
-	}
-	return false, fmt.Errorf("look for %s in the cluster: %w", res.ID, err)
-}
-
 // permission is a verb that the account must be allowed to use on a kind of objects. The
 // namespace is empty for a cluster-scoped kind.
 type permission struct {
 	verb            string
 	resource        schema.GroupVersionResource
 	kind, namespace string
-	// name is the name of a single object; empty for all objects of the kind.
-	name string
+}
+
+// action returns the use of the permission on the object with this name. If name is empty,
+// it is the use on all objects of the kind.
+func (p permission) action(name string) authorizationv1.ResourceAttributes {
+	return authorizationv1.ResourceAttributes{
+		Verb: p.verb, Group: p.resource.Group, Version: p.resource.Version,
+		Resource: p.resource.Resource, Namespace: p.namespace, Name: name,
+	}
 }
 
 func (p permission) String() string {
@@ -111,27 +88,22 @@ func (p permission) String() string {
 // operation thus does not fail half-way because of a missing permission. The error is a
 // *failure.PermissionError. A permission that the cluster cannot check counts as granted.
 func (a *Applier) CheckPermissions(ctx context.Context, all, obsolete kube.ResourceList) error {
-	if !a.Cluster.HasCluster() {
-		return nil
+	needed := a.permissions(all, obsolete)
+	actions := make([]authorizationv1.ResourceAttributes, len(needed))
+	for i, p := range needed {
+		actions[i] = p.action("")
 	}
-	client, err := a.Cluster.Clientset()
+	denied, err := a.config.Cluster.Denied(ctx, actions)
 	if err != nil {
 		return err
 	}
-	needed := a.permissions(all, obsolete)
-	denied := make([]bool, len(needed))
-	var requests sync.WaitGroup
-	for i, p := range needed {
-		requests.Go(func() { denied[i] = isDenied(ctx, client, p) })
-	}
-	requests.Wait()
 	e := &failure.PermissionError{}
 	for i, p := range needed {
 		list := all
 		if p.verb == "delete" {
 			list = obsolete
 		}
-		if denied[i] && (p.verb == "create" || a.isDeniedByName(ctx, client, p, list)) {
+		if denied[i] && (p.verb == "create" || a.isDeniedByName(ctx, p, list)) {
 			e.Denied = append(e.Denied, p.String())
 		}
 	}
@@ -148,7 +120,10 @@ func (a *Applier) CheckPermissions(ctx context.Context, all, obsolete kube.Resou
 func (a *Applier) permissions(all, obsolete kube.ResourceList) []permission {
 	needed := map[permission]bool{}
 	need := func(verb string, info *object.Info) {
-		needed[permission{verb, info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, object.Namespace(info), ""}] = true
+		if info.Mapping == nil { // custom Kubernetes clients may not set it
+			return
+		}
+		needed[permission{verb, info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, object.Namespace(info)}] = true
 	}
 	for _, info := range all {
 		if a.IsAbsent(info) {
@@ -174,34 +149,25 @@ func (a *Applier) permissions(all, obsolete kube.ResourceList) []permission {
 // object of list. It checks each object separately, because an account that is not allowed
 // to read or delete all objects of a kind can still be allowed to do so for objects of
 // certain names.
-func (a *Applier) isDeniedByName(ctx context.Context, client kubernetes.Interface, p permission, list kube.ResourceList) bool {
+func (a *Applier) isDeniedByName(ctx context.Context, p permission, list kube.ResourceList) bool {
 	var objects kube.ResourceList
 	for _, info := range list {
 		if info.Mapping.Resource == p.resource && object.Namespace(info) == p.namespace {
 			objects = append(objects, info)
 		}
 	}
-	live, err := a.Cluster.Live(ctx, objects)
+	live, err := a.config.Cluster.Live(ctx, objects)
 	if err != nil {
 		return true
 	}
 	for _, info := range objects {
-		named := p
-		named.name = info.Name
-		if live[info] != nil && isDenied(ctx, client, named) {
+		if live[info] == nil {
+			continue
+		}
+		denied, err := a.config.Cluster.Denied(ctx, []authorizationv1.ResourceAttributes{p.action(info.Name)})
+		if err != nil || denied[0] {
 			return true
 		}
 	}
 	return false
-}
-
-func isDenied(ctx context.Context, client kubernetes.Interface, p permission) bool {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: p.verb, Group: p.resource.Group, Version: p.resource.Version,
-			Resource: p.resource.Resource, Namespace: p.namespace, Name: p.name,
-		},
-	}}
-	answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-	return err == nil && !answer.Status.Allowed
 }

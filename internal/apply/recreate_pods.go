@@ -13,16 +13,15 @@ import (
 )
 
 // recreateNodePods deletes the pods of the workloads of a node, so that their controllers
-// create new pods, and waits until the deleted pods are gone. list has the objects as they
-// were returned when they were written. As in Helm, a failure to delete pods does not fail
-// the operation.
-func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) error {
+// create new pods, and returns the deleted pods. list has the objects as they were returned
+// when they were written. As in Helm, a failure to delete pods does not fail the operation.
+func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error) {
 	workloads := slices.DeleteFunc(list, func(info *object.Info) bool { return object.IsKind(info, "Service") })
 	pods := a.deletePods(ctx, workloads)
 	if len(pods) == 0 {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	return a.AwaitPodsGone(ctx, pods)
+	return pods, nil
 }
 
 // recreatePods deletes the pods that workloads and Services select, as Helm does. It does
@@ -38,9 +37,9 @@ func (a *Applier) deletePods(ctx context.Context, list kube.ResourceList) []obje
 	a.mu.Lock()
 	a.hasWritten = true
 	a.mu.Unlock()
-	pods, err := a.Writer.DeletePods(ctx, list)
+	pods, err := a.config.Writer.DeletePods(ctx, list)
 	if err != nil {
-		a.Log("%s", err.Error())
+		a.config.Log("%s", err.Error())
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -4,10 +4,7 @@
 package cluster
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"runtime"
 	"strings"
@@ -28,74 +25,13 @@ import (
 // client, which is slower but has Helm's error messages, must read it.
 var errUnsupported = errors.New("this is not read here")
 
-// Build builds the objects of a manifest with their REST mappings, in the order of the
-// manifest. If validate is true, it checks the fields of objects that the server does not
-// validate. The errors are those of Helm's client.
-func (c *Client) Build(manifest []byte, validate bool) (kube.ResourceList, error) {
-	return c.backend.build(manifest, validate)
-}
-
-func (n native) build(manifest []byte, validate bool) (kube.ResourceList, error) {
-	if list, err := n.buildPlain(manifest, validate); err == nil {
-		return list, nil
-	}
-	return delegated(n).build(manifest, validate)
-}
-
-func (d delegated) build(manifest []byte, validate bool) (kube.ResourceList, error) {
-	return d.kube.Build(bytes.NewReader(manifest), validate)
-}
-
-// BuildObjects is Build for objects that are already parsed, for example from JSON. It does
-// not change them. The caller must not change them either, because the result shares parts
-// of them.
-func (c *Client) BuildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
-	return c.backend.buildObjects(objects, validate)
-}
-
-func (n native) buildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
-	if list, err := n.objects(objects, validate); err == nil {
-		return list, nil
-	}
-	return delegated(n).buildObjects(objects, validate)
-}
-
-func (d delegated) buildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
-	if len(objects) == 0 {
-		return nil, nil
-	}
-	var manifest bytes.Buffer
-	for _, object := range objects {
-		text, err := json.Marshal(object)
-		if err != nil {
-			return nil, fmt.Errorf("write an object of the manifest: %w", err)
-		}
-		manifest.WriteString("---\n")
-		writeEscaped(&manifest, text)
-		manifest.WriteString("\n")
-	}
-	return d.kube.Build(&manifest, validate)
-}
-
-// writeEscaped writes the JSON text so that it is also valid YAML: it escapes the control
-// characters that only JSON allows.
-func writeEscaped(b *bytes.Buffer, text []byte) {
-	for _, c := range string(text) {
-		if c >= 0x7f && c <= 0x9f || c == 0xfeff || c == 0xfffe || c == 0xffff {
-			fmt.Fprintf(b, "\\u%04x", c)
-		} else {
-			b.WriteRune(c)
-		}
-	}
-}
-
 // buildPlain is Build without Helm's client. It fails for manifests that need that client.
-func (c *Client) buildPlain(manifest []byte, validate bool) (kube.ResourceList, error) {
+func (b *directBuilder) buildPlain(manifest []byte, validate bool) (kube.ResourceList, error) {
 	texts, err := splitDocuments(string(manifest))
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := c.documents.parse(texts)
+	parsed, err := b.documents.parse(texts)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +41,7 @@ func (c *Client) buildPlain(manifest []byte, validate bool) (kube.ResourceList, 
 			objects = append(objects, object)
 		}
 	}
-	return c.objects(objects, validate)
+	return b.objects(objects, validate)
 }
 
 // splitDocuments splits a manifest into YAML documents as Helm's client does: any line that
@@ -185,16 +121,16 @@ func (d *documents) cached(text string) (object map[string]any, cached bool) {
 }
 
 // objects is BuildObjects without Helm's client. It fails if an object needs that client.
-func (c *Client) objects(parsed []map[string]any, validate bool) (kube.ResourceList, error) {
+func (b *directBuilder) objects(parsed []map[string]any, validate bool) (kube.ResourceList, error) {
 	list := make(kube.ResourceList, len(parsed))
 	for i, content := range parsed {
-		info, err := c.plainObject(content)
+		info, err := b.plainObject(content)
 		if err != nil {
 			return nil, err
 		}
 		list[i] = info
 	}
-	if validate && !c.schemas.areValidated(list) {
+	if validate && !b.schemas.areValidated(list) {
 		return nil, errUnsupported
 	}
 	return list, nil
@@ -202,7 +138,7 @@ func (c *Client) objects(parsed []map[string]any, validate bool) (kube.ResourceL
 
 // plainObject builds one object. It shares everything but the metadata with content, so the
 // caller can change only the metadata of the result.
-func (c *Client) plainObject(content map[string]any) (*resource.Info, error) {
+func (b *directBuilder) plainObject(content map[string]any) (*resource.Info, error) {
 	metadata, ok := content["metadata"].(map[string]any)
 	if _, isList := content["items"]; isList || !ok {
 		return nil, errUnsupported
@@ -216,14 +152,14 @@ func (c *Client) plainObject(content map[string]any) (*resource.Info, error) {
 	if u.GetKind() == "" || u.GetAPIVersion() == "" {
 		return nil, errUnsupported
 	}
-	mapping, err := c.Mapping(u.GetAPIVersion(), u.GetKind())
+	mapping, err := b.connection.Mapping(u.GetAPIVersion(), u.GetKind())
 	if err != nil {
 		return nil, err
 	}
 	if mapping == nil {
 		return nil, errUnsupported
 	}
-	client, err := c.resources.client(c, mapping)
+	client, err := b.connection.forMapping(mapping)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +172,7 @@ func (c *Client) plainObject(content map[string]any) (*resource.Info, error) {
 		info.Namespace = ""
 		u.SetNamespace("")
 	case info.Namespace == "":
-		if info.Namespace, err = c.namespace(); err != nil {
+		if info.Namespace, err = b.namespace(); err != nil {
 			return nil, err
 		}
 		u.SetNamespace(info.Namespace)

@@ -8,124 +8,34 @@
 package cluster
 
 import (
-	"sync"
-
 	"helm.sh/helm/v3/pkg/kube"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
 )
 
-// Getter provides what is necessary to connect to a cluster.
-// genericclioptions.RESTClientGetter, which Helm's configuration has, implements it.
-type Getter interface {
-	ToRESTConfig() (*rest.Config, error)
-	ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error)
-	ToRESTMapper() (meta.RESTMapper, error)
-}
-
-// Client reads from the cluster of one operation. It creates clients and discovers kinds
-// when they are first needed, and caches them.
+// Client answers the questions of an operation about the objects of a release: how to build
+// them from manifests, whether the cluster serves their kinds, and in which state they are.
+// How it does so depends on the Kubernetes client of the operation. The constructors decide
+// this: New is for Helm's own client, NewCustom for a client that a program which embeds
+// Helm has set, and NewWithoutCluster for a client without a cluster, such as a fake.
 type Client struct {
-	kube    kube.Interface
-	getter  Getter
-	log     func(string, ...any)
-	limiter *concurrencyLimiter
-
-	dynamic, noRetry once[dynamic.Interface]
-	typed            once[kubernetes.Interface]
-	metadata         once[metadata.Interface]
-	stream           once[rest.Interface]
-	defaultNamespace once[string]
-	resources        resourceClients
-	schemas          schemas
-	documents        documents
-
-	backend backend
-
-	mu sync.Mutex
-	// mapper and mappings cache the results of discovery. The mapping of a kind that the
-	// cluster does not serve is nil.
-	mapper   meta.RESTMapper
-	mappings map[schema.GroupVersionKind]*meta.RESTMapping
+	Builder
+	Kinds
+	Reader
 }
 
-// New returns a Client for a Kubernetes client. If getter is nil, there is no cluster to
-// send requests to: everything is then delegated to kc, for example to a fake client. log
-// receives the messages of the operation; it can be nil.
-func New(kc kube.Interface, getter Getter, log func(string, ...any)) *Client {
-	if log == nil {
-		log = func(string, ...any) {}
-	}
-	c := &Client{kube: kc, getter: getter, log: log, limiter: newConcurrencyLimiter(), schemas: schemas{getter: getter}}
-	if _, isHelm := kc.(*kube.Client); isHelm && getter != nil {
-		c.backend = native{c}
-	} else {
-		c.backend = delegated{c}
-	}
-	return c
+// New returns a Client that sends all requests over c. It calls Helm's Kubernetes client
+// only to build manifests that this package does not support.
+func New(helm *kube.Client, c *Connection) *Client {
+	return &Client{Builder: newDirectBuilder(helm, c), Kinds: c.discoverer, Reader: c.reader}
 }
 
-// Log writes to the log of the operation.
-func (c *Client) Log(format string, args ...any) { c.log(format, args...) }
-
-// Mapping returns the API resource of a kind. It returns nil if the cluster does not serve
-// the kind, or if there is no cluster. It caches the result.
-func (c *Client) Mapping(apiVersion, kind string) (*meta.RESTMapping, error) {
-	if c.getter == nil {
-		return nil, nil
-	}
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	gvk := gv.WithKind(kind)
-	if mapping, cached := c.mappings[gvk]; cached {
-		return mapping, nil
-	}
-	if c.mapper == nil {
-		if c.mapper, err = c.getter.ToRESTMapper(); err != nil {
-			return nil, err
-		}
-		c.mappings = map[schema.GroupVersionKind]*meta.RESTMapping{}
-	}
-	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if err != nil && !meta.IsNoMatchError(err) {
-		return nil, err
-	}
-	if err != nil {
-		mapping = nil
-	}
-	c.mappings[gvk] = mapping
-	return mapping, nil
+// NewCustom returns a Client that builds objects with a custom Kubernetes client, and sends
+// all other requests over c.
+func NewCustom(client kube.Interface, c *Connection) *Client {
+	return &Client{Builder: &delegatingBuilder{client: client, kinds: c.discoverer}, Kinds: c.discoverer, Reader: c.reader}
 }
 
-// invalidateDiscovery clears the cached kinds of the cluster. It is called when CRDs were
-// added.
-func (c *Client) invalidateDiscovery() error {
-	if c.getter == nil {
-		return nil
-	}
-	dc, err := c.getter.ToDiscoveryClient()
-	if err != nil {
-		return err
-	}
-	if dc != nil {
-		dc.Invalidate()
-	}
-	mapper, err := c.getter.ToRESTMapper()
-	if err != nil {
-		return err
-	}
-	meta.MaybeResetRESTMapper(mapper)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mapper, c.mappings = nil, nil
-	return nil
+// NewWithoutCluster returns a Client that builds objects with a Kubernetes client and has
+// no cluster to send requests to.
+func NewWithoutCluster(client kube.Interface) *Client {
+	return &Client{Builder: &delegatingBuilder{client: client, kinds: anyKind{}}, Kinds: anyKind{}, Reader: detachedReader{}}
 }

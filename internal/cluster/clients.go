@@ -17,11 +17,27 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// clients creates the clients that send requests to a cluster.
+type clients struct {
+	getter  Getter
+	limiter *concurrencyLimiter
+
+	dynamic, noRetry once[dynamic.Interface]
+	typed            once[kubernetes.Interface]
+	metadata         once[metadata.Interface]
+	stream           once[rest.Interface]
+
+	// mu guards byGroup, which has the clients that Helm's code uses to read objects: one
+	// for each API group and version.
+	mu      sync.Mutex
+	byGroup map[schema.GroupVersion]resource.RESTClient
+}
+
 // Dynamic returns a dynamic client. It has no rate limit unless one is configured, because
 // the server has API Priority and Fairness. The limit of the number of requests that it
 // sends at the same time adapts to the server. Every call returns the same client, as for
 // DynamicNoRetry, Clientset and Metadata.
-func (c *Client) Dynamic() (dynamic.Interface, error) {
+func (c *clients) Dynamic() (dynamic.Interface, error) {
 	return c.dynamic.get(func() (dynamic.Interface, error) {
 		config, err := c.limitedConfig()
 		if err != nil {
@@ -34,7 +50,7 @@ func (c *Client) Dynamic() (dynamic.Interface, error) {
 // DynamicNoRetry returns a dynamic client that fails immediately if the server does not
 // respond, for callers that retry requests themselves. It does not limit the number of
 // requests at the same time.
-func (c *Client) DynamicNoRetry() (dynamic.Interface, error) {
+func (c *clients) DynamicNoRetry() (dynamic.Interface, error) {
 	return c.noRetry.get(func() (dynamic.Interface, error) {
 		config, err := c.config()
 		if err != nil {
@@ -46,7 +62,7 @@ func (c *Client) DynamicNoRetry() (dynamic.Interface, error) {
 }
 
 // Clientset returns a typed client. It shares the concurrency limit of Dynamic.
-func (c *Client) Clientset() (kubernetes.Interface, error) {
+func (c *clients) Clientset() (kubernetes.Interface, error) {
 	return c.typed.get(func() (kubernetes.Interface, error) {
 		config, err := c.limitedConfig()
 		if err != nil {
@@ -58,7 +74,7 @@ func (c *Client) Clientset() (kubernetes.Interface, error) {
 
 // Metadata returns a client that reads only metadata. It shares the concurrency limit of
 // Dynamic.
-func (c *Client) Metadata() (metadata.Interface, error) {
+func (c *clients) Metadata() (metadata.Interface, error) {
 	return c.metadata.get(func() (metadata.Interface, error) {
 		config, err := c.limitedConfig()
 		if err != nil {
@@ -70,7 +86,7 @@ func (c *Client) Metadata() (metadata.Interface, error) {
 
 // limitedConfig returns the configuration of a client that limits how many requests it
 // sends at the same time, and that retries them.
-func (c *Client) limitedConfig() (*rest.Config, error) {
+func (c *clients) limitedConfig() (*rest.Config, error) {
 	config, err := c.config()
 	if err != nil {
 		return nil, err
@@ -84,7 +100,7 @@ func (c *Client) limitedConfig() (*rest.Config, error) {
 
 // config returns the configuration of a client without a rate limit, unless one is
 // configured.
-func (c *Client) config() (*rest.Config, error) {
+func (c *clients) config() (*rest.Config, error) {
 	config, err := c.getter.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("unable to generate config for kubernetes client: %w", err)
@@ -96,19 +112,12 @@ func (c *Client) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// resourceClients caches the clients that Helm's code uses to read objects: one for each
-// API group and version.
-type resourceClients struct {
-	mu      sync.Mutex
-	clients map[schema.GroupVersion]resource.RESTClient
-}
-
-// client returns the client for the objects of a mapping.
-func (r *resourceClients) client(c *Client, mapping *meta.RESTMapping) (resource.RESTClient, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// forMapping returns the client with which Helm's code reads the objects of a mapping.
+func (c *clients) forMapping(mapping *meta.RESTMapping) (resource.RESTClient, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	gv := mapping.GroupVersionKind.GroupVersion()
-	if client := r.clients[gv]; client != nil {
+	if client := c.byGroup[gv]; client != nil {
 		return client, nil
 	}
 	config, err := c.operationConfig()
@@ -123,16 +132,16 @@ func (r *resourceClients) client(c *Client, mapping *meta.RESTMapping) (resource
 	if err != nil {
 		return nil, err
 	}
-	if r.clients == nil {
-		r.clients = map[schema.GroupVersion]resource.RESTClient{}
+	if c.byGroup == nil {
+		c.byGroup = map[schema.GroupVersion]resource.RESTClient{}
 	}
-	r.clients[gv] = client
+	c.byGroup[gv] = client
 	return client, nil
 }
 
 // operationConfig returns the configuration of a client whose methods have no context
 // argument. If possible, its requests end with the context of the operation.
-func (c *Client) operationConfig() (*rest.Config, error) {
+func (c *clients) operationConfig() (*rest.Config, error) {
 	if shared, ok := c.getter.(*sharedGetter); ok {
 		return shared.operationConfig()
 	}

@@ -14,7 +14,7 @@ import (
 
 // TestClientsAreCached checks that clients are cached, but not failures to create them.
 func TestClientsAreCached(t *testing.T) {
-	client := newClient(t, fakeapi.NewAPI(t))
+	client := newConnection(t, fakeapi.NewAPI(t))
 	one, err := client.Dynamic()
 	if err != nil {
 		t.Fatal(err)

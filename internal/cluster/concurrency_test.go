@@ -21,7 +21,7 @@ import (
 )
 
 // createAll creates objects in parallel.
-func createAll(ctx context.Context, c *Client, list kube.ResourceList) error {
+func createAll(ctx context.Context, c *Connection, list kube.ResourceList) error {
 	client, err := c.Dynamic()
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func TestConcurrencyAdapts(t *testing.T) {
 					mu.Unlock()
 					return nil
 				}
-				if err := createAll(t.Context(), newClient(t, api), fakeapi.Infos(t, fakeapi.ConfigMaps(n, "a")...)); err != nil {
+				if err := createAll(t.Context(), newConnection(t, api), fakeapi.Infos(t, fakeapi.ConfigMaps(n, "a")...)); err != nil {
 					t.Fatal(err)
 				}
 				if late > c.maxLate {
@@ -92,7 +92,7 @@ func TestConcurrencyAdapts(t *testing.T) {
 func TestConcurrencyAfterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
-		client := newClient(t, api)
+		client := newConnection(t, api)
 		api.Fault = func(asked fakeapi.Call) error { <-asked.Context().Done(); return nil }
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -79,7 +78,7 @@ func TestAwaitKinds(t *testing.T) {
 					time.AfterFunc(c.cancel, cancel)
 				}
 				began := time.Now()
-				err := New(&kube.Client{}, &c.api, t.Logf).AwaitKinds(ctx, kinds)
+				err := Connect(&c.api, t.Logf).AwaitKinds(ctx, kinds)
 				if !errors.Is(err, c.err) {
 					t.Errorf("error %v, want %v", err, c.err)
 				}

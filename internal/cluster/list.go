@@ -26,7 +26,7 @@ import (
 // same time. It removes the managed fields, which make up most of an object. If the
 // response ends early, it sends the request again, so it can call do more than once with
 // the same object. more is true if there are more objects than options.Limit.
-func (c *Client) forEach(ctx context.Context, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
+func (c *clients) forEach(ctx context.Context, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
 	client, err := c.streams()
 	if err != nil {
 		return false, err
@@ -74,7 +74,7 @@ func (at collection) path() []string {
 
 // streams returns a client for requests whose response bodies are decoded while they
 // arrive.
-func (c *Client) streams() (rest.Interface, error) {
+func (c *clients) streams() (rest.Interface, error) {
 	return c.stream.get(func() (rest.Interface, error) {
 		config, err := c.limitedConfig()
 		if err != nil {

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 
 	"github.com/ordered-helm/helm/internal/object"
@@ -46,22 +45,32 @@ func (e ReadError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e ReadError) Unwrap() error { return e.Err }
 
-// Live reads the current state of objects from the cluster. The result has no entry for
-// objects that do not exist. Live reads many objects of a kind with one list request, if
-// the account is allowed to list them. If objects cannot be read, the error is a ReadError
-// for the first of them, in the order of the list. If ctx is done, it is the error of ctx.
-func (c *Client) Live(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
-	r := &liveReader{list: list, found: make([]*unstructured.Unstructured, len(list)), errs: make([]error, len(list))}
+// liveReader is the state of one call of Live. Its methods identify objects by their
+// indexes in list; found and errs have the results by index.
+type liveReader struct {
+	list  kube.ResourceList
+	get   getFunc
+	found []*unstructured.Unstructured
+	errs  []error
+
+	// firstFailed is the index of the first object that could not be read, or the length of
+	// the list. Objects after it do not need to be read, because Live fails.
+	firstFailed atomic.Int64
+}
+
+func newLiveReader(list kube.ResourceList, get getFunc) *liveReader {
+	r := &liveReader{list: list, get: get, found: make([]*unstructured.Unstructured, len(list)), errs: make([]error, len(list))}
 	r.firstFailed.Store(int64(len(list)))
-	if err := r.connect(c); err != nil {
-		return nil, err
-	}
-	r.readAll(ctx, r.listAll(ctx))
+	return r
+}
+
+// result returns what Live returns.
+func (r *liveReader) result(ctx context.Context) (map[*resource.Info]*unstructured.Unstructured, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	live := make(map[*resource.Info]*unstructured.Unstructured, len(list))
-	for i, info := range list {
+	live := make(map[*resource.Info]*unstructured.Unstructured, len(r.list))
+	for i, info := range r.list {
 		if err := r.errs[i]; err != nil {
 			return nil, newReadError(info, err)
 		}
@@ -72,47 +81,11 @@ func (c *Client) Live(ctx context.Context, list kube.ResourceList) (map[*resourc
 	return live, nil
 }
 
-// Get reads the current state of one object from the cluster. If it cannot be read, the
-// error is a ReadError.
-func (c *Client) Get(ctx context.Context, info *resource.Info) (*unstructured.Unstructured, error) {
-	r := &liveReader{}
-	err := r.connect(c)
-	if err != nil {
-		return nil, err
-	}
-	live, err := get(ctx, r.client, info)
-	if err != nil {
-		return nil, newReadError(info, err)
-	}
-	return live, nil
-}
-
-// liveReader is the state of one call of Live. Its methods identify objects by their
-// indexes in list; found and errs have the results by index.
-type liveReader struct {
-	list  kube.ResourceList
-	found []*unstructured.Unstructured
-	errs  []error
-
-	// firstFailed is the index of the first object that could not be read, or the length of
-	// the list. Objects after it do not need to be read, because Live fails.
-	firstFailed atomic.Int64
-	// The fields below are nil without a cluster.
+// liveLister is a liveReader that can also read many objects with one list request.
+type liveLister struct {
+	*liveReader
 	forEach  func(context.Context, collection, metav1.ListOptions, func(*unstructured.Unstructured)) (more bool, err error)
-	client   dynamic.Interface
 	metadata metadata.Interface
-}
-
-func (r *liveReader) connect(c *Client) (err error) {
-	if c.getter == nil {
-		return nil
-	}
-	if r.client, err = c.Dynamic(); err != nil {
-		return err
-	}
-	r.forEach = c.forEach
-	r.metadata, err = c.Metadata()
-	return err
 }
 
 // collection identifies objects that can be read with one list request: those of one API
@@ -129,7 +102,7 @@ func collectionOf(info *resource.Info) collection {
 
 // listAll reads the objects of each collection from which at least minListed objects are
 // needed. It returns the indexes of the objects that must still be read one by one.
-func (r *liveReader) listAll(ctx context.Context) []int {
+func (r *liveLister) listAll(ctx context.Context) []int {
 	var order []collection
 	byCollection := map[collection][]int{}
 	for i, info := range r.list {
@@ -144,7 +117,7 @@ func (r *liveReader) listAll(ctx context.Context) []int {
 	g.SetLimit(MaxConcurrency)
 	for n, at := range order {
 		remaining[n] = byCollection[at]
-		if len(byCollection[at]) < minListed || r.client == nil {
+		if len(byCollection[at]) < minListed {
 			continue
 		}
 		g.Go(func() error {
@@ -159,7 +132,7 @@ func (r *liveReader) listAll(ctx context.Context) []int {
 // listCollection reads the objects with these indexes, which belong to the collection at,
 // with a list request. It returns the indexes of those that must still be read one by one:
 // objects without Helm's label, or all objects if the request is rejected.
-func (r *liveReader) listCollection(ctx context.Context, at collection, indexes []int) []int {
+func (r *liveLister) listCollection(ctx context.Context, at collection, indexes []int) []int {
 	limit := int64(4*len(indexes) + 100)
 	byName := make(map[string][]int, len(indexes))
 	for _, i := range indexes {
@@ -188,7 +161,7 @@ func (r *liveReader) listCollection(ctx context.Context, at collection, indexes 
 // without Helm's label. It lists the names in the collection. Usually, for example before
 // an installation, the result is empty. If the collection has more objects than limit, it
 // returns all of missing.
-func (r *liveReader) existing(ctx context.Context, at collection, missing []int, limit int64) []int {
+func (r *liveLister) existing(ctx context.Context, at collection, missing []int, limit int64) []int {
 	answer, err := r.metadata.Resource(at.resource).Namespace(at.namespace).List(ctx, metav1.ListOptions{Limit: limit})
 	if err != nil || answer.Continue != "" {
 		return missing
@@ -229,7 +202,7 @@ func (r *liveReader) readAll(ctx context.Context, indexes []int) {
 }
 
 func (r *liveReader) read(ctx context.Context, i int) {
-	live, err := get(ctx, r.client, r.list[i])
+	live, err := r.get(ctx, r.list[i])
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
@@ -248,17 +221,4 @@ func (r *liveReader) fail(i int, err error) {
 			return
 		}
 	}
-}
-
-// get reads one object. If client is nil, it uses the client in info.
-func get(ctx context.Context, client dynamic.Interface, info *resource.Info) (*unstructured.Unstructured, error) {
-	if client != nil {
-		at := collectionOf(info)
-		return client.Resource(at.resource).Namespace(at.namespace).Get(ctx, info.Name, metav1.GetOptions{})
-	}
-	live, err := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
-	if err != nil {
-		return nil, err
-	}
-	return object.AsUnstructured(live)
 }

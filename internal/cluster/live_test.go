@@ -20,10 +20,10 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// newClient returns a Client over a fake API.
-func newClient(t *testing.T, api *fakeapi.API) *Client {
+// newConnection returns a connection to a fake API.
+func newConnection(t *testing.T, api *fakeapi.API) *Connection {
 	t.Helper()
-	return New(&kube.Client{}, api.Getter(), t.Logf)
+	return Connect(api.Getter(), t.Logf)
 }
 
 // foreign returns manifests of objects that Helm does not manage.
@@ -98,7 +98,7 @@ func TestLive(t *testing.T) {
 				api.Have(c.there...)
 				api.Fault = c.fault
 				list := fakeapi.Infos(t, c.asked...)
-				live, err := newClient(t, api).Live(t.Context(), list)
+				live, err := newConnection(t, api).Live(t.Context(), list)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -134,7 +134,7 @@ func TestLiveConcurrency(t *testing.T) {
 		list := fakeapi.Infos(t, fakeapi.ConfigMaps(40, "a")...)
 		done := make(chan error)
 		go func() {
-			_, err := newClient(t, api).Live(t.Context(), list)
+			_, err := newConnection(t, api).Live(t.Context(), list)
 			done <- err
 		}()
 		synctest.Wait()
@@ -165,7 +165,7 @@ func TestLiveError(t *testing.T) {
 			return nil
 		}
 		list := fakeapi.Infos(t, fakeapi.ConfigMap("a", ""), fakeapi.ConfigMap("b", ""), fakeapi.ConfigMap("c", ""), fakeapi.ConfigMap("d", ""))
-		_, err := newClient(t, api).Live(t.Context(), list)
+		_, err := newConnection(t, api).Live(t.Context(), list)
 		var failure ReadError
 		if !errors.As(err, &failure) || failure.Info != list[1] || !apierrors.IsForbidden(err) {
 			t.Fatalf("got %v", err)
@@ -183,7 +183,7 @@ func TestLiveNoAnswer(t *testing.T) {
 		api := fakeapi.NewAPI(t)
 		away := errors.New("no route to host")
 		api.Fault = func(fakeapi.Call) error { return away }
-		_, err := newClient(t, api).Live(t.Context(), fakeapi.Infos(t, fakeapi.ConfigMaps(20, "a")...))
+		_, err := newConnection(t, api).Live(t.Context(), fakeapi.Infos(t, fakeapi.ConfigMaps(20, "a")...))
 		if !errors.Is(err, away) || !strings.Contains(err.Error(), `"a-0"`) || api.Count("get") != 0 {
 			t.Errorf("got %v after %d reads", err, api.Count("get"))
 		}
@@ -196,7 +196,7 @@ func TestLiveStopsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
 		api.Fault = fakeapi.Forbidden
-		_, err := newClient(t, api).Live(t.Context(), fakeapi.Infos(t, fakeapi.ConfigMaps(400, "a")...))
+		_, err := newConnection(t, api).Live(t.Context(), fakeapi.Infos(t, fakeapi.ConfigMaps(400, "a")...))
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `"a-0"`) {
 			t.Errorf("got %v", err)
 		}
@@ -216,7 +216,7 @@ func TestLiveCancelled(t *testing.T) {
 			return nil
 		}
 		for _, count := range []int{3, 30} {
-			live, err := newClient(t, api).Live(ctx, fakeapi.Infos(t, fakeapi.ConfigMaps(count, "a")...))
+			live, err := newConnection(t, api).Live(ctx, fakeapi.Infos(t, fakeapi.ConfigMaps(count, "a")...))
 			if !errors.Is(err, context.Canceled) || errors.As(err, new(ReadError)) || live != nil {
 				t.Errorf("got %v, %v, which is no object's fault", live, err)
 			}
@@ -243,12 +243,12 @@ func TestLiveWithoutGetter(t *testing.T) {
 		for _, info := range list {
 			info.Client = client
 		}
-		live, err := New(&kube.Client{}, nil, nil).Live(t.Context(), list)
+		live, err := NewWithoutCluster(&kube.Client{}).Live(t.Context(), list)
 		if err != nil || len(live) != 10 || api.Count("list") != 0 {
 			t.Errorf("found %d, %v, with %d lists", len(live), err, api.Count("list"))
 		}
 		api.Fault = fakeapi.Forbidden
-		if _, err := New(&kube.Client{}, nil, nil).Live(t.Context(), list); err == nil || !strings.Contains(err.Error(), `ConfigMap "a-0" in namespace "ns"`) {
+		if _, err := NewWithoutCluster(&kube.Client{}).Live(t.Context(), list); err == nil || !strings.Contains(err.Error(), `ConfigMap "a-0" in namespace "ns"`) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -6,9 +6,7 @@ package cluster
 import (
 	"fmt"
 
-	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -17,9 +15,9 @@ import (
 // reference finds the API resource of an object. The result is that of Build, but without a
 // REST client. It does not change the object. namespace is the namespace of a namespaced
 // object that does not declare one.
-func (c *Client) reference(object map[string]any, namespace string) (*resource.Info, error) {
+func (b *directBuilder) reference(object map[string]any, namespace string) (*resource.Info, error) {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
-	mapping, err := c.Mapping(u.GetAPIVersion(), u.GetKind())
+	mapping, err := b.connection.Mapping(u.GetAPIVersion(), u.GetKind())
 	if err != nil {
 		return nil, err
 	}
@@ -38,16 +36,12 @@ func (c *Client) reference(object map[string]any, namespace string) (*resource.I
 
 // namespace returns the namespace that Build uses for namespaced objects that do not
 // declare one.
-func (c *Client) namespace() (string, error) {
-	return c.defaultNamespace.get(func() (string, error) {
-		helm, ok := c.kube.(*kube.Client)
-		if !ok {
-			return metav1.NamespaceDefault, nil
+func (b *directBuilder) namespace() (string, error) {
+	return b.defaultNamespace.get(func() (string, error) {
+		if b.helm.Namespace != "" {
+			return b.helm.Namespace, nil
 		}
-		if helm.Namespace != "" {
-			return helm.Namespace, nil
-		}
-		namespace, _, err := helm.Factory.ToRawKubeConfigLoader().Namespace()
+		namespace, _, err := b.helm.Factory.ToRawKubeConfigLoader().Namespace()
 		return namespace, err
 	})
 }

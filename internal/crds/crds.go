@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/kube"
@@ -18,20 +17,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// timeout limits the wait until the API server has accepted new CRDs.
-const timeout = 60 * time.Second
-
 // Installer installs the CRDs of a chart before its other objects.
 type Installer struct {
 	Cluster *cluster.Client
 	Writer  objectwriter.Writer
+	Waiter  wait.Waiter
 	Log     func(string, ...any)
 }
 
@@ -81,18 +77,11 @@ func (i *Installer) Install(ctx context.Context, definitions []chart.CRD) (creat
 	if len(list) == 0 {
 		return false, nil
 	}
-	if err := AwaitEstablished(ctx, i.Cluster, list); err != nil {
+	if err := i.Waiter.Established(ctx, list); err != nil {
 		return true, err
 	}
 	i.Log("Clearing discovery cache")
 	return true, i.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(list))
-}
-
-// AwaitEstablished waits until the API server has accepted the CRDs in list. list has them
-// in the states that the server returned when they were written.
-func AwaitEstablished(ctx context.Context, c *cluster.Client, list kube.ResourceList) error {
-	w := &wait.Helm{Cluster: c, Events: event.NewSink(nil, nil), Timeout: timeout}
-	return w.Run(ctx, list)
 }
 
 // present returns, for each file whose CRDs all exist in the cluster, the name of its first

@@ -34,29 +34,21 @@ type ordered struct {
 	waiter  wait.Nodes
 }
 
-func newOrdered(r *Run) *ordered {
-	o := &ordered{run: r, applier: r.newApplier()}
-	o.waiter = wait.NewNodes(wait.NodesConfig{
-		Cluster: r.op.Cluster, Events: r.op.Events, Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs,
-		Namespace: r.Release().Namespace, Deadline: r.op.Deadline(), WithoutTimeout: r.op.WithoutTimeout,
-		Restarted: o.applier.Restarted, IsUnchanged: o.applier.IsUnchanged,
-		Done: func(n *sequencer.Node) { r.writer.Progress.NodeDone(n.ID()) },
-	})
-	o.applier.AwaitPodsGone = o.waiter.AwaitPodsGone
-	return o
-}
-
-func (o *ordered) build() error {
-	r := o.run
-	var err error
-	o.built, err = apply.BuildObjects(apply.ObjectsConfig{
+// newOrdered builds the objects of the plan.
+func newOrdered(r *Run) (*ordered, error) {
+	built, err := apply.BuildObjects(apply.ObjectsConfig{
 		Cluster: r.op.Cluster, Plan: r.plan, Owner: r.owner(), Validate: r.options.Validate, PendingKinds: r.options.PendingKinds,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	o.applier.CacheLive(o.built.All)
-	return nil
+	o := &ordered{run: r, built: built, applier: r.newApplier(built.All())}
+	o.waiter = r.op.Waiter.Nodes(wait.NodesConfig{
+		Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Deadline: r.op.Deadline(),
+		Restarted: o.applier.Restarted, IsUnchanged: o.applier.IsUnchanged,
+		Done: func(n *sequencer.Node) { r.writer.Progress.NodeDone(n.ID()) },
+	})
+	return o, nil
 }
 
 func (o *ordered) objects() objects { return objects{o.applier, o.built.All()} }
@@ -65,21 +57,15 @@ func (o *ordered) expectNodes() error {
 	return o.run.writer.Progress.ExpectNodes(len(o.run.plan.Nodes), false)
 }
 
-func (o *ordered) progressSize() int {
-	size := 0
-	for _, n := range o.run.plan.Nodes {
-		size += len(n.ID())
-	}
-	return size
-}
-
-func (o *ordered) checkBeforeCRDs(ctx context.Context) error {
-	r := o.run
+// checkBeforeCRDs does the checks of an ordered deployment that do not need the CRDs of the
+// release.
+func checkBeforeCRDs(ctx context.Context, r *Run) error {
 	if err := errors.Join(apply.CheckTimeouts(r.plan, r.op.Timeouts.Operation), apply.CheckNeeds(ctx, r.op.Cluster, r.plan)); err != nil {
 		return err
 	}
-	if o.build() != nil {
-		return nil // some kinds are defined only by the CRDs that are about to be installed
+	o, err := newOrdered(r)
+	if err != nil {
+		return nil //nolint:nilerr // some kinds are defined only by the CRDs that are about to be installed
 	}
 	if err := r.conflict(o.applier.FindExisting(ctx, o.applier.Unknown(o.built.All()))); err != nil {
 		return err
@@ -126,19 +112,21 @@ func (o *ordered) announce() {
 	o.run.emit(event.Event{Type: event.Planned, Message: "deploying " + apply.Extent(plan), Nodes: event.PlannedNodes(plan)})
 }
 
-func (o *ordered) deploy(ctx context.Context) error {
-	r := o.run
-	if err := sequencer.Execute(ctx, r.plan, o.deployNode); err != nil {
+func (o *ordered) steps() []step { return []step{{Applying, o.applyAll}, {Pruning, o.prune}} }
+
+// applyAll applies all nodes, and waits until they are ready.
+func (o *ordered) applyAll(ctx context.Context) error {
+	if err := sequencer.Execute(ctx, o.run.plan, o.deployNode); err != nil {
 		var execution *sequencer.ExecutionError
 		if !errors.As(err, &execution) {
 			return err
 		}
 		return o.waiter.DeployError(ctx, execution)
 	}
-	if err := o.waiter.AwaitLeaves(ctx, o.built.All()); err != nil {
-		return err
-	}
-	r.phase = Pruning
+	return o.waiter.AwaitLeaves(ctx, o.built.All())
+}
+
+func (o *ordered) prune(ctx context.Context) error {
 	if p := o.pruner(); p != nil {
 		return p.prune(ctx, o.built.Built())
 	}
@@ -206,6 +194,11 @@ func (o *ordered) apply(ctx context.Context, n *sequencer.Node) (summary string,
 	if err != nil {
 		return "", err
 	}
+	if len(result.DeletedPods) > 0 {
+		if err := o.waiter.AwaitPodsGone(ctx, result.DeletedPods); err != nil {
+			return "", err
+		}
+	}
 	return result.Summary, o.waiter.Applied(n, result.States)
 }
 
@@ -216,7 +209,7 @@ func (o *ordered) deleteCreated(ctx context.Context, undo *operation.Operation, 
 	undo.Events.Warnf("release %s failed; deleting the resources that it created because of --cleanup-on-fail: %s", o.run.Release().Name, failure.Description(err))
 	byID := object.ByID(created)
 	graph := &prune.Graph{
-		Cluster: undo.Cluster, Writer: undo.Writer, Events: undo.Events, Namespace: o.run.Release().Namespace,
+		Cluster: undo.Cluster, Writer: undo.Writer, Waiter: undo.Waiter, Events: undo.Events, Namespace: o.run.Release().Namespace,
 		Propagation: metav1.DeletePropagationBackground, InfoOf: o.built.InfoOf, Partial: true,
 		Removal: sequencer.PlanRemoval([]*sequencer.Plan{o.run.plan}, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			info := o.built.InfoOf(res)

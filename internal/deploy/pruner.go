@@ -27,8 +27,8 @@ type pruner interface {
 
 func (r *Run) obsolete() *prune.Obsolete {
 	return &prune.Obsolete{
-		Cluster: r.op.Cluster, Writer: r.op.Writer, Events: r.op.Events, Log: r.op.Log, Inventory: r.inventory,
-		Namespace: r.Release().Namespace, Spared: r.options.Spared,
+		Cluster: r.op.Cluster, Writer: r.op.Writer, Waiter: r.op.Waiter, Events: r.op.Events, Log: r.op.Log,
+		Inventory: r.inventory, Namespace: r.Release().Namespace, Spared: r.options.Spared,
 	}
 }
 

@@ -90,15 +90,26 @@ const (
 	Waiting
 )
 
-// Run deploys one revision of a release. The caller calls Build first, and then the checks.
-// After that it calls Perform, or, for a preview, DryRun and FindObsolete.
+// Config describes what a Run deploys.
+type Config struct {
+	Operation *operation.Operation
+	// Writer stores the release that the run deploys.
+	Writer *history.Writer
+	// Plan is the dependency graph of the release; nil if the release has no order.
+	Plan *sequencer.Plan
+	// Inventory lists the objects that earlier revisions may have left in the cluster; nil
+	// for a first revision. It can be read after New.
+	Inventory *inventory.Inventory
+	Options   Options
+}
+
+// Run deploys one revision of a release. The caller does the checks first. After that it
+// calls Perform, or, for a preview, DryRun and FindObsolete.
 type Run struct {
-	op      *operation.Operation
-	options Options
-	writer  *history.Writer
-	plan    *sequencer.Plan
-	// inventory lists the objects that earlier revisions may have left in the cluster; nil
-	// for a first revision.
+	op        *operation.Operation
+	options   Options
+	writer    *history.Writer
+	plan      *sequencer.Plan
 	inventory *inventory.Inventory
 	// interrupted are earlier revisions whose operations terminated unexpectedly while
 	// hooks may have been running. Perform first recovers these hooks: it waits for those
@@ -108,10 +119,19 @@ type Run struct {
 	phase       Phase
 }
 
-// New returns a Run that deploys the release of w. plan is the dependency graph of the
-// release; nil if the release has no order. inv is nil for a first revision.
-func New(op *operation.Operation, w *history.Writer, plan *sequencer.Plan, inv *inventory.Inventory, o Options) *Run {
-	return &Run{op: op, options: o, writer: w, plan: plan, inventory: inv}
+// New returns a Run. It builds the objects that the manifest of the release declares.
+func New(c Config) (*Run, error) {
+	r := newRun(c)
+	var err error
+	if r.strategy, err = newStrategy(r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// newRun returns a Run without a strategy.
+func newRun(c Config) *Run {
+	return &Run{op: c.Operation, options: c.Options, writer: c.Writer, plan: c.Plan, inventory: c.Inventory}
 }
 
 // Release returns the release that the run deploys.
@@ -137,16 +157,6 @@ func (r *Run) Adopted() map[sequencer.ID]bool { return r.strategy.objects().appl
 
 func (r *Run) owner() object.Owner {
 	return object.Owner{Name: r.Release().Name, Namespace: r.Release().Namespace}
-}
-
-// Build builds the objects that the manifest of the release declares.
-func (r *Run) Build() error {
-	s := newStrategy(r)
-	if err := s.build(); err != nil {
-		return err
-	}
-	r.strategy = s
-	return nil
 }
 
 // SetRecord puts rec, the data about the order of the release, into the release that the
@@ -211,22 +221,22 @@ func (r *Run) Check(ctx context.Context) error {
 	if err := r.strategy.check(ctx); err != nil {
 		return err
 	}
-	return r.checkSize(r.Release(), r.strategy.progressSize())
+	return r.checkSize(r.Release())
 }
 
-// CheckBeforeCRDs does all checks that do not need the CRDs that are about to be installed.
-// rec is the record that will be stored in the release.
-func (r *Run) CheckBeforeCRDs(ctx context.Context, rec *orderrecord.Record) error {
+// CheckBeforeCRDs does all checks of a run of c that do not need the CRDs that are about to
+// be installed. rec is the record that will be stored in the release.
+func CheckBeforeCRDs(ctx context.Context, c Config, rec *orderrecord.Record) error {
+	r := newRun(c)
 	trial := *r.Release()
 	var err error
 	if trial.Chart, err = orderrecord.WithRecord(trial.Chart, rec); err != nil {
 		return err
 	}
-	s := newStrategy(r)
-	if err := r.checkSize(&trial, s.progressSize()); err != nil {
+	if err := r.checkSize(&trial); err != nil || !r.options.Ordered {
 		return err
 	}
-	return s.checkBeforeCRDs(ctx)
+	return checkBeforeCRDs(ctx, r)
 }
 
 const (
@@ -237,8 +247,16 @@ const (
 	hookReserve = 64
 )
 
-func (r *Run) checkSize(rel *release.Release, progress int) error {
-	return orderrecord.CheckSize(rel, r.op.Store.DriverName(), SizeReserve+hookReserve*len(rel.Hooks)+progress)
+// checkSize rejects a release that can become too large to be stored. The progress of an
+// ordered deployment adds the names of the nodes.
+func (r *Run) checkSize(rel *release.Release) error {
+	growth := SizeReserve + hookReserve*len(rel.Hooks)
+	if r.options.Ordered {
+		for _, n := range r.plan.Nodes {
+			growth += len(n.ID())
+		}
+	}
+	return orderrecord.CheckSize(rel, r.op.Store.DriverName(), growth)
 }
 
 // Perform runs the hooks before the deployment, deploys the nodes, prunes obsolete objects,
@@ -261,12 +279,21 @@ func (r *Run) Perform(ctx context.Context) error {
 }
 
 func (r *Run) deploy(ctx context.Context) error {
-	r.phase = Applying
-	err := r.strategy.deploy(ctx)
+	err := r.takeSteps(ctx)
 	if recorded := r.writer.Progress.Finish(err == nil); err == nil {
 		err = recorded
 	}
 	return err
+}
+
+func (r *Run) takeSteps(ctx context.Context) error {
+	for _, step := range r.strategy.steps() {
+		r.phase = step.phase
+		if err := step.do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *Run) runHooks(ctx context.Context, hookEvent release.HookEvent) error {

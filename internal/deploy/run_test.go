@@ -56,7 +56,11 @@ func newTestRun(t *testing.T, releases *storage.Storage, rel, earlier *release.R
 	if err := inv.ReadAsHelm(op.Cluster); err != nil {
 		t.Fatal(err)
 	}
-	return New(op, op.Store.NewWriter(rel), nil, inv, Options{})
+	r, err := New(Config{Operation: op, Writer: op.Store.NewWriter(rel), Inventory: inv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // secretManifest declares a Secret.
@@ -71,9 +75,6 @@ func TestHideSecrets(t *testing.T) {
 	rel.Manifest, rel.Hooks = secretManifest("second-value"), []*release.Hook{{Manifest: secretManifest("second-hook-value")}}
 	earlier.Manifest, earlier.Hooks = secretManifest("first-value"), []*release.Hook{{Manifest: secretManifest("first-hook-value")}}
 	r := newTestRun(t, historytest.MemoryStorage(t), rel, earlier, nil)
-	if err := r.Build(); err != nil {
-		t.Fatal(err)
-	}
 	r.HideSecrets()
 	for _, value := range []string{"first-value", "first-hook-value", "second-value", "second-hook-value"} {
 		if got := r.op.Events.RedactError(errors.New("login with " + value)).Error(); got != "login with ******" {
@@ -86,7 +87,7 @@ func TestHideSecrets(t *testing.T) {
 func TestRecordFailure(t *testing.T) {
 	for _, refusal := range []error{nil, errors.New("you may not")} {
 		rel, earlier := historytest.Revision(2, release.StatusPendingUpgrade), historytest.Revision(1, release.StatusDeployed)
-		earlier.Manifest = secretManifest("first-value")
+		rel.Manifest, earlier.Manifest = secretManifest("second-value"), secretManifest("first-value")
 		releases := historytest.MemoryStorage(t, earlier, history.Copy(rel))
 		if refusal != nil {
 			releases.Driver = &historytest.UpdateErrorDriver{Driver: releases.Driver, Err: refusal}

@@ -17,28 +17,23 @@ import (
 // strategy has the steps of Run that depend on whether the release has an order. The type
 // ordered follows the plan of the release, and unordered deploys as Helm does.
 type strategy interface {
-	// build builds objects from the manifest of the release.
-	build() error
 	objects() objects
 	// expectNodes stores in the record the number of nodes to deploy.
 	expectNodes() error
-	// progressSize is the number of bytes that the progress can add to the record of the
-	// release.
-	progressSize() int
-	// checkBeforeCRDs does the checks that do not need the CRDs of the release.
-	checkBeforeCRDs(ctx context.Context) error
 	// check does the checks that need the cluster.
 	check(ctx context.Context) error
 	// announce emits an event with the nodes that are about to be deployed.
 	announce()
-	// deploy applies the objects, waits for them, and deletes the obsolete ones.
-	deploy(ctx context.Context) error
+	// steps returns the steps of the deployment: they apply the objects, wait for them, and
+	// delete the obsolete ones.
+	steps() []step
 	// cause returns the error to report after the operation has failed with err.
 	cause(ctx context.Context, err error) error
 	// deleteCreated deletes the objects that the operation created. undo is the operation
 	// that deletes them, and err is the failure of the operation that created them.
 	deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, err error) error
-	// dryRun asks the server, with dry-run requests, how deploy would change the objects.
+	// dryRun asks the server, with dry-run requests, how the deployment would change the
+	// objects.
 	dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error)
 	// nodes returns the objects of each node.
 	nodes() []NodeObjects
@@ -47,6 +42,12 @@ type strategy interface {
 	pruner() pruner
 	// close stops everything that is still running.
 	close()
+}
+
+// step is one step of a deployment.
+type step struct {
+	phase Phase
+	do    func(context.Context) error
 }
 
 // objects has the objects of a release, and the applier that knows what was done with them.
@@ -68,16 +69,20 @@ type NodeObjects struct {
 	Resources []*sequencer.PlannedResource
 }
 
-func newStrategy(r *Run) strategy {
+// newStrategy chooses the strategy of r, and builds the objects that the manifest of the
+// release declares.
+func newStrategy(r *Run) (strategy, error) {
 	if r.options.Ordered {
 		return newOrdered(r)
 	}
 	return newUnordered(r)
 }
 
-func (r *Run) newApplier() *apply.Applier {
+// newApplier returns the applier of a strategy. readTogether has the objects of all nodes if
+// they are applied one by one.
+func (r *Run) newApplier(readTogether kube.ResourceList) *apply.Applier {
 	return apply.New(apply.Config{
-		Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log, Owner: r.owner(), Inventory: r.inventory,
+		Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log, Owner: r.owner(), Inventory: r.inventory, ReadTogether: readTogether,
 		Force: r.options.Force, TakeOwnership: r.options.TakeOwnership, ThreeWay: r.options.ThreeWay, RecreatePods: r.options.RecreatePods,
 	})
 }

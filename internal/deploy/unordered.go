@@ -23,56 +23,55 @@ type unordered struct {
 	run     *Run
 	applier *apply.Applier
 	all     kube.ResourceList
+	// result is what apply has written.
+	result apply.Result
 }
 
-func newUnordered(r *Run) *unordered { return &unordered{run: r, applier: r.newApplier()} }
-
-func (u *unordered) build() error {
-	r := u.run
+// newUnordered builds the objects of the manifest.
+func newUnordered(r *Run) (*unordered, error) {
 	list, err := r.op.Cluster.Build([]byte(r.Release().Manifest), r.options.Validate)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	u.all = list
-	return object.SetOwner(list, r.owner())
+	return &unordered{run: r, applier: r.newApplier(nil), all: list}, object.SetOwner(list, r.owner())
 }
 
 func (u *unordered) objects() objects { return objects{u.applier, u.all} }
 
 func (u *unordered) expectNodes() error { return nil }
 
-func (u *unordered) progressSize() int { return 0 }
-
-func (u *unordered) checkBeforeCRDs(context.Context) error { return nil }
-
 func (u *unordered) check(context.Context) error { return nil }
 
 func (u *unordered) announce() {}
 
-func (u *unordered) deploy(ctx context.Context) error {
-	r := u.run
+func (u *unordered) steps() []step {
+	steps := []step{{Applying, u.apply}, {Pruning, u.prune}}
+	if u.run.options.Wait {
+		steps = append(steps, step{Waiting, u.wait})
+	}
+	return steps
+}
+
+func (u *unordered) apply(ctx context.Context) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	result, err := u.applier.ApplyAll(ctx, u.all)
-	if err != nil {
-		return err
+	u.result, err = u.applier.ApplyAll(ctx, u.all)
+	return err
+}
+
+func (u *unordered) prune(ctx context.Context) error {
+	if p := u.pruner(); p != nil && !u.result.Pruned {
+		return p.prune(ctx, u.all)
 	}
-	r.phase = Pruning
-	if p := u.pruner(); p != nil && !result.Pruned {
-		if err := p.prune(ctx, u.all); err != nil {
-			return err
-		}
-	}
-	if !r.options.Wait {
-		return nil
-	}
-	r.phase = Waiting
-	w := &wait.Helm{
-		Cluster: r.op.Cluster, Events: r.op.Events, Timeout: r.options.Timeout, Jobs: r.options.Jobs, Namespace: r.Release().Namespace,
-		Explainer: wait.NewExplainer(r.op.Cluster, r.op.Events, r.op.WithoutTimeout, nil), Restarted: u.applier.Restarted,
-	}
-	return w.Run(ctx, result.States.All(u.all))
+	return nil
+}
+
+func (u *unordered) wait(ctx context.Context) error {
+	r := u.run
+	return r.op.Waiter.Ready(ctx, u.result.States.All(u.all), wait.ReadyOptions{
+		Timeout: r.options.Timeout, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Restarted: u.applier.Restarted,
+	})
 }
 
 func (u *unordered) cause(ctx context.Context, err error) error { return Cause(ctx, err) }

@@ -34,16 +34,11 @@ const (
 // changes, in the background. The caller must call stop. followLog does nothing if
 // Options.FollowLogs is false or maxFollowed logs are already followed.
 func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
-	selector, hasPods := PodsOf(h)
-	if !r.FollowLogs || !hasPods || !r.Events.HasListener() || !r.Cluster.IsNative() {
+	if !r.FollowLogs || !r.Events.HasListener() {
 		return func() {}
 	}
-	client, err := r.Cluster.Clientset()
-	if err != nil {
-		return func() {} // the wait for the hook reports the error
-	}
-	namespace, err := namespaceOf(h, r.writer.Release().Namespace)
-	if err != nil {
+	pods, ok, err := r.podsOf(h)
+	if err != nil || !ok {
 		return func() {}
 	}
 	select {
@@ -57,7 +52,7 @@ func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
 	var running sync.WaitGroup
 	running.Go(func() {
 		last := ""
-		followLastLine(ctx, client.CoreV1().Pods(namespace), selector, func(line string) {
+		r.LogReader.follow(ctx, pods, func(line string) {
 			if line != last && line != "" {
 				last = line
 				e := r.hookEvent(event.HookLog, h)

@@ -15,47 +15,55 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// LogPrinter configures how the logs of completed or failed hooks are printed.
-type LogPrinter struct {
-	// Output returns the writer for the log of a container. If Output is nil, no logs are
-	// printed.
-	Output func(namespace, pod, container string) io.Writer
-	// Client reads the logs if the Kubernetes client is a custom one and not Helm's own.
-	Client kube.Interface
+// OutputFunc returns the writer for the log of a container.
+type OutputFunc func(namespace, pod, container string) io.Writer
+
+// LogReader reads the logs of the pods of hooks.
+type LogReader interface {
+	// print writes the complete logs of the pods to output.
+	print(ctx context.Context, p hookPods, output OutputFunc) error
+	// follow calls emit with the last line of the log of the newest of the pods, at intervals
+	// until ctx ends. It stops early if it cannot read the log.
+	follow(ctx context.Context, p hookPods, emit func(line string))
+}
+
+// hookPods identifies the pods of a hook.
+type hookPods struct {
+	namespace string
+	selector  metav1.ListOptions
+	// title is the name of the hook if it can run in parallel with others, otherwise empty.
+	title string
+}
+
+// podsOf returns the pods of a hook. ok is false if the hook has no pods.
+func (r *run) podsOf(h *release.Hook) (pods hookPods, ok bool, err error) {
+	if pods.selector, ok = PodsOf(h); !ok {
+		return pods, false, nil
+	}
+	if r.isParallel(h) {
+		pods.title = hookrunner.Title(h)
+	}
+	pods.namespace, err = namespaceOf(h, r.writer.Release().Namespace)
+	return pods, err == nil, err
 }
 
 // Logs implements hookrunner.Runner. It prints the complete logs of the pods of a hook that
 // has the policy. It prints the logs of one hook at a time, so that they do not mix.
 func (r *run) Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error {
-	output := r.LogPrinter.Output
-	if !slices.Contains(h.OutputLogPolicies, policy) || output == nil {
+	if !slices.Contains(h.OutputLogPolicies, policy) || r.Output == nil {
 		return nil
 	}
-	pods, hasPods := PodsOf(h)
-	if !hasPods {
-		return nil
-	}
-	namespace, err := namespaceOf(h, r.writer.Release().Namespace)
-	if err != nil {
+	pods, ok, err := r.podsOf(h)
+	if err != nil || !ok {
 		return err
 	}
 	r.printing.Lock()
 	defer r.printing.Unlock()
-	if r.Cluster.IsNative() {
-		return r.printLogs(ctx, h, namespace, pods)
-	}
-	client, ok := r.LogPrinter.Client.(kube.InterfaceLogs)
-	if !ok {
-		return nil
-	}
-	list, err := client.GetPodList(namespace, pods)
-	if err != nil {
-		return err
-	}
-	return client.OutputContainerLogsForPodList(list, namespace, output)
+	return r.LogReader.print(ctx, pods, r.Output)
 }
 
 // PodsOf returns options with which a list request returns the pods of a hook. The result
@@ -70,15 +78,21 @@ func PodsOf(h *release.Hook) (metav1.ListOptions, bool) {
 	return metav1.ListOptions{}, false
 }
 
-// printLogs prints the logs of all containers of the selected pods. If the hook can run in
-// parallel with others, each line begins with the name of the hook, pod and container.
-func (r *run) printLogs(ctx context.Context, h *release.Hook, namespace string, selector metav1.ListOptions) error {
-	client, err := r.Cluster.Clientset()
+// clusterLogs is the LogReader that sends requests to the cluster.
+type clusterLogs struct{ cluster *cluster.Connection }
+
+// NewLogReader returns a LogReader that sends requests over c.
+func NewLogReader(c *cluster.Connection) LogReader { return clusterLogs{c} }
+
+// print implements LogReader. If the hook can run in parallel with others, each line begins
+// with the name of the hook, pod and container.
+func (l clusterLogs) print(ctx context.Context, p hookPods, output OutputFunc) error {
+	client, err := l.cluster.Clientset()
 	if err != nil {
 		return err
 	}
-	pods := client.CoreV1().Pods(namespace)
-	logs, err := ListLogs(ctx, pods, selector)
+	pods := client.CoreV1().Pods(p.namespace)
+	logs, err := ListLogs(ctx, pods, p.selector)
 	if err != nil {
 		return err
 	}
@@ -87,9 +101,9 @@ func (r *run) printLogs(ctx context.Context, h *release.Hook, namespace string, 
 		if err != nil {
 			return fmt.Errorf("read the log of container %s in pod %s: %w", log.Container, log.Pod, err)
 		}
-		out := r.LogPrinter.Output(namespace, log.Pod, log.Container)
-		if r.isParallel(h) {
-			out = newPrefixWriter(out, fmt.Sprintf("[%s %s/%s] ", hookrunner.Title(h), log.Pod, log.Container))
+		out := output(p.namespace, log.Pod, log.Container)
+		if p.title != "" {
+			out = newPrefixWriter(out, fmt.Sprintf("[%s %s/%s] ", p.title, log.Pod, log.Container))
 		}
 		if err := copyLog(out, stream); err != nil {
 			return fmt.Errorf("print the log of container %s in pod %s: %w", log.Container, log.Pod, err)
@@ -97,6 +111,38 @@ func (r *run) printLogs(ctx context.Context, h *release.Hook, namespace string, 
 	}
 	return nil
 }
+
+// follow implements LogReader.
+func (l clusterLogs) follow(ctx context.Context, p hookPods, emit func(string)) {
+	client, err := l.cluster.Clientset()
+	if err != nil {
+		return // the wait for the hook reports the error
+	}
+	followLastLine(ctx, client.CoreV1().Pods(p.namespace), p.selector, emit)
+}
+
+// clientLogs is the LogReader that calls a custom Kubernetes client, or a client without a
+// cluster.
+type clientLogs struct{ client kube.Interface }
+
+// NewCustomLogReader returns a LogReader that calls the methods of a Kubernetes client.
+func NewCustomLogReader(client kube.Interface) LogReader { return clientLogs{client} }
+
+// print implements LogReader. It prints nothing if the client has no method for it.
+func (l clientLogs) print(_ context.Context, p hookPods, output OutputFunc) error {
+	client, ok := l.client.(kube.InterfaceLogs)
+	if !ok {
+		return nil
+	}
+	list, err := client.GetPodList(p.namespace, p.selector)
+	if err != nil {
+		return err
+	}
+	return client.OutputContainerLogsForPodList(list, p.namespace, output)
+}
+
+// follow implements LogReader. It does nothing, because clients have no method for it.
+func (clientLogs) follow(context.Context, hookPods, func(string)) {}
 
 // ContainerLog identifies the log of one container of a pod. Container can be empty if the
 // pod has only one.

@@ -14,7 +14,6 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/object"
-	"github.com/ordered-helm/helm/internal/wait"
 )
 
 // Recover completes the hooks that an operation had started before it terminated
@@ -34,7 +33,7 @@ func (r *Runner) Recover(ctx context.Context, revisions []*history.Interrupted) 
 }
 
 func (r *Runner) recoverRevision(ctx context.Context, i *history.Interrupted) error {
-	if !r.Cluster.IsNative() {
+	if r.SkipRecovery {
 		return nil
 	}
 	for _, set := range i.Hooks() {
@@ -111,10 +110,8 @@ func (r *run) findExisting(ctx context.Context, h *release.Hook) (*hookObjects, 
 	if len(o.list) == 0 {
 		return nil, nil
 	}
-	r.follow(o)
-	if o.group != nil {
-		o.followErr = wait.SetApplied(o.group, o.runToEnd())
-	}
+	o.completion = r.completions.Expect(o.list)
+	o.followErr = o.completion.Created(o.list)
 	r.setObjects(h, o)
 	return o, nil
 }

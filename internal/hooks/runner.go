@@ -31,7 +31,6 @@ import (
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
-	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // Runner runs the hooks of one operation. It has the clients and settings that are the same
@@ -39,12 +38,15 @@ import (
 type Runner struct {
 	Cluster *cluster.Client
 	Writer  objectwriter.Writer
+	Waiter  wait.Waiter
 	Events  *event.Sink
-	// LogPrinter says where to print the logs of hooks that have an output-log policy.
-	LogPrinter LogPrinter
-	// WithoutTimeout calls its argument with a context that ends when the operation is
-	// cancelled, but not when it times out. It is used to find the causes of failures.
-	WithoutTimeout func(func(context.Context))
+	// LogReader reads the logs of hooks.
+	LogReader LogReader
+	// Output returns the writer for the log of a container of a hook that has an output-log
+	// policy. If Output is nil, no logs are printed.
+	Output OutputFunc
+	// SkipRecovery makes Recover leave the hooks as they are.
+	SkipRecovery bool
 	Options
 }
 
@@ -87,9 +89,8 @@ type run struct {
 	*Runner
 	writer *history.Writer
 	event  release.HookEvent
-	// tracker observes the objects of all hooks; nil if there is no cluster.
-	tracker   *watcher.Watcher
-	explainer *wait.Explainer
+	// completions waits for the objects of all hooks.
+	completions wait.Completions
 
 	// printing is locked while the log of one hook is printed.
 	printing sync.Mutex
@@ -110,12 +111,9 @@ type hookObjects struct {
 	// list has the objects as declared, and after their creation as the server returned
 	// them.
 	list kube.ResourceList
-	// group observes the objects that run to completion, which are Jobs and Pods; nil if
-	// there are none.
-	group *watcher.Group
-	// unnamed says whether the server generates the name of any object in group. The group
-	// is then created after the objects.
-	unnamed bool
+	// completion waits for the objects. It is nil before their creation if the server
+	// generates the name of any object that runs to completion.
+	completion wait.Completion
 	// created is the time at which all objects had been created.
 	created time.Time
 	// followErr is the error if the created objects cannot be observed.
@@ -129,16 +127,12 @@ var _ hookrunner.Runner = (*run)(nil)
 func (r *Runner) newRun(ctx context.Context, w *history.Writer, hookEvent release.HookEvent) (hookRun *run, end func(), err error) {
 	hookRun = &run{
 		Runner: r, writer: w, event: hookEvent, objects: map[*release.Hook]*hookObjects{},
-		explainer: wait.NewExplainer(r.Cluster, r.Events, r.WithoutTimeout, nil),
-		followed:  make(chan struct{}, maxFollowed),
+		followed: make(chan struct{}, maxFollowed),
 	}
-	if !r.Cluster.HasCluster() {
-		return hookRun, func() {}, nil
-	}
-	if hookRun.tracker, err = wait.NewTracker(ctx, r.Cluster, r.Events.Notice); err != nil {
+	if hookRun.completions, err = r.Waiter.Completions(ctx, r.Timeout); err != nil {
 		return nil, nil, err
 	}
-	return hookRun, hookRun.tracker.Close, nil
+	return hookRun, hookRun.completions.Close, nil
 }
 
 // isParallel reports whether the chart that contains a hook allows its hooks to run in
@@ -158,7 +152,7 @@ func (r *run) Prepare(ctx context.Context, h *release.Hook) error {
 	list, invalid := r.build(h, true)
 	if r.deletes(h, release.HookBeforeHookCreation) { // Helm does this before it rejects an invalid hook
 		before, err := list, error(nil)
-		if invalid != nil || r.tracker == nil { // a client without a cluster can change the list
+		if invalid != nil {
 			before, err = r.build(h, false)
 		}
 		if err != nil {
@@ -172,9 +166,8 @@ func (r *run) Prepare(ctx context.Context, h *release.Hook) error {
 		return fmt.Errorf("unable to build kubernetes object for %s hook %s: %w", r.event, h.Path, invalid)
 	}
 	o := &hookObjects{list: list}
-	o.unnamed = slices.ContainsFunc(o.runToEnd(), func(info *object.Info) bool { return info.Name == "" })
-	if !o.unnamed {
-		r.follow(o)
+	if !slices.ContainsFunc(list, func(info *object.Info) bool { return info.Name == "" && object.RunsToCompletion(info) }) {
+		o.completion = r.completions.Expect(list)
 	}
 	r.setObjects(h, o)
 	return nil
@@ -184,26 +177,6 @@ func (r *run) Prepare(ctx context.Context, h *release.Hook) error {
 // their fields against the schemas of the cluster.
 func (r *run) build(h *release.Hook, validate bool) (kube.ResourceList, error) {
 	return r.Cluster.Build([]byte(h.Manifest), validate)
-}
-
-// runToEnd returns the objects of the hook that run to completion.
-func (o *hookObjects) runToEnd() kube.ResourceList {
-	return slices.DeleteFunc(slices.Clone(o.list), func(info *object.Info) bool { return !object.RunsToCompletion(info) })
-}
-
-// follow creates o.group, which observes the objects of a hook that run to completion. It
-// does nothing if there are none.
-func (r *run) follow(o *hookObjects) {
-	list := o.runToEnd()
-	if r.tracker == nil || len(list) == 0 {
-		return
-	}
-	targets := make([]watcher.Target, len(list))
-	for i, info := range list {
-		targets[i] = wait.TargetOf(info, "")
-	}
-	o.group = r.tracker.ExpectCompletion(targets...)
-	o.group.SetOptions(watcher.Options{WaitForAll: true})
 }
 
 func (r *run) objectsOf(h *release.Hook) *hookObjects {
@@ -234,8 +207,8 @@ func (r *run) Create(ctx context.Context, h *release.Hook) error {
 		r.writer.Background.Flush() // an operation that takes over the release must know which hooks to wait for
 	}
 	if err := r.create(ctx, o); err != nil {
-		if o.group != nil {
-			o.group.Close()
+		if o.completion != nil {
+			o.completion.Close()
 		}
 		err = fmt.Errorf("warning: Hook %s %s failed: %w", r.event, h.Path, err)
 		r.setResult(h, err)
@@ -251,11 +224,10 @@ func (r *run) create(ctx context.Context, o *hookObjects) error {
 	if err != nil {
 		return multierror.Append(nil, err) // the error type of Helm
 	}
-	switch {
-	case o.unnamed:
-		r.follow(o) // the watch begins with the current state of the objects, so it misses no change
-	case o.group != nil:
-		o.followErr = wait.SetApplied(o.group, o.runToEnd())
+	if o.completion == nil {
+		o.completion = r.completions.Expect(o.list) // the watch begins with the current state of the objects, so it misses no change
+	} else {
+		o.followErr = o.completion.Created(o.list)
 	}
 	return nil
 }
@@ -331,8 +303,7 @@ func (r *run) awaitDeleted(ctx context.Context, h *release.Hook, list kube.Resou
 	case limit == 0:
 		return nil
 	}
-	deletion := wait.Deletion{Cluster: r.Cluster, Tracker: r.tracker, Timeout: limit}
-	err = deletion.Run(ctx, list)
+	err = r.completions.Deleted(ctx, list, limit)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fmt.Errorf("hook %s (%s) still exists %s after it was deleted; to allow more time, raise %s: %w",
 			hookrunner.Title(h), h.Path, limit, source, err)

@@ -13,12 +13,12 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/crds"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/wait"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
@@ -32,7 +32,8 @@ func (r *run) Wait(ctx context.Context, h *release.Hook) error {
 	err := r.wait(ctx, h)
 	stop()
 	if hookrunner.IsExpectedToFail(h) {
-		err = invertResult(h, err, r.tracker == nil && ctx.Err() == nil)
+		var ofClient *wait.ClientError
+		err = invertResult(h, err, errors.As(err, &ofClient) && ctx.Err() == nil)
 	}
 	r.setResult(h, err)
 	return err
@@ -40,28 +41,24 @@ func (r *run) Wait(ctx context.Context, h *release.Hook) error {
 
 func (r *run) wait(ctx context.Context, h *release.Hook) error {
 	o := r.objectsOf(h)
-	switch {
-	case o.followErr != nil:
+	if o.followErr != nil {
 		return o.followErr
-	case r.tracker == nil:
-		return r.Cluster.DelegateWaitCompleted(o.list, r.Timeout)
-	case o.group == nil && h.Kind == object.CRDKind:
-		r.awaitServed(ctx, h, o)
-		return nil
-	case o.group == nil:
-		return nil
 	}
+	timed := ctx
 	if r.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, r.Timeout, failure.HookTimeout(r.Timeout))
+		timed, cancel = context.WithTimeoutCause(ctx, r.Timeout, failure.HookTimeout(r.Timeout))
 		defer cancel()
 	}
-	reports, err := o.group.Wait(ctx, nil)
+	reports, err := o.completion.Wait(timed)
 	var notReady *watcher.NotReadyError
-	if !errors.As(err, &notReady) {
-		return err
+	if errors.As(err, &notReady) {
+		return r.incompleteError(timed, h, reports, notReady)
 	}
-	return r.incompleteError(ctx, h, reports, notReady)
+	if err == nil && h.Kind == object.CRDKind {
+		r.awaitServed(ctx, h, o)
+	}
+	return err
 }
 
 // incompleteError returns a *failure.IncompleteHookError with the objects of a hook that
@@ -90,7 +87,7 @@ func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []wa
 		return nil
 	}
 	if r.mayExplain() {
-		r.explainer.Explain(failed.Resources, of)
+		r.completions.Explain(failed.Resources, of)
 	}
 	return failed
 }
@@ -99,7 +96,7 @@ func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []wa
 // because later hooks can be of these kinds. If this takes too long, it only emits a
 // warning: the later hooks fail then.
 func (r *run) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) {
-	err := crds.AwaitEstablished(ctx, r.Cluster, o.list)
+	err := r.completions.Established(ctx, o.list)
 	if err == nil {
 		err = r.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(o.list))
 	}
@@ -153,9 +150,10 @@ func helmError(ctx context.Context, report watcher.Report) error {
 }
 
 // invertResult returns the result of a test that is expected to fail: an error if err is
-// nil, and nil if the test ran and failed. withoutCluster says that a Kubernetes client
-// without details waited for the test, so that every error counts as a failure of the test.
-func invertResult(h *release.Hook, err error, withoutCluster bool) error {
+// nil, and nil if the test ran and failed. ofClient says that err is an error of the
+// Kubernetes client that waited for the test. It has no details, so it counts as a failure of
+// the test.
+func invertResult(h *release.Hook, err error, ofClient bool) error {
 	var incomplete *failure.IncompleteHookError
 	switch {
 	case err == nil:
@@ -164,7 +162,7 @@ func invertResult(h *release.Hook, err error, withoutCluster bool) error {
 			Resource: hookrunner.Title(h), File: h.Path, State: string(readiness.Failed), Reason: "TestPassed",
 			Err: why, Outcome: "succeeded, but the test is expected to fail",
 		}}}
-	case withoutCluster, errors.As(err, &incomplete) && incomplete.HasRun():
+	case ofClient, errors.As(err, &incomplete) && incomplete.HasRun():
 		return nil
 	}
 	return err

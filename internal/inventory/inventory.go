@@ -40,9 +40,11 @@ type Inventory struct {
 	// other, the first of them takes precedence.
 	plans []*sequencer.Plan
 	// objects are the objects of all revisions without duplicates. An object that several
-	// revisions have is declared as the merged declarations of all of them.
+	// revisions have is declared as the merged declarations of all of them. place has the
+	// index in objects of each object.
 	objects kube.ResourceList
 	byID    map[sequencer.ID]*object.Info
+	place   map[sequencer.ID]int
 	// newest has the number of the newest revision that declares each object. declared has
 	// the content of each object as declared, once for each revision that declares it.
 	newest   map[sequencer.ID]int
@@ -78,7 +80,7 @@ func New(revisions []*release.Release, base *release.Release) *Inventory {
 	}
 	inv := &Inventory{
 		base: base, revisions: sorted[first:], deployed: map[*release.Release]bool{},
-		byID: map[sequencer.ID]*object.Info{}, newest: map[sequencer.ID]int{}, ids: map[*sequencer.PlannedResource]sequencer.ID{},
+		byID: map[sequencer.ID]*object.Info{}, place: map[sequencer.ID]int{}, newest: map[sequencer.ID]int{}, ids: map[*sequencer.PlannedResource]sequencer.ID{},
 		ofBase: map[sequencer.ID]bool{}, known: map[sequencer.ID]bool{},
 	}
 	for _, rel := range slices.Backward(inv.revisions) {

@@ -4,6 +4,7 @@
 package inventory
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -94,8 +95,10 @@ func TestObjectOfSeveralRevisions(t *testing.T) {
 	for _, order := range [][]int{{1, 2, 3}, {3, 1, 2}, {2, 3, 1}} {
 		rel := historytest.Revision(3, release.StatusFailed)
 		inv := New([]*release.Release{rel}, rel)
+		var given []*object.Info
 		for _, version := range order {
 			info := secret(values[version])
+			given = append(given, info)
 			info.Mapping.GroupVersionKind.Version = "v" + strconv.Itoa(version) // the API version in which it was served
 			if err := inv.add(object.IDOf(info), info, version); err != nil {
 				t.Fatal(err)
@@ -103,6 +106,13 @@ func TestObjectOfSeveralRevisions(t *testing.T) {
 		}
 		if len(inv.objects) != 1 || inv.objects[0].Mapping.GroupVersionKind.Version != "v3" {
 			t.Errorf("%v: got %v", order, inv.objects)
+		}
+		for i, info := range given {
+			unchanged := secret(values[order[i]])
+			unchanged.Mapping.GroupVersionKind.Version = "v" + strconv.Itoa(order[i])
+			if !reflect.DeepEqual(info, unchanged) {
+				t.Errorf("%v: the object of revision %d was changed to %v", order, order[i], info)
+			}
 		}
 		redactor := redact.ForObjects(inv.Declared())
 		for _, value := range values {

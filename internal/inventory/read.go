@@ -22,15 +22,15 @@ import (
 // ReadAsHelm builds the objects that base declares, as Helm does. If any of the revisions
 // was deployed in order, it also builds the objects of the other revisions. To build an
 // object is to find the API resource of its kind in the cluster.
-func (inv *Inventory) ReadAsHelm(c *cluster.Client) error {
+func (inv *Inventory) ReadAsHelm(c cluster.Builder) error {
 	list, err := c.Build([]byte(inv.base.Manifest), false)
 	if err != nil {
 		return unknownKindError(err)
 	}
 	inv.objects, inv.declared = list, object.Contents(list)
-	for _, info := range list {
+	for i, info := range list {
 		id := object.IDOf(info)
-		inv.byID[id], inv.newest[id], inv.ofBase[id], inv.known[id] = info, inv.base.Version, true, true
+		inv.place[id], inv.byID[id], inv.newest[id], inv.ofBase[id], inv.known[id] = i, info, inv.base.Version, true, true
 	}
 	if !inv.IsOrdered() {
 		return nil
@@ -51,7 +51,7 @@ func (inv *Inventory) ReadAsHelm(c *cluster.Client) error {
 // ReadPlans builds the objects and plans of all revisions. The plan of the last deployed
 // revision takes precedence over the others. If lenient is true, a revision whose record
 // cannot be used counts as one without an order.
-func (inv *Inventory) ReadPlans(ctx context.Context, c *cluster.Client, lenient bool) error {
+func (inv *Inventory) ReadPlans(ctx context.Context, c cluster.Builder, lenient bool) error {
 	for _, rel := range inv.revisions {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -78,7 +78,7 @@ func unknownKindError(err error) error {
 
 // addRevision adds to the inventory the plan of a revision and the objects that it
 // declares.
-func (inv *Inventory) addRevision(c *cluster.Client, rel *release.Release, lenient bool) error {
+func (inv *Inventory) addRevision(c cluster.Builder, rel *release.Release, lenient bool) error {
 	plan, err := history.PlanOrSingleNode(rel, lenient)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (inv *Inventory) addRevision(c *cluster.Client, rel *release.Release, lenie
 
 // addLeftovers adds to the inventory the objects that, according to the record of rel,
 // revisions before it may have left.
-func (inv *Inventory) addLeftovers(c *cluster.Client, rel *release.Release) error {
+func (inv *Inventory) addLeftovers(c cluster.Builder, rel *release.Release) error {
 	plan := leftoversPlan(rel)
 	if plan == nil {
 		return nil
@@ -104,7 +104,7 @@ func (inv *Inventory) addLeftovers(c *cluster.Client, rel *release.Release) erro
 
 // addPlan adds to the inventory a plan of the revision rel and the objects of the plan. It
 // returns the identities of the objects.
-func (inv *Inventory) addPlan(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) ([]sequencer.ID, error) {
+func (inv *Inventory) addPlan(c cluster.Builder, rel *release.Release, plan *sequencer.Plan) ([]sequencer.ID, error) {
 	list, resources, err := inv.objectsOf(c, rel, plan)
 	if err != nil {
 		return nil, fmt.Errorf("revision %d: %w", rel.Version, err)
@@ -125,7 +125,7 @@ func (inv *Inventory) addPlan(c *cluster.Client, rel *release.Release, plan *seq
 // resource of each. It omits objects of a kind that the cluster does not know, because they
 // cannot exist. In base, an unknown kind is an error, as in Helm, unless the release
 // defines the kind itself.
-func (inv *Inventory) objectsOf(c *cluster.Client, rel *release.Release, plan *sequencer.Plan) (kube.ResourceList, []*sequencer.PlannedResource, error) {
+func (inv *Inventory) objectsOf(c cluster.Builder, rel *release.Release, plan *sequencer.Plan) (kube.ResourceList, []*sequencer.PlannedResource, error) {
 	var resources []*sequencer.PlannedResource
 	var contents []map[string]any
 	for _, n := range plan.Nodes {
@@ -156,7 +156,7 @@ func (inv *Inventory) add(id sequencer.ID, info *object.Info, revision int) erro
 	inv.declared = append(inv.declared, object.Contents(kube.ResourceList{info})...)
 	known := inv.byID[id]
 	if known == nil {
-		inv.byID[id], inv.newest[id] = info, revision
+		inv.place[id], inv.byID[id], inv.newest[id] = len(inv.objects), info, revision
 		inv.objects.Append(info)
 		return nil
 	}
@@ -174,6 +174,8 @@ func (inv *Inventory) add(id sequencer.ID, info *object.Info, revision int) erro
 			return fmt.Errorf("%s: %w", object.Describe(info), err)
 		}
 	}
-	known.Object, known.Mapping, known.Client = both, newer.Mapping, newer.Client
+	merged := *known
+	merged.Object, merged.Mapping, merged.Client = both, newer.Mapping, newer.Client
+	inv.byID[id], inv.objects[inv.place[id]] = &merged, &merged
 	return nil
 }

@@ -6,6 +6,7 @@ package objectwriter
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/kube"
@@ -73,7 +74,7 @@ func (w *requestWriter) Apply(ctx context.Context, list kube.ResourceList, o App
 	}
 	for _, batch := range batches(changes) {
 		s.writeAll(ctx, batch)
-		if ctx.Err() != nil || hasCreateFailure(batch) {
+		if ctx.Err() != nil || slices.ContainsFunc(batch, (*change).failedToCreate) {
 			break
 		}
 	}
@@ -202,14 +203,7 @@ func (s *sender) writeAll(ctx context.Context, batch []*change) {
 	_ = g.Wait() // each change has its own error
 }
 
-func hasCreateFailure(batch []*change) bool {
-	for _, ch := range batch {
-		if ch.outcome == createFailed {
-			return true
-		}
-	}
-	return false
-}
+func (ch *change) failedToCreate() bool { return ch.outcome == createFailed }
 
 // summarize builds what Apply returns from its changes: the result, and an *ApplyError if
 // any failed. If none failed but ctx ended before all were started, the error is that of

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ordered-helm/helm/internal/cluster"
@@ -113,7 +112,7 @@ func TestApplyEndsBetweenKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		writer := New(cluster.New(&kube.Client{}, api.Getter(), func(text string, args ...any) {
+		writer := New(cluster.Connect(api.Getter(), func(text string, args ...any) {
 			if strings.HasPrefix(fmt.Sprintf(text, args...), `created ConfigMap "a"`) {
 				cancel() // the server has answered
 			}

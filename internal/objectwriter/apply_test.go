@@ -27,16 +27,16 @@ import (
 
 const secret = "{apiVersion: v1, kind: Secret, metadata: {name: key}}"
 
-// newCluster returns a client of a fake API.
-func newCluster(t *testing.T, api *fakeapi.API) *cluster.Client {
+// connect returns a connection to a fake API.
+func connect(t *testing.T, api *fakeapi.API) *cluster.Connection {
 	t.Helper()
-	return cluster.New(&kube.Client{}, api.Getter(), t.Logf)
+	return cluster.Connect(api.Getter(), t.Logf)
 }
 
 // newWriter returns a writer to a fake API.
 func newWriter(t *testing.T, api *fakeapi.API) Writer {
 	t.Helper()
-	return New(newCluster(t, api))
+	return New(connect(t, api))
 }
 
 // rejectAll is a MayChange that rejects every object.

@@ -51,7 +51,7 @@ func (d *delegatingWriter) Create(ctx context.Context, list kube.ResourceList) (
 		return nil, err
 	}
 	copied := copyOf(list)
-	_, err := d.cluster.Kube().Create(copied.list)
+	_, err := d.client.Create(copied.list)
 	return copied.states, err
 }
 
@@ -77,12 +77,11 @@ func (d *delegatingWriter) Apply(ctx context.Context, list kube.ResourceList, o 
 			}
 		}
 	}
-	client := d.cluster.Kube()
-	update := client.Update
+	update := d.client.Update
 	if o.ThreeWay {
-		merger, ok := client.(kube.InterfaceThreeWayMerge)
+		merger, ok := d.client.(kube.InterfaceThreeWayMerge)
 		if !ok {
-			return &Applied{}, fmt.Errorf("taking ownership needs three-way merges, which a Kubernetes client of type %T does not support", client)
+			return &Applied{}, fmt.Errorf("taking ownership needs three-way merges, which a Kubernetes client of type %T does not support", d.client)
 		}
 		update = merger.UpdateThreeWayMerge
 	}
@@ -110,10 +109,11 @@ func (d *delegatingWriter) Delete(ctx context.Context, list kube.ResourceList, p
 	if err := ctx.Err(); err != nil {
 		return nil, []error{err}
 	}
-	if client, ok := d.cluster.Kube().(kube.InterfaceDeletionPropagation); ok {
-		_, errs := client.DeleteWithPropagationPolicy(list, policy)
+	copied := copyOf(list).list
+	if client, ok := d.client.(kube.InterfaceDeletionPropagation); ok {
+		_, errs := client.DeleteWithPropagationPolicy(copied, policy)
 		return list, errs
 	}
-	_, errs := d.cluster.Kube().Delete(list)
+	_, errs := d.client.Delete(copied)
 	return list, errs
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/kube"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/cluster"
@@ -41,6 +42,28 @@ func (p otherThreeWayClient) UpdateThreeWayMerge(original, target kube.ResourceL
 	return nil, errors.New("three-way")
 }
 
+func (p *otherClient) Delete(list kube.ResourceList) (*kube.Result, []error) {
+	for _, info := range list {
+		_ = info.Refresh(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"uid": "uid"}}}, true)
+	}
+	return nil, nil
+}
+
+// TestDelegatedDelete checks that a custom client does not modify the objects of the caller
+// when it deletes them.
+func TestDelegatedDelete(t *testing.T) {
+	list := fakeapi.Infos(t, fakeapi.ConfigMap("a", ""), fakeapi.ConfigMap("b", ""))
+	deleted, errs := NewWithoutCluster(&otherClient{}).Delete(t.Context(), list, metav1.DeletePropagationBackground)
+	if len(errs) > 0 || !slices.Equal(deleted, list) {
+		t.Errorf("deleted %v, %v", deleted, errs)
+	}
+	for _, info := range list {
+		if uid := object.UID(info); uid != "" {
+			t.Errorf("%s has changed", info.Name)
+		}
+	}
+}
+
 // TestDelegatedApply delegates the work to a custom client. It checks that the client does
 // not delete anything, and does not modify the objects of the caller.
 func TestDelegatedApply(t *testing.T) {
@@ -61,7 +84,7 @@ func TestDelegatedApply(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &otherClient{err: c.err}
-			writer := New(cluster.New(c.client(p), api.Getter(), nil))
+			writer := NewCustom(c.client(p), cluster.Connect(api.Getter(), nil))
 			applied, err := writer.Apply(t.Context(), list, ApplyOptions{Originals: originals, Force: true, ThreeWay: c.threeWay})
 			if (err != nil) != (c.want != "") || err != nil && err.Error() != c.want {
 				t.Errorf("got %v, want %q", err, c.want)

@@ -18,14 +18,22 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// podDeleter implements DeletePods of Writer. It sends its own requests, also with a custom
-// Kubernetes client.
-type podDeleter struct{ cluster *cluster.Client }
+// podDeleter has the method DeletePods of Writer.
+type podDeleter interface {
+	DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error)
+}
 
-func (d podDeleter) DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error) {
-	if !d.cluster.HasCluster() {
-		return nil, nil
-	}
+// noPods is the podDeleter without a cluster.
+type noPods struct{}
+
+func (noPods) DeletePods(context.Context, kube.ResourceList) ([]object.PodRef, error) {
+	return nil, nil
+}
+
+// podRequests is the podDeleter that sends requests to a cluster.
+type podRequests struct{ cluster *cluster.Connection }
+
+func (d podRequests) DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error) {
 	client, err := d.cluster.Metadata()
 	if err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
@@ -121,7 +120,7 @@ func TestDeletePodsCancelled(t *testing.T) {
 }
 
 func TestDeletePodsWithoutCluster(t *testing.T) {
-	deleted, err := New(cluster.New(&kube.Client{}, nil, nil)).DeletePods(t.Context(), fakeapi.Infos(t, fakeapi.Workload("Deployment", "")))
+	deleted, err := NewWithoutCluster(&kube.Client{}).DeletePods(t.Context(), fakeapi.Infos(t, fakeapi.Workload("Deployment", "")))
 	if err != nil || deleted != nil {
 		t.Errorf("got %v, %v", deleted, err)
 	}

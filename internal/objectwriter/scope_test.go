@@ -10,7 +10,6 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
@@ -22,7 +21,7 @@ func TestClusterScoped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
 		api.Have(before, "{apiVersion: v1, kind: Namespace, metadata: {name: astray}}")
-		c, info := newCluster(t, api), fakeapi.Info(t, after)
+		c, info := connect(t, api), fakeapi.Info(t, after)
 		live, err := c.Live(t.Context(), kube.ResourceList{info})
 		if err != nil || live[info] == nil {
 			t.Fatalf("found %v, %v", live, err)
@@ -47,7 +46,7 @@ func TestDelegatedApplyOfClusterScoped(t *testing.T) {
 	p := &otherClient{}
 	originals := fakeapi.Infos(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a}}", "{apiVersion: v1, kind: Namespace, metadata: {name: b}}")
 	list := fakeapi.Infos(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a, namespace: ns}}", "{apiVersion: v1, kind: Namespace, metadata: {name: b}}")
-	if _, err := New(cluster.New(p, nil, nil)).Apply(t.Context(), list, ApplyOptions{Originals: originals}); err != nil {
+	if _, err := NewWithoutCluster(p).Apply(t.Context(), list, ApplyOptions{Originals: originals}); err != nil {
 		t.Fatal(err)
 	}
 	if got := fakeapi.Names(p.originals); len(got) != 1 || got[0] != "Namespace/b" {

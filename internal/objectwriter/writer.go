@@ -19,7 +19,7 @@ import (
 
 // Writer creates, changes and deletes objects. One implementation sends its own requests.
 // The other delegates to a custom Kubernetes client: one that a program which embeds Helm
-// has set.
+// has set. Neither changes the objects that it receives.
 type Writer interface {
 	// Create creates objects that are assumed to be absent: adjacent objects of the same
 	// kind in parallel, and kinds one after the other. A failure does not prevent the
@@ -60,19 +60,27 @@ type Writer interface {
 	DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error)
 }
 
-// New returns a Writer that sends its own requests, or one that delegates to the Kubernetes
-// client if c has a custom client or no cluster.
-func New(c *cluster.Client) Writer {
-	if c.IsNative() {
-		return &requestWriter{podDeleter{c}}
-	}
-	return &delegatingWriter{podDeleter{c}}
+// New returns the Writer for Helm's own Kubernetes client. It does not call the methods of
+// that client, but sends requests to the API server itself.
+func New(c *cluster.Connection) Writer { return &requestWriter{podRequests{c}} }
+
+// NewCustom returns the Writer for a custom Kubernetes client. It calls the methods of that
+// client, except to delete pods, for which Helm's clients have no method.
+func NewCustom(client kube.Interface, c *cluster.Connection) Writer {
+	return &delegatingWriter{client: client, podDeleter: podRequests{c}}
 }
 
-// requestWriter is the Writer for a cluster that Helm's own Kubernetes client accesses. It
-// does not call the methods of that client, but sends requests to the API server itself.
-type requestWriter struct{ podDeleter }
+// NewWithoutCluster returns the Writer for a client without a cluster. It calls the methods
+// of that client.
+func NewWithoutCluster(client kube.Interface) Writer {
+	return &delegatingWriter{client: client, podDeleter: noPods{}}
+}
 
-// delegatingWriter is the Writer for a custom Kubernetes client, and for a client without a
-// cluster. It calls the methods of that client.
-type delegatingWriter struct{ podDeleter }
+// requestWriter is the Writer that sends its own requests.
+type requestWriter struct{ podRequests }
+
+// delegatingWriter is the Writer that calls the methods of a Kubernetes client.
+type delegatingWriter struct {
+	podDeleter
+	client kube.Interface
+}

@@ -30,6 +30,7 @@ import (
 type Operation struct {
 	Cluster  *cluster.Client
 	Writer   objectwriter.Writer
+	Waiter   wait.Waiter
 	Events   *event.Sink
 	Store    *history.Store
 	Log      func(string, ...any)
@@ -39,6 +40,10 @@ type Operation struct {
 	options Options
 	// deadline is the time at which the operation times out; zero if there is no limit.
 	deadline time.Time
+	// hookLogs reads the logs of hooks.
+	hookLogs hooks.LogReader
+	// delegates is the result of Delegates.
+	delegates bool
 	// announced is the operation as Begin announced it; nil before Begin.
 	announced *event.Operation
 	// unbounded is the context of the operation without its timeout. It ends only if the
@@ -76,20 +81,8 @@ func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op
 		config: config, options: o, unbounded: outer, end: cancel,
 	}
 	op.deadline, _ = ctx.Deadline()
-	op.Cluster = op.openCluster(ctx)
-	op.Writer = objectwriter.New(op.Cluster)
+	op.connect(ctx)
 	return op, ctx, func() { release(); cancel(nil) }
-}
-
-// openCluster returns the client for the cluster of the operation. Its requests end with
-// ctx.
-func (op *Operation) openCluster(ctx context.Context) *cluster.Client {
-	log := op.Events.RedactLog(op.Log)
-	if op.options.NoCluster || op.config.RESTClientGetter == nil {
-		return cluster.New(op.config.KubeClient, nil, log)
-	}
-	client, shared := cluster.WithContext(ctx, op.config.KubeClient, op.config.RESTClientGetter, op.MayChange, op.warnUnanswered)
-	return cluster.New(client, shared, log)
 }
 
 // warnUnanswered emits an event that says that the API server does not answer requests.
@@ -162,7 +155,7 @@ func (op *Operation) WithoutTimeout(do func(context.Context)) { do(op.unbounded)
 // Hooks returns a runner for the hooks of the release.
 func (op *Operation) Hooks(o hooks.Options) *hooks.Runner {
 	return &hooks.Runner{
-		Cluster: op.Cluster, Writer: op.Writer, Events: op.Events, WithoutTimeout: op.WithoutTimeout, Options: o,
-		LogPrinter: hooks.LogPrinter{Output: op.config.HookOutputFunc, Client: op.config.KubeClient},
+		Cluster: op.Cluster, Writer: op.Writer, Waiter: op.Waiter, Events: op.Events, LogReader: op.hookLogs,
+		Output: op.config.HookOutputFunc, SkipRecovery: op.delegates, Options: o,
 	}
 }

@@ -151,7 +151,7 @@ func (b *Builder) PendingKinds(rel *release.Release, ordered bool) (map[schema.G
 }
 
 // Build asks the server, with dry-run requests, what run would do, and returns the preview.
-// The caller must have called the method Build of run, but not Perform.
+// The caller must not have called Perform of run.
 func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) {
 	defer run.Close()
 	rel, o, p := run.Release(), run.Options(), b.preview

@@ -46,8 +46,9 @@ type Progress interface {
 // of the dependents of the node are gone. It deletes groups: a group is the objects of one
 // node that are deleted together (see sequencer.RemovalGroup).
 type Graph struct {
-	Cluster *cluster.Client
+	Cluster cluster.Reader
 	Writer  objectwriter.Writer
+	Waiter  wait.Waiter
 	Events  *event.Sink
 	// Namespace is the namespace of the release.
 	Namespace   string
@@ -70,9 +71,9 @@ type Graph struct {
 	// about a deleted node then names the objects.
 	Partial bool
 
-	mu      sync.Mutex
-	deleted kube.ResourceList
-	tracker *watcher.Watcher
+	mu        sync.Mutex
+	deleted   kube.ResourceList
+	deletions wait.Deletions
 }
 
 // Kept is an object that would be deleted, but is kept, for example because of its keep
@@ -97,13 +98,11 @@ func (g *Graph) Run(ctx context.Context) error {
 	if len(g.Removal.Groups) == 0 {
 		return context.Cause(ctx)
 	}
-	if g.Cluster.HasCluster() {
-		var err error
-		if g.tracker, err = wait.NewTracker(ctx, g.Cluster, g.Events.Notice); err != nil {
-			return err
-		}
-		defer g.tracker.Close()
+	var err error
+	if g.deletions, err = g.Waiter.Deletions(ctx); err != nil {
+		return err
 	}
+	defer g.deletions.Close()
 	return g.removalError(ctx, g.Removal.Execute(ctx, g.removeGroup))
 }
 
@@ -159,11 +158,10 @@ func (g *Graph) removeGroup(ctx context.Context, group, after *sequencer.Removal
 // deleteGroup deletes the objects in found.List. If other groups wait for this group, it
 // waits until these objects and the pods that they owned are gone.
 func (g *Graph) deleteGroup(ctx context.Context, group *sequencer.RemovalGroup, found *Found) error {
-	awaited := group.Awaited && g.tracker != nil
-	var targets *deletionTargets
-	if awaited {
+	var awaitGone wait.AwaitGone
+	if group.Awaited {
 		var err error
-		if targets, err = g.targets(ctx, found); err != nil {
+		if awaitGone, err = g.deletions.Expect(ctx, found.List, found.absent, g.Propagation); err != nil {
 			return err
 		}
 	}
@@ -175,10 +173,10 @@ func (g *Graph) deleteGroup(ctx context.Context, group *sequencer.RemovalGroup, 
 		g.deleted = append(g.deleted, found.List...)
 		g.mu.Unlock()
 	}
-	if !awaited {
+	if !group.Awaited {
 		return nil
 	}
-	return g.awaitGone(ctx, group, targets)
+	return g.awaitGone(ctx, group, awaitGone)
 }
 
 // Found describes which objects of a group exist in the cluster.
@@ -202,27 +200,32 @@ func (g *Graph) Find(ctx context.Context, group *sequencer.RemovalGroup) (*Found
 			list = append(list, info)
 		}
 	}
-	if !g.Cluster.HasCluster() {
-		return &Found{List: list}, nil
-	}
-	live, err := g.Cluster.Live(ctx, list)
+	existing, err := g.Cluster.Existing(ctx, list)
 	if err != nil {
 		return nil, err
 	}
 	found := &Found{}
 	for _, info := range list {
-		state := live[info]
-		if state == nil {
+		switch state, exists := existing[info]; {
+		case !exists:
 			found.absent = append(found.absent, info)
-			continue
+		case state == nil: // not known without a cluster
+			found.List = append(found.List, info)
+		default:
+			found.add(info, state, g.whyKeep(state))
 		}
-		if why := g.whyKeep(state); why != "" {
-			found.Kept = append(found.Kept, Kept{Info: info, Why: why})
-			continue
-		}
-		found.List = append(found.List, object.WithState(info, state))
 	}
 	return found, nil
+}
+
+// add adds an object to List or, if whyKeep is not empty, to Kept. live is its state in the
+// cluster.
+func (f *Found) add(info *object.Info, live *unstructured.Unstructured, whyKeep string) {
+	if whyKeep != "" {
+		f.Kept = append(f.Kept, Kept{Info: info, Why: whyKeep})
+	} else {
+		f.List = append(f.List, object.WithState(info, live))
+	}
 }
 
 func (g *Graph) whyKeep(live *unstructured.Unstructured) string {
@@ -247,28 +250,16 @@ func inUninstallOrder(resources []*sequencer.PlannedResource) []*sequencer.Plann
 	return sorted
 }
 
-// awaitGone waits until the objects of a group and their pods are gone. t has the objects
-// and owners that existed before the deletion.
-func (g *Graph) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, t *deletionTargets) error {
-	targets := t.objects
-	for namespace, owners := range t.owned {
-		pods, err := t.pods.pods(ctx, namespace, owners)
-		if err != nil {
-			return err
-		}
-		for _, pod := range pods {
-			targets = append(targets, watcher.Target{
-				GVR: object.PodResource(), GVK: object.PodKind(), Namespace: namespace, Name: pod.Name, UID: pod.UID,
-			})
-		}
-	}
+// awaitGone waits until the objects of a group and their pods are gone, and emits their
+// changes.
+func (g *Graph) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, untilGone wait.AwaitGone) error {
 	if g.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, g.Timeout, failure.DeletionTimeout(g.Timeout))
 		defer cancel()
 	}
 	began := time.Now()
-	_, err := g.tracker.WaitDeleted(ctx, targets, func(report watcher.Report) {
+	err := untilGone(ctx, func(report watcher.Report) {
 		if report.Status.State != readiness.Ready {
 			e := wait.ChangeEvent(report, group.Node.ID(), g.Namespace)
 			e.Deadline, _ = ctx.Deadline()

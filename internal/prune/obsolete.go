@@ -17,13 +17,15 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/wait"
 )
 
 // Obsolete prunes resources that are no longer in the chart: objects that earlier revisions
 // of a release created and that the current revision no longer has.
 type Obsolete struct {
-	Cluster *cluster.Client
+	Cluster cluster.Reader
 	Writer  objectwriter.Writer
+	Waiter  wait.Waiter
 	Events  *event.Sink
 	Log     func(string, ...any)
 	// Inventory has the objects that earlier revisions may have left in the cluster.
@@ -41,7 +43,7 @@ func (o *Obsolete) Graph(remaining kube.ResourceList) *Graph {
 	kept := object.ByID(remaining)
 	policies := o.Inventory.Policies()
 	return &Graph{
-		Cluster: o.Cluster, Writer: o.Writer, Events: o.Events, Namespace: o.Namespace, Propagation: metav1.DeletePropagationBackground,
+		Cluster: o.Cluster, Writer: o.Writer, Waiter: o.Waiter, Events: o.Events, Namespace: o.Namespace, Propagation: metav1.DeletePropagationBackground,
 		InfoOf: o.Inventory.InfoOf, Partial: true,
 		Removal: sequencer.PlanRemoval(o.Inventory.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			id, exists := o.Inventory.IDOf(res)

@@ -29,7 +29,7 @@ type Explainer struct {
 	// cancelled, but not when it times out. So causes can be found after a timeout.
 	withoutTimeout func(func(context.Context))
 	// diagnoser returns the Diagnoser that sends the requests. All calls return the same
-	// one. It is nil if there is no cluster or a client cannot be created.
+	// one. It is nil if a client cannot be created.
 	diagnoser func() *diagnosis.Diagnoser
 }
 
@@ -38,13 +38,12 @@ type Explainer struct {
 // otherwise "".
 type NotAppliedFunc func(kind schema.GroupKind, namespace, name string) string
 
-// NewExplainer returns an explainer for one operation. It redacts the contents of the
-// Secrets that are known to events when the first failure is explained. withoutTimeout is
-// described at Explainer; notApplied can be nil.
-func NewExplainer(c *cluster.Client, events *event.Sink, withoutTimeout func(func(context.Context)), notApplied NotAppliedFunc) *Explainer {
+// newExplainer returns an explainer. It redacts the contents of the Secrets that are known to
+// w.events when the first failure is explained. notApplied can be nil.
+func (w *watching) newExplainer(notApplied NotAppliedFunc) *Explainer {
 	return &Explainer{
-		events: events, withoutTimeout: withoutTimeout,
-		diagnoser: sync.OnceValue(func() *diagnosis.Diagnoser { return newDiagnoser(c, events, notApplied) }),
+		events: w.events, withoutTimeout: w.withoutTimeout,
+		diagnoser: sync.OnceValue(func() *diagnosis.Diagnoser { return newDiagnoser(w.cluster, w.events, notApplied) }),
 	}
 }
 
@@ -74,10 +73,7 @@ func (x *Explainer) Explain(failures []*failure.Resource, reports []watcher.Repo
 	})
 }
 
-func newDiagnoser(c *cluster.Client, events *event.Sink, notApplied NotAppliedFunc) *diagnosis.Diagnoser {
-	if !c.HasCluster() {
-		return nil
-	}
+func newDiagnoser(c *cluster.Connection, events *event.Sink, notApplied NotAppliedFunc) *diagnosis.Diagnoser {
 	dynamic, err := c.Dynamic()
 	if err != nil {
 		return nil

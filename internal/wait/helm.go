@@ -20,37 +20,46 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Helm waits as Helm's --wait does for a release without an order: until all objects are
-// ready at the same time by Helm's rules. Unlike Helm, which reads the objects every two
-// seconds, it watches them, and it fails immediately when one of them can never become
-// ready.
-type Helm struct {
-	Cluster *cluster.Client
-	Events  *event.Sink
+// ReadyOptions are the options of Waiter.Ready.
+type ReadyOptions struct {
 	Timeout time.Duration
 	// Jobs says whether to wait for Jobs.
 	Jobs bool
 	// Namespace is the namespace of the release.
 	Namespace string
-	// Explainer explains failures; it can be nil.
-	Explainer *Explainer
 	// Restarted tells which workloads had their pods deleted by this operation; it can be
 	// nil.
 	Restarted RestartedFunc
 }
 
-// Run waits until all objects of the list are ready. The list has the objects as the server
-// returned them for the write. If objects do not become ready, the error is a
-// *failure.DeployError.
-func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
-	if !w.Cluster.HasCluster() {
-		return w.Cluster.DelegateWait(list, w.Timeout, w.Jobs)
-	}
-	rules, err := newHelmRules(w.Cluster, w.Jobs)
+// Ready implements Waiter. Unlike Helm, which reads the objects every two seconds, it watches
+// them, and it fails immediately when one of them can never become ready.
+func (w *watching) Ready(ctx context.Context, list kube.ResourceList, o ReadyOptions) error {
+	h := &helmWait{ReadyOptions: o, cluster: w.cluster, events: w.events, explainer: w.newExplainer(nil)}
+	return h.run(ctx, list)
+}
+
+// Established implements Waiter. It emits no events.
+func (w *watching) Established(ctx context.Context, list kube.ResourceList) error {
+	h := &helmWait{ReadyOptions: ReadyOptions{Timeout: establishTimeout}, cluster: w.cluster, events: event.NewSink(nil, nil)}
+	return h.run(ctx, list)
+}
+
+// helmWait is one call of Ready or Established.
+type helmWait struct {
+	ReadyOptions
+	cluster *cluster.Connection
+	events  *event.Sink
+	// explainer explains failures; it can be nil.
+	explainer *Explainer
+}
+
+func (w *helmWait) run(ctx context.Context, list kube.ResourceList) error {
+	rules, err := newHelmRules(w.cluster, w.Jobs)
 	if err != nil {
 		return err
 	}
-	tracker, err := NewTracker(ctx, w.Cluster, w.notice)
+	tracker, err := newTracker(ctx, w.cluster, w.notice)
 	if err != nil {
 		return err
 	}
@@ -64,7 +73,7 @@ func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 		}
 	}
 	began := time.Now()
-	w.Events.Emit(event.Event{Type: event.Waiting, Message: "waiting for " + text.Count(len(list), "resource") + " to become ready", Resources: len(list)})
+	w.events.Emit(event.Event{Type: event.Waiting, Message: "waiting for " + text.Count(len(list), "resource") + " to become ready", Resources: len(list)})
 	err = w.wait(ctx, group, rules)
 	var notReady *watcher.NotReadyError
 	switch {
@@ -78,7 +87,7 @@ func (w *Helm) Run(ctx context.Context, list kube.ResourceList) error {
 
 // wait waits until the group is ready, and emits its changes. As in Helm, the wait fails
 // when an object is deleted.
-func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *helmRules) error {
+func (w *helmWait) wait(ctx context.Context, group *watcher.Group, rules *helmRules) error {
 	timed, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
 	timed, fail := context.WithCancelCause(timed)
@@ -88,7 +97,7 @@ func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *helmRules)
 		if report.Status.State != readiness.Ready {
 			e.Deadline, _ = timed.Deadline()
 		}
-		w.Events.Emit(e)
+		w.events.Emit(e)
 		if report.Deleted && rules.waitsFor(report.Target.GVK.GroupKind()) {
 			fail(&deletedError{report})
 		}
@@ -97,17 +106,17 @@ func (w *Helm) wait(ctx context.Context, group *watcher.Group, rules *helmRules)
 }
 
 // notice emits a notice for the user. It omits NoticePolling, because Helm always polls.
-func (w *Helm) notice(n watcher.Notice) {
+func (w *helmWait) notice(n watcher.Notice) {
 	if n.Kind != watcher.NoticePolling {
-		w.Events.Notice(n)
+		w.events.Notice(n)
 	}
 }
 
-func (w *Helm) targets(list kube.ResourceList, rules *helmRules) []watcher.Target {
+func (w *helmWait) targets(list kube.ResourceList, rules *helmRules) []watcher.Target {
 	targets := make([]watcher.Target, len(list))
 	for i, info := range list {
-		targets[i] = TargetOf(info, "")
-		targets[i].Evaluate = afterRestart(w.Cluster, info, w.Restarted, rules.evaluator(info))
+		targets[i] = targetOf(info, "")
+		targets[i].Evaluate = afterRestart(w.cluster, info, w.Restarted, rules.evaluator(info))
 	}
 	return targets
 }
@@ -115,7 +124,7 @@ func (w *Helm) targets(list kube.ResourceList, rules *helmRules) []watcher.Targe
 // deployError returns an error with the objects that failed or timed out, and their causes.
 // If another failure ended the wait early, objects that might still have become ready are
 // only named, in Unfinished.
-func (w *Helm) deployError(notReady *watcher.NotReadyError, waited time.Duration) error {
+func (w *helmWait) deployError(notReady *watcher.NotReadyError, waited time.Duration) error {
 	e := &failure.DeployError{Cause: notReady.Cause}
 	timedOut := errors.Is(notReady.Cause, context.DeadlineExceeded)
 	var reports []watcher.Report
@@ -133,7 +142,7 @@ func (w *Helm) deployError(notReady *watcher.NotReadyError, waited time.Duration
 		e.Resources = append(e.Resources, f)
 		reports = append(reports, report)
 	}
-	w.Explainer.Explain(e.Resources, reports)
+	w.explainer.Explain(e.Resources, reports)
 	return e
 }
 

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
@@ -66,10 +65,8 @@ type Nodes interface {
 	Close()
 }
 
-// NodesConfig configures NewNodes.
+// NodesConfig configures Waiter.Nodes.
 type NodesConfig struct {
-	Cluster  *cluster.Client
-	Events   *event.Sink
 	Plan     *sequencer.Plan
 	Timeouts Timeouts
 	// Jobs says whether to wait for Jobs in leaves.
@@ -86,31 +83,25 @@ type NodesConfig struct {
 	IsUnchanged func(*object.Info) bool
 	// Done is called when a leaf is ready.
 	Done func(*sequencer.Node)
-	// WithoutTimeout calls its argument with a context that ends when the operation is
-	// cancelled, but not when it times out. It is used to find the causes of failures.
-	WithoutTimeout func(func(context.Context))
 }
 
-// NewNodes returns a Nodes that watches the objects in the cluster. If there is no cluster
-// (see cluster.New), it calls the wait methods of the Kubernetes client instead.
-func NewNodes(c NodesConfig) Nodes {
-	if !c.Cluster.HasCluster() {
-		return &delegatedNodes{config: c, lists: map[*sequencer.Node]kube.ResourceList{}, states: object.LiveObjects{}}
-	}
+// Nodes implements Waiter.
+func (w *watching) Nodes(c NodesConfig) Nodes {
 	n := &watchedNodes{
-		NodesConfig: c, states: make(map[*sequencer.Node]*nodeState, len(c.Plan.Nodes)),
+		NodesConfig: c, watching: w, states: make(map[*sequencer.Node]*nodeState, len(c.Plan.Nodes)),
 		leaves: newLeafWaits(), diagnosed: make(chan struct{}, maxDiagnosed),
 	}
 	for _, node := range c.Plan.Nodes {
 		n.states[node] = &nodeState{node: node}
 	}
-	n.explainer = NewExplainer(c.Cluster, c.Events, c.WithoutTimeout, n.notApplied)
+	n.explainer = w.newExplainer(n.notApplied)
 	return n
 }
 
 // watchedNodes is the Nodes for a cluster: it watches the objects.
 type watchedNodes struct {
 	NodesConfig
+	*watching
 	states    map[*sequencer.Node]*nodeState
 	leaves    *leafWaits
 	explainer *Explainer
@@ -130,7 +121,7 @@ type watchedNodes struct {
 // track returns the tracker of the operation. The first call creates it.
 func (w *watchedNodes) track(ctx context.Context) (*watcher.Watcher, error) {
 	w.trackerOnce.Do(func() {
-		w.tracker, w.trackerErr = NewTracker(ctx, w.Cluster, w.Events.Notice)
+		w.tracker, w.trackerErr = newTracker(ctx, w.cluster, w.events.Notice)
 	})
 	return w.tracker, w.trackerErr
 }
@@ -150,8 +141,8 @@ func (w *watchedNodes) Follow(ctx context.Context, n *sequencer.Node, list kube.
 		}
 		rules := readiness.Expressions{Success: res.Success, Failure: res.Failure}
 		s.objects = append(s.objects, &objectState{node: n, resource: res, info: info})
-		target := TargetOf(info, "")
-		target.Timeout, target.Evaluate = w.timeoutOf(n, res), afterRestart(w.Cluster, info, w.Restarted, rules.Evaluator(tracker.Evaluate))
+		target := targetOf(info, "")
+		target.Timeout, target.Evaluate = w.timeoutOf(n, res), afterRestart(w.cluster, info, w.Restarted, rules.Evaluator(tracker.Evaluate))
 		targets = append(targets, target)
 	}
 	s.group = tracker.ExpectReady(targets...)
@@ -178,7 +169,7 @@ func (w *watchedNodes) Applied(n *sequencer.Node, states object.LiveObjects) err
 	for _, o := range s.objects {
 		list = append(list, states.Of(o.info))
 	}
-	return SetApplied(s.group, list)
+	return setApplied(s.group, list)
 }
 
 // notApplied is a NotAppliedFunc: it looks the object up in the nodes that are not written
@@ -206,7 +197,7 @@ func (w *watchedNodes) Await(ctx context.Context, n *sequencer.Node) error {
 	w.await(ctx, s, nil)
 	for _, o := range s.objects {
 		if res := o.resource; o.err == nil && len(res.Success) == 0 && o.report.Object != nil && !readiness.ReportsReadiness(o.report.Object) {
-			w.Events.Warnf("%s: %s counts as ready immediately because it has no Ready condition, "+
+			w.events.Warnf("%s: %s counts as ready immediately because it has no Ready condition, "+
 				"so its dependents may start too early: set the annotation %s", res.File, res.ID, annotation.ReadinessSuccess)
 		}
 	}
@@ -231,7 +222,7 @@ func (w *watchedNodes) await(ctx context.Context, s *nodeState, hold <-chan stru
 		allReady := count.update(report)
 		s.unready.Store(int64(count.total - count.ready))
 		if allReady && s.leaf { // for other nodes the caller emits the event
-			w.Events.Emit(event.Event{Type: event.NodeReady, Node: s.node.ID()})
+			w.events.Emit(event.Event{Type: event.NodeReady, Node: s.node.ID()})
 		}
 	})
 	waited := time.Since(s.applied)
@@ -261,7 +252,7 @@ func (w *watchedNodes) AwaitLeaf(ctx context.Context, n *sequencer.Node) bool {
 			w.Done(n)
 		}
 		if failed := s.failedObjects(); len(failed) > 0 {
-			w.Events.Emit(event.Event{Type: event.NodeFailed, Node: n.ID(), Message: summarize(failed)})
+			w.events.Emit(event.Event{Type: event.NodeFailed, Node: n.ID(), Message: summarize(failed)})
 			w.leaves.fail()
 		}
 	})
@@ -280,7 +271,7 @@ func (w *watchedNodes) CheckLeaves() error {
 func (w *watchedNodes) AwaitLeaves(ctx context.Context, _ kube.ResourceList) error {
 	objects := w.leafObjects()
 	if unready := w.unready(); unready > 0 {
-		w.Events.Emit(event.Event{Type: event.Waiting, Message: "all nodes are applied; waiting for " + text.Count(unready, "resource") + " to become ready", Resources: unready})
+		w.events.Emit(event.Event{Type: event.Waiting, Message: "all nodes are applied; waiting for " + text.Count(unready, "resource") + " to become ready", Resources: unready})
 	}
 	w.leaves.wait()
 	failures, unfinished := w.failures(ctx, objects)
@@ -324,7 +315,7 @@ func (w *watchedNodes) changed(s *nodeState, report watcher.Report, cause string
 	default:
 		e.Deadline = w.Deadline
 	}
-	w.Events.Emit(e)
+	w.events.Emit(e)
 }
 
 // AwaitPodsGone implements Nodes.

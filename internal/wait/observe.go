@@ -1,20 +1,15 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wait waits until the objects of a release are ready or gone, and reports why they
-// are not (docs/reference.md, "Readiness"). It decides how long to wait and what to tell
-// the user. It leaves observing the objects to package watcher, judging them to package
-// readiness, and finding the causes of failures to package diagnosis.
 package wait
 
 import (
 	"context"
+	"fmt"
 
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-
-	"fmt"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/event"
@@ -23,10 +18,10 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// NewTracker returns a Watcher, here called tracker, that observes objects until it is
+// newTracker returns a Watcher, here called tracker, that observes objects until it is
 // closed, even if ctx ends first. It calls notify when objects cannot be watched or the API
 // server does not respond.
-func NewTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Notice)) (*watcher.Watcher, error) {
+func newTracker(ctx context.Context, c *cluster.Connection, notify func(watcher.Notice)) (*watcher.Watcher, error) {
 	client, err := c.DynamicNoRetry()
 	if err != nil {
 		return nil, err
@@ -34,19 +29,19 @@ func NewTracker(ctx context.Context, c *cluster.Client, notify func(watcher.Noti
 	return watcher.New(context.WithoutCancel(ctx), watcher.Config{Client: client, Notify: notify}), nil
 }
 
-// TargetOf identifies an object to a tracker. If uid is empty, any object with the name
+// targetOf identifies an object to a tracker. If uid is empty, any object with the name
 // matches.
-func TargetOf(info *object.Info, uid types.UID) watcher.Target {
+func targetOf(info *object.Info, uid types.UID) watcher.Target {
 	return watcher.Target{
 		GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
 		Namespace: object.Namespace(info), Name: info.Name, UID: uid,
 	}
 }
 
-// SetApplied tells a group which versions of its objects were written, so that the group
+// setApplied tells a group which versions of its objects were written, so that the group
 // ignores the state before the write. The list has the objects as the server returned them
 // for the write.
-func SetApplied(group *watcher.Group, list kube.ResourceList) error {
+func setApplied(group *watcher.Group, list kube.ResourceList) error {
 	for _, info := range list {
 		live, ok := info.Object.(*unstructured.Unstructured)
 		if !ok {

@@ -44,7 +44,7 @@ type periodicDiagnosis struct {
 func (w *watchedNodes) startDiagnosis(ctx context.Context, s *nodeState) *periodicDiagnosis {
 	d := &periodicDiagnosis{nodes: w, state: s, reports: map[string]watcher.Report{}}
 	ctx, d.cancel = context.WithCancel(ctx)
-	if w.Events.HasListener() {
+	if w.events.HasListener() {
 		d.running.Go(func() { d.run(ctx) })
 	}
 	return d
@@ -78,7 +78,7 @@ func (d *periodicDiagnosis) unready() []watcher.Report {
 	defer d.mu.Unlock()
 	var unready []watcher.Report
 	for _, o := range d.state.objects {
-		target := TargetOf(o.info, "")
+		target := targetOf(o.info, "")
 		if report, found := d.reports[target.String()]; found && !report.Deleted {
 			unready = append(unready, report)
 		}

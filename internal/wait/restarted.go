@@ -28,7 +28,7 @@ type RestartedFunc func(*object.Info) *object.Info
 // afterRestart returns an Evaluator that calls evaluate and, once restarted says that the
 // pods of the object were deleted, accepts a ready status only if enough new pods are
 // ready. restarted can be nil.
-func afterRestart(c *cluster.Client, info *object.Info, restarted RestartedFunc, evaluate readiness.Evaluator) readiness.Evaluator {
+func afterRestart(c *cluster.Connection, info *object.Info, restarted RestartedFunc, evaluate readiness.Evaluator) readiness.Evaluator {
 	if restarted == nil {
 		return evaluate
 	}
@@ -46,7 +46,7 @@ func afterRestart(c *cluster.Client, info *object.Info, restarted RestartedFunc,
 // are ready and not being deleted, or if the account is not allowed to list pods.
 // confirmReady returns the status unchanged if it is not ready, or if the status of the
 // object has no number of ready pods.
-func confirmReady(ctx context.Context, c *cluster.Client, info *object.Info, live *unstructured.Unstructured, status readiness.Status) readiness.Status {
+func confirmReady(ctx context.Context, c *cluster.Connection, info *object.Info, live *unstructured.Unstructured, status readiness.Status) readiness.Status {
 	expected := readyReplicas(live)
 	if status.State != readiness.Ready || expected == 0 || object.PodSelector(info) == "" {
 		return status
@@ -76,7 +76,7 @@ func readyReplicas(obj *unstructured.Unstructured) int64 {
 
 // countReadyPods counts the ready pods that match the pod selector of a workload. It omits
 // pods that are being deleted.
-func countReadyPods(ctx context.Context, c *cluster.Client, info *object.Info) (int64, error) {
+func countReadyPods(ctx context.Context, c *cluster.Connection, info *object.Info) (int64, error) {
 	client, err := c.DynamicNoRetry()
 	if err != nil {
 		return 0, err

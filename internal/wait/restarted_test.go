@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/cluster"
@@ -64,7 +63,7 @@ func TestConfirmReady(t *testing.T) {
 				if c.verdict.State == "" {
 					c.verdict = isReady
 				}
-				got := confirmReady(t.Context(), cluster.New(&kube.Client{}, api.Getter(), t.Logf), info, info.Object.(*unstructured.Unstructured), c.verdict)
+				got := confirmReady(t.Context(), cluster.Connect(api.Getter(), t.Logf), info, info.Object.(*unstructured.Unstructured), c.verdict)
 				if got.State != c.state || !strings.Contains(got.Message, c.message) || (got.State == c.verdict.State) != (got.RecheckAfter == 0) {
 					t.Errorf("got %+v", got)
 				}

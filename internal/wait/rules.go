@@ -30,7 +30,7 @@ type helmRules struct {
 	jobs    bool
 }
 
-func newHelmRules(c *cluster.Client, jobs bool) (*helmRules, error) {
+func newHelmRules(c *cluster.Connection, jobs bool) (*helmRules, error) {
 	client, err := c.Clientset()
 	if err != nil {
 		return nil, err

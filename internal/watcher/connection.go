@@ -91,7 +91,7 @@ func (c *connection) notifyUnreachable(err error) {
 func (c *connection) notify(kind NoticeKind, err error) {
 	c.watcher.notify(Notice{
 		Kind: kind, Resource: c.key.resource, Namespace: c.key.namespace,
-		Interval: c.watcher.config.PollInterval, Err: err,
+		Interval: pollInterval, Err: err,
 	})
 }
 

@@ -191,15 +191,15 @@ func TestForbiddenWatchIsReplacedByReading(t *testing.T) {
 				b.expectRequests("watch deployments", "get deployments")
 				time.Sleep(10 * time.Second)
 				b.api.Put(deployments, b.deployment("a", true))
-				time.Sleep(defaultPollInterval)
+				time.Sleep(pollInterval)
 				b.expectOver(w, nil)
 				later := b.expectOne("b")
 				b.api.Delete(deployments, namespace, "b")
-				time.Sleep(defaultPollInterval)
+				time.Sleep(pollInterval)
 				b.expectWaiting(later)
 				b.expectChanges(later, "b InProgress LessAvailable", "b Missing Deleted")
 				b.api.Put(deployments, b.deployment("b", true))
-				time.Sleep(defaultPollInterval)
+				time.Sleep(pollInterval)
 				b.expectOver(later, nil)
 				b.expectNotices(NoticePolling)
 				if n := b.api.Count("watch deployments"); n != 1 {
@@ -234,7 +234,7 @@ func TestManyObjectsAreReadByList(t *testing.T) {
 				for n := range 20 {
 					b.api.Put(deployments, b.deployment(fmt.Sprintf("d%d", n), true))
 				}
-				time.Sleep(defaultPollInterval)
+				time.Sleep(pollInterval)
 				b.expectOver(w, nil)
 				wantLists, wantGets := 2, 0
 				if !listAllowed {
@@ -282,7 +282,7 @@ func TestForbiddenListAfterExpiry(t *testing.T) {
 		b.expectWaiting(w)
 		b.expectRequests("watch deployments", "list deployments", "get deployments")
 		b.api.Put(deployments, b.deployment("a", true))
-		time.Sleep(defaultPollInterval)
+		time.Sleep(pollInterval)
 		b.expectOver(w, nil)
 		b.expectNotices(NoticePolling)
 	})

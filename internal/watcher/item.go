@@ -52,7 +52,7 @@ type item struct {
 
 func newItem(g *Group, target Target, judge judgeFunc) *item {
 	if target.Evaluate == nil {
-		target.Evaluate = g.watcher.config.Evaluate
+		target.Evaluate = g.watcher.evaluate
 	}
 	return &item{
 		target: target, group: g, judge: judge,

@@ -208,7 +208,7 @@ func (a *attempt) poll(ctx context.Context) (healthy bool, err error) {
 			return healthy, errRestarted
 		}
 		healthy = true
-		if !clock.Sleep(ctx, a.stream.watcher.config.PollInterval) {
+		if !clock.Sleep(ctx, pollInterval) {
 			return healthy, ctx.Err()
 		}
 	}

@@ -29,7 +29,7 @@ type Target struct {
 	// Options.Start. 0 means no limit. Time in which the API server cannot be reached does
 	// not count.
 	Timeout time.Duration
-	// Evaluate decides whether the object is ready. If nil, Config.Evaluate does.
+	// Evaluate decides whether the object is ready. If nil, Watcher.Evaluate does.
 	Evaluate readiness.Evaluator
 }
 

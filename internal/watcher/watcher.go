@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	defaultPollInterval  = 2 * time.Second
+	pollInterval         = 2 * time.Second // between two reads of objects that cannot be watched
 	initialRetryInterval = 50 * time.Millisecond
 	maxRetryInterval     = 2 * time.Second
 )
@@ -28,12 +28,6 @@ type Config struct {
 	// Client sends the requests. It must not limit their rate, because delayed requests
 	// delay what the Watcher observes.
 	Client dynamic.Interface
-	// Evaluate decides whether targets are ready that have no Evaluator of their own. The
-	// default is readiness.NewEvaluator, with the storage classes that Client can read.
-	Evaluate readiness.Evaluator
-	// PollInterval is the time between two reads of objects that cannot be watched. The
-	// default is two seconds.
-	PollInterval time.Duration
 	// Notify, if not nil, receives notices about problems with watching. It is called by
 	// one goroutine at a time, and not after Close has returned. It must return quickly,
 	// because it blocks the Watcher. It must not call the Watcher or its groups.
@@ -42,7 +36,8 @@ type Config struct {
 
 // Watcher observes the objects that one operation waits for. Create a Group for each wait.
 type Watcher struct {
-	config Config
+	config   Config
+	evaluate readiness.Evaluator
 	// start runs a function in a goroutine, with a context that Close cancels. wg counts
 	// these goroutines.
 	start  func(func(context.Context))
@@ -69,14 +64,11 @@ type streamKey struct {
 // New returns a Watcher that runs until ctx is done or Close is called. It sends no request
 // before a wait begins.
 func New(ctx context.Context, config Config) *Watcher {
-	if config.PollInterval <= 0 {
-		config.PollInterval = defaultPollInterval
-	}
-	if config.Evaluate == nil {
-		config.Evaluate = readiness.NewEvaluator(readiness.NewStorageClasses(config.Client).BindingMode)
-	}
 	ctx, cancel := context.WithCancel(ctx)
-	w := &Watcher{config: config, cancel: cancel, done: ctx.Done(), streams: map[streamKey]*stream{}}
+	w := &Watcher{
+		config: config, evaluate: readiness.NewEvaluator(readiness.NewStorageClasses(config.Client).BindingMode),
+		cancel: cancel, done: ctx.Done(), streams: map[streamKey]*stream{},
+	}
 	w.afterClose = func(run func()) func() bool { return context.AfterFunc(ctx, run) }
 	w.start = func(run func(context.Context)) { w.wg.Go(func() { run(ctx) }) }
 	return w
@@ -104,9 +96,10 @@ func (w *Watcher) WaitDeleted(ctx context.Context, targets []Target, onChange fu
 	return w.newGroup(targets, (*item).judgeAbsence).Wait(ctx, onChange)
 }
 
-// Evaluate calls Config.Evaluate, or its default.
+// Evaluate decides whether an object is ready. It is readiness.NewEvaluator with the storage
+// classes of the cluster.
 func (w *Watcher) Evaluate(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
-	return w.config.Evaluate(ctx, obj)
+	return w.evaluate(ctx, obj)
 }
 
 // Close ends all watches, and returns when all goroutines of the Watcher have ended. Waits

@@ -46,7 +46,7 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 }
 
 func (r *installRun) crds() *crds.Installer {
-	return &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log}
+	return &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Waiter: r.op.Waiter, Log: r.op.Log}
 }
 
 // checkBeforeCRDs renders the chart and does every check that does not need the
@@ -65,7 +65,7 @@ func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
 	}
 	rel := r.newRelease()
 	rel.Hooks, rel.Manifest, rel.Info.Notes = result.Hooks, result.Manifest, result.Notes
-	return r.newDeploy(rel, &trial, nil, nil).CheckBeforeCRDs(ctx, trial.recordOf(rel))
+	return deploy.CheckBeforeCRDs(ctx, r.deployConfig(rel, &trial, nil, nil), trial.recordOf(rel))
 }
 
 // installCRDHooks creates the CustomResourceDefinitions that are crd-install hooks. It does
@@ -74,7 +74,7 @@ func (r *installRun) installCRDHooks(ctx context.Context) error {
 	if r.isDryRun() || r.action.SkipCRDs || r.action.DisableHooks || len(hookrunner.ForEvent(r.rel.Hooks, hookrunner.EventCRDInstall)) == 0 {
 		return nil
 	}
-	if err := r.newDeploy(r.rel, &r.renderer, nil, nil).CheckBeforeCRDs(ctx, r.renderer.recordOf(r.rel)); err != nil {
+	if err := deploy.CheckBeforeCRDs(ctx, r.deployConfig(r.rel, &r.renderer, nil, nil), r.renderer.recordOf(r.rel)); err != nil {
 		return err
 	}
 	return r.crds().InstallHooks(ctx, r.rel.Hooks)

@@ -164,9 +164,9 @@ func (r *installRun) newRelease() *release.Release {
 	}
 }
 
-func (r *installRun) newDeploy(rel *release.Release, from *renderer, inv *inventory.Inventory, pending map[schema.GroupKind]bool) *deploy.Run {
+func (r *installRun) deployConfig(rel *release.Release, from *renderer, inv *inventory.Inventory, pending map[schema.GroupKind]bool) deploy.Config {
 	i := r.action
-	return deploy.New(r.op, r.op.Store.NewWriter(rel), from.plan, inv, deploy.Options{
+	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: from.plan, Inventory: inv, Options: deploy.Options{
 		Ordered: i.ordered(), Wait: i.Wait || i.Atomic, Jobs: i.WaitForJobs, Timeout: i.Timeout,
 		Force: i.Force, TakeOwnership: i.TakeOwnership, ThreeWay: i.TakeOwnership, Validate: !i.DisableOpenAPIValidation,
 		PendingKinds: pending, Conflict: "Unable to continue with install",
@@ -177,7 +177,7 @@ func (r *installRun) newDeploy(rel *release.Release, from *renderer, inv *invent
 			},
 			Error: func(event release.HookEvent, err error) error { return fmt.Errorf("failed %s: %w", event, err) },
 		},
-	})
+	}}
 }
 
 // check prepares the deployment and does all checks that are possible before anything is
@@ -189,8 +189,7 @@ func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 	if err != nil {
 		return err
 	}
-	r.deploy = r.newDeploy(r.rel, &r.renderer, inv, pending)
-	if err := r.deploy.Build(); err != nil {
+	if r.deploy, err = deploy.New(r.deployConfig(r.rel, &r.renderer, inv, pending)); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
 	}
 	if err := r.deploy.SetRecord(r.renderer.chart, r.renderer.recordOf(r.rel)); err != nil {

@@ -5,9 +5,11 @@ package action
 
 import (
 	"errors"
+	"io"
 	"testing"
 	"testing/synctest"
 
+	kubefake "helm.sh/helm/v3/pkg/kube/fake"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/deploy"
@@ -42,12 +44,16 @@ func TestConcludeInstall(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cfg := newConfiguration(t)
+				cfg.KubeClient = &kubefake.PrintingKubeClient{Out: io.Discard}
 				events := 0
 				op, _, end := operation.Start(t.Context(), cfg, operation.Options{Notify: func(Event) { events++ }})
 				defer end()
 				rel := historytest.RevisionWithChart(1, release.StatusPendingInstall)
 				run := &installRun{action: NewInstall(cfg), op: op, rel: rel}
-				run.deploy = deploy.New(op, op.Store.NewWriter(rel), nil, nil, deploy.Options{})
+				var err error
+				if run.deploy, err = deploy.New(deploy.Config{Operation: op, Writer: op.Store.NewWriter(rel)}); err != nil {
+					t.Fatal(err)
+				}
 				if err := run.deploy.Writer().SetStoredRecord(nil); err != nil {
 					t.Fatal(err)
 				}
@@ -65,7 +71,7 @@ func TestConcludeInstall(t *testing.T) {
 				if tt.err != nil {
 					cfg.Releases.Driver = &historytest.UpdateErrorDriver{Driver: cfg.Releases.Driver, Err: tt.err}
 				}
-				err := run.conclude()
+				err = run.conclude()
 				var lost *TakenOverError
 				if errors.As(err, &lost) != tt.lost || err != nil && !tt.lost || events != tt.events {
 					t.Errorf("got %v and %d events", err, events)

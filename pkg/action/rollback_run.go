@@ -165,8 +165,7 @@ func (r *rollbackRun) check(ctx context.Context) error {
 		r.wait = true
 	}
 	inv := inventory.New(r.state.History, r.current)
-	inReverse := r.ordered() || !b.IgnoreOrder && inv.IsOrdered() && r.op.Cluster.IsNative()
-	r.deploy = r.newDeploy(inv, inReverse)
+	inReverse := r.ordered() || !b.IgnoreOrder && inv.IsOrdered() && !r.op.Delegates()
 	var err error
 	if inReverse {
 		err = inv.ReadPlans(ctx, r.op.Cluster, true)
@@ -176,7 +175,7 @@ func (r *rollbackRun) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.deploy.Build(); err != nil {
+	if r.deploy, err = deploy.New(r.deployConfig(inv, inReverse)); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from new release manifest: %w", err)
 	}
 	if err := r.setOrderRecord(); err != nil {
@@ -191,9 +190,9 @@ func (r *rollbackRun) check(ctx context.Context) error {
 	return r.deploy.Check(ctx)
 }
 
-func (r *rollbackRun) newDeploy(inv *inventory.Inventory, inReverse bool) *deploy.Run {
+func (r *rollbackRun) deployConfig(inv *inventory.Inventory, inReverse bool) deploy.Config {
 	b := r.action
-	return deploy.New(r.op, r.op.Store.NewWriter(r.rel), r.plan, inv, deploy.Options{
+	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.plan, Inventory: inv, Options: deploy.Options{
 		Ordered: r.ordered(), PruneInReverse: inReverse, Wait: r.wait, Jobs: b.WaitForJobs, Timeout: b.Timeout,
 		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipChartChecks: true, Spared: b.spared,
 		Hooks: deploy.Hooks{
@@ -203,7 +202,7 @@ func (r *rollbackRun) newDeploy(inv *inventory.Inventory, inReverse bool) *deplo
 			},
 			Error: func(_ release.HookEvent, err error) error { return err },
 		},
-	})
+	}}
 }
 
 // setOrderRecord sets the order that is stored with the new revision. In an ordered rollback,

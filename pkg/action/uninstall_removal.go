@@ -72,7 +72,7 @@ func (o *orderedRemoval) prepare(ctx context.Context) error {
 	policies := inv.Policies()
 	o.listKept(policies)
 	o.graph = &prune.Graph{
-		Cluster: o.run.op.Cluster, Writer: o.run.op.Writer, Events: o.run.op.Events, Namespace: o.run.rel.Namespace, Propagation: o.run.action.propagation(),
+		Cluster: o.run.op.Cluster, Writer: o.run.op.Writer, Waiter: o.run.op.Waiter, Events: o.run.op.Events, Namespace: o.run.rel.Namespace, Propagation: o.run.action.propagation(),
 		Timeout: o.run.action.ReadinessTimeout, InfoOf: inv.InfoOf, Progress: o.run.writer.Progress,
 		Removal: sequencer.PlanRemoval(inv.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			id, exists := inv.IDOf(res)
@@ -189,7 +189,7 @@ func (h *helmRemoval) execute(ctx context.Context) error {
 // returns list.
 func (h *helmRemoval) withLeftovers(ctx context.Context, list kube.ResourceList) kube.ResourceList {
 	inv := h.run.inventory
-	if !inv.IsOrdered() || !h.run.op.Cluster.IsNative() {
+	if !inv.IsOrdered() || h.run.op.Delegates() {
 		return list
 	}
 	err := inv.ReadPlans(ctx, h.run.op.Cluster, true)

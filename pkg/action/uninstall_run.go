@@ -209,7 +209,7 @@ func (r *uninstallRun) awaitDeleted(ctx context.Context) error {
 	if len(list) == 0 {
 		return nil
 	}
-	deletion := wait.Deletion{Cluster: r.op.Cluster, Timeout: r.removal.waitTimeout(), OnChange: func(ctx context.Context, report watcher.Report) {
+	options := wait.DeletedOptions{Timeout: r.removal.waitTimeout(), OnChange: func(ctx context.Context, report watcher.Report) {
 		e := wait.ChangeEvent(report, "", r.rel.Namespace)
 		if report.Status.State == readiness.Ready {
 			e.State, e.Message = "Gone", "deleted"
@@ -219,7 +219,7 @@ func (r *uninstallRun) awaitDeleted(ctx context.Context) error {
 		r.op.Events.Emit(e)
 	}}
 	r.op.Events.Emit(Event{Type: EventWaiting, Message: "waiting for " + text.Count(len(list), "resource") + " to be deleted", Resources: len(list)})
-	return deletion.Run(ctx, list)
+	return r.op.Waiter.Deleted(ctx, list, options)
 }
 
 // purge deletes all stored revisions of the release.

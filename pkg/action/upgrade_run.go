@@ -182,9 +182,9 @@ func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
 	return nil
 }
 
-func (r *upgradeRun) newDeploy(inv *inventory.Inventory, pending map[schema.GroupKind]bool) *deploy.Run {
+func (r *upgradeRun) deployConfig(inv *inventory.Inventory, pending map[schema.GroupKind]bool) deploy.Config {
 	u := r.action
-	return deploy.New(r.op, r.op.Store.NewWriter(r.rel), r.renderer.plan, inv, deploy.Options{
+	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.renderer.plan, Inventory: inv, Options: deploy.Options{
 		Ordered: u.ordered(), Wait: u.Wait || u.Atomic, Jobs: u.WaitForJobs, Timeout: u.Timeout,
 		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate,
 		PendingKinds: pending, Conflict: "Unable to continue with update",
@@ -196,7 +196,7 @@ func (r *upgradeRun) newDeploy(inv *inventory.Inventory, pending map[schema.Grou
 			},
 			Error: func(event release.HookEvent, err error) error { return fmt.Errorf("%s hooks failed: %w", event, err) },
 		},
-	})
+	}}
 }
 
 // installCRDHooks creates the CustomResourceDefinitions that are crd-install hooks. It does
@@ -213,10 +213,10 @@ func (r *upgradeRun) installCRDHooks(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.newDeploy(inv, nil).CheckBeforeCRDs(ctx, r.renderer.recordOf(r.rel)); err != nil {
+	if err := deploy.CheckBeforeCRDs(ctx, r.deployConfig(inv, nil), r.renderer.recordOf(r.rel)); err != nil {
 		return err
 	}
-	installer := &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log}
+	installer := &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Waiter: r.op.Waiter, Log: r.op.Log}
 	return installer.InstallHooks(ctx, r.rel.Hooks)
 }
 
@@ -244,8 +244,8 @@ func (r *upgradeRun) readInventory(ctx context.Context, inv *inventory.Inventory
 func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]bool) (*release.Release, error) {
 	r.renderer.warn(r.op.Events)
 	inv := r.newInventory()
-	r.deploy = r.newDeploy(inv, pending)
-	if err := r.deploy.Build(); err != nil {
+	var err error
+	if r.deploy, err = deploy.New(r.deployConfig(inv, pending)); err != nil {
 		return nil, err
 	}
 	if err := r.readInventory(ctx, inv); err != nil {

@@ -52,7 +52,7 @@ func TestBuildOfRealCharts(t *testing.T) {
 // the shortcut, which can be seen from objects that share a client.
 func compareBuilds(t *testing.T, s *site, manifest string, short bool) {
 	t.Helper()
-	client := cluster.New(s.kube, s.getter, t.Logf)
+	client := cluster.New(s.kube, cluster.Connect(s.getter, t.Logf))
 	for _, validate := range []bool{false, true} {
 		want, helmsErr := s.kube.Build(strings.NewReader(manifest), validate)
 		got, oursErr := client.Build([]byte(manifest), validate)

@@ -1,7 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package prune
+// Package podowners finds the pods that objects own, directly or through other objects, by
+// the owner references of the pods.
+package podowners
 
 import (
 	"context"
@@ -20,10 +22,9 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// podFinder finds the pods that deleted objects own, so that Graph can wait until they are
-// gone. It includes indirect owners: for example, a Deployment owns pods through
-// ReplicaSets.
-type podFinder struct {
+// Finder finds the pods that objects own. It includes indirect owners: for example, a
+// Deployment owns pods through ReplicaSets.
+type Finder struct {
 	client metadata.Interface
 	// mapping returns the API resource of a kind; nil if the cluster does not serve it.
 	mapping func(apiVersion, kind string) (*meta.RESTMapping, error)
@@ -32,14 +33,16 @@ type podFinder struct {
 	forbidden func(resource, namespace string)
 }
 
-func newPodFinder(c *cluster.Client, forbidden func(resource, namespace string)) (*podFinder, error) {
+// NewFinder returns a Finder for the cluster of c. It calls forbidden when the account is not
+// allowed to list a resource in a namespace, and then ignores the objects of the resource.
+func NewFinder(c *cluster.Connection, forbidden func(resource, namespace string)) (*Finder, error) {
 	client, err := c.Metadata()
-	return &podFinder{client: client, mapping: c.Mapping, forbidden: forbidden}, err
+	return &Finder{client: client, mapping: c.Mapping, forbidden: forbidden}, err
 }
 
-// ownerSet is the set of objects in one namespace whose pods are searched. uids has those
-// that existed when they were read, and gone those that did not.
-type ownerSet struct {
+// Set is the set of objects in one namespace whose pods are searched. uids has those that
+// existed when they were read, and gone those that did not.
+type Set struct {
 	uids map[types.UID]bool
 	gone map[goneOwner]bool
 }
@@ -50,17 +53,17 @@ type goneOwner struct {
 	name string
 }
 
-// add adds an object that exists to the set.
-func (s *ownerSet) add(uid types.UID) {
+// Add adds an object that exists to the set.
+func (s *Set) Add(uid types.UID) {
 	if s.uids == nil {
 		s.uids = map[types.UID]bool{}
 	}
 	s.uids[uid] = true
 }
 
-// addGone adds an object that no longer exists to the set. The objects that it owned may
+// AddGone adds an object that no longer exists to the set. The objects that it owned may
 // still exist.
-func (s *ownerSet) addGone(kind schema.GroupKind, name string) {
+func (s *Set) AddGone(kind schema.GroupKind, name string) {
 	if s.gone == nil {
 		s.gone = map[goneOwner]bool{}
 	}
@@ -70,7 +73,7 @@ func (s *ownerSet) addGone(kind schema.GroupKind, name string) {
 // owns reports whether an object has an owner reference to an object of the set, or to a
 // ReplicaSet that no longer exists and belonged to a Deployment of the set. The name of
 // such a ReplicaSet begins with the name of the Deployment.
-func (s *ownerSet) owns(object *metav1.PartialObjectMetadata) bool {
+func (s *Set) owns(object *metav1.PartialObjectMetadata) bool {
 	for _, ref := range object.OwnerReferences {
 		if s.uids[ref.UID] {
 			return true
@@ -88,8 +91,8 @@ func (s *ownerSet) owns(object *metav1.PartialObjectMetadata) bool {
 	return false
 }
 
-// pods returns the pods in a namespace that have an owner reference to an object of owners.
-func (f *podFinder) pods(ctx context.Context, namespace string, owners *ownerSet) ([]metav1.PartialObjectMetadata, error) {
+// Pods returns the pods in a namespace that have an owner reference to an object of owners.
+func (f *Finder) Pods(ctx context.Context, namespace string, owners *Set) ([]metav1.PartialObjectMetadata, error) {
 	list, err := f.list(ctx, object.PodResource(), namespace)
 	if err != nil {
 		return nil, err
@@ -103,10 +106,10 @@ func (f *podFinder) pods(ctx context.Context, namespace string, owners *ownerSet
 	return owned, nil
 }
 
-// addIndirect adds to owners the objects between them and their pods, such as the
+// AddIndirect adds to owners the objects between them and their pods, such as the
 // ReplicaSets of a Deployment. It lists the pods of the namespace, then the kinds of their
 // owners, and so on.
-func (f *podFinder) addIndirect(ctx context.Context, namespace string, owners *ownerSet) error {
+func (f *Finder) AddIndirect(ctx context.Context, namespace string, owners *Set) error {
 	objects, err := f.list(ctx, object.PodResource(), namespace)
 	if err != nil {
 		return err
@@ -128,7 +131,7 @@ func (f *podFinder) addIndirect(ctx context.Context, namespace string, owners *o
 		changed = false
 		for _, object := range objects {
 			if !owners.uids[object.UID] && owners.owns(&object) {
-				owners.add(object.UID)
+				owners.Add(object.UID)
 				changed = true
 			}
 		}
@@ -154,7 +157,7 @@ func ownerKinds(objects []metav1.PartialObjectMetadata, listed map[schema.GroupV
 
 // listKind returns the objects of a kind in a namespace; none if the kind is
 // cluster-scoped.
-func (f *podFinder) listKind(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]metav1.PartialObjectMetadata, error) {
+func (f *Finder) listKind(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]metav1.PartialObjectMetadata, error) {
 	mapping, err := f.mapping(gvk.GroupVersion().String(), gvk.Kind)
 	if err != nil {
 		return nil, fmt.Errorf("look up %s: %w", gvk.Kind, err)
@@ -168,7 +171,7 @@ func (f *podFinder) listKind(ctx context.Context, gvk schema.GroupVersionKind, n
 	return f.list(ctx, mapping.Resource, namespace)
 }
 
-func (f *podFinder) list(ctx context.Context, gvr schema.GroupVersionResource, namespace string) ([]metav1.PartialObjectMetadata, error) {
+func (f *Finder) list(ctx context.Context, gvr schema.GroupVersionResource, namespace string) ([]metav1.PartialObjectMetadata, error) {
 	list, err := f.client.Resource(gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
 		f.forbidden(gvr.Resource, namespace)
@@ -187,3 +190,20 @@ var (
 	deployments = schema.GroupKind{Group: appsv1.GroupName, Kind: "Deployment"}
 	replicaSets = schema.GroupKind{Group: appsv1.GroupName, Kind: "ReplicaSet"}
 )
+
+// MayOwn reports whether pods of an object must be searched. It is false for kinds that
+// never own pods.
+func MayOwn(info *object.Info) bool {
+	if !info.Namespaced() {
+		return false
+	}
+	gvk := info.Mapping.GroupVersionKind
+	switch gvk.Group {
+	case "":
+		return gvk.Kind == "ReplicationController"
+	case "rbac.authorization.k8s.io", "networking.k8s.io", "policy", "autoscaling", "storage.k8s.io",
+		"apiextensions.k8s.io", "apiregistration.k8s.io", "admissionregistration.k8s.io":
+		return false
+	}
+	return true
+}

@@ -1,0 +1,42 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+)
+
+// Getter provides what is necessary to connect to a cluster.
+// genericclioptions.RESTClientGetter, which Helm's configuration has, implements it.
+type Getter interface {
+	ToRESTConfig() (*rest.Config, error)
+	ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error)
+	ToRESTMapper() (meta.RESTMapper, error)
+}
+
+// Connection is the connection of one operation to a cluster. It creates clients and
+// discovers kinds when they are first needed, and caches them. Only code that needs a
+// cluster has a Connection.
+type Connection struct {
+	*clients
+	*discoverer
+	*reader
+	log func(string, ...any)
+}
+
+// Connect returns a Connection to the cluster of getter. It sends no request. log receives
+// the messages of the operation; it can be nil.
+func Connect(getter Getter, log func(string, ...any)) *Connection {
+	if log == nil {
+		log = func(string, ...any) {}
+	}
+	clients := &clients{getter: getter, limiter: newConcurrencyLimiter()}
+	kinds := &discoverer{getter: getter}
+	return &Connection{clients: clients, discoverer: kinds, reader: &reader{clients: clients, kinds: kinds}, log: log}
+}
+
+// Log writes to the log of the operation.
+func (c *Connection) Log(format string, args ...any) { c.log(format, args...) }

@@ -1,0 +1,170 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"helm.sh/helm/v3/pkg/kube"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// Reader asks the cluster for objects.
+type Reader interface {
+	// Live reads the current state of objects from the cluster. The result has no entry for
+	// objects that do not exist. If objects cannot be read, the error is a ReadError for the
+	// first of them, in the order of the list. If ctx is done, it is the error of ctx.
+	// Without a cluster, Live reads each object with the client that the object has.
+	Live(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error)
+	// Existing is Live, except that without a cluster it reads nothing and assumes that all
+	// objects exist. It then returns nil as the state of each object.
+	Existing(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error)
+	// Exists reports whether the object id exists. The version in apiVersion is used to find
+	// the API resource. It returns false for an object of an unknown kind, for an object
+	// that the account is not allowed to read, and without a cluster.
+	Exists(ctx context.Context, apiVersion string, id sequencer.ID) (bool, error)
+	// Denied reports for each of the actions whether the account is certainly not allowed
+	// to do it. Without a cluster, nothing is denied.
+	Denied(ctx context.Context, actions []authorizationv1.ResourceAttributes) ([]bool, error)
+}
+
+// reader is the Reader of a cluster.
+type reader struct {
+	clients *clients
+	kinds   Kinds
+}
+
+// Live implements Reader. It reads many objects of a kind with one list request, if the
+// account is allowed to list them.
+func (r *reader) Live(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
+	client, err := r.clients.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	lister := &liveLister{liveReader: newLiveReader(list, getWith(client)), forEach: r.clients.forEach}
+	if lister.metadata, err = r.clients.Metadata(); err != nil {
+		return nil, err
+	}
+	lister.readAll(ctx, lister.listAll(ctx))
+	return lister.result(ctx)
+}
+
+// Existing implements Reader.
+func (r *reader) Existing(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
+	return r.Live(ctx, list)
+}
+
+// Get reads the current state of one object from the cluster. If it cannot be read, the
+// error is a ReadError.
+func (r *reader) Get(ctx context.Context, info *resource.Info) (*unstructured.Unstructured, error) {
+	client, err := r.clients.Dynamic()
+	if err != nil {
+		return nil, err
+	}
+	live, err := getWith(client)(ctx, info)
+	if err != nil {
+		return nil, newReadError(info, err)
+	}
+	return live, nil
+}
+
+// Exists implements Reader.
+func (r *reader) Exists(ctx context.Context, apiVersion string, id sequencer.ID) (bool, error) {
+	mapping, err := r.kinds.Mapping(apiVersion, id.Kind)
+	if err != nil || mapping == nil {
+		return false, err
+	}
+	client, err := r.clients.Dynamic()
+	if err != nil {
+		return false, err
+	}
+	_, err = getWith(client)(ctx, &resource.Info{Mapping: mapping, Namespace: id.Namespace, Name: id.Name})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for %s in the cluster: %w", id, err)
+	}
+	return true, nil
+}
+
+// Denied implements Reader. What the cluster cannot check counts as allowed.
+func (r *reader) Denied(ctx context.Context, actions []authorizationv1.ResourceAttributes) ([]bool, error) {
+	client, err := r.clients.Clientset()
+	if err != nil {
+		return nil, err
+	}
+	denied := make([]bool, len(actions))
+	var requests sync.WaitGroup
+	for i := range actions {
+		requests.Go(func() {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &actions[i]}}
+			answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			denied[i] = err == nil && !answer.Status.Allowed
+		})
+	}
+	requests.Wait()
+	return denied, nil
+}
+
+// detachedReader is the Reader without a cluster.
+type detachedReader struct{}
+
+// Live implements Reader.
+func (detachedReader) Live(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
+	r := newLiveReader(list, getWithOwnClient)
+	indexes := make([]int, len(list))
+	for i := range indexes {
+		indexes[i] = i
+	}
+	r.readAll(ctx, indexes)
+	return r.result(ctx)
+}
+
+// Existing implements Reader.
+func (detachedReader) Existing(_ context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
+	existing := make(map[*resource.Info]*unstructured.Unstructured, len(list))
+	for _, info := range list {
+		existing[info] = nil
+	}
+	return existing, nil
+}
+
+// Exists implements Reader.
+func (detachedReader) Exists(context.Context, string, sequencer.ID) (bool, error) { return false, nil }
+
+// Denied implements Reader.
+func (detachedReader) Denied(_ context.Context, actions []authorizationv1.ResourceAttributes) ([]bool, error) {
+	return make([]bool, len(actions)), nil
+}
+
+// getFunc reads the current state of one object.
+type getFunc func(context.Context, *resource.Info) (*unstructured.Unstructured, error)
+
+// getWith returns a getFunc that sends its requests with client.
+func getWith(client dynamic.Interface) getFunc {
+	return func(ctx context.Context, info *resource.Info) (*unstructured.Unstructured, error) {
+		at := collectionOf(info)
+		return client.Resource(at.resource).Namespace(at.namespace).Get(ctx, info.Name, metav1.GetOptions{})
+	}
+}
+
+// getWithOwnClient is a getFunc that sends its request with the client that the object has.
+func getWithOwnClient(_ context.Context, info *resource.Info) (*unstructured.Unstructured, error) {
+	live, err := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
+	if err != nil {
+		return nil, err
+	}
+	return object.AsUnstructured(live)
+}
