@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/event"
-	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/inventory"
@@ -295,16 +294,6 @@ func (r *Run) recoverHooks(ctx context.Context) error {
 // redacts the contents of Secrets.
 func (r *Run) Failure(ctx context.Context, err error) error {
 	return r.op.Events.RedactError(r.strategy.cause(ctx, err))
-}
-
-// Cause returns the error to report after an operation without an order has failed with
-// err. If ctx has ended, it returns the cause of ctx, as in Helm, except for hooks that ran
-// in parallel.
-func Cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil && !failure.IsOfParallelHooks(err) {
-		return context.Cause(ctx)
-	}
-	return err
 }
 
 // RecordFailure stores the status failed with a description. It returns a *lease.LostError

@@ -8,12 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ordered-helm/helm/internal/event"
-	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/wait"
-
-	"helm.sh/helm/v3/pkg/release"
 )
 
 // WaitStrategy selects between the order that charts declare and Helm's way to deploy
@@ -118,15 +113,4 @@ func (m dryRunMode) validateHideSecret(hide bool) error {
 		return errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's words
 	}
 	return nil
-}
-
-// storedHookModes returns which hooks of a stored release can run in parallel. If the
-// record of the release cannot be read, it emits a warning to events, and the hooks run in
-// Helm's order.
-func storedHookModes(rel *release.Release, events *event.Sink) hookrunner.Modes {
-	modes, err := history.HookModes(rel)
-	if err != nil {
-		events.Warnf("hooks run one at a time: %v", err)
-	}
-	return modes
 }

@@ -85,7 +85,7 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	w.Start()
 	defer w.Stop()
 	runner := op.Hooks(hooks.Options{
-		Timeout: t.Timeout, Limit: t.MaxParallelHooks, FollowLogs: t.FollowHookLogs, Modes: storedHookModes(rel, op.Events), Filter: t.Picks,
+		Timeout: t.Timeout, Limit: t.MaxParallelHooks, FollowLogs: t.FollowHookLogs, Modes: history.HookModesOrWarn(rel, op.Events), Filter: t.Picks,
 	})
 	if err := runner.Run(ctx, w, release.HookTest); err != nil {
 		w.LogFailure(w.Write(nil))

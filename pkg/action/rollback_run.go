@@ -199,7 +199,7 @@ func (r *rollbackRun) newDeploy(inv *inventory.Inventory, inReverse bool) *deplo
 		Hooks: deploy.Hooks{
 			Disabled: b.DisableHooks, Before: release.HookPreRollback, After: release.HookPostRollback,
 			Options: hooks.Options{
-				Timeout: b.Timeout, Limit: b.MaxParallelHooks, FollowLogs: b.FollowHookLogs, Modes: storedHookModes(r.target, r.op.Events),
+				Timeout: b.Timeout, Limit: b.MaxParallelHooks, FollowLogs: b.FollowHookLogs, Modes: history.HookModesOrWarn(r.target, r.op.Events),
 			},
 			Error: func(_ release.HookEvent, err error) error { return err },
 		},
