@@ -12,6 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/render"
@@ -72,7 +73,8 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 // Preview returns what RunWithContext would do. It writes no object, runs no hook and
 // records no revision. If RunWithContext would fail before it changes anything, Preview
 // returns the same error. Objects that the server would reject are part of the preview.
-// Preview ignores the fields DryRun and DryRunOption.
+// Preview ignores the fields DryRun and DryRunOption. Unlike RunWithContext, it does not
+// change the chart and the values.
 func (i *Install) Preview(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
 	if i.ClientOnly || i.OutputDir != "" {
 		return nil, errors.New("a preview needs a cluster and writes no files: ClientOnly and OutputDir cannot be used with it")
@@ -82,7 +84,7 @@ func (i *Install) Preview(ctx context.Context, chrt *chart.Chart, vals map[strin
 		return nil, err
 	}
 	defer end()
-	p, err := run.preview(ctx, preview.NewBuilder(run.op, "install"), chrt, vals)
+	p, err := run.preview(ctx, preview.NewBuilder(run.op, "install"), chartloader.Copy(chrt), chartloader.CopyValues(vals))
 	return p, run.op.Finish(ctx, err)
 }
 
@@ -114,7 +116,7 @@ func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 	}
 	o.planned = true
 	r := &renderer{cfg: i.cfg, renderOptions: o}
-	if err := r.load(chrt, vals); err != nil {
+	if err := r.load(chartloader.Copy(chrt), chartloader.CopyValues(vals)); err != nil {
 		return nil, err
 	}
 	result, err := r.render()

@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -78,7 +79,7 @@ func (u *Upgrade) Preview(ctx context.Context, name string, chrt *chart.Chart, v
 		return nil, err
 	}
 	defer end()
-	p, err := run.preview(ctx, preview.NewBuilder(run.op, "upgrade"), chrt, vals)
+	p, err := run.preview(ctx, preview.NewBuilder(run.op, "upgrade"), chartloader.Copy(chrt), chartloader.CopyValues(vals))
 	return p, run.op.Finish(ctx, err)
 }
 
