@@ -73,6 +73,9 @@ func (o *ordered) progressSize() int {
 
 func (o *ordered) checkBeforeCRDs(ctx context.Context) error {
 	r := o.run
+	if err := r.ReadInventory(ctx); err != nil {
+		return err
+	}
 	if err := errors.Join(apply.CheckTimeouts(r.plan, r.op.Timeouts.Operation), apply.CheckNeeds(ctx, r.op.Cluster, r.plan)); err != nil {
 		return err
 	}

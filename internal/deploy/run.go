@@ -33,11 +33,12 @@ import (
 
 // Options say how a release is deployed.
 type Options struct {
-	// Ordered deploys in the order of the plan, and waits until everything is ready.
-	Ordered bool
 	// PruneInReverse deletes obsolete objects in the reverse order of the earlier
 	// revisions, even if the new revision is not deployed in order.
 	PruneInReverse bool
+	// IgnoreUnusableRecords makes ReadInventory treat an earlier revision whose order record
+	// cannot be used as one without an order, instead of returning an error.
+	IgnoreUnusableRecords bool
 	// Wait waits as Helm does, if the release is not deployed in order. Jobs includes Jobs
 	// in the wait. In an ordered deployment, Jobs that other resources depend on are always
 	// included.
@@ -107,11 +108,15 @@ type Run struct {
 	phase       Phase
 }
 
-// New returns a Run that deploys the release of w. plan is the dependency graph of the
-// release; nil if the release has no order. inv is nil for a first revision.
+// New returns a Run that deploys the release of w. If plan, the dependency graph of the
+// release, is not nil, the run follows its order and waits until everything is ready. inv is
+// nil for a first revision.
 func New(op *operation.Operation, w *history.Writer, plan *sequencer.Plan, inv *inventory.Inventory, o Options) *Run {
 	return &Run{op: op, options: o, writer: w, plan: plan, inventory: inv}
 }
+
+// IsOrdered reports whether the run follows the plan of the release.
+func (r *Run) IsOrdered() bool { return r.plan != nil }
 
 // Release returns the release that the run deploys.
 func (r *Run) Release() *release.Release { return r.writer.Release() }
@@ -136,6 +141,19 @@ func (r *Run) Adopted() map[sequencer.ID]bool { return r.strategy.objects().appl
 
 func (r *Run) owner() object.Owner {
 	return object.Owner{Name: r.Release().Name, Namespace: r.Release().Namespace}
+}
+
+// ReadInventory finds out which objects earlier revisions may have left in the cluster. If
+// objects are deployed, or pruned, in order, it reads them revision by revision; otherwise
+// as Helm does.
+func (r *Run) ReadInventory(ctx context.Context) error {
+	switch {
+	case r.inventory == nil:
+		return nil
+	case r.IsOrdered() || r.options.PruneInReverse:
+		return r.inventory.ReadPlans(ctx, r.op.Cluster, r.options.IgnoreUnusableRecords)
+	}
+	return r.inventory.ReadAsHelm(r.op.Cluster)
 }
 
 // Build builds the objects that the manifest of the release declares.

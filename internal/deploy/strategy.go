@@ -69,7 +69,7 @@ type NodeObjects struct {
 }
 
 func newStrategy(r *Run) strategy {
-	if r.options.Ordered {
+	if r.IsOrdered() {
 		return newOrdered(r)
 	}
 	return newUnordered(r)

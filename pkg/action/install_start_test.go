@@ -31,7 +31,7 @@ func TestClaimNameOfDamagedRecord(t *testing.T) {
 			i := NewInstall(cfg)
 			i.ReleaseName, i.Replace = historytest.ReleaseName, true
 			var damaged *history.DamagedError
-			if _, err := i.claimName(dryRunMode{}); !errors.As(err, &damaged) {
+			if _, err := i.claimName(deploying); !errors.As(err, &damaged) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -53,7 +53,7 @@ func TestClaimName(t *testing.T) {
 		cfg.Releases.Driver = &historytest.QueryErrorDriver{Driver: cfg.Releases.Driver, Err: tt.err}
 		i := NewInstall(cfg)
 		i.ReleaseName = historytest.ReleaseName
-		if _, err := i.claimName(dryRunMode{}); (err == nil) != tt.free {
+		if _, err := i.claimName(deploying); (err == nil) != tt.free {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -167,13 +167,7 @@ func (r *rollbackRun) check(ctx context.Context) error {
 	inv := inventory.New(r.state.History, r.current)
 	inReverse := r.ordered() || !b.IgnoreOrder && inv.IsOrdered() && r.op.Cluster.IsNative()
 	r.deploy = r.newDeploy(inv, inReverse)
-	var err error
-	if inReverse {
-		err = inv.ReadPlans(ctx, r.op.Cluster, true)
-	} else {
-		err = inv.ReadAsHelm(r.op.Cluster)
-	}
-	if err != nil {
+	if err := r.deploy.ReadInventory(ctx); err != nil {
 		return err
 	}
 	if err := r.deploy.Build(); err != nil {
@@ -194,7 +188,7 @@ func (r *rollbackRun) check(ctx context.Context) error {
 func (r *rollbackRun) newDeploy(inv *inventory.Inventory, inReverse bool) *deploy.Run {
 	b := r.action
 	return deploy.New(r.op, r.op.Store.NewWriter(r.rel), r.plan, inv, deploy.Options{
-		Ordered: r.ordered(), PruneInReverse: inReverse, Wait: r.wait, Jobs: b.WaitForJobs, Timeout: b.Timeout,
+		PruneInReverse: inReverse, IgnoreUnusableRecords: true, Wait: r.wait, Jobs: b.WaitForJobs, Timeout: b.Timeout,
 		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipChartChecks: true, Spared: b.spared,
 		Hooks: deploy.Hooks{
 			Disabled: b.DisableHooks, Before: release.HookPreRollback, After: release.HookPostRollback,
@@ -206,10 +200,7 @@ func (r *rollbackRun) newDeploy(inv *inventory.Inventory, inReverse bool) *deplo
 	})
 }
 
-// setOrderRecord sets the order that is stored with the new revision. In an ordered rollback,
-// the record says that the new revision was deployed in the order of target. Otherwise it is
-// a copy of the record of target, as after a rollback with stock Helm: the copy still names
-// the revision that was deployed in order. A record that cannot be read is not copied.
+// setOrderRecord sets the order record that is stored with the new revision.
 func (r *rollbackRun) setOrderRecord() error {
 	if r.target.Chart == nil {
 		return nil
@@ -218,16 +209,7 @@ func (r *rollbackRun) setOrderRecord() error {
 	if err != nil {
 		return err
 	}
-	rec, err := orderrecord.Read(r.target)
-	switch {
-	case r.ordered():
-		rec = &orderrecord.Record{Revision: r.rel.Version, Ordered: true, Charts: r.record.Charts, DocumentCharts: r.record.DocumentCharts}
-	case err != nil || rec == nil || !rec.Ordered && !history.RunsHooksInParallel(rec.Charts):
-		rec = nil
-	default:
-		rec.Progress, rec.Earlier = nil, nil
-	}
-	return r.deploy.SetRecord(bare, rec)
+	return r.deploy.SetRecord(bare, history.RollbackRecord(r.target, r.rel.Version, r.record))
 }
 
 // conclude records the new revision as deployed, and every other deployed one as
