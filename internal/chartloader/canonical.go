@@ -139,9 +139,9 @@ func canonicalChartValue(key string, value *yaml.Node) (text string, change bool
 	return "", false, nil
 }
 
-// LegalArchive converts every Chart.yaml in the archive of a chart, as CanonicalFiles does.
+// CanonicalArchive converts every Chart.yaml in the archive of a chart, as CanonicalFiles does.
 // If nothing changes, it returns data.
-func LegalArchive(data []byte) ([]byte, error) { return new(sizeCounter).canonicalArchive(data, 0) }
+func CanonicalArchive(data []byte) ([]byte, error) { return new(sizeCounter).canonicalArchive(data, 0) }
 
 // canonicalArchive converts the archive of a chart that is inside depth other charts.
 func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {

@@ -44,11 +44,11 @@ func FuzzLoadArchive(f *testing.F) {
 				t.Fatalf("it has the file %q", file.Name)
 			}
 		}
-		legal, legalErr := chartloader.LegalArchive(b.Bytes())
+		legal, legalErr := chartloader.CanonicalArchive(b.Bytes())
 		if err != nil || legalErr != nil {
 			return
 		}
-		again, err := chartloader.LegalArchive(legal)
+		again, err := chartloader.CanonicalArchive(legal)
 		if err != nil || !bytes.Equal(again, legal) {
 			t.Fatalf("the legal form has another: %v", err)
 		}

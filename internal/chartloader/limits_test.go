@@ -130,7 +130,7 @@ func TestChartsThatAreTooLarge(t *testing.T) {
 			for _, load := range []func() error{
 				func() error { _, err := chartloader.LoadArchive(bytes.NewReader(tt.data)); return err },
 				func() error { _, err := chartloader.LoadFile(name); return err },
-				func() error { _, err := chartloader.LegalArchive(tt.data); return err },
+				func() error { _, err := chartloader.CanonicalArchive(tt.data); return err },
 			} {
 				err := load()
 				if tt.want == "" {

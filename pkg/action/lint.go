@@ -4,17 +4,9 @@
 package action
 
 import (
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/lint/support"
 
-	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/lint"
 	"github.com/ordered-helm/helm/internal/lintreport"
 )
@@ -88,80 +80,28 @@ func LintRules() []LintRule {
 // separate findings with their rule, file and line.
 func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 	c := &LintedChart{Path: path}
-	report, err := l.check(path, vals)
-	if err != nil {
-		c.Err = err
-		return c
-	}
-	for _, m := range report.Helm {
-		c.Add(helmFinding(m), m)
-	}
-	for _, f := range report.Findings {
-		where := f.File
-		if f.Line > 0 {
-			where = fmt.Sprintf("%s:%d", where, f.Line)
-		}
-		c.Add(LintFinding{
-			Rule: f.Rule, Severity: f.Severity.String(), File: f.File, Line: f.Line, Column: f.Column, Message: f.Message, Help: f.Help,
-		}, support.NewMessage(int(f.Severity), where, fmt.Errorf("%s (%s)", f.Message, f.Rule)))
-	}
-	return c
-}
-
-// helmFinding converts a message of Helm to a finding. Helm's messages do not name a rule,
-// so the rule is named after the part of the chart that the message is about.
-func helmFinding(m support.Message) LintFinding {
-	f := LintFinding{Rule: "helm/dependencies", Severity: lint.Severity(m.Severity).String(), Message: strings.TrimSpace(m.Err.Error())}
-	switch {
-	case m.Path == chartutil.ChartfileName:
-		f.Rule, f.File = "helm/chartfile", m.Path
-	case m.Path == chartutil.ValuesfileName:
-		f.Rule, f.File = "helm/values", m.Path
-	case m.Path == chartutil.TemplatesDir, strings.HasPrefix(m.Path, chartutil.TemplatesDir+"/"):
-		f.Rule, f.File = "helm/templates", strings.TrimSuffix(m.Path, "/")
-	case m.Path != "":
-		f.File = chartutil.ChartfileName // the path is that of the chart
-	}
-	return f
-}
-
-func (l *Lint) check(path string, vals map[string]any) (report *lint.Report, err error) {
-	if strings.HasSuffix(path, ".tgz") || strings.HasSuffix(path, ".tar.gz") {
-		dir, err := os.MkdirTemp("", "helm-lint")
-		if err != nil {
-			return nil, fmt.Errorf("unable to create temp dir to extract tarball: %w", err)
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		if path, err = unpackForLint(dir, path); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := os.Stat(filepath.Join(path, "Chart.yaml")); err != nil {
-		return nil, fmt.Errorf("unable to check Chart.yaml file in chart: %w", err)
-	}
-	return lint.Check(path, lint.Options{
+	report, err := lint.CheckChart(path, lint.Options{
 		Values:               vals,
 		Namespace:            l.Namespace,
 		KubeVersion:          l.KubeVersion,
 		SkipSchemaValidation: l.SkipSchemaValidation,
 		Quietly:              l.Quietly,
 	})
+	if err != nil {
+		c.Err = err
+		return c
+	}
+	for _, m := range report.Helm {
+		c.Add(reported(lint.FindingOf(m)), m)
+	}
+	for _, f := range report.Findings {
+		c.Add(reported(f), f.HelmMessage())
+	}
+	return c
 }
 
-// unpackForLint unpacks the archive at path into dir, and returns the directory of the
-// chart in dir.
-func unpackForLint(dir, path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("unable to open tarball: %w", err)
+func reported(f lint.Finding) LintFinding {
+	return LintFinding{
+		Rule: f.Rule, Severity: f.Severity.String(), File: f.File, Line: f.Line, Column: f.Column, Message: f.Message, Help: f.Help,
 	}
-	err = archive.Expand(dir, file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", fmt.Errorf("unable to extract tarball: %w", err)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", fmt.Errorf("unable to read temporary output directory %s: %w", dir, err)
-	}
-	return filepath.Join(dir, entries[0].Name()), nil
 }
