@@ -240,20 +240,15 @@ func (r *installRun) begin(ctx context.Context) (*release.Release, error) {
 			return nil, err
 		}
 	}
-	if _, err := r.op.Hold(r.deploy.Writer(), "install", r.rel.Info.Status); err != nil {
-		return nil, err
-	}
-	last := history.Newest(r.replaced)
-	if last == nil {
-		_, err := lease.Create(r.op.Store, r.rel, nil)
+	state := &lease.State{Last: history.Newest(r.replaced), History: r.replaced}
+	err := begin(r.op, r.deploy, "install", state)
+	switch {
+	case state.Last == nil:
 		return r.rel, err
-	}
-	interrupted, err := lease.CreateNext(r.op.Store, r.op.Events, r.rel, &lease.State{Last: last, History: r.replaced})
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
-	r.deploy.SetInterrupted(interrupted)
-	r.supersede(last)
+	r.supersede(state.Last)
 	return r.rel, nil
 }
 

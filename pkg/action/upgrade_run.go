@@ -249,12 +249,7 @@ func (r *upgradeRun) begin(ctx context.Context) error {
 	}
 	r.action.cfg.Releases.MaxHistory = r.action.MaxHistory
 	r.op.Log("creating upgraded release for %s", r.name)
-	if _, err := r.op.Hold(r.deploy.Writer(), "upgrade", r.rel.Info.Status); err != nil {
-		return err
-	}
-	interrupted, err := lease.CreateNext(r.op.Store, r.op.Events, r.rel, r.state)
-	r.deploy.SetInterrupted(interrupted)
-	return err
+	return begin(r.op, r.deploy, "upgrade", r.state)
 }
 
 // conclude records the new revision as deployed, and the one before it as superseded.
