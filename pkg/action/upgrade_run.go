@@ -217,8 +217,8 @@ func explainUnusable(err error) error {
 }
 
 // check prepares the deployment and does all checks that are possible before anything is
-// changed. A preview passes in pending the kinds that the upgrade itself would define. In some
-// error cases, check returns the release with the error, as Helm does.
+// changed. A preview passes in pending the kinds that the upgrade itself would define. In
+// some error cases, check returns the release with the error, as Helm does.
 func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]bool) (*release.Release, error) {
 	warn(r.op.Events, r.rendered.Warnings)
 	r.deploy = r.newDeploy(pending)
