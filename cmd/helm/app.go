@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		out:      out,
 		errOut:   errOut,
 	}
-	action.Persevere(a.settings.RESTClientGetter())
+	action.RetryRequests(a.settings.RESTClientGetter())
 	if err := newRootCmd(a).ExecuteContext(ctx); err != nil { //nolint:contextcheck // the commands receive it from cobra
 		a.debugf("%+v", err)
 		return exitCode(err)

@@ -50,7 +50,7 @@ func install(ctx context.Context, name, path string) (*release.Release, error) {
 	settings := cli.New()
 	config := new(action.Configuration)
 	getter := settings.RESTClientGetter()
-	action.Persevere(getter) // also retry requests for release storage
+	action.RetryRequests(getter) // also retry requests for release storage
 	if err := config.Init(getter, settings.Namespace(), os.Getenv("HELM_DRIVER"), log.Printf); err != nil {
 		return nil, err
 	}

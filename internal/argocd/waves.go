@@ -5,8 +5,12 @@ package argocd
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // Place says where a document is in the order of a release.
@@ -57,6 +61,54 @@ func annotationOf(object map[string]any, key string) string {
 	annotations, _ := metadata["annotations"].(map[string]any)
 	value, _ := annotations[key].(string)
 	return value
+}
+
+// SequenceDocuments adds the annotation with the wave to each of docs, which are in the
+// order of plan. It calls warn for what Argo CD does differently.
+func SequenceDocuments(docs []render.OrderedDocument, plan *sequencer.Plan, warn func(string)) error {
+	places := make([]Place, len(docs))
+	for i, d := range docs {
+		places[i] = placeOf(d)
+	}
+	for i, wave := range Waves(places) {
+		d := &docs[i]
+		if len(d.Objects) > 0 && IsHook(d.Objects[0]) {
+			warn(d.File + ": it is already an Argo CD hook, to which layers do not apply: it is left unchanged")
+			continue
+		}
+		var err error
+		if d.Text, err = Sequence(d.Text, wave); err != nil {
+			return fmt.Errorf("%s: %w", d.File, err)
+		}
+	}
+	withExpressions := 0
+	for _, n := range plan.Nodes {
+		for _, r := range n.Resources {
+			if len(r.Success)+len(r.Failure) > 0 {
+				withExpressions++
+			}
+		}
+	}
+	if withExpressions > 0 {
+		warn(fmt.Sprintf("%d resources have readiness expressions, which Argo CD does not support: it uses its own health checks", withExpressions))
+	}
+	return nil
+}
+
+// placeOf returns the place of a document. If the document is a List, the highest wave that
+// its items have counts, but at least 0.
+func placeOf(d render.OrderedDocument) Place {
+	p := Place{Level: -1}
+	if d.Node != nil {
+		p.Level = d.Node.Level
+	}
+	for _, object := range d.Objects {
+		p.Own = max(p.Own, OwnWave(object))
+	}
+	if len(d.Objects) == 1 {
+		p.Own = OwnWave(d.Objects[0])
+	}
+	return p
 }
 
 // Sequence adds the annotation with this wave to every object in a document.

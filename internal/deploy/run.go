@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/event"
-	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/inventory"
@@ -34,11 +33,12 @@ import (
 
 // Options say how a release is deployed.
 type Options struct {
-	// Ordered deploys in the order of the plan, and waits until everything is ready.
-	Ordered bool
 	// PruneInReverse deletes obsolete objects in the reverse order of the earlier
 	// revisions, even if the new revision is not deployed in order.
 	PruneInReverse bool
+	// IgnoreUnusableRecords makes ReadInventory treat an earlier revision whose order record
+	// cannot be used as one without an order, instead of returning an error.
+	IgnoreUnusableRecords bool
 	// Wait waits as Helm does, if the release is not deployed in order. Jobs includes Jobs
 	// in the wait. In an ordered deployment, Jobs that other resources depend on are always
 	// included.
@@ -95,12 +95,27 @@ type Config struct {
 	Operation *operation.Operation
 	// Writer stores the release that the run deploys.
 	Writer *history.Writer
-	// Plan is the dependency graph of the release; nil if the release has no order.
+	// Plan is the dependency graph of the release. If it is not nil, the run follows its
+	// order and waits until everything is ready.
 	Plan *sequencer.Plan
 	// Inventory lists the objects that earlier revisions may have left in the cluster; nil
-	// for a first revision. It can be read after New.
+	// for a first revision. ReadInventory reads it, before
+	// or after New.
 	Inventory *inventory.Inventory
 	Options   Options
+}
+
+// ReadInventory finds out which objects earlier revisions may have left in the cluster. If
+// objects are deployed, or pruned, in order, it reads them revision by revision; otherwise
+// as Helm does.
+func (c Config) ReadInventory(ctx context.Context) error {
+	switch {
+	case c.Inventory == nil:
+		return nil
+	case c.Plan != nil || c.Options.PruneInReverse:
+		return c.Inventory.ReadPlans(ctx, c.Operation.Cluster, c.Options.IgnoreUnusableRecords)
+	}
+	return c.Inventory.ReadAsHelm(c.Operation.Cluster)
 }
 
 // Run deploys one revision of a release. The caller does the checks first. After that it
@@ -133,6 +148,9 @@ func New(c Config) (*Run, error) {
 func newRun(c Config) *Run {
 	return &Run{op: c.Operation, options: c.Options, writer: c.Writer, plan: c.Plan, inventory: c.Inventory}
 }
+
+// IsOrdered reports whether the run follows the plan of the release.
+func (r *Run) IsOrdered() bool { return r.plan != nil }
 
 // Release returns the release that the run deploys.
 func (r *Run) Release() *release.Release { return r.writer.Release() }
@@ -233,7 +251,10 @@ func CheckBeforeCRDs(ctx context.Context, c Config, rec *orderrecord.Record) err
 	if trial.Chart, err = orderrecord.WithRecord(trial.Chart, rec); err != nil {
 		return err
 	}
-	if err := r.checkSize(&trial); err != nil || !r.options.Ordered {
+	if err := r.checkSize(&trial); err != nil || !r.IsOrdered() {
+		return err
+	}
+	if err := c.ReadInventory(ctx); err != nil {
 		return err
 	}
 	return checkBeforeCRDs(ctx, r)
@@ -251,7 +272,7 @@ const (
 // ordered deployment adds the names of the nodes.
 func (r *Run) checkSize(rel *release.Release) error {
 	growth := SizeReserve + hookReserve*len(rel.Hooks)
-	if r.options.Ordered {
+	if r.IsOrdered() {
 		for _, n := range r.plan.Nodes {
 			growth += len(n.ID())
 		}
@@ -322,16 +343,6 @@ func (r *Run) recoverHooks(ctx context.Context) error {
 // redacts the contents of Secrets.
 func (r *Run) Failure(ctx context.Context, err error) error {
 	return r.op.Events.RedactError(r.strategy.cause(ctx, err))
-}
-
-// Cause returns the error to report after an operation without an order has failed with
-// err. If ctx has ended, it returns the cause of ctx, as in Helm, except for hooks that ran
-// in parallel.
-func Cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil && !failure.IsOfParallelHooks(err) {
-		return context.Cause(ctx)
-	}
-	return err
 }
 
 // RecordFailure stores the status failed with a description. It returns a *lease.LostError

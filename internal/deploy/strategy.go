@@ -72,7 +72,7 @@ type NodeObjects struct {
 // newStrategy chooses the strategy of r, and builds the objects that the manifest of the
 // release declares.
 func newStrategy(r *Run) (strategy, error) {
-	if r.options.Ordered {
+	if r.IsOrdered() {
 		return newOrdered(r)
 	}
 	return newUnordered(r)

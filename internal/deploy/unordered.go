@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ordered-helm/helm/internal/apply"
+	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
@@ -74,7 +75,9 @@ func (u *unordered) wait(ctx context.Context) error {
 	})
 }
 
-func (u *unordered) cause(ctx context.Context, err error) error { return Cause(ctx, err) }
+func (u *unordered) cause(ctx context.Context, err error) error {
+	return failure.OrContextCause(ctx, err)
+}
 
 func (u *unordered) deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, _ error) error {
 	created, err := u.applier.CertainlyCreated(ctx, undo.Cluster, created)

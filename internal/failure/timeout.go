@@ -62,3 +62,13 @@ func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
+
+// OrContextCause returns the error to report after an operation without an order has failed
+// with err. If ctx has ended, it returns the cause of ctx, as in Helm, except for hooks that
+// ran in parallel.
+func OrContextCause(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !IsOfParallelHooks(err) {
+		return context.Cause(ctx)
+	}
+	return err
+}

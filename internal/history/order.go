@@ -9,6 +9,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
@@ -67,6 +68,15 @@ func HookModes(rel *release.Release) (hookrunner.Modes, error) {
 		return hookrunner.Modes{}, err
 	}
 	return render.HookModes(rec.Charts, rel.Namespace), err
+}
+
+// HookModesOrWarn is HookModes, but emits the error as a warning to events.
+func HookModesOrWarn(rel *release.Release, events *event.Sink) hookrunner.Modes {
+	modes, err := HookModes(rel)
+	if err != nil {
+		events.Warnf("hooks run one at a time: %v", err)
+	}
+	return modes
 }
 
 // RunsHooksInParallel reports whether a chart or any of its subcharts declares a hook mode,

@@ -124,8 +124,9 @@ func (e *InvalidError) Error() string {
 func (e *InvalidError) Unwrap() error { return e.Err }
 
 // WithRecord returns a copy of a chart that contains the record r instead of any existing
-// one. If r is nil, the copy has no record. It returns an error if r is so large that Read
-// would reject it.
+// one. The copy shares everything but the list of files. If r is nil, the copy has no
+// record; WithRecord then returns the chart itself if it has none either. It returns an
+// error if r is so large that Read would reject it.
 func WithRecord(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 	files := removeRecord(ch.Files)
 	if r != nil {

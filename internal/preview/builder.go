@@ -155,7 +155,7 @@ func (b *Builder) PendingKinds(rel *release.Release, ordered bool) (map[schema.G
 func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) {
 	defer run.Close()
 	rel, o, p := run.Release(), run.Options(), b.preview
-	p.Release, p.Namespace, p.Revision, p.Ordered = rel.Name, rel.Namespace, rel.Version, o.Ordered
+	p.Release, p.Namespace, p.Revision, p.Ordered = rel.Name, rel.Namespace, rel.Version, run.IsOrdered()
 	for _, info := range run.Objects() {
 		if run.IsAbsent(info) {
 			b.noteNamespace(info)

@@ -5,9 +5,10 @@ package action
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/ordered-helm/helm/internal/argocd"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/render"
 )
 
@@ -30,84 +31,54 @@ const (
 // document.
 func WithoutMarkers(document string) string { return render.WithoutMarkers(document) }
 
-// arrange changes the rendered result to the form that the field Arrange requests. It does
-// nothing for ArrangeStock.
-func (r *installRun) arrange(result *render.Result) error {
-	if r.action.Arrange == ArrangeStock {
+// arrange changes the rendered documents to the form that the field Arrange requests. It
+// does nothing for ArrangeStock.
+func (r *installRun) arrange(rendered *planner.Rendered) error {
+	i := r.action
+	if i.Arrange == ArrangeStock {
 		return nil
 	}
-	if !r.isDryRun() || !r.action.ordered() {
-		return errors.New("SequenceAs requires a dry run with WaitStrategyOrdered")
+	if !r.mode.isDryRun() || !i.ordered() {
+		return errors.New("the field Arrange requires a dry run with WaitStrategyOrdered")
 	}
-	root := r.renderer.root
 	// As in Helm, the files in OutputDir contain the documents as they were before the
 	// post-renderer changed them.
-	docs, err := result.Documents(root, r.action.IncludeCRDs, r.action.OutputDir != "")
+	docs, err := rendered.Documents(r.planner.Root, i.IncludeCRDs, i.OutputDir != "")
 	if err != nil {
 		return err
 	}
-	ordered, err := render.OrderDocuments(docs, root, r.action.Namespace)
+	ordered, err := render.OrderDocuments(docs, r.planner.Root, i.Namespace)
 	if err != nil {
 		return err
 	}
-	if r.action.Arrange == ArrangeArgoCD {
-		if err := r.sequenceForArgoCD(result, ordered); err != nil {
+	if i.Arrange == ArrangeArgoCD {
+		if err := r.sequenceForArgoCD(rendered, ordered); err != nil {
 			return err
 		}
 	}
-	result.Files = render.Files(ordered)
-	result.Manifest = render.Stream(ordered, r.action.Arrange == ArrangeOrdered)
-	r.renderer.documents = nil
+	rendered.Files = render.Files(ordered)
+	rendered.Manifest = render.Stream(ordered, i.Arrange == ArrangeOrdered)
+	rendered.Charts = nil // they were in the order of the earlier manifest
 	return nil
 }
 
-// sequenceForArgoCD adds annotations to the documents and to the hooks of result, so that
-// Argo CD applies them in the order of the plan: a document gets the number of a wave, a
-// hook also its phase. Argo CD applies one wave after the other. docs must be in deployment
-// order.
-func (r *installRun) sequenceForArgoCD(result *render.Result, docs []render.OrderedDocument) error {
-	places := make([]argocd.Place, len(docs))
-	judged := 0
-	for i, d := range docs {
-		places[i].Level = -1
-		if d.Node != nil {
-			places[i].Level = d.Node.Level
-		}
-		for _, object := range d.Objects {
-			places[i].Own = max(places[i].Own, argocd.OwnWave(object))
-		}
-		if len(d.Objects) == 1 {
-			places[i].Own = argocd.OwnWave(d.Objects[0])
-		}
+// sequenceForArgoCD adds annotations to the documents and to the hooks, so that Argo CD
+// applies them in the order of the plan. docs must be in deployment order.
+func (r *installRun) sequenceForArgoCD(rendered *planner.Rendered, docs []render.OrderedDocument) error {
+	if err := argocd.SequenceDocuments(docs, rendered.Plan, r.op.Events.Warn); err != nil {
+		return err
 	}
-	for i, wave := range argocd.Waves(places) {
-		d := &docs[i]
-		if len(d.Objects) > 0 && argocd.IsHook(d.Objects[0]) {
-			r.op.Events.Warnf("%s: it is already an Argo CD hook, to which layers do not apply: it is left unchanged", d.File)
-			continue
-		}
-		var err error
-		if d.Text, err = argocd.Sequence(d.Text, wave); err != nil {
-			return fmt.Errorf("%s: %w", d.File, err)
-		}
-	}
-	for _, n := range r.renderer.plan.Nodes {
-		for _, r := range n.Resources {
-			if len(r.Success)+len(r.Failure) > 0 {
-				judged++
-			}
-		}
-	}
-	if judged > 0 {
-		r.op.Events.Warnf("%d resources have readiness expressions, which Argo CD does not support: it uses its own health checks", judged)
-	}
-	hooks, warnings, err := argocd.SequenceHooks(result.Hooks, render.HookModes(r.renderer.root, r.action.Namespace))
+	hooks, warnings, err := argocd.SequenceHooks(rendered.Hooks, r.planner.HookModes())
 	if err != nil {
 		return err
 	}
-	for _, w := range warnings {
-		r.op.Events.Warn(w)
-	}
-	result.Hooks = hooks
+	warn(r.op.Events, warnings)
+	rendered.Hooks = hooks
 	return nil
+}
+
+func warn(events *event.Sink, warnings []string) {
+	for _, w := range warnings {
+		events.Warn(w)
+	}
 }

@@ -6,27 +6,17 @@ package action
 import (
 	"io"
 
+	helmaction "helm.sh/helm/v3/pkg/action"
+
 	"github.com/ordered-helm/helm/internal/dependency"
 )
 
 // Dependency lists the dependencies of a chart and whether they are present. It has the
 // fields of Helm's Dependency, with the same meaning (docs/reference.md, "Packages").
-type Dependency struct {
-	Verify                bool
-	Keyring               string
-	SkipRefresh           bool
-	ColumnWidth           uint
-	Username              string
-	Password              string
-	CertFile              string
-	KeyFile               string
-	CaFile                string
-	InsecureSkipTLSverify bool
-	PlainHTTP             bool
-}
+type Dependency helmaction.Dependency
 
 // NewDependency returns a Dependency with Helm's defaults.
-func NewDependency() *Dependency { return &Dependency{ColumnWidth: 80} }
+func NewDependency() *Dependency { return (*Dependency)(helmaction.NewDependency()) }
 
 // List prints a table of the dependencies of the chart at chartpath, and warnings about
 // other files in its charts directory.

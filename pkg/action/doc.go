@@ -4,6 +4,6 @@
 // Package action installs, upgrades, rolls back, uninstalls and inspects releases. It
 // exports the same names as Helm's package action, so a program switches to ordered
 // deployment by changing the import path. Actions that need no change are Helm's own. The
-// others embed or copy Helm's type and add fields such as WaitStrategy, ReadinessTimeout
-// and OnEvent (docs/reference.md, "SDK").
+// others have all fields of Helm's type, and those that change a release add fields such as
+// WaitStrategy, ReadinessTimeout and OnEvent (docs/reference.md, "SDK").
 package action

@@ -12,9 +12,10 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
-	"github.com/ordered-helm/helm/internal/render"
 )
 
 // Install installs a chart. It has every field of Helm's Install, with the same meaning
@@ -57,12 +58,12 @@ func (i *Install) Run(chrt *chart.Chart, vals map[string]any) (*release.Release,
 // failed and returns; none of its work continues after that. If the install fails after the
 // release was recorded, RunWithContext returns the release together with the error.
 func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
-	run, ctx, end, err := i.start(ctx, false)
+	run, ctx, end, err := i.start(ctx, dryRunMode(i.DryRunOption, i.DryRun))
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	if !run.isDryRun() {
+	if !run.mode.isDryRun() {
 		run.op.Begin(Operation{Name: "install", Release: i.ReleaseName, Namespace: i.Namespace, Revision: 1, Ordered: i.ordered()})
 	}
 	rel, err := run.install(ctx, chrt, vals)
@@ -72,17 +73,18 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 // Preview returns what RunWithContext would do. It writes no object, runs no hook and
 // records no revision. If RunWithContext would fail before it changes anything, Preview
 // returns the same error. Objects that the server would reject are part of the preview.
-// Preview ignores the fields DryRun and DryRunOption.
+// Preview ignores the fields DryRun and DryRunOption. Unlike RunWithContext, it does not
+// change the chart and the values.
 func (i *Install) Preview(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
 	if i.ClientOnly || i.OutputDir != "" {
 		return nil, errors.New("a preview needs a cluster and writes no files: ClientOnly and OutputDir cannot be used with it")
 	}
-	run, ctx, end, err := i.start(ctx, true)
+	run, ctx, end, err := i.start(ctx, previewing)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	p, err := run.preview(ctx, preview.NewBuilder(run.op, "install"), chrt, vals)
+	p, err := run.preview(ctx, preview.NewBuilder(run.op, "install"), chartloader.Copy(chrt), chartloader.CopyValues(vals))
 	return p, run.op.Finish(ctx, err)
 }
 
@@ -91,18 +93,18 @@ func (i *Install) ordered() bool { return i.WaitStrategy == WaitStrategyOrdered 
 // Plan renders the chart and returns how it would be deployed, without deploying anything
 // (docs/reference.md, "helm dag").
 func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Plan, error) {
-	return i.plan(ctx, chrt, vals, i.renderOptions(i.dryRunMode(false)))
+	return i.plan(ctx, chrt, vals, i.plannerOptions(dryRunMode(i.DryRunOption, i.DryRun)))
 }
 
 // PlanRevision is like Plan, but renders the chart as an upgrade to the given revision. Use
 // it to compare the chart with the plan of an installed release.
 func (i *Install) PlanRevision(ctx context.Context, chrt *chart.Chart, vals map[string]any, revision int) (*Plan, error) {
-	o := i.renderOptions(i.dryRunMode(false))
-	o.release.Revision, o.release.IsInstall, o.release.IsUpgrade = revision, false, true
+	o := i.plannerOptions(dryRunMode(i.DryRunOption, i.DryRun))
+	o.Release.Revision, o.Release.IsInstall, o.Release.IsUpgrade = revision, false, true
 	return i.plan(ctx, chrt, vals, o)
 }
 
-func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]any, o renderOptions) (*Plan, error) {
+func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]any, o planner.Options) (*Plan, error) {
 	if err := i.checkReachable(); err != nil {
 		return nil, err
 	}
@@ -112,14 +114,14 @@ func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	o.planned = true
-	r := &renderer{cfg: i.cfg, renderOptions: o}
-	if err := r.load(chrt, vals); err != nil {
-		return nil, err
-	}
-	result, err := r.render()
+	o.Ordered = true // even if the options do not say so
+	p, err := planner.New(i.cfg, chartloader.Copy(chrt), chartloader.CopyValues(vals), o)
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{Plan: r.plan, Hooks: hookrunner.Plans(result.Hooks, render.HookModes(r.root, i.Namespace))}, nil
+	rendered, err := p.Render()
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{Plan: rendered.Plan, Hooks: hookrunner.Plans(rendered.Hooks, p.HookModes())}, nil
 }

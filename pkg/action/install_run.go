@@ -11,12 +11,9 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/apply"
 	"github.com/ordered-helm/helm/internal/deploy"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
@@ -24,21 +21,24 @@ import (
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
 
 // installRun is the state of one call of Install.RunWithContext or Install.Preview.
 type installRun struct {
-	dryRunMode
 	action *Install
+	mode   runMode
 	op     *operation.Operation
 	// replaced contains the revisions of the uninstalled or failed release whose name this
 	// install reuses; nil if it reuses none.
 	replaced []*release.Release
 
-	renderer renderer
+	planner  *planner.Planner
+	rendered *planner.Rendered
 	rel      *release.Release
 	deploy   *deploy.Run
 }
@@ -53,13 +53,15 @@ func (r *installRun) install(ctx context.Context, chrt *chart.Chart, vals map[st
 	if rel, err := r.render(); err != nil {
 		return rel, err
 	}
-	if err := r.installCRDHooks(ctx); err != nil {
-		return nil, err
+	if !r.mode.isDryRun() && !r.action.SkipCRDs {
+		if err := deploy.InstallCRDHooks(ctx, r.deployConfig(r.rel, r.rendered.Plan, nil, nil), r.planner.Record(r.rel, r.rendered)); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.check(ctx, nil); err != nil {
 		return nil, err
 	}
-	if r.isDryRun() {
+	if r.mode.isDryRun() {
 		r.rel.Info.Description = "Dry run complete"
 		return r.rel, nil
 	}
@@ -82,7 +84,7 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 		}
 	}
 	if !r.action.SkipCRDs {
-		if err := b.AddCRDs(ctx, r.renderer.chart.CRDObjects()); err != nil {
+		if err := b.AddCRDs(ctx, r.planner.Chart.CRDObjects()); err != nil {
 			return nil, err
 		}
 	}
@@ -105,10 +107,10 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 }
 
 // load reads what the charts declare about order and hooks, and lets Helm process their
-// dependencies, for example remove disabled ones.
-func (r *installRun) load(chrt *chart.Chart, vals map[string]any) error {
-	r.renderer = renderer{cfg: r.action.cfg, renderOptions: r.action.renderOptions(r.dryRunMode)}
-	return r.renderer.load(chrt, vals)
+// dependencies.
+func (r *installRun) load(chrt *chart.Chart, vals map[string]any) (err error) {
+	r.planner, err = planner.New(r.action.cfg, chrt, vals, r.action.plannerOptions(r.mode))
+	return err
 }
 
 // render renders the chart and creates the release from the result. If a document cannot be
@@ -119,25 +121,29 @@ func (r *installRun) render() (*release.Release, error) {
 	if driver.ContainsSystemLabels(r.action.Labels) {
 		return nil, reservedLabelsError()
 	}
-	result, err := r.renderer.render()
+	rendered, err := r.planner.Render()
 	if err == nil {
-		err = r.arrange(result)
+		err = r.arrange(rendered)
 	}
-	if result != nil {
-		r.rel.Hooks, r.rel.Manifest, r.rel.Info.Notes = result.Hooks, result.Manifest, result.Notes
+	if rendered == nil {
+		return nil, err
 	}
+	r.rendered = rendered
+	setRendered(r.rel, rendered)
 	if err == nil {
-		err = r.writeFiles(result)
+		err = r.writeFiles()
 	}
 	if err != nil {
-		if result == nil {
-			return nil, err
-		}
 		r.rel.SetStatus(release.StatusFailed, fmt.Sprintf("failed to render resource: %s", err))
 		return r.rel, err
 	}
 	r.rel.SetStatus(release.StatusPendingInstall, "Initial install underway")
 	return r.rel, nil
+}
+
+// setRendered puts the rendered hooks, resources and notes into the release.
+func setRendered(rel *release.Release, rendered *planner.Rendered) {
+	rel.Hooks, rel.Manifest, rel.Info.Notes = rendered.Hooks, rendered.Manifest, rendered.Notes
 }
 
 func reservedLabelsError() error {
@@ -146,34 +152,34 @@ func reservedLabelsError() error {
 
 // writeFiles writes the rendered documents to OutputDir, if that is set, and removes them
 // from the release.
-func (r *installRun) writeFiles(result *render.Result) error {
+func (r *installRun) writeFiles() error {
 	i := r.action
 	if i.OutputDir == "" {
 		return nil
 	}
 	r.rel.Manifest = ""
-	return render.WriteFiles(i.OutputDir, i.ReleaseName, i.UseReleaseName, result.Files)
+	return render.WriteFiles(i.OutputDir, i.ReleaseName, i.UseReleaseName, r.rendered.Files)
 }
 
 func (r *installRun) newRelease() *release.Release {
 	now := r.action.cfg.Now()
 	return &release.Release{
-		Name: r.action.ReleaseName, Namespace: r.action.Namespace, Chart: r.renderer.chart, Config: r.renderer.vals,
+		Name: r.action.ReleaseName, Namespace: r.action.Namespace, Chart: r.planner.Chart, Config: r.planner.Values,
 		Info:    &release.Info{FirstDeployed: now, LastDeployed: now, Status: release.StatusUnknown},
 		Version: 1, Labels: r.action.Labels,
 	}
 }
 
-func (r *installRun) deployConfig(rel *release.Release, from *renderer, inv *inventory.Inventory, pending map[schema.GroupKind]bool) deploy.Config {
+func (r *installRun) deployConfig(rel *release.Release, plan *sequencer.Plan, inv *inventory.Inventory, pending map[schema.GroupKind]bool) deploy.Config {
 	i := r.action
-	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: from.plan, Inventory: inv, Options: deploy.Options{
-		Ordered: i.ordered(), Wait: i.Wait || i.Atomic, Jobs: i.WaitForJobs, Timeout: i.Timeout,
+	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: plan, Inventory: inv, Options: deploy.Options{
+		IgnoreUnusableRecords: true, Wait: i.Wait || i.Atomic, Jobs: i.WaitForJobs, Timeout: i.Timeout,
 		Force: i.Force, TakeOwnership: i.TakeOwnership, ThreeWay: i.TakeOwnership, Validate: !i.DisableOpenAPIValidation,
 		PendingKinds: pending, Conflict: "Unable to continue with install",
 		Hooks: deploy.Hooks{
 			Disabled: i.DisableHooks, Before: release.HookPreInstall, After: release.HookPostInstall,
 			Options: hooks.Options{
-				Timeout: i.Timeout, Limit: i.MaxParallelHooks, FollowLogs: i.FollowHookLogs, Modes: render.HookModes(from.root, i.Namespace),
+				Timeout: i.Timeout, Limit: i.MaxParallelHooks, FollowLogs: i.FollowHookLogs, Modes: r.planner.HookModes(),
 			},
 			Error: func(event release.HookEvent, err error) error { return fmt.Errorf("failed %s: %w", event, err) },
 		},
@@ -184,24 +190,26 @@ func (r *installRun) deployConfig(rel *release.Release, from *renderer, inv *inv
 // changed. A preview passes in pending the kinds that the install itself would define.
 func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]bool) error {
 	i := r.action
-	r.renderer.warn(r.op.Events)
-	inv, err := r.inventory(ctx)
+	warn(r.op.Events, r.rendered.Warnings)
+	inv := r.inventory()
+	config := r.deployConfig(r.rel, r.rendered.Plan, inv, pending)
+	err := config.ReadInventory(ctx)
 	if err != nil {
 		return err
 	}
-	if r.deploy, err = deploy.New(r.deployConfig(r.rel, &r.renderer, inv, pending)); err != nil {
+	if r.deploy, err = deploy.New(config); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
 	}
-	if err := r.deploy.SetRecord(r.renderer.chart, r.renderer.recordOf(r.rel)); err != nil {
+	if err := r.deploy.SetRecord(r.planner.Chart, r.planner.Record(r.rel, r.rendered)); err != nil {
 		return err
 	}
 	r.deploy.HideSecrets()
-	if dryUpgrade := i.IsUpgrade && r.isDryRun(); !i.ClientOnly && !dryUpgrade {
+	if dryUpgrade := i.IsUpgrade && r.mode.isDryRun(); !i.ClientOnly && !dryUpgrade {
 		if err := r.deploy.FindExisting(ctx, false); err != nil {
 			return err
 		}
 	}
-	if r.isDryRun() {
+	if r.mode.isDryRun() {
 		return nil
 	}
 	return r.deploy.Check(ctx)
@@ -211,18 +219,16 @@ func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 // nil if they do not matter. They matter only in an ordered install that replaces a failed
 // release: it updates or deletes them like objects of any earlier revision. If a release is
 // replaced, inventory also sets the revision of the new release.
-func (r *installRun) inventory(ctx context.Context) (*inventory.Inventory, error) {
+func (r *installRun) inventory() *inventory.Inventory {
 	last := history.Newest(r.replaced)
 	if last == nil {
-		return nil, nil
+		return nil
 	}
 	r.rel.Version = last.Version + 1
 	if !r.action.ordered() || last.Info.Status != release.StatusFailed {
-		return nil, nil
+		return nil
 	}
-	inv := inventory.New(r.replaced, last)
-	err := inv.ReadPlans(ctx, r.op.Cluster, true)
-	return inv, err
+	return inventory.New(r.replaced, last)
 }
 
 // begin locks the release and stores it, before anything is deployed.
@@ -231,43 +237,20 @@ func (r *installRun) begin(ctx context.Context) (*release.Release, error) {
 		return nil, err
 	}
 	if r.action.CreateNamespace {
-		if err := r.createNamespace(ctx); err != nil {
+		if err := apply.CreateNamespace(ctx, r.op.Cluster, r.op.Writer, r.action.Namespace); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := r.op.Lock(r.deploy.Writer(), "install", r.rel.Info.Status); err != nil {
-		return nil, err
-	}
-	last := history.Newest(r.replaced)
-	if last == nil {
-		_, err := lease.Create(r.op.Store, r.rel, nil)
+	state := &lease.State{Last: history.Newest(r.replaced), History: r.replaced}
+	err := begin(r.op, r.deploy, "install", state)
+	switch {
+	case state.Last == nil:
 		return r.rel, err
-	}
-	interrupted, err := lease.CreateNext(r.op.Store, r.op.Events, r.rel, &lease.State{Last: last, History: r.replaced})
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
-	r.deploy.SetInterrupted(interrupted)
-	r.supersede(last)
+	r.supersede(state.Last)
 	return r.rel, nil
-}
-
-func (r *installRun) createNamespace(ctx context.Context) error {
-	manifest, err := yaml.Marshal(&corev1.Namespace{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-		ObjectMeta: metav1.ObjectMeta{Name: r.action.Namespace, Labels: map[string]string{"name": r.action.Namespace}},
-	})
-	if err != nil {
-		return err
-	}
-	list, err := r.op.Cluster.Build(manifest, true)
-	if err != nil {
-		return err
-	}
-	if _, err := r.op.Writer.Create(ctx, list); err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	return nil
 }
 
 // supersede records that the release that had this name before was replaced. A failure is
@@ -331,14 +314,14 @@ func undoTarget(op *operation.Operation, rel *release.Release) *lease.UndoTarget
 	return &lease.UndoTarget{Revision: rel.Version, LeaseID: op.Lease().ID()}
 }
 
-func (i *Install) renderOptions(mode dryRunMode) renderOptions {
+func (i *Install) plannerOptions(mode runMode) planner.Options {
 	upgrade := i.IsUpgrade && mode.isDryRun()
-	return renderOptions{
-		release: chartutil.ReleaseOptions{
+	return planner.Options{
+		Release: chartutil.ReleaseOptions{
 			Name: i.ReleaseName, Namespace: i.Namespace, Revision: 1, IsInstall: !upgrade, IsUpgrade: upgrade,
 		},
-		ordered: i.ordered(), dryRun: mode.isDryRun(), looksUp: mode.looksUp(),
-		enableDNS: i.EnableDNS, subNotes: i.SubNotes, includeCRDs: i.IncludeCRDs, hideSecret: i.HideSecret,
-		skipSchemaValidation: i.SkipSchemaValidation, postRenderer: i.PostRenderer,
+		Ordered: i.ordered(), DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
+		EnableDNS: i.EnableDNS, SubNotes: i.SubNotes, IncludeCRDs: i.IncludeCRDs, HideSecret: i.HideSecret,
+		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer,
 	}
 }

@@ -23,10 +23,8 @@ import (
 
 // start checks the options and the name of the release, and starts an operation. It returns
 // the run and the context for its steps, which in an ordered install ends at the timeout.
-// The caller must call end when the run is finished. If isPreview is true, start ignores
-// DryRun and DryRunOption.
-func (i *Install) start(ctx context.Context, isPreview bool) (run *installRun, bounded context.Context, end func(), err error) {
-	mode := i.dryRunMode(isPreview)
+// The caller must call end when the run is finished.
+func (i *Install) start(ctx context.Context, mode runMode) (run *installRun, bounded context.Context, end func(), err error) {
 	limits, err := i.validate(mode)
 	if err != nil {
 		return nil, nil, nil, err
@@ -41,16 +39,12 @@ func (i *Install) start(ctx context.Context, isPreview bool) (run *installRun, b
 	op, ctx, end := operation.Start(ctx, i.cfg, operation.Options{
 		Notify: i.OnEvent, Timeouts: limits, Bounded: i.ordered(), NoCluster: i.ClientOnly,
 	})
-	return &installRun{action: i, dryRunMode: mode, op: op, replaced: replaced}, ctx, end, nil
-}
-
-func (i *Install) dryRunMode(isPreview bool) dryRunMode {
-	return dryRunMode{option: i.DryRunOption, enabled: i.DryRun, preview: isPreview}
+	return &installRun{action: i, mode: mode, op: op, replaced: replaced}, ctx, end, nil
 }
 
 // validate checks the options. The only request that it sends to the cluster checks whether
 // the cluster is reachable.
-func (i *Install) validate(mode dryRunMode) (wait.Timeouts, error) {
+func (i *Install) validate(mode runMode) (wait.Timeouts, error) {
 	if err := validateOptions(i.WaitStrategy, TakeoverAuto, i.MaxParallelHooks); err != nil {
 		return wait.Timeouts{}, err
 	}
@@ -71,10 +65,10 @@ func (i *Install) checkReachable() error {
 	return i.cfg.KubeClient.IsReachable()
 }
 
-// checkNameIsFree checks that the name of the release is valid and not in use. If Replace is
-// set and the name belongs to an uninstalled or failed release, it returns the revisions of
+// checkNameIsFree checks that the name of the release is valid and not in use. If Replace is set
+// and the name belongs to an uninstalled or failed release, it returns the revisions of
 // that release; otherwise nil.
-func (i *Install) checkNameIsFree(mode dryRunMode) (replaced []*release.Release, err error) {
+func (i *Install) checkNameIsFree(mode runMode) (replaced []*release.Release, err error) {
 	if err := chartutil.ValidateReleaseName(i.ReleaseName); err != nil {
 		return nil, fmt.Errorf("release name %q: %w", i.ReleaseName, err)
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/ordered-helm/helm/internal/history/historytest"
 )
 
-// TestNameOfDamagedRecord checks that a release is not replaced if its last revision
+// TestClaimNameOfDamagedRecord checks that a release is not replaced if its last revision
 // has a record that Helm would not have stored.
-func TestNameOfDamagedRecord(t *testing.T) {
+func TestClaimNameOfDamagedRecord(t *testing.T) {
 	for name, corrupt := range map[string]func(*release.Release){
 		"no status":     func(rel *release.Release) { rel.Info = nil },
 		"an empty hook": func(rel *release.Release) { rel.Hooks = []*release.Hook{nil} },
@@ -31,16 +31,16 @@ func TestNameOfDamagedRecord(t *testing.T) {
 			i := NewInstall(cfg)
 			i.ReleaseName, i.Replace = historytest.ReleaseName, true
 			var damaged *history.DamagedError
-			if _, err := i.checkNameIsFree(dryRunMode{}); !errors.As(err, &damaged) {
+			if _, err := i.checkNameIsFree(deploying); !errors.As(err, &damaged) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
 }
 
-// TestNameIsFree checks that a name is free if there is no release and, as in Helm, if the
+// TestClaimName checks that a name is free if there is no release and, as in Helm, if the
 // account is not allowed to list releases, but not if the storage cannot be read.
-func TestNameIsFree(t *testing.T) {
+func TestClaimName(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
 		free bool
@@ -53,7 +53,7 @@ func TestNameIsFree(t *testing.T) {
 		cfg.Releases.Driver = &historytest.QueryErrorDriver{Driver: cfg.Releases.Driver, Err: tt.err}
 		i := NewInstall(cfg)
 		i.ReleaseName = historytest.ReleaseName
-		if _, err := i.checkNameIsFree(dryRunMode{}); (err == nil) != tt.free {
+		if _, err := i.checkNameIsFree(deploying); (err == nil) != tt.free {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -4,16 +4,9 @@
 package action
 
 import (
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chartutil"
 
-	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/lint"
 	"github.com/ordered-helm/helm/internal/lintreport"
 )
@@ -80,7 +73,13 @@ func LintRules() []LintRule { return lint.Rules() }
 // separate findings with their rule, file and line.
 func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 	c := &LintedChart{Path: path}
-	report, err := l.check(path, vals)
+	report, err := lint.CheckChart(path, lint.Options{
+		Values:               vals,
+		Namespace:            l.Namespace,
+		KubeVersion:          l.KubeVersion,
+		SkipSchemaValidation: l.SkipSchemaValidation,
+		Quietly:              l.Quietly,
+	})
 	if err != nil {
 		c.Err = err
 		return c
@@ -92,45 +91,4 @@ func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 		c.Add(f, lint.ToHelm(f))
 	}
 	return c
-}
-
-func (l *Lint) check(path string, vals map[string]any) (report *lint.Report, err error) {
-	if strings.HasSuffix(path, ".tgz") || strings.HasSuffix(path, ".tar.gz") {
-		dir, err := os.MkdirTemp("", "helm-lint")
-		if err != nil {
-			return nil, fmt.Errorf("unable to create temp dir to extract tarball: %w", err)
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		if path, err = unpackForLint(dir, path); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := os.Stat(filepath.Join(path, "Chart.yaml")); err != nil {
-		return nil, fmt.Errorf("unable to check Chart.yaml file in chart: %w", err)
-	}
-	return lint.Check(path, lint.Options{
-		Values:               vals,
-		Namespace:            l.Namespace,
-		KubeVersion:          l.KubeVersion,
-		SkipSchemaValidation: l.SkipSchemaValidation,
-		Quietly:              l.Quietly,
-	})
-}
-
-// unpackForLint unpacks the archive at path into dir, and returns the directory of the
-// chart in dir.
-func unpackForLint(dir, path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("unable to open tarball: %w", err)
-	}
-	err = archive.Expand(dir, file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", fmt.Errorf("unable to extract tarball: %w", err)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", fmt.Errorf("unable to read temporary output directory %s: %w", dir, err)
-	}
-	return filepath.Join(dir, entries[0].Name()), nil
 }

@@ -8,12 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ordered-helm/helm/internal/event"
-	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/wait"
-
-	"helm.sh/helm/v3/pkg/release"
 )
 
 // WaitStrategy selects between the order that charts declare and Helm's way to deploy
@@ -76,57 +71,48 @@ func newTimeouts(operation, readiness time.Duration, ordered bool) (wait.Timeout
 	return wait.Timeouts{Operation: operation, Readiness: readiness}, nil
 }
 
-// dryRunMode says whether an operation changes the cluster, is a dry run, or is a preview.
-type dryRunMode struct {
-	// option is the field DryRunOption of Helm's type, and enabled is the field DryRun.
-	option  string
-	enabled bool
-	// preview is true for a call of Preview: unlike a dry run, it renders and checks
-	// everything as a real operation does.
-	preview bool
+// runMode says what a call of an install or upgrade does.
+type runMode int
+
+const (
+	// deploying changes the cluster.
+	deploying runMode = iota
+	// clientDryRun and serverDryRun are Helm's dry runs. In clientDryRun, the template
+	// function lookup does not read objects from the cluster.
+	clientDryRun
+	serverDryRun
+	// previewing is for a call of Preview: unlike a dry run, it renders and checks
+	// everything as if it were deploying.
+	previewing
+)
+
+// dryRunMode returns the mode that the fields DryRunOption and DryRun of Helm's types
+// select.
+func dryRunMode(option string, enabled bool) runMode {
+	switch {
+	case option == "server":
+		return serverDryRun
+	case option == "client", option == "true":
+		return clientDryRun
+	case !enabled:
+		return deploying
+	case option == "none", option == "false":
+		return serverDryRun
+	}
+	return clientDryRun
 }
 
-// isDryRun reports whether the operation is one of Helm's dry runs. It is false for a
-// preview.
-func (m dryRunMode) isDryRun() bool {
-	if m.preview {
-		return false
-	}
-	switch m.option {
-	case "client", "server", "true":
-		return true
-	}
-	return m.enabled
-}
+// isDryRun reports whether the operation is one of Helm's dry runs.
+func (m runMode) isDryRun() bool { return m == clientDryRun || m == serverDryRun }
 
 // looksUp reports whether the template function lookup reads objects from the cluster.
-func (m dryRunMode) looksUp() bool {
-	if m.preview {
-		return true
-	}
-	switch m.option {
-	case "server", "none", "false":
-		return true
-	}
-	return !m.isDryRun()
-}
+func (m runMode) looksUp() bool { return m != clientDryRun }
 
 // validateHideSecret returns an error if hide is true although the operation is not a dry
 // run.
-func (m dryRunMode) validateHideSecret(hide bool) error {
+func (m runMode) validateHideSecret(hide bool) error {
 	if hide && !m.isDryRun() {
 		return errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's words
 	}
 	return nil
-}
-
-// storedHookModes returns which hooks of a stored release can run in parallel. If the
-// record of the release cannot be read, it emits a warning to events, and the hooks run in
-// Helm's order.
-func storedHookModes(rel *release.Release, events *event.Sink) hookrunner.Modes {
-	modes, err := history.HookModes(rel)
-	if err != nil {
-		events.Warnf("hooks run one at a time: %v", err)
-	}
-	return modes
 }

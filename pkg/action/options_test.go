@@ -28,3 +28,20 @@ func TestValidateParallelHooks(t *testing.T) {
 		}
 	}
 }
+
+// TestDryRunMode checks which modes the fields DryRunOption and DryRun select, as in Helm.
+func TestDryRunMode(t *testing.T) {
+	for option, want := range map[string][2]runMode{ // without and with DryRun
+		"":       {deploying, clientDryRun},
+		"none":   {deploying, serverDryRun},
+		"false":  {deploying, serverDryRun},
+		"other":  {deploying, clientDryRun},
+		"true":   {clientDryRun, clientDryRun},
+		"client": {clientDryRun, clientDryRun},
+		"server": {serverDryRun, serverDryRun},
+	} {
+		if got := [2]runMode{dryRunMode(option, false), dryRunMode(option, true)}; got != want {
+			t.Errorf("%q: got %v, want %v", option, got, want)
+		}
+	}
+}

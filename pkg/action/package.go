@@ -16,26 +16,7 @@ import (
 
 // Package creates chart archives. It has the fields of Helm's Package, with the same
 // meaning (docs/reference.md, "Packages").
-type Package struct {
-	Sign             bool
-	Key              string
-	Keyring          string
-	PassphraseFile   string
-	Version          string
-	AppVersion       string
-	Destination      string
-	DependencyUpdate bool
-
-	RepositoryConfig      string
-	RepositoryCache       string
-	PlainHTTP             bool
-	Username              string
-	Password              string
-	CertFile              string
-	KeyFile               string
-	CaFile                string
-	InsecureSkipTLSverify bool
-}
+type Package helmaction.Package
 
 // NewPackage returns a Package with Helm's defaults.
 func NewPackage() *Package { return new(Package) }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 
 	helmaction "helm.sh/helm/v3/pkg/action"
-	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/registry"
 
 	"github.com/ordered-helm/helm/internal/archive"
@@ -19,32 +18,23 @@ import (
 
 // Pull downloads charts. It has the fields of Helm's Pull, with the same meaning
 // (docs/reference.md, "Packages").
-type Pull struct {
-	ChartPathOptions
-
-	Settings *cli.EnvSettings
-
-	Devel       bool
-	Untar       bool
-	VerifyLater bool
-	UntarDir    string
-	DestDir     string
-
-	cfg *Configuration
-}
+type Pull helmaction.Pull
 
 // PullOpt is an option for NewPullWithOpts.
 type PullOpt func(*Pull)
 
 // WithConfig sets the configuration of a Pull.
-func WithConfig(cfg *Configuration) PullOpt { return func(p *Pull) { p.cfg = cfg } }
+func WithConfig(cfg *Configuration) PullOpt {
+	return func(p *Pull) { helmaction.WithConfig(cfg)((*helmaction.Pull)(p)) }
+}
 
 // NewPull returns a Pull with Helm's defaults.
 func NewPull() *Pull { return NewPullWithOpts() }
 
 // NewPullWithOpts returns a Pull with the given options.
 func NewPullWithOpts(opts ...PullOpt) *Pull {
-	p := &Pull{cfg: new(Configuration)}
+	p := new(Pull)
+	WithConfig(new(Configuration))(p) // without it, SetRegistryClient would panic
 	for _, change := range opts {
 		change(p)
 	}
@@ -52,7 +42,9 @@ func NewPullWithOpts(opts ...PullOpt) *Pull {
 }
 
 // SetRegistryClient sets the client for OCI registries.
-func (p *Pull) SetRegistryClient(client *registry.Client) { p.cfg.RegistryClient = client }
+func (p *Pull) SetRegistryClient(client *registry.Client) {
+	(*helmaction.Pull)(p).SetRegistryClient(client)
+}
 
 // Run downloads the chart, and unpacks it if Untar is set. It returns the text that the
 // command prints.
@@ -72,10 +64,8 @@ func (p *Pull) Run(chartRef string) (string, error) {
 }
 
 func (p *Pull) download(chartRef, dir string) (string, error) {
-	helms := helmaction.NewPullWithOpts(helmaction.WithConfig(p.cfg))
-	helms.ChartPathOptions = p.ChartPathOptions
-	helms.Settings, helms.Devel, helms.VerifyLater = p.Settings, p.Devel, p.VerifyLater
-	helms.DestDir = dir
+	helms := helmaction.Pull(*p)
+	helms.Untar, helms.DestDir = false, dir
 	return helms.Run(chartRef)
 }
 
@@ -99,7 +89,7 @@ func (p *Pull) unpack(chartRef, dir string) error {
 		return err
 	}
 	err = archive.ExpandFile(target, saved)
-	if there := (*archive.ExistsError)(nil); errors.As(err, &there) {
+	if there, ok := errors.AsType[*archive.ExistsError](err); ok {
 		return fmt.Errorf("failed to untar: %w", &archive.ExistsError{Name: filepath.Join(target, there.Name)})
 	}
 	return err

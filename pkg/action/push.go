@@ -4,9 +4,7 @@
 package action
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,7 +12,7 @@ import (
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/cli"
 
-	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/archive"
 )
 
 // Push uploads charts, as Helm's Push does (docs/reference.md, "Packages").
@@ -69,55 +67,13 @@ func NewPushWithOpts(opts ...PushOpt) *Push {
 func (p *Push) Run(chartRef, remote string) (string, error) {
 	helms := helmaction.NewPushWithOpts(p.options...)
 	helms.Settings = p.Settings
-	legal, err := legalCopy(chartRef)
+	canonical, err := archive.CanonicalCopy(chartRef)
 	switch {
 	case err != nil:
 		return "", err
-	case legal == "":
+	case canonical == "":
 		return helms.Run(chartRef, remote)
 	}
-	out, err := helms.Run(legal, remote)
-	return out, errors.Join(err, os.RemoveAll(filepath.Dir(legal)))
-}
-
-// legalCopy creates a temporary copy of an archive in which annotations that are lists are
-// replaced with strings, and returns the path of the copy. If there are no such
-// annotations, it returns an empty path.
-func legalCopy(chartRef string) (string, error) {
-	data, info, err := readArchive(chartRef)
-	if err != nil || data == nil {
-		return "", err
-	}
-	legal, err := chartloader.CanonicalArchive(data)
-	if err != nil || bytes.Equal(legal, data) {
-		return "", err
-	}
-	if _, err := os.Stat(chartRef + ".prov"); err == nil {
-		return "", fmt.Errorf("%s has annotations in its Chart.yaml that are lists, which registries do not accept, "+
-			"and its signature covers them: package and sign the chart again with \"helm package --sign\"", chartRef)
-	}
-	dir, err := os.MkdirTemp("", "helm-push-")
-	if err != nil {
-		return "", err
-	}
-	name := filepath.Join(dir, filepath.Base(chartRef))
-	if err = os.WriteFile(name, legal, 0o600); err == nil {
-		// The upload contains the modification time of the archive as its creation time.
-		err = os.Chtimes(name, info.ModTime(), info.ModTime())
-	}
-	if err != nil {
-		return "", errors.Join(err, os.RemoveAll(dir))
-	}
-	return name, nil
-}
-
-// readArchive reads the file name. If there is no such file, it returns neither data nor an
-// error, so that Helm reports the error.
-func readArchive(name string) ([]byte, os.FileInfo, error) {
-	info, err := os.Stat(name)
-	if err != nil || info.IsDir() {
-		return nil, nil, nil //nolint:nilerr // Helm reports the error
-	}
-	data, err := os.ReadFile(name)
-	return data, info, err
+	out, err := helms.Run(canonical, remote)
+	return out, errors.Join(err, os.RemoveAll(filepath.Dir(canonical)))
 }

@@ -5,7 +5,6 @@ package action
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hookrunner"
@@ -85,7 +83,7 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	w.Background.Start()
 	defer w.Background.Stop()
 	runner := op.Hooks(hooks.Options{
-		Timeout: t.Timeout, Limit: t.MaxParallelHooks, FollowLogs: t.FollowHookLogs, Modes: storedHookModes(rel, op.Events), Filter: t.Picks,
+		Timeout: t.Timeout, Limit: t.MaxParallelHooks, FollowLogs: t.FollowHookLogs, Modes: history.HookModesOrWarn(rel, op.Events), Filter: t.Picks,
 	})
 	if err := runner.Run(ctx, w, release.HookTest); err != nil {
 		w.LogFailure(w.Write(nil))
@@ -118,43 +116,9 @@ func (t *ReleaseTesting) GetPodLogsWithContext(ctx context.Context, out io.Write
 			if !t.Picks(h) || h.LastRun.StartedAt.IsZero() {
 				continue
 			}
-			logs := []hooks.ContainerLog{{Pod: h.Name}}
-			if h.Kind == "Job" {
-				pods, _ := hooks.PodsOf(h)
-				if logs, err = hooks.ListLogs(ctx, client.CoreV1().Pods(t.Namespace), pods); err != nil {
-					return fmt.Errorf("unable to list the pods of the test %s: %w", h.Name, err)
-				}
-			}
-			fetch := func(log hooks.ContainerLog) (io.ReadCloser, error) {
-				return log.Open(ctx, client.CoreV1().Pods(t.Namespace))
-			}
-			if err := writePodLogs(out, h, logs, fetch); err != nil {
+			if err := hooks.WriteTestLogs(ctx, out, client.CoreV1().Pods(t.Namespace), h); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-func writePodLogs(out io.Writer, h *release.Hook, logs []hooks.ContainerLog, fetch func(hooks.ContainerLog) (io.ReadCloser, error)) error {
-	titled := false
-	for _, log := range logs {
-		stream, err := fetch(log)
-		if h.Kind == "Job" && apierrors.IsNotFound(err) {
-			continue // the pod was deleted with its Job
-		}
-		if err != nil {
-			return fmt.Errorf("unable to get pod logs for %s: %w", h.Name, err)
-		}
-		if !titled {
-			titled = true
-			fmt.Fprintf(out, "POD LOGS: %s\n", h.Name)
-		}
-		_, err = io.Copy(out, stream)
-		err = errors.Join(err, stream.Close())
-		fmt.Fprintln(out)
-		if err != nil {
-			return fmt.Errorf("unable to write pod logs for %s: %w", h.Name, err)
 		}
 	}
 	return nil

@@ -12,12 +12,12 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// Persevere makes all requests of a Kubernetes client retry if the server does not answer.
-// getter is where the client gets its configuration. Without Persevere, operations retry
+// RetryRequests makes all requests of a Kubernetes client retry if the server does not answer.
+// getter is where the client gets its configuration. Without RetryRequests, operations retry
 // all requests except those of Helm's release storage. Call it once, before getter is used.
 // It does nothing if getter is not a *genericclioptions.ConfigFlags (docs/reliability.md,
 // "When the API server is unavailable").
-func Persevere(getter genericclioptions.RESTClientGetter) {
+func RetryRequests(getter genericclioptions.RESTClientGetter) {
 	flags, ok := getter.(*genericclioptions.ConfigFlags)
 	if !ok {
 		return
@@ -31,3 +31,6 @@ func Persevere(getter genericclioptions.RESTClientGetter) {
 		return config
 	}
 }
+
+// Persevere is another name of RetryRequests.
+func Persevere(getter genericclioptions.RESTClientGetter) { RetryRequests(getter) }

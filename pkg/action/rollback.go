@@ -73,22 +73,22 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	}
 	r.cfg.Releases.MaxHistory = r.MaxHistory
 	r.cfg.Log("preparing rollback of %s", name)
-	run := &rollbackRun{action: r, name: name, wait: r.Wait}
-	if err := run.load(ctx); err != nil {
+	target, err := r.load(ctx, name)
+	if err != nil {
 		return err
 	}
 	if r.DryRun {
 		r.cfg.Log("dry run for %s", name)
 		return nil
 	}
-	ordered := run.plan != nil
+	ordered := target.plan != nil
 	limits, err := newTimeouts(r.Timeout, r.ReadinessTimeout, ordered)
 	if err != nil {
 		return err
 	}
 	op, ctx, end := operation.Start(ctx, r.cfg, operation.Options{Notify: r.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
-	run.op = op
-	op.Begin(Operation{Name: "rollback", Release: name, Namespace: run.current.Namespace, Revision: run.current.Version + 1, Ordered: ordered})
+	run := &rollbackRun{action: r, op: op, target: target, rel: target.newRelease()}
+	op.Begin(Operation{Name: "rollback", Release: name, Namespace: run.rel.Namespace, Revision: run.rel.Version, Ordered: ordered})
 	return op.Finish(ctx, run.rollBack(ctx))
 }

@@ -24,88 +24,74 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// rollbackRun is the state of one call of Rollback.RunWithContext.
-type rollbackRun struct {
-	action *Rollback
-	op     *operation.Operation
-	name   string
-	// wait is true if the rollback waits until all resources are ready, without an order.
-	wait bool
-
+// rollbackTarget is the revision to which a release is rolled back.
+type rollbackTarget struct {
 	// state contains the revisions of the release, as read when the lock was checked.
-	// current is the newest revision, and target is the revision to return to.
-	state           *lease.State
-	current, target *release.Release
-	// plan is the plan of target; nil if target was not deployed in order. record is the
-	// stored record from which plan was rebuilt.
+	// current is the newest revision, and revision is the one to return to.
+	state             *lease.State
+	current, revision *release.Release
+	// plan is the plan of revision; nil if it was not deployed in order. record is the order
+	// record from which plan was rebuilt.
 	plan   *sequencer.Plan
 	record *orderrecord.Record
-
-	rel    *release.Release
-	deploy *deploy.Run
 }
 
-// load reads the release, checks that no other operation works on it, and sets current,
-// target and plan.
-func (r *rollbackRun) load(ctx context.Context) error {
-	b := r.action
-	if err := chartutil.ValidateReleaseName(r.name); err != nil {
-		return fmt.Errorf("prepareRollback: Release name is invalid: %s", r.name)
+// load reads the release and checks that no other operation works on it.
+func (r *Rollback) load(ctx context.Context, name string) (t *rollbackTarget, err error) {
+	if err := chartutil.ValidateReleaseName(name); err != nil {
+		return nil, fmt.Errorf("prepareRollback: Release name is invalid: %s", name)
 	}
-	if b.Version < 0 {
-		return errors.New("invalid release revision")
+	if r.Version < 0 {
+		return nil, errors.New("invalid release revision")
 	}
-	var err error
-	if r.state, err = r.readState(ctx); err != nil {
-		return err
+	t = new(rollbackTarget)
+	if t.state, err = r.readState(ctx, name); err != nil {
+		return nil, err
 	}
-	if r.state.Err != nil {
-		return r.state.Err
+	if t.state.Err != nil {
+		return nil, t.state.Err
 	}
-	if r.current = history.Newest(r.state.History); r.current == nil {
-		return fmt.Errorf("no revision for release %q", r.name)
+	if t.current = history.Newest(t.state.History); t.current == nil {
+		return nil, fmt.Errorf("no revision for release %q", name)
 	}
-	version := b.Version
+	version := r.Version
 	if version == 0 {
-		version = r.current.Version - 1
+		version = t.current.Version - 1
 	}
-	for _, rel := range r.state.History {
+	for _, rel := range t.state.History {
 		if rel.Version == version {
-			r.target = rel
+			t.revision = rel
 		}
 	}
-	if r.target == nil {
-		return fmt.Errorf("release has no %d version", version)
+	if t.revision == nil {
+		return nil, fmt.Errorf("release has no %d version", version)
 	}
-	b.cfg.Log("rolling back %s (current: v%d, target: v%d)", r.name, r.current.Version, version)
-	r.plan, r.record, err = r.targetOrder()
-	return err
+	r.cfg.Log("rolling back %s (current: v%d, target: v%d)", name, t.current.Version, version)
+	t.plan, t.record, err = r.orderOf(t.revision)
+	return t, err
 }
 
 // readState reads the revisions of the release. Unless this is a dry run, it returns an
 // error if another operation works on the release.
-func (r *rollbackRun) readState(ctx context.Context) (*lease.State, error) {
-	b := r.action
-	store := history.NewStore(b.cfg.Releases, b.cfg.Log)
-	if b.DryRun {
-		revisions, err := store.ReadAll(r.name)
+func (r *Rollback) readState(ctx context.Context, name string) (*lease.State, error) {
+	store := history.NewStore(r.cfg.Releases, r.cfg.Log)
+	if r.DryRun {
+		revisions, err := store.ReadAll(name)
 		return &lease.State{History: revisions, Err: err}, nil
 	}
-	check := &lease.Check{Store: store, Events: event.NewSink(b.OnEvent, nil), Release: r.name, Takeover: b.Takeover, Undo: b.undo}
+	check := &lease.Check{Store: store, Events: event.NewSink(r.OnEvent, nil), Release: name, Takeover: r.Takeover, Undo: r.undo}
 	return check.Run(ctx)
 }
 
-// targetOrder returns the plan of target and the record from which it was rebuilt. Both are
-// nil if target was not deployed in order, or if IgnoreOrder is set. If the record is
-// unusable, it returns an error, unless the field Wait asks for a rollback without an
-// order.
-func (r *rollbackRun) targetOrder() (*sequencer.Plan, *orderrecord.Record, error) {
-	b := r.action
-	if b.IgnoreOrder {
+// orderOf returns the plan of a revision and the record from which it was rebuilt. Both are
+// nil if the revision was not deployed in order, or if IgnoreOrder is set. If the record is
+// unusable, it returns an error, unless the field Wait asks for a rollback without an order.
+func (r *Rollback) orderOf(rel *release.Release) (*sequencer.Plan, *orderrecord.Record, error) {
+	if r.IgnoreOrder {
 		return nil, nil, nil
 	}
-	plan, rec, err := history.Plan(r.target)
-	if history.IsUnusable(err) && b.Wait && b.WaitStrategy == WaitStrategyNone {
+	plan, rec, err := history.Plan(rel)
+	if history.IsUnusable(err) && r.Wait && r.WaitStrategy == WaitStrategyNone {
 		return nil, nil, nil
 	}
 	if err != nil {
@@ -114,17 +100,27 @@ func (r *rollbackRun) targetOrder() (*sequencer.Plan, *orderrecord.Record, error
 	return plan, rec, nil
 }
 
-func (r *rollbackRun) ordered() bool { return r.plan != nil }
+// rollbackRun is the state of one call of Rollback.RunWithContext.
+type rollbackRun struct {
+	action *Rollback
+	op     *operation.Operation
+	target *rollbackTarget
+	// rel is the new revision.
+	rel    *release.Release
+	deploy *deploy.Run
+}
+
+func (r *rollbackRun) ordered() bool { return r.target.plan != nil }
 
 func (r *rollbackRun) rollBack(ctx context.Context) error {
-	r.rel = r.newRelease()
 	if err := r.check(ctx); err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if err := r.begin(); err != nil {
+	r.op.Log("creating rolled back release for %s", r.rel.Name)
+	if err := begin(r.op, r.deploy, "rollback", r.target.state); err != nil {
 		return err
 	}
 	if err := r.deploy.Perform(ctx); err != nil {
@@ -133,26 +129,15 @@ func (r *rollbackRun) rollBack(ctx context.Context) error {
 	return r.conclude()
 }
 
-// begin locks the release and stores the new revision as pending, so that other operations
-// cannot change the release.
-func (r *rollbackRun) begin() error {
-	r.op.Log("creating rolled back release for %s", r.name)
-	if _, err := r.op.Lock(r.deploy.Writer(), "rollback", r.rel.Info.Status); err != nil {
-		return err
-	}
-	interrupted, err := lease.CreateNext(r.op.Store, r.op.Events, r.rel, r.state)
-	r.deploy.SetInterrupted(interrupted)
-	return err
-}
-
-func (r *rollbackRun) newRelease() *release.Release {
+// newRelease returns the new revision: a copy of the target.
+func (t *rollbackTarget) newRelease() *release.Release {
 	return &release.Release{
-		Name: r.name, Namespace: r.current.Namespace, Chart: r.target.Chart, Config: r.target.Config,
+		Name: t.current.Name, Namespace: t.current.Namespace, Chart: t.revision.Chart, Config: t.revision.Config,
 		Info: &release.Info{
-			FirstDeployed: r.current.Info.FirstDeployed, LastDeployed: helmtime.Now(), Status: release.StatusPendingRollback,
-			Notes: r.target.Info.Notes, Description: fmt.Sprintf("Rollback to %d", r.target.Version),
+			FirstDeployed: t.current.Info.FirstDeployed, LastDeployed: helmtime.Now(), Status: release.StatusPendingRollback,
+			Notes: t.revision.Info.Notes, Description: fmt.Sprintf("Rollback to %d", t.revision.Version),
 		},
-		Version: r.current.Version + 1, Labels: r.target.Labels, Manifest: r.target.Manifest, Hooks: history.CopyHooks(r.target.Hooks),
+		Version: t.current.Version + 1, Labels: t.revision.Labels, Manifest: t.revision.Manifest, Hooks: history.CopyHooks(t.revision.Hooks),
 	}
 }
 
@@ -161,21 +146,16 @@ func (r *rollbackRun) newRelease() *release.Release {
 func (r *rollbackRun) check(ctx context.Context) error {
 	b := r.action
 	if !r.ordered() && b.WaitStrategy == WaitStrategyOrdered {
-		r.op.Events.Warnf("revision %d of release %s was not deployed in order: all resources are changed at once, then waited for", r.target.Version, r.name)
-		r.wait = true
+		r.op.Events.Warnf("revision %d of release %s was not deployed in order: all resources are changed at once, then waited for", r.target.revision.Version, r.rel.Name)
 	}
-	inv := inventory.New(r.state.History, r.current)
+	inv := inventory.New(r.target.state.History, r.target.current)
 	inReverse := r.ordered() || !b.IgnoreOrder && inv.IsOrdered() && !r.op.Delegates()
-	var err error
-	if inReverse {
-		err = inv.ReadPlans(ctx, r.op.Cluster, true)
-	} else {
-		err = inv.ReadAsHelm(r.op.Cluster)
-	}
+	config := r.deployConfig(inv, inReverse)
+	err := config.ReadInventory(ctx)
 	if err != nil {
 		return err
 	}
-	if r.deploy, err = deploy.New(r.deployConfig(inv, inReverse)); err != nil {
+	if r.deploy, err = deploy.New(config); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from new release manifest: %w", err)
 	}
 	if err := r.setOrderRecord(); err != nil {
@@ -192,41 +172,29 @@ func (r *rollbackRun) check(ctx context.Context) error {
 
 func (r *rollbackRun) deployConfig(inv *inventory.Inventory, inReverse bool) deploy.Config {
 	b := r.action
-	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.plan, Inventory: inv, Options: deploy.Options{
-		Ordered: r.ordered(), PruneInReverse: inReverse, Wait: r.wait, Jobs: b.WaitForJobs, Timeout: b.Timeout,
+	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.target.plan, Inventory: inv, Options: deploy.Options{
+		PruneInReverse: inReverse, IgnoreUnusableRecords: true, Wait: b.Wait || b.WaitStrategy == WaitStrategyOrdered, Jobs: b.WaitForJobs, Timeout: b.Timeout,
 		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipChartChecks: true, Spared: b.spared,
 		Hooks: deploy.Hooks{
 			Disabled: b.DisableHooks, Before: release.HookPreRollback, After: release.HookPostRollback,
 			Options: hooks.Options{
-				Timeout: b.Timeout, Limit: b.MaxParallelHooks, FollowLogs: b.FollowHookLogs, Modes: storedHookModes(r.target, r.op.Events),
+				Timeout: b.Timeout, Limit: b.MaxParallelHooks, FollowLogs: b.FollowHookLogs, Modes: history.HookModesOrWarn(r.target.revision, r.op.Events),
 			},
 			Error: func(_ release.HookEvent, err error) error { return err },
 		},
 	}}
 }
 
-// setOrderRecord sets the order that is stored with the new revision. In an ordered rollback,
-// the record says that the new revision was deployed in the order of target. Otherwise it is
-// a copy of the record of target, as after a rollback with stock Helm: the copy still names
-// the revision that was deployed in order. A record that cannot be read is not copied.
+// setOrderRecord sets the order record that is stored with the new revision.
 func (r *rollbackRun) setOrderRecord() error {
-	if r.target.Chart == nil {
+	if r.target.revision.Chart == nil {
 		return nil
 	}
-	bare, err := orderrecord.WithRecord(r.target.Chart, nil)
+	bare, err := orderrecord.WithRecord(r.target.revision.Chart, nil)
 	if err != nil {
 		return err
 	}
-	rec, err := orderrecord.Read(r.target)
-	switch {
-	case r.ordered():
-		rec = &orderrecord.Record{Revision: r.rel.Version, Ordered: true, Charts: r.record.Charts, DocumentCharts: r.record.DocumentCharts}
-	case err != nil || rec == nil || !rec.Ordered && !history.RunsHooksInParallel(rec.Charts):
-		rec = nil
-	default:
-		rec.Progress, rec.Earlier = nil, nil
-	}
-	return r.deploy.SetRecord(bare, rec)
+	return r.deploy.SetRecord(bare, history.RollbackRecord(r.target.revision, r.rel.Version, r.target.record))
 }
 
 // conclude records the new revision as deployed, and every other deployed one as
@@ -235,7 +203,7 @@ func (r *rollbackRun) conclude() error {
 	if err := r.op.Lease().MayConclude(); err != nil {
 		return err
 	}
-	deployed, err := r.op.Store.Deployed(r.name)
+	deployed, err := r.op.Store.Deployed(r.rel.Name)
 	if err != nil {
 		return err
 	}
@@ -243,7 +211,7 @@ func (r *rollbackRun) conclude() error {
 		r.op.Log("superseding previous deployment %d", rel.Version)
 		r.supersede(rel)
 	}
-	r.op.Log("updating status for rolled back release for %s", r.name)
+	r.op.Log("updating status for rolled back release for %s", r.rel.Name)
 	return r.deploy.Writer().Write(func(rel *release.Release) { rel.Info.Status = release.StatusDeployed })
 }
 
@@ -257,17 +225,17 @@ func (r *rollbackRun) fail(ctx context.Context, cause error) error {
 	if lost := r.op.Lease().Lost(); lost != nil {
 		return lost
 	}
-	description := fmt.Sprintf("Rollback %q failed: %s", r.name, failure.Description(cause))
+	description := fmt.Sprintf("Rollback %q failed: %s", r.rel.Name, failure.Description(cause))
 	r.op.Log("warning: %s", description)
 	result := cause
 	switch r.deploy.Phase() {
 	case deploy.Applying: // as in Helm, but a failed revision was never deployed
-		if !r.ordered() && r.current.Info.Status == release.StatusDeployed {
-			r.supersede(r.current)
+		if !r.ordered() && r.target.current.Info.Status == release.StatusDeployed {
+			r.supersede(r.target.current)
 		}
 	case deploy.Waiting: // only without an order
-		description = fmt.Sprintf("Release %q failed: %s", r.name, failure.Description(cause))
-		result = fmt.Errorf("release %s failed: %w", r.name, cause)
+		description = fmt.Sprintf("Release %q failed: %s", r.rel.Name, failure.Description(cause))
+		result = fmt.Errorf("release %s failed: %w", r.rel.Name, cause)
 	}
 	var lost, unclean error
 	if r.action.CleanupOnFail && r.deploy.Phase() != deploy.Waiting {

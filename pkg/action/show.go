@@ -32,13 +32,7 @@ const (
 
 // Show prints parts of a chart. It has the fields of Helm's Show, with the same meaning
 // (docs/reference.md, "Packages").
-type Show struct {
-	ChartPathOptions
-
-	Devel            bool
-	OutputFormat     ShowOutputFormat
-	JSONPathTemplate string
-}
+type Show helmaction.Show
 
 // NewShow returns a Show that prints the given part of charts. To show a chart from a
 // registry, use NewShowWithConfig or SetRegistryClient.
@@ -47,16 +41,12 @@ func NewShow(output ShowOutputFormat) *Show { return &Show{OutputFormat: output}
 // NewShowWithConfig is like NewShow, but also sets the client for OCI registries to that of
 // the configuration.
 func NewShowWithConfig(output ShowOutputFormat, cfg *Configuration) *Show {
-	s := NewShow(output)
-	s.SetRegistryClient(cfg.RegistryClient)
-	return s
+	return (*Show)(helmaction.NewShowWithConfig(output, cfg))
 }
 
 // SetRegistryClient sets the client for OCI registries.
 func (s *Show) SetRegistryClient(client *registry.Client) {
-	helms := helmaction.Show{ChartPathOptions: s.ChartPathOptions}
-	helms.SetRegistryClient(client)
-	s.ChartPathOptions = helms.ChartPathOptions
+	(*helmaction.Show)(s).SetRegistryClient(client)
 }
 
 // Run returns the text that the command prints for the chart at chartpath, which is a

@@ -5,18 +5,21 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/uninstall"
 )
 
 // Uninstall uninstalls a release. It has every field of Helm's Uninstall, with the same
@@ -84,21 +87,82 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 	if u.DryRun {
 		return u.dryRun(name)
 	}
-	run := &uninstallRun{action: u}
-	done, err := run.load(ctx, name)
-	if err != nil || done {
-		return run.response, err
+	target, response, err := u.load(ctx, name)
+	if err != nil || target == nil {
+		return response, err
 	}
-	ordered, err := run.isOrdered()
+	ordered, err := u.isOrdered(target)
 	if err != nil {
 		return nil, err
 	}
 	op, ctx, end := operation.Start(ctx, u.cfg, operation.Options{Notify: u.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
-	run.op, run.removal = op, newRemoval(run, ordered)
-	op.Begin(Operation{Name: "uninstall", Release: name, Namespace: run.rel.Namespace, Revision: run.rel.Version, Ordered: ordered})
-	response, err := run.uninstall(ctx)
+	op.Begin(Operation{Name: "uninstall", Release: name, Namespace: target.Release.Namespace, Revision: target.Release.Version, Ordered: ordered})
+	response, err = perform(ctx, uninstall.New(op, target, u.options(ordered)))
 	return response, op.Finish(ctx, err)
+}
+
+// load reads the release and checks that no other operation works on it. If there is
+// nothing to uninstall, the target is nil: the release does not exist and IgnoreNotFound is
+// set, or it was already uninstalled and load deleted its stored revisions.
+func (u *Uninstall) load(ctx context.Context, name string) (*uninstall.Target, *release.UninstallReleaseResponse, error) {
+	if err := chartutil.ValidateReleaseName(name); err != nil {
+		return nil, nil, fmt.Errorf("uninstall: Release name is invalid: %s", name)
+	}
+	store := history.NewStore(u.cfg.Releases, u.cfg.Log)
+	check := &lease.Check{Store: store, Events: event.NewSink(u.OnEvent, nil), Release: name, Takeover: u.Takeover, Undo: u.undo}
+	state, err := check.Run(ctx)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case state.Err != nil && u.IgnoreNotFound:
+		return nil, nil, nil
+	case state.Err != nil:
+		return nil, nil, fmt.Errorf("uninstall: Release not loaded: %s: %w", name, state.Err)
+	case len(state.History) == 0:
+		return nil, nil, errors.New("no release provided")
+	}
+	target := uninstall.NewTarget(state)
+	if target.Release.Info.Status != release.StatusUninstalled {
+		return target, nil, nil
+	}
+	if u.KeepHistory {
+		return nil, nil, fmt.Errorf("the release named %q is already deleted", name)
+	}
+	if err := target.Purge(store); err != nil {
+		return nil, nil, err
+	}
+	return nil, &release.UninstallReleaseResponse{Release: target.Release}, nil
+}
+
+// isOrdered reports whether the release is uninstalled in reverse order.
+func (u *Uninstall) isOrdered(target *uninstall.Target) (bool, error) {
+	if u.IgnoreOrder {
+		return false, nil
+	}
+	return target.IsOrdered(u.Wait && u.WaitStrategy == WaitStrategyNone)
+}
+
+func (u *Uninstall) options(ordered bool) uninstall.Options {
+	return uninstall.Options{
+		Ordered: ordered, Wait: u.Wait || u.WaitStrategy == WaitStrategyOrdered, Timeout: u.Timeout, ReadinessTimeout: u.ReadinessTimeout,
+		Propagation: u.DeletionPropagation, Spared: u.spared, KeepHistory: u.KeepHistory, Description: u.Description,
+		DisableHooks: u.DisableHooks, Hooks: hooks.Options{Timeout: u.Timeout, Limit: u.MaxParallelHooks, FollowLogs: u.FollowHookLogs},
+	}
+}
+
+func perform(ctx context.Context, run *uninstall.Run) (*release.UninstallReleaseResponse, error) {
+	if err := run.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := run.Begin(ctx); err != nil {
+		return nil, err
+	}
+	response, err := run.Perform(ctx)
+	if err != nil {
+		return response, run.Fail(ctx, err)
+	}
+	return run.Conclude()
 }
 
 // dryRun only checks that the release exists.
@@ -108,17 +172,4 @@ func (u *Uninstall) dryRun(name string) (*release.UninstallReleaseResponse, erro
 	}
 	rel, err := u.cfg.Releases.Last(name)
 	return &release.UninstallReleaseResponse{Release: rel}, err
-}
-
-// propagation converts the field DeletionPropagation to Kubernetes' type, which says
-// whether objects that are owned by a deleted object are deleted, too.
-func (u *Uninstall) propagation() metav1.DeletionPropagation {
-	i := slices.Index([]string{"orphan", "foreground", "background"}, u.DeletionPropagation)
-	if i < 0 {
-		u.cfg.Log("uninstall: given cascade value: %s, defaulting to delete propagation background", u.DeletionPropagation)
-		return metav1.DeletePropagationBackground
-	}
-	return []metav1.DeletionPropagation{
-		metav1.DeletePropagationOrphan, metav1.DeletePropagationForeground, metav1.DeletePropagationBackground,
-	}[i]
 }

@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -61,7 +62,7 @@ func (u *Upgrade) Run(name string, chrt *chart.Chart, vals map[string]any) (*rel
 // the new revision was recorded, RunWithContext returns the release together with the
 // error.
 func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
-	run, ctx, end, err := u.start(ctx, name, chrt, false)
+	run, ctx, end, err := u.start(ctx, name, chrt, dryRunMode(u.DryRunOption, u.DryRun))
 	if err != nil {
 		return nil, err
 	}
@@ -73,31 +74,30 @@ func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.C
 // Preview returns what RunWithContext would do, without changing anything. It works like
 // Install.Preview.
 func (u *Upgrade) Preview(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
-	run, ctx, end, err := u.start(ctx, name, chrt, true)
+	run, ctx, end, err := u.start(ctx, name, chrt, previewing)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	p, err := run.preview(ctx, preview.NewBuilder(run.op, "upgrade"), chrt, vals)
+	p, err := run.preview(ctx, preview.NewBuilder(run.op, "upgrade"), chartloader.Copy(chrt), chartloader.CopyValues(vals))
 	return p, run.op.Finish(ctx, err)
 }
 
 // start checks the options and starts an operation. It returns the run and the context for
 // its steps, which in an ordered upgrade ends at the timeout. The caller must call end when
-// the run is finished. If isPreview is true, start ignores DryRun and DryRunOption.
-func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, isPreview bool) (run *upgradeRun, bounded context.Context, end func(), err error) {
-	mode := dryRunMode{option: u.DryRunOption, enabled: u.DryRun, preview: isPreview}
+// the run is finished.
+func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mode runMode) (run *upgradeRun, bounded context.Context, end func(), err error) {
 	limits, err := u.validate(name, chrt, mode)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	op, ctx, end := operation.Start(ctx, u.cfg, operation.Options{Notify: u.OnEvent, Timeouts: limits, Bounded: u.ordered()})
-	return &upgradeRun{action: u, dryRunMode: mode, op: op, name: name}, ctx, end, nil
+	return &upgradeRun{action: u, mode: mode, op: op, name: name}, ctx, end, nil
 }
 
 // validate checks the options. The only request that it sends to the cluster checks whether
 // the cluster is reachable.
-func (u *Upgrade) validate(name string, chrt *chart.Chart, mode dryRunMode) (wait.Timeouts, error) {
+func (u *Upgrade) validate(name string, chrt *chart.Chart, mode runMode) (wait.Timeouts, error) {
 	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
 		return wait.Timeouts{}, err
 	}

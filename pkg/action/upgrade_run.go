@@ -15,25 +15,23 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/crds"
 	"github.com/ordered-helm/helm/internal/deploy"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
-	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/text"
 )
 
 // upgradeRun is the state of one call of Upgrade.RunWithContext or Upgrade.Preview.
 type upgradeRun struct {
-	dryRunMode
 	action *Upgrade
+	mode   runMode
 	op     *operation.Operation
 	name   string
 
@@ -41,7 +39,8 @@ type upgradeRun struct {
 	// last is the newest revision. current is the revision whose manifest Helm compares
 	// with the new one: the last deployed one, or last if none is deployed.
 	last, current *release.Release
-	renderer      renderer
+	planner       *planner.Planner
+	rendered      *planner.Rendered
 	rel           *release.Release
 	deploy        *deploy.Run
 }
@@ -51,7 +50,7 @@ func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[st
 	if err := r.load(ctx); err != nil {
 		return nil, err
 	}
-	if !r.isDryRun() {
+	if !r.mode.isDryRun() {
 		r.op.Begin(Operation{Name: "upgrade", Release: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, Ordered: r.action.ordered()})
 	}
 	if err := r.render(chrt, vals); err != nil {
@@ -63,7 +62,7 @@ func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[st
 	if rel, err := r.check(ctx, nil); err != nil {
 		return rel, err
 	}
-	if r.isDryRun() {
+	if r.mode.isDryRun() {
 		r.rel.Info.Description = r.description("Dry run complete")
 		return r.rel, nil
 	}
@@ -103,7 +102,7 @@ func (r *upgradeRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 func (r *upgradeRun) load(ctx context.Context) error {
 	check := &lease.Check{
 		Store: r.op.Store, Events: r.op.Events, Release: r.name, Takeover: r.action.Takeover,
-		DryRun: r.isDryRun() || r.dryRunMode.preview, StatusError: r.inProgressError,
+		DryRun: r.mode != deploying, StatusError: r.inProgressError,
 	}
 	var err error
 	if r.state, err = check.Run(ctx); err != nil {
@@ -155,83 +154,62 @@ func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
 		return err
 	}
 	revision := r.last.Version + 1
-	r.renderer = renderer{cfg: u.cfg, renderOptions: renderOptions{
-		release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
-		ordered: u.ordered(), dryRun: r.isDryRun(), looksUp: r.looksUp(),
-		enableDNS: u.EnableDNS, subNotes: u.SubNotes, hideSecret: u.HideSecret,
-		skipSchemaValidation: u.SkipSchemaValidation, postRenderer: u.PostRenderer,
-	}}
-	if err := r.renderer.load(chrt, vals); err != nil {
+	r.planner, err = planner.New(u.cfg, chrt, vals, planner.Options{
+		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
+		Ordered: u.ordered(), DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
+		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,
+		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer,
+	})
+	if err != nil {
 		return err
 	}
-	result, err := r.renderer.render()
-	if err != nil {
+	if r.rendered, err = r.planner.Render(); err != nil {
 		return err
 	}
 	if driver.ContainsSystemLabels(u.Labels) {
 		return reservedLabelsError()
 	}
 	r.rel = &release.Release{
-		Name: r.name, Namespace: r.current.Namespace, Chart: r.renderer.chart, Config: r.renderer.vals,
+		Name: r.name, Namespace: r.current.Namespace, Chart: r.planner.Chart, Config: r.planner.Values,
 		Info: &release.Info{
 			FirstDeployed: r.current.Info.FirstDeployed, LastDeployed: u.cfg.Now(),
-			Status: release.StatusPendingUpgrade, Description: "Preparing upgrade", Notes: result.Notes,
+			Status: release.StatusPendingUpgrade, Description: "Preparing upgrade",
 		},
-		Version: revision, Manifest: result.Manifest, Hooks: result.Hooks, Labels: u.labels(r.last),
+		Version: revision, Labels: u.labels(r.last),
 	}
+	setRendered(r.rel, r.rendered)
 	return nil
 }
 
-func (r *upgradeRun) deployConfig(inv *inventory.Inventory, pending map[schema.GroupKind]bool) deploy.Config {
+func (r *upgradeRun) deployConfig(pending map[schema.GroupKind]bool) deploy.Config {
 	u := r.action
-	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.renderer.plan, Inventory: inv, Options: deploy.Options{
-		Ordered: u.ordered(), Wait: u.Wait || u.Atomic, Jobs: u.WaitForJobs, Timeout: u.Timeout,
+	inv := inventory.New(r.state.History, r.current)
+	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.rendered.Plan, Inventory: inv, Options: deploy.Options{
+		Wait: u.Wait || u.Atomic, Jobs: u.WaitForJobs, Timeout: u.Timeout,
 		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate,
 		PendingKinds: pending, Conflict: "Unable to continue with update",
 		Hooks: deploy.Hooks{
 			Disabled: u.DisableHooks, Before: release.HookPreUpgrade, After: release.HookPostUpgrade,
 			Options: hooks.Options{
-				Timeout: u.Timeout, Limit: u.MaxParallelHooks, FollowLogs: u.FollowHookLogs,
-				Modes: render.HookModes(r.renderer.root, r.rel.Namespace),
+				Timeout: u.Timeout, Limit: u.MaxParallelHooks, FollowLogs: u.FollowHookLogs, Modes: r.planner.HookModes(),
 			},
 			Error: func(event release.HookEvent, err error) error { return fmt.Errorf("%s hooks failed: %w", event, err) },
 		},
 	}}
 }
 
-// installCRDHooks creates the CustomResourceDefinitions that are crd-install hooks. It does
-// this before other objects are checked, because these may be of the new kinds. It first
-// does all checks that do not need the new kinds.
+// installCRDHooks creates the CustomResourceDefinitions that are crd-install hooks, after
+// all checks that do not need the new kinds.
 func (r *upgradeRun) installCRDHooks(ctx context.Context) error {
-	u := r.action
-	if r.isDryRun() || u.SkipCRDs || u.DisableHooks || len(hookrunner.ForEvent(r.rel.Hooks, hookrunner.EventCRDInstall)) == 0 {
+	if r.mode.isDryRun() || r.action.SkipCRDs {
 		return nil
 	}
-	inv := r.newInventory()
-	if u.ordered() {
-		if err := r.readInventory(ctx, inv); err != nil {
-			return err
-		}
-	}
-	if err := deploy.CheckBeforeCRDs(ctx, r.deployConfig(inv, nil), r.renderer.recordOf(r.rel)); err != nil {
-		return err
-	}
-	installer := &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Waiter: r.op.Waiter, Log: r.op.Log}
-	return installer.InstallHooks(ctx, r.rel.Hooks)
+	return explainUnusable(deploy.InstallCRDHooks(ctx, r.deployConfig(nil), r.planner.Record(r.rel, r.rendered)))
 }
 
-func (r *upgradeRun) newInventory() *inventory.Inventory {
-	return inventory.New(r.state.History, r.current)
-}
-
-// readInventory reads into inv the objects that earlier revisions may have left in the
-// cluster. In an ordered upgrade, it reads them revision by revision; otherwise as Helm
-// does.
-func (r *upgradeRun) readInventory(ctx context.Context, inv *inventory.Inventory) error {
-	if !r.action.ordered() {
-		return inv.ReadAsHelm(r.op.Cluster)
-	}
-	err := inv.ReadPlans(ctx, r.op.Cluster, false)
+// explainUnusable says what to do if err is about the order record of an earlier revision
+// that cannot be used.
+func explainUnusable(err error) error {
 	if history.IsUnusable(err) {
 		return fmt.Errorf("%w: upgrade with --wait=true, which ignores the order; later upgrades can be ordered again", err)
 	}
@@ -239,26 +217,26 @@ func (r *upgradeRun) readInventory(ctx context.Context, inv *inventory.Inventory
 }
 
 // check prepares the deployment and does all checks that are possible before anything is
-// changed. pending contains the kinds that the upgrade itself would define; only a preview has any. In
+// changed. A preview passes in pending the kinds that the upgrade itself would define. In
 // some error cases, check returns the release with the error, as Helm does.
 func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]bool) (*release.Release, error) {
-	r.renderer.warn(r.op.Events)
-	inv := r.newInventory()
+	warn(r.op.Events, r.rendered.Warnings)
+	config := r.deployConfig(pending)
 	var err error
-	if r.deploy, err = deploy.New(r.deployConfig(inv, pending)); err != nil {
+	if r.deploy, err = deploy.New(config); err != nil {
 		return nil, err
 	}
-	if err := r.readInventory(ctx, inv); err != nil {
-		return r.rel, err
+	if err := config.ReadInventory(ctx); err != nil {
+		return r.rel, explainUnusable(err)
 	}
-	if err := r.deploy.SetRecord(r.renderer.chart, r.renderer.recordOf(r.rel)); err != nil {
+	if err := r.deploy.SetRecord(r.planner.Chart, r.planner.Record(r.rel, r.rendered)); err != nil {
 		return nil, err
 	}
 	r.deploy.HideSecrets()
 	if err := r.deploy.FindExisting(ctx, true); err != nil {
 		return nil, err
 	}
-	if r.isDryRun() {
+	if r.mode.isDryRun() {
 		return r.rel, nil
 	}
 	return nil, r.deploy.Check(ctx)
@@ -272,12 +250,7 @@ func (r *upgradeRun) begin(ctx context.Context) error {
 	}
 	r.action.cfg.Releases.MaxHistory = r.action.MaxHistory
 	r.op.Log("creating upgraded release for %s", r.name)
-	if _, err := r.op.Lock(r.deploy.Writer(), "upgrade", r.rel.Info.Status); err != nil {
-		return err
-	}
-	interrupted, err := lease.CreateNext(r.op.Store, r.op.Events, r.rel, r.state)
-	r.deploy.SetInterrupted(interrupted)
-	return err
+	return begin(r.op, r.deploy, "upgrade", r.state)
 }
 
 // conclude records the new revision as deployed, and the one before it as superseded.

@@ -79,7 +79,7 @@ func work(in io.Reader, out io.Writer) int {
 func configure(namespace string) (*action.Configuration, error) {
 	getter := genericclioptions.NewConfigFlags(true)
 	getter.Namespace = &namespace
-	action.Persevere(getter)
+	action.RetryRequests(getter)
 	cfg := new(action.Configuration)
 	err := cfg.Init(getter, namespace, "secret", func(string, ...any) {})
 	return cfg, err

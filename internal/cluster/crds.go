@@ -4,12 +4,45 @@
 package cluster
 
 import (
+	"strings"
+
 	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/object"
 )
+
+// definitions is the API resource of CRDs.
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// DefinitionNames returns the names of the CRDs in a file. It does not parse their schemas,
+// which make up most of the file. It returns nil if the file contains anything but CRDs, or
+// cannot be read without a complete parser.
+func DefinitionNames(file []byte) []string {
+	texts, err := splitDocuments(string(file))
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, text := range texts {
+		head, _, found := strings.Cut(text, "\nspec:")
+		var object releaseutil.SimpleHead
+		if err := yaml.Unmarshal([]byte(head), &object); err != nil {
+			return nil
+		}
+		switch {
+		case object == (releaseutil.SimpleHead{}) && !found: // the document contains only comments
+		case object.Kind == "CustomResourceDefinition" && object.Version == definitions.GroupVersion().String() && object.Metadata != nil && object.Metadata.Name != "":
+			names = append(names, object.Metadata.Name)
+		default:
+			return nil
+		}
+	}
+	return names
+}
 
 // DefinedKinds returns the kinds that the CRDs in a list define, in each version that is
 // served. It ignores all other objects.

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package action
+package uninstall
 
 import (
 	"errors"
@@ -11,22 +11,28 @@ import (
 	"testing/synctest"
 	"time"
 
+	helmaction "helm.sh/helm/v3/pkg/action"
 	kubefake "helm.sh/helm/v3/pkg/kube/fake"
 	"helm.sh/helm/v3/pkg/release"
 	helmtime "helm.sh/helm/v3/pkg/time"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/history/historytest"
 	"github.com/ordered-helm/helm/internal/httpretry"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/operation"
 )
 
-// newUninstallRun returns the uninstall of a stored release that is about to begin, and the
+// newConfiguration returns a configuration without a cluster, whose storage contains these
+// revisions.
+func newConfiguration(t *testing.T, revisions ...*release.Release) *helmaction.Configuration {
+	return &helmaction.Configuration{Releases: historytest.MemoryStorage(t, revisions...), Log: t.Logf}
+}
+
+// newTestRun returns the uninstall of a stored release that is about to begin, and the
 // driver that records its writes. beforeUpdate can make a write fail.
-func newUninstallRun(t *testing.T, cfg *Configuration, beforeUpdate func(attempt int) error) (*uninstallRun, *historytest.RecordingDriver) {
+func newTestRun(t *testing.T, cfg *helmaction.Configuration, beforeUpdate func(attempt int) error) (*Run, *historytest.RecordingDriver) {
 	t.Helper()
 	op, _, end := operation.Start(t.Context(), cfg, operation.Options{Bounded: true})
 	t.Cleanup(end)
@@ -35,8 +41,7 @@ func newUninstallRun(t *testing.T, cfg *Configuration, beforeUpdate func(attempt
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := &uninstallRun{action: NewUninstall(cfg), op: op, state: state, rel: history.Copy(history.Newest(state.History))}
-	run.writer = op.Store.NewWriter(run.rel)
+	run := New(op, NewTarget(state), Options{})
 	if err := run.writer.SetStoredRecord(nil); err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +74,8 @@ func TestUninstallWithoutLease(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := newConfiguration(t, tt.rel)
-			run, d := newUninstallRun(t, cfg, once(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "rel", nil)))
-			if err := run.begin(t.Context()); err != nil {
+			run, d := newTestRun(t, cfg, once(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "rel", nil)))
+			if err := run.Begin(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			run.writer.Change(func(*release.Release) {}) // as if a hook was started
@@ -105,14 +110,14 @@ func TestUninstallDoesNotBegin(t *testing.T) {
 			"the next revision is damaged": {next: damaged},
 		} {
 			cfg := newConfiguration(t, historytest.RevisionWithChart(1, release.StatusDeployed))
-			run, d := newUninstallRun(t, cfg, tt.beforeUpdate)
+			run, d := newTestRun(t, cfg, tt.beforeUpdate)
 			if tt.next != nil {
 				if err := cfg.Releases.Driver.Create(historytest.Key(2), tt.next); err != nil {
 					t.Fatal(err)
 				}
 			}
-			err := run.begin(t.Context())
-			var lost *TakenOverError
+			err := run.Begin(t.Context())
+			var lost *lease.LostError
 			if err == nil || errors.As(err, &lost) != tt.lost {
 				t.Errorf("%s: got %v", name, err)
 			}
@@ -141,7 +146,7 @@ func TestUninstallMeetsUpgrade(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cfg := newConfiguration(t, tt.rel)
 				releases := cfg.Releases.Driver
-				run, _ := newUninstallRun(t, cfg, func(attempt int) error {
+				run, _ := newTestRun(t, cfg, func(attempt int) error {
 					if attempt > 1 {
 						return nil
 					}
@@ -153,8 +158,8 @@ func TestUninstallMeetsUpgrade(t *testing.T) {
 					})
 					return releases.Create(historytest.Key(2), historytest.RevisionWithChart(2, release.StatusPendingUpgrade))
 				})
-				err := run.begin(t.Context())
-				var held *HeldError
+				err := run.Begin(t.Context())
+				var held *lease.HeldError
 				if (err == nil) != tt.ok || !tt.ok && !errors.As(err, &held) {
 					t.Errorf("got %v", err)
 				}
@@ -173,14 +178,14 @@ func TestUninstallMeetsUpgrade(t *testing.T) {
 func TestFirstWriteOfLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := newConfiguration(t, historytest.RevisionWithChart(1, release.StatusDeployed))
-		run, d := newUninstallRun(t, cfg, func(attempt int) error {
+		run, d := newTestRun(t, cfg, func(attempt int) error {
 			time.Sleep(8 * time.Second)
 			if attempt < 4 {
 				return &httpretry.RecordTimeoutError{Err: errors.New("no answer")}
 			}
 			return nil
 		})
-		if err := run.begin(t.Context()); err != nil || d.Attempts() != 4 {
+		if err := run.Begin(t.Context()); err != nil || d.Attempts() != 4 {
 			t.Fatalf("got %v after %d attempts", err, d.Attempts())
 		}
 		if l := historytest.Lease(t, cfg.Releases, 1); l == nil || l.ID != run.op.Lease().ID() {
@@ -190,7 +195,7 @@ func TestFirstWriteOfLease(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(historytest.LeaseDuration)
-		var lost *TakenOverError
+		var lost *lease.LostError
 		if err := run.op.MayChange(); !errors.As(err, &lost) {
 			t.Errorf("got %v", err)
 		}
@@ -218,13 +223,13 @@ func TestHooksOfContinuedUninstall(t *testing.T) {
 	}
 	cfg := newConfiguration(t, rel)
 	cfg.KubeClient = &kubefake.PrintingKubeClient{Out: io.Discard}
-	run, _ := newUninstallRun(t, cfg, nil)
-	if err := run.begin(t.Context()); err != nil {
+	run, _ := newTestRun(t, cfg, nil)
+	if err := run.Begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	runner := run.hooks()
 	var again []string
-	for _, h := range run.rel.Hooks {
+	for _, h := range run.target.Release.Hooks {
 		if runner.Filter(h) {
 			again = append(again, h.Name)
 		}
@@ -238,7 +243,7 @@ func TestHooksOfContinuedUninstall(t *testing.T) {
 // the uninstall is not changed.
 func TestSupersedeAfterUninstall(t *testing.T) {
 	cfg := newConfiguration(t, historytest.RevisionWithChart(1, release.StatusDeployed), historytest.RevisionWithChart(2, release.StatusFailed))
-	run, _ := newUninstallRun(t, cfg, nil)
+	run, _ := newTestRun(t, cfg, nil)
 	if err := cfg.Releases.Create(historytest.RevisionWithChart(3, release.StatusDeployed)); err != nil {
 		t.Fatal(err)
 	}

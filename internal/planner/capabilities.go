@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package action
+package planner
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 
 // capabilities returns the version of the cluster and the API versions that it supports. It
 // asks the cluster only once for each Configuration.
-func capabilities(cfg *Configuration) (*chartutil.Capabilities, error) {
+func capabilities(cfg *helmaction.Configuration) (*chartutil.Capabilities, error) {
 	if cfg.Capabilities != nil {
 		return cfg.Capabilities, nil
 	}

@@ -1,0 +1,28 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"context"
+
+	"github.com/ordered-helm/helm/internal/crds"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/orderrecord"
+)
+
+// InstallCRDHooks creates the CRDs that are crd-install hooks of the release. The caller
+// must do this before New, because other objects may be of the new kinds. rec is the record
+// that will be stored in the release.
+func InstallCRDHooks(ctx context.Context, c Config, rec *orderrecord.Record) error {
+	list := c.Writer.Release().Hooks
+	if c.Options.Hooks.Disabled || len(hookrunner.ForEvent(list, hookrunner.EventCRDInstall)) == 0 {
+		return nil
+	}
+	if err := CheckBeforeCRDs(ctx, c, rec); err != nil {
+		return err
+	}
+	op := c.Operation
+	installer := &crds.Installer{Cluster: op.Cluster, Writer: op.Writer, Waiter: op.Waiter, Log: op.Log}
+	return installer.InstallHooks(ctx, list)
+}

@@ -1,0 +1,28 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/orderrecord"
+)
+
+// RollbackRecord returns the order record of the new revision that a rollback to the
+// revision target creates; nil if it has none. In an ordered rollback, order is the record
+// of target, and the result says that the new revision was deployed in the same order.
+// Otherwise order is nil, and the result is a copy of the record of target, as after a
+// rollback with stock Helm: the copy still names the revision that was deployed in order. A
+// record that cannot be read is not copied.
+func RollbackRecord(target *release.Release, revision int, order *orderrecord.Record) *orderrecord.Record {
+	if order != nil {
+		return &orderrecord.Record{Revision: revision, Ordered: true, Charts: order.Charts, DocumentCharts: order.DocumentCharts}
+	}
+	rec, err := orderrecord.Read(target)
+	if err != nil || rec == nil || !rec.Ordered && !RunsHooksInParallel(rec.Charts) {
+		return nil
+	}
+	rec.Progress, rec.Earlier = nil, nil
+	return rec
+}

@@ -1,0 +1,210 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package uninstall deletes the objects of a release, in the reverse of the order in which
+// they were deployed or all at the same time as Helm does, and records the result
+// (docs/reference.md, "Uninstall").
+package uninstall
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/hooks"
+	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/wait"
+	"github.com/ordered-helm/helm/internal/watcher"
+)
+
+// Options say how a release is uninstalled.
+type Options struct {
+	// Ordered deletes the objects in the reverse of the order in which they were deployed.
+	Ordered bool
+	// Wait waits until all deleted objects no longer exist.
+	Wait bool
+	// Timeout limits this wait if the release is not uninstalled in order. ReadinessTimeout
+	// limits the deletion of the objects of a node in an ordered uninstall; 0 means no limit
+	// of its own.
+	Timeout, ReadinessTimeout time.Duration
+	// Propagation says whether objects that are owned by a deleted object are deleted, too:
+	// "background", "foreground" or "orphan".
+	Propagation string
+	// Spared are objects that are not deleted.
+	Spared map[sequencer.ID]bool
+	// KeepHistory keeps the stored revisions. Description, if not empty, is then stored as
+	// the description of the last one.
+	KeepHistory bool
+	Description string
+	// DisableHooks skips the hooks. Hooks says how they run; New sets its Modes and Filter.
+	DisableHooks bool
+	Hooks        hooks.Options
+}
+
+// Run uninstalls one release. The caller calls Prepare, Begin and Perform, and then
+// Conclude or, if Perform returned an error, Fail.
+type Run struct {
+	op      *operation.Operation
+	options Options
+	target  *Target
+	writer  *history.Writer
+	// strategy deletes the objects in reverse order, or as Helm does.
+	strategy strategy
+	// start locks the release when the uninstall begins.
+	start *lease.UninstallStart
+	// interrupted contains the revisions of operations that terminated unexpectedly. Their
+	// hooks may still be running, and must be cleaned up.
+	interrupted []*history.Interrupted
+	// kept lists the objects that are not deleted because of their resource policy.
+	kept string
+	// isDeleting is true after the deletion of objects has begun.
+	isDeleting bool
+	// errs are errors that did not stop the uninstall.
+	errs     []error
+	response *release.UninstallReleaseResponse
+}
+
+// New returns a Run that uninstalls the release t.
+func New(op *operation.Operation, t *Target, o Options) *Run {
+	w := op.Store.NewWriter(t.Release)
+	return &Run{
+		op: op, options: o, target: t, writer: w, strategy: newStrategy(op, w, t.inventory, o),
+		start: &lease.UninstallStart{
+			Store: op.Store, Writer: w, State: t.state,
+			Lock:   func() (*lease.Lease, error) { return op.Lock(w, "uninstall", release.StatusUninstalling) },
+			Unlock: func() { op.Unlock(w) },
+		},
+		response: &release.UninstallReleaseResponse{Release: t.Release},
+	}
+}
+
+// Prepare finds out which objects will be deleted. It changes nothing in the cluster.
+func (r *Run) Prepare(ctx context.Context) (err error) {
+	r.hideSecrets()
+	r.kept, err = r.strategy.prepare(ctx)
+	return err
+}
+
+// hideSecrets makes the operation mask the contents of the release's Secrets in everything
+// that it prints, for every revision that may have left objects in the cluster.
+func (r *Run) hideSecrets() {
+	var contents []map[string]any
+	for _, rel := range r.target.inventory.Revisions() {
+		contents = append(contents, redact.ManifestObjects(rel.Manifest)...)
+		contents = append(contents, redact.HookObjects(rel.Hooks)...)
+	}
+	r.op.Events.RedactWith(redact.ForObjects(contents))
+}
+
+// Begin locks the release and records that it is being uninstalled, before anything is
+// deleted.
+func (r *Run) Begin(ctx context.Context) (err error) {
+	r.op.Log("uninstall: Deleting %s", r.target.Release.Name)
+	r.interrupted, err = r.start.Begin(ctx, r.op.Events)
+	return err
+}
+
+// Perform runs the pre-delete hooks, deletes the objects, waits until they no longer exist
+// if the options say so, and runs the post-delete hooks. A failure of the last two steps
+// does not stop the uninstall: Conclude returns its error.
+func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, error) {
+	r.writer.Background.Start()
+	defer r.writer.Background.Stop()
+	runner := r.hooks()
+	if err := r.runPreDeleteHooks(ctx, runner); err != nil {
+		return r.response, err
+	}
+	deleted, err := r.deleteObjects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.options.Wait {
+		r.addError(r.awaitDeleted(ctx, deleted))
+	}
+	if !r.options.DisableHooks {
+		r.addError(runner.Run(ctx, r.writer, release.HookPostDelete))
+	}
+	if err := context.Cause(ctx); err != nil {
+		return r.response, errors.Join(append([]error{err}, r.errs...)...)
+	}
+	return r.response, nil
+}
+
+func (r *Run) addError(err error) {
+	if err != nil {
+		r.errs = append(r.errs, err)
+	}
+}
+
+// hooks returns the runner of the hooks. If this uninstall continues an earlier one, the
+// runner skips hooks that succeeded then, because objects that they need may no longer
+// exist.
+func (r *Run) hooks() *hooks.Runner {
+	o, rel := r.options.Hooks, r.target.Release
+	o.Modes = history.HookModesOrWarn(rel, r.op.Events)
+	if r.start.IsContinued() {
+		o.Filter = func(h *release.Hook) bool {
+			succeeded := h.LastRun.Phase == release.HookPhaseSucceeded && !h.LastRun.StartedAt.Before(rel.Info.Deleted)
+			return !succeeded || slices.Contains(h.Events, release.HookPreDelete) && slices.Contains(h.Events, release.HookPostDelete)
+		}
+	}
+	return r.op.Hooks(o)
+}
+
+// runPreDeleteHooks first cleans up the hooks of operations that terminated unexpectedly,
+// and then runs the pre-delete hooks.
+func (r *Run) runPreDeleteHooks(ctx context.Context, runner *hooks.Runner) error {
+	if r.options.DisableHooks {
+		r.op.Log("delete hooks disabled for %s", r.target.Release.Name)
+		return nil
+	}
+	if err := runner.Recover(ctx, r.interrupted); err != nil {
+		return err
+	}
+	if err := runner.Run(ctx, r.writer, release.HookPreDelete); err != nil {
+		return r.strategy.hookError(ctx, err)
+	}
+	return nil
+}
+
+func (r *Run) deleteObjects(ctx context.Context) (kube.ResourceList, error) {
+	r.isDeleting = true
+	deleted, err := r.strategy.deleteObjects(ctx)
+	if err != nil {
+		r.op.Log("uninstall: Failed to delete release: %s", r.op.Events.RedactError(err))
+		return nil, r.strategy.deletionError(ctx, err)
+	}
+	if r.kept != "" {
+		r.response.Info = "These resources were kept due to the resource policy:\n" + r.kept
+	}
+	return deleted, nil
+}
+
+// awaitDeleted waits until the deleted objects no longer exist.
+func (r *Run) awaitDeleted(ctx context.Context, list kube.ResourceList) error {
+	if len(list) == 0 {
+		return nil
+	}
+	options := wait.DeletedOptions{Timeout: r.strategy.waitTimeout(), OnChange: func(ctx context.Context, report watcher.Report) {
+		e := wait.ChangeEvent(report, "", r.target.Release.Namespace)
+		if report.Status.State == readiness.Ready {
+			e.State, e.Message = "Gone", "deleted"
+		} else {
+			e.Deadline, _ = ctx.Deadline()
+		}
+		r.op.Events.Emit(e)
+	}}
+	r.op.Events.Emit(event.Event{Type: event.Waiting, Message: "waiting for " + text.Count(len(list), "resource") + " to be deleted", Resources: len(list)})
+	return r.op.Waiter.Deleted(ctx, list, options)
+}
