@@ -19,7 +19,7 @@ PREFIX  ?= /usr/local
 # own control plane, which needs about one GiB.
 JOBS ?= 2
 
-# Patterns that select tests or benchmarks: make test-e2e RUN=TestShop
+# Patterns that select tests or benchmarks: make test-e2e RUN=TestRecovery
 RUN   ?=
 BENCH ?= .
 # How long each fuzz target runs, and which targets run.
@@ -68,12 +68,13 @@ E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certi
 
 # The tests that run with the race detector in helm and in the test program: for each
 # operation and for the SDK, the tests with the most concurrency.
-RACE_TESTS = TestApplyIsHelmsUpdate TestSoak \
-	TestEndsOfAnOperation TestFailureOfTheSDK TestLifeOfTheSDK TestPlanIsWhatUpgradeDoes \
-	TestAtomic TestCleanupIsHeld TestInterrupt TestLifecycleProgress TestLiveHolderIsNotRobbed \
-	TestLiveView TestLiveViewOfAFailure TestLogsOfHooksInParallel TestRandomHooks TestRandomLife \
-	TestRequestThatHangsEndsWithTheOperation TestSecondSignal TestSlowBranchHoldsUpNothingElse \
-	TestTestsInParallel TestTrackerCutWatches TestTrackerOutage TestUpgradeAndUninstallMeet
+RACE_TESTS = TestApplyMatchesHelmUpdate TestAtomicInstall TestConcurrentUpgradeAndUninstall \
+	TestDroppedWatches TestHangingRequestEndsAtTimeout TestInterrupt TestLifecycleProgress \
+	TestLiveLockIsNotTakenOver TestLiveView TestLiveViewOfFailure \
+	TestLockIsHeldDuringCleanup TestLogsOfParallelHooks TestPlanMatchesUpgrade \
+	TestRandomHooks TestRandomOperations TestSDKErrors TestSDKLeavesNothingRunning \
+	TestSDKLifecycle TestSecondSignal TestServerOutage TestSlowBranchDoesNotBlockOthers \
+	TestSoak TestTestsInParallel
 RACE_PATTERN = ^($(subst $() ,|,$(strip $(RACE_TESTS))))$$
 RACE_PACKAGES = $$(grep -rlE --include='*_test.go' '^func ($(subst $() ,|,$(strip $(RACE_TESTS))))\(' . | xargs -n 1 dirname | sort -u)
 
@@ -109,7 +110,7 @@ install: build ## Build bin/helm and copy it to PREFIX/bin (PREFIX=/usr/local)
 	install -m 0755 $(BIN)/helm '$(DESTDIR)$(PREFIX)/bin/helm'
 
 .PHONY: dist
-dist: ## Build the release archives, their bills of materials and checksums: dist/ (VERSION=v1.2.3)
+dist: ## Build the release archives, their SBOMs and checksums: dist/ (VERSION=v1.2.3)
 	LDFLAGS='$(LDFLAGS)' scripts/dist.sh
 
 ##@ Try
@@ -172,7 +173,7 @@ soak: build stock devcluster ## Kill 200 operations at random moments, then run 
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 
 .PHONY: protections
-protections: build stock devcluster ## Remove the protections of releases, one at a time, and check that tests fail (about an hour)
+protections: build stock devcluster ## Remove each protection of releases from the code in turn, and check that tests then fail (about an hour)
 	scripts/protections
 
 .PHONY: test-devcluster

@@ -21,8 +21,8 @@ for binary in helm devcluster; do
 	[[ -x bin/$binary ]] || fail "bin/$binary is missing: start this with 'make demo'"
 done
 
-# The cluster stops when its standard input is closed. This pipe is closed when the script
-# ends, however it ends, so no command that is started below is allowed to keep it open.
+# The cluster stops when its standard input, a pipe, is closed. This happens when the script ends,
+# even if it is killed, so no command below may inherit the pipe.
 alone() { "$@" {alive}>&-; }
 
 finish() {
@@ -40,7 +40,7 @@ finish() {
 	exit "$code"
 }
 
-step "Build the dev cluster, where it is not there yet"
+step "Build the dev cluster, unless it was built before"
 bin/devcluster binaries >/dev/null
 
 # Ignore the user's own settings and clusters.

@@ -2,9 +2,8 @@
 # Copyright The Ordered Helm Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds helm for every platform of a release. For each platform, it writes an archive and
-# the binary's bill of materials (CycloneDX) to dist/. It also writes the checksums of all
-# these files.
+# Builds helm for every platform of a release. For each platform, it writes an archive and the
+# SBOM of the binary (CycloneDX) to dist/. It also writes the checksums of all these files.
 #
 # VERSION    version in the names of the archives; the default is from git describe
 # PLATFORMS  platforms to build for, as "os/arch ..."; by default all platforms of a release

@@ -2,8 +2,8 @@
 # Copyright The Ordered Helm Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs every fuzz target of the main module and of the module test, one after the other. It
-# continues after a target that fails. Failing inputs are stored below testdata/fuzz of the
+# Runs every fuzz target of the main module and of the module test sequentially. It continues
+# after a target that fails. Inputs that cause a failure are written to testdata/fuzz of the
 # target's package, and are part of every later test run.
 #
 # FUZZTIME  how long each target runs, or how often, as in 1000x; the default is 30s
@@ -15,8 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 failed=()
 while IFS=: read -r file target; do
 	echo "== $target in ${file%/*}"
-	# Without a limit, the engine spends a minute on minimizing an input, and does nothing
-	# else during this time.
+	# Without a limit, go test spends up to a minute on minimizing each input.
 	module=.
 	if [[ $file == test/* ]]; then module=test; fi
 	go -C "$module" test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-30s}" -fuzzminimizetime 10x "$PWD/${file%/*}" ||

@@ -15,9 +15,9 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// TestAdditionsAreMarked checks that exactly the commands and flags that stock Helm does
-// not have are marked as additions. The mark comes first in the help of a flag; in the help
-// of --wait, it follows the values that stock Helm does not have.
+// TestAdditionsAreMarked checks that the help texts mark exactly those commands and flags that
+// stock Helm does not have with "[not in stock Helm]". The mark is at the beginning of the
+// text of a flag. In the text of --wait, it follows the values that stock Helm does not have.
 func TestAdditionsAreMarked(t *testing.T) {
 	const mark = "[not in stock Helm]"
 	additions := []string{waitFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName, takeoverFlagName}

@@ -18,26 +18,26 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// app contains what all commands share: the settings, the configuration of the actions, and
-// the input and output. There is one app for each run of the program.
+// app holds what all commands share: the settings, the configuration of the actions, and the
+// input and output. There is one app for each run of the program.
 type app struct {
 	settings *cli.EnvSettings
 	config   *action.Configuration
 
-	// plugins contains the plugins that were found at program start.
+	// plugins contains the plugins that were installed when the program started.
 	plugins []*plugin.Plugin
 
 	// args are the command-line arguments after the program name, as typed.
 	args []string
 
-	// in is standard input. It is a file and not a reader, because passwords are read from
-	// a terminal without echo.
+	// in is standard input. It is a file instead of a reader, because prompts for passwords
+	// change the settings of the terminal.
 	in     *os.File
 	out    io.Writer
 	errOut io.Writer
 }
 
-// run executes one command line and returns the exit code.
+// run executes the command in args and returns the exit code.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	a := &app{
 		settings: cli.New(),
@@ -48,21 +48,21 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		errOut:   errOut,
 	}
 	action.RetryRequests(a.settings.RESTClientGetter())
-	if err := newRootCmd(a).ExecuteContext(ctx); err != nil { //nolint:contextcheck // the commands receive it from cobra
+	if err := newRootCmd(a).ExecuteContext(ctx); err != nil { //nolint:contextcheck // the commands receive the context from cobra
 		a.debugf("%+v", err)
 		return exitCode(err)
 	}
 	return 0
 }
 
-// debugf prints to the standard logger if --debug is set. Its signature is that of
-// action.DebugLog. It is safe for concurrent use.
+// debugf prints to the standard logger if --debug is set. It is an action.DebugLog, and is
+// safe for concurrent use.
 func (a *app) debugf(format string, v ...any) {
 	if !a.settings.Debug {
 		return
 	}
 	const callerOfDebugf = 2
-	// An error is ignored, because there is nowhere to report it.
+	// The error is ignored, because there is nowhere to report it.
 	_ = log.Output(callerOfDebugf, fmt.Sprintf("%s [debug] %s\n", time.Now(), fmt.Sprintf(format, v...)))
 }
 
@@ -71,17 +71,17 @@ func (a *app) warnf(format string, v ...any) {
 	fmt.Fprint(a.errOut, terminal.Sanitize(fmt.Sprintf("WARNING: "+format+"\n", v...)))
 }
 
-// warnIfNotPrinted handles an error from printing the result of an operation. As in Helm, it
-// only warns: if the command failed, users would repeat an operation that has already
-// succeeded.
+// warnIfNotPrinted prints a warning if err, from printing the result of an operation, is not
+// nil. As in Helm, the command does not fail then: otherwise, users would repeat an operation
+// that has already succeeded.
 func (a *app) warnIfNotPrinted(err error) {
 	if err != nil {
 		a.warnf("the operation succeeded, but its result cannot be printed: %v", err)
 	}
 }
 
-// connect prepares the configuration for a cluster and for registries, without sending any
-// request. The global flags must already have been parsed.
+// connect prepares a.config for requests to a cluster and to registries, without sending any.
+// The global flags must already have been parsed.
 func (a *app) connect() error {
 	client, err := a.newRegistryClient(registryOptions{})
 	if err != nil {

@@ -13,20 +13,21 @@ import (
 	"testing"
 )
 
-// outcome is the output and exit code of one run of the program.
+// outcome holds the output and exit code of one run of the program.
 type outcome struct {
 	code           int
 	stdout, stderr string
 }
 
-// runHelm runs the program in this process, with its own home directory and without a
-// cluster. It changes the environment, so tests that use it must not run in parallel.
+// runHelm runs the program in the process of the test, with an empty home directory and
+// without a cluster. It changes the environment, so tests that use it must not run in
+// parallel.
 func runHelm(t *testing.T, args ...string) outcome {
 	t.Helper()
 	return runHelmAt(t, "http://127.0.0.1:1", args...) // no server listens there
 }
 
-// runHelmAt is like runHelm, with an API server.
+// runHelmAt is like runHelm, with the API server at the given URL.
 func runHelmAt(t *testing.T, server string, args ...string) outcome {
 	t.Helper()
 	isolate(t, server)
@@ -35,9 +36,9 @@ func runHelmAt(t *testing.T, server string, args ...string) outcome {
 	return outcome{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
 
-// bareServer starts an API server that knows its version and no kinds, which is all that
-// rendering needs. With the memory driver it replaces a cluster.
-func bareServer(t *testing.T) (url string) {
+// startMinimalServer starts an API server that reports its version and supports no kinds of
+// objects. Together with the storage driver "memory", it is sufficient for rendering charts.
+func startMinimalServer(t *testing.T) (url string) {
 	t.Helper()
 	answers := map[string]string{
 		"/version": `{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}`,
@@ -57,7 +58,7 @@ func bareServer(t *testing.T) (url string) {
 	return server.URL
 }
 
-// isolate sets an environment with an empty home directory and this server.
+// isolate sets the environment to an empty home directory and the given API server.
 func isolate(t *testing.T, server string) {
 	t.Helper()
 	home := t.TempDir()
@@ -68,7 +69,8 @@ func isolate(t *testing.T, server string) {
 	t.Setenv("HELM_KUBEAPISERVER", server)
 }
 
-// writeChart writes the files of a chart, by path, to a new directory.
+// writeChart writes a chart to a new directory and returns its path. The keys of files are the
+// paths of the files in the chart.
 func writeChart(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "chart")

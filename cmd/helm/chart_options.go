@@ -17,14 +17,14 @@ import (
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
-// installInput contains the flags of install, template and dag: those that select a chart and
-// its values, and those of the install action, which these commands run.
+// installInput holds the flags that install, template and dag have in common, and the install
+// action, which these commands run with the options that the flags set.
 type installInput struct {
 	app            *app
 	client         *action.Install
 	values         values.Options
-	output         *formatFlag // nil for a command that prints only text
-	checkReadiness func() error
+	output         *formatFlag  // nil if the command prints only text
+	checkReadiness func() error // checks --readiness-timeout
 	progress       progressFlags
 }
 
@@ -34,16 +34,16 @@ type loadedChart struct {
 	values map[string]any
 }
 
-// chartSource contains the flags that say where to get a chart from.
+// chartSource holds the flags that say where to find a chart and its dependencies.
 type chartSource struct {
 	*action.ChartPathOptions
-	devel    bool             // allow development versions
-	complete bool             // fetch missing dependencies
-	registry *registry.Client // for dependencies
+	devel        bool             // allow development versions
+	fetchMissing bool             // fetch dependencies that are not in the charts directory
+	registry     *registry.Client // for fetching dependencies
 }
 
-// load gets the release name and the chart from the arguments, loads the chart, and merges
-// the values from the flags. It sets the name and namespace of the release in the action.
+// load loads the chart that the arguments name, and merges the values from the flags. It sets
+// the name and namespace of the release in the action.
 func (in *installInput) load(ctx context.Context, args []string) (*loadedChart, error) {
 	name, reference, err := in.client.NameAndChart(args)
 	if err != nil {
@@ -54,7 +54,7 @@ func (in *installInput) load(ctx context.Context, args []string) (*loadedChart, 
 	from := &chartSource{
 		ChartPathOptions: &in.client.ChartPathOptions,
 		devel:            in.client.Devel,
-		complete:         in.client.DependencyUpdate,
+		fetchMissing:     in.client.DependencyUpdate,
 		registry:         in.client.GetRegistryClient(),
 	}
 	path, err := in.app.locateChart(from, reference)
@@ -69,7 +69,7 @@ func (in *installInput) load(ctx context.Context, args []string) (*loadedChart, 
 	return loaded, checkDryRunOption(in.client.DryRunOption)
 }
 
-// loadWithValues merges the values from the flags, and loads the chart at a path.
+// loadWithValues loads the chart at path, and merges the values in options.
 func (a *app) loadWithValues(ctx context.Context, from *chartSource, path string, options *values.Options) (*loadedChart, error) {
 	merged, err := options.MergeValues(getter.All(a.settings))
 	if err != nil {
@@ -79,8 +79,8 @@ func (a *app) loadWithValues(ctx context.Context, from *chartSource, path string
 	return &loadedChart{chart: chrt, values: merged}, err
 }
 
-// locateChart returns the path of the chart that reference refers to. It downloads the
-// chart if necessary.
+// locateChart returns the path of the chart that reference refers to, such as a path, a URL or
+// the name of a chart in a repository. It downloads the chart if necessary.
 func (a *app) locateChart(from *chartSource, reference string) (string, error) {
 	a.debugf("Original chart version: %q", from.Version)
 	if from.Version == "" && from.devel {
@@ -95,9 +95,9 @@ func (a *app) locateChart(from *chartSource, reference string) (string, error) {
 	return path, nil
 }
 
-// loadChart loads the chart at a path. It returns an error if the chart cannot be
-// installed, as with a library chart, or if dependencies are missing and must not be
-// fetched.
+// loadChart loads the chart at path. It returns an error if the chart cannot be installed, for
+// example because it is a library chart, or if dependencies are missing and
+// from.fetchMissing is false.
 func (a *app) loadChart(ctx context.Context, from *chartSource, path string) (*chart.Chart, error) {
 	chrt, err := loader.Load(path)
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *app) loadChart(ctx context.Context, from *chartSource, path string) (*c
 	switch {
 	case missing == nil:
 		return chrt, nil
-	case !from.complete:
+	case !from.fetchMissing:
 		return nil, fmt.Errorf("An error occurred while checking for chart dependencies. "+ //nolint:staticcheck // Helm's message
 			"You may need to run `helm dependency build` to fetch missing dependencies: %w", missing)
 	}

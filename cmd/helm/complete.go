@@ -5,43 +5,45 @@ package main
 
 import "github.com/spf13/cobra"
 
-// completion is a function that suggests words for shell completion. It returns the words,
-// each with a description after a tab, and a directive for the shell.
-type completion = cobra.CompletionFunc
+// completionFunc is a function that suggests words for shell completion. It returns the words,
+// each of which can be followed by a tab and a description, and a directive for the shell.
+type completionFunc = cobra.CompletionFunc
 
-// completeNoMore says that the command takes no more arguments. It suggests nothing.
-func completeNoMore(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// noMoreArguments is a completionFunc that suggests nothing, and tells the user that the
+// command takes no more arguments.
+func noMoreArguments(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	hint := cobra.AppendActiveHelp(nil, "This command does not take any more arguments (but may accept flags).")
 	return hint, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeNothing suggests nothing for the given number of arguments, because their values
-// cannot be known. After these it says that the command takes no more.
-func completeNothing(arguments int) completion {
-	return upTo(arguments, cobra.NoFileCompletions)
+// completeNothing returns a completionFunc for a command that takes count arguments whose
+// values cannot be suggested.
+func completeNothing(count int) completionFunc {
+	return completeUpTo(count, cobra.NoFileCompletions)
 }
 
-// completeFile completes the only argument of a command, which is a file or directory.
-func completeFile() completion {
-	return upTo(1, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeFile returns a completionFunc for a command whose only argument is a file or
+// directory.
+func completeFile() completionFunc {
+	return completeUpTo(1, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
 	})
 }
 
-// upTo calls complete for the given number of arguments. After these it says that the
-// command takes no more.
-func upTo(arguments int, complete completion) completion {
+// completeUpTo returns a completionFunc for a command that takes at most count arguments,
+// which complete suggests.
+func completeUpTo(count int, complete completionFunc) completionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) >= arguments {
-			return completeNoMore(cmd, args, word)
+		if len(args) >= count {
+			return noMoreArguments(cmd, args, word)
 		}
 		return complete(cmd, args, word)
 	}
 }
 
-// completeFlag sets the completion for the value of a flag of cmd. It fails only if the
-// flag does not exist or already has a completion; tests would detect both, so the error is
-// ignored.
-func completeFlag(cmd *cobra.Command, flag string, complete completion) {
+// completeFlag makes complete suggest the values of a flag of cmd.
+func completeFlag(cmd *cobra.Command, flag string, complete completionFunc) {
+	// This fails only if the flag does not exist or already has a completion, which tests
+	// would detect.
 	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
 }

@@ -19,7 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-// completeRepositories suggests the configured repositories that are not yet among the
+// completeRepositories suggests the configured chart repositories that are not yet among the
 // arguments.
 func (a *app) completeRepositories(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var choices []cobra.Completion
@@ -31,8 +31,8 @@ func (a *app) completeRepositories(_ *cobra.Command, args []string, _ string) ([
 	return choices, cobra.ShellCompDirectiveNoFileComp
 }
 
-// knownRepositories returns the configured repositories. If the repository file cannot be
-// read, it returns none.
+// knownRepositories returns the configured chart repositories, or none if the repository file
+// cannot be read.
 func (a *app) knownRepositories() []*repo.Entry {
 	file, err := a.repositories()
 	if err != nil {
@@ -42,23 +42,22 @@ func (a *app) knownRepositories() []*repo.Entry {
 }
 
 // completeChartOrFile suggests charts in repositories, and files and directories in the
-// current directory, because these can be charts, too.
+// current directory, which can also be charts.
 func (a *app) completeChartOrFile(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	choices, directive := a.remoteCharts(word)
 	if word == "" {
-		// "./" and "/" show that paths are accepted too. All files would be too many.
+		// Listing all files would be too much. "./" and "/" show that paths are accepted too.
 		return append(choices,
 			cobra.CompletionWithDesc("./", "Relative path prefix to local chart"),
 			cobra.CompletionWithDesc("/", "Absolute path prefix to local chart")), directive
 	}
-	if len(choices) > 0 { // otherwise the shell itself completes files
+	if len(choices) > 0 { // without suggestions, the shell itself completes files
 		choices = append(choices, filesWithPrefix(word)...)
 	}
 	return choices, directive
 }
 
-// completeChartOrRelease completes an argument that is a chart or a release. If releaseOnly
-// is true, it suggests only releases.
+// completeChartOrRelease suggests releases and, unless releaseOnly is true, charts.
 func (a *app) completeChartOrRelease(cmd *cobra.Command, args []string, word string, releaseOnly bool) ([]cobra.Completion, cobra.ShellCompDirective) {
 	releases, directive := a.completeReleases(cmd, args, word)
 	if releaseOnly {
@@ -77,8 +76,8 @@ func (in *installInput) chartPosition() int {
 	return 1
 }
 
-// completeChart suggests charts. It suggests nothing for the name of the release, which the
-// user chooses.
+// completeChart suggests charts for the argument at chartPosition. For the name of the
+// release, which the user chooses, it suggests nothing.
 func (in *installInput) completeChart(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) != in.chartPosition() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -86,15 +85,15 @@ func (in *installInput) completeChart(cmd *cobra.Command, args []string, word st
 	return in.app.completeChartOrFile(cmd, args, word)
 }
 
-// completeRemoteChart suggests charts in repositories and registries, but no files.
+// completeRemoteChart suggests charts in repositories and URL schemes, but no files.
 func (a *app) completeRemoteChart(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	choices, directive := a.remoteCharts(word)
 	return choices, directive | cobra.ShellCompDirectiveNoFileComp
 }
 
-// remoteCharts returns what a chart reference that begins with word can continue with: if
-// word contains a repository, the charts of that repository, otherwise repositories and URL
-// schemes.
+// remoteCharts returns the chart references that begin with word. If word begins with the name
+// of a repository and a slash, these are the charts of that repository; otherwise, they are
+// the beginnings of references: repositories and URL schemes.
 func (a *app) remoteCharts(word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var choices []cobra.Completion
 	directive := cobra.ShellCompDirectiveDefault
@@ -124,9 +123,8 @@ func (a *app) remoteCharts(word string) ([]cobra.Completion, cobra.ShellCompDire
 	return choices, directive
 }
 
-// chartsOf returns the charts of a repository, sorted. It reads the cached list of their
-// names, which exists for shell completion. If there is none, it reads the cached index,
-// which takes longer.
+// chartsOf returns the charts of a repository, sorted. It reads the cached list of chart
+// names, which is stored for shell completion, or else the cached index, which takes longer.
 func (a *app) chartsOf(repository string) []cobra.Completion {
 	names, err := os.ReadFile(filepath.Join(a.settings.RepositoryCache, helmpath.CacheChartsFile(repository)))
 	var charts []cobra.Completion
@@ -144,7 +142,7 @@ func (a *app) chartsOf(repository string) []cobra.Completion {
 	return charts
 }
 
-// cachedIndex returns the cached index of a repository, or an empty one if it cannot be
+// cachedIndex returns the cached index of a repository, or an empty index if it cannot be
 // read.
 func (a *app) cachedIndex(repository string) *repo.IndexFile {
 	index, err := repo.LoadIndexFile(filepath.Join(a.settings.RepositoryCache, helmpath.CacheIndexFile(repository)))
@@ -170,18 +168,20 @@ func filesWithPrefix(word string) []cobra.Completion {
 	return names
 }
 
-// completeVersionOf suggests versions for the flag --version. position returns the index of
-// the chart among the arguments; it must be the last argument of the command.
-func (a *app) completeVersionOf(position func() int) completion {
+// completeVersionOf returns a completionFunc that suggests values for the flag --version: the
+// versions of the chart in the arguments. position returns the index of the chart, which must
+// be the last argument of the command.
+func (a *app) completeVersionOf(position func() int) completionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if at := position(); len(args) == at+1 {
-			return a.chartVersions(args[at]), cobra.ShellCompDirectiveNoFileComp
+		if i := position(); len(args) == i+1 {
+			return a.chartVersions(args[i]), cobra.ShellCompDirectiveNoFileComp
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// chartVersions returns the versions of the chart that reference names as repository/name.
+// chartVersions returns the versions of the chart that reference names. It returns none if
+// reference does not have the form repository/name.
 func (a *app) chartVersions(reference string) []cobra.Completion {
 	repository, name, ok := strings.Cut(reference, "/")
 	if !ok || strings.Contains(name, "/") {

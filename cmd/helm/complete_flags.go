@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// completionTimeout is how long shell completion waits for a response from the cluster.
+// completionTimeout is how long shell completion waits for a response from the API server.
 const completionTimeout = 3 * time.Second
 
 // completeNamespaces suggests the namespaces of the cluster.
@@ -55,18 +55,18 @@ func (a *app) completeContexts(*cobra.Command, []string, string) ([]cobra.Comple
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFormats suggests the values of --output, sorted.
+// completeFormats suggests Helm's values of --output, sorted.
 func completeFormats(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	meanings := output.FormatsWithDesc()
+	descriptions := output.FormatsWithDesc()
 	var formats []cobra.Completion
-	for _, format := range slices.Sorted(maps.Keys(meanings)) {
-		formats = append(formats, cobra.CompletionWithDesc(format, meanings[format]))
+	for _, format := range slices.Sorted(maps.Keys(descriptions)) {
+		formats = append(formats, cobra.CompletionWithDesc(format, descriptions[format]))
 	}
 	return formats, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeWait suggests the values of --wait. If several values have the same meaning, it
-// suggests only one of them.
+// completeWait suggests the values of --wait. Of values that mean the same, such as false
+// and 0, it suggests only one.
 func completeWait(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return []cobra.Completion{
 		cobra.CompletionWithDesc("false", "do not wait"),

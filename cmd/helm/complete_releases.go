@@ -15,7 +15,7 @@ import (
 
 // completeReleases suggests the releases in the namespace that are not yet among the
 // arguments. It also suggests names that do not begin with the typed word, because some
-// shells match other parts of a name, too.
+// shells complete words by other parts of a name.
 func (a *app) completeReleases(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	client := action.NewList(a.config)
 	client.All = true
@@ -36,8 +36,8 @@ func (a *app) completeReleases(_ *cobra.Command, args []string, _ string) ([]cob
 	return choices, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeRelease completes the only argument of a command, which is a release.
-func (a *app) completeRelease() completion { return upTo(1, a.completeReleases) }
+// completeRelease returns a completionFunc for a command whose only argument is a release.
+func (a *app) completeRelease() completionFunc { return completeUpTo(1, a.completeReleases) }
 
 // completeRevisions suggests the revisions of the release that is the first argument.
 func (a *app) completeRevisions(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -56,10 +56,10 @@ func (a *app) completeRevisions(_ *cobra.Command, args []string, _ string) ([]co
 	return choices, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeReleaseAnd completes the arguments of commands that take a release and something
-// else, which the function second completes.
-func (a *app) completeReleaseAnd(second completion) completion {
-	return upTo(2, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeReleaseAnd returns a completionFunc for a command whose first argument is a release,
+// and whose second argument is completed by the function second.
+func (a *app) completeReleaseAnd(second completionFunc) completionFunc {
+	return completeUpTo(2, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return a.completeReleases(cmd, args, word)
 		}

@@ -18,8 +18,8 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-func TestUpTo(t *testing.T) {
-	two := upTo(2, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func TestCompleteUpTo(t *testing.T) {
+	two := completeUpTo(2, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return []cobra.Completion{"choice"}, cobra.ShellCompDirectiveNoSpace
 	})
 	for _, tt := range []struct {
@@ -39,19 +39,19 @@ func TestUpTo(t *testing.T) {
 	}
 }
 
-// newRepositoriesApp returns an app with several repositories. One has an index in the
-// cache, and one entry is empty.
+// newRepositoriesApp returns an app with several configured chart repositories. One of them
+// has an index in the cache, and one entry of the repository file is empty.
 func newRepositoriesApp(t *testing.T) *app {
 	t.Helper()
-	folder := t.TempDir()
+	directory := t.TempDir()
 	settings := cli.New()
-	settings.RepositoryConfig = filepath.Join(folder, "repositories.yaml")
-	settings.RepositoryCache = folder
+	settings.RepositoryConfig = filepath.Join(directory, "repositories.yaml")
+	settings.RepositoryCache = directory
 	for name, text := range map[string]string{
 		"repositories.yaml": "repositories:\n- name: shop\n  url: https://shop.example\n-\n- name: shoes\n  url: https://shoes.example\n",
 		"shop-index.yaml":   "apiVersion: v1\nentries:\n  web:\n  - name: web\n    version: 1.0.0\n  api:\n  - name: api\n    version: 1.0.0\n",
 	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(directory, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

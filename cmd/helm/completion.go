@@ -14,8 +14,8 @@ import (
 )
 
 const completionHelp = `
-Print a script that completes helm's commands, flags, releases, charts and versions
-in a shell. "helm completion SHELL --help" explains how to load it.
+Print a script that makes a shell complete helm's commands, flags, releases, charts and
+versions. "helm completion SHELL --help" explains how to load it.
 `
 
 const completionBashHelp = `
@@ -25,7 +25,7 @@ For the current shell:
 
     source <(helm completion bash)
 
-For every shell, on Linux and on macOS:
+For every new shell, on Linux and on macOS:
 
     helm completion bash > /etc/bash_completion.d/helm
     helm completion bash > /usr/local/etc/bash_completion.d/helm
@@ -40,7 +40,7 @@ For the current shell:
 
     source <(helm completion zsh)
 
-For every shell:
+For every new shell:
 
     helm completion zsh > "${fpath[1]}/_helm"
 `
@@ -64,14 +64,14 @@ For the current shell:
 
     helm completion powershell | Out-String | Invoke-Expression
 
-For every shell, add that line to your profile.
+For every new shell, add that line to your profile.
 `
 
-// shell is a shell for which helm completion prints a script.
+// shell describes a shell for which "helm completion" prints a script.
 type shell struct {
 	name, help string
-	// write prints the script for the program with the given name. If descriptions is
-	// false, the script does not show descriptions of the suggested words.
+	// write prints the script. program is the name of the executable. descriptions says
+	// whether completion shows descriptions of the suggested words.
 	write func(root *cobra.Command, out io.Writer, program string, descriptions bool) error
 }
 
@@ -94,24 +94,24 @@ func newCompletionCmd(a *app) *cobra.Command {
 }
 
 func newShellCompletionCmd(a *app, sh shell) *cobra.Command {
-	var plain bool
+	var noDescriptions bool
 	cmd := &cobra.Command{
 		Use:               sh.name,
 		Short:             "print the completion script for " + sh.name,
 		Long:              sh.help,
 		Args:              require.NoArgs,
-		ValidArgsFunction: completeNoMore,
+		ValidArgsFunction: noMoreArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return sh.write(cmd.Root(), a.out, filepath.Base(os.Args[0]), !plain)
+			return sh.write(cmd.Root(), a.out, filepath.Base(os.Args[0]), !noDescriptions)
 		},
 	}
-	cmd.Flags().BoolVar(&plain, "no-descriptions", false, "complete without descriptions")
+	cmd.Flags().BoolVar(&noDescriptions, "no-descriptions", false, "complete without descriptions")
 	return cmd
 }
 
-// writeBashCompletion prints the script for bash. The script completes only the command
-// "helm". If the program has another name, writeBashCompletion appends lines for that name,
-// as the script for zsh does.
+// writeBashCompletion prints the script for bash. By default, the script completes only the
+// command "helm". If program has another name, lines are appended that also complete that
+// name, as in Helm.
 func writeBashCompletion(root *cobra.Command, out io.Writer, program string, descriptions bool) error {
 	if err := root.GenBashCompletionV2(out, descriptions); err != nil || program == root.Name() {
 		return err
@@ -147,7 +147,7 @@ compdef _helm %[1]s
 			return err
 		}
 	}
-	// This line is for scripts that are sourced and not found through $fpath.
+	// This line is needed if the script is sourced instead of being found in $fpath.
 	_, err := io.WriteString(out, "compdef _helm helm")
 	return err
 }

@@ -55,7 +55,7 @@ func (a *app) createChart(path, starterChart string) error {
 	fmt.Fprintf(a.out, "Creating %s\n", path)
 	parent, name := filepath.Dir(path), filepath.Base(path)
 	if starterChart == "" {
-		chartutil.Stderr = a.out // Helm's package reports here which files it overwrites
+		chartutil.Stderr = a.out // the package reports there which files it overwrites
 		_, err := chartutil.Create(name, parent)
 		return err
 	}

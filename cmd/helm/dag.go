@@ -22,7 +22,7 @@ import (
 )
 
 const dagHelp = `
-Print the order in which a chart deploys with --wait=ordered, or in which an
+Print the order in which a chart is deployed with --wait=ordered, or in which an
 installed release was deployed, and the order of the hooks of each event.
 
     $ helm dag                                   the chart in the current directory
@@ -30,7 +30,7 @@ installed release was deployed, and the order of the hooks of each event.
     $ helm dag shop --repo https://example.com/charts --version 1.2.3
     $ helm dag shop                              the release "shop", latest revision
     $ helm dag shop --revision 3
-    $ helm dag ./shop --reasons                  also what declares each edge
+    $ helm dag ./shop --reasons                  also print what declares each edge
     $ helm dag ./shop -o svg >shop.svg           a picture
     $ helm dag ./shop --diff shop                compared with the release "shop"
     $ helm dag ./shop --diff shop --revision 3   compared with its third revision
@@ -52,9 +52,9 @@ includes them, and svg shows them in tooltips.
 release, and resources that moved to another node. The chart is rendered with the name
 of the release and with the values given here, not with the values of the release.
 
-The graph is printed to standard output. Warnings are printed to standard error: about
-declarations that are ignored, and about resources that need something that is deployed
-later. An order that cannot be satisfied, such as one with a cycle, is an error.
+The graph is printed to standard output. Warnings about ignored declarations, and about
+resources that refer to others that are deployed later, are printed to standard error.
+An order that cannot be satisfied, such as one with a cycle, is an error.
 `
 
 const (
@@ -65,18 +65,18 @@ const (
 	diffFlagName     = "diff"
 )
 
-// releaseFlags contains the names of the flags that can be used with a release. All other
-// flags of dag apply only to charts.
+// releaseFlags contains the flags of dag that can be used if the argument is a release. All
+// other flags apply only to charts.
 var releaseFlags = []string{releaseFlagName, revisionFlagName, outputFlagName, reasonsFlagName}
 
-// dagOptions contains the flags of dag that do not apply to other commands.
+// dagOptions holds the flags that only dag has, and those that it shares with template.
 type dagOptions struct {
 	dagView
 	release      bool
 	revision     int
 	capabilities capabilityFlags
-	// chartOnlyFlag is the name of a flag that was set and applies only to charts. It is
-	// empty if no such flag was set.
+	// chartOnlyFlag is the name of a flag on the command line that applies only to charts,
+	// if there is one.
 	chartOnlyFlag string
 }
 
@@ -85,12 +85,12 @@ func newDagCmd(a *app) *cobra.Command {
 	var opts dagOptions
 	cmd := &cobra.Command{
 		Use:   "dag [CHART | RELEASE]",
-		Short: "print the order in which a chart deploys [not in stock Helm]",
+		Short: "print the order in which a chart is deployed [not in stock Helm]",
 		Long:  dagHelp,
-		// A plugin with this name replaces the command.
+		// A plugin of the same name replaces this command.
 		Annotations: map[string]string{additionAnnotation: "true"},
 		Args:        require.MaximumNArgs(1),
-		ValidArgsFunction: upTo(1, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ValidArgsFunction: completeUpTo(1, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return a.completeChartOrRelease(cmd, args, word, opts.release || cmd.Flags().Changed("revision"))
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -117,8 +117,8 @@ func newDagCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// chartOnlyFlag returns the name of a flag that was set on the command line and applies only
-// to charts, or "" if there is none.
+// chartOnlyFlag returns the name of a flag on the command line that applies only to charts, or
+// "" if there is none.
 func chartOnlyFlag(cmd *cobra.Command) string {
 	given := ""
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -147,7 +147,8 @@ func (a *app) dag(ctx context.Context, in *installInput, opts *dagOptions, args 
 	return a.showPlan(plan, nil, opts)
 }
 
-// plan returns the plan of the chart or the release that the argument of dag refers to.
+// plan returns the plan (the deployment graph with its hooks and warnings) of the chart or the
+// release that the argument of dag refers to.
 func (a *app) plan(ctx context.Context, in *installInput, opts *dagOptions, argument string) (*action.Plan, error) {
 	switch {
 	case opts.release && opts.chartOnlyFlag != "":
@@ -164,8 +165,8 @@ func (a *app) plan(ctx context.Context, in *installInput, opts *dagOptions, argu
 	return a.storedPlanOrNoChart(argument)
 }
 
-// storedPlan returns the plan of a revision of the release with this name. It is called if
-// the command line says that the argument is a release.
+// storedPlan returns the plan of a stored revision. It is called if a flag says that the
+// argument of dag is a release.
 func (a *app) storedPlan(name string, revision int) (*action.Plan, error) {
 	rel, err := a.revisionInNamespace(name, revision)
 	if err != nil {
@@ -174,8 +175,8 @@ func (a *app) storedPlan(name string, revision int) (*action.Plan, error) {
 	return a.releasePlan(rel)
 }
 
-// revisionInNamespace is like revision. If the revision does not exist, the error names the
-// namespace.
+// revisionInNamespace is like the method revision, but its error names the namespace if the
+// revision does not exist.
 func (a *app) revisionInNamespace(name string, revision int) (*release.Release, error) {
 	rel, err := a.revision(name, revision)
 	switch {
@@ -190,8 +191,8 @@ func (a *app) revisionInNamespace(name string, revision int) (*release.Release, 
 	}
 }
 
-// storedPlanOrNoChart returns the plan of the release with this name. It is called if the
-// argument could also be a chart, but no such chart exists. Its errors say so.
+// storedPlanOrNoChart returns the plan of the last revision of a release. The argument of dag
+// can also be meant as a chart, so the errors say that no such chart exists either.
 func (a *app) storedPlanOrNoChart(name string) (*action.Plan, error) {
 	rel, err := a.revision(name, 0)
 	switch {
@@ -204,9 +205,9 @@ func (a *app) storedPlanOrNoChart(name string) (*action.Plan, error) {
 	}
 }
 
-// releasePlan returns the plan of a revision. It warns if the revision was not deployed in
-// the order of that plan: another program that rolls a release back can copy the record of
-// an earlier revision without following its order.
+// releasePlan returns the plan that is stored with a revision. It warns if the revision was
+// not deployed in that order. This is possible because stock Helm, if it rolls a release
+// back, copies the order record of the earlier revision, but does not follow the order.
 func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 	plan, err := action.ReleasePlan(rel)
 	switch {
@@ -217,14 +218,15 @@ func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 			"\"helm dag CHART\" prints the graph of a chart, and \"helm upgrade %s CHART --wait=ordered\" deploys in that order",
 			rel.Version, rel.Name, rel.Name)
 	}
-	if ordered, _ := wasOrdered(rel); !ordered { // the record could be read above
-		a.warnf("revision %d of release %q was not deployed in this order, because the program that rolled it back does not support ordering; only its uninstallation follows it", rel.Version, rel.Name)
+	// There cannot be an error, because ReleasePlan has read the same record.
+	if ordered, _ := wasOrdered(rel); !ordered {
+		a.warnf("revision %d of release %q was not deployed in this order, because the program that rolled it back does not support ordering; only an uninstall follows it", rel.Version, rel.Name)
 	}
 	return plan, nil
 }
 
-// isChart reports whether an argument of dag certainly refers to a chart: because it exists
-// as a file or directory, or because its form is that of a path and not of a release name.
+// isChart reports whether an argument of dag must be a chart: it is an existing file or
+// directory, or it looks like a path rather than a release name.
 func isChart(argument string) bool {
 	if strings.HasPrefix(argument, ".") || strings.HasSuffix(argument, ".tgz") || strings.ContainsAny(argument, `/\`) {
 		return true
@@ -233,6 +235,8 @@ func isChart(argument string) bool {
 	return err == nil
 }
 
+// plan returns the plan of the chart that reference refers to. It renders the chart without a
+// cluster.
 func (in *installInput) plan(ctx context.Context, opts *dagOptions, reference string) (*action.Plan, error) {
 	client := in.client
 	if err := opts.capabilities.apply(client); err != nil {
@@ -244,7 +248,7 @@ func (in *installInput) plan(ctx context.Context, opts *dagOptions, reference st
 	client.ClientOnly = true
 	client.DryRun = true
 	client.DryRunOption = "client"
-	client.Replace = true // the name is not checked
+	client.Replace = true // do not check whether the release name is in use
 	client.ReleaseName = cmp.Or(opts.diff, "release-name")
 	loaded, err := in.load(ctx, []string{reference})
 	if err != nil {

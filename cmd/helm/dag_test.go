@@ -179,14 +179,14 @@ func TestDagWithoutACluster(t *testing.T) {
 	}
 }
 
-// storeReleases writes a file for the memory driver with two revisions of a release, of
-// which the second is ordered, and returns its path.
+// storeReleases writes a file for the storage driver "memory" and returns its path. The file
+// contains two revisions of a release, the second of which is ordered.
 func storeReleases(t *testing.T) string {
 	t.Helper()
 	return store(t, revision(t, 1, action.WaitStrategyNone), revision(t, 2, action.WaitStrategyOrdered))
 }
 
-// revision returns a revision of the release "shop" as if it had been deployed with this
+// revision returns a revision of the release "shop" as if it had been deployed with the given
 // strategy.
 func revision(t *testing.T, number int, strategy action.WaitStrategy) *release.Release {
 	t.Helper()
@@ -203,7 +203,7 @@ func revision(t *testing.T, number int, strategy action.WaitStrategy) *release.R
 		t.Fatal(err)
 	}
 	rel.Version = number
-	remember(t, rel)
+	setRecordedRevision(t, rel)
 	rel.Info.Status = release.StatusDeployed
 	rel.Info.Description = "Install complete"
 	rel.Info.LastDeployed = helmtime.Date(2026, time.January, number, 12, 0, 0, 0, time.UTC)
@@ -211,8 +211,9 @@ func revision(t *testing.T, number int, strategy action.WaitStrategy) *release.R
 	return rel
 }
 
-// remember makes the record of a revision, if it has one, refer to this revision.
-func remember(t *testing.T, rel *release.Release) {
+// setRecordedRevision sets the revision in the order record of rel, if it has one, to the
+// number of rel.
+func setRecordedRevision(t *testing.T, rel *release.Release) {
 	t.Helper()
 	rec, err := orderrecord.Read(rel)
 	if err != nil {
@@ -227,7 +228,8 @@ func remember(t *testing.T, rel *release.Release) {
 	}
 }
 
-// store writes a file for the memory driver with these revisions, and returns its path.
+// store writes a file for the storage driver "memory" with the given revisions, and returns
+// its path.
 func store(t *testing.T, releases ...*release.Release) string {
 	t.Helper()
 	data, err := yaml.Marshal(releases)

@@ -14,26 +14,26 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// dagView contains the flags that say how to print a graph.
+// dagView holds the flags that say how dag prints a graph.
 type dagView struct {
 	format  graphview.Format
 	reasons bool
-	// diff is the release that the chart is compared with; empty for no comparison.
+	// diff is the name of the release that the chart is compared with, if any.
 	diff string
-	// comparedWith is the revision of the release in diff.
+	// comparedWith is the revision of that release.
 	comparedWith int
 }
 
 func (v *dagView) addFlags(cmd *cobra.Command, a *app) {
-	outputChoice("how the graph is printed", graphview.Formats()).add(cmd, &v.format)
+	outputChoiceFlag("how the graph is printed", graphview.Formats()).add(cmd, &v.format)
 	f := cmd.Flags()
 	f.BoolVar(&v.reasons, reasonsFlagName, false, "print the file and the key that declare each edge")
 	f.StringVar(&v.diff, diffFlagName, "", "name of a release: mark the differences from the graph of that release")
 	completeFlag(cmd, diffFlagName, a.completeReleases)
 }
 
-// dagDiff prints the plan of a chart and how it differs from the plan of the release in
-// opts.diff.
+// dagDiff prints the deployment graph of the chart that reference refers to, and marks how it
+// differs from the graph of the release in opts.diff.
 func (a *app) dagDiff(ctx context.Context, in *installInput, opts *dagOptions, reference string) error {
 	if opts.release {
 		return fmt.Errorf("--%s compares a chart with a release: remove --%s", diffFlagName, releaseFlagName)
@@ -51,12 +51,12 @@ func (a *app) dagDiff(ctx context.Context, in *installInput, opts *dagOptions, r
 	if err != nil {
 		return err
 	}
-	return a.showPlan(plan, &graphview.Before{Plan: before.Plan, Release: rel.Name, Revision: rel.Version}, opts)
+	return a.showPlan(plan, &graphview.RevisionPlan{Plan: before.Plan, Release: rel.Name, Revision: rel.Version}, opts)
 }
 
-// showPlan prints a plan to standard output, and its warnings to standard error. If before
-// is not nil, it also prints the differences from that plan.
-func (a *app) showPlan(plan *action.Plan, before *graphview.Before, opts *dagOptions) error {
+// showPlan prints a deployment graph to standard output, and its warnings to standard error.
+// If before is not nil, it marks the differences from that graph.
+func (a *app) showPlan(plan *action.Plan, before *graphview.RevisionPlan, opts *dagOptions) error {
 	printer := progress.NewWarnings(a.errOut)
 	for _, warning := range plan.Warnings {
 		printer.Event(action.Event{Type: action.EventWarning, Message: warning.String()})
@@ -64,6 +64,6 @@ func (a *app) showPlan(plan *action.Plan, before *graphview.Before, opts *dagOpt
 	for _, need := range plan.Unmet {
 		printer.Event(action.Event{Type: action.EventWarning, Message: need.String()})
 	}
-	view := graphview.View{Plan: plan.Plan, Hooks: plan.Hooks, Reasons: opts.reasons, Before: before}
+	view := graphview.View{Plan: plan.Plan, Hooks: plan.Hooks, Reasons: opts.reasons, CompareWith: before}
 	return view.Write(a.out, opts.format)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
-// TestDagGolden prints the graphs of the examples in every format except pictures, with and
-// without reasons.
+// TestDagGolden prints the graphs of the examples in every text format, with and without
+// --reasons.
 func TestDagGolden(t *testing.T) {
 	for _, example := range []string{"shop", "umbrella", "proposal-layers", "proposal-subcharts", "hooks"} {
 		for _, format := range []string{"text", "json", "dot", "mermaid"} {
@@ -35,8 +35,8 @@ func TestDagGolden(t *testing.T) {
 	}
 }
 
-// TestDagFormatsOfCharts sets the flags that control how a chart is rendered, in every
-// format.
+// TestDagFormatsOfCharts checks, in every format, that dag follows the flags that say how a
+// chart is rendered.
 func TestDagFormatsOfCharts(t *testing.T) {
 	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers, "values.yaml": "after: database\n"})
 	values := filepath.Join(t.TempDir(), "values.yaml")
@@ -128,8 +128,8 @@ metadata:
 	}
 }
 
-// TestDagSaysNoSecrets checks that no format prints the contents of Secrets.
-func TestDagSaysNoSecrets(t *testing.T) {
+// TestDagPrintsNoSecrets checks that no format prints the contents of Secrets.
+func TestDagPrintsNoSecrets(t *testing.T) {
 	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/secret.yaml": `apiVersion: v1
 kind: Secret
 metadata:

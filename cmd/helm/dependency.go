@@ -118,13 +118,13 @@ func newDependencyBuildCmd(a *app) *cobra.Command {
 	})
 }
 
-// newDependencyFetchCmd adds flags to cmd and makes it call fetch, which downloads
-// dependencies. verify is how signatures are checked if --verify is set.
-func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.VerificationStrategy, fetch func(*dependency.Manager, context.Context) error) *cobra.Command {
+// newDependencyFetchCmd adds flags to cmd, and makes cmd call fetch, which downloads
+// dependencies. strategy says which signatures are verified if --verify is set.
+func newDependencyFetchCmd(a *app, cmd *cobra.Command, strategy downloader.VerificationStrategy, fetch func(*dependency.Manager, context.Context) error) *cobra.Command {
 	var (
-		o                     registryOptions
-		keyring               string
-		verified, skipRefresh bool
+		o                   registryOptions
+		keyring             string
+		verify, skipRefresh bool
 	)
 	cmd.Args = require.MaximumNArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -133,13 +133,13 @@ func newDependencyFetchCmd(a *app, cmd *cobra.Command, verify downloader.Verific
 			return err
 		}
 		manager.ChartPath, manager.SkipUpdate = chartDirectory(args), skipRefresh
-		if verified {
-			manager.Verify = verify
+		if verify {
+			manager.Verify = strategy
 		}
 		return fetch(manager, cmd.Context())
 	}
 	f := cmd.Flags()
-	f.BoolVar(&verified, "verify", false, "verify the signatures of downloaded packages")
+	f.BoolVar(&verify, "verify", false, "verify the signatures of downloaded packages")
 	f.StringVar(&keyring, "keyring", defaultKeyring(), "file with the public keys for verifying signatures")
 	f.BoolVar(&skipRefresh, "skip-refresh", false, "use the cached repository indexes without refreshing them")
 	addRegistryFlags(f, &o)
@@ -154,8 +154,8 @@ func chartDirectory(args []string) string {
 	return filepath.Clean(args[0])
 }
 
-// dependencyManager returns a manager that downloads dependencies. The caller must set the
-// chart.
+// dependencyManager returns a manager that downloads dependencies. The caller must set its
+// field ChartPath.
 func (a *app) dependencyManager(o registryOptions, keyring string) (*dependency.Manager, error) {
 	registryClient, err := a.registryClient(o)
 	if err != nil {

@@ -22,10 +22,10 @@ completion script.
     $ helm docs --dir ./man --type man
 `
 
-// docsInput contains the flags of docs.
+// docsInput holds the flags of docs.
 type docsInput struct {
-	folder, kind string
-	headers      bool
+	directory, kind string
+	headers         bool
 }
 
 func newDocsCmd(_ *app) *cobra.Command {
@@ -36,13 +36,13 @@ func newDocsCmd(_ *app) *cobra.Command {
 		Long:              docsHelp,
 		Hidden:            true,
 		Args:              require.NoArgs,
-		ValidArgsFunction: completeNoMore,
+		ValidArgsFunction: noMoreArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.write(cmd.Root())
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&in.folder, "dir", "./", "directory to write to")
+	f.StringVar(&in.directory, "dir", "./", "directory to write to")
 	f.StringVar(&in.kind, "type", "markdown", "what to write: markdown, man or bash")
 	f.BoolVar(&in.headers, "generate-headers", false, "start Markdown files with a header that contains the title")
 	completeFlag(cmd, "type", cobra.FixedCompletions([]cobra.Completion{"bash", "man", "markdown"}, cobra.ShellCompDirectiveNoFileComp))
@@ -53,20 +53,20 @@ func (in *docsInput) write(root *cobra.Command) error {
 	switch in.kind {
 	case "markdown", "mdown", "md":
 		if !in.headers {
-			return doc.GenMarkdownTree(root, in.folder)
+			return doc.GenMarkdownTree(root, in.directory)
 		}
 		sameLink := func(name string) string { return name }
-		return doc.GenMarkdownTreeCustom(root, in.folder, docsHeader, sameLink)
+		return doc.GenMarkdownTreeCustom(root, in.directory, docsHeader, sameLink)
 	case "man":
-		return doc.GenManTree(root, &doc.GenManHeader{Title: "HELM", Section: "1"}, in.folder)
+		return doc.GenManTree(root, &doc.GenManHeader{Title: "HELM", Section: "1"}, in.directory)
 	case "bash":
-		return root.GenBashCompletionFile(filepath.Join(in.folder, "completions.bash"))
+		return root.GenBashCompletionFile(filepath.Join(in.directory, "completions.bash"))
 	}
 	return fmt.Errorf("unknown doc type %q. Try 'markdown' or 'man'", in.kind)
 }
 
-// docsHeader returns the first lines of the Markdown file at path. They contain the name of
-// the command as title, with each word capitalised.
+// docsHeader returns the front matter of the Markdown file at path. The title is the name of
+// the command, with each word capitalized.
 func docsHeader(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	letters := []rune(strings.ReplaceAll(name, "_", " "))

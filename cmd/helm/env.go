@@ -25,7 +25,7 @@ func newEnvCmd(a *app) *cobra.Command {
 		Short: "print the settings that helm takes from the environment",
 		Long:  envHelp,
 		Args:  require.MaximumNArgs(1),
-		ValidArgsFunction: upTo(1, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ValidArgsFunction: completeUpTo(1, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return slices.Sorted(maps.Keys(a.settings.EnvVars())), cobra.ShellCompDirectiveNoFileComp
 		}),
 		Run: func(_ *cobra.Command, args []string) {

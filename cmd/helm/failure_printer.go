@@ -15,14 +15,14 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// failedRelease is what install and upgrade print with -o json or -o yaml if an ordered
-// operation fails: the release in the same form as after a success, and the failure.
+// failedRelease is what install and upgrade print as JSON or YAML if an ordered operation
+// fails: the release, as after a success, and the additional field "failure".
 type failedRelease struct {
 	*release.Release
 	Failure any `json:"failure"`
 }
 
-// failureSummary is the failure to print if the error has no details, only a message.
+// failureSummary is the field "failure" for an error that contains only a message.
 type failureSummary struct {
 	Summary string `json:"summary"`
 }
@@ -41,8 +41,9 @@ func newFailedRelease(rel *release.Release, err error) *failedRelease {
 	return failed
 }
 
-// printFailure prints the failure of an ordered operation as JSON or YAML. For other
-// operations it prints nothing, as Helm does. The error itself is printed to standard error.
+// printFailure prints a release and its failure as JSON or YAML, if format is one of these and
+// the operation was ordered. Otherwise it prints nothing, as in Helm. In any case, the caller
+// prints err to standard error.
 func (a *app) printFailure(format output.Format, strategy action.WaitStrategy, rel *release.Release, err error) error {
 	if strategy != action.WaitStrategyOrdered || format == output.Table {
 		return nil

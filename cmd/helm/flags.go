@@ -30,8 +30,9 @@ func addValueFlags(f *pflag.FlagSet, v *values.Options) {
 	f.StringArrayVar(&v.LiteralValues, "set-literal", nil, "set a value to literal text; can be repeated")
 }
 
-// addChartPathFlags adds the flags that say where the chart comes from. position returns the
-// index of the chart among the arguments.
+// addChartPathFlags adds the flags that say where to find the chart and how to download it.
+// position returns the index of the chart among the arguments, for the completion of
+// --version.
 func (a *app) addChartPathFlags(cmd *cobra.Command, c *action.ChartPathOptions, position func() int) {
 	f := cmd.Flags()
 	f.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^2.0.0 (default: the latest)")
@@ -53,13 +54,14 @@ func (a *app) addChartPathFlags(cmd *cobra.Command, c *action.ChartPathOptions, 
 func defaultKeyring() string {
 	home, ok := os.LookupEnv("GNUPGHOME")
 	if !ok {
-		userHome, _ := os.UserHomeDir() // without a home directory the path is relative, and its use reports an error
+		// Without a home directory, the path is relative, and reading it fails.
+		userHome, _ := os.UserHomeDir()
 		home = filepath.Join(userHome, ".gnupg")
 	}
 	return filepath.Join(home, "pubring.gpg")
 }
 
-// formatFlag implements pflag.Value for the flag --output of Helm's commands.
+// formatFlag implements pflag.Value for the flag --output with Helm's formats.
 type formatFlag struct{ format output.Format }
 
 func (v *formatFlag) String() string { return string(v.format) }
@@ -73,8 +75,8 @@ func (v *formatFlag) Set(s string) error {
 	return nil
 }
 
-// addOutputFlag adds the flag --output to a command. The returned value is set when the
-// command line is parsed.
+// addOutputFlag adds the flag --output with Helm's formats to a command. The returned
+// formatFlag holds the value once the command line has been parsed.
 func addOutputFlag(cmd *cobra.Command) *formatFlag {
 	v := &formatFlag{format: output.Table}
 	cmd.Flags().VarP(v, "output", "o", "how the result is printed: "+strings.Join(output.Formats(), ", "))
@@ -82,8 +84,8 @@ func addOutputFlag(cmd *cobra.Command) *formatFlag {
 	return v
 }
 
-// capabilityFlags contains the flags that say for which cluster a chart is rendered:
-// --kube-version and --api-versions.
+// capabilityFlags holds the flags --kube-version and --api-versions, which describe the
+// cluster for which a chart is rendered.
 type capabilityFlags struct {
 	kubeVersion string
 	apiVersions []string
@@ -100,7 +102,7 @@ func (c *capabilityFlags) apply(client *action.Install) (err error) {
 	return err
 }
 
-// parseKubeVersion parses the value of --kube-version. It returns nil if text is empty.
+// parseKubeVersion parses the value of --kube-version, and returns nil if it is empty.
 func parseKubeVersion(text string) (*chartutil.KubeVersion, error) {
 	if text == "" {
 		return nil, nil
@@ -112,10 +114,10 @@ func parseKubeVersion(text string) (*chartutil.KubeVersion, error) {
 	return version, nil
 }
 
-// postRenderer collects the values of --post-renderer and --post-renderer-args. The flags
-// can be given in any order, so each of them calls resolve.
+// postRenderer holds the values of --post-renderer and --post-renderer-args. As the flags
+// can be given in any order, each of them calls resolve when it is parsed.
 type postRenderer struct {
-	target *postrender.PostRenderer
+	target *postrender.PostRenderer // the option of the action that the flags set
 	path   string
 	args   []string
 }
@@ -126,8 +128,8 @@ func addPostRendererFlags(f *pflag.FlagSet, target *postrender.PostRenderer) {
 	f.Var((*postRendererArgs)(p), "post-renderer-args", "argument for the post-renderer; can be repeated")
 }
 
-// resolve finds the program and sets target to it, with the arguments that were parsed
-// until now.
+// resolve finds the program, and sets target to it with the arguments that have been parsed so
+// far. It does nothing if --post-renderer has not been parsed.
 func (p *postRenderer) resolve() error {
 	if p.path == "" {
 		return nil
@@ -164,18 +166,18 @@ func (p *postRendererArgs) Set(arg string) error {
 const takeoverFlagName = "takeover"
 
 func addTakeoverFlag(cmd *cobra.Command, takeover *action.Takeover) {
-	choice[action.Takeover]{
-		name: takeoverFlagName, kind: "auto|never|force",
-		usage: "[not in stock Helm] what to do if the release is locked by another operation: \"auto\" takes over the release if the lock holder is no longer alive, \"never\" does not, \"force\" also takes over a release whose record names no lock holder, such as a release left pending by stock Helm",
-		words: action.Takeovers(),
-		meanings: []string{
+	choiceFlag[action.Takeover]{
+		name: takeoverFlagName, typeName: "auto|never|force",
+		usage:   "[not in stock Helm] what to do if the release is locked by another operation: \"auto\" takes over the release if the lock holder is no longer alive, \"never\" does not, \"force\" also takes over a release whose record names no lock holder, such as a release left pending by stock Helm",
+		choices: action.Takeovers(),
+		descriptions: []string{
 			"take over the release if the lock holder is no longer alive", "never take over the release", "also if the record names no lock holder",
 		},
 	}.add(cmd, takeover)
 }
 
-// addKlogFlags adds the flags of klog, the logger of the Kubernetes client, such as -v.
-// Help texts do not show them.
+// addKlogFlags adds the flags of klog, the logger of the Kubernetes client library, such as
+// -v. They are hidden in help texts.
 func addKlogFlags(f *pflag.FlagSet) {
 	local := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(local)

@@ -105,8 +105,8 @@ func newGetAllCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// newGetTextCmd creates a command that prints the part of a stored release that the
-// function part returns.
+// newGetTextCmd creates a command that prints one part of a stored release. The function part
+// returns the text of that part.
 func newGetTextCmd(a *app, name, short, long string, part func(*release.Release) string) *cobra.Command {
 	client := action.NewGet(a.config)
 	cmd := a.newReleaseCmd(name, short, long)
@@ -147,7 +147,8 @@ func newGetValuesCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// newReleaseCmd creates a command whose only argument is the name of a release.
+// newReleaseCmd creates a command whose only argument is the name of a release. The caller
+// must set its field RunE.
 func (a *app) newReleaseCmd(name, short, long string) *cobra.Command {
 	return &cobra.Command{
 		Use:               name + " RELEASE_NAME",
@@ -163,8 +164,8 @@ func (a *app) addRevisionFlag(cmd *cobra.Command, revision *int) {
 	completeFlag(cmd, "revision", a.completeRevisions)
 }
 
-// revision reads a revision of the release with this name. The revision 0 is the latest
-// one.
+// revision reads a stored revision of the release with the given name. Revision 0 means the
+// latest one.
 func (a *app) revision(name string, revision int) (*release.Release, error) {
 	get := action.NewGet(a.config)
 	get.Version = revision
@@ -180,7 +181,8 @@ func hooksText(rel *release.Release) string {
 	return text.String()
 }
 
-// hookText returns a hook as a YAML document. A comment names its template.
+// hookText returns a hook as a YAML document, which begins with a comment that names the
+// template.
 func hookText(hook *release.Hook) string {
 	return fmt.Sprintf("---\n# Source: %s\n%s\n", hook.Path, hook.Manifest)
 }

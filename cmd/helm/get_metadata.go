@@ -32,7 +32,8 @@ func newGetMetadataCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		// The revision is read again, because metadata does not say whether it was ordered.
+		// The metadata does not say whether the revision was deployed in order, so the
+		// revision is read again.
 		printed := orderedMetadata{Metadata: metadata}
 		rel, err := a.revision(metadata.Name, metadata.Revision)
 		if err == nil {
@@ -46,12 +47,12 @@ func newGetMetadataCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// orderedMetadata is the metadata of a revision, and whether it was deployed in order. For a
-// revision that was not, it is printed as in Helm.
+// orderedMetadata is the metadata of a revision, and whether the revision was deployed in
+// order. If it was not, the output is the same as Helm's.
 type orderedMetadata struct {
 	*action.Metadata
 	Ordered bool `json:"ordered,omitempty"`
-	// OrderError says why it is not known whether the revision was deployed in order.
+	// OrderError is the error of reading the order record of the revision.
 	OrderError string `json:"orderError,omitempty"`
 }
 

@@ -17,13 +17,13 @@ import (
 
 const historyHelp = `
 List the revisions of a release, the latest last: when each was deployed, its
-status, its chart and a description. If any of them was deployed in the order that its
-chart declares, an additional column shows which.
+status, its chart and a description. If any revision was deployed in the order that its
+chart declares, the additional column ORDER shows which ones were.
 
     $ helm history shop
     $ helm history shop --max 3 -o json
 
-"helm rollback" rolls a release back to one of them.
+"helm rollback" rolls a release back to an earlier revision.
 `
 
 func newHistoryCmd(a *app) *cobra.Command {
@@ -44,7 +44,7 @@ func newHistoryCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// historyRow is what history prints about one revision.
+// historyRow is what "helm history" prints about one revision.
 type historyRow struct {
 	Revision    int           `json:"revision"`
 	Updated     helmtime.Time `json:"updated"`
@@ -53,11 +53,11 @@ type historyRow struct {
 	AppVersion  string        `json:"app_version"`
 	Description string        `json:"description"`
 	Ordered     bool          `json:"ordered,omitempty"`
-	// OrderError says why it is not known whether the revision was deployed in order.
+	// OrderError is the error of reading the order record of the revision.
 	OrderError string `json:"orderError,omitempty"`
 }
 
-// order returns the text in the column ORDER.
+// order returns the text in the column ORDER, which is empty for unordered revisions.
 func (r historyRow) order() string {
 	switch {
 	case r.Ordered:
@@ -68,11 +68,11 @@ func (r historyRow) order() string {
 	return ""
 }
 
-// newHistory returns a printer for the revisions of a release. Its table has the column
-// ORDER only if any revision was deployed in order.
+// newHistory returns a printer for the revisions of a release. The table has the column ORDER
+// only if that column would not be empty.
 func newHistory(revisions []*release.Release) printer {
 	rows := make([]historyRow, len(revisions)) // not nil, so that an empty history is [] in JSON
-	ordered := false
+	hasOrder := false
 	for i, rel := range revisions {
 		r := &rows[i]
 		*r = historyRow{Revision: rel.Version, Updated: rel.Info.LastDeployed, Status: rel.Info.Status.String(), Description: rel.Info.Description}
@@ -81,11 +81,11 @@ func newHistory(revisions []*release.Release) printer {
 		if r.Ordered, err = wasOrdered(rel); err != nil {
 			r.OrderError = err.Error()
 		}
-		ordered = ordered || r.order() != ""
+		hasOrder = hasOrder || r.order() != ""
 	}
 	table := uitable.New()
 	add := func(order string, cells ...any) {
-		if ordered {
+		if hasOrder {
 			cells = append(cells, order)
 		}
 		table.AddRow(cells...)

@@ -18,7 +18,7 @@ func TestParallelHooks(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "0": 0, "1": 1, "20": 20, "+3": 3, "-1": -1, "two": -1, "1.5": -1, "0x10": -1, "99999999999999999999": -1} {
 		t.Run(text, func(t *testing.T) {
 			t.Setenv(parallelHooksEnv, text)
-			got, err := parallelHooks()
+			got, err := maxParallelHooks()
 			if want >= 0 && (got != want || err != nil) {
 				t.Errorf("got %d, %v", got, err)
 			}

@@ -49,15 +49,15 @@ earlier ones, and settings over files:
 ORDER
 
 A chart can declare which of its resources and subcharts need others to be ready
-first; "helm dag" shows the resulting order. With --wait=ordered the chart is deployed in
+first; "helm dag" shows the resulting order. With --wait=ordered, the chart is deployed in
 that order. Each node (a layer, or the unlayered resources of a chart) starts as soon as
 its dependencies are ready:
 
     $ helm install shop ./shop --wait=ordered --timeout 10m
 
 The annotation helm.sh/readiness-timeout of a resource, or else --readiness-timeout,
-limits how long it can take to become ready. Plain --wait deploys everything at the same
-time and then waits for all of it.
+limits how long it can take to become ready. Plain --wait applies all resources without
+ordering and then waits until all of them are ready.
 
 TRYING IT OUT
 
@@ -116,7 +116,7 @@ func (in *installInput) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "update the chart's dependencies first if any is missing")
 	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not validate rendered manifests against the OpenAPI schema of the cluster")
 	f.BoolVar(&client.Atomic, "atomic", false, "uninstall the release if the installation fails; implies --wait")
-	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the custom resource definitions of the chart")
+	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the CustomResourceDefinitions (CRDs) of the chart")
 	f.BoolVar(&client.SubNotes, "render-subchart-notes", false, "also print the notes of subcharts")
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the chart's JSON schema")
 	f.StringToStringVarP(&client.Labels, "labels", "l", nil, "labels for the stored release: key1=val1,key2=val2")
@@ -138,14 +138,14 @@ func (a *app) install(ctx context.Context, in *installInput, args []string) (*re
 	return in.run(ctx, args)
 }
 
-// run loads the chart and installs it. A signal to the process cancels the install.
+// run loads the chart and installs it. A signal to the process cancels the installation.
 func (in *installInput) run(ctx context.Context, args []string) (*release.Release, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
 	}
 	client := in.client
 	var err error
-	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
+	if client.MaxParallelHooks, err = maxParallelHooks(); err != nil {
 		return nil, err
 	}
 	loaded, err := in.load(ctx, args)
@@ -157,20 +157,20 @@ func (in *installInput) run(ctx context.Context, args []string) (*release.Releas
 		return nil, err
 	}
 	defer view.close()
-	remainingWork := "it is recorded as failed"
+	remainingWork := "the release is recorded as failed"
 	if client.Atomic {
 		remainingWork += ", and uninstalled because of --atomic"
 	}
 	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
-		release: client.ReleaseName, cancelled: fmt.Sprintf("Release %s has been cancelled.", client.ReleaseName),
-		onStdout: cancelledOnStdout(in.output, client.WaitStrategy), remainingWork: remainingWork, staysLocked: true,
+		release: client.ReleaseName, canceled: fmt.Sprintf("Release %s has been cancelled.", client.ReleaseName),
+		onStdout: cancelMessageOnStdout(in.output, client.WaitStrategy), remainingWork: remainingWork, staysLocked: true,
 	})
 	return client.RunWithContext(ctx, loaded.chart, loaded.values)
 }
 
-// cancelledOnStdout reports whether the message that a signal has cancelled an operation is
-// printed to standard output, as in Helm. It is not if a program reads standard output, or
-// if the progress of an ordered operation is shown on standard error.
-func cancelledOnStdout(out *formatFlag, strategy action.WaitStrategy) bool {
+// cancelMessageOnStdout reports whether the message that an operation was canceled by a signal
+// belongs on standard output, as in Helm, rather than on standard error. This is the case
+// unless the output is JSON or YAML for another program, or the operation is ordered.
+func cancelMessageOnStdout(out *formatFlag, strategy action.WaitStrategy) bool {
 	return strategy != action.WaitStrategyOrdered && (out == nil || out.format == output.Table)
 }

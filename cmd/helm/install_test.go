@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// listener is a writer that reports when a word has been written to it.
+// listener is a writer that calls a function once a word has been written to it.
 type listener struct {
 	word  string
 	heard func()
@@ -35,10 +35,10 @@ func (l *listener) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestCancelledIsSaidWhereNoResultIs interrupts operations during their first request to
-// the server.
-func TestCancelledIsSaidWhereNoResultIs(t *testing.T) {
-	const said, rolling = "Release shop has been cancelled.\n", "Rolling back shop has been cancelled.\n"
+// TestCancelMessage interrupts operations during their first request to the API server, and
+// checks that the message is printed where it does not mix with the result.
+func TestCancelMessage(t *testing.T) {
+	const said, rolling = "Release shop has been cancelled.\n", "Rollback of release shop has been cancelled.\n"
 	chart := writeChart(t, map[string]string{
 		"Chart.yaml":        "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
 		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
@@ -63,7 +63,7 @@ func TestCancelledIsSaidWhereNoResultIs(t *testing.T) {
 		"upgrade, ordered, JSON":     {line: "upgrade shop %s --wait=ordered -o json", stderr: true, printsJSON: true},
 		"rollback":                   {line: "rollback shop", said: rolling, stderr: true},
 		"rollback, ordered":          {line: "rollback shop 1 --wait=ordered", said: rolling, stderr: true},
-		"uninstall":                  {line: "uninstall shop", said: "Uninstalling shop has been cancelled.\n", stderr: true},
+		"uninstall":                  {line: "uninstall shop", said: "Uninstall of release shop has been cancelled.\n", stderr: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			words := cmp.Or(c.said, said)

@@ -25,8 +25,8 @@ import (
 )
 
 const lintHelp = `
-Check charts for errors and for violations of best practices: with the rules of Helm,
-and with rules for order, readiness and hooks, which docs/lint.md lists.
+Check charts for errors and for violations of best practices. The rules are those of
+stock Helm, and additional ones for order, readiness and hooks, which docs/lint.md lists.
 
     $ helm lint ./shop
     $ helm lint ./shop --strict --with-subcharts -f production.yaml
@@ -60,7 +60,7 @@ func newLintCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.Quiet, "quiet", false, "print only warnings and errors")
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the JSON schemas of the charts")
 	f.StringVar(&kubeVersion, "kube-version", "", "Kubernetes version to check for")
-	formats := outputChoice("how the findings are printed", []string{"text", "json", "sarif"}, "for people", "for other programs", "for code review tools")
+	formats := outputChoiceFlag("how the findings are printed", []string{"text", "json", "sarif"}, "for people", "for other programs", "for code review tools")
 	formats.usage = "[not in stock Helm] " + formats.usage
 	formats.add(cmd, &format)
 	addValueFlags(f, vals)
@@ -119,9 +119,9 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 	return nil
 }
 
-// removeReported removes findings from c that were already reported, and adds the others to
-// reported. A subchart can be checked twice: as part of its parent and separately. Findings
-// of Helm's rules are not added, because these rules check only one chart at a time.
+// removeReported removes those findings from c that are in reported, and adds the others to
+// reported. It is needed because a subchart is checked twice: as part of its parent, and by
+// itself. It never removes findings of Helm's rules, which do not check subcharts.
 func removeReported(reported map[string]bool, c *action.LintedChart) {
 	place := func(f action.LintFinding) string {
 		return fmt.Sprintf("%s:%d:%d: %s", filepath.Join(c.Path, filepath.FromSlash(f.File)), f.Line, f.Column, f.Rule)
@@ -132,7 +132,7 @@ func removeReported(reported map[string]bool, c *action.LintedChart) {
 	}
 }
 
-// withoutLog calls do and discards what do writes to the standard logger.
+// withoutLog calls do, and discards what it writes to the standard logger.
 func withoutLog(do func()) {
 	out := log.Writer()
 	log.SetOutput(io.Discard)
@@ -140,7 +140,7 @@ func withoutLog(do func()) {
 	do()
 }
 
-// printFindings prints the findings for the charts as JSON or SARIF.
+// printFindings prints the findings about charts as JSON or SARIF.
 func (a *app) printFindings(charts []*action.LintedChart, format string) error {
 	if format == "json" {
 		return lintreport.JSON(a.out, charts)
@@ -148,8 +148,8 @@ func (a *app) printFindings(charts []*action.LintedChart, format string) error {
 	return lintreport.SARIF(a.out, charts, action.LintRules(), ownVersion())
 }
 
-// subcharts returns the paths of the charts in the charts/ directories of the given charts,
-// and of their subcharts. It skips what cannot be read.
+// subcharts returns the paths of all subcharts of the charts at the given paths. It skips
+// files that cannot be read.
 func subcharts(paths []string) []string {
 	var found []string
 	for _, p := range paths {

@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
-// lintCharts writes a chart with errors that our rules and Helm's rules find, one without
-// errors, and one with a subchart.
+// lintCharts writes three charts: one with errors that our rules and Helm's rules find, one
+// without errors, and one with a subchart.
 func lintCharts(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -72,8 +72,8 @@ func TestLintOutput(t *testing.T) {
 	}
 }
 
-// TestLintOfNothingWrong checks the output for a chart without errors in each format.
-func TestLintOfNothingWrong(t *testing.T) {
+// TestLintOfAValidChart checks the output for a chart without errors in each format.
+func TestLintOfAValidChart(t *testing.T) {
 	lintCharts(t)
 	for format, want := range map[string]string{
 		"text": "==> Linting right\n\n1 chart(s) linted, 0 chart(s) failed\n",
@@ -91,8 +91,8 @@ func TestLintOfNothingWrong(t *testing.T) {
 	}
 }
 
-// TestLintLogsOnce checks that a chart that is rendered more than once is logged only once,
-// as by Helm's rules.
+// TestLintLogsOnce checks that rendering logs each message only once, as in Helm, although
+// lint renders a chart more than once.
 func TestLintLogsOnce(t *testing.T) {
 	var logged bytes.Buffer
 	out := log.Writer()

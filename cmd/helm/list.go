@@ -42,7 +42,7 @@ func newListCmd(a *app) *cobra.Command {
 		Long:              listHelp,
 		Aliases:           []string{"ls"},
 		Args:              require.NoArgs,
-		ValidArgsFunction: completeNoMore,
+		ValidArgsFunction: noMoreArguments,
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&client.Short, "short", "q", false, "print names only")
@@ -86,7 +86,7 @@ func (a *app) list(client *action.List, format output.Format) error {
 	return format.Write(a.out, releaseList(releases, client.TimeFormat, client.NoHeaders))
 }
 
-// releaseNames prints the names of releases, as list --short does.
+// releaseNames returns a printer for the names of releases, for list --short.
 func releaseNames(releases []*release.Release) printer {
 	names := make([]string, len(releases)) // not nil, so that an empty list is [] in JSON
 	for i, rel := range releases {
@@ -102,7 +102,7 @@ func releaseNames(releases []*release.Release) printer {
 	}}
 }
 
-// listRow is what list prints about one release.
+// listRow is what "helm list" prints about one release.
 type listRow struct {
 	Name       string `json:"name"`
 	Namespace  string `json:"namespace"`
@@ -148,8 +148,8 @@ func formatUpdated(rel *release.Release, format string) string {
 	}
 }
 
-// describeChart returns the chart's name and version in one text, and its app version. c
-// can be nil or have no metadata, because clusters contain such releases.
+// describeChart returns the name and version of a chart, as in "shop-1.2.0", and its app
+// version. c can be nil or have no metadata, because there are such stored releases.
 func describeChart(c *chart.Chart) (name, appVersion string) {
 	if c == nil || c.Metadata == nil {
 		return "MISSING", "MISSING"

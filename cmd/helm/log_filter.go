@@ -10,21 +10,22 @@ import (
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// bodyRemoved is what the log shows instead of the body of a request or response.
+// bodyRemoved replaces the body of a request or response in the log.
 const bodyRemoved = "(removed: may contain secrets)"
 
-// logFilter removes the contents of Secrets from the log of the Kubernetes client, at any
-// verbosity.
+// logFilter implements klog.LogFilter. It removes the contents of Secrets from the log of the
+// Kubernetes client library, at any verbosity.
 //
-// From -v=8 on, the client logs the bodies of requests and responses. They can be Secrets,
-// releases, which contain Secrets in compressed form, or objects with a value that is not
-// yet known to be secret. The filter removes bodies completely. It redacts everything else
-// as in failures, because an API server can quote any object in a warning.
+// With -v=8 or higher, the library logs the bodies of requests and responses. The filter
+// removes bodies completely, because they can contain Secrets, stored releases, in which
+// Secrets are compressed, and values that are not yet known to be secret. From all other
+// messages, it removes the known contents of Secrets, because an API server can quote any
+// object in a warning.
 type logFilter struct {
 	redactor atomic.Pointer[redact.Redactor]
 }
 
-// use sets the Redactor, which knows the contents of the release's Secrets, for all later
+// use makes the filter use r, which knows the contents of the release's Secrets, for all later
 // messages.
 func (f *logFilter) use(r *redact.Redactor) { f.redactor.Store(r) }
 
@@ -47,8 +48,8 @@ func (f *logFilter) FilterS(message string, keysAndValues []any) (string, []any)
 	return f.redact(message), redacted
 }
 
-// redactAll returns a copy of values without secrets. It does not change values, because
-// the caller can use them again.
+// redactAll returns a redacted copy of values. It does not change values, because they
+// belong to the caller.
 func (f *logFilter) redactAll(values []any) []any {
 	redacted := make([]any, len(values))
 	for i, value := range values {

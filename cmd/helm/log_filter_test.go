@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// TestLogFilter checks what remains of log lines of every form.
+// TestLogFilter checks what remains of formatted, unformatted and structured log messages.
 func TestLogFilter(t *testing.T) {
 	const secret = "kx7quuxzyzzy"
 	filter := &logFilter{}

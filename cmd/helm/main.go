@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command helm is the command line of Ordered Helm: Helm 3 that can also deploy in the
-// order that a chart declares. This package parses flags and prints results; package action
-// does the work.
+// Command helm is the command-line program of Ordered Helm, which is Helm 3 that can also
+// deploy charts in the order that they declare. This package parses flags and prints
+// results; package action performs the operations.
 package main
 
 import (
@@ -21,12 +21,12 @@ import (
 )
 
 func main() {
-	// Helm's packages print warnings through the standard logger. As in Helm, each warning
-	// begins with the file and line.
+	// Helm's packages print warnings with the standard logger. As in stock Helm, each line
+	// begins with the file and line number of its source.
 	log.SetFlags(log.Lshortfile)
 
-	// The default field manager is the name of the executable. With a fixed name, fields
-	// keep their owner when a user switches between this program and stock Helm.
+	// By default, the field manager has the name of the executable. With a fixed name, fields
+	// keep their manager when a user switches between this program and stock Helm.
 	kube.ManagedFieldsManager = "helm"
 
 	filter := &logFilter{}

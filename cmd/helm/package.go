@@ -24,8 +24,8 @@ a chart repository.
     $ helm package ./shop --version 1.3.0 --app-version 2026.1 -d dist
     $ helm package ./shop --sign --key 'Shop Team' --keyring ~/.gnupg/secring.gpg
 
-An archive keeps the whole Chart.yaml. Lists in annotations become JSON strings, so that
-every version of Helm can read the archive.
+An archive contains the complete Chart.yaml. Lists in annotations are converted to JSON
+strings, so that stock Helm can also read the archive.
 `
 
 func newPackageCmd(a *app) *cobra.Command {

@@ -31,7 +31,7 @@ Each object is sent to the server as a dry run, in the same way as in an upgrade
 Nothing is stored, no hook runs, and no revision is recorded. The values of Secrets are
 masked, even in other objects.
 
-The order is used if --wait=ordered is given, as in "helm upgrade".
+As in "helm upgrade", the order of the chart applies only with --wait=ordered.
 
 EXIT CODES
 
@@ -42,15 +42,15 @@ EXIT CODES
 Hooks alone do not count as a change: every upgrade runs them.
 `
 
-// changesCode is the exit code of plan if the upgrade would change objects.
+// changesCode is the exit code of plan if the upgrade would create, change or delete objects.
 const changesCode = 2
 
-// planError makes the program exit with a code but without an error message.
-type planError struct{ code int }
+// planExitError makes the program exit with the given code, without an error message.
+type planExitError struct{ code int }
 
-func (e *planError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+func (e *planExitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// flagsIgnoredByPlan contains the flags of upgrade that plan accepts but ignores.
+// flagsIgnoredByPlan contains the flags of upgrade that have no effect on plan.
 var flagsIgnoredByPlan = []string{
 	"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail",
 	"atomic", "timeout", readinessFlagName, "wait-for-jobs",
@@ -58,13 +58,13 @@ var flagsIgnoredByPlan = []string{
 
 func newPlanCmd(a *app) *cobra.Command {
 	in := newUpgradeInput(a)
-	in.output = &formatFlag{format: "json"} // only the plan is printed
+	in.output = &formatFlag{format: "json"} // suppresses messages other than the plan
 	var format string
 	cmd := &cobra.Command{
 		Use:   "plan [RELEASE] [CHART]",
 		Short: "print what an upgrade would do [not in stock Helm]",
 		Long:  planHelp,
-		// A plugin with this name replaces the command.
+		// A plugin of the same name replaces this command.
 		Annotations:       map[string]string{additionAnnotation: "true"},
 		Args:              a.withWaitCheck(require.ExactArgs(2)),
 		ValidArgsFunction: a.completeReleaseAnd(a.completeChartOrFile),
@@ -73,7 +73,7 @@ func newPlanCmd(a *app) *cobra.Command {
 			if err == nil {
 				err = a.printPlan(preview, format)
 			}
-			_, cmd.SilenceErrors = errors.AsType[*planError](err)
+			_, cmd.SilenceErrors = errors.AsType[*planExitError](err)
 			return err
 		},
 	}
@@ -82,13 +82,14 @@ func newPlanCmd(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.Lookup(waitFlagName).Usage = printOrderUsage
 	for _, name := range flagsIgnoredByPlan {
-		f.Lookup(name).Hidden = true // hidden flags are accepted, so that scripts can pass the same flags as to upgrade
+		// The flags are accepted, so that scripts can pass the same flags as to upgrade.
+		f.Lookup(name).Hidden = true
 	}
-	outputChoice("how the plan is printed", []string{"text", "json"}, "for people", "for other programs").add(cmd, &format)
+	outputChoiceFlag("how the plan is printed", []string{"text", "json"}, "for people", "for other programs").add(cmd, &format)
 	return cmd
 }
 
-// preview returns what run would do, without doing it.
+// preview returns what the method run would do, without doing it.
 func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*action.Preview, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
@@ -110,8 +111,8 @@ func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*a
 	return client.Preview(ctx, name, loaded.chart, loaded.values)
 }
 
-// previewInstall is like preview, for a release that run would install. If replace is true,
-// it reuses the name of an uninstalled release whose history was kept.
+// previewInstall is like preview, for a release that --install would install. replace is
+// true if the release has been uninstalled and its history has been kept.
 func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, reference string) (*action.Preview, error) {
 	install := in.asInstall(replace)
 	install.client.OnEvent = in.client.OnEvent
@@ -125,8 +126,7 @@ func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, 
 	return install.client.Preview(ctx, loaded.chart, loaded.values)
 }
 
-// printPlan prints a preview. If the upgrade would change objects or fail, it returns a
-// planError, which sets the exit code.
+// printPlan prints a preview. It returns a planExitError with the exit code, unless that is 0.
 func (a *app) printPlan(p *action.Preview, format string) error {
 	var err error
 	if format == "json" {
@@ -138,9 +138,9 @@ func (a *app) printPlan(p *action.Preview, format string) error {
 	case err != nil:
 		return err
 	case p.Fails:
-		return &planError{1}
+		return &planExitError{1}
 	case p.Changes:
-		return &planError{changesCode}
+		return &planExitError{changesCode}
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// TestPlanEnds checks the exit code and the output of the command.
-func TestPlanEnds(t *testing.T) {
+// TestPrintPlan checks the output of plan and its exit code.
+func TestPrintPlan(t *testing.T) {
 	object := func(what action.PreviewAction) []action.PreviewObject {
 		return []action.PreviewObject{{Action: what, APIVersion: "v1", Kind: "ConfigMap", Name: "a"}}
 	}
@@ -48,7 +48,7 @@ func codeOf(err error) int {
 	return exitCode(err)
 }
 
-// TestPlanWithoutACluster checks that a plan fails like an upgrade if there is no cluster.
+// TestPlanWithoutACluster checks that plan fails like upgrade if there is no cluster.
 func TestPlanWithoutACluster(t *testing.T) {
 	dir := writeChart(t, map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n"})
 	if got := runHelm(t, "plan", "shop", dir); got.code != 1 || !strings.HasPrefix(got.stderr, "Error: ") || got.stdout != "" {

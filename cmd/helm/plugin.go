@@ -69,7 +69,7 @@ func newPluginListCmd(a *app) *cobra.Command {
 		Aliases:           []string{"ls"},
 		Short:             "list the installed plugins",
 		Long:              pluginListHelp,
-		ValidArgsFunction: completeNoMore,
+		ValidArgsFunction: noMoreArguments,
 		RunE: func(*cobra.Command, []string) error {
 			a.debugf("pluginDirs: %s", a.settings.PluginsDirectory)
 			plugins, err := plugin.FindPlugins(a.settings.PluginsDirectory)
@@ -93,12 +93,12 @@ func newPluginUninstallCmd(a *app) *cobra.Command {
 		Aliases:           []string{"rm", "remove"},
 		Short:             "uninstall plugins",
 		Long:              pluginUninstallHelp,
-		Args:              pluginNames("uninstall"),
+		Args:              requirePluginNames("uninstall"),
 		ValidArgsFunction: a.completePluginNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.forEachPlugin(args, "uninstall", "Uninstalled", func(p *plugin.Plugin) error {
-				// For a plugin that was installed from a directory, this removes only the
-				// link.
+				// A plugin that was installed from a directory is a link. Only the link is
+				// removed.
 				if err := os.RemoveAll(p.Dir); err != nil {
 					return err
 				}
@@ -114,7 +114,7 @@ func newPluginUpdateCmd(a *app) *cobra.Command {
 		Aliases:           []string{"up"},
 		Short:             "update plugins",
 		Long:              pluginUpdateHelp,
-		Args:              pluginNames("update"),
+		Args:              requirePluginNames("update"),
 		ValidArgsFunction: a.completePluginNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			installer.Debug = a.settings.Debug
@@ -148,7 +148,7 @@ func (a *app) updatePlugin(ctx context.Context, p *plugin.Plugin) error {
 	return a.runPluginHook(ctx, updated, plugin.Update)
 }
 
-// findPlugin returns the plugin with the given name, or nil.
+// findPlugin returns the plugin with the given name, or nil if there is none.
 func findPlugin(plugins []*plugin.Plugin, name string) *plugin.Plugin {
 	i := slices.IndexFunc(plugins, func(p *plugin.Plugin) bool { return p.Metadata.Name == name })
 	if i < 0 {
@@ -157,11 +157,11 @@ func findPlugin(plugins []*plugin.Plugin, name string) *plugin.Plugin {
 	return plugins[i]
 }
 
-// runPluginHook runs the command that the plugin p declares for an event, such as its
-// installation. If it declares none, runPluginHook does nothing.
+// runPluginHook runs the command that the plugin p declares for an event, such as
+// plugin.Install. It does nothing if the plugin declares none.
 func (a *app) runPluginHook(ctx context.Context, p *plugin.Plugin, event string) error {
-	// SetupPluginEnv sets variables in the environment of this process. The arguments of
-	// the command can refer to them.
+	// SetupPluginEnv sets variables in the environment of this process, to which the command
+	// can refer.
 	plugin.SetupPluginEnv(a.settings, p.Metadata.Name, p.Dir)
 
 	commands, expand := p.Metadata.PlatformHooks[event], true
@@ -182,10 +182,10 @@ func (a *app) runPluginHook(ctx context.Context, p *plugin.Plugin, event string)
 	return err
 }
 
-// forEachPlugin calls do for each of the named plugins, and returns all errors together.
-// Error messages contain verb, as in "uninstall"; success messages contain done, as in
-// "Uninstalled".
-func (a *app) forEachPlugin(names []string, verb, done string, do func(*plugin.Plugin) error) error {
+// forEachPlugin calls do for each of the named plugins, prints which calls succeeded, and
+// returns the errors of the others. The messages contain verb, such as "uninstall", and
+// participle, such as "Uninstalled".
+func (a *app) forEachPlugin(names []string, verb, participle string, do func(*plugin.Plugin) error) error {
 	a.debugf("loading installed plugins from %s", a.settings.PluginsDirectory)
 	plugins, err := plugin.FindPlugins(a.settings.PluginsDirectory)
 	if err != nil {
@@ -202,14 +202,14 @@ func (a *app) forEachPlugin(names []string, verb, done string, do func(*plugin.P
 			failures = append(failures, fmt.Errorf("Failed to %s plugin %s, got error (%w)", verb, name, err)) //nolint:staticcheck // Helm's message
 			continue
 		}
-		fmt.Fprintf(a.out, "%s plugin: %s\n", done, name)
+		fmt.Fprintf(a.out, "%s plugin: %s\n", participle, name)
 	}
 	return errors.Join(failures...)
 }
 
-// pluginNames returns a check of the arguments: there must be at least one plugin name.
-// verb is part of the error message.
-func pluginNames(verb string) cobra.PositionalArgs {
+// requirePluginNames returns a check that there is at least one argument. The error message
+// contains verb, such as "update".
+func requirePluginNames(verb string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return fmt.Errorf("please provide plugin name to %s", verb)

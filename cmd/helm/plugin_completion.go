@@ -18,78 +18,80 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// These are the files of a plugin that shell completion uses. completion.yaml lists the
-// subcommands and flags of the plugin. plugin.complete is a program that suggests words.
 const (
-	pluginCompletionFile    = "completion.yaml"
+	// pluginCompletionFile is the file of a plugin that lists its subcommands and flags.
+	pluginCompletionFile = "completion.yaml"
+	// pluginCompletionProgram is the program of a plugin that suggests words.
 	pluginCompletionProgram = "plugin.complete"
 )
 
-// pluginWords is the content of completion.yaml, for a plugin or one of its subcommands.
-type pluginWords struct {
-	Name      string        `json:"name"`
-	ValidArgs []string      `json:"validArgs"`
-	Flags     []string      `json:"flags"`
-	Commands  []pluginWords `json:"commands"`
+// pluginCompletion describes the subcommands and flags of a plugin, or of one of its
+// subcommands. It is the content of completion.yaml.
+type pluginCompletion struct {
+	Name      string             `json:"name"`
+	ValidArgs []string           `json:"validArgs"`
+	Flags     []string           `json:"flags"`
+	Commands  []pluginCompletion `json:"commands"`
 }
 
-// asksForCompletion reports whether this run of the program completes words or prints a
-// completion script. Only then are the subcommands and flags of plugins loaded, so that
-// plugins cannot interfere with other commands.
+// asksForCompletion reports whether this run of the program suggests words to a shell, or
+// prints a completion script. Only these runs load the subcommands and flags of plugins, so
+// that they cannot interfere with other commands.
 func (a *app) asksForCompletion(root *cobra.Command) bool {
 	cmd, _, err := root.Find(a.args)
-	// Cobra adds the command that completes words only when it executes, so Find returns
-	// the root command here.
+	// Cobra has not added the command that suggests words yet, so Find returns the root
+	// command for it.
 	return cmd == root || err == nil && cmd.HasParent() && cmd.Parent().Name() == "completion"
 }
 
-// completePlugin adds the subcommands and flags in completion.yaml of the plugin p to cmd,
-// and makes plugin.complete suggest words for them.
+// completePlugin sets the completion for cmd, the command of the plugin p. It adds the
+// subcommands and flags that completion.yaml lists, and makes plugin.complete suggest words
+// for them.
 func (a *app) completePlugin(cmd *cobra.Command, p *plugin.Plugin) {
-	words, err := readPluginWords(filepath.Join(p.Dir, pluginCompletionFile))
+	completion, err := readPluginCompletion(filepath.Join(p.Dir, pluginCompletionFile))
 	if err != nil {
 		a.debugf("%s", err)
-		words = new(pluginWords)
+		completion = new(pluginCompletion)
 	}
-	words.Name = cmd.Use
-	a.addPluginWords(cmd, p, words)
+	completion.Name = cmd.Use
+	a.addPluginCompletion(cmd, p, completion)
 }
 
-func readPluginWords(path string) (*pluginWords, error) {
+func readPluginCompletion(path string) (*pluginCompletion, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("file (%s) not provided by plugin. No plugin auto-completion possible", path)
 	}
-	words := new(pluginWords)
-	return words, yaml.Unmarshal(data, words)
+	completion := new(pluginCompletion)
+	return completion, yaml.Unmarshal(data, completion)
 }
 
-func (a *app) addPluginWords(cmd *cobra.Command, p *plugin.Plugin, words *pluginWords) {
-	if words.Name == "" {
+func (a *app) addPluginCompletion(cmd *cobra.Command, p *plugin.Plugin, completion *pluginCompletion) {
+	if completion.Name == "" {
 		a.debugf("sub-command name field missing for %s", cmd.CommandPath())
 		return
 	}
-	cmd.Use = words.Name
-	cmd.ValidArgs = words.ValidArgs
-	addPluginFlags(cmd, words.Flags)
-	if words.Commands == nil {
+	cmd.Use = completion.Name
+	cmd.ValidArgs = completion.ValidArgs
+	addPluginFlags(cmd, completion.Flags)
+	if completion.Commands == nil {
 		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			return a.completeByPlugin(cmd, p, args, toComplete)
 		}
 	}
-	for i := range words.Commands {
+	for i := range completion.Commands {
 		sub := &cobra.Command{
 			DisableFlagParsing: true, // flags are for the plugin's program
 			Run:                func(*cobra.Command, []string) {},
 		}
 		cmd.AddCommand(sub)
-		a.addPluginWords(sub, p, &words.Commands[i])
+		a.addPluginCompletion(sub, p, &completion.Commands[i])
 	}
 }
 
-// addPluginFlags adds flags to cmd that are only for completion. names contains long and
-// short flags. Cobra has no short flags without a long one, so each short flag is combined
-// with any long one.
+// addPluginFlags adds flags to cmd, so that completion suggests them. names contains the
+// names of long flags and, with one letter, of short flags. As a short flag must belong to a
+// long one in cobra, they are paired arbitrarily.
 func addPluginFlags(cmd *cobra.Command, names []string) {
 	var long, short []string
 	for _, name := range names {
@@ -111,8 +113,8 @@ func addPluginFlags(cmd *cobra.Command, names []string) {
 	}
 }
 
-// addPluginFlag adds a flag to cmd. It omits a name or a short form that cmd or helm
-// already has, because cobra panics if a flag is defined twice.
+// addPluginFlag adds a flag to cmd. It omits the flag, or only its shorthand, if cmd or a
+// global flag already uses that name, because cobra panics if a flag is defined twice.
 func addPluginFlag(cmd *cobra.Command, name, shorthand string) {
 	f := cmd.Flags()
 	if f.Lookup(name) != nil {
@@ -126,11 +128,10 @@ func addPluginFlag(cmd *cobra.Command, name, shorthand string) {
 	f.BoolP(name, shorthand, false, "")
 }
 
-// completeByPlugin runs plugin.complete with the subcommands and words of the command line.
-// The program prints one suggestion per line. A last line such as ":4" is a directive for
-// the shell.
+// completeByPlugin runs plugin.complete with the words of the command line, and returns the
+// words that it suggests.
 func (a *app) completeByPlugin(cmd *cobra.Command, p *plugin.Plugin, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	rest, err := takeGlobalFlags(cmd, args)
+	rest, err := parseGlobalFlags(cmd, args)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -151,7 +152,8 @@ func (a *app) completeByPlugin(cmd *cobra.Command, p *plugin.Plugin, args []stri
 	return parseCompletions(output.String())
 }
 
-// parseCompletions splits the output of plugin.complete into suggestions and the directive.
+// parseCompletions parses the output of plugin.complete: one suggested word per line and, on
+// an optional last line such as ":4", a directive for the shell.
 func parseCompletions(output string) ([]string, cobra.ShellCompDirective) {
 	var completions []string
 	for line := range strings.SplitSeq(output, "\n") {

@@ -70,8 +70,8 @@ func (a *app) installPlugin(ctx context.Context, source, version string) error {
 }
 
 // archiveInstaller installs a plugin from an archive on a web server. Unlike Helm's
-// installer, it installs into the directory $HELM_PLUGINS and leaves nothing in the cache,
-// because Helm refuses to install a plugin that is in its cache.
+// HTTPInstaller, it installs into the directory $HELM_PLUGINS, and leaves nothing in the
+// cache, because Helm cannot install a plugin that is already in its cache.
 type archiveInstaller struct {
 	*installer.HTTPInstaller
 	app *app
@@ -109,7 +109,7 @@ func (i *archiveInstaller) Install() (err error) {
 	return os.Rename(unpacked, i.Path())
 }
 
-// checkPluginPath returns an error if path, in which the plugin from source would be
+// checkPluginPath returns an error if path, to which the plugin from source will be
 // installed, is not directly in the plugin directory.
 func (a *app) checkPluginPath(source, path string) error {
 	if filepath.Dir(path) == filepath.Clean(a.settings.PluginsDirectory) {
@@ -118,7 +118,7 @@ func (a *app) checkPluginPath(source, path string) error {
 	return fmt.Errorf("the last part of %q cannot be the name of a directory", source)
 }
 
-// installAndLoad installs a plugin and loads it. If that fails, it removes the plugin again,
+// installAndLoad installs a plugin and loads it. If that fails, it deletes the plugin again,
 // because a plugin that cannot be loaded would prevent all other plugins from being loaded.
 func (a *app) installAndLoad(from installer.Installer) (_ *plugin.Plugin, err error) {
 	if _, missing := os.Lstat(from.Path()); errors.Is(missing, os.ErrNotExist) {
@@ -134,7 +134,7 @@ func (a *app) installAndLoad(from installer.Installer) (_ *plugin.Plugin, err er
 	a.debugf("loading plugin from %s", from.Path())
 	p, err := plugin.LoadDir(from.Path())
 	if err != nil {
-		return nil, fmt.Errorf("plugin is unusable, and was not installed: %w", err)
+		return nil, fmt.Errorf("the plugin was not installed, because it cannot be loaded: %w", err)
 	}
 	if other := findPlugin(a.plugins, p.Metadata.Name); other != nil {
 		return nil, fmt.Errorf("two plugins claim the name %q at %q and %q; uninstall the other one first",

@@ -19,7 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/plugin"
 )
 
-// pluginError is the error of a plugin that exited with a code other than 0. helm then
+// pluginError is the error of a plugin that exited with a code other than 0. The program then
 // exits with the same code.
 type pluginError struct {
 	name string
@@ -28,12 +28,12 @@ type pluginError struct {
 
 func (e *pluginError) Error() string { return fmt.Sprintf("plugin %q exited with error", e.name) }
 
-// exitCode returns the exit code of helm for the error of a command.
+// exitCode returns the exit code of the program if a command returns err.
 func exitCode(err error) int {
 	if failed, ok := errors.AsType[*pluginError](err); ok {
 		return failed.code
 	}
-	if plan, ok := errors.AsType[*planError](err); ok {
+	if plan, ok := errors.AsType[*planExitError](err); ok {
 		return plan.code
 	}
 	return 1
@@ -78,12 +78,12 @@ func (a *app) newPluginRunCmd(p *plugin.Plugin) *cobra.Command {
 		Long:               metadata.Description,
 		DisableFlagParsing: true, // flags are for the plugin
 		RunE: func(cmd *cobra.Command, args []string) error {
-			rest, err := takeGlobalFlags(cmd, args)
+			rest, err := parseGlobalFlags(cmd, args)
 			if err != nil {
 				return err
 			}
-			// SetupPluginEnv sets variables in the environment of this process. The command
-			// of the plugin and its arguments can refer to them.
+			// SetupPluginEnv sets variables in the environment of this process, to which the
+			// command of the plugin can refer.
 			plugin.SetupPluginEnv(a.settings, metadata.Name, p.Dir)
 			program, argv, err := p.PrepareCommand(rest)
 			if err != nil {
@@ -95,7 +95,8 @@ func (a *app) newPluginRunCmd(p *plugin.Plugin) *cobra.Command {
 	}
 }
 
-// runPlugin runs a program of the plugin with this name. The program writes to out.
+// runPlugin runs a program of the plugin with the given name. out receives its standard
+// output.
 func (a *app) runPlugin(ctx context.Context, name string, program *exec.Cmd, out io.Writer) error {
 	program.Env = os.Environ()
 	for key, value := range a.settings.EnvVars() {
@@ -109,9 +110,8 @@ func (a *app) runPlugin(ctx context.Context, name string, program *exec.Cmd, out
 	return err
 }
 
-// runForwarding runs a program. If this process receives SIGTERM, it sends the signal to
-// the program; a second SIGTERM ends this process. SIGINT needs no forwarding, because the
-// terminal sends it to both.
+// runForwarding runs a program, and forwards SIGTERM to it. A second SIGTERM ends this
+// process. SIGINT needs no forwarding, because the terminal sends it to both processes.
 func runForwarding(ctx context.Context, program *exec.Cmd) error {
 	terminated, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
@@ -120,30 +120,30 @@ func runForwarding(ctx context.Context, program *exec.Cmd) error {
 	}
 	stopForwarding := context.AfterFunc(terminated, func() {
 		stop()
-		// The program may already have ended.
+		// The error is ignored, because the program may already have ended.
 		_ = program.Process.Signal(syscall.SIGTERM)
 	})
 	defer stopForwarding()
 	return program.Wait()
 }
 
-// globalFlags contains helm's global flags that have a value. helm reads them, and not the
-// plugin, even if they are after the name of the plugin.
+// globalFlags contains the global flags that have a value. Even after the name of a plugin,
+// they are flags of helm and are not passed to the plugin.
 var globalFlags = []string{
 	"--kube-context", "--namespace", "-n", "--kubeconfig", "--kube-apiserver", "--kube-token", "--kube-as-user",
 	"--kube-as-group", "--kube-ca-file", "--registry-config", "--repository-cache", "--repository-config",
 	"--kube-insecure-skip-tls-verify", "--kube-tls-server-name",
 }
 
-// takeGlobalFlags parses helm's global flags in args, and returns the other words, which
-// are for the plugin.
-func takeGlobalFlags(cmd *cobra.Command, args []string) ([]string, error) {
+// parseGlobalFlags parses the global flags in args, which are the arguments of the plugin
+// command cmd. It returns the other arguments, which are for the plugin.
+func parseGlobalFlags(cmd *cobra.Command, args []string) ([]string, error) {
 	own, rest := splitGlobalFlags(args)
 	return rest, cmd.Parent().ParseFlags(own)
 }
 
-// splitGlobalFlags returns helm's global flags in args, with their values, and the other
-// words.
+// splitGlobalFlags splits args into the global flags, with their values, and all other
+// arguments.
 func splitGlobalFlags(args []string) (own, rest []string) {
 	rest = []string{}
 	for i := 0; i < len(args); i++ {

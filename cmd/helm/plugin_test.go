@@ -74,7 +74,7 @@ func TestParseCompletions(t *testing.T) {
 	}
 }
 
-// TestAddPluginFlags includes lists for which stock Helm panics.
+// TestAddPluginFlags includes lists of flags for which stock Helm panics.
 func TestAddPluginFlags(t *testing.T) {
 	tests := []struct{ names, want string }{
 		{names: ""},
@@ -129,7 +129,7 @@ func TestCheckPluginPath(t *testing.T) {
 	}
 }
 
-// TestTerminatedPlugin asks helm to terminate while a plugin runs.
+// TestTerminatedPlugin sends SIGTERM to helm while a plugin runs.
 func TestTerminatedPlugin(t *testing.T) {
 	program := exec.CommandContext(t.Context(), "sh", "-c", "trap 'exit 3' TERM; echo ready; read line; exit 4")
 	stdin, err := program.StdinPipe()
@@ -201,7 +201,7 @@ func TestFailedPluginInstallation(t *testing.T) {
 	}
 }
 
-// packed returns a .tar.gz archive of one file.
+// packed returns a .tar.gz archive that contains one file.
 func packed(t *testing.T, name, text string) []byte {
 	t.Helper()
 	var archive bytes.Buffer
@@ -219,9 +219,8 @@ func packed(t *testing.T, name, text string) []byte {
 	return archive.Bytes()
 }
 
-// TestPluginFromArchive installs plugins from archives into the directory that
-// $HELM_PLUGINS names, also a second time, and checks that nothing remains of rejected
-// ones.
+// TestPluginFromArchive checks that plugins are installed from archives into $HELM_PLUGINS,
+// can be installed again, and leave no files if they are rejected.
 func TestPluginFromArchive(t *testing.T) {
 	archives := map[string][]byte{
 		"/hello-1.0.0.tgz":  packed(t, "plugin.yaml", "name: hello\nversion: 1.0.0\ncommand: echo hello\n"),

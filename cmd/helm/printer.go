@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/cli/output"
 )
 
-// printer implements output.Writer: it prints data as JSON or YAML, and calls table to print
+// printer implements output.Writer. It prints data as JSON or YAML, and calls table to print
 // the same information as text.
 type printer struct {
 	data  any

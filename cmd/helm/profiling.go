@@ -11,8 +11,8 @@ import (
 	"runtime/pprof"
 )
 
-// startCPUProfile starts to write a CPU profile to the file in $HELM_PPROF_CPU_PROFILE. The
-// file is nil if the variable is not set.
+// startCPUProfile starts a CPU profile, and returns the file to which it is written, which
+// $HELM_PPROF_CPU_PROFILE names. If the variable is not set, it does nothing and returns nil.
 func startCPUProfile() (*os.File, error) {
 	path := os.Getenv("HELM_PPROF_CPU_PROFILE")
 	if path == "" {
@@ -28,8 +28,8 @@ func startCPUProfile() (*os.File, error) {
 	return file, nil
 }
 
-// writeProfiles ends the CPU profile, if there is one, and writes a memory profile to the
-// file in $HELM_PPROF_MEM_PROFILE, if that is set.
+// writeProfiles ends the CPU profile that is written to cpu, unless cpu is nil. If
+// $HELM_PPROF_MEM_PROFILE names a file, it writes a memory profile to that file.
 func writeProfiles(cpu *os.File) error {
 	var errs []error
 	if cpu != nil {
@@ -50,6 +50,6 @@ func writeHeapProfile(path string) error {
 	if err != nil {
 		return err
 	}
-	runtime.GC() // the profile contains the state at the last garbage collection
+	runtime.GC() // the profile describes the heap at the last garbage collection
 	return errors.Join(pprof.WriteHeapProfile(file), file.Close())
 }

@@ -25,21 +25,21 @@ const (
 	timelineFlagName = "timeline"
 )
 
-// progressFlags contains the flags --progress and --timeline.
+// progressFlags holds the flags --progress and --timeline.
 type progressFlags struct {
 	mode     string
+	modeSet  bool // if false, the environment determines the mode
 	timeline string
-	given    bool
 }
 
-// warningsOnly returns the flags for a command that prints only warnings and no progress.
+// warningsOnly returns the progressFlags of a command that prints warnings but no progress.
 func warningsOnly() progressFlags {
-	return progressFlags{mode: string(progress.None), given: true}
+	return progressFlags{mode: string(progress.None), modeSet: true}
 }
 
 func addProgressFlags(cmd *cobra.Command, p *progressFlags) {
 	f := cmd.Flags()
-	f.Var((*progressFlag)(p), progressFlagName, "[not in stock Helm] how to show progress on standard error: \"tty\" redraws a view, \"plain\" prints a line for each step, \"json\" prints an object for each step, \"none\" prints only warnings; \"auto\" is tty on a terminal and plain elsewhere. Can also be set with $"+progressEnv)
+	f.Var((*progressFlag)(p), progressFlagName, "[not in stock Helm] how to show progress on standard error: \"tty\" redraws a view, \"plain\" prints a line for each step, \"json\" prints a JSON object for each step, \"none\" prints only warnings; \"auto\" is tty on a terminal and plain elsewhere. Can also be set with $"+progressEnv)
 	f.StringVar(&p.timeline, timelineFlagName, "", "[not in stock Helm] write a timeline of the operation to this file: as a web page if its name ends in .html, as data if it ends in .json")
 	completeFlag(cmd, progressFlagName, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var words []cobra.Completion
@@ -48,7 +48,7 @@ func addProgressFlags(cmd *cobra.Command, p *progressFlags) {
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
 	})
-	_ = cmd.MarkFlagFilename(timelineFlagName, "html", "json") // the flag was just created
+	_ = cmd.MarkFlagFilename(timelineFlagName, "html", "json") // fails only for unknown flags
 }
 
 // progressFlag implements pflag.Value for the flag --progress.
@@ -67,15 +67,16 @@ func (p *progressFlag) Set(text string) error {
 	if _, err := progress.ParseMode(text); err != nil {
 		return err
 	}
-	p.mode, p.given = text, true
+	p.mode, p.modeSet = text, true
 	return nil
 }
 
-// resolve returns the mode to use on stderr. It is set with the flag or in the environment.
+// resolve returns the mode that --progress or else $HELM_PROGRESS sets, with progress.Auto
+// replaced by the mode that suits stderr.
 func (p *progressFlags) resolve(stderr *os.File) (progress.Mode, error) {
-	from, text := "--"+progressFlagName, p.mode
-	if !p.given {
-		from, text = "$"+progressEnv, os.Getenv(progressEnv)
+	source, text := "--"+progressFlagName, p.mode
+	if !p.modeSet {
+		source, text = "$"+progressEnv, os.Getenv(progressEnv)
 	}
 	if text == "" {
 		text = string(progress.Auto)
@@ -85,83 +86,83 @@ func (p *progressFlags) resolve(stderr *os.File) (progress.Mode, error) {
 		mode, err = progress.Resolve(mode, stderr, os.Getenv)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", from, err)
+		return "", fmt.Errorf("%s: %w", source, err)
 	}
 	return mode, nil
 }
 
-// operationView shows the progress of an operation, or of several operations one after the
-// other, and writes the timeline file.
+// operationView shows the progress of operations, which run sequentially, and writes them to
+// the timeline file. It also handles signals that cancel an operation.
 type operationView struct {
 	app *app
-	// mode says how progress is shown; it is never Auto. terminal is standard error if it
-	// is a terminal.
-	mode     progress.Mode
-	terminal *os.File
-	// errOut receives error messages while no display is open.
+	// mode says how progress is shown. It is never progress.Auto.
+	mode progress.Mode
+	// stderr is standard error if it is a file, such as a terminal, and otherwise nil.
+	stderr *os.File
+	// errOut is the error output of the app as it was before any redirection.
 	errOut io.Writer
-	// file is the file for --timeline; nil if the flag is not set. recorder collects what
-	// is written to it.
-	file     *timelineFile
-	recorder timeline.Recorder
+	// timelineFile is the file of --timeline, or nil if the flag is not set. recorder collects
+	// what is written to it.
+	timelineFile *timelineFile
+	recorder     timeline.Recorder
 
-	// display is the open display; nil if none is open. restore ends the redirection of
-	// output to it.
+	// display shows the progress of the current operation; nil if there is none. restore ends
+	// the redirection of other output to it.
 	display progress.Display
 	restore func()
-	// ignoreSignals ends the handling of signals by the operation; nil if there is none.
-	ignoreSignals func()
+	// stopSignals ends the handling of signals for the current operation; nil if there is
+	// none.
+	stopSignals func()
 }
 
-// newView creates the view for an operation, before the operation starts. It returns an
-// error if the terminal cannot show the requested mode, or if the timeline file cannot be
-// opened. The caller must close the view.
+// newView creates an operationView before the first operation starts. It returns an error if
+// the terminal does not support the requested mode, or if the timeline file cannot be opened.
+// The caller must close the view.
 func (a *app) newView(flags *progressFlags) (*operationView, error) {
 	stderr, _ := a.errOut.(*os.File)
 	mode, err := flags.resolve(stderr)
 	if err != nil {
 		return nil, err
 	}
-	v := &operationView{app: a, mode: mode, terminal: stderr, errOut: a.errOut}
+	v := &operationView{app: a, mode: mode, stderr: stderr, errOut: a.errOut}
 	if flags.timeline != "" {
-		if v.file, err = openTimeline(flags.timeline); err != nil {
+		if v.timelineFile, err = openTimeline(flags.timeline); err != nil {
 			return nil, fmt.Errorf("--%s: %w", timelineFlagName, err)
 		}
 	}
 	return v, nil
 }
 
-// eventOptions points to the options of an action that say what the action does with events.
-// They have the names of these options.
+// eventOptions points to the fields OnEvent and FollowHookLogs of an action.
 type eventOptions struct {
 	OnEvent        *func(action.Event)
 	FollowHookLogs *bool
 }
 
-// begin opens the display before an operation, and sets the options of the operation so that
-// the display receives its events. A signal to the process cancels the returned context, and
-// prints messages; end ends that.
+// begin opens the display for an operation, and sets the options of the action so that the
+// display receives its events. Until end is called, a signal to the process cancels the
+// returned context and prints messages.
 func (v *operationView) begin(ctx context.Context, options eventOptions, messages cancelMessages) context.Context {
 	*options.OnEvent, *options.FollowHookLogs = v.open()
-	ctx, v.ignoreSignals = v.cancelOnSignal(ctx, messages)
+	ctx, v.stopSignals = v.cancelOnSignal(ctx, messages)
 	return ctx
 }
 
-// open opens the display. It must receive each event through tell. followLogs is true if the
-// display can show the logs of hooks, so that the operation should read them.
-func (v *operationView) open() (tell func(action.Event), followLogs bool) {
+// open opens the display. The operation must call onEvent for each event. followLogs says
+// whether the operation should read the logs of hooks, because the display can show them.
+func (v *operationView) open() (onEvent func(action.Event), followLogs bool) {
 	a := v.app
-	display := progress.New(progress.Options{Mode: v.mode, Out: a.errOut, Terminal: v.terminal, Env: os.Getenv})
+	display := progress.New(progress.Options{Mode: v.mode, Out: a.errOut, Terminal: v.stderr, Env: os.Getenv})
 	v.display = display
 	v.restore = a.redirectOutput(v.mode, display.OutputAbove())
-	tell = display.Event
-	if v.file != nil {
-		tell = func(e action.Event) {
+	onEvent = display.Event
+	if v.timelineFile != nil {
+		onEvent = func(e action.Event) {
 			v.recorder.Event(e)
 			display.Event(e)
 		}
 	}
-	return tell, v.mode == progress.TTY
+	return onEvent, v.mode == progress.TTY
 }
 
 // closeDisplay closes the display, so that the result of the operation can be printed.
@@ -173,41 +174,42 @@ func (v *operationView) closeDisplay() {
 	}
 }
 
-// end closes the display after an operation. Signals then end the process as usual, and the
-// context of the operation is cancelled. begin can be called for the next operation.
+// end closes the display after an operation, cancels the context of the operation, and
+// restores the default handling of signals. After that, begin can be called for the next
+// operation.
 func (v *operationView) end() {
 	v.closeDisplay()
-	if v.ignoreSignals != nil {
-		v.ignoreSignals()
+	if v.stopSignals != nil {
+		v.stopSignals()
 	}
 }
 
-// close ends the last operation, and writes the timeline file.
+// close ends the last operation, unless it has ended, and writes the timeline file.
 func (v *operationView) close() {
 	v.end()
-	if v.file == nil {
+	if v.timelineFile == nil {
 		return
 	}
 	v.recorder.Read(func(t *timeline.Timeline) {
-		if err := v.file.write(t); err != nil {
+		if err := v.timelineFile.write(t); err != nil {
 			v.app.warnf("failed to write the timeline: %v", err)
 		}
 	})
 }
 
-// redirectOutput redirects everything that is written to standard error, including the
-// output of loggers, to another writer until restore is called. It does this only in mode
-// TTY, in which such output would corrupt the display.
-func (a *app) redirectOutput(mode progress.Mode, redirected io.Writer) (restore func()) {
+// redirectOutput redirects standard error, including the output of loggers, to w until
+// restore is called. It does so only if progress is shown in mode TTY, because output in the
+// middle of the view would corrupt it.
+func (a *app) redirectOutput(mode progress.Mode, w io.Writer) (restore func()) {
 	if mode != progress.TTY {
 		return func() {}
 	}
 	errOut, logOut := a.errOut, log.Writer()
-	a.errOut = redirected
-	log.SetOutput(redirected)
+	a.errOut = w
+	log.SetOutput(w)
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	klog.SetOutputBySeverity("INFO", redirected) // this includes more severe messages
+	klog.SetOutputBySeverity("INFO", w) // includes messages of higher severity
 	return func() {
 		a.errOut = errOut
 		log.SetOutput(logOut)
@@ -216,16 +218,16 @@ func (a *app) redirectOutput(mode progress.Mode, redirected io.Writer) (restore 
 	}
 }
 
-// timelineFile is the file to which a timeline is written.
+// timelineFile is an open file to which a timeline is written.
 type timelineFile struct {
 	file *os.File
-	// made is true if openTimeline created the file.
-	made   bool
-	encode func(io.Writer, *timeline.Timeline) error
+	// created is true if the file did not exist before openTimeline.
+	created bool
+	encode  func(io.Writer, *timeline.Timeline) error
 }
 
-// openTimeline opens the file for a timeline without changing its content, so that a
-// problem with the file is found before the operation starts.
+// openTimeline opens the file for a timeline without changing its content. This is done before
+// the operation starts, so that an error does not occur only after it.
 func openTimeline(name string) (*timelineFile, error) {
 	t := &timelineFile{}
 	switch {
@@ -237,13 +239,13 @@ func openTimeline(name string) (*timelineFile, error) {
 		return nil, fmt.Errorf("the name of %s must end in .html or .json", name)
 	}
 	_, err := os.Stat(name)
-	t.made = os.IsNotExist(err)
+	t.created = os.IsNotExist(err)
 	t.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
 	return t, err
 }
 
-// write replaces the content of the file with a timeline. If no operation started, it
-// writes nothing.
+// write replaces the content of the file with a timeline, and closes the file. If no operation
+// has started, it leaves the file as it was before openTimeline.
 func (f *timelineFile) write(t *timeline.Timeline) (err error) {
 	defer func() {
 		if closed := f.file.Close(); err == nil {
@@ -251,7 +253,7 @@ func (f *timelineFile) write(t *timeline.Timeline) (err error) {
 		}
 	}()
 	if len(t.Operations) == 0 {
-		if f.made {
+		if f.created {
 			return os.Remove(f.file.Name())
 		}
 		return nil

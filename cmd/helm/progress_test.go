@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTimelineFile checks that a file that cannot be written is rejected before anything is
-// done, and that an operation that did not begin leaves no file.
+// TestTimelineFile checks that a timeline file that cannot be written is rejected before the
+// operation starts, and that an operation that does not start leaves no file.
 func TestTimelineFile(t *testing.T) {
 	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers, "values.yaml": ""})
 	const before = "what somebody keeps here"
@@ -22,8 +22,8 @@ func TestTimelineFile(t *testing.T) {
 	}
 	unreachable := "Kubernetes cluster unreachable"
 	for _, tt := range []struct{ name, file, says string }{
-		{"no such folder", filepath.Join(dir, "none", "t.html"), "--timeline: open "},
-		{"a folder", t.TempDir() + "/.html/", "--timeline: "},
+		{"no such directory", filepath.Join(dir, "none", "t.html"), "--timeline: open "},
+		{"a directory", t.TempDir() + "/.html/", "--timeline: "},
 		{"neither page nor data", filepath.Join(dir, "t.txt"), "must end in .html or .json"},
 		{"an operation that did not begin", filepath.Join(dir, "new.html"), unreachable},
 		{"one that did not begin, and a file", kept, unreachable},

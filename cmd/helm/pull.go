@@ -31,7 +31,7 @@ func newPullCmd(a *app) *cobra.Command {
 		Long:    pullHelp,
 		Aliases: []string{"fetch"},
 		Args:    require.MinimumNArgs(1),
-		// Only the first chart is completed, although the command accepts several.
+		// As in Helm, only the first argument is completed, although there can be several.
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

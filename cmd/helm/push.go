@@ -19,7 +19,7 @@ is one in the same directory.
 
     $ helm push shop-1.2.3.tgz oci://example.com/charts
 
-The chart's name and version become the last part of the reference:
+The chart's name and version become the last part of the reference, as in
 oci://example.com/charts/shop:1.2.3.
 `
 
@@ -67,14 +67,14 @@ func (a *app) completePush(cmd *cobra.Command, args []string, word string) ([]st
 	case 0:
 		return nil, cobra.ShellCompDirectiveDefault
 	case 1:
-		var beginnings []string
+		var prefixes []string
 		for _, provider := range pusher.All(a.settings) {
 			for _, scheme := range provider.Schemes {
-				beginnings = append(beginnings, scheme+"://")
+				prefixes = append(prefixes, scheme+"://")
 			}
 		}
-		return beginnings, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		return prefixes, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	default:
-		return completeNoMore(cmd, args, word)
+		return noMoreArguments(cmd, args, word)
 	}
 }

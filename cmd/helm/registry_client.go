@@ -16,7 +16,7 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// registryOptions contains the flags with which a command connects to an OCI registry.
+// registryOptions holds the flags that say how to connect to an OCI registry.
 type registryOptions struct {
 	certFile  string
 	keyFile   string
@@ -27,9 +27,9 @@ type registryOptions struct {
 	password  string
 }
 
-// registryFor returns a client with the TLS files and credentials in the flags that select a
-// chart.
-func (a *app) registryFor(c *action.ChartPathOptions) (*registry.Client, error) {
+// registryClientFor returns a registry client that uses the TLS files and credentials from the
+// flags that select a chart.
+func (a *app) registryClientFor(c *action.ChartPathOptions) (*registry.Client, error) {
 	return a.registryClient(registryOptions{
 		certFile:  c.CertFile,
 		keyFile:   c.KeyFile,
@@ -41,9 +41,10 @@ func (a *app) registryFor(c *action.ChartPathOptions) (*registry.Client, error) 
 	})
 }
 
-// setRegistry calls set with the client that registryFor returns.
+// setRegistry passes the client that registryClientFor returns to set, which is the method
+// SetRegistryClient of an action.
 func (a *app) setRegistry(c *action.ChartPathOptions, set func(*registry.Client)) error {
-	client, err := a.registryFor(c)
+	client, err := a.registryClientFor(c)
 	if err == nil {
 		set(client)
 	}
@@ -58,8 +59,7 @@ func addRegistryFlags(f *pflag.FlagSet, o *registryOptions) {
 	f.StringVar(&o.password, "password", "", "password for the registry")
 }
 
-// addRegistryTLSFlags adds the flags for TLS that all commands with registries have in
-// common.
+// addRegistryTLSFlags adds the TLS flags of all commands that connect to registries.
 func addRegistryTLSFlags(f *pflag.FlagSet, o *registryOptions) {
 	f.StringVar(&o.certFile, "cert-file", "", "client certificate for the registry")
 	f.StringVar(&o.keyFile, "key-file", "", "key of the client certificate")
@@ -67,15 +67,15 @@ func addRegistryTLSFlags(f *pflag.FlagSet, o *registryOptions) {
 	f.BoolVar(&o.plainHTTP, "plain-http", false, "connect to the registry over plain HTTP")
 }
 
-// changeTLS reports whether the options require TLS settings other than the default ones.
-// In this case plainHTTP has no effect. A certificate without its key, or a key without its
+// hasTLSSettings reports whether the options require TLS settings other than the default
+// ones. If so, plainHTTP has no effect. A certificate without its key, or a key without its
 // certificate, is ignored.
-func (o registryOptions) changeTLS() bool {
+func (o registryOptions) hasTLSSettings() bool {
 	return o.certFile != "" && o.keyFile != "" || o.caFile != "" || o.insecure
 }
 
-// tlsConfig creates TLS settings from the files in the options. Helm's function for this is
-// not exported, and its exported function that uses it does not accept a user name.
+// tlsConfig loads the certificates and keys in the options. Helm's function for this is not
+// exported, and the exported function that calls it does not support credentials.
 func (o registryOptions) tlsConfig() (*tls.Config, error) {
 	config := &tls.Config{InsecureSkipVerify: o.insecure}
 	if o.certFile != "" && o.keyFile != "" {
@@ -98,7 +98,7 @@ func (o registryOptions) tlsConfig() (*tls.Config, error) {
 	return config, nil
 }
 
-// registryClient returns a client for the commands that connect to a registry.
+// registryClient is like newRegistryClient, with the error message of Helm's commands.
 func (a *app) registryClient(o registryOptions) (*registry.Client, error) {
 	client, err := a.newRegistryClient(o)
 	if err != nil {
@@ -107,6 +107,7 @@ func (a *app) registryClient(o registryOptions) (*registry.Client, error) {
 	return client, nil
 }
 
+// newRegistryClient returns a registry client with the given options.
 func (a *app) newRegistryClient(o registryOptions) (*registry.Client, error) {
 	options := []registry.ClientOption{
 		registry.ClientOptDebug(a.settings.Debug),
@@ -116,7 +117,7 @@ func (a *app) newRegistryClient(o registryOptions) (*registry.Client, error) {
 		registry.ClientOptBasicAuth(o.username, o.password),
 	}
 	switch {
-	case o.changeTLS():
+	case o.hasTLSSettings():
 		config, err := o.tlsConfig()
 		if err != nil {
 			return nil, err

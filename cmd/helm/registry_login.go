@@ -24,7 +24,7 @@ in the file $HELM_REGISTRY_CONFIG.
     $ helm registry login example.com --username anna
     $ helm registry login example.com --username ci --password-stdin < password
 
-Helm prompts for missing credentials. An empty user name means a login with a token.
+Helm prompts for missing credentials. If the user name is empty, it prompts for a token.
 `
 
 func newRegistryLoginCmd(a *app) *cobra.Command {
@@ -39,11 +39,10 @@ func newRegistryLoginCmd(a *app) *cobra.Command {
 		Args:              require.MinimumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.completeLogin(&o, fromStdin); err != nil {
+			if err := a.readCredentials(&o, fromStdin); err != nil {
 				return err
 			}
-			// The action panics if it cannot read one of these files, so they are checked
-			// first.
+			// The action panics if it cannot read a TLS file, so the files are checked first.
 			if _, err := o.tlsConfig(); err != nil {
 				return err
 			}
@@ -64,9 +63,9 @@ func newRegistryLoginCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// completeLogin asks for the user name and the password if the flags do not set them. If
-// fromStdin is true, it reads the password from standard input.
-func (a *app) completeLogin(o *registryOptions, fromStdin bool) error {
+// readCredentials sets the user name and the password in o. If fromStdin is true, it reads the
+// password from standard input. Otherwise it prompts for what the flags have not set.
+func (a *app) readCredentials(o *registryOptions, fromStdin bool) error {
 	var err error
 	switch {
 	case fromStdin:
@@ -94,7 +93,7 @@ func (a *app) completeLogin(o *registryOptions, fromStdin bool) error {
 	return nil
 }
 
-// readPassword reads everything from in, and removes the line break at the end.
+// readPassword reads everything from in, and removes a line break at the end.
 func readPassword(in io.Reader) (string, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
@@ -110,9 +109,9 @@ func (a *app) prompt(question string) (string, error) {
 	return string(line), err
 }
 
-// promptForSecret prints a question and returns the line that the user enters, which the
-// terminal does not show. Standard input must be a terminal. Its settings are restored at
-// the end, even if the process is interrupted.
+// promptForSecret is like prompt, but the terminal does not show what the user enters.
+// Standard input must be a terminal. Its settings are restored even if the process is
+// interrupted.
 func (a *app) promptForSecret(question string) (answer string, err error) {
 	terminal := a.in.Fd()
 	state, err := term.SaveState(terminal)

@@ -62,7 +62,7 @@ func TestRegistryTLS(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.files.changeTLS(); got != tt.needs {
+			if got := tt.files.hasTLSSettings(); got != tt.needs {
 				t.Errorf("needs TLS: %v", got)
 			}
 			config, err := tt.files.tlsConfig()

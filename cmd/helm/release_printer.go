@@ -22,7 +22,8 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// releasePrinter prints a release for install, upgrade, status, test and get all.
+// releasePrinter implements output.Writer for a release. The commands install, upgrade,
+// status, test and "get all" print releases.
 type releasePrinter struct {
 	release     *release.Release
 	details     bool // print values, hooks and manifest
@@ -30,8 +31,8 @@ type releasePrinter struct {
 	description bool
 	resources   bool
 	hideNotes   bool
-	order       *orderStatus   // nil if there is nothing to print about it
-	holder      *action.Holder // nil if there is none, or if it is not printed
+	order       *orderStatus   // nil if it is not printed
+	holder      *action.Holder // the lock holder; nil if it is not printed
 }
 
 func (p *releasePrinter) WriteJSON(out io.Writer) error { return output.EncodeJSON(out, p.content()) }
@@ -50,8 +51,7 @@ func (p *releasePrinter) content() any {
 	}{rel, p.order, p.holder}
 }
 
-// WriteTable prints the release as text. It writes the text only when it is complete, so
-// that an error does not leave partial output.
+// WriteTable prints the release as text. If there is an error, it prints nothing.
 func (p *releasePrinter) WriteTable(out io.Writer) error {
 	if p.release == nil {
 		return nil
@@ -79,7 +79,7 @@ func (p *releasePrinter) WriteTable(out io.Writer) error {
 func (a *app) printDeployed(format output.Format, rel *release.Release, hideNotes bool) error {
 	err := format.Write(a.out, &releasePrinter{release: rel, details: a.settings.Debug, hideNotes: hideNotes})
 	if format != output.Table {
-		return err // programs read the output, and get nothing
+		return err // a program that reads the output would otherwise not notice
 	}
 	a.warnIfNotPrinted(err)
 	return nil
@@ -117,8 +117,7 @@ func (p *releasePrinter) printResources(text *bytes.Buffer) {
 	fmt.Fprintln(text, "RESOURCES:")
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		fmt.Fprintf(text, "==> %s\n", kind)
-		// A printer prints a heading only above its first table, so each kind needs a new
-		// printer.
+		// A TablePrinter prints headings only once, so each kind needs a new one.
 		rows, _ := get.NewHumanPrintFlags().ToPrinter("") // NewHumanPrintFlags fails only for unknown formats, and "" is known
 		printer := &get.TablePrinter{Delegate: rows}
 		for _, object := range byKind[kind] {

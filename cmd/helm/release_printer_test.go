@@ -20,8 +20,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// releases returns a release twice: with the files of its chart, and with the record of its
-// order added to them.
+// releases returns a release without and with an order record, which is stored in an
+// additional file of the chart.
 func releases(t *testing.T, files ...*chart.File) (bare, recorded *release.Release) {
 	t.Helper()
 	ch := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "shop", Version: "1.0.0"}, Files: files}
@@ -37,7 +37,7 @@ func releases(t *testing.T, files ...*chart.File) (bare, recorded *release.Relea
 	return of(ch), of(attached)
 }
 
-func TestTheRecordIsNotPrinted(t *testing.T) {
+func TestOrderRecordIsNotPrinted(t *testing.T) {
 	for title, files := range map[string][]*chart.File{
 		"no files": nil, "files": {{Name: "README.md", Data: []byte("read me")}},
 	} {
@@ -80,7 +80,7 @@ func TestTheRecordIsNotPrinted(t *testing.T) {
 	}
 }
 
-func TestStoredRecordsAreNotPrinted(t *testing.T) {
+func TestStoredOrderRecordsAreNotPrinted(t *testing.T) {
 	_, recorded := releases(t, &chart.File{Name: "README.md", Data: []byte("read me")})
 	data, err := json.Marshal([]*release.Release{recorded})
 	if err != nil {

@@ -30,12 +30,11 @@ The repositories are stored in $HELM_REPOSITORY_CONFIG, and their indexes in
 $HELM_REPOSITORY_CACHE.
 `
 
-// defaultFetchTimeout is the timeout for downloading the index of a repository, if
-// --timeout is not set.
+// defaultFetchTimeout is the default timeout for downloading the index of a chart repository.
 const defaultFetchTimeout = getter.DefaultHTTPTimeout * time.Second
 
-// repositoryFileMode is the mode of the repository file. Other users must not read the
-// passwords in it.
+// repositoryFileMode is the file mode of the repository file. It can contain passwords, so
+// other users must not be able to read it.
 const repositoryFileMode = 0o600
 
 func newRepoCmd(a *app) *cobra.Command {
@@ -55,8 +54,8 @@ func newRepoCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// openRepository returns a client for the repository that entry describes. timeout limits
-// the download of the index.
+// openRepository returns a client for the chart repository that entry describes. timeout
+// limits how long the download of the index can take.
 func (a *app) openRepository(entry *repo.Entry, timeout time.Duration) (*repo.ChartRepository, error) {
 	r, err := repo.NewChartRepository(entry, getter.All(a.settings, getter.WithTimeout(timeout)))
 	if err != nil {
@@ -68,21 +67,21 @@ func (a *app) openRepository(entry *repo.Entry, timeout time.Duration) (*repo.Ch
 	return r, nil
 }
 
-// repositories reads the repository file. If it returns an error, it also returns the
-// entries that it could read.
+// repositories reads the repository file, which lists the configured chart repositories. In
+// case of an error, it also returns the entries that could be read.
 func (a *app) repositories() (*repo.File, error) {
 	return chartrepo.LoadFile(a.settings.RepositoryConfig)
 }
 
-// retiredRepositories are Helm's first public repositories, with the names that they usually
-// have. They no longer exist at these hosts.
+// retiredRepositories contains Helm's first public chart repositories, with the names under
+// which they were usually added. They have moved from host to replacement.
 var retiredRepositories = []struct{ name, host, replacement string }{
 	{"stable", "kubernetes-charts.storage.googleapis.com", "https://charts.helm.sh/stable"},
 	{"incubator", "kubernetes-charts-incubator.storage.googleapis.com", "https://charts.helm.sh/incubator"},
 }
 
-// rejectRetiredRepository returns an error if address is that of a retired repository. The
-// error names the new address.
+// rejectRetiredRepository returns an error if address is the URL of a retired repository. The
+// error message contains the new URL.
 func rejectRetiredRepository(address string) error {
 	for _, r := range retiredRepositories {
 		if strings.Contains(address, "//"+r.host) {
@@ -93,8 +92,8 @@ func rejectRetiredRepository(address string) error {
 }
 
 // warnOfRetiredRepositories warns if the repository file contains a retired repository under
-// its usual name. It ignores a file that cannot be read: commands that need the file report
-// that.
+// its usual name. If the file cannot be read, it does nothing: commands that need the file
+// report the error.
 func (a *app) warnOfRetiredRepositories() {
 	file, err := a.repositories()
 	if err != nil {

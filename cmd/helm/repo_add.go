@@ -31,7 +31,7 @@ a repository that cannot be reached is not added.
 To assign an existing name to another repository, use --force-update.
 `
 
-// repoAddInput contains the flags of repo add.
+// repoAddInput holds the flags of "repo add", and the repository that they describe.
 type repoAddInput struct {
 	entry           repo.Entry
 	passwordStdin   bool
@@ -125,9 +125,9 @@ func (a *app) addRepository(ctx context.Context, in *repoAddInput, stdin io.Read
 	return nil
 }
 
-// lockRepositories locks the repository file until unlock is called, so that other helm
-// processes do not change it at the same time. repo add of stock Helm uses the same lock.
-// lockRepositories waits up to 30 seconds for the lock.
+// lockRepositories locks the repository file until unlock is called, so that no other process
+// changes it. Stock Helm's "repo add" uses the same lock. lockRepositories waits up to 30
+// seconds for the lock.
 func lockRepositories(ctx context.Context, file string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return nil, err
@@ -139,10 +139,12 @@ func lockRepositories(ctx context.Context, file string) (unlock func(), err erro
 	if _, err := lock.TryLockContext(ctx, retryInterval); err != nil {
 		return nil, err
 	}
-	return func() { _ = lock.Unlock() }, nil // the end of the process unlocks it too
+	// If unlocking fails, the end of the process releases the lock.
+	return func() { _ = lock.Unlock() }, nil
 }
 
-// lockPath returns the path of the lock file, which is the same as in stock Helm.
+// lockPath returns the path of the lock file for the repository file, as in Helm: it
+// replaces the extension with ".lock".
 func lockPath(file string) string {
 	if ext := filepath.Ext(file); ext != file {
 		file = strings.TrimSuffix(file, ext)

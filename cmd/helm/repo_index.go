@@ -31,10 +31,10 @@ of another index are included; the packages in the directory take precedence.
 A package that cannot be loaded as a chart is omitted with a warning.
 `
 
-// repoIndexInput contains the flags of repo index.
+// repoIndexInput holds the argument and the flags of "repo index".
 type repoIndexInput struct {
-	folder, url, merge string
-	json               bool
+	directory, url, merge string
+	json                  bool
 }
 
 func newRepoIndexCmd(a *app) *cobra.Command {
@@ -46,7 +46,7 @@ func newRepoIndexCmd(a *app) *cobra.Command {
 		Args:              require.ExactArgs(1),
 		ValidArgsFunction: completeFile(),
 		RunE: func(_ *cobra.Command, args []string) error {
-			in.folder = args[0]
+			in.directory = args[0]
 			return a.indexDirectory(&in)
 		},
 	}
@@ -58,11 +58,11 @@ func newRepoIndexCmd(a *app) *cobra.Command {
 }
 
 func (a *app) indexDirectory(in *repoIndexInput) error {
-	folder, err := filepath.Abs(in.folder)
+	directory, err := filepath.Abs(in.directory)
 	if err != nil {
 		return err
 	}
-	index, skipped, err := repoindex.Directory(folder, in.url)
+	index, skipped, err := repoindex.Directory(directory, in.url)
 	if err != nil {
 		return err
 	}
@@ -77,11 +77,11 @@ func (a *app) indexDirectory(in *repoIndexInput) error {
 		index.Merge(other)
 	}
 	index.SortEntries()
-	return in.write(index, filepath.Join(folder, "index.yaml"))
+	return in.write(index, filepath.Join(directory, "index.yaml"))
 }
 
-// indexToMerge reads the index file that --merge names. If the file does not exist, it
-// creates an empty one.
+// indexToMerge reads the index file that --merge names. If the file does not exist,
+// indexToMerge creates it with an empty index.
 func (a *app) indexToMerge(in *repoIndexInput) (*repo.IndexFile, error) {
 	if _, err := os.Stat(in.merge); errors.Is(err, fs.ErrNotExist) {
 		empty := repo.NewIndexFile()

@@ -23,11 +23,11 @@ func newRepoListCmd(a *app) *cobra.Command {
 		Short:             "list chart repositories",
 		Long:              repoListHelp,
 		Args:              require.NoArgs,
-		ValidArgsFunction: completeNoMore,
+		ValidArgsFunction: noMoreArguments,
 	}
 	out := addOutputFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		// If the repository file cannot be read, there are no repositories to list.
+		// As in Helm, a repository file that cannot be read counts as empty.
 		file, _ := a.repositories()
 		rows := make([]repoRow, len(file.Repositories)) // not nil, so that an empty list is [] in JSON
 		table := uitable.New()
@@ -44,7 +44,7 @@ func newRepoListCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// repoRow is what repo list prints about one repository.
+// repoRow is what "repo list" prints about one chart repository.
 type repoRow struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`

@@ -46,7 +46,8 @@ func (a *app) removeRepositories(ctx context.Context, names []string) error {
 		return err
 	}
 	defer unlock()
-	if file, err = a.repositories(); err != nil { // a file that was read only partly must not be written back
+	// If only some entries of the file can be read, it must not be overwritten with these.
+	if file, err = a.repositories(); err != nil {
 		return fmt.Errorf("failed loading file: %s: %w", a.settings.RepositoryConfig, err)
 	}
 	for _, name := range names {
@@ -64,8 +65,8 @@ func (a *app) removeRepositories(ctx context.Context, names []string) error {
 	return nil
 }
 
-// deleteCachedIndex deletes the cached index of a repository and the list of its charts. It
-// ignores errors about the list, because only shell completion uses it.
+// deleteCachedIndex deletes the cached index of a chart repository, and the cached list of its
+// charts. It ignores errors about the list, which only shell completion uses.
 func deleteCachedIndex(cache, name string) error {
 	_ = os.Remove(filepath.Join(cache, helmpath.CacheChartsFile(name)))
 	err := os.Remove(filepath.Join(cache, helmpath.CacheIndexFile(name)))

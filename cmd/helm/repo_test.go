@@ -32,7 +32,7 @@ func TestLockPath(t *testing.T) {
 	}
 }
 
-func TestRefuseGone(t *testing.T) {
+func TestRejectRetiredRepository(t *testing.T) {
 	for address, gone := range map[string]bool{
 		"https://kubernetes-charts.storage.googleapis.com":            true,
 		"http://kubernetes-charts-incubator.storage.googleapis.com/x": true,

@@ -50,8 +50,9 @@ func newRepoUpdateCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// updateRepositories downloads the indexes of the named repositories, or of all configured
-// ones if names is empty. If strict is true, it returns an error if any download fails.
+// updateRepositories downloads the indexes of the named chart repositories, or of all
+// configured ones if names is empty. If a download fails, it returns an error only if strict
+// is true.
 func (a *app) updateRepositories(names []string, timeout time.Duration, strict bool) error {
 	entries, err := a.entriesToUpdate(names)
 	if err != nil {
@@ -73,6 +74,8 @@ func (a *app) updateRepositories(names []string, timeout time.Duration, strict b
 	return nil
 }
 
+// entriesToUpdate returns the configured repositories with the given names, or all configured
+// ones if names is empty.
 func (a *app) entriesToUpdate(names []string) ([]*repo.Entry, error) {
 	file, err := a.repositories()
 	switch {

@@ -23,9 +23,10 @@ previous one; "helm history" lists all of them. A rollback creates a new revisio
 
 A revision that was deployed with --wait=ordered is deployed in that order again, and
 resources that it does not have are deleted in the reverse order of the current revision.
-To change everything at the same time instead, for example because a resource does not
-become ready, use --wait=false. Any other revision is deployed at the same time, without
-ordering; --wait and --wait=ordered then wait until all resources are ready.
+To ignore the order, for example because a resource does not become ready, use
+--wait=false. All resources are then changed at the same time. A revision that was not
+deployed in order has no order to follow; --wait and --wait=ordered then wait until all
+resources are ready.
 `
 
 func newRollbackCmd(a *app) *cobra.Command {
@@ -69,7 +70,7 @@ func newRollbackCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// rollback rolls back the release with this name. A signal to the process cancels the
+// rollback rolls back the release with the given name. A signal to the process cancels the
 // rollback, which is then recorded as failed.
 func (a *app) rollback(ctx context.Context, client *action.Rollback, flags *progressFlags, name string) error {
 	view, err := a.newView(flags)
@@ -77,7 +78,7 @@ func (a *app) rollback(ctx context.Context, client *action.Rollback, flags *prog
 		return err
 	}
 	defer view.close()
-	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
+	if client.MaxParallelHooks, err = maxParallelHooks(); err != nil {
 		return err
 	}
 	remainingWork := "the new revision is recorded as failed"
@@ -85,7 +86,7 @@ func (a *app) rollback(ctx context.Context, client *action.Rollback, flags *prog
 		remainingWork += ", and the resources that it created are deleted because of --cleanup-on-fail"
 	}
 	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
-		release: name, cancelled: fmt.Sprintf("Rolling back %s has been cancelled.", name), remainingWork: remainingWork, staysLocked: true,
+		release: name, canceled: fmt.Sprintf("Rollback of release %s has been cancelled.", name), remainingWork: remainingWork, staysLocked: true,
 	})
 	if err := client.RunWithContext(ctx, name); err != nil {
 		return err

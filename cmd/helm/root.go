@@ -24,19 +24,19 @@ Helm does not have.
 Common commands:
 
     $ helm install shop ./shop                  install a chart as release "shop"
-    $ helm install shop ./shop --wait=ordered   the same, in the chart's own order
+    $ helm install shop ./shop --wait=ordered   the same, in the order of the chart
     $ helm dag ./shop                           show that order
     $ helm plan shop ./shop --wait=ordered      preview the following upgrade
     $ helm upgrade shop ./shop --wait=ordered   upgrade the release
     $ helm rollback shop                        return to the previous revision
     $ helm list                                 list the installed releases
-    $ helm uninstall shop                       remove the release
+    $ helm uninstall shop                       uninstall the release
 
 Environment variables:
 
 | Variable                           | Meaning                                                             |
 |------------------------------------|---------------------------------------------------------------------|
-| $HELM_BURST_LIMIT                  | requests sent at once before throttling (100; -1 disables it)       |
+| $HELM_BURST_LIMIT                  | requests sent before throttling starts (100; -1 disables it)        |
 | $HELM_CACHE_HOME                   | directory of cached files                                           |
 | $HELM_CONFIG_HOME                  | directory of configuration files                                    |
 | $HELM_DATA_HOME                    | directory of data files                                             |
@@ -51,8 +51,8 @@ Environment variables:
 | $HELM_KUBEINSECURE_SKIP_TLS_VERIFY | skip TLS certificate checks for the API server (insecure)           |
 | $HELM_KUBETLS_SERVER_NAME          | expected name in the certificate of the Kubernetes API server       |
 | $HELM_KUBETOKEN                    | bearer token for the Kubernetes API server                          |
-| $HELM_MAX_HISTORY                  | revisions of a release to keep                                      |
-| $HELM_MAX_PARALLEL_HOOKS           | [not in stock Helm] limit of hooks that run in parallel             |
+| $HELM_MAX_HISTORY                  | maximum number of revisions of a release to keep                    |
+| $HELM_MAX_PARALLEL_HOOKS           | [not in stock Helm] maximum number of hooks that run in parallel    |
 | $HELM_MEMORY_DRIVER_DATA           | YAML files with the initial releases of the memory driver           |
 | $HELM_NAMESPACE                    | namespace of the release                                            |
 | $HELM_NO_PLUGINS                   | set to 1 to disable plugins                                         |
@@ -64,8 +64,9 @@ Environment variables:
 | $HELM_REPOSITORY_CONFIG            | file with the names and URLs of chart repositories                  |
 | $KUBECONFIG                        | kubeconfig file ("~/.kube/config")                                  |
 
-A directory is taken from its HELM_*_HOME variable, otherwise from the XDG variables,
-otherwise it is the default of the operating system:
+The directories for cached, configuration and data files are set with the HELM_*_HOME
+variables or else with the XDG variables. Without these, the operating system determines
+the defaults:
 
 | System  | Cache                     | Configuration                  | Data                    |
 |---------|---------------------------|--------------------------------|-------------------------|
@@ -97,10 +98,10 @@ func newRootCmd(a *app) *cobra.Command {
 		},
 	}
 	cmd.SetArgs(a.args)
-	if a.out != os.Stdout { // cobra prints error messages to stderr only if no output is set
+	if a.out != os.Stdout { // if the output is set, cobra prints error messages to it, too
 		cmd.SetOut(a.out)
 	}
-	cmd.SetErr(terminal.NewWriter(a.errOut)) // errors can quote names from outside
+	cmd.SetErr(terminal.NewWriter(a.errOut)) // errors can contain text from charts and servers
 
 	a.settings.AddFlags(cmd.PersistentFlags())
 	addKlogFlags(cmd.PersistentFlags())
@@ -142,14 +143,14 @@ func newRootCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// readGlobalFlags parses the global flags in words before cobra parses the command line.
-// Plugins and shell completion need this, because cobra does not parse the flags on their
-// command lines. It ignores errors, because they are reported when the command runs.
-func readGlobalFlags(global *pflag.FlagSet, words []string) {
-	usual := global.ParseErrorsAllowlist
-	defer func() { global.ParseErrorsAllowlist = usual }()
+// readGlobalFlags parses the global flags in args before cobra parses the command line.
+// Plugins and shell completion need this, because cobra does not parse flags for them.
+// Errors are ignored here, and are reported when the command runs.
+func readGlobalFlags(global *pflag.FlagSet, args []string) {
+	allowlist := global.ParseErrorsAllowlist
+	defer func() { global.ParseErrorsAllowlist = allowlist }()
 	global.ParseErrorsAllowlist.UnknownFlags = true
-	_ = global.Parse(words)
+	_ = global.Parse(args)
 	global.Visit(func(flag *pflag.Flag) {
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			flag.Value = &presetList{Value: flag.Value, SliceValue: list}
@@ -157,8 +158,8 @@ func readGlobalFlags(global *pflag.FlagSet, words []string) {
 	})
 }
 
-// presetList is the value of a list flag that readGlobalFlags has set. The first value that
-// cobra sets replaces the list and is not appended to it.
+// presetList is the value of a list flag that readGlobalFlags has set. When cobra parses the
+// command line again, the first value replaces the list instead of being appended to it.
 type presetList struct {
 	pflag.Value
 	pflag.SliceValue

@@ -29,7 +29,7 @@ func newSearchCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// searchOutput contains the flags that say how search hub and search repo print their
+// searchOutput holds the flags that say how "search hub" and "search repo" print their
 // results.
 type searchOutput struct {
 	format        *formatFlag
@@ -45,8 +45,8 @@ func (o *searchOutput) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.failIfNothing, "fail-on-no-result", false, "fail if nothing is found")
 }
 
-// searchResult is what a search prints: rows contains the result for JSON and YAML, and the
-// other fields contain it as a table.
+// searchResult is the result of a search. It is printed as rows in JSON and YAML, and as
+// heading and cells in a table.
 type searchResult struct {
 	rows    any
 	heading []any

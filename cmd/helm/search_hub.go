@@ -27,7 +27,7 @@ To install one of the charts, add its repository. --list-repo-url prints its URL
 
 const defaultHub = "https://hub.helm.sh"
 
-// searchHubInput contains the flags of search hub.
+// searchHubInput holds the flags of "search hub".
 type searchHubInput struct {
 	endpoint     string
 	repositories bool
@@ -64,7 +64,7 @@ func (a *app) searchHub(ctx context.Context, in *searchHubInput, query string) e
 	return in.output.print(a.out, newHubRows(in, results))
 }
 
-// hubRow is what search hub prints about one chart.
+// hubRow is what "search hub" prints about one chart.
 type hubRow struct {
 	URL         string        `json:"url"`
 	Version     string        `json:"version"`
@@ -92,7 +92,7 @@ func newHubRows(in *searchHubInput, results []hub.Result) *searchResult {
 			Description: r.Attributes.Description,
 			Repository:  hubRepository{URL: r.Attributes.Repo.URL, Name: r.Attributes.Repo.Name},
 		}
-		if row.URL == "" { // a hub other than Artifact Hub
+		if row.URL == "" { // this is not an Artifact Hub
 			row.URL = in.endpoint + "/charts/" + r.ID
 		}
 		rows = append(rows, row)

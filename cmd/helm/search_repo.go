@@ -30,11 +30,11 @@ The latest stable version of each chart is listed; --devel allows development ve
     $ helm search repo --regexp '^example/p.*'
 `
 
-// maxScore is the largest score of a match that is printed. A smaller score is a better
-// match.
+// maxScore is the highest score of charts that are printed. Charts with lower scores match the
+// keyword better.
 const maxScore = 25
 
-// searchRepoInput contains the flags of search repo.
+// searchRepoInput holds the flags of "search repo".
 type searchRepoInput struct {
 	regexp, versions, devel bool
 	version                 string
@@ -87,8 +87,8 @@ func (a *app) searchRepositories(in *searchRepoInput, args []string) error {
 	return in.output.print(a.out, newChartRows(results))
 }
 
-// searchIndex returns an index of all versions of all charts in the configured
-// repositories. It reads the cached index files.
+// searchIndex returns a search index of all versions of all charts in the configured
+// repositories. It reads the cached index files of the repositories.
 func (a *app) searchIndex() (*search.Index, error) {
 	file, err := a.repositories()
 	if errors.Is(err, fs.ErrNotExist) || len(file.Repositories) == 0 {
@@ -107,8 +107,8 @@ func (a *app) searchIndex() (*search.Index, error) {
 	return index, nil
 }
 
-// withinRange returns the results whose version is in the range that versions describes. If
-// all is false, it returns only the first result for each chart.
+// withinRange returns the results whose versions are in a range, such as "^1.0.0". If all is
+// false, it returns only the first of them for each chart.
 func withinRange(results []*search.Result, versions string, all bool) ([]*search.Result, error) {
 	constraint, err := semver.NewConstraint(versions)
 	if err != nil {
@@ -130,7 +130,7 @@ func withinRange(results []*search.Result, versions string, all bool) ([]*search
 	return within, nil
 }
 
-// chartRow is what search repo prints about one version of a chart.
+// chartRow is what "search repo" prints about one version of a chart.
 type chartRow struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`

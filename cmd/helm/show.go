@@ -22,8 +22,8 @@ a repository or registry:
 `
 
 const showAllHelp = `
-Print all information about a chart: Chart.yaml, values.yaml, its README and its custom
-resource definitions.
+Print all information about a chart: Chart.yaml, values.yaml, its README and its
+CustomResourceDefinitions (CRDs).
 
     $ helm show all ./shop
 `
@@ -48,7 +48,7 @@ Print a chart's README.
 `
 
 const showCRDsHelp = `
-Print the custom resource definitions in the crds directories of a chart and its
+Print the CustomResourceDefinitions (CRDs) in the crds directories of a chart and its
 subcharts.
 
     $ helm show crds ./shop
@@ -70,7 +70,7 @@ func newShowCmd(a *app) *cobra.Command {
 		{"readme [CHART]", "print a chart's README", showReadmeHelp, action.ShowReadme},
 		{"values [CHART]", "print a chart's values", showValuesHelp, action.ShowValues},
 		{"chart [CHART]", "print a chart's Chart.yaml", showChartHelp, action.ShowChart},
-		{"crds [CHART]", "print a chart's custom resource definitions", showCRDsHelp, action.ShowCRDs},
+		{"crds [CHART]", "print a chart's CustomResourceDefinitions (CRDs)", showCRDsHelp, action.ShowCRDs},
 	} {
 		sub := newShowPartCmd(a, part.format)
 		sub.Use, sub.Short, sub.Long = part.use, part.short, part.long
@@ -83,7 +83,7 @@ func newShowPartCmd(a *app, format action.ShowOutputFormat) *cobra.Command {
 	client := action.NewShow(format)
 	cmd := &cobra.Command{
 		Args:              require.ExactArgs(1),
-		ValidArgsFunction: upTo(1, a.completeChartOrFile),
+		ValidArgsFunction: completeUpTo(1, a.completeChartOrFile),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.show(client, args[0])
 		},

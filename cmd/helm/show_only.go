@@ -11,9 +11,10 @@ import (
 	"github.com/ordered-helm/helm/internal/render"
 )
 
-// selectDocuments returns the documents of a manifest whose template matches a pattern of
-// --show-only: first all documents for the first pattern, then those for the second, and so
-// on. It returns an error if nothing matches a pattern. An invalid pattern matches nothing.
+// selectDocuments returns the YAML documents of a manifest whose templates match the patterns
+// of --show-only: first all documents for the first pattern, then those for the second, and
+// so on. It returns an error if no template matches a pattern. An invalid pattern matches
+// none.
 func selectDocuments(manifest string, patterns []string) ([]string, error) {
 	documents := documentsWithSource(manifest)
 	var selected []string
@@ -33,16 +34,18 @@ func selectDocuments(manifest string, patterns []string) ([]string, error) {
 	return selected, nil
 }
 
-// manifestDocument is a YAML document of a manifest. template is the path of the template
-// that rendered it, relative to the directory of the chart.
+// manifestDocument is a YAML document of a manifest.
 type manifestDocument struct {
+	// template is the path of the template that rendered it, relative to the chart's
+	// directory.
 	template string
 	text     string
 }
 
-// documentsWithSource returns the documents of a manifest that have a Source comment.
+// documentsWithSource returns the YAML documents of a manifest that name their template in a
+// comment such as "# Source: shop/templates/web.yaml".
 func documentsWithSource(manifest string) []manifestDocument {
-	// A source begins with the name of the chart, which is not part of a pattern.
+	// The name of the chart at the beginning is not part of the path of the template.
 	source := regexp.MustCompile(`# Source: [^/]+/(.+)`)
 
 	var documents []manifestDocument

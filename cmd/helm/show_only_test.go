@@ -29,8 +29,8 @@ kind: NoSource
 	}{
 		{name: "one file with two documents", patterns: []string{"templates/web.yaml"}, want: "AB"},
 		{name: "in the order of the patterns", patterns: []string{"charts/database/templates/set.yaml", "templates/web.yaml"}, want: "CAB"},
-		{name: "star within a folder", patterns: []string{"templates/*"}, want: "AB"},
-		{name: "star over folders", patterns: []string{"charts/*/templates/*.yaml"}, want: "C"},
+		{name: "star within a directory", patterns: []string{"templates/*"}, want: "AB"},
+		{name: "star over directories", patterns: []string{"charts/*/templates/*.yaml"}, want: "C"},
 		{name: "twice", patterns: []string{"templates/web.yaml", "templates/web.yaml"}, want: "ABAB"},
 		{name: "none", patterns: []string{"templates/none.yaml"}, fails: "could not find template templates/none.yaml in chart"},
 		{name: "one of two", patterns: []string{"templates/web.yaml", "x"}, fails: "could not find template x in chart"},

@@ -13,29 +13,29 @@ import (
 	"time"
 )
 
-// exitOnSignal is added to the number of the signal that ends the program. The sum is the
-// exit code, as in shells.
-const exitOnSignal = 128
+// signalExitCodeBase plus the number of the signal that ends the program is the exit code,
+// as in shells.
+const signalExitCodeBase = 128
 
-// duplicateSignalTime is the time after the first signal in which another signal is ignored.
-// A terminal sends a signal to helm and to the program that started helm, which can forward
-// it to helm.
+// duplicateSignalTime is how long further signals are ignored after the first one. A terminal
+// sends a signal to helm and also to the program that started helm, which can forward it to
+// helm a second time.
 const duplicateSignalTime = 500 * time.Millisecond
 
-// signalHandlers contains the functions to call if the process is told to stop while it
-// works on a release.
+// signalHandlers contains the functions that cancelOnSignal calls.
 type signalHandlers struct {
-	// first is called at the first signal, before the context is cancelled.
+	// first is called at the first signal, before the context is canceled.
 	first func()
-	// second is called at the second signal. It must end the process with the exit code.
-	second func(code int)
+	// second is called at the second signal. It must end the process with the given exit
+	// code.
+	second func(exitCode int)
 }
 
-// cancelOnSignal returns a context that is cancelled if the process is interrupted or asked
-// to terminate, or if its terminal is closed. The operation then records what it has done
-// and, if requested, undoes it. A second signal ends the process without waiting for this.
-// If nothing reads the progress output any more, the operation continues. After stop is
-// called, signals end the process as usual. stop can be called more than once.
+// cancelOnSignal returns a context that is canceled by the first SIGINT, SIGTERM or SIGHUP, so
+// that the operation can stop, record its status and, if requested, roll back or clean up. It
+// ignores SIGPIPE, so that the operation continues if nothing reads its output any more. stop
+// restores the default handling of signals and cancels the context. It can be called more
+// than once.
 func cancelOnSignal(parent context.Context, handlers signalHandlers) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
@@ -43,13 +43,14 @@ func cancelOnSignal(parent context.Context, handlers signalHandlers) (ctx contex
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores this signal
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	brokenPipe := make(chan os.Signal, 1) // never read; without it, the signal would end the process
+	// This channel is never read from. Without it, SIGPIPE would end the process.
+	brokenPipe := make(chan os.Signal, 1)
 	signal.Notify(brokenPipe, syscall.SIGPIPE)
 
 	done := make(chan struct{})
-	watcherDone := make(chan struct{})
+	goroutineDone := make(chan struct{})
 	go func() {
-		defer close(watcherDone)
+		defer close(goroutineDone)
 		for first := (time.Time{}); ; {
 			select {
 			case s := <-signals:
@@ -58,8 +59,8 @@ func cancelOnSignal(parent context.Context, handlers signalHandlers) (ctx contex
 					handlers.first()
 					cancel()
 				} else if time.Since(first) > duplicateSignalTime {
-					number, _ := s.(syscall.Signal) // all of them have this type
-					handlers.second(exitOnSignal + int(number))
+					number, _ := s.(syscall.Signal) // all signals have this type
+					handlers.second(signalExitCodeBase + int(number))
 				}
 			case <-done:
 				return
@@ -70,59 +71,60 @@ func cancelOnSignal(parent context.Context, handlers signalHandlers) (ctx contex
 		signal.Stop(signals)
 		signal.Stop(brokenPipe)
 		close(done)
-		<-watcherDone
+		<-goroutineDone
 		cancel()
 	})
 }
 
-// cancelMessages contains what is printed if a signal cancels an operation on a release.
+// cancelMessages describes what is printed if a signal cancels an operation on a release.
 type cancelMessages struct {
 	release string
-	// cancelled says that the operation was cancelled. It is printed to standard output if
-	// onStdout is true, and otherwise to standard error, like the other messages.
-	cancelled string
-	onStdout  bool
-	// remainingWork says what the operation still does after the signal. staysLocked is
-	// true if the release stays locked when the process exits without finishing that work.
+	// canceled says that the operation was canceled. It is printed to standard output if
+	// onStdout is true. It and all other messages are otherwise printed to standard error.
+	canceled string
+	onStdout bool
+	// remainingWork says for what the process waits after the signal, in words that can
+	// follow "Waiting until".
 	remainingWork string
-	staysLocked   bool
+	// staysLocked is true if the release stays locked when a second signal ends the process.
+	staysLocked bool
 }
 
-// terminalRestoreTimeout is how long the process waits at the second signal until the
-// display has restored the terminal.
+// terminalRestoreTimeout is how long the process waits after the second signal for the display
+// to restore the terminal.
 const terminalRestoreTimeout = time.Second
 
-// cancelOnSignal is like the function cancelOnSignal, and prints messages at the first and
-// the second signal. It requires that the view is open.
+// cancelOnSignal calls the function cancelOnSignal with handlers that print messages, and
+// that end the process at the second signal. The display must be open.
 func (v *operationView) cancelOnSignal(ctx context.Context, m cancelMessages) (context.Context, func()) {
 	errOut, display := v.app.errOut, v.display
-	cancelledOut := errOut
+	canceledOut := errOut
 	if m.onStdout {
-		cancelledOut = v.app.out
+		canceledOut = v.app.out
 	}
 	return cancelOnSignal(ctx, signalHandlers{
 		first: func() {
-			fmt.Fprintln(cancelledOut, m.cancelled)
+			fmt.Fprintln(canceledOut, m.canceled)
 			fmt.Fprintf(errOut, "Waiting until %s. Press Ctrl-C again to exit immediately.\n", m.remainingWork)
 		},
-		second: func(code int) {
+		second: func(exitCode int) {
 			closed := make(chan struct{})
 			go func() { defer close(closed); display.Close() }()
 			select {
 			case <-closed:
-			case <-time.After(terminalRestoreTimeout): // the process ends without the display being closed
+			case <-time.After(terminalRestoreTimeout): // exit although the display is not closed
 			}
-			fmt.Fprintln(v.errOut, m.exited())
-			os.Exit(code)
+			fmt.Fprintln(v.errOut, m.exitMessage())
+			os.Exit(exitCode)
 		},
 	})
 }
 
-// exited returns the message that is printed when a second signal ends the process. It says
-// in which state the release is.
-func (m *cancelMessages) exited() string {
+// exitMessage returns the message that is printed when a second signal ends the process. It
+// says what has been recorded and what to do next.
+func (m *cancelMessages) exitMessage() string {
 	if !m.staysLocked {
-		return fmt.Sprintf("Exited immediately: the result for release %s is not recorded.", m.release)
+		return fmt.Sprintf("Exited immediately; the results of the tests of release %s were not recorded.", m.release)
 	}
 	return fmt.Sprintf("Exited immediately without cleanup; the release keeps its recorded status. \"helm status %s\" shows its progress; "+
 		"the next helm upgrade, rollback or uninstall takes over the release and continues.", m.release)

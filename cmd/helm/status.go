@@ -16,13 +16,14 @@ revision, the results of its last tests, and the notes of its chart. The status 
 deployed, failed, pending-install, pending-upgrade, pending-rollback, uninstalling,
 uninstalled, superseded and unknown.
 
-For a revision that was deployed with --wait=ordered, the number of nodes in its graph is
-also printed and, if the operation did not finish, how many of them were done; -o json and
--o yaml list these nodes. "ignored" means that a program without support for the order,
-such as stock Helm, rolled back to a revision that has a graph. "helm dag" prints the graph.
+For a revision that was deployed with --wait=ordered, the line ORDER contains the number of
+nodes in its graph and, if the operation did not finish, how many of them were done; -o json
+and -o yaml list these nodes. "ignored" means that a program without support for the order,
+such as stock Helm, rolled the release back to a revision that has a graph. "helm dag"
+prints the graph.
 
-While an operation is running on the release, or after it was killed, the lock holder is
-also printed: the process, when it started, its last heartbeat, and its current nodes.
+While an operation is running on the release, or after it was killed, the line LOCK HOLDER
+contains the process, when it started, its last heartbeat, and its current nodes.
 
     $ helm status shop
     $ helm status shop --show-desc --show-resources
@@ -38,15 +39,15 @@ func newStatusCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.ShowDescription, "show-desc", false, "also print the description of the revision")
 	f.BoolVar(&client.ShowResources, "show-resources", false, "print the resources of the release as they are in the cluster")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		// The table shows the resources of the release as kubectl does. JSON and YAML
-		// contain the resources themselves.
+		// As text, the resources are printed in tables, as by "kubectl get". JSON and YAML
+		// contain the complete resources.
 		client.ShowResourcesTable = out.format == output.Table
 		rel, err := client.Run(args[0])
 		if err != nil {
 			return err
 		}
 		order, holder := orderStatusOf(rel), action.HolderOf(rel)
-		rel.Chart = nil // status does not print the chart, also not in JSON and YAML
+		rel.Chart = nil // not printed, not even as JSON and YAML
 		return out.format.Write(a.out, &releasePrinter{
 			release:     rel,
 			description: client.ShowDescription,

@@ -38,14 +38,14 @@ With --wait=ordered the other resources are printed in the order in which they d
 layer between comments: "## START layer: shop database" and "## END layer: shop database".
 These comments are omitted in the files of --output-dir and with --show-only.
 
---sequence-as argocd adds the order as annotations of Argo CD: its waves are the batches
-of "helm dag", and hooks become Argo CD hooks; hooks that run one at a time get waves of
-their own. It implies --wait=ordered, without comments.
+--sequence-as argocd adds the order as annotations of Argo CD: sync waves are the batches
+of "helm dag", and hooks become Argo CD hooks; hooks that run sequentially get waves of
+their own. It implies --wait=ordered, but omits the comments.
 `
 
 const sequenceAsFlagName = "sequence-as"
 
-// templateOptions contains the flags of template that install does not have.
+// templateOptions holds the flags of template that install does not have.
 type templateOptions struct {
 	capabilities capabilityFlags
 	validate     bool
@@ -74,12 +74,12 @@ func newTemplateCmd(a *app) *cobra.Command {
 	f.StringArrayVarP(&opts.showOnly, "show-only", "s", nil, "print only the output of this template: a path in the chart, or a pattern; can be repeated")
 	f.StringVar(&in.client.OutputDir, "output-dir", "", "write the result to files in this directory")
 	f.BoolVar(&opts.validate, "validate", false, "have the cluster validate the manifests, as in an installation")
-	f.BoolVar(&in.client.IncludeCRDs, "include-crds", false, "also print the custom resource definitions of the chart")
+	f.BoolVar(&in.client.IncludeCRDs, "include-crds", false, "also print the CustomResourceDefinitions (CRDs) of the chart")
 	f.BoolVar(&opts.skipTests, "skip-tests", false, "omit tests")
 	f.BoolVar(&in.client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true and .Release.IsInstall is false")
 	opts.capabilities.add(f)
 	f.BoolVar(&in.client.UseReleaseName, "release-name", false, "add the name of the release to the path in --output-dir")
-	f.StringVar(&opts.sequenceAs, sequenceAsFlagName, "", "[not in stock Helm] add the order in the form of another program: argocd")
+	f.StringVar(&opts.sequenceAs, sequenceAsFlagName, "", "[not in stock Helm] add the order as annotations of another program: argocd")
 	completeFlag(cmd, sequenceAsFlagName, cobra.FixedCompletions([]cobra.Completion{string(action.ArrangeArgoCD)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -97,10 +97,10 @@ func (a *app) template(ctx context.Context, in *installInput, opts *templateOpti
 	}
 	in.progress = warningsOnly()
 	client.DryRun = true
-	client.Replace = true // the name is not checked
+	client.Replace = true // do not check whether the release name is in use
 	client.ClientOnly = !opts.validate
 	client.ReleaseName = "release-name"
-	if err := opts.arrange(client); err != nil {
+	if err := opts.setArrangement(client); err != nil {
 		return err
 	}
 
@@ -120,8 +120,8 @@ func (a *app) template(ctx context.Context, in *installInput, opts *templateOpti
 	return runErr
 }
 
-// arrange sets in the action the order in which the manifests are printed.
-func (opts *templateOptions) arrange(client *action.Install) error {
+// setArrangement sets the field Arrange of the action, which says how the order is printed.
+func (opts *templateOptions) setArrangement(client *action.Install) error {
 	switch action.Arrangement(opts.sequenceAs) {
 	case action.ArrangeStock:
 		if client.WaitStrategy == action.WaitStrategyOrdered {
@@ -136,7 +136,7 @@ func (opts *templateOptions) arrange(client *action.Install) error {
 }
 
 // printRendered prints the manifest and the hooks of a rendered release or, with
-// --show-only, the documents that it selects.
+// --show-only, the selected documents of them.
 func (a *app) printRendered(client *action.Install, opts *templateOptions, rel *release.Release) error {
 	var text bytes.Buffer
 	fmt.Fprintln(&text, strings.TrimSpace(rel.Manifest))
@@ -171,8 +171,9 @@ func (a *app) printRendered(client *action.Install, opts *templateOptions, rel *
 	return err
 }
 
-// withoutMarkers removes the comments around layers from a document of --show-only.
-// --show-only prints only some documents of a layer, so the comments do not apply.
+// withoutMarkers removes the comments that mark the start and end of layers from a document
+// that --show-only selects. They would be wrong, because only some documents of a layer are
+// printed.
 func withoutMarkers(client *action.Install, document string) string {
 	if client.Arrange == action.ArrangeOrdered {
 		return action.WithoutMarkers(document)
@@ -180,8 +181,8 @@ func withoutMarkers(client *action.Install, document string) string {
 	return document
 }
 
-// writeHook writes a hook to the file of its template in dir. If the file exists, the
-// template has rendered other documents before, and writeHook appends the hook.
+// writeHook appends a hook to the file of its template in dir. The file can already contain
+// other documents that the same template has rendered.
 func (a *app) writeHook(dir string, hook *release.Hook) error {
 	path := dir + string(filepath.Separator) + hook.Path
 	const (

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// orderedFiles returns a chart with a subchart that comes first, definitions, a list that
-// belongs to two layers, and hooks.
+// orderedFiles returns the files of a chart that depends on its subchart, and has CRDs, a List
+// whose items belong to two layers, and hooks.
 func orderedFiles() map[string]string {
 	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: "
 	return map[string]string{
@@ -29,7 +29,7 @@ func orderedFiles() map[string]string {
 	}
 }
 
-// indented returns a text as the item of a list.
+// indented formats a YAML document as an item of a list.
 func indented(text string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(text, "\n", "\n  "), "  ")
 }
@@ -101,7 +101,8 @@ func TestTemplateInOrder(t *testing.T) {
 	}
 }
 
-// TestTemplateIntoFilesInOrder checks that files contain no markers.
+// TestTemplateIntoFilesInOrder checks that the files of --output-dir contain no comments that
+// mark layers.
 func TestTemplateIntoFilesInOrder(t *testing.T) {
 	chart := writeChart(t, orderedFiles())
 	for flag, want := range map[string]string{

@@ -28,12 +28,12 @@ charts with runHooksInParallel run in parallel; "helm dag" shows which.
     $ helm test shop --filter name=smoke,name=login --logs
     $ helm test shop --filter '!name=slow' --timeout 1m
 
-Tests that are filtered out are not run. Helm shows why a test failed; with --logs, the logs
-of all tests that ran are printed as well. $HELM_MAX_PARALLEL_HOOKS limits how many tests
+Only the tests that --filter selects are run. If a test fails, Helm prints the cause. With
+--logs, it also prints the logs of all tests that ran. $HELM_MAX_PARALLEL_HOOKS limits how many tests
 run in parallel.
 `
 
-// testInput contains the flags of test.
+// testInput holds the flags of test, and the test action, whose options they set.
 type testInput struct {
 	client   *action.ReleaseTesting
 	filters  []string
@@ -62,12 +62,12 @@ func newTestCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// test runs the tests of the release with this name. A signal to the process cancels them.
-// It prints the release even if a test fails.
+// test runs the tests of the release with the given name. A signal to the process cancels
+// them. The release is printed even if a test fails.
 func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	client := in.client
 	var err error
-	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
+	if client.MaxParallelHooks, err = maxParallelHooks(); err != nil {
 		return err
 	}
 	view, err := a.newView(&in.progress)
@@ -78,7 +78,7 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	client.Namespace = a.settings.Namespace()
 	in.readFilters()
 	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
-		release: name, cancelled: fmt.Sprintf("Testing %s has been cancelled.", name),
+		release: name, canceled: fmt.Sprintf("Test of release %s has been cancelled.", name),
 		remainingWork: "the results of the tests are recorded",
 	})
 	rel, failure := client.RunWithContext(ctx, name)
@@ -86,7 +86,7 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	if rel == nil {
 		return failure
 	}
-	if !in.logs { // otherwise a signal still cancels fetching the logs
+	if !in.logs { // otherwise, a signal must still cancel the requests for logs
 		view.end()
 	}
 	printer := &releasePrinter{release: in.sortedForPrinting(rel), details: a.settings.Debug, hideNotes: client.HideNotes}
@@ -98,8 +98,8 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 	return failure
 }
 
-// readFilters sets the filters of the action from the flag --filter. As in Helm, it ignores
-// values that are not about names.
+// readFilters sets the filters of the action from the values of --filter. As in Helm, values
+// of other forms than name=NAME and !name=NAME are ignored.
 func (in *testInput) readFilters() {
 	not := regexp.MustCompile(`^!\s?name=`)
 	for _, filter := range in.filters {
@@ -111,8 +111,9 @@ func (in *testInput) readFilters() {
 	}
 }
 
-// sortedForPrinting returns a copy of rel whose hooks are sorted as in Helm: those that the
-// filters exclude come first, and those that the filters select come last.
+// sortedForPrinting returns a copy of rel with its hooks in the order in which Helm prints
+// them: hooks that a filter excludes come first, and hooks that the filters select come
+// last.
 func (in *testInput) sortedForPrinting(rel *release.Release) *release.Release {
 	printed := *rel
 	printed.Hooks = slices.Clone(rel.Hooks)

@@ -51,7 +51,7 @@ func newUninstallCmd(a *app) *cobra.Command {
 			}
 			client.IgnoreOrder = isWaitDisabled(cmd.Flags())
 			var err error
-			if client.MaxParallelHooks, err = parallelHooks(); err != nil {
+			if client.MaxParallelHooks, err = maxParallelHooks(); err != nil {
 				return err
 			}
 			view, err := a.newView(&flags)
@@ -82,11 +82,11 @@ func newUninstallCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// uninstall uninstalls the release with this name. A signal to the process cancels the
-// uninstall; the release then stays recorded.
+// uninstall uninstalls the release with the given name. A signal to the process cancels the
+// uninstall, and the release is then recorded as failed.
 func (a *app) uninstall(ctx context.Context, client *action.Uninstall, view *operationView, name string) error {
 	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
-		release: name, cancelled: fmt.Sprintf("Uninstalling %s has been cancelled.", name),
+		release: name, canceled: fmt.Sprintf("Uninstall of release %s has been cancelled.", name),
 		remainingWork: "the release is recorded as failed", staysLocked: true,
 	})
 	response, err := client.RunWithContext(ctx, name)

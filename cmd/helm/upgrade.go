@@ -75,17 +75,17 @@ TRYING IT OUT
 Both print all rendered manifests, including Secrets unless --hide-secret is given.
 `
 
-// upgradeInput contains the flags of upgrade and plan, and the upgrade action, which these
-// commands run.
+// upgradeInput holds the flags that upgrade and plan have in common, and the upgrade action,
+// which these commands run with the options that the flags set.
 type upgradeInput struct {
 	app             *app
 	client          *action.Upgrade
 	values          values.Options
 	output          *formatFlag
 	createNamespace bool
-	checkReadiness  func() error
+	checkReadiness  func() error // checks --readiness-timeout
 	progress        progressFlags
-	registry        *registry.Client
+	registry        *registry.Client // set by prepare
 }
 
 func newUpgradeInput(a *app) *upgradeInput {
@@ -118,7 +118,7 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 // addOperationFlags adds the flags that say how the upgrade is performed.
 func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	client, f := in.client, cmd.Flags()
-	f.SetOutput(in.app.errOut) // the parser's messages about deprecated flags are not part of the result
+	f.SetOutput(in.app.errOut) // for the parser's messages about deprecated flags
 	f.BoolVarP(&client.Install, "install", "i", false, "install the release if it does not exist")
 	f.BoolVar(&in.createNamespace, "create-namespace", false, "with --install, create the namespace of the release if it does not exist")
 	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the default if --dry-run has no value): the lookup function returns nothing; \"server\": the lookup function queries the cluster")
@@ -129,7 +129,7 @@ func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 	_ = f.MarkDeprecated("recreate-pods", "functionality will no longer be updated. Consult the documentation for other methods to recreate pods") // fails only for unknown flags
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not validate rendered manifests against the OpenAPI schema of the cluster")
-	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the custom resource definitions of the chart: those in crds/ directories with --install (an upgrade never changes them), and crd-install hooks")
+	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the CustomResourceDefinitions (CRDs) of the chart: those in crds/ directories with --install (an upgrade never changes them), and crd-install hooks")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
 	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in stock Helm]: deploy in the order that the chart declares, each node when its dependencies are ready")
 	in.checkReadiness = in.app.addReadinessFlagWithWait(f, &client.WaitStrategy, &client.ReadinessTimeout)
@@ -161,24 +161,23 @@ func (in *upgradeInput) addReleaseFlags(cmd *cobra.Command) {
 	addPostRendererFlags(f, &client.PostRenderer)
 }
 
-// addHistoryMaxFlag adds the flag --history-max, which sets limit. value is the default,
-// which can be set in the environment.
+// addHistoryMaxFlag adds the flag --history-max, which sets limit. value is its default.
 func addHistoryMaxFlag(f *pflag.FlagSet, limit *int, value int) {
 	f.IntVar(limit, "history-max", value, "maximum number of revisions to keep; 0 means no limit. Can also be set with $HELM_MAX_HISTORY")
 }
 
-// upgradeFailed begins the error message of a failed upgrade, as in Helm.
+// upgradeFailed is the beginning of the error message of a failed upgrade, as in Helm.
 const upgradeFailed = "UPGRADE FAILED: "
 
-// run upgrades the release with this name to the chart that reference refers to. If
-// --install is set and the release does not exist, it installs the release.
+// run upgrades the release with the given name to the chart that reference refers to. If
+// --install is set and the release does not exist, run installs it.
 func (in *upgradeInput) run(ctx context.Context, name, reference string) (*release.Release, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
 	}
 	client := in.client
 	var err error
-	if client.MaxParallelHooks, err = parallelHooks(); err != nil {
+	if client.MaxParallelHooks, err = maxParallelHooks(); err != nil {
 		return nil, err
 	}
 	if client.DryRunOption == "" {
@@ -202,8 +201,8 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 	}
 	defer view.close()
 	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
-		release: name, cancelled: fmt.Sprintf("Release %s has been cancelled.", name),
-		onStdout: cancelledOnStdout(in.output, client.WaitStrategy), remainingWork: in.remainingWork(), staysLocked: true,
+		release: name, canceled: fmt.Sprintf("Release %s has been cancelled.", name),
+		onStdout: cancelMessageOnStdout(in.output, client.WaitStrategy), remainingWork: in.remainingWork(), staysLocked: true,
 	})
 	rel, err := client.RunWithContext(ctx, name, loaded.chart, loaded.values)
 	view.end()
@@ -214,7 +213,7 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 	return rel, nil
 }
 
-// remainingWork says what the upgrade still does after a signal has cancelled it.
+// remainingWork returns the text for cancelMessages.remainingWork.
 func (in *upgradeInput) remainingWork() string {
 	work := "the new revision is recorded as failed"
 	if in.client.CleanupOnFail {
@@ -226,8 +225,7 @@ func (in *upgradeInput) remainingWork() string {
 	return work
 }
 
-// announce prints a message about the release, unless the result is printed as JSON or
-// YAML.
+// announce prints a message about the release, unless the output is JSON or YAML.
 func (in *upgradeInput) announce(format, name string) {
 	if in.output.format == output.Table {
 		fmt.Fprintf(in.app.out, format, name)
@@ -239,7 +237,7 @@ func (in *upgradeInput) announce(format, name string) {
 func (in *upgradeInput) prepare(name string) (*release.Release, error) {
 	in.client.Namespace = in.app.settings.Namespace()
 	var err error
-	if in.registry, err = in.app.registryFor(&in.client.ChartPathOptions); err != nil {
+	if in.registry, err = in.app.registryClientFor(&in.client.ChartPathOptions); err != nil {
 		return nil, err
 	}
 	in.client.SetRegistryClient(in.registry)
@@ -256,7 +254,7 @@ func (in *upgradeInput) prepare(name string) (*release.Release, error) {
 	return slices.MaxFunc(revisions, func(a, b *release.Release) int { return cmp.Compare(a.Version, b.Version) }), nil
 }
 
-// installs reports whether the release must be installed and not upgraded. last is its last
+// installs reports whether the release must be installed instead of upgraded. last is its last
 // revision, or nil if it does not exist.
 func (in *upgradeInput) installs(last *release.Release) bool {
 	return in.client.Install && (last == nil || last.Info.Status == release.StatusUninstalled)
@@ -266,7 +264,7 @@ func (in *upgradeInput) load(ctx context.Context, reference string) (*loadedChar
 	from := &chartSource{
 		ChartPathOptions: &in.client.ChartPathOptions,
 		devel:            in.client.Devel,
-		complete:         in.client.DependencyUpdate,
+		fetchMissing:     in.client.DependencyUpdate,
 		registry:         in.registry,
 	}
 	path, err := in.app.locateChart(from, reference)
@@ -279,13 +277,13 @@ func (in *upgradeInput) load(ctx context.Context, reference string) (*loadedChar
 	return in.app.loadWithValues(ctx, from, path, &in.values)
 }
 
-// asInstall returns an install with the flags of this upgrade, for a release that does not
-// exist. If replace is true, the install reuses the name of an uninstalled release whose
-// history was kept.
+// asInstall returns an installInput with the options of this upgrade, for a release that
+// does not exist. replace is true if the release has been uninstalled and its history has
+// been kept.
 func (in *upgradeInput) asInstall(replace bool) *installInput {
 	upgrade := in.client
 	install := action.NewInstall(in.app.config)
-	install.ChartPathOptions = upgrade.ChartPathOptions // includes the registry client
+	install.ChartPathOptions = upgrade.ChartPathOptions // this includes the registry client
 	install.Replace = replace
 	install.Namespace = upgrade.Namespace
 	install.CreateNamespace = in.createNamespace

@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// valuesChart has one ConfigMap that shows the value "color".
+// valuesChart writes a chart with one ConfigMap that contains the value "color".
 func valuesChart(t *testing.T, more map[string]string) string {
 	t.Helper()
 	files := map[string]string{
@@ -80,7 +80,7 @@ func TestUpgrade(t *testing.T) {
 			stdout: []string{"Release \"stop\" does not exist. Installing it now.\n"}, stderr: "Error: library charts are not installable\n"},
 		{name: "install under a name that cannot be", line: "upgrade -i Shop_ " + chart, data: deployed, code: 1, stderr: "Error: release name is invalid: Shop_\n"},
 	}
-	server := bareServer(t)
+	server := startMinimalServer(t)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("HELM_DRIVER", "memory")
@@ -109,7 +109,7 @@ func TestValuesFromStdin(t *testing.T) {
 	if err := os.WriteFile(values, []byte("color: green\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	server := bareServer(t)
+	server := startMinimalServer(t)
 	terminal := os.Stdin
 	defer func() { os.Stdin = terminal }()
 	for _, line := range []string{"upgrade shop", "upgrade -i shop", "upgrade -i stop"} {
@@ -128,8 +128,8 @@ func TestValuesFromStdin(t *testing.T) {
 	}
 }
 
-// TestUpgradeFlags checks which fields the flags set, and that an install that replaces an
-// upgrade receives all of them that apply to it.
+// TestUpgradeFlags checks which options the flags of upgrade set, and that --install passes
+// all of them that apply to the install action.
 func TestUpgradeFlags(t *testing.T) {
 	t.Setenv("HELM_MAX_HISTORY", "7")
 	a := &app{settings: cli.New(), config: new(action.Configuration), out: t.Output(), errOut: t.Output()}
@@ -185,7 +185,7 @@ func TestUpgradeFlags(t *testing.T) {
 	}
 }
 
-func TestFailedUpgradeForPrograms(t *testing.T) {
+func TestFailedUpgradeAsJSON(t *testing.T) {
 	chart := valuesChart(t, nil)
 	t.Setenv("HELM_DRIVER", "memory")
 	t.Setenv("HELM_MEMORY_DRIVER_DATA", store(t, revision(t, 1, action.WaitStrategyNone)))

@@ -16,8 +16,8 @@ import (
 )
 
 const versionHelp = `
-Print the version of Helm and of Ordered Helm: v3.22.0+ordered.1.4.0 is version 1.4.0 of
-Ordered Helm, which is compatible with Helm v3.22.0.
+Print the version of Ordered Helm and of stock Helm: v3.22.0+ordered.1.4.0 is version 1.4.0
+of Ordered Helm, which is compatible with version v3.22.0 of stock Helm.
 
     $ helm version
     $ helm version --short
@@ -37,7 +37,7 @@ func newVersionCmd(a *app) *cobra.Command {
 		Short:             "print the version of this program",
 		Long:              versionHelp,
 		Args:              require.NoArgs,
-		ValidArgsFunction: completeNoMore,
+		ValidArgsFunction: noMoreArguments,
 		RunE: func(*cobra.Command, []string) error {
 			return a.printVersion(short, format)
 		},
@@ -50,12 +50,11 @@ func newVersionCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// orderedVersion is the version of Ordered Helm without a leading "v". It is set when the
-// program is linked.
+// orderedVersion is the version of Ordered Helm without a leading "v". The linker sets it.
 var orderedVersion string
 
-// ownVersion returns the version of Ordered Helm. If the linker has not set it, as with "go
-// install", ownVersion returns the version of the Go module.
+// ownVersion returns the version of Ordered Helm without a leading "v". If the linker has not
+// set it, for example with "go install", this is the version of the Go module.
 func ownVersion() string {
 	if orderedVersion != "" {
 		return orderedVersion
@@ -67,8 +66,8 @@ func ownVersion() string {
 }
 
 func (a *app) printVersion(short bool, format string) error {
-	// Charts see only Helm's version, because many charts write it into labels, which must
-	// not contain "+".
+	// The version that charts see is not changed, because many charts write it into labels,
+	// which must not contain "+".
 	build := chartutil.DefaultCapabilities.HelmVersion
 	build.Version += "+ordered." + ownVersion()
 	const shortCommit = 7
@@ -86,7 +85,7 @@ func (a *app) printVersion(short bool, format string) error {
 	return err
 }
 
-// executeTemplate prints data with the Go template in text, which the user has specified.
+// executeTemplate executes the Go template in text, which the user has specified, with data.
 func executeTemplate(out io.Writer, text string, data any) error {
 	tmpl, err := template.New("_").Parse(text)
 	if err != nil {

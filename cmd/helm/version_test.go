@@ -11,9 +11,9 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 )
 
-// TestVersionIsReadAsHelms checks that a script that parses Helm's version gets the same
-// result from ours.
-func TestVersionIsReadAsHelms(t *testing.T) {
+// TestVersionForScripts checks that scripts that parse the version of stock Helm get the same
+// result for ours.
+func TestVersionForScripts(t *testing.T) {
 	helms, err := semver.NewVersion(chartutil.DefaultCapabilities.HelmVersion.Version)
 	if err != nil {
 		t.Fatal(err)

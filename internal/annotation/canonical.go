@@ -11,12 +11,12 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// CanonicalValue returns the canonical form of an annotation whose value is a list: a JSON
-// list in a string, because Kubernetes accepts only strings. change is false if the value
-// needs no conversion, because it is a string already. For a number, boolean, map or list
-// of lists it returns a *ValueError.
+// CanonicalValue converts the value of an annotation that is a list to canonical form: a
+// JSON list in a string, because Kubernetes accepts only strings as values. change is
+// false if value needs no conversion, because it is already a string. If value is a
+// number, a boolean, a map or a list of lists, the error is a *ValueError.
 func CanonicalValue(key string, value *yaml.Node) (canonical string, change bool, err error) {
-	v := DecodeNode(value)
+	v := DecodeYAML(value)
 	switch v.(type) {
 	case nil, string:
 		return "", false, nil
@@ -29,8 +29,7 @@ func CanonicalValue(key string, value *yaml.Node) (canonical string, change bool
 	return canonical, true, err
 }
 
-// JSONList returns items as a JSON list, the canonical value of an annotation that is a
-// list.
+// JSONList encodes items as a JSON list: the canonical form of an annotation that is a list.
 func JSONList(items []string) (string, error) {
 	if items == nil {
 		items = []string{}

@@ -21,22 +21,21 @@ import (
 // for concurrent use.
 type Expression struct {
 	text string
-	// template is the path in the notation of the JSONPath parser. It is parsed again for
-	// each evaluation, because a parsed path must not be used concurrently.
+	// template is the path in the syntax of the JSONPath parser. It is parsed for each
+	// evaluation, because a parsed path must not be used concurrently.
 	template string
 	op       string
 	literal  string
 }
 
-// operatorCharacters are the characters of which operators consist. Other sequences of them
-// are invalid operators.
+// operatorCharacters are the characters that operators consist of. A sequence of them that
+// is not in operators is an invalid operator.
 const operatorCharacters = "=!<>~"
 
-// operators returns the valid operators.
 func operators() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
 
-// readExpressions reads the value of the annotation key, a list of expressions. It returns
-// the valid expressions, and the errors of all others.
+// readExpressions reads the list of expressions in the value of the annotation key. It
+// returns the valid ones, and one error for all others.
 func readExpressions(key string, value any) ([]Expression, error) {
 	texts, err := ReadItems(key, value)
 	if err != nil {
@@ -60,8 +59,8 @@ func readExpressions(key string, value any) ([]Expression, error) {
 
 // ParseExpression parses an expression, for example `{.succeeded} >= 1`.
 func ParseExpression(text string) (Expression, error) {
-	if len(text) > maxExpression {
-		return Expression{}, fmt.Errorf("has %d bytes; the maximum is %d", len(text), maxExpression)
+	if len(text) > maxExpressionLength {
+		return Expression{}, fmt.Errorf("has %d bytes; the maximum is %d", len(text), maxExpressionLength)
 	}
 	at, op, err := findOperator(text)
 	if err != nil {
@@ -87,7 +86,7 @@ func (e Expression) PathBeginsWithStatus() bool {
 	return strings.HasPrefix(path, ".status.") || strings.HasPrefix(path, ".status[")
 }
 
-// findOperator returns the first operator outside brackets and quotes, and its index.
+// findOperator returns the first operator in text outside brackets and quotes, and its index.
 func findOperator(text string) (at int, op string, err error) {
 	var open []byte
 	for i := 0; i < len(text); i++ {
@@ -120,20 +119,20 @@ func isPair(open, closing byte) bool {
 	return open == '{' && closing == '}' || open == '[' && closing == ']' || open == '(' && closing == ')'
 }
 
-// parseOperator returns the operator at the index at.
-func parseOperator(text string, at int) (int, string, error) {
-	end := at
+// parseOperator returns start and the operator that begins at text[start].
+func parseOperator(text string, start int) (int, string, error) {
+	end := start
 	for end < len(text) && strings.IndexByte(operatorCharacters, text[end]) >= 0 {
 		end++
 	}
-	if op := text[at:end]; slices.Contains(operators(), op) {
-		return at, op, nil
+	if op := text[start:end]; slices.Contains(operators(), op) {
+		return start, op, nil
 	}
-	return 0, "", fmt.Errorf("invalid operator %q: must be one of %s", text[at:end], strings.Join(operators(), " "))
+	return 0, "", fmt.Errorf("invalid operator %q: must be one of %s", text[start:end], strings.Join(operators(), " "))
 }
 
-// parsePath checks that path is a single JSONPath, with or without braces. It returns the
-// path in braces and with a leading dot, for the JSONPath parser.
+// parsePath checks that path is a single JSONPath, with or without braces, and returns it
+// in the syntax of the JSONPath parser.
 func parsePath(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("missing path before the operator")
@@ -169,7 +168,8 @@ func parsePath(path string) (string, error) {
 	return template, nil
 }
 
-// checkNodes rejects paths that the JSONPath parser accepts, but that can never match.
+// checkNodes rejects nodes of a parsed JSONPath that the parser accepts, but that can
+// never match.
 func checkNodes(nodes []jsonpath.Node) error {
 	for _, node := range nodes {
 		var err error
@@ -204,7 +204,7 @@ func checkFilter(filter *jsonpath.FilterNode) error {
 	return checkNodes(filter.Left.Nodes)
 }
 
-// parseLiteral returns the literal without its quotes.
+// parseLiteral checks a literal and returns it without quotes.
 func parseLiteral(text string) (string, error) {
 	if text == "" {
 		return "", errors.New(`missing value after the operator: write "" for an empty value`)
@@ -220,19 +220,20 @@ func parseLiteral(text string) (string, error) {
 	}
 	for _, word := range strings.Fields(text) {
 		if word == "&&" || word == "||" {
-			return "", fmt.Errorf("%s is not supported: write one comparison, or a list of which any may be true", word)
+			return "", fmt.Errorf("%s is not supported: write one comparison, or a list of comparisons of which one must be true", word)
 		}
 	}
 	return text, nil
 }
 
 // Holds reports whether the expression is true for the status of an object. If the path
-// matches several values, one of them must satisfy the comparison. If it matches none, the
-// result is false for every operator.
+// matches several values, the comparison must be true for at least one of them. If it
+// matches none, the result is false for every operator.
 func (e Expression) Holds(status any) bool { return slices.ContainsFunc(e.values(status), e.compare) }
 
-// ActualValues returns the values that the path matches, for a message, for example
-// `"Pending"`. It returns an empty string if there are none.
+// ActualValues returns the values that the path matches in the status of an object, as
+// text for messages, for example `"Pending"`. It returns at most three, and an empty
+// string if there are none.
 func (e Expression) ActualValues(status any) string {
 	const maxValues = 3
 	var texts []string
@@ -241,12 +242,12 @@ func (e Expression) ActualValues(status any) string {
 			texts = append(texts, "…")
 			break
 		}
-		texts = append(texts, display(v.Interface()))
+		texts = append(texts, formatValue(v.Interface()))
 	}
 	return strings.Join(texts, ", ")
 }
 
-// values returns the values that the path matches, except null.
+// values returns the values that the path matches in the status of an object, except null.
 func (e Expression) values(status any) []reflect.Value {
 	if status == nil {
 		return nil
@@ -268,9 +269,9 @@ func (e Expression) values(status any) []reflect.Value {
 	return found
 }
 
-// evaluate returns the values that a path matches, or none if the path does not exist. The
-// JSONPath library panics for some combinations of path and value, such as a wildcard and
-// nil. evaluate recovers from that, because the status of an object must not cause a panic.
+// evaluate returns the values that a path matches. The JSONPath library panics for some
+// combinations of path and value, such as a wildcard and nil; evaluate then returns nil,
+// because the status of an object must not end the process.
 func evaluate(path *jsonpath.JSONPath, status any) (results [][]reflect.Value) {
 	defer func() {
 		if recover() != nil {
@@ -284,8 +285,8 @@ func evaluate(path *jsonpath.JSONPath, status any) (results [][]reflect.Value) {
 	return results
 }
 
-// compare reports whether v satisfies the comparison. It converts the literal to the type
-// of v.
+// compare reports whether the comparison is true for v. It converts the literal to the
+// type of v.
 func (e Expression) compare(v reflect.Value) bool {
 	switch {
 	case v.Kind() == reflect.String:
@@ -300,7 +301,7 @@ func (e Expression) compare(v reflect.Value) bool {
 	case v.CanFloat():
 		return e.compareFloat(v.Float())
 	}
-	return false // a map or list equals nothing, and differs from nothing
+	return false // no comparison is true for a map or list
 }
 
 func (e Expression) compareFloat(value float64) bool {
@@ -311,14 +312,14 @@ func (e Expression) compareFloat(value float64) bool {
 	return e.matchesOrder(cmp.Compare(value, literal))
 }
 
-// matchesEqual reports whether the operator is satisfied by values that have no order.
-// equal says whether they are equal.
+// matchesEqual reports whether the comparison is true for a value that only == and != can
+// compare. equal says whether the value equals the literal.
 func (e Expression) matchesEqual(equal bool) bool {
 	return e.op == "==" && equal || e.op == "!=" && !equal
 }
 
-// matchesOrder reports whether the operator is satisfied by numbers. order is negative if
-// the value is less than the literal, 0 if they are equal, and otherwise positive.
+// matchesOrder reports whether the comparison is true for a number. order is negative if
+// the number is less than the literal, 0 if they are equal, and otherwise positive.
 func (e Expression) matchesOrder(order int) bool {
 	switch e.op {
 	case "<":

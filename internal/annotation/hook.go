@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// HookDeleteTimeout is the annotation of a hook that says how many seconds to wait until
-// the deleted hook no longer exists.
+// HookDeleteTimeout is the key of the annotation that says how many seconds to wait until
+// a deleted hook no longer exists.
 const HookDeleteTimeout = "helm.sh/hook-delete-timeout"
 
 const maxSeconds = uint64(math.MaxInt64 / time.Second)
 
-// ReadHookDeleteTimeout returns how long to wait until a deleted hook no longer exists. set
-// reports whether there is such an annotation. If it is set, a timeout of 0 means not to
-// wait. The error is a *ValueError.
+// ReadHookDeleteTimeout returns how long to wait until a deleted hook no longer exists; 0
+// means not to wait. set reports whether the annotation exists. The error is a *ValueError.
 func ReadHookDeleteTimeout(annotations map[string]string) (timeout time.Duration, set bool, err error) {
 	value, set := annotations[HookDeleteTimeout]
 	if !set {

@@ -12,8 +12,8 @@ import (
 // These limits apply because an expression is evaluated for each observed version of an
 // object, which can be as large as the API server accepts.
 const (
-	// maxExpression limits the length of an expression, in bytes.
-	maxExpression = 4096
+	// maxExpressionLength limits the length of an expression, in bytes.
+	maxExpressionLength = 4096
 	// maxExpressions limits how many expressions one annotation can contain.
 	maxExpressions = 100
 	// maxDescents limits how often a path can contain "..", which visits all nested values.
@@ -24,8 +24,8 @@ const (
 	maxBranches = 1000
 )
 
-// checkCost rejects paths that evaluate the same values many times, because a short
-// expression could then run for hours.
+// checkCost rejects a path that visits the same values many times, because even a short
+// path could then take hours.
 func checkCost(nodes []jsonpath.Node) error {
 	c := pathCost{}
 	branches := c.branches(nodes)
@@ -38,10 +38,11 @@ func checkCost(nodes []jsonpath.Node) error {
 	return nil
 }
 
-// pathCost counts the expensive parts of a path. descents is the number of "..".
+// pathCost counts what makes a path expensive. descents is the number of "..".
 type pathCost struct{ descents int }
 
-// branches returns the number of paths that unions expand to, up to maxBranches+1.
+// branches returns the number of paths that the unions in nodes expand to, at most
+// maxBranches+1.
 func (c *pathCost) branches(nodes []jsonpath.Node) int {
 	total := 1
 	for _, node := range nodes {

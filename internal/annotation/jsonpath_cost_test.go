@@ -14,9 +14,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// TestExpressionsThatWouldTakeTooLong checks that expensive expressions are rejected when
+// TestExpressionsThatTakeTooLong checks that expensive expressions are rejected when
 // they are parsed.
-func TestExpressionsThatWouldTakeTooLong(t *testing.T) {
+func TestExpressionsThatTakeTooLong(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"longer than any", "{.a} == " + strings.Repeat("x", 4089), "has 4097 bytes; the maximum is 4096"},
 		{"as long as one may be", "{.a} == " + strings.Repeat("x", 4088), ""},
@@ -39,7 +39,7 @@ func TestExpressionsThatWouldTakeTooLong(t *testing.T) {
 	}
 }
 
-func TestExpressionsAreNotWithoutNumber(t *testing.T) {
+func TestExpressionsAreLimitedInNumber(t *testing.T) {
 	some := func(n int) []any {
 		var list []any
 		for i := range n {
@@ -74,7 +74,7 @@ func TestValueOfListsOfAliases(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
 		t.Fatal(err)
 	}
-	v := DecodeNode(root.Content[0].Content[5])
+	v := DecodeYAML(root.Content[0].Content[5])
 	if got := count(v); got > n+1000 {
 		t.Errorf("%d items were read", got)
 	}
@@ -147,7 +147,7 @@ func FuzzValue(f *testing.F) {
 		if !change {
 			return
 		}
-		want, err := ReadItems(DependsOnLayers, DecodeNode(n))
+		want, err := ReadItems(DependsOnLayers, DecodeYAML(n))
 		if err != nil {
 			t.Fatal(err)
 		}

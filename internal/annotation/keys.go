@@ -1,25 +1,28 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package annotation reads and writes the annotations of this project. It accepts several
-// keys for some annotations and several forms of their values. It writes the canonical
-// form: a key that Kubernetes accepts, and a string as the value.
+// Package annotation reads the annotations that Ordered Helm defines. Some have alternative
+// keys, and values can have several forms, such as a YAML list or a JSON list in a string. The
+// package also converts annotations to canonical form: a key that Kubernetes accepts, and a
+// string as the value.
 package annotation
 
 // Annotations of a resource, in a template's metadata (docs/reference.md,
 // "Annotations in templates").
 const (
-	// Layer names the layer of a resource.
+	// Layer is the name of the layer that the resource belongs to.
 	Layer = "helm.sh/layer"
-	// ResourceGroup is another key for Layer.
+	// ResourceGroup is an alternative key for Layer.
 	ResourceGroup = "helm.sh/resource-group"
 	// DependsOnLayers lists the layers that must be ready before the resource is deployed.
 	DependsOnLayers = "depends-on.helm.sh/layers"
-	// DependsOnResourceGroups is another key for DependsOnLayers.
+	// DependsOnResourceGroups is an alternative key for DependsOnLayers.
 	DependsOnResourceGroups = "depends-on.helm.sh/resource-groups"
-	// ReadinessSuccess lists expressions. The resource is ready if at least one is true.
+	// ReadinessSuccess lists readiness expressions. The resource is ready if at least one
+	// is true.
 	ReadinessSuccess = "helm.sh/readiness-success"
-	// ReadinessFailure lists expressions. The resource has failed if at least one is true.
+	// ReadinessFailure lists readiness expressions. The resource has failed if at least
+	// one is true.
 	ReadinessFailure = "helm.sh/readiness-failure"
 	// ReadinessTimeout is how long the resource can take to become ready.
 	ReadinessTimeout = "helm.sh/readiness-timeout"
@@ -33,23 +36,25 @@ const (
 	// DependsOnSubcharts lists the subcharts that must be ready before the chart's own
 	// resources.
 	DependsOnSubcharts = "helm.sh/depends-on/subcharts"
-	// DependsOnSubchartsCanonical is another key for DependsOnSubcharts, of the same form
-	// as DependsOnLayers.
+	// DependsOnSubchartsCanonical is an alternative key for DependsOnSubcharts, in the
+	// form of DependsOnLayers.
 	DependsOnSubchartsCanonical = "depends-on.helm.sh/subcharts"
-	// RunHooksInParallel selects how the hooks of the chart run.
+	// RunHooksInParallel says whether the hooks of the chart run in parallel.
 	RunHooksInParallel = "helm.sh/run-hooks-in-parallel"
-	// Sequencing enables sequencing for a chart whose apiVersion is below v3.
+	// Sequencing says whether the declared order applies to a chart whose apiVersion is
+	// below v3.
 	Sequencing = "helm.sh/sequencing"
 )
 
-// These keys occur in the proposals for Helm. Kubernetes rejects them, because they have
-// two slashes.
+// These alternative keys come from the proposals for Helm. Kubernetes rejects them, because
+// they contain two slashes.
 const (
 	dependsOnLayersProposed         = "helm.sh/depends-on/layers"
 	dependsOnResourceGroupsProposed = "helm.sh/depends-on/resource-groups"
 )
 
-// Keys returns the keys of all sequencing annotations of a resource, in canonical form.
+// Keys returns the keys, in canonical form, of the sequencing annotations: those that
+// declare the order and readiness of a resource.
 func Keys() []string {
 	return []string{
 		Layer, ResourceGroup, DependsOnLayers, DependsOnResourceGroups,
@@ -57,13 +62,14 @@ func Keys() []string {
 	}
 }
 
-// ChartKeys returns the keys of all sequencing annotations of a chart.
+// ChartKeys returns the keys of the annotations in Chart.yaml that declare the order of
+// charts and hooks.
 func ChartKeys() []string {
 	return []string{DependsOnSubcharts, DependsOnSubchartsCanonical, RunHooksInParallel, Sequencing}
 }
 
-// CanonicalKey returns the form of key that Kubernetes accepts. This is key itself, unless
-// it has two slashes.
+// CanonicalKey returns the form of key that Kubernetes accepts. It returns key itself
+// unless key is one with two slashes.
 func CanonicalKey(key string) string {
 	switch key {
 	case dependsOnLayersProposed:
@@ -74,7 +80,7 @@ func CanonicalKey(key string) string {
 	return key
 }
 
-// IsList reports whether the value of a sequencing annotation with this key is a list.
+// IsList reports whether the value of the sequencing annotation key is a list.
 func IsList(key string) bool {
 	switch CanonicalKey(key) {
 	case DependsOnLayers, DependsOnResourceGroups, ReadinessSuccess, ReadinessFailure:
@@ -83,8 +89,8 @@ func IsList(key string) bool {
 	return false
 }
 
-// IsSequencingKey reports whether key is a sequencing annotation of a resource, in any
-// form.
+// IsSequencingKey reports whether key is the key of a sequencing annotation (see Keys), in
+// canonical form or not.
 func IsSequencingKey(key string) bool {
 	switch key {
 	case Layer, ResourceGroup, ReadinessTimeout:

@@ -13,9 +13,9 @@ import (
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
-// CheckKeys returns a *ValueError for each annotation key that looks like a misspelled
-// sequencing  If such keys were ignored, the order would not be the one that the
-// author wants.
+// CheckKeys returns a *ValueError for each key that looks like a misspelled sequencing
+// annotation (see Keys). If such keys were ignored, the order would not be the one that
+// the author wants.
 func CheckKeys(annotations map[string]any) error {
 	var problems []error
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -29,9 +29,9 @@ func CheckKeys(annotations map[string]any) error {
 	return errors.Join(problems...)
 }
 
-// misspelledKey explains what is wrong with a key that is not a sequencing
-// reason is the text for the user, and problem classifies it. If the key has nothing to do
-// with sequencing, reason is empty.
+// misspelledKey explains what is wrong with a key that is not that of a sequencing
+// annotation. reason is the text for the user, and problem classifies it. If the key does
+// not resemble a sequencing annotation, reason is empty.
 func misspelledKey(key string) (reason string, problem Problem) {
 	if key == DependsOnSubcharts || key == DependsOnSubchartsCanonical {
 		return "has no effect in a template: move it into Chart.yaml", Misplaced

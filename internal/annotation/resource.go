@@ -11,15 +11,14 @@ import (
 	"time"
 )
 
-// Resource is what the annotations of a resource declare about its order and readiness.
+// Resource holds what the annotations of a resource declare about its order and readiness.
 type Resource struct {
-	// Layer is the layer that the resource belongs to, or empty if the annotations name
-	// none.
+	// Layer is the layer that the resource belongs to, or empty if there is none.
 	Layer string
-	// DependsOn are the layers that must be ready before the resource is deployed, sorted.
+	// DependsOn lists the layers that must be ready before the resource is deployed, sorted.
 	DependsOn []string
-	// DependsOnKey is the annotation that contains DependsOn, as the author wrote it, for
-	// messages. If there are several, it is the first.
+	// DependsOnKey is the key of the annotation that contains DependsOn, as the author
+	// wrote it, for messages. If there are several, it is the first.
 	DependsOnKey string
 	// Success and Failure are the readiness expressions.
 	Success, Failure []Expression
@@ -27,9 +26,9 @@ type Resource struct {
 	Timeout time.Duration
 }
 
-// ReadResource reads the sequencing annotations of a resource, under any accepted key. A
-// value is a string or the result of DecodeNode. All errors are returned together. Each is
-// a *ValueError.
+// ReadResource reads the sequencing annotations of a resource (see Keys), including
+// alternative keys. A value is a string or the result of DecodeYAML. The error joins a
+// *ValueError for each invalid annotation.
 func ReadResource(annotations map[string]any) (Resource, error) {
 	var r Resource
 	var problems [5]error
@@ -42,11 +41,11 @@ func ReadResource(annotations map[string]any) (Resource, error) {
 }
 
 func readLayer(annotations map[string]any) (string, error) {
-	layer, err := layerName(Layer, annotations[Layer])
+	layer, err := readLayerName(Layer, annotations[Layer])
 	if err != nil {
 		return "", err
 	}
-	group, err := layerName(ResourceGroup, annotations[ResourceGroup])
+	group, err := readLayerName(ResourceGroup, annotations[ResourceGroup])
 	if err != nil {
 		return "", err
 	}
@@ -63,7 +62,7 @@ func (r *Resource) readDependsOn(annotations map[string]any) error {
 		DependsOnLayers, dependsOnLayersProposed,
 		DependsOnResourceGroups, dependsOnResourceGroupsProposed,
 	} {
-		names, err := layerNames(key, annotations[key])
+		names, err := readLayerNames(key, annotations[key])
 		problems = append(problems, err)
 		if len(names) > 0 && r.DependsOnKey == "" {
 			r.DependsOnKey = key

@@ -163,14 +163,14 @@ func FuzzReadResource(f *testing.F) {
 			}
 			return
 		}
-		if r.Layer != "" && checkLayerName(r.Layer) != "" {
+		if r.Layer != "" && layerNameProblem(r.Layer) != "" {
 			t.Fatalf("the layer %q is accepted", r.Layer)
 		}
 		if !slices.IsSorted(r.DependsOn) || normal(r.DependsOn) != nil || r.Timeout < 0 {
 			t.Fatalf("got %+v", r)
 		}
 		for _, name := range r.DependsOn {
-			if checkLayerName(name) != "" {
+			if layerNameProblem(name) != "" {
 				t.Fatalf("the layer %q is accepted", name)
 			}
 		}

@@ -17,7 +17,8 @@ import (
 // maxNameLength limits the length of the name of a layer, in characters.
 const maxNameLength = 63
 
-// ValueError reports an invalid annotation. The caller adds the file and the resource.
+// ValueError reports an invalid annotation. It does not name the file and the resource,
+// which callers add.
 type ValueError struct {
 	// Key is the key as the author wrote it.
 	Key string
@@ -41,7 +42,7 @@ const (
 	InvalidExpression Problem = "expression"
 	// InvalidDuration is an invalid duration.
 	InvalidDuration Problem = "duration"
-	// Conflict is a value that contradicts the value of an equivalent key.
+	// Conflict is a value that contradicts the value of an alternative key.
 	Conflict Problem = "conflict"
 	// UnknownKey is an unknown key that resembles a sequencing annotation.
 	UnknownKey Problem = "unknown key"
@@ -50,12 +51,12 @@ const (
 )
 
 func (e *ValueError) Error() string {
-	return fmt.Sprintf("%s: %s: %s", e.Key, display(e.Value), e.Reason)
+	return fmt.Sprintf("%s: %s: %s", e.Key, formatValue(e.Value), e.Reason)
 }
 
-// display returns the value of an annotation for a message.
-func display(value any) string {
-	if w, ok := value.(rawNumber); ok {
+// formatValue returns the value of an annotation as text for a message.
+func formatValue(value any) string {
+	if w, ok := value.(rawScalar); ok {
 		return string(w)
 	}
 	written, err := text.JSON(value)
@@ -65,7 +66,7 @@ func display(value any) string {
 	return truncate(written)
 }
 
-// truncate shortens a text for a message.
+// truncate shortens a long text for a message.
 func truncate(text string) string {
 	const maxBytes = 200
 	if len(text) > maxBytes {
@@ -130,7 +131,7 @@ func itemStrings(key string, value any, list []any) ([]string, error) {
 		case []any:
 			return nil, newValueError(key, value, "must be a list of strings, not a list of lists")
 		default:
-			return nil, newValueError(key, value, "item %s must be a string: quote it", display(item))
+			return nil, newValueError(key, value, "item %s must be a string: quote it", formatValue(item))
 		}
 	}
 	return items, nil
@@ -149,8 +150,7 @@ func normalize(raw []string) []string {
 	return items
 }
 
-// ReadNames reads a list of names. It differs from ReadItems in that it splits items at
-// commas.
+// ReadNames reads a list of names. It is like ReadItems, but also splits items at commas.
 func ReadNames(key string, value any) ([]string, error) {
 	items, err := decodeItems(key, value)
 	if err != nil {
@@ -163,22 +163,22 @@ func ReadNames(key string, value any) ([]string, error) {
 	return normalize(names), nil
 }
 
-// layerNames returns a list of valid names of layers.
-func layerNames(key string, value any) ([]string, error) {
+// readLayerNames reads a list of names of layers, and checks each name.
+func readLayerNames(key string, value any) ([]string, error) {
 	names, err := ReadNames(key, value)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		if reason := checkLayerName(name); reason != "" {
+		if reason := layerNameProblem(name); reason != "" {
 			return nil, newProblemError(InvalidLayerName, key, value, "%q %s", name, reason)
 		}
 	}
 	return names, nil
 }
 
-// layerName returns one valid name of a layer. It is empty if value is nil or empty.
-func layerName(key string, value any) (string, error) {
+// readLayerName reads and checks the name of one layer. It is empty if value is nil or empty.
+func readLayerName(key string, value any) (string, error) {
 	switch v := value.(type) {
 	case nil:
 		return "", nil
@@ -187,7 +187,7 @@ func layerName(key string, value any) (string, error) {
 		if strings.ContainsRune(name, ',') || strings.HasPrefix(name, "[") {
 			return "", newProblemError(InvalidLayerName, key, value, "a resource belongs to one layer: give one name, without commas")
 		}
-		if reason := checkLayerName(name); reason != "" {
+		if reason := layerNameProblem(name); reason != "" {
 			return "", newProblemError(InvalidLayerName, key, value, "the name of a layer %s", reason)
 		}
 		return name, nil
@@ -199,8 +199,9 @@ func layerName(key string, value any) (string, error) {
 	return "", newValueError(key, value, "the name of a layer must be a string, not a number or boolean: quote it")
 }
 
-// checkLayerName returns what is wrong with the name of a layer, or an empty string.
-func checkLayerName(name string) string {
+// layerNameProblem returns what is wrong with the name of a layer, or an empty string if
+// it is valid.
+func layerNameProblem(name string) string {
 	if utf8.RuneCountInString(name) > maxNameLength {
 		return fmt.Sprintf("must not be longer than %d characters", maxNameLength)
 	}
@@ -215,7 +216,7 @@ func checkLayerName(name string) string {
 	return ""
 }
 
-// ReadDuration returns a positive duration in Go's notation, for example "5m". It returns 0
+// ReadDuration reads a positive duration in Go's notation, for example "5m". It returns 0
 // if value is nil or empty. key is only for errors.
 func ReadDuration(key string, value any) (time.Duration, error) {
 	text, ok := value.(string)

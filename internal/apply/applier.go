@@ -1,10 +1,11 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply decides what to write to the cluster for each node of a plan (a node is a
-// set of resources that are applied together): which objects to create, which to change,
-// and from which earlier declaration to merge. Before that, it checks whether it can write
-// the objects (docs/reference.md, "Upgrade"). Package objectwriter sends the requests.
+// Package apply decides how to write the objects of a release to the cluster: which objects
+// to create, which to change, and which earlier declaration a change is computed from.
+// Before that, it checks whether the objects can be written (docs/reference.md, "Upgrade").
+// It writes the objects of one node of the deployment graph at a time or, for a release
+// without an order, all objects. Package objectwriter sends the requests.
 package apply
 
 import (
@@ -27,39 +28,39 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// Config configures an Applier.
+// Config contains the parameters of New.
 type Config struct {
 	Cluster cluster.Reader
 	Writer  objectwriter.Writer
 	Log     func(string, ...any)
 	Owner   object.Owner
-	// ReadTogether has the objects of all nodes. ApplyNode reads them with one call, until
-	// something is written. If it is empty, ApplyNode reads the objects of each node.
-	ReadTogether kube.ResourceList
-	// Inventory lists the objects that earlier revisions may have left in the cluster; nil
-	// if there are no earlier revisions.
+	// ReadAhead contains the objects of all nodes. As long as nothing has been written,
+	// ApplyNode reads all of them at the same time, instead of reading the objects of each
+	// node separately. If it is empty, ApplyNode reads only the objects of its node.
+	ReadAhead kube.ResourceList
+	// Inventory contains the objects that earlier revisions may have left in the cluster;
+	// nil if there are no earlier revisions.
 	Inventory *inventory.Inventory
-	// Force replaces existing objects instead of patching them. TakeOwnership makes
-	// existing objects of other owners part of the release instead of rejecting them.
-	// ThreeWay uses three-way merge patches for custom resources, too. RecreatePods deletes
-	// the pods of workloads that already existed.
+	// Force replaces existing objects instead of patching them. TakeOwnership adopts
+	// existing objects of other owners instead of rejecting them. ThreeWay uses three-way
+	// merge patches for custom resources, too. RecreatePods deletes the pods of workloads
+	// that already existed.
 	Force, TakeOwnership, ThreeWay, RecreatePods bool
 }
 
-// Applier writes the objects of one release during one operation, and remembers what it did
-// with each of them. It is safe for concurrent use.
+// Applier writes the objects of one revision during one operation, and records what was done
+// with each object. It is safe for concurrent use.
 type Applier struct {
 	config Config
 	cache  *liveCache
 
 	// mu guards the fields below.
 	mu sync.Mutex
-	// present are the objects of the new revision that existed in the cluster although no
+	// present contains the objects of the new revision that exist in the cluster although no
 	// earlier revision declares them; nil before FindExisting has run.
 	present map[*object.Info]bool
-	// created are the objects that the operation created. states maps the written objects
-	// to the states that the server returned. unchanged are the objects that already were
-	// as declared.
+	// created are the objects that the operation created. states maps the written objects to
+	// the states that the server returned. unchanged are the objects that needed no change.
 	created   kube.ResourceList
 	states    object.LiveObjects
 	unchanged map[*object.Info]bool
@@ -70,19 +71,19 @@ type Applier struct {
 	hasWritten bool
 }
 
-// New returns an Applier with the given configuration.
+// New returns an Applier that has not written anything.
 func New(c Config) *Applier {
 	a := &Applier{config: c, states: object.LiveObjects{}, unchanged: map[*object.Info]bool{}, restarted: map[sequencer.ID]*object.Info{}}
-	a.cache = &liveCache{cluster: c.Cluster, all: c.ReadTogether, isAbsent: a.IsAbsent, isStale: a.wroteAnything}
+	a.cache = &liveCache{cluster: c.Cluster, all: c.ReadAhead, isAbsent: a.IsAbsent, isStale: a.wroteAnything}
 	return a
 }
 
-// FindExisting finds out which objects of list already exist in the cluster, for IsAbsent
-// and for the merge. It returns an error for an object of another owner, unless
-// TakeOwnership is set.
+// FindExisting looks for the objects of list in the cluster. IsAbsent and ApplyNode use what
+// it finds. It returns an error if an object belongs to another owner, unless TakeOwnership
+// is set.
 func (a *Applier) FindExisting(ctx context.Context, list kube.ResourceList) error {
 	for _, info := range list {
-		if info.Name == "" { // the list request of Live would not fail for it
+		if info.Name == "" { // unlike Helm's get request, Live's list request would not fail
 			return fmt.Errorf("could not get information about the resource %s: resource name may not be empty", object.Describe(info))
 		}
 	}
@@ -109,7 +110,8 @@ func (a *Applier) FindExisting(ctx context.Context, list kube.ResourceList) erro
 	return nil
 }
 
-// setPresent adds objects to present. Without objects, it only makes present non-nil.
+// setPresent adds objects to present. Without objects, it only makes present non-nil, which
+// means that FindExisting has run.
 func (a *Applier) setPresent(list ...*object.Info) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -121,35 +123,35 @@ func (a *Applier) setPresent(list ...*object.Info) {
 	}
 }
 
-// Unknown returns the objects of list that were not part of any deployed revision.
-func (a *Applier) Unknown(list kube.ResourceList) kube.ResourceList {
+// NeverDeployed returns the objects of list that were not part of any deployed revision.
+func (a *Applier) NeverDeployed(list kube.ResourceList) kube.ResourceList {
 	var unknown kube.ResourceList
 	for _, info := range list {
-		if !a.config.Inventory.IsKnown(info) {
+		if !a.config.Inventory.WasDeployed(info) {
 			unknown = append(unknown, info)
 		}
 	}
 	return unknown
 }
 
-// Result describes what ApplyNode or ApplyAll wrote.
+// Result describes what ApplyNode or ApplyAll has written.
 type Result struct {
 	// Summary says how many objects ApplyNode created, changed and left unchanged, as in "1
-	// created, 2 changed". It is empty if ApplyNode created all objects because none could
-	// exist.
+	// created, 2 changed". It is empty if no object could have existed, so that ApplyNode
+	// created all of them.
 	Summary string
-	// States maps the objects to the states that the server returned.
+	// States maps the written objects to the states that the server returned.
 	States object.LiveObjects
 	// Pruned says whether a custom Kubernetes client has also deleted the objects that are
 	// no longer in the chart.
 	Pruned bool
-	// DeletedPods are the pods that ApplyNode deleted because of Config.RecreatePods.
+	// DeletedPods are the pods that ApplyNode deleted because of RecreatePods.
 	DeletedPods []object.PodRef
 }
 
 // ApplyNode creates or changes the objects of one node. If RecreatePods is set, it then
-// deletes the pods of the workloads that already existed. It does not wait until the pods are
-// gone.
+// deletes the pods of those workloads that already existed, without waiting until the pods
+// are gone.
 func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result, error) {
 	if a.noneExists(list) {
 		return a.createNode(ctx, list)
@@ -160,7 +162,7 @@ func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result
 	a.recordResult(done)
 	result := Result{Summary: summarize(done), States: done.States}
 	if err != nil {
-		a.recordUnanswered(err)
+		a.recordUnknownCreations(err)
 		return result, err
 	}
 	if a.config.RecreatePods {
@@ -169,9 +171,9 @@ func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result
 	return result, err
 }
 
-// existing returns the objects that existed before they were applied, in the states that
-// the server returned after that.
-func existing(done *objectwriter.Applied) kube.ResourceList {
+// existing returns the objects that existed before they were applied, in their states after
+// that.
+func existing(done *objectwriter.ApplyResult) kube.ResourceList {
 	return done.States.All(slices.Concat(done.Updated, done.Unchanged))
 }
 
@@ -185,7 +187,7 @@ func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (Result,
 	a.recordResult(done)
 	result := Result{States: done.States, Pruned: done.Pruned}
 	if err != nil {
-		a.recordUnanswered(err)
+		a.recordUnknownCreations(err)
 		return result, err
 	}
 	if a.config.RecreatePods && !done.Pruned {
@@ -194,8 +196,8 @@ func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (Result,
 	return result, err
 }
 
-// DryRunNodes asks the server, with dry-run requests, how ApplyNode would change the
-// objects of all nodes.
+// DryRunNodes asks the server, with dry-run requests, how ApplyNode would change the objects
+// of all nodes.
 func (a *Applier) DryRunNodes(ctx context.Context, list kube.ResourceList) ([]objectwriter.DryRunResult, error) {
 	return a.config.Writer.DryRunApply(ctx, list, a.nodeOptions(list))
 }
@@ -205,16 +207,16 @@ func (a *Applier) DryRunAll(ctx context.Context, list kube.ResourceList) ([]obje
 	return a.config.Writer.DryRunApply(ctx, list, a.options(list))
 }
 
-// nodeOptions returns the options to apply the objects of a node. If no revision declares
-// an object, the declared object is also the base of the merge: the object can exist
-// although it was not found earlier, and fields that others have set must stay.
+// nodeOptions returns the options with which ApplyNode applies objects. They keep fields
+// that others have set in objects that no earlier revision declares. Such an object can
+// exist even if FindExisting has not found it.
 func (a *Applier) nodeOptions(list kube.ResourceList) objectwriter.ApplyOptions {
 	return objectwriter.ApplyOptions{
 		Originals: a.originals(list), KeepForeignFields: true, Force: a.config.Force, ThreeWay: a.config.ThreeWay, IsAbsent: a.IsAbsent, MayChange: a.mayChange,
 	}
 }
 
-// options returns the options to apply all objects of a release as Helm does.
+// options returns the options with which ApplyAll applies objects, as Helm does.
 func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
 	o := objectwriter.ApplyOptions{Originals: a.originals(list), Force: a.config.Force, ThreeWay: a.config.ThreeWay, IsAbsent: a.IsAbsent}
 	if a.config.Inventory != nil {
@@ -223,17 +225,17 @@ func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
 	return o
 }
 
-// noneExists reports whether none of the objects can exist: there are no earlier
-// revisions, and FindExisting found none of the objects. They are then created without
-// being read.
+// noneExists reports whether no object of list can exist: there are no earlier revisions,
+// and FindExisting has found none of the objects. The objects are then created without
+// reading them first.
 func (a *Applier) noneExists(list kube.ResourceList) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.config.Inventory == nil && !slices.ContainsFunc(list, func(info *object.Info) bool { return a.present[info] })
 }
 
-// createNode creates the objects of a node. After a failure, it returns a *rejectedError
-// with the resources that were not created.
+// createNode creates the objects of a node. If that fails, the error is a *rejectedError
+// that names the resources that were not created.
 func (a *Applier) createNode(ctx context.Context, list kube.ResourceList) (Result, error) {
 	states, err := a.config.Writer.Create(ctx, list)
 	if err == nil {
@@ -248,8 +250,8 @@ func (a *Applier) createNode(ctx context.Context, list kube.ResourceList) (Resul
 	return Result{States: states}, rejected
 }
 
-// originals returns the bases of the merge: the objects of list as earlier revisions
-// declared them. For an existing object that no revision declares, the base is the new
+// originals returns the objects of list as earlier revisions declared them, for three-way
+// merge patches. If no earlier revision declares an existing object, the original is the new
 // declaration itself, so that fields that others have set stay.
 func (a *Applier) originals(list kube.ResourceList) kube.ResourceList {
 	a.mu.Lock()
@@ -265,12 +267,12 @@ func (a *Applier) originals(list kube.ResourceList) kube.ResourceList {
 	return originals
 }
 
-// mayChange returns an error if the object info, whose state in the cluster is live,
-// belongs to another owner. Another owner can create the object after FindExisting, which
-// can be long ago because the operation waits for nodes. If TakeOwnership is set, mayChange
-// adopts the object instead.
+// mayChange returns an error if info belongs to another owner according to live, its state
+// in the cluster. FindExisting does not detect this if the object was created later, while
+// the operation waited for other nodes. If TakeOwnership is set, mayChange adopts the object
+// instead of returning an error.
 func (a *Applier) mayChange(info *object.Info, live *unstructured.Unstructured) error {
-	if a.config.Inventory.IsKnown(info) {
+	if a.config.Inventory.WasDeployed(info) {
 		return nil
 	}
 	err := object.CheckOwner(live, a.config.Owner)
@@ -286,29 +288,30 @@ func (a *Applier) mayChange(info *object.Info, live *unstructured.Unstructured) 
 	return nil
 }
 
-// IsAbsent reports whether an object did not exist when FindExisting ran, and no earlier
-// revision declares it. Before FindExisting has run, it returns false for every object.
+// IsAbsent reports whether FindExisting has not found an object, and no earlier revision
+// declares it. It returns false if FindExisting has not run.
 func (a *Applier) IsAbsent(info *object.Info) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.present != nil && !a.present[info] && a.config.Inventory.Find(info) == nil
 }
 
-// recordUnanswered adds to created the objects whose create requests, according to err, the
-// server did not answer, because they may exist now. It skips objects that existed before.
-func (a *Applier) recordUnanswered(err error) {
+// recordUnknownCreations adds to created the objects that may have been created although,
+// according to err, the server did not respond to their create requests. It skips objects
+// that existed before.
+func (a *Applier) recordUnknownCreations(err error) {
 	var failed *objectwriter.ApplyError
 	if !errors.As(err, &failed) {
 		return
 	}
 	for _, f := range failed.Failures {
-		if f.Unanswered && a.IsAbsent(f.Info) {
-			a.recordResult(&objectwriter.Applied{Created: kube.ResourceList{f.Info}})
+		if f.NoResponse && a.IsAbsent(f.Info) {
+			a.recordResult(&objectwriter.ApplyResult{Created: kube.ResourceList{f.Info}})
 		}
 	}
 }
 
-func (a *Applier) recordResult(done *objectwriter.Applied) {
+func (a *Applier) recordResult(done *objectwriter.ApplyResult) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.hasWritten = a.hasWritten || len(done.Created)+len(done.Updated) > 0
@@ -319,8 +322,8 @@ func (a *Applier) recordResult(done *objectwriter.Applied) {
 	}
 }
 
-// summarize counts the objects by result, as in "1 created, 2 changed".
-func summarize(done *objectwriter.Applied) string {
+// summarize counts objects by what was done with them, as in "1 created, 2 changed".
+func summarize(done *objectwriter.ApplyResult) string {
 	var parts []string
 	for _, part := range []struct {
 		list kube.ResourceList
@@ -333,8 +336,8 @@ func summarize(done *objectwriter.Applied) string {
 	return strings.Join(parts, ", ")
 }
 
-// IsUnchanged reports whether an object already was as declared, so that the operation did
-// not change it.
+// IsUnchanged reports whether an object needed no change, because it already was as
+// declared.
 func (a *Applier) IsUnchanged(info *object.Info) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -348,8 +351,8 @@ func (a *Applier) wroteAnything() bool {
 	return a.hasWritten
 }
 
-// Extent describes the size of a plan, as in "18 resources in 10 nodes".
-func Extent(p *sequencer.Plan) string {
+// PlanSize describes the size of a deployment graph, as in "18 resources in 10 nodes".
+func PlanSize(p *sequencer.Plan) string {
 	resources := 0
 	for _, n := range p.Nodes {
 		resources += len(n.Resources)

@@ -15,7 +15,7 @@ import (
 )
 
 // TestWhyNotCreated compares an object in the cluster with the object that the server
-// returned for the create request. If the server did not answer, the owner decides.
+// returned for the create request. If there was no response, the owner decides.
 func TestWhyNotCreated(t *testing.T) {
 	configMap := func(uid, releaseName string) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
@@ -28,20 +28,20 @@ func TestWhyNotCreated(t *testing.T) {
 		return u
 	}
 	for _, c := range []struct {
-		name, answered string // the UID in the answer; empty if there was no answer
+		name, returned string // the UID in the response; empty if there was no response
 		live           *unstructured.Unstructured
 		want           string
 	}{
 		{"same object", "1", configMap("1", "rel"), ""},
 		{"same object, labels removed", "1", configMap("1", ""), ""},
 		{"another object", "1", configMap("2", "rel"), "another object"},
-		{"no answer", "", configMap("1", "rel"), ""},
-		{"no answer, owned by another release", "", configMap("1", "other"), "not labelled as owned"},
-		{"no answer, not owned", "", configMap("1", ""), "not labelled as owned"},
+		{"no response", "", configMap("1", "rel"), ""},
+		{"no response, owned by another release", "", configMap("1", "other"), "not labeled as owned"},
+		{"no response, not owned", "", configMap("1", ""), "not labeled as owned"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := New(Config{Owner: object.Owner{Name: "rel", Namespace: "ns"}})
-			got := a.WhyNotCreated(&object.Info{Object: configMap(c.answered, "rel")}, c.live)
+			got := a.WhyNotCreated(&object.Info{Object: configMap(c.returned, "rel")}, c.live)
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

@@ -15,48 +15,47 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Created returns the objects that the operation created, including those for which the
-// server did not answer the create request.
+// Created returns the objects that the operation created. It includes objects that may not
+// exist, because the server did not respond to the create request.
 func (a *Applier) Created() kube.ResourceList {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.created)
 }
 
-// WhyNotCreated says why live, an object in the cluster, is not the object that the
-// operation created from info; empty if it is. If the server did not answer the create
-// request, the UID of the created object is not known. Then the labels and annotations of
-// live decide.
+// WhyNotCreated returns "" if live, an object in the cluster, was created by this operation
+// from info; otherwise it returns the reason why it was not. If the server did not respond
+// to the create request, the UID of the created object is not known; then the labels and
+// annotations of live decide.
 func (a *Applier) WhyNotCreated(info *object.Info, live *unstructured.Unstructured) string {
 	switch uid := object.UID(a.state(info)); {
 	case uid != "" && uid != live.GetUID():
 		return "it was replaced by another object with the same name"
 	case uid == "" && object.CheckOwner(live, a.config.Owner) != nil:
-		return "it is not labelled as owned by the release"
+		return "it is not labeled as owned by the release"
 	}
 	return ""
 }
 
-// state returns an object in the state that the server returned when the object was
-// written.
+// state returns the state of an object that the server returned when the object was written.
 func (a *Applier) state(info *object.Info) *object.Info {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.states.Of(info)
 }
 
-// CertainlyCreated returns the objects of created, a list from Created, in the states that
-// the server returned. It omits an object if the server did not answer the create request
-// and another owner created the object. c reads these objects from the cluster.
+// CertainlyCreated returns those objects of created, a result of Created, that do not belong
+// to another owner, in the states that the server returned. If the server did not respond to
+// a create request, CertainlyCreated uses c to find out who created the object.
 func (a *Applier) CertainlyCreated(ctx context.Context, c cluster.Reader, created kube.ResourceList) (kube.ResourceList, error) {
 	a.mu.Lock()
 	states := a.states.All(created)
-	unanswered := created.Filter(func(info *object.Info) bool { return a.states[info] == nil })
+	unconfirmed := created.Filter(func(info *object.Info) bool { return a.states[info] == nil })
 	a.mu.Unlock()
-	if len(unanswered) == 0 { // always so with a custom Kubernetes client
+	if len(unconfirmed) == 0 { // always so with a custom Kubernetes client
 		return states, nil
 	}
-	live, err := c.Live(ctx, unanswered)
+	live, err := c.Live(ctx, unconfirmed)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +64,8 @@ func (a *Applier) CertainlyCreated(ctx context.Context, c cluster.Reader, create
 	}), nil
 }
 
-// Adopted returns the objects that existed before the operation although no revision of the
-// release declares them.
+// Adopted returns the objects of the new revision that existed before the operation although
+// no earlier revision declares them.
 func (a *Applier) Adopted() map[sequencer.ID]bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -16,33 +16,33 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// maxLiveAge is the time for which the cached states can be used if the applier writes
-// nothing.
+// maxLiveAge is the time after which the cached states are read again, even if the Applier
+// has written nothing.
 const maxLiveAge = 5 * time.Second
 
-// liveCache caches the states of all objects in the cluster. It reads them with one call,
-// so that nodes without changes do not read their objects separately. It is valid until the
-// applier writes something, because a change of one node can change the objects of its
-// dependents.
+// liveCache caches the states of the objects of all nodes in the cluster. It reads them at
+// the same time, which takes fewer requests than reading the objects of each node. The cache
+// is used until the Applier writes anything, because a change to the objects of one node can
+// change the objects of other nodes.
 type liveCache struct {
 	cluster cluster.Reader
-	// all are the objects of all nodes. If there are none, nothing is cached.
+	// all are the objects of all nodes. If it is empty, nothing is cached.
 	all kube.ResourceList
-	// isAbsent is Applier.IsAbsent. isStale reports whether the applier has written
-	// something.
+	// isAbsent is Applier.IsAbsent. isStale reports whether the Applier has written
+	// anything.
 	isAbsent func(*object.Info) bool
 	isStale  func() bool
 
 	mu   sync.Mutex
 	read time.Time
-	// unused are the objects that were read and that get has not returned yet. live has the
-	// states of those that exist.
+	// unused are the objects that were read but that get has not returned yet. live contains
+	// the states of those that exist.
 	unused map[*object.Info]bool
 	live   map[*object.Info]*unstructured.Unstructured
 }
 
-// get returns the states of the objects of a node in the cluster. It uses each cached state
-// only once, and reads the objects again if the cache is not valid.
+// get returns the states of the objects in list in the cluster. It returns each cached state
+// only once, and reads the objects again if the cache cannot be used.
 func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error) {
 	if len(c.all) == 0 || c.isStale() {
 		return c.cluster.Live(ctx, list)
@@ -66,9 +66,9 @@ func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*objec
 	return live, nil
 }
 
-// refresh reads all objects except those that IsAbsent reports as absent. If that fails,
-// each node reads its own objects, so that an object that cannot be read affects only its
-// node. The caller must have locked mu.
+// refresh reads all objects that may exist. If that fails, nothing is cached: each node then
+// reads its own objects, so that an object that cannot be read affects only its node. The
+// caller must have locked mu.
 func (c *liveCache) refresh(ctx context.Context) {
 	var all kube.ResourceList
 	for _, info := range c.all {

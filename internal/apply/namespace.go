@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/objectwriter"
 )
 
-// CreateNamespace creates the namespace of a release, with the label that Helm gives it. It
+// CreateNamespace creates the namespace of a release, with the label name, as Helm does. It
 // does nothing if the namespace exists.
 func CreateNamespace(ctx context.Context, c *cluster.Client, w objectwriter.Writer, name string) error {
 	manifest, err := yaml.Marshal(&corev1.Namespace{

@@ -16,43 +16,45 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Objects has the Kubernetes objects of the nodes of a plan. To build an object is to find
-// the API resource of its kind in the cluster, and to label the object as owned by the
-// release. Objects of a kind that the release itself defines are built when their node
-// starts, because the cluster does not know the kind before.
+// Objects contains the Kubernetes objects of the nodes of a deployment graph. Building an
+// object means looking up the API resource of its kind in the cluster, and labeling the
+// object as owned by the release. If the release itself defines the kind of an object, the
+// object is built only when the deployment of its node starts, because the cluster does not
+// know the kind before.
 type Objects struct {
 	config ObjectsConfig
-	// all are the objects that BuildObjects could build, in the order of the plan.
+	// all are the objects that BuildObjects could build, in the order of the graph.
 	all kube.ResourceList
 
 	mu sync.Mutex
-	// byNode has the objects of each node, in the order of its resources. An object that is
-	// not built yet is nil. byResource has only the objects that are built.
+	// byNode contains the objects of each node, in the order of its resources; objects that
+	// are not built yet are nil. byResource contains the objects that are built.
 	byNode     map[*sequencer.Node][]*object.Info
 	byResource map[*sequencer.PlannedResource]*object.Info
-	// late are the resources whose objects are built when their node starts.
+	// late are the resources whose objects are built when the deployment of their node
+	// starts.
 	late map[*sequencer.PlannedResource]bool
 }
 
-// ObjectsConfig configures BuildObjects.
+// ObjectsConfig contains the parameters of BuildObjects.
 type ObjectsConfig struct {
 	Cluster *cluster.Client
 	Plan    *sequencer.Plan
 	Owner   object.Owner
-	// Validate says whether the objects are checked against the schema of the cluster.
+	// Validate says whether to check the objects against the OpenAPI schemas of the cluster.
 	Validate bool
-	// PendingKinds are the kinds that the cluster does not know yet, but will know when the
-	// release is deployed. Only a preview sets them.
+	// PendingKinds are kinds that the cluster does not know yet, but that the deployment
+	// would define. Only a preview sets them.
 	PendingKinds map[schema.GroupKind]bool
 }
 
-// BuildObjects builds all objects of the plan whose kinds the cluster knows.
+// BuildObjects builds the objects of the graph whose kinds the cluster knows.
 func BuildObjects(c ObjectsConfig) (*Objects, error) {
 	o := &Objects{
 		config: c, byNode: make(map[*sequencer.Node][]*object.Info, len(c.Plan.Nodes)),
 		byResource: map[*sequencer.PlannedResource]*object.Info{}, late: map[*sequencer.PlannedResource]bool{},
 	}
-	var now []*sequencer.PlannedResource
+	var known []*sequencer.PlannedResource
 	for _, n := range c.Plan.Nodes {
 		o.byNode[n] = make([]*object.Info, len(n.Resources))
 		for _, res := range n.Resources {
@@ -61,11 +63,11 @@ func BuildObjects(c ObjectsConfig) (*Objects, error) {
 				return nil, err
 			}
 			if o.late[res] = late; !late {
-				now = append(now, res)
+				known = append(known, res)
 			}
 		}
 	}
-	list, err := o.build(now)
+	list, err := o.build(known)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +82,9 @@ func BuildObjects(c ObjectsConfig) (*Objects, error) {
 	return o, nil
 }
 
-// isLate reports whether a resource can be built only when its node starts, because the
-// release defines its kind and the cluster does not know the kind yet.
+// isLate reports whether the object of a resource can be built only when the deployment of
+// its node starts: whether the release defines its kind, and the cluster does not know the
+// kind yet.
 func (o *Objects) isLate(res *sequencer.PlannedResource) (bool, error) {
 	pending := o.config.PendingKinds[schema.GroupKind{Group: res.ID.Group, Kind: res.ID.Kind}]
 	if !res.SelfDefined && !pending {
@@ -90,8 +93,8 @@ func (o *Objects) isLate(res *sequencer.PlannedResource) (bool, error) {
 	return o.config.Cluster.IsUnknownKind(res.APIVersion, res.ID.Kind)
 }
 
-// build builds the objects of resources, in the same order, and labels them as owned by the
-// release. Without a cluster it returns no objects.
+// build builds the objects of resources, in the same order. Without a cluster, it returns no
+// objects.
 func (o *Objects) build(resources []*sequencer.PlannedResource) (kube.ResourceList, error) {
 	if len(resources) == 0 {
 		return nil, nil
@@ -110,9 +113,8 @@ func (o *Objects) build(resources []*sequencer.PlannedResource) (kube.ResourceLi
 	return list, object.SetOwner(list, o.config.Owner)
 }
 
-// assignToNodes assigns the first objects of list to resources of the node n: to its late
-// resources if late is true, otherwise to its other resources. It returns the remaining
-// objects.
+// assignToNodes assigns the first objects of list to resources of node n: to its late
+// resources if late is true, otherwise to its other resources. It returns the rest of list.
 func (o *Objects) assignToNodes(n *sequencer.Node, list kube.ResourceList, late bool) kube.ResourceList {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -125,25 +127,25 @@ func (o *Objects) assignToNodes(n *sequencer.Node, list kube.ResourceList, late 
 	return list
 }
 
-// All returns the objects that BuildObjects could build, in the order of the plan.
+// All returns the objects that BuildObjects could build, in the order of the graph.
 func (o *Objects) All() kube.ResourceList { return o.all }
 
-// OfNode returns the objects of a node, in the order of its resources. An object that is
-// not built yet is nil.
+// OfNode returns the objects of a node, in the order of its resources. An object that is not
+// built yet is nil.
 func (o *Objects) OfNode(n *sequencer.Node) kube.ResourceList {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.byNode[n]
 }
 
-// InfoOf returns the object of a resource of the plan; nil if it is not built yet.
+// InfoOf returns the object of a resource of the graph, or nil if it is not built yet.
 func (o *Objects) InfoOf(res *sequencer.PlannedResource) *object.Info {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.byResource[res]
 }
 
-// Built returns all objects that are built by now, in the order of the plan.
+// Built returns all objects that have been built so far, in the order of the graph.
 func (o *Objects) Built() kube.ResourceList {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -158,9 +160,9 @@ func (o *Objects) Built() kube.ResourceList {
 	return list
 }
 
-// BuildLate builds the objects of n that BuildObjects could not build, because an earlier
-// node defines their kinds. It calls check with them, and assigns them to the node if check
-// returns no error.
+// BuildLate builds those objects of n that BuildObjects could not build, because another
+// node of the graph defines their kinds. It calls check with them, and adds them to o if
+// check returns no error.
 func (o *Objects) BuildLate(ctx context.Context, n *sequencer.Node, check func(kube.ResourceList) error) error {
 	var late []*sequencer.PlannedResource
 	for _, res := range n.Resources {
@@ -185,7 +187,7 @@ func (o *Objects) BuildLate(ctx context.Context, n *sequencer.Node, check func(k
 	return nil
 }
 
-// discover waits until the cluster serves the kinds of the late resources.
+// discover waits until the cluster serves the kinds of the resources.
 func (o *Objects) discover(ctx context.Context, late []*sequencer.PlannedResource) error {
 	var missing []schema.GroupVersionKind
 	for _, res := range late {

@@ -22,15 +22,15 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// CheckTimeouts returns an error for resources that declare a longer timeout than
-// operation, the timeout of the whole operation. If operation is 0, there is no limit.
+// CheckTimeouts returns an error if resources declare a longer readiness timeout than
+// operation, the timeout of the whole operation. If operation is 0, it returns no error.
 func CheckTimeouts(p *sequencer.Plan, operation time.Duration) error {
 	var problems []error
 	for _, n := range p.Nodes {
 		for _, res := range n.Resources {
 			if operation > 0 && res.Timeout > operation {
 				problems = append(problems, &sequencer.ResourceError{File: res.File, ID: res.ID, Err: fmt.Errorf(
-					"%s: %s is longer than the timeout of the whole operation, %s: raise --timeout",
+					"%s: %s is longer than the timeout of the whole operation, %s: increase --timeout",
 					annotation.ReadinessTimeout, res.Timeout, operation)})
 			}
 		}
@@ -38,9 +38,9 @@ func CheckTimeouts(p *sequencer.Plan, operation time.Duration) error {
 	return errors.Join(problems...)
 }
 
-// CheckNeeds checks the references between resources that cannot be satisfied in the order
-// of the plan, because the referenced object is not deployed in time. It returns an error
-// for those whose referenced object does not already exist in the cluster.
+// CheckNeeds returns an error if resources refer to objects that the order deploys too late,
+// so that the resources could not become ready, and that do not already exist in the
+// cluster.
 func CheckNeeds(ctx context.Context, c cluster.Reader, p *sequencer.Plan) error {
 	var unmet []sequencer.UnmetNeed
 	for _, need := range p.Unmet {
@@ -58,16 +58,16 @@ func CheckNeeds(ctx context.Context, c cluster.Reader, p *sequencer.Plan) error 
 	return nil
 }
 
-// permission is a verb that the account must be allowed to use on a kind of objects. The
-// namespace is empty for a cluster-scoped kind.
+// permission is a verb that the account must be allowed to use on objects of a kind in a
+// namespace. The namespace is empty for a cluster-scoped kind.
 type permission struct {
 	verb            string
 	resource        schema.GroupVersionResource
 	kind, namespace string
 }
 
-// action returns the use of the permission on the object with this name. If name is empty,
-// it is the use on all objects of the kind.
+// action returns the attributes with which an access review asks whether p is granted for
+// the object with this name, or for all objects of the kind if name is empty.
 func (p permission) action(name string) authorizationv1.ResourceAttributes {
 	return authorizationv1.ResourceAttributes{
 		Verb: p.verb, Group: p.resource.Group, Version: p.resource.Version,
@@ -83,9 +83,9 @@ func (p permission) String() string {
 	return description
 }
 
-// CheckPermissions checks whether the account is allowed to read or create the objects in
-// all, which are about to be applied, and to delete the objects in obsolete. An ordered
-// operation thus does not fail half-way because of a missing permission. The error is a
+// CheckPermissions checks that the account is allowed to read or create the objects in all,
+// which are about to be applied, and to delete those in obsolete, so that an ordered
+// deployment does not fail half-way. If a permission is missing, the error is a
 // *failure.PermissionError. A permission that the cluster cannot check counts as granted.
 func (a *Applier) CheckPermissions(ctx context.Context, all, obsolete kube.ResourceList) error {
 	needed := a.permissions(all, obsolete)
@@ -114,9 +114,9 @@ func (a *Applier) CheckPermissions(ctx context.Context, all, obsolete kube.Resou
 	return ctx.Err()
 }
 
-// permissions lists the permissions that CheckPermissions needs, without duplicates. For an
-// object in all that can already exist, only the permission to read it is needed, because
-// the object may need no change.
+// permissions returns the permissions that CheckPermissions checks, without duplicates. For
+// an object in all that may exist, it requires only the permission to read it, because the
+// object may need no change.
 func (a *Applier) permissions(all, obsolete kube.ResourceList) []permission {
 	needed := map[permission]bool{}
 	need := func(verb string, info *object.Info) {
@@ -145,10 +145,9 @@ func (a *Applier) permissions(all, obsolete kube.ResourceList) []permission {
 	return list
 }
 
-// isDeniedByName reports whether the permission p is missing for at least one existing
-// object of list. It checks each object separately, because an account that is not allowed
-// to read or delete all objects of a kind can still be allowed to do so for objects of
-// certain names.
+// isDeniedByName reports whether p is not granted for some object of list that exists. It is
+// called if p is not granted for all objects of the kind, because it can still be granted
+// for objects with certain names.
 func (a *Applier) isDeniedByName(ctx context.Context, p permission, list kube.ResourceList) bool {
 	var objects kube.ResourceList
 	for _, info := range list {

@@ -12,9 +12,10 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// recreateNodePods deletes the pods of the workloads of a node, so that their controllers
-// create new pods, and returns the deleted pods. list has the objects as they were returned
-// when they were written. As in Helm, a failure to delete pods does not fail the operation.
+// recreateNodePods deletes the pods of the workloads in list, the objects of a node as they
+// were returned when they were written. The controllers then create new pods. The result
+// contains the deleted pods. As in Helm, the operation does not fail if pods cannot be
+// deleted.
 func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error) {
 	workloads := slices.DeleteFunc(list, func(info *object.Info) bool { return object.IsKind(info, "Service") })
 	pods := a.deletePods(ctx, workloads)
@@ -24,15 +25,15 @@ func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) 
 	return pods, nil
 }
 
-// recreatePods deletes the pods that workloads and Services select, as Helm does. It does
-// not wait until they are gone.
+// recreatePods deletes the pods that the workloads and Services in list select, as Helm
+// does. It does not wait until the pods are gone.
 func (a *Applier) recreatePods(ctx context.Context, list kube.ResourceList) error {
 	a.deletePods(ctx, list)
 	return context.Cause(ctx)
 }
 
-// deletePods deletes the pods that the objects of list select, adds the objects to
-// restarted, and returns the deleted pods. It only logs an error.
+// deletePods deletes the pods that the objects in list select, and returns them. It adds the
+// objects to restarted. An error is only logged.
 func (a *Applier) deletePods(ctx context.Context, list kube.ResourceList) []object.PodRef {
 	a.mu.Lock()
 	a.hasWritten = true
@@ -49,8 +50,8 @@ func (a *Applier) deletePods(ctx context.Context, list kube.ResourceList) []obje
 	return pods
 }
 
-// Restarted returns the state of an object before the operation deleted the pods that it
-// selects; nil if the operation has not done so.
+// Restarted returns the state that an object had before the operation deleted its pods, or
+// nil if the operation has not deleted them.
 func (a *Applier) Restarted(info *object.Info) *object.Info {
 	a.mu.Lock()
 	defer a.mu.Unlock()

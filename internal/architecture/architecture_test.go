@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package architecture checks that the code agrees with docs/architecture.md: which
-// packages may import which, and that the files named on the page exist.
+// Package architecture contains tests that check the structure of the code: which packages
+// import which, and the sizes of packages. The rules are in docs/architecture.md, and the
+// tests check that the files that this page names exist.
 package architecture
 
 import (
@@ -18,21 +19,21 @@ import (
 )
 
 const (
-	root   = "../.."
-	page   = "docs/architecture.md"
-	module = "github.com/ordered-helm/helm/"
+	root         = "../.."
+	page         = "docs/architecture.md"
+	modulePrefix = "github.com/ordered-helm/helm/"
 )
 
-// goPackage is a package of the product.
+// goPackage describes a Go package of the main module.
 type goPackage struct {
-	// name is its path in the module.
+	// name is the path of the package in the module, for example "internal/lint".
 	name string
-	// imports are the packages of the module that it imports.
+	// imports contains the names of the packages of the module that the package imports.
+	// Imports of its tests are omitted.
 	imports []string
 }
 
-// productPackages lists the packages of the product. A package that consists only of tests
-// has no imports.
+// productPackages returns all packages below cmd, pkg and internal.
 func productPackages(t *testing.T) []goPackage {
 	t.Helper()
 	var packages []goPackage
@@ -62,11 +63,12 @@ func productPackages(t *testing.T) []goPackage {
 	return packages
 }
 
-// inModule returns the import paths that belong to the module.
+// inModule returns the names, as in goPackage.name, of those packages that belong to the module.
+// paths contains import paths.
 func inModule(paths []string) []string {
 	var names []string
 	for _, path := range paths {
-		if name, ours := strings.CutPrefix(path, module); ours {
+		if name, ok := strings.CutPrefix(path, modulePrefix); ok {
 			names = append(names, name)
 		}
 	}
@@ -75,13 +77,13 @@ func inModule(paths []string) []string {
 
 // groups contains the groups of packages that the page defines.
 type groups struct {
-	// names has the groups from the highest to the lowest.
+	// names contains the names of the groups from the highest to the lowest.
 	names []string
-	// of has the index in names for each package.
+	// of maps the name of each package to the index of its group in names.
 	of map[string]int
 }
 
-// readGroups reads the table of groups.
+// readGroups reads the table of groups from the page.
 func readGroups(t *testing.T) groups {
 	t.Helper()
 	g := groups{of: map[string]int{}}
@@ -146,25 +148,26 @@ func TestDeploymentPackages(t *testing.T) {
 		}
 		for _, imported := range allowed {
 			if !slices.Contains(p.imports, imported) {
-				t.Errorf("%s says that %s imports %s, and it does not", page, p.name, imported)
+				t.Errorf("%s lists %s as an import of %s, but the package does not import it", page, imported, p.name)
 			}
 		}
 	}
 	for name := range listed {
-		t.Errorf("%s lists %s as a deployment package, and it is not in that group", page, name)
+		t.Errorf("%s lists %s as a deployment package, but the package is not in that group", page, name)
 	}
 }
 
 const (
-	// maxLines and maxFiles limit the size of a package without its tests.
+	// maxLines and maxFiles are the maximum numbers of lines and files of a package, without
+	// its tests.
 	maxLines = 2000
 	maxFiles = 15
-	// maxActionLines is the limit for pkg/action, which has all the exported names of
-	// Helm's package, in any number of files.
+	// maxActionLines is the maximum number of lines of pkg/action, which has all exported
+	// names of Helm's package action. The number of its files is not limited.
 	maxActionLines = 4000
 )
 
-// TestSize checks that no package of pkg and internal is too large.
+// TestSize checks that no package below pkg or internal is too large.
 func TestSize(t *testing.T) {
 	for _, p := range productPackages(t) {
 		lines, files := size(t, filepath.Join(root, p.name))
@@ -183,7 +186,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// size returns the number of lines and files of a package without its tests.
+// size returns the numbers of lines and files of the package in dir, without its tests.
 func size(t *testing.T, dir string) (lines, files int) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -204,7 +207,7 @@ func size(t *testing.T, dir string) (lines, files int) {
 	return lines, files
 }
 
-// readTable returns the cells of each row of the table with this header.
+// readTable returns the cells of each row of the table on the page that has this header.
 func readTable(t *testing.T, header string) [][]string {
 	t.Helper()
 	_, text, found := strings.Cut(readPage(t), header+"\n| --- | --- | --- |\n")
@@ -224,7 +227,7 @@ func readTable(t *testing.T, header string) [][]string {
 
 var quoted = regexp.MustCompile("`([a-z/]+)`")
 
-// namesIn returns the packages that a cell names, as paths in the module.
+// namesIn returns the names of the packages in a cell of a table, as in goPackage.name.
 func namesIn(cell string) []string {
 	var names []string
 	for _, match := range quoted.FindAllStringSubmatch(cell, -1) {

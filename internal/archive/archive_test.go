@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// chartOf creates a chart from files, by their paths.
+// chartOf creates a chart from its files. The keys are the paths of the files.
 func chartOf(t *testing.T, files map[string]string) *chart.Chart {
 	t.Helper()
 	var buffered []*chartloader.BufferedFile
@@ -137,8 +137,8 @@ func wantFields(t *testing.T, ch *chart.Chart, want string) {
 	}
 }
 
-// TestSaveIsHelms checks that the archives of charts without fields that Helm does not know
-// are identical to Helm's, except for the times.
+// TestSaveIsHelms checks that the archive of a chart without fields that Helm does not know
+// is, except for times, identical to Helm's.
 func TestSaveIsHelms(t *testing.T) {
 	for _, version := range []string{"v1", "v2"} {
 		ch := chartOf(t, map[string]string{
@@ -178,7 +178,7 @@ func files(t *testing.T, name string) map[string]string {
 	return m
 }
 
-// TestSaveOfWhatCannotBePacked checks that nothing is left behind.
+// TestSaveOfWhatCannotBePacked checks that Save leaves no file behind if it fails.
 func TestSaveOfWhatCannotBePacked(t *testing.T) {
 	tests := []struct {
 		name, problem string
@@ -210,7 +210,8 @@ func TestSaveOfWhatCannotBePacked(t *testing.T) {
 	}
 }
 
-// TestSaveDir writes a chart to a directory, with only the requested fields.
+// TestSaveDir checks that SaveDir writes the selected fields of Chart.yaml, and no other
+// fields that Helm does not know.
 func TestSaveDir(t *testing.T) {
 	dir := t.TempDir()
 	if err := archive.SaveDir(chartOf(t, wide), dir, archive.OrderFields); err != nil {
@@ -232,7 +233,7 @@ func TestSaveDir(t *testing.T) {
 	}
 }
 
-// TestChartYAML checks that the result has the requested fields.
+// TestChartYAML checks that ChartYAML returns the selected fields.
 func TestChartYAML(t *testing.T) {
 	ch := chartOf(t, wide)
 	helms, err := yaml.Marshal(ch.Metadata)

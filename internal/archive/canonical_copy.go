@@ -13,12 +13,13 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// CanonicalCopy creates, for a registry, a temporary copy of the archive of a chart in which
-// annotations that are lists are replaced with strings. It returns the path of the copy,
-// which is in a directory of its own. If there are no such annotations, it returns an empty
-// path.
-func CanonicalCopy(name string) (string, error) {
-	data, info, err := readArchive(name)
+// CanonicalCopy creates a temporary copy of the chart archive at archivePath in which
+// strings replace annotations of Chart.yaml that are lists, because clients of registries
+// reject such lists. It returns the path of the copy, which is in a directory of its own
+// that the caller must delete. If the archive has no such annotations, the path is empty.
+// If it has, and is signed, CanonicalCopy returns an error.
+func CanonicalCopy(archivePath string) (string, error) {
+	data, info, err := readArchive(archivePath)
 	if err != nil || data == nil {
 		return "", err
 	}
@@ -26,17 +27,17 @@ func CanonicalCopy(name string) (string, error) {
 	if err != nil || bytes.Equal(canonical, data) {
 		return "", err
 	}
-	if _, err := os.Stat(name + ".prov"); err == nil {
-		return "", fmt.Errorf("%s has annotations in its Chart.yaml that are lists, which registries do not accept, "+
-			"and its signature covers them: package and sign the chart again with \"helm package --sign\"", name)
+	if _, err := os.Stat(archivePath + ".prov"); err == nil {
+		return "", fmt.Errorf("%s cannot be pushed unchanged, because annotations in its Chart.yaml are lists, which registries do not accept, "+
+			"and it cannot be changed, because it is signed: package and sign the chart again with \"helm package --sign\"", archivePath)
 	}
 	dir, err := os.MkdirTemp("", "helm-push-")
 	if err != nil {
 		return "", err
 	}
-	copied := filepath.Join(dir, filepath.Base(name))
+	copied := filepath.Join(dir, filepath.Base(archivePath))
 	if err = os.WriteFile(copied, canonical, 0o600); err == nil {
-		// The upload contains the modification time of the archive as its creation time.
+		// Helm's registry client uses this time as the creation time of the chart.
 		err = os.Chtimes(copied, info.ModTime(), info.ModTime())
 	}
 	if err != nil {
@@ -45,13 +46,13 @@ func CanonicalCopy(name string) (string, error) {
 	return copied, nil
 }
 
-// readArchive reads the file name. If there is no such file, it returns neither data nor an
-// error, so that Helm reports the error.
-func readArchive(name string) ([]byte, os.FileInfo, error) {
-	info, err := os.Stat(name)
+// readArchive reads the file at archivePath. If there is no such file, it returns neither
+// data nor an error, because Helm then returns an error.
+func readArchive(archivePath string) ([]byte, os.FileInfo, error) {
+	info, err := os.Stat(archivePath)
 	if err != nil || info.IsDir() {
-		return nil, nil, nil //nolint:nilerr // Helm reports the error
+		return nil, nil, nil //nolint:nilerr // see above
 	}
-	data, err := os.ReadFile(name)
+	data, err := os.ReadFile(archivePath)
 	return data, info, err
 }

@@ -19,16 +19,17 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// These are the modes of the directories and files that this package creates, before the
-// umask.
+// directoryMode and fileMode are the modes of the directories and files that this package
+// creates, before the umask is applied.
 const (
 	directoryMode = 0o755
 	fileMode      = 0o644
 )
 
-// Expand unpacks a chart archive into a new subdirectory of dir that has the name of the
-// chart. It writes nothing outside this subdirectory. If something with this name exists,
-// it returns an *ExistsError. If it fails, it removes the subdirectory.
+// Expand unpacks the chart archive that it reads from in. It creates a subdirectory of dir
+// with the name of the chart, and writes nothing outside this subdirectory. If a file or
+// directory with this name exists, it returns an *ExistsError. After any other error, it
+// removes the subdirectory.
 func Expand(dir string, in io.Reader) error {
 	files, err := chartloader.LoadArchiveFiles(in)
 	if err != nil {
@@ -46,7 +47,7 @@ func Expand(dir string, in io.Reader) error {
 	return errors.Join(err, root.Close())
 }
 
-// ExpandFile unpacks the named archive into dir, as Expand does.
+// ExpandFile unpacks the file archive into a subdirectory of dir, as Expand does.
 func ExpandFile(dir, archive string) error {
 	in, err := os.Open(archive)
 	if err != nil {
@@ -56,7 +57,8 @@ func ExpandFile(dir, archive string) error {
 	return errors.Join(err, in.Close())
 }
 
-// ExistsError reports that the directory to unpack a chart into already exists.
+// ExistsError reports that the directory into which a chart should be unpacked already
+// exists.
 type ExistsError struct{ Name string }
 
 func (e *ExistsError) Error() string {
@@ -96,7 +98,7 @@ func writeFile(root *os.Root, f *chartloader.BufferedFile) error {
 }
 
 // chartName returns the name in the Chart.yaml of an archive. Unlike Helm, it decodes no
-// other field, because Helm's types might not support the values.
+// other field, because other fields may have values that Helm's types do not support.
 func chartName(files []*chartloader.BufferedFile) (string, error) {
 	var chart struct {
 		Name string `json:"name"`

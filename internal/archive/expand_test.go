@@ -18,7 +18,8 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 )
 
-// tarball packs entries unchanged.
+// tarball packs entries into an archive, without any check. The field Uname of a header is
+// used for the content of the file.
 func tarball(tb testing.TB, entries ...tar.Header) []byte {
 	tb.Helper()
 	var b bytes.Buffer
@@ -61,8 +62,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestExpandRefuses checks that archives are rejected if their files would be outside the
-// directory or would overwrite something.
+// TestExpandRefuses checks that Expand rejects archives whose files would be outside the
+// directory, or would overwrite a file.
 func TestExpandRefuses(t *testing.T) {
 	tests := []struct {
 		name    string

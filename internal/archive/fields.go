@@ -14,32 +14,32 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FieldFilter selects which fields to restore in a Chart.yaml that Helm has written. Helm
-// drops the fields that its types do not have. The function is called with the name of such
-// a field.
+// FieldFilter reports whether to restore a field that Helm has dropped from Chart.yaml,
+// because Helm's types do not have it. name is the name of the field.
 type FieldFilter func(name string) bool
 
-// AllFields is a FieldFilter that restores every field.
+// AllFields is a FieldFilter that restores every dropped field.
 func AllFields(string) bool { return true }
 
 // OrderFields is a FieldFilter that restores only the fields that Ordered Helm adds to
 // Chart.yaml.
 func OrderFields(name string) bool { return name == "runHooksInParallel" || name == "depends-on" }
 
-// ChartYAML returns the Chart.yaml of ch as Helm writes it, and with the selected fields
-// from the file that ch was loaded from. If ch was created in memory, there is no such file
-// and nothing to restore.
-func ChartYAML(ch *chart.Chart, fields FieldFilter) ([]byte, error) {
+// ChartYAML returns the Chart.yaml of ch as Helm writes it, plus those of the fields that
+// Helm drops for which filter returns true. It takes them from the file from which ch was
+// loaded. If ch was created in memory, there is no such file, and nothing is restored.
+func ChartYAML(ch *chart.Chart, filter FieldFilter) ([]byte, error) {
 	written, err := yaml.Marshal(ch.Metadata)
 	if err != nil {
 		return nil, err
 	}
-	return restoreFields(written, ch, fields)
+	return restoreFields(written, ch, filter)
 }
 
-// restoreFields adds to written, a Chart.yaml that Helm has written, the selected fields
-// that it lacks. If none is missing, it returns written.
-func restoreFields(written []byte, ch *chart.Chart, fields FieldFilter) ([]byte, error) {
+// restoreFields returns written, which is a Chart.yaml that Helm has written for ch, plus
+// the dropped fields for which filter returns true. If there are none, it returns written
+// unchanged.
+func restoreFields(written []byte, ch *chart.Chart, filter FieldFilter) ([]byte, error) {
 	i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == chartutil.ChartfileName })
 	if i < 0 {
 		return written, nil
@@ -52,13 +52,13 @@ func restoreFields(written []byte, ch *chart.Chart, fields FieldFilter) ([]byte,
 	if err != nil {
 		return nil, fmt.Errorf("cannot load Chart.yaml: %w", err)
 	}
-	if !mergeFields(full, raw, "", fields) {
+	if !mergeFields(full, raw, "", filter) {
 		return written, nil
 	}
 	return yaml.Marshal(full)
 }
 
-// decodeYAML decodes YAML. It keeps all digits of numbers.
+// decodeYAML decodes a YAML mapping. It keeps all digits of numbers.
 func decodeYAML(text []byte) (map[string]any, error) {
 	m := map[string]any{}
 	err := yaml.Unmarshal(text, &m, func(d *json.Decoder) *json.Decoder {
@@ -68,9 +68,9 @@ func decodeYAML(text []byte) (map[string]any, error) {
 	return m, err
 }
 
-// helmFields are the names of the fields in Helm's types, in lower case. The key "" lists
-// the fields of Chart.yaml. Every other key is a field of Chart.yaml that contains a list,
-// and has the fields of the entries of that list.
+// helmFields contains the names of the fields in Helm's types, in lower case. The key ""
+// has the fields of Chart.yaml. Every other key is the name of a list in Chart.yaml, and
+// has the fields of the entries of that list.
 var helmFields = map[string][]string{
 	"": {
 		"name", "home", "sources", "version", "description", "keywords", "maintainers", "icon", "apiversion", "condition",
@@ -80,39 +80,39 @@ var helmFields = map[string][]string{
 	"dependencies": {"name", "version", "repository", "condition", "tags", "enabled", "import-values", "alias"},
 }
 
-// mergeFields adds the selected fields that Helm does not know from raw to written, and
-// reports whether it added any. Both are a Chart.yaml if list is "". Otherwise they are
-// entries of this list in Chart.yaml. Names are compared without case, as in Helm's JSON
-// decoder.
-func mergeFields(written, raw map[string]any, list string, fields FieldFilter) (changed bool) {
+// mergeFields copies those fields of raw that Helm does not know, and for which filter
+// returns true, to written. It reports whether it copied any. If list is "", raw and
+// written are the contents of Chart.yaml; otherwise they are entries of the list with this
+// name in Chart.yaml. As in Helm's JSON decoder, the case of names does not matter.
+func mergeFields(written, raw map[string]any, list string, filter FieldFilter) (changed bool) {
 	for name, value := range raw {
 		field := strings.ToLower(name)
 		switch {
 		case !slices.Contains(helmFields[list], field):
-			if fields(name) {
+			if filter(name) {
 				written[name] = value
 				changed = true
 			}
 		case list == "" && helmFields[field] != nil:
-			changed = mergeEntries(written[field], value, field, fields) || changed
+			changed = mergeEntries(written[field], value, field, filter) || changed
 		}
 	}
 	return changed
 }
 
-// mergeEntries calls mergeFields for the entries of two lists, if both have the same
-// length.
-func mergeEntries(written, raw any, list string, fields FieldFilter) (changed bool) {
-	to, _ := written.([]any)
-	from, _ := raw.([]any)
-	if len(to) != len(from) {
+// mergeEntries calls mergeFields for each pair of entries of two lists, unless they differ
+// in length. It reports whether any field was copied.
+func mergeEntries(written, raw any, list string, filter FieldFilter) (changed bool) {
+	writtenList, _ := written.([]any)
+	rawList, _ := raw.([]any)
+	if len(writtenList) != len(rawList) {
 		return false
 	}
-	for i := range from {
-		entry, _ := to[i].(map[string]any)
-		rawEntry, _ := from[i].(map[string]any)
+	for i := range rawList {
+		entry, _ := writtenList[i].(map[string]any)
+		rawEntry, _ := rawList[i].(map[string]any)
 		if entry != nil && rawEntry != nil {
-			changed = mergeFields(entry, rawEntry, list, fields) || changed
+			changed = mergeFields(entry, rawEntry, list, filter) || changed
 		}
 	}
 	return changed

@@ -12,7 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 )
 
-// TestHelmsFields fails if Helm adds a field.
+// TestHelmsFields fails if a new version of Helm adds a field that helmFields lacks.
 func TestHelmsFields(t *testing.T) {
 	for list, of := range map[string]reflect.Type{
 		"":             reflect.TypeFor[chart.Metadata](),

@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Save packs a chart into an archive in dir, which it creates if needed, and returns the
-// path of the archive. The archive is that of Helm, plus the fields that Helm drops from
-// each Chart.yaml, and the lock files that Helm does not pack.
+// Save packs a chart into an archive in dir, which it creates if necessary, and returns the
+// path of the archive. The archive is Helm's, plus the fields of Chart.yaml that Helm drops
+// and the lock files that Helm does not pack, for the chart and all its subcharts.
 func Save(ch *chart.Chart, dir string) (string, error) {
 	name, err := chartutil.Save(ch, dir)
 	if err != nil {
@@ -33,10 +33,11 @@ func Save(ch *chart.Chart, dir string) (string, error) {
 	return name, nil
 }
 
-// SaveDir writes a chart to a subdirectory of dir that has the chart's name. Its subcharts
-// become archives in charts/. The files are those of Helm, plus the selected fields of
-// Chart.yaml, and all fields of the subcharts.
-func SaveDir(ch *chart.Chart, dir string, fields FieldFilter) error {
+// SaveDir writes a chart to a subdirectory of dir with the name of the chart. Its subcharts
+// become archives in charts/. The files are Helm's, plus fields of Chart.yaml that Helm
+// drops: in the chart itself those for which filter returns true, and in subcharts all of
+// them.
+func SaveDir(ch *chart.Chart, dir string, filter FieldFilter) error {
 	if err := chartutil.SaveDir(ch, dir); err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func SaveDir(ch *chart.Chart, dir string, fields FieldFilter) error {
 	if err != nil {
 		return err
 	}
-	text, err := restoreFields(written, ch, fields)
+	text, err := restoreFields(written, ch, filter)
 	if err != nil {
 		return err
 	}
@@ -65,22 +66,23 @@ func archiveName(ch *chart.Chart) string {
 	return fmt.Sprintf("%s-%s.tgz", ch.Name(), ch.Metadata.Version)
 }
 
-// completeFiles contains the files of one chart in the archive that Helm shortens or leaves
-// out when it packs the chart. path is the path of the Chart.yaml in the archive.
+// completeFiles contains those files of a chart that Helm packs incompletely or not at all.
 type completeFiles struct {
+	// path is the path of the Chart.yaml in the archive, and chartYAML is its content.
 	path      string
 	chartYAML []byte
-	lock      []byte // Chart.lock, or nil if there is none or Helm packs it
+	// lock is the content of Chart.lock; nil if the chart has none or Helm packs it.
+	lock []byte
 }
 
-// completeArchive replaces the named archive, which Helm has packed from ch, if it lacks a
-// part of the chart.
-func completeArchive(name string, ch *chart.Chart) error {
-	charts, missing, err := missingFiles(ch, "")
-	if err != nil || !missing {
+// completeArchive replaces the archive at archivePath, which Helm has packed from ch, with
+// a complete one, if it is incomplete.
+func completeArchive(archivePath string, ch *chart.Chart) error {
+	charts, incomplete, err := findIncomplete(ch, "")
+	if err != nil || !incomplete {
 		return err
 	}
-	packed, err := os.ReadFile(name)
+	packed, err := os.ReadFile(archivePath)
 	if err != nil {
 		return err
 	}
@@ -88,13 +90,13 @@ func completeArchive(name string, ch *chart.Chart) error {
 	if err := rewriteArchive(&b, packed, charts); err != nil {
 		return err
 	}
-	return os.WriteFile(name, b.Bytes(), fileMode)
+	return os.WriteFile(archivePath, b.Bytes(), fileMode)
 }
 
-// missingFiles returns the complete files of ch and its subcharts, in the order in which
-// Helm packs them. missing reports whether Helm's archive lacks any part of them. below is
-// the directory in the archive that contains ch.
-func missingFiles(ch *chart.Chart, below string) (charts []completeFiles, missing bool, err error) {
+// findIncomplete returns the complete files of ch and of its subcharts, in the order in
+// which Helm packs them. incomplete reports whether Helm packs any of them incompletely or
+// not at all. below is the directory in the archive that contains ch.
+func findIncomplete(ch *chart.Chart, below string) (charts []completeFiles, incomplete bool, err error) {
 	base := path.Join(below, ch.Name())
 	written, err := helmChartYAML(ch)
 	if err != nil {
@@ -111,19 +113,19 @@ func missingFiles(ch *chart.Chart, below string) (charts []completeFiles, missin
 		}
 	}
 	charts = []completeFiles{files}
-	missing = files.lock != nil || !bytes.Equal(full, written)
+	incomplete = files.lock != nil || !bytes.Equal(full, written)
 	for _, dep := range ch.Dependencies() {
-		more, lacks, err := missingFiles(dep, path.Join(base, chartutil.ChartsDir))
+		more, moreIncomplete, err := findIncomplete(dep, path.Join(base, chartutil.ChartsDir))
 		if err != nil {
 			return nil, false, err
 		}
-		charts, missing = append(charts, more...), missing || lacks
+		charts, incomplete = append(charts, more...), incomplete || moreIncomplete
 	}
-	return charts, missing, nil
+	return charts, incomplete, nil
 }
 
-// helmChartYAML returns the Chart.yaml that Helm packs. For a chart of apiVersion v1 it
-// does not contain the dependencies, because they are in requirements.yaml.
+// helmChartYAML returns the Chart.yaml that Helm packs for ch. For a chart of apiVersion
+// v1, it does not contain the dependencies, which are in requirements.yaml.
 func helmChartYAML(ch *chart.Chart) ([]byte, error) {
 	metadata := *ch.Metadata
 	if metadata.APIVersion == chart.APIVersionV1 {
@@ -132,8 +134,9 @@ func helmChartYAML(ch *chart.Chart) ([]byte, error) {
 	return yaml.Marshal(&metadata)
 }
 
-// rewriteArchive copies the archive packed to out. It replaces each Chart.yaml with that in
-// charts, which has the order of the archive, and adds the lock files.
+// rewriteArchive copies an archive that Helm has packed to out. It replaces each Chart.yaml
+// with the complete one in charts, which must have the order of the archive, and adds the
+// lock files.
 func rewriteArchive(out io.Writer, packed []byte, charts []completeFiles) error {
 	in, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -141,26 +144,26 @@ func rewriteArchive(out io.Writer, packed []byte, charts []completeFiles) error 
 	}
 	zipper := gzip.NewWriter(out)
 	zipper.Header = in.Header
-	from, to := tar.NewReader(in), tar.NewWriter(zipper)
+	r, w := tar.NewReader(in), tar.NewWriter(zipper)
 	for {
-		header, err := from.Next()
+		header, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		data, err := io.ReadAll(from)
+		data, err := io.ReadAll(r)
 		if err != nil {
 			return err
 		}
 		if len(charts) == 0 || header.Name != charts[0].path {
-			if err := writeEntry(to, header, header.Name, data); err != nil {
+			if err := writeEntry(w, header, header.Name, data); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := charts[0].write(to, header); err != nil {
+		if err := charts[0].write(w, header); err != nil {
 			return err
 		}
 		charts = charts[1:]
@@ -168,24 +171,26 @@ func rewriteArchive(out io.Writer, packed []byte, charts []completeFiles) error 
 	if len(charts) > 0 {
 		return fmt.Errorf("%s is not in the archive", charts[0].path)
 	}
-	return errors.Join(to.Close(), zipper.Close())
+	return errors.Join(w.Close(), zipper.Close())
 }
 
-// write adds the files to an archive. It copies everything except the name and size from
-// header, the header of the Chart.yaml.
-func (c completeFiles) write(to *tar.Writer, header *tar.Header) error {
-	if err := writeEntry(to, header, header.Name, c.chartYAML); err != nil || c.lock == nil {
+// write writes the files to the archive w. It copies everything except the name and size
+// from header, which is the header of the incomplete Chart.yaml.
+func (c completeFiles) write(w *tar.Writer, header *tar.Header) error {
+	if err := writeEntry(w, header, header.Name, c.chartYAML); err != nil || c.lock == nil {
 		return err
 	}
-	return writeEntry(to, header, path.Join(path.Dir(c.path), "Chart.lock"), c.lock)
+	return writeEntry(w, header, path.Join(path.Dir(c.path), "Chart.lock"), c.lock)
 }
 
-func writeEntry(to *tar.Writer, like *tar.Header, name string, data []byte) error {
-	header := *like
+// writeEntry writes a file to the archive w. It copies everything except the name and size
+// from the header original.
+func writeEntry(w *tar.Writer, original *tar.Header, name string, data []byte) error {
+	header := *original
 	header.Name, header.Size = name, int64(len(data))
-	if err := to.WriteHeader(&header); err != nil {
+	if err := w.WriteHeader(&header); err != nil {
 		return err
 	}
-	_, err := to.Write(data)
+	_, err := w.Write(data)
 	return err
 }

@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package argocd converts the order of a release to annotations of Argo CD. Argo CD has
-// phases, such as PreSync, and within a phase waves: it applies one wave after the other,
-// and waits until all objects of a wave are healthy (docs/reference.md, "For Argo CD").
-// Package sequencer computes the order that is converted.
+// Package argocd converts the deployment order of a release to annotations of Argo CD
+// (docs/reference.md, "For Argo CD"). Argo CD has phases, such as PreSync. In each phase,
+// it applies the objects in waves: it starts a wave when all objects of the previous wave
+// are healthy. Package sequencer computes the order.
 package argocd
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// These are the keys of annotations that Argo CD reads.
+// Wave, Hook and HookDelete are the keys of annotations that Argo CD reads.
 const (
 	Wave       = "argocd.argoproj.io/sync-wave"
 	Hook       = "argocd.argoproj.io/hook"
 	HookDelete = "argocd.argoproj.io/hook-delete-policy"
 )
 
-// entry is an annotation to add.
-type entry struct{ key, value string }
+// keyValue is an annotation to add to an object.
+type keyValue struct{ key, value string }
 
-// annotate adds annotations to every object in a document. An annotation with the same key
-// is replaced. Nothing else in the text changes.
-func annotate(doc string, entries ...entry) (string, error) {
-	for i := len(entries) - 1; i >= 0; i-- { // each is inserted before the existing ones
+// annotate adds annotations to every object in a document. It replaces annotations with the
+// same keys, and changes nothing else in the text.
+func annotate(doc string, annotations ...keyValue) (string, error) {
+	for i := len(annotations) - 1; i >= 0; i-- { // each new annotation is inserted at the start
 		var err error
-		if doc, err = annotateOne(doc, entries[i]); err != nil {
+		if doc, err = annotateWith(doc, annotations[i]); err != nil {
 			return "", err
 		}
 	}
 	return doc, nil
 }
 
-func annotateOne(doc string, e entry) (string, error) {
+func annotateWith(doc string, e keyValue) (string, error) {
 	root, err := yamledit.Parse(doc)
 	if err != nil {
 		return "", fmt.Errorf("annotate for Argo CD: %w", err)
@@ -62,8 +62,8 @@ func annotateOne(doc string, e entry) (string, error) {
 	return yamledit.Apply(doc, root, changes)
 }
 
-// objectsIn returns the objects in a document: the document itself or, if it is a List, its
-// items.
+// objectsIn returns the YAML nodes of the objects in a document: root itself or, if it is a
+// List, its items.
 func objectsIn(root *yaml.Node) []*yaml.Node {
 	items := yamledit.Lookup(root, "items")
 	if items == nil || items.Kind != yaml.SequenceNode {

@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// phases maps the phases of Argo CD to the events of Helm. Argo CD does not distinguish an
-// install from an upgrade, and has no rollbacks or tests.
+// phases lists the phases of Argo CD in which the hooks of Helm's events run. Argo CD does
+// not distinguish installs from upgrades, and has no rollbacks or tests.
 var phases = []struct {
 	name   string
 	events []release.HookEvent
@@ -28,22 +28,23 @@ var phases = []struct {
 	{"PostDelete", []release.HookEvent{release.HookPostDelete}},
 }
 
-// skip is the value of the annotation Hook on a resource that Argo CD must not apply.
+// skip is the value of the annotation Hook for a hook that Argo CD must not apply.
 const skip = "Skip"
 
-// SequenceHooks adds annotations to hooks that tell Argo CD when to run them, and returns
-// the changed hooks. Hooks that run one after the other get different waves. Hooks that run
-// in parallel get the same wave. A hook that already has the annotation Hook is unchanged.
-// The warnings name hooks that Argo CD runs at other times than Helm, or never.
+// SequenceHooks returns hooks with annotations that tell Argo CD when to run them. Hooks
+// that run sequentially get different waves, and hooks that run in parallel get the same
+// wave. A hook that already has the annotation Hook is not changed. The warnings name the
+// hooks that Argo CD runs at other times than Helm, or never. modes says which hooks run in
+// parallel.
 func SequenceHooks(hooks []*release.Hook, modes hookrunner.Modes) (sequenced []*release.Hook, warnings []string, err error) {
 	waves := hookWaves(hooks, modes)
 	for _, h := range hooks {
 		changed := *h
-		entries, warning := entriesOf(h, waves[h])
+		annotations, warning := annotationsFor(h, waves[h])
 		if warning != "" {
 			warnings = append(warnings, fmt.Sprintf("%s: %s: %s", h.Path, hookrunner.Title(h), warning))
 		}
-		if changed.Manifest, err = annotate(h.Manifest, entries...); err != nil {
+		if changed.Manifest, err = annotate(h.Manifest, annotations...); err != nil {
 			return nil, nil, fmt.Errorf("%s: %s: %w", h.Path, hookrunner.Title(h), err)
 		}
 		sequenced = append(sequenced, &changed)
@@ -51,9 +52,9 @@ func SequenceHooks(hooks []*release.Hook, modes hookrunner.Modes) (sequenced []*
 	return sequenced, warnings, nil
 }
 
-// entriesOf returns the annotations to add to the hook h, and a warning if Argo CD runs it
-// at other times than Helm, or never.
-func entriesOf(h *release.Hook, wave int) (entries []entry, warning string) {
+// annotationsFor returns the annotations to add to the hook h, and a warning if Argo CD
+// runs the hook at other times than Helm, or never.
+func annotationsFor(h *release.Hook, wave int) (annotations []keyValue, warning string) {
 	var object map[string]any
 	if yaml.Unmarshal([]byte(h.Manifest), &object) != nil || IsHook(object) {
 		return nil, ""
@@ -64,7 +65,7 @@ func entriesOf(h *release.Hook, wave int) (entries []entry, warning string) {
 	if has(hookrunner.EventCRDInstall) {
 		// If this were a hook of Argo CD, it would be deleted before each sync, with all
 		// objects of the kinds that it defines.
-		return []entry{{Wave, "-1"}}, ""
+		return []keyValue{{Wave, "-1"}}, ""
 	}
 	var names []string
 	for _, p := range phases {
@@ -73,20 +74,21 @@ func entriesOf(h *release.Hook, wave int) (entries []entry, warning string) {
 		}
 	}
 	if len(names) == 0 {
-		return []entry{{Hook, skip}}, fmt.Sprintf("Argo CD has no equivalent of %s: the hook is marked to be skipped", eventsOf(h))
+		return []keyValue{{Hook, skip}}, fmt.Sprintf("Argo CD has no equivalent of %s: the hook is marked to be skipped", eventsOf(h))
 	}
 	for _, pair := range [][2]release.HookEvent{{release.HookPreInstall, release.HookPreUpgrade}, {release.HookPostInstall, release.HookPostUpgrade}} {
 		if has(pair[0]) != has(pair[1]) {
 			warning = fmt.Sprintf("it is for %s, but Argo CD does not distinguish installations from upgrades: the hook runs at every sync", eventsOf(h))
 		}
 	}
-	entries = []entry{{Hook, strings.Join(names, ",")}, {Wave, strconv.Itoa(wave)}}
+	annotations = []keyValue{{Hook, strings.Join(names, ",")}, {Wave, strconv.Itoa(wave)}}
 	if policy := deletePolicy(h); policy != "" && annotationOf(object, HookDelete) == "" {
-		entries = append(entries, entry{HookDelete, policy})
+		annotations = append(annotations, keyValue{HookDelete, policy})
 	}
-	return entries, warning
+	return annotations, warning
 }
 
+// eventsOf returns the names of the events of a hook, separated by commas.
 func eventsOf(h *release.Hook) string {
 	names := make([]string, len(h.Events))
 	for i, e := range h.Events {
@@ -96,8 +98,8 @@ func eventsOf(h *release.Hook) string {
 }
 
 // deletePolicy returns the delete policies of a hook with the names that Argo CD uses. If
-// the hook has none, the result is empty, because both have the same default: a hook is
-// deleted before it is created again.
+// the hook has none, the result is empty. Helm and Argo CD then do the same: they delete
+// the hook before they create it again.
 func deletePolicy(h *release.Hook) string {
 	words := map[release.HookDeletePolicy]string{
 		release.HookSucceeded: "HookSucceeded", release.HookFailed: "HookFailed", release.HookBeforeHookCreation: "BeforeHookCreation",
@@ -112,7 +114,7 @@ func deletePolicy(h *release.Hook) string {
 }
 
 // hookWaves returns the wave of each hook. If a hook runs after other hooks in any phase,
-// its wave is higher than all of theirs.
+// its wave is higher than theirs.
 func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]int {
 	index := make(map[*release.Hook]int, len(hooks))
 	for i, h := range hooks {
@@ -128,7 +130,7 @@ func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]
 		}
 		addOrder(graph, index, hookrunner.Buckets(of, modes))
 	}
-	// The vertices that addOrder adds between stages do not count.
+	// Only hooks count for the depth, and not the vertices that addOrder adds between stages.
 	depths := graph.Depths(len(hooks))
 	waves := make(map[*release.Hook]int, len(hooks))
 	for h, i := range index {
@@ -137,16 +139,17 @@ func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]
 	return waves
 }
 
-// addOrder adds the order of the hooks in one phase to graph. index has the vertex of each
-// hook. Within a bucket (the hooks of one weight), stages run one after the other. Each
-// stage has chains that run in parallel, and the hooks of a chain run one after the other.
+// addOrder adds the order of the hooks of one phase to graph. index contains the vertex of
+// each hook. A bucket contains the hooks of equal weight. Its stages run sequentially, the
+// chains of a stage run in parallel, and the hooks of a chain run sequentially. Between two
+// stages, addOrder adds a vertex that depends on all chains of the first one.
 func addOrder(graph *dag.Graph, index map[*release.Hook]int, buckets []hookrunner.Bucket) {
-	gate := -1
+	barrier := -1 // the vertex after the previous stage; -1 if there is none
 	for _, b := range buckets {
 		for _, s := range b.Stages {
 			next := graph.AddVertex()
 			for _, c := range s.Chains {
-				before := gate
+				before := barrier
 				for _, h := range c {
 					if before >= 0 {
 						graph.AddEdge(index[h], before)
@@ -155,7 +158,7 @@ func addOrder(graph *dag.Graph, index map[*release.Hook]int, buckets []hookrunne
 				}
 				graph.AddEdge(next, before)
 			}
-			gate = next
+			barrier = next
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// hook parses a hook of the form "Kind/name weight event,event".
+// hook returns the hook that a text of the form "Kind/name weight event,event" describes.
 func hook(text string, policies ...release.HookDeletePolicy) *release.Hook {
 	f := strings.Fields(text)
 	kind, name, _ := strings.Cut(f[0], "/")
@@ -95,8 +95,8 @@ func TestSequenceHooks(t *testing.T) {
 	}
 }
 
-// TestHookWaves compares the waves of random hooks with the buckets in which Helm would run
-// them. A later hook in any phase has a higher wave.
+// TestHookWaves checks that a hook has a higher wave than the hooks that Helm runs before
+// it in any phase. The hooks are random.
 func TestHookWaves(t *testing.T) {
 	events := []string{"pre-install,pre-upgrade", "post-install,post-upgrade", "pre-install,pre-upgrade,post-install,post-upgrade", "pre-delete"}
 	kinds := []string{"Job", "Pod", "ConfigMap", "ServiceAccount"}

@@ -13,21 +13,23 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Place says where a document is in the order of a release.
+// Place is the place of a document in the deployment order of a release.
 type Place struct {
-	// Level is the level of the document's node in the plan. It is negative for a
-	// CustomResourceDefinition from a crds/ directory.
+	// Level is the level of the document's node in the deployment graph: the number of its
+	// batch, from 0. It is negative for a CustomResourceDefinition from a crds/ directory.
 	Level int
-	// Own is the wave that the author of the document has set. It orders only documents of
-	// the same level.
-	Own int
+	// Assigned is the wave that the chart already assigns to the document. It orders only
+	// documents of the same level.
+	Assigned int
 }
 
-// Waves returns the wave of each place. Places are sorted by level, then by Own, and equal
-// places get the same wave. The waves of places with a level of at least 0 start at 0 and
-// have no gaps. The others are negative.
+// Waves returns the wave of each place. Waves follow the order of the places: by Level,
+// then by Assigned. Equal places get the same wave. For levels from 0, waves are numbered
+// from 0 without gaps. For negative levels, they end at -1.
 func Waves(places []Place) []int {
-	compare := func(x, y Place) int { return cmp.Or(cmp.Compare(x.Level, y.Level), cmp.Compare(x.Own, y.Own)) }
+	compare := func(x, y Place) int {
+		return cmp.Or(cmp.Compare(x.Level, y.Level), cmp.Compare(x.Assigned, y.Assigned))
+	}
 	sorted := slices.Clone(places)
 	slices.SortFunc(sorted, compare)
 	sorted = slices.Compact(sorted)
@@ -43,9 +45,9 @@ func Waves(places []Place) []int {
 	return waves
 }
 
-// OwnWave returns the wave in the annotations of an object. Like Argo CD, it returns 0 if
-// there is none or if it is not a number.
-func OwnWave(object map[string]any) int {
+// AssignedWave returns the wave in the annotations of an object. As in Argo CD, it is 0 if
+// there is none, or if it is not a number.
+func AssignedWave(object map[string]any) int {
 	wave, err := strconv.Atoi(annotationOf(object, Wave))
 	if err != nil {
 		return 0
@@ -53,9 +55,11 @@ func OwnWave(object map[string]any) int {
 	return wave
 }
 
-// IsHook reports whether the object has the annotation that makes it a hook of Argo CD.
+// IsHook reports whether an object has the annotation that makes it a hook of Argo CD.
 func IsHook(object map[string]any) bool { return annotationOf(object, Hook) != "" }
 
+// annotationOf returns the annotation of an object with the given key, or an empty string
+// if there is none.
 func annotationOf(object map[string]any, key string) string {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -63,8 +67,9 @@ func annotationOf(object map[string]any, key string) string {
 	return value
 }
 
-// SequenceDocuments adds the annotation with the wave to each of docs, which are in the
-// order of plan. It calls warn for what Argo CD does differently.
+// SequenceDocuments adds the annotation Wave to each of docs, which must be in deployment
+// order. It calls warn with a message about each difference between Argo CD and plan, the
+// deployment plan of the release.
 func SequenceDocuments(docs []render.OrderedDocument, plan *sequencer.Plan, warn func(string)) error {
 	places := make([]Place, len(docs))
 	for i, d := range docs {
@@ -73,11 +78,11 @@ func SequenceDocuments(docs []render.OrderedDocument, plan *sequencer.Plan, warn
 	for i, wave := range Waves(places) {
 		d := &docs[i]
 		if len(d.Objects) > 0 && IsHook(d.Objects[0]) {
-			warn(d.File + ": it is already an Argo CD hook, to which layers do not apply: it is left unchanged")
+			warn(d.File + ": left unchanged, because it is an Argo CD hook, to which layers do not apply")
 			continue
 		}
 		var err error
-		if d.Text, err = Sequence(d.Text, wave); err != nil {
+		if d.Text, err = AddWave(d.Text, wave); err != nil {
 			return fmt.Errorf("%s: %w", d.File, err)
 		}
 	}
@@ -95,23 +100,23 @@ func SequenceDocuments(docs []render.OrderedDocument, plan *sequencer.Plan, warn
 	return nil
 }
 
-// placeOf returns the place of a document. If the document is a List, the highest wave that
-// its items have counts, but at least 0.
+// placeOf returns the place of a document. If the document is a List, Assigned is the
+// highest wave of its items, but at least 0.
 func placeOf(d render.OrderedDocument) Place {
 	p := Place{Level: -1}
 	if d.Node != nil {
 		p.Level = d.Node.Level
 	}
 	for _, object := range d.Objects {
-		p.Own = max(p.Own, OwnWave(object))
+		p.Assigned = max(p.Assigned, AssignedWave(object))
 	}
 	if len(d.Objects) == 1 {
-		p.Own = OwnWave(d.Objects[0])
+		p.Assigned = AssignedWave(d.Objects[0])
 	}
 	return p
 }
 
-// Sequence adds the annotation with this wave to every object in a document.
-func Sequence(doc string, wave int) (string, error) {
-	return annotate(doc, entry{Wave, strconv.Itoa(wave)})
+// AddWave adds the annotation Wave to every object in a document.
+func AddWave(doc string, wave int) (string, error) {
+	return annotate(doc, keyValue{Wave, strconv.Itoa(wave)})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestWaves(t *testing.T) {
-	at := func(level, own int) argocd.Place { return argocd.Place{Level: level, Own: own} }
+	at := func(level, own int) argocd.Place { return argocd.Place{Level: level, Assigned: own} }
 	tests := []struct {
 		name   string
 		places []argocd.Place
@@ -32,7 +32,7 @@ func TestWaves(t *testing.T) {
 	}
 }
 
-func TestSequence(t *testing.T) {
+func TestAddWave(t *testing.T) {
 	tests := []struct{ name, doc, want string }{
 		{
 			"no annotations", "# Source: x\nkind: Job\nmetadata:\n  name: a # the name\n",
@@ -55,13 +55,13 @@ func TestSequence(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := argocd.Sequence(tt.doc, 3)
+			got, err := argocd.AddWave(tt.doc, 3)
 			if err != nil || got != tt.want {
 				t.Errorf("got %v:\n%s\nwant:\n%s", err, got, tt.want)
 			}
 		})
 	}
-	if _, err := argocd.Sequence("a: [", 1); err == nil {
+	if _, err := argocd.AddWave("a: [", 1); err == nil {
 		t.Error("a document that cannot be parsed is no error")
 	}
 }

@@ -22,11 +22,12 @@ import (
 
 const chartFile = "Chart.yaml"
 
-// CanonicalFiles converts the files of a chart to a form that Helm's loader accepts. In
-// every Chart.yaml, including those of packed subcharts, sequencing annotations that are
-// YAML lists become JSON strings, and a boolean mode of hooks becomes a string. Nothing
-// else changes. The given files are not modified. It returns an error for invalid values,
-// and if the chart exceeds a limit.
+// CanonicalFiles returns the files of a chart in canonical form, which Helm's loader
+// accepts. In every Chart.yaml, including those in the archives of subcharts, it converts
+// the annotations of Ordered Helm: YAML lists become JSON strings, and a boolean value of
+// helm.sh/run-hooks-in-parallel becomes a string. Nothing else changes. The given files
+// are not modified. CanonicalFiles returns an error if such an annotation is invalid, or
+// if the chart exceeds a limit.
 func CanonicalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 	u := &sizeCounter{}
 	if err := u.addFiles(files); err != nil {
@@ -47,8 +48,9 @@ func (u *sizeCounter) canonicalFiles(files []*BufferedFile, depth int) ([]*Buffe
 	return canonical, nil
 }
 
-// canonicalFile returns the converted content of f, and counts the charts in it. depth is
-// the number of charts that contain the chart to which the name of f is relative.
+// canonicalFile returns the content of f in canonical form. It counts the chart if f is a
+// Chart.yaml, and the charts in f if f is the archive of a subchart. The name of f is
+// relative to a chart that is nested in depth other charts.
 func (u *sizeCounter) canonicalFile(f *BufferedFile, depth int) ([]byte, error) {
 	own, below := splitSubchartPath(f.Name)
 	switch {
@@ -68,15 +70,15 @@ func (u *sizeCounter) canonicalFile(f *BufferedFile, depth int) ([]byte, error) 
 	return f.Data, nil
 }
 
-// parsedFiles are the files besides Chart.yaml that Helm's loader parses.
+// parsedFiles lists the files besides Chart.yaml that Helm's loader parses.
 var parsedFiles = [...]string{"values.yaml", "requirements.yaml", "Chart.lock", "requirements.lock"}
 
-// splitSubchartPath finds the chart to which a file belongs, if the file matters to
-// canonicalFile. depth is the number of directories of subcharts in the path.
+// splitSubchartPath returns the number of nested subcharts in the path of a file (depth),
+// and the path within the innermost of these (own). For example,
+// charts/a/charts/b/values.yaml gives values.yaml and 2. The archive of a subchart counts
+// as a subchart: charts/a.tgz gives a.tgz and 1.
 //
-// For a file that Helm parses, own is its path in the innermost chart. For the archive of a
-// subchart, own is the name of the archive, and depth is one higher. For all other files,
-// own is empty.
+// For files that canonicalFile neither changes nor checks, own is empty.
 func splitSubchartPath(name string) (own string, depth int) {
 	for name != chartFile && !slices.Contains(parsedFiles[:], name) {
 		rest, inCharts := strings.CutPrefix(name, "charts/")
@@ -96,8 +98,8 @@ func splitSubchartPath(name string) (own string, depth int) {
 	return name, depth
 }
 
-// canonicalChartYAML converts the annotations in a Chart.yaml. It returns a file that it
-// cannot parse unchanged, so that Helm's loader reports the error.
+// canonicalChartYAML converts the annotations in a Chart.yaml to canonical form. A file
+// that cannot be parsed is returned unchanged, so that Helm's loader reports the error.
 func canonicalChartYAML(data []byte) ([]byte, error) {
 	if !bytes.Contains(data, []byte("helm.sh/")) {
 		return data, nil
@@ -125,8 +127,8 @@ func canonicalChartYAML(data []byte) ([]byte, error) {
 	return []byte(edited), err
 }
 
-// canonicalChartValue converts the value of an annotation in Chart.yaml to a string. change
-// is false if the value needs no conversion.
+// canonicalChartValue converts the value of an annotation in Chart.yaml to canonical form.
+// change is false if the value needs no conversion.
 func canonicalChartValue(key string, value *yaml.Node) (text string, change bool, err error) {
 	switch key {
 	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
@@ -140,11 +142,11 @@ func canonicalChartValue(key string, value *yaml.Node) (text string, change bool
 	return "", false, nil
 }
 
-// CanonicalArchive converts every Chart.yaml in the archive of a chart, as CanonicalFiles does.
-// If nothing changes, it returns data.
+// CanonicalArchive converts every Chart.yaml in the archive of a chart, as CanonicalFiles
+// does. If nothing changes, it returns data itself.
 func CanonicalArchive(data []byte) ([]byte, error) { return new(sizeCounter).canonicalArchive(data, 0) }
 
-// canonicalArchive converts the archive of a chart that is inside depth other charts.
+// canonicalArchive converts the archive of a chart that is nested in depth other charts.
 func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
 	if depth >= maxDepth {
 		return nil, u.addChart(depth)
@@ -154,7 +156,7 @@ func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
 		return nil, err
 	}
 	if err != nil {
-		return data, nil // Helm's loader rejects it with its own error message
+		return data, nil // Helm's loader reports the error
 	}
 	if err := u.addUnpacked(files); err != nil {
 		return nil, err
@@ -169,8 +171,8 @@ func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
 	return writeArchive(canonical)
 }
 
-// writeArchive packs files into an archive that Helm's loader can read. The loader ignores
-// the name of the top-level directory.
+// writeArchive packs files into an archive for Helm's loader, which ignores the name of
+// the top-level directory.
 func writeArchive(files []*BufferedFile) ([]byte, error) {
 	var b bytes.Buffer
 	gz := gzip.NewWriter(&b)

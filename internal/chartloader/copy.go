@@ -4,14 +4,15 @@
 package chartloader
 
 import (
+	"maps"
 	"slices"
 
 	"helm.sh/helm/v3/pkg/chart"
 )
 
-// Copy copies a chart with its subcharts. Helm changes the metadata, the dependencies and
-// the values of a chart when it processes its dependencies: these are copied deeply. The
-// files of the charts are shared.
+// Copy copies a chart with its subcharts, so that Helm can process the dependencies of the
+// copy without changing ch. Processing changes the metadata, the dependencies and the
+// values: these are copied deeply. The files of the charts are shared.
 func Copy(ch *chart.Chart) *chart.Chart {
 	if ch == nil {
 		return nil
@@ -42,7 +43,7 @@ func copyMetadata(m *chart.Metadata) *chart.Metadata {
 	return &own
 }
 
-// CopyValues copies values with all tables and lists in them.
+// CopyValues returns a deep copy of values.
 func CopyValues(values map[string]any) map[string]any {
 	own, _ := copyValue(values).(map[string]any)
 	return own
@@ -51,11 +52,8 @@ func CopyValues(values map[string]any) map[string]any {
 func copyValue(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
-		if value == nil {
-			return value
-		}
-		own := make(map[string]any, len(value))
-		for key, v := range value {
+		own := maps.Clone(value) // nil stays nil
+		for key, v := range own {
 			own[key] = copyValue(v)
 		}
 		return own

@@ -17,51 +17,53 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// Declaration is what the Chart.yaml of one chart declares about order and hooks, before
-// Helm processes the chart's dependencies (docs/reference.md, "Chart.yaml").
+// Declaration holds what the Chart.yaml of one chart declares about order and hooks,
+// before Helm processes the chart's dependencies (docs/reference.md, "Chart.yaml").
 type Declaration struct {
-	// Name, Version and APIVersion are those in the Chart.yaml. Name is therefore not an
-	// alias.
+	// Name, Version and APIVersion are the values in the Chart.yaml. In particular, Name
+	// is not an alias.
 	Name, Version, APIVersion string
 	// File is the path of the Chart.yaml. It begins with the name of the root chart.
 	File string
-	// OptedIn reports whether an annotation enables sequencing, which a chart with an
-	// apiVersion below v3 needs.
+	// OptedIn reports whether an annotation enables the declared order, which a chart with
+	// an apiVersion below v3 needs.
 	OptedIn bool
-	// DependsOnSubcharts are the subcharts, by alias, name or tag, that must be ready
+	// DependsOnSubcharts lists the subcharts, by alias, name or tag, that must be ready
 	// before the chart's own resources.
 	DependsOnSubcharts []string
-	// DependsOnKey is the annotation that contains DependsOnSubcharts, for messages. If
-	// there are two, it is the first.
+	// DependsOnKey is the key of the annotation that contains DependsOnSubcharts, for
+	// messages. If there are two, it is the first.
 	DependsOnKey string
-	// Hooks says how the hooks of the chart run.
+	// Hooks says whether the hooks of the chart run in parallel.
 	Hooks hookrunner.Mode
-	// Dependencies are the entries under "dependencies", in their order.
+	// Dependencies are the entries under "dependencies", in the order of the file.
 	Dependencies []Dependency
-	// Subcharts are the declarations of the subcharts, in the order of the loaded chart.
+	// Subcharts are the declarations of the subcharts, in the order of
+	// chart.Chart.Dependencies.
 	Subcharts []*Declaration
-	// Problem is the error in the declarations of order, or nil. It matters only if
-	// sequencing applies to the chart.
+	// Problem is the error in the declared order, or nil. It matters only if Sequenced
+	// returns true.
 	Problem error
 }
 
-// APIVersionV3 is the apiVersion of charts to which sequencing applies by default.
+// APIVersionV3 is the apiVersion of charts whose declared order applies without the
+// annotation helm.sh/sequencing.
 const APIVersionV3 = "v3"
 
 // Dependency is one entry under "dependencies" in a Chart.yaml.
 type Dependency struct {
 	Name, Alias, Version string
 	Tags                 []string
-	// DependsOn are the sibling charts, by alias, name or tag, that must be ready before
+	// DependsOn lists the sibling charts, by alias, name or tag, that must be ready before
 	// this one.
 	DependsOn []string
 }
 
-// Title returns the name of the dependency in the tree of charts.
-func (d Dependency) Title() string { return cmp.Or(d.Alias, d.Name) }
+// NameInTree returns the name of the dependency in the tree of charts: its alias if it has
+// one.
+func (d Dependency) NameInTree() string { return cmp.Or(d.Alias, d.Name) }
 
-// Sequenced reports whether sequencing applies to the chart. If not, its declarations of
-// order are ignored.
+// Sequenced reports whether the declared order of the chart applies. If not, it is ignored.
 func (d *Declaration) Sequenced() bool { return d.APIVersion == APIVersionV3 || d.OptedIn }
 
 // Declares reports whether the Chart.yaml declares an order.
@@ -70,11 +72,11 @@ func (d *Declaration) Declares() bool {
 		slices.ContainsFunc(d.Dependencies, func(e Dependency) bool { return len(e.DependsOn) > 0 })
 }
 
-// Declarations reads the declarations of ch and its subcharts. Call it before Helm
-// processes the dependencies of ch. It reads the original Chart.yaml files that the chart
-// contains, and therefore does not depend on how the chart was loaded. It returns errors
-// that concern every operation, such as an unknown mode of hooks. Errors that concern only
-// the order are in Declaration.Problem.
+// Declarations returns what the Chart.yaml of ch and those of its subcharts declare. It
+// must be called before Helm processes the dependencies of ch. It reads the original
+// Chart.yaml files that the chart contains, and therefore does not depend on how the chart
+// was loaded. It returns errors that concern every operation, such as an invalid value of
+// runHooksInParallel. Errors that concern only the order are in Declaration.Problem.
 func Declarations(ch *chart.Chart) (*Declaration, error) {
 	d, problems := InspectDeclarations(ch)
 	if len(problems) > 0 {
@@ -83,7 +85,7 @@ func Declarations(ch *chart.Chart) (*Declaration, error) {
 	return d, nil
 }
 
-// ChartFileError adds to an error the Chart.yaml that has it.
+// ChartFileError says which Chart.yaml the error Err is about.
 type ChartFileError struct {
 	// File is the path of the Chart.yaml, as in Declaration.File.
 	File string
@@ -94,7 +96,7 @@ func (e *ChartFileError) Error() string { return e.File + ": " + e.Err.Error() }
 
 func (e *ChartFileError) Unwrap() error { return e.Err }
 
-// DependencyError adds to an error the entry under "dependencies" that has it.
+// DependencyError says which entry under "dependencies" the error Err is about.
 type DependencyError struct {
 	Index int
 	Name  string
@@ -106,13 +108,13 @@ func (e *DependencyError) Error() string { return fmt.Sprintf("dependency %q: %v
 func (e *DependencyError) Unwrap() error { return e.Err }
 
 // InspectDeclarations is like Declarations, but continues after errors and returns all of
-// them. Each of them is a *ChartFileError, as is each Declaration.Problem.
+// them. Each of them is a *ChartFileError, and so is each Declaration.Problem.
 func InspectDeclarations(ch *chart.Chart) (*Declaration, []error) {
 	return declarations(ch, ch.Name())
 }
 
-// declarations reads the declarations of ch, which is in directory folder of the root
-// chart.
+// declarations is InspectDeclarations for a chart whose directory is folder. This path
+// begins with the name of the root chart.
 func declarations(ch *chart.Chart, folder string) (*Declaration, []error) {
 	d := &Declaration{
 		Name: ch.Name(), File: path.Join(folder, chartFile), Hooks: hookrunner.Sequential,
@@ -139,8 +141,8 @@ func declarations(ch *chart.Chart, folder string) (*Declaration, []error) {
 	return d, problems
 }
 
-// rawChart has the fields of a Chart.yaml that this package needs. A field of type any can
-// have values of several types.
+// rawChart holds the fields of a Chart.yaml that this package reads. The values of fields
+// of type any can have several YAML types.
 type rawChart struct {
 	Version            string           `json:"version"`
 	APIVersion         string           `json:"apiVersion"`
@@ -157,8 +159,9 @@ type rawDependency struct {
 	DependsOn any      `json:"depends-on"`
 }
 
-// readRaw decodes the Chart.yaml of ch and, for old charts, requirements.yaml. If ch was
-// created in memory, it has no such files, and readRaw uses its metadata.
+// readRaw decodes the Chart.yaml of ch and, if it exists, the requirements.yaml of charts
+// for Helm 2. A chart that was created in memory does not contain these files; then
+// readRaw uses its metadata.
 func readRaw(ch *chart.Chart) (*rawChart, error) {
 	raw := &rawChart{}
 	found := false
@@ -191,7 +194,8 @@ func (r *rawChart) fromMetadata(m *chart.Metadata) {
 	}
 }
 
-// readSequencing sets the fields of d that are about the order. The error is for d.Problem.
+// readSequencing sets the fields of d that declare the order. The caller stores the error
+// in d.Problem.
 func (d *Declaration) readSequencing(raw *rawChart) error {
 	var problems []error
 	if v, ok := raw.Annotations[annotation.Sequencing]; ok {
@@ -235,8 +239,8 @@ func sortUnique(names []string) []string {
 	return slices.Compact(names)
 }
 
-// hookMode returns the mode of the hooks. The field runHooksInParallel and an annotation
-// can declare it. If both do, they must agree.
+// hookMode returns the mode that the field runHooksInParallel or an annotation declares.
+// If both do, they must agree.
 func hookMode(raw *rawChart) (hookrunner.Mode, error) {
 	mode := hookrunner.Sequential
 	from := ""

@@ -186,7 +186,7 @@ func TestDependsOn(t *testing.T) {
 	} {
 		d := declared(t, entry+value+"\n")
 		want := []chartloader.Dependency{{Name: "bar", Alias: "baz", Version: "0.1.0", Tags: []string{"front", "web"}, DependsOn: want}}
-		if d.Problem != nil || !reflect.DeepEqual(d.Dependencies, want) || d.Declares() != (want[0].DependsOn != nil) || d.Dependencies[0].Title() != "baz" {
+		if d.Problem != nil || !reflect.DeepEqual(d.Dependencies, want) || d.Declares() != (want[0].DependsOn != nil) || d.Dependencies[0].NameInTree() != "baz" {
 			t.Errorf("%s: got %+v, %v", value, d.Dependencies, d.Problem)
 		}
 	}

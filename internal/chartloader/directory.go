@@ -27,7 +27,7 @@ func LoadDir(dir string) (*chart.Chart, error) {
 	return LoadFiles(files)
 }
 
-// DirFiles returns the files that LoadDir would load, unchanged.
+// DirFiles returns the files that LoadDir would load, with their original content.
 func DirFiles(dir string) ([]*BufferedFile, error) {
 	top, err := filepath.Abs(dir)
 	if err != nil {
@@ -61,8 +61,8 @@ type directoryReader struct {
 	root  string
 	rules *ignore.Rules
 	files []*BufferedFile
-	// linkTargets are the directories to which symbolic links led on the path that is being
-	// read. They are used to find cycles.
+	// linkTargets lists the directories to which the symbolic links in the current path
+	// led. They are used to find cycles.
 	linkTargets []string
 }
 
@@ -72,7 +72,7 @@ func (r *directoryReader) walk(path string) error {
 		return err
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		return r.follow(path)
+		return r.followLink(path)
 	}
 	if r.ignores(path, info) {
 		return nil
@@ -89,9 +89,9 @@ func (r *directoryReader) ignores(path string, info fs.FileInfo) bool {
 	return path != r.root && r.rules.Ignore(r.relativeName(path), info)
 }
 
-// follow reads the target of the symbolic link path. In the chart, the target has the name
-// of the link.
-func (r *directoryReader) follow(path string) error {
+// followLink reads the target of the symbolic link at path. In the chart, the target has
+// the path of the link.
+func (r *directoryReader) followLink(path string) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return fmt.Errorf("follow the symbolic link %s: %w", path, err)
@@ -118,7 +118,7 @@ func (r *directoryReader) follow(path string) error {
 	return r.add(path, target, info)
 }
 
-// add reads the file or directory target. In the chart, it has the name path.
+// add reads target, a file or directory that has the given path in the chart.
 func (r *directoryReader) add(path, target string, info fs.FileInfo) error {
 	if !info.IsDir() {
 		return r.read(path, r.relativeName(path), info)
@@ -146,7 +146,7 @@ func (r *directoryReader) read(path, name string, info fs.FileInfo) error {
 	if err != nil {
 		return fmt.Errorf("error reading %s: %w", name, err)
 	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark
 	r.files = append(r.files, &BufferedFile{Name: name, Data: data})
 	return nil
 }

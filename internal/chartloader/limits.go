@@ -16,19 +16,19 @@ import (
 )
 
 // These limits apply to a chart including its subcharts. Helm's loader limits only the size
-// of an archive and of a single file.
+// of an archive and of each file.
 const (
 	// maxFiles limits the number of files of a chart, and of entries in an archive.
 	maxFiles = 20_000
 	// maxPathLength limits the length of the path of a file, in bytes.
 	maxPathLength = 4096
 	// maxDepth limits how deeply charts are nested, including the outermost one. maxCharts
-	// limits the total number of charts. Both count packed subcharts. The release record
-	// has the same limits.
+	// limits the total number of charts. Both count the subcharts in archives. The order
+	// record (package orderrecord) has the same limits.
 	maxDepth  = 100
 	maxCharts = 10_000
-	// entryOverhead is how many bytes an archive can have on average for each entry in
-	// addition to the content of the file.
+	// entryOverhead is how many bytes an unpacked archive can have on average for each
+	// entry, in addition to the content of the file.
 	entryOverhead = 2048
 )
 
@@ -49,13 +49,13 @@ func isLimitError(err error) bool {
 	return is
 }
 
-// checkArchive returns an error if an archive exceeds a limit. It reads the archive as a
-// stream, because a small archive can be very large when unpacked. It ignores other errors,
-// which Helm's loader reports.
+// checkArchive returns a *LimitError if an archive exceeds a limit. It reads the archive
+// as a stream, because a small archive can be very large when unpacked. It ignores other
+// errors, because Helm's loader reports them.
 func checkArchive(packed []byte) error {
 	unzipped, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return nil //nolint:nilerr // Helm's loader reports it
 	}
 	size := helmloader.MaxDecompressedChartSize
 	stream := &io.LimitedReader{R: unzipped, N: maxArchiveSize(size)}
@@ -66,7 +66,7 @@ func checkArchive(packed []byte) error {
 		case stream.N <= 0:
 			return newLimitError("has more than %d bytes when unpacked, with headers", maxArchiveSize(size))
 		case err != nil:
-			return nil //nolint:nilerr // the end, or see above
+			return nil //nolint:nilerr // the end, or an error that Helm's loader reports
 		case n > maxFiles:
 			return newLimitError("has more than %d files", maxFiles)
 		case len(header.Name) > maxPathLength:
@@ -78,8 +78,8 @@ func checkArchive(packed []byte) error {
 	}
 }
 
-// maxArchiveSize returns how large an archive can be before compression if its files have
-// this total size.
+// maxArchiveSize returns how many bytes an unpacked archive can have if its files have
+// size bytes in total.
 func maxArchiveSize(size int64) int64 {
 	if size > math.MaxInt64-maxFiles*entryOverhead {
 		return math.MaxInt64
@@ -87,15 +87,15 @@ func maxArchiveSize(size int64) int64 {
 	return size + maxFiles*entryOverhead
 }
 
-// sizeCounter counts the files and charts of a chart including its subcharts, to enforce
-// the limits.
+// sizeCounter counts the files and charts in a chart, including its subcharts. Its methods
+// return an error if a limit is exceeded.
 type sizeCounter struct {
 	files, charts int
-	// unpacked is the total size of the unpacked subcharts, in bytes.
+	// unpacked is the total size of the files in the archives of subcharts, in bytes.
 	unpacked int64
 }
 
-// addFiles counts the files of a chart or of a packed subchart.
+// addFiles counts the files of a chart or of a subchart in an archive.
 func (u *sizeCounter) addFiles(files []*BufferedFile) error {
 	if u.files += len(files); u.files > maxFiles {
 		return newLimitError("has more than %d files, including its subcharts", maxFiles)
@@ -108,7 +108,7 @@ func (u *sizeCounter) addFiles(files []*BufferedFile) error {
 	return nil
 }
 
-// addChart counts a chart that is inside depth other charts.
+// addChart counts a chart that is nested in depth other charts.
 func (u *sizeCounter) addChart(depth int) error {
 	u.charts++
 	switch {
@@ -120,7 +120,7 @@ func (u *sizeCounter) addChart(depth int) error {
 	return nil
 }
 
-// addUnpacked counts the files of a packed subchart and their size.
+// addUnpacked counts the files of a subchart in an archive, and their size.
 func (u *sizeCounter) addUnpacked(files []*BufferedFile) error {
 	for _, f := range files {
 		u.unpacked += int64(len(f.Data))

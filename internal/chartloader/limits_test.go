@@ -163,9 +163,9 @@ func TestHelmsLimitsHold(t *testing.T) {
 	}
 }
 
-// TestAliasesThatMakeTooMuch checks that too many aliases are rejected in all files that
+// TestAliasExpansionIsLimited checks that too many aliases are rejected in all files that
 // Helm's loader parses, also in subcharts.
-func TestAliasesThatMakeTooMuch(t *testing.T) {
+func TestAliasExpansionIsLimited(t *testing.T) {
 	text := "a: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a,", 200) + "]\n"
 	for _, name := range []string{
 		"Chart.yaml", "values.yaml", "Chart.lock", "requirements.yaml", "requirements.lock", "charts/d/values.yaml", "charts/d/Chart.yaml",

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package chartloader loads charts and returns them as Helm's type chart.Chart. Unlike
-// Helm's loader, it accepts all notations of the fields and annotations that Ordered Helm
-// adds to Chart.yaml (docs/reference.md, "Chart.yaml"). It also reads these declarations,
-// which Helm's type does not contain.
+// Helm's loader, it accepts all keys and values that Ordered Helm adds to Chart.yaml
+// (docs/reference.md, "Chart.yaml"). It also reads what they declare about order and hooks,
+// which Helm's type cannot hold.
 package chartloader
 
 import (
@@ -24,9 +24,9 @@ type (
 	BufferedFile = helmloader.BufferedFile
 	// ChartLoader is Helm's interface of a chart loader.
 	ChartLoader = helmloader.ChartLoader
-	// DirLoader is the path of a directory from which Load loads a chart.
+	// DirLoader is the path of a chart directory. Its method Load loads the chart.
 	DirLoader string
-	// FileLoader is the path of an archive from which Load loads a chart.
+	// FileLoader is the path of a chart archive. Its method Load loads the chart.
 	FileLoader string
 )
 
@@ -93,11 +93,11 @@ func LoadFile(name string) (*chart.Chart, error) {
 	if isLimitError(err) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	// Helm's loader returns the error of stock Helm for a file that is not an archive.
+	// Helm's loader fails too, and returns the same error as stock Helm.
 	return helmloader.LoadFile(name)
 }
 
-// LoadFiles loads a chart from files in memory. Subcharts are in charts/.
+// LoadFiles loads a chart from files in memory, including the subcharts under charts/.
 func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
 	canonical, err := CanonicalFiles(files)
 	if err != nil {

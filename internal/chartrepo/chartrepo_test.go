@@ -17,7 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-// TestFetch checks that indexes are fetched in parallel, and reported in the order of the
+// TestFetch checks that indexes are downloaded in parallel, and reported in the order of the
 // repositories.
 func TestFetch(t *testing.T) {
 	quick := make(chan struct{})

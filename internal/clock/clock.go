@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clock measures time across a suspension of the machine, and waits for the time to
-// pass or a context to end.
+// Package clock measures time correctly even if the machine was suspended, and sleeps until
+// a duration has passed or a context is done.
 package clock
 
 import (
@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// Elapsed returns the time since a point in time: the longer of the times that two clocks
-// measure. The monotonic clock may stop while the machine is suspended, and the wall clock
-// can be set back.
+// Elapsed returns the time since a point in time. It measures it with the monotonic clock,
+// which may stop while the machine is suspended, and with the wall clock, which may be set
+// back, and returns the longer time.
 func Elapsed(since time.Time) time.Duration {
 	return max(time.Since(since), time.Now().Round(0).Sub(since.Round(0)))
 }
 
-// Sleep waits for a duration. It returns false if the context is done first.
+// Sleep waits for the duration d, and returns true. If ctx is done first, it returns false
+// immediately.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

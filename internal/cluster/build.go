@@ -21,12 +21,13 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// errUnsupported means that the fast code in this package cannot process a manifest. Helm's
-// client, which is slower but has Helm's error messages, must read it.
-var errUnsupported = errors.New("this is not read here")
+// errUnsupported means that the fast code in this package cannot process a manifest. The
+// caller must then use Helm's client, which is slower but returns Helm's error messages.
+var errUnsupported = errors.New("not supported without Helm's client")
 
-// buildPlain is Build without Helm's client. It fails for manifests that need that client.
-func (b *directBuilder) buildPlain(manifest []byte, validate bool) (kube.ResourceList, error) {
+// buildDirectly does what Build does, without Helm's client. It fails for manifests that
+// only that client can process.
+func (b *directBuilder) buildDirectly(manifest []byte, validate bool) (kube.ResourceList, error) {
 	texts, err := splitDocuments(string(manifest))
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func (b *directBuilder) buildPlain(manifest []byte, validate bool) (kube.Resourc
 			objects = append(objects, object)
 		}
 	}
-	return b.objects(objects, validate)
+	return b.buildObjects(objects, validate)
 }
 
 // splitDocuments splits a manifest into YAML documents as Helm's client does: any line that
@@ -70,21 +71,20 @@ func splitDocuments(manifest string) ([]string, error) {
 		at = next
 	}
 	if begin < len(manifest) {
-		texts = append(texts, yamledit.EndLine(manifest[begin:]))
+		texts = append(texts, yamledit.WithFinalNewline(manifest[begin:]))
 	}
 	return texts, nil
 }
 
-// documents caches parsed YAML documents by their text, because two revisions of a release
-// have most documents in common.
-type documents struct {
+// documentCache caches parsed YAML documents by their text, because two revisions of a
+// release have most documents in common.
+type documentCache struct {
 	mu     sync.Mutex
 	parsed map[string]map[string]any
 }
 
-// parse parses YAML documents in parallel. The result has nil for a document without
-// content.
-func (d *documents) parse(texts []string) ([]map[string]any, error) {
+// parse parses YAML documents in parallel. The result for a document without content is nil.
+func (d *documentCache) parse(texts []string) ([]map[string]any, error) {
 	all := make([]map[string]any, len(texts))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -113,18 +113,19 @@ func (d *documents) parse(texts []string) ([]map[string]any, error) {
 	return all, nil
 }
 
-func (d *documents) cached(text string) (object map[string]any, cached bool) {
+func (d *documentCache) cached(text string) (object map[string]any, cached bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	object, cached = d.parsed[text]
 	return object, cached
 }
 
-// objects is BuildObjects without Helm's client. It fails if an object needs that client.
-func (b *directBuilder) objects(parsed []map[string]any, validate bool) (kube.ResourceList, error) {
+// buildObjects does what BuildObjects does, without Helm's client. It fails if only that
+// client can build an object.
+func (b *directBuilder) buildObjects(parsed []map[string]any, validate bool) (kube.ResourceList, error) {
 	list := make(kube.ResourceList, len(parsed))
 	for i, content := range parsed {
-		info, err := b.plainObject(content)
+		info, err := b.buildObject(content)
 		if err != nil {
 			return nil, err
 		}
@@ -136,9 +137,9 @@ func (b *directBuilder) objects(parsed []map[string]any, validate bool) (kube.Re
 	return list, nil
 }
 
-// plainObject builds one object. It shares everything but the metadata with content, so the
-// caller can change only the metadata of the result.
-func (b *directBuilder) plainObject(content map[string]any) (*resource.Info, error) {
+// buildObject builds one object. The result shares all fields except its metadata with
+// content, so the caller must not change anything but the metadata.
+func (b *directBuilder) buildObject(content map[string]any) (*resource.Info, error) {
 	metadata, ok := content["metadata"].(map[string]any)
 	if _, isList := content["items"]; isList || !ok {
 		return nil, errUnsupported

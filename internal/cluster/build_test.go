@@ -51,23 +51,23 @@ func FuzzSplitDocuments(f *testing.F) {
 	})
 }
 
-func TestDefinitionNames(t *testing.T) {
-	const definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  annotations:\n    spec: not it\n  name: as.example.com\nspec:\n  group: {broken\n"
+func TestCRDNames(t *testing.T) {
+	const crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  annotations:\n    spec: not it\n  name: as.example.com\nspec:\n  group: {broken\n"
 	for _, c := range []struct {
 		name, file string
 		want       []string
 	}{
 		{name: "nothing"},
-		{"one, of which the rest is not read", definition, []string{"as.example.com"}},
-		{"two and comments", "# of the project\n---\n" + definition + "---\n# another\n" + strings.Replace(definition, "as.", "bs.", 1), []string{"as.example.com", "bs.example.com"}},
-		{"something else in it", definition + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", nil},
-		{"an old version", strings.Replace(definition, "/v1", "/v1beta1", 1), nil},
+		{"one, of which the rest is not read", crd, []string{"as.example.com"}},
+		{"two and comments", "# of the project\n---\n" + crd + "---\n# another\n" + strings.Replace(crd, "as.", "bs.", 1), []string{"as.example.com", "bs.example.com"}},
+		{"something else in it", crd + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", nil},
+		{"an old version", strings.Replace(crd, "/v1", "/v1beta1", 1), nil},
 		{"a name after the schema", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {}\nmetadata: {name: as.example.com}\n", nil},
 		{"not YAML", "a: [\nspec:\n", nil},
 		{"a schema alone", "spec: {}\n", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := DefinitionNames([]byte(c.file)); !slices.Equal(got, c.want) {
+			if got := CRDNames([]byte(c.file)); !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

@@ -18,37 +18,38 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// Builder builds objects from what manifests declare.
+// Builder builds objects, with the REST mappings of their kinds, from manifests.
 type Builder interface {
-	// Build builds the objects of a manifest with their REST mappings, in the order of the
-	// manifest. If validate is true, it checks the fields of objects that the server does
-	// not validate. The errors are those of Helm's client.
+	// Build builds the objects of a manifest, in the order of the manifest. If validate is
+	// true, it also validates the fields of those objects that the server does not validate
+	// itself. The errors are those of Helm's client.
 	Build(manifest []byte, validate bool) (kube.ResourceList, error)
-	// BuildObjects is Build for objects that are already parsed, for example from JSON. It
-	// does not change them. The caller must not change them either, because the result
-	// shares parts of them.
+	// BuildObjects does what Build does, for objects that are already parsed, for example
+	// from JSON. It does not change them. The caller must not change them either, because
+	// the result shares parts of them.
 	BuildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error)
-	// References finds the API resources of objects, which have at least a kind and a name,
-	// so that the objects can be compared, read and deleted. namespace is the namespace of
-	// namespaced objects that do not declare one.
-	References(objects []map[string]any, namespace string) (kube.ResourceList, error)
-	// InServedVersion returns an object in an API version that the cluster serves, or nil
-	// if the cluster does not serve its kind in any version. If the version is not the
-	// declared one, the result has only the kind and the name of the object, because fields
-	// can have another meaning in another version. A custom Kubernetes client is asked for
-	// the declared version only. Without a cluster, every version counts as served.
+	// BuildReferences builds objects that are only compared, read or deleted. They need
+	// nothing but an API version, a kind and a name. Namespaced objects that do not declare
+	// a namespace get the given one.
+	BuildReferences(objects []map[string]any, namespace string) (kube.ResourceList, error)
+	// InServedVersion returns content, an object, if the cluster serves its kind in the
+	// declared API version. If the cluster serves only other versions, the result is an
+	// object with one of these versions and only the kind, namespace and name, because
+	// fields can have another meaning there. The result is nil if the cluster does not
+	// serve the kind, or if it does not serve the declared version and the Kubernetes
+	// client is a custom one. Without a cluster, every version counts as served.
 	InServedVersion(content map[string]any) (map[string]any, error)
-	// DefinitionsPresent reports for each of the names whether a CRD with this name
-	// certainly exists in the cluster, so that the CRD does not need to be built. A CRD that
-	// cannot be read counts as missing, and so does every CRD of a custom Kubernetes client.
-	DefinitionsPresent(ctx context.Context, names []string) map[string]bool
+	// ExistingCRDs reports for each name whether a CRD with this name certainly exists in
+	// the cluster, and so does not need to be created. A CRD that cannot be read counts as
+	// missing. With a custom Kubernetes client, all CRDs count as missing.
+	ExistingCRDs(ctx context.Context, names []string) map[string]bool
 }
 
-// delegatingBuilder is the Builder for a custom Kubernetes client, and for a client without
-// a cluster. It calls the methods of that client.
+// delegatingBuilder is the Builder that calls the methods of a Kubernetes client: a custom
+// one, or one without a cluster.
 type delegatingBuilder struct {
-	client kube.Interface
-	kinds  Kinds
+	client    kube.Interface
+	discovery Discovery
 }
 
 // Build implements Builder.
@@ -74,8 +75,8 @@ func (b *delegatingBuilder) BuildObjects(objects []map[string]any, validate bool
 	return b.client.Build(&manifest, validate)
 }
 
-// writeEscaped writes the JSON text so that it is also valid YAML: it escapes the control
-// characters that only JSON allows.
+// writeEscaped writes JSON text so that it is also valid YAML: it escapes the characters
+// that JSON allows in strings and YAML does not.
 func writeEscaped(b *bytes.Buffer, text []byte) {
 	for _, c := range string(text) {
 		if c >= 0x7f && c <= 0x9f || c == 0xfeff || c == 0xfffe || c == 0xffff {
@@ -87,45 +88,46 @@ func writeEscaped(b *bytes.Buffer, text []byte) {
 }
 
 // References implements Builder.
-func (b *delegatingBuilder) References(objects []map[string]any, _ string) (kube.ResourceList, error) {
+func (b *delegatingBuilder) BuildReferences(objects []map[string]any, _ string) (kube.ResourceList, error) {
 	return b.BuildObjects(objects, false)
 }
 
 // InServedVersion implements Builder.
 func (b *delegatingBuilder) InServedVersion(content map[string]any) (map[string]any, error) {
 	u := &unstructured.Unstructured{Object: content}
-	unknown, err := b.kinds.IsUnknownKind(u.GetAPIVersion(), u.GetKind())
+	unknown, err := b.discovery.IsUnknownKind(u.GetAPIVersion(), u.GetKind())
 	if err != nil || unknown {
 		return nil, err
 	}
 	return content, nil
 }
 
-// DefinitionsPresent implements Builder.
-func (*delegatingBuilder) DefinitionsPresent(context.Context, []string) map[string]bool { return nil }
+// ExistingCRDs implements Builder.
+func (*delegatingBuilder) ExistingCRDs(context.Context, []string) map[string]bool { return nil }
 
-// directBuilder is the Builder for Helm's own Kubernetes client. It sends requests over a
-// connection. Helm's client builds only what this package does not support.
+// directBuilder is the Builder that replaces Helm's own Kubernetes client. It sends its own
+// requests over connection. It calls Helm's client, through fallback, only for what the
+// faster code of this package does not support.
 type directBuilder struct {
 	helm       *kube.Client
 	fallback   *delegatingBuilder
 	connection *Connection
 
-	defaultNamespace once[string]
+	defaultNamespace lazy[string]
 	schemas          schemas
-	documents        documents
+	documents        documentCache
 }
 
 func newDirectBuilder(helm *kube.Client, c *Connection) *directBuilder {
 	return &directBuilder{
-		helm: helm, fallback: &delegatingBuilder{client: helm, kinds: c.discoverer}, connection: c,
+		helm: helm, fallback: &delegatingBuilder{client: helm, discovery: c.discoverer}, connection: c,
 		schemas: schemas{getter: c.clients.getter},
 	}
 }
 
 // Build implements Builder.
 func (b *directBuilder) Build(manifest []byte, validate bool) (kube.ResourceList, error) {
-	if list, err := b.buildPlain(manifest, validate); err == nil {
+	if list, err := b.buildDirectly(manifest, validate); err == nil {
 		return list, nil
 	}
 	return b.fallback.Build(manifest, validate)
@@ -133,18 +135,18 @@ func (b *directBuilder) Build(manifest []byte, validate bool) (kube.ResourceList
 
 // BuildObjects implements Builder.
 func (b *directBuilder) BuildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
-	if list, err := b.objects(objects, validate); err == nil {
+	if list, err := b.buildObjects(objects, validate); err == nil {
 		return list, nil
 	}
 	return b.fallback.BuildObjects(objects, validate)
 }
 
 // References implements Builder.
-func (b *directBuilder) References(objects []map[string]any, namespace string) (kube.ResourceList, error) {
+func (b *directBuilder) BuildReferences(objects []map[string]any, namespace string) (kube.ResourceList, error) {
 	list := make(kube.ResourceList, len(objects))
 	for i, content := range objects {
 		var err error
-		if list[i], err = b.reference(content, namespace); err != nil {
+		if list[i], err = b.buildReference(content, namespace); err != nil {
 			return nil, err
 		}
 	}
@@ -162,15 +164,15 @@ func (b *directBuilder) InServedVersion(content map[string]any) (map[string]any,
 	if err != nil {
 		return nil, err
 	}
-	mapping, err := b.connection.Mapping(gv.Group+"/", u.GetKind()) // in any version
+	mapping, err := b.connection.Mapping(gv.Group+"/", u.GetKind()) // finds the kind in any version
 	if err != nil || mapping == nil {
 		return nil, err
 	}
 	return object.Reference(mapping.GroupVersionKind.GroupVersion().String(), u.GetKind(), u.GetNamespace(), u.GetName()), nil
 }
 
-// DefinitionsPresent implements Builder.
-func (b *directBuilder) DefinitionsPresent(ctx context.Context, names []string) map[string]bool {
+// ExistingCRDs implements Builder.
+func (b *directBuilder) ExistingCRDs(ctx context.Context, names []string) map[string]bool {
 	if len(names) == 0 {
 		return nil
 	}
@@ -184,12 +186,12 @@ func (b *directBuilder) DefinitionsPresent(ctx context.Context, names []string) 
 	g.SetLimit(MaxConcurrency)
 	for i, name := range names {
 		g.Go(func() error {
-			_, err := client.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
+			_, err := client.Resource(crdResource).Get(ctx, name, metav1.GetOptions{})
 			found[i] = err == nil
 			return nil
 		})
 	}
-	_ = g.Wait() // a failure counts as missing
+	_ = g.Wait() // a CRD that cannot be read counts as missing
 	for i, name := range names {
 		present[name] = found[i]
 	}

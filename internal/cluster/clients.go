@@ -17,26 +17,26 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// clients creates the clients that send requests to a cluster.
+// clients creates the clients that send requests to a cluster, each when it is first needed.
 type clients struct {
 	getter  Getter
 	limiter *concurrencyLimiter
 
-	dynamic, noRetry once[dynamic.Interface]
-	typed            once[kubernetes.Interface]
-	metadata         once[metadata.Interface]
-	stream           once[rest.Interface]
+	dynamic, noRetry lazy[dynamic.Interface]
+	typed            lazy[kubernetes.Interface]
+	metadata         lazy[metadata.Interface]
+	stream           lazy[rest.Interface]
 
-	// mu guards byGroup, which has the clients that Helm's code uses to read objects: one
-	// for each API group and version.
-	mu      sync.Mutex
-	byGroup map[schema.GroupVersion]resource.RESTClient
+	// byGroupVersion holds the clients that Helm's code uses to read objects, one for each
+	// API group and version. mu guards it.
+	mu             sync.Mutex
+	byGroupVersion map[schema.GroupVersion]resource.RESTClient
 }
 
 // Dynamic returns a dynamic client. It has no rate limit unless one is configured, because
-// the server has API Priority and Fairness. The limit of the number of requests that it
-// sends at the same time adapts to the server. Every call returns the same client, as for
-// DynamicNoRetry, Clientset and Metadata.
+// the server protects itself (API Priority and Fairness). Instead, it limits how many
+// requests it sends at the same time, and adapts this limit to the server. Every call
+// returns the same client; this also holds for DynamicNoRetry, Clientset and Metadata.
 func (c *clients) Dynamic() (dynamic.Interface, error) {
 	return c.dynamic.get(func() (dynamic.Interface, error) {
 		config, err := c.limitedConfig()
@@ -47,9 +47,8 @@ func (c *clients) Dynamic() (dynamic.Interface, error) {
 	})
 }
 
-// DynamicNoRetry returns a dynamic client that fails immediately if the server does not
-// respond, for callers that retry requests themselves. It does not limit the number of
-// requests at the same time.
+// DynamicNoRetry returns a dynamic client that does not retry requests, for callers that
+// retry them. It does not limit how many requests it sends at the same time.
 func (c *clients) DynamicNoRetry() (dynamic.Interface, error) {
 	return c.noRetry.get(func() (dynamic.Interface, error) {
 		config, err := c.config()
@@ -61,7 +60,8 @@ func (c *clients) DynamicNoRetry() (dynamic.Interface, error) {
 	})
 }
 
-// Clientset returns a typed client. It shares the concurrency limit of Dynamic.
+// Clientset returns a typed client. It shares the limit of Dynamic for requests at the same
+// time.
 func (c *clients) Clientset() (kubernetes.Interface, error) {
 	return c.typed.get(func() (kubernetes.Interface, error) {
 		config, err := c.limitedConfig()
@@ -72,8 +72,8 @@ func (c *clients) Clientset() (kubernetes.Interface, error) {
 	})
 }
 
-// Metadata returns a client that reads only metadata. It shares the concurrency limit of
-// Dynamic.
+// Metadata returns a client that reads only metadata. It shares the limit of Dynamic for
+// requests at the same time.
 func (c *clients) Metadata() (metadata.Interface, error) {
 	return c.metadata.get(func() (metadata.Interface, error) {
 		config, err := c.limitedConfig()
@@ -84,8 +84,8 @@ func (c *clients) Metadata() (metadata.Interface, error) {
 	})
 }
 
-// limitedConfig returns the configuration of a client that limits how many requests it
-// sends at the same time, and that retries them.
+// limitedConfig returns the configuration of a client that retries requests, and limits how
+// many it sends at the same time.
 func (c *clients) limitedConfig() (*rest.Config, error) {
 	config, err := c.config()
 	if err != nil {
@@ -98,8 +98,8 @@ func (c *clients) limitedConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// config returns the configuration of a client without a rate limit, unless one is
-// configured.
+// config returns the client configuration of the getter. It disables the default rate limit,
+// but keeps a configured one.
 func (c *clients) config() (*rest.Config, error) {
 	config, err := c.getter.ToRESTConfig()
 	if err != nil {
@@ -112,12 +112,12 @@ func (c *clients) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// forMapping returns the client with which Helm's code reads the objects of a mapping.
+// forMapping returns the client with which Helm's code reads objects that have this mapping.
 func (c *clients) forMapping(mapping *meta.RESTMapping) (resource.RESTClient, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	gv := mapping.GroupVersionKind.GroupVersion()
-	if client := c.byGroup[gv]; client != nil {
+	if client := c.byGroupVersion[gv]; client != nil {
 		return client, nil
 	}
 	config, err := c.operationConfig()
@@ -132,15 +132,16 @@ func (c *clients) forMapping(mapping *meta.RESTMapping) (resource.RESTClient, er
 	if err != nil {
 		return nil, err
 	}
-	if c.byGroup == nil {
-		c.byGroup = map[schema.GroupVersion]resource.RESTClient{}
+	if c.byGroupVersion == nil {
+		c.byGroupVersion = map[schema.GroupVersion]resource.RESTClient{}
 	}
-	c.byGroup[gv] = client
+	c.byGroupVersion[gv] = client
 	return client, nil
 }
 
 // operationConfig returns the configuration of a client whose methods have no context
-// argument. If possible, its requests end with the context of the operation.
+// argument. If the getter is that of WithContext, the requests of the client are canceled
+// when the context of the operation is done.
 func (c *clients) operationConfig() (*rest.Config, error) {
 	if shared, ok := c.getter.(*sharedGetter); ok {
 		return shared.operationConfig()
@@ -148,15 +149,15 @@ func (c *clients) operationConfig() (*rest.Config, error) {
 	return c.getter.ToRESTConfig()
 }
 
-// once creates a value when it is first needed, and caches it. If creating it fails, the
-// next call tries again.
-type once[T any] struct {
+// lazy creates a value when it is first needed, and caches it. If the creation fails, the
+// next call of get tries again.
+type lazy[T any] struct {
 	mu    sync.Mutex
 	done  bool
 	value T
 }
 
-func (o *once[T]) get(create func() (T, error)) (T, error) {
+func (o *lazy[T]) get(create func() (T, error)) (T, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.done {

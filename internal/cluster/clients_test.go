@@ -26,7 +26,7 @@ func TestClientsAreCached(t *testing.T) {
 	if noRetry, err := client.DynamicNoRetry(); err != nil || noRetry == one {
 		t.Errorf("the client without retries is no client of its own, %v", err)
 	}
-	var cached once[dynamic.Interface]
+	var cached lazy[dynamic.Interface]
 	failure := errors.New("no configuration")
 	if _, err := cached.get(func() (dynamic.Interface, error) { return one, failure }); !errors.Is(err, failure) {
 		t.Errorf("got %v", err)

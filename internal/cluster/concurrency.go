@@ -12,32 +12,31 @@ import (
 )
 
 const (
-	// MaxConcurrency is the maximum number of requests that a Client sends at the same
-	// time.
+	// MaxConcurrency is the maximum number of requests that a Client sends at the same time.
 	MaxConcurrency = 32
-	// InitialConcurrency is the limit of requests at the same time before it adapts to the
-	// server.
+	// InitialConcurrency is the number of requests that a Client sends at the same time
+	// before it adapts this limit to the server.
 	InitialConcurrency = 16
 )
 
-// concurrencyLimiter limits how many requests are sent at the same time, and adapts the
-// limit to what the server can handle. It halves the limit when the server responds that
-// there are too many requests (status 429). With a limit of n, it increases the limit by
-// one after n other responses, but only if n requests were in progress at the same time. A
-// request is in progress until its response begins, so an open watch does not count.
+// concurrencyLimiter limits how many requests are in progress at the same time, and adapts
+// the limit to what the server can handle. It halves the limit when the server responds that
+// there are too many requests (status 429). It increases a limit of n by one after n other
+// responses, but only if n requests were in progress at the same time. A request is in
+// progress until its response begins, so an open watch does not count.
 //
-// A request needs a slot while it is in progress. There are MaxConcurrency slots, of which
-// those above the limit are withheld.
+// A request occupies a slot while it is in progress. There are MaxConcurrency slots. The
+// limiter withholds those above the limit, which means that no request can acquire them.
 type concurrencyLimiter struct {
 	slots *semaphore.Weighted
 
 	mu sync.Mutex
-	// limit is the current limit. withheld is the number of slots that requests cannot
-	// acquire. After a reduction, it grows only as slots are released.
+	// limit is the current limit. withheld is the number of slots that are withheld. After
+	// a reduction of the limit, withheld grows only when requests release their slots.
 	limit, withheld int
-	// inUse is the number of slots that requests have acquired. reached says whether it was
-	// as large as the limit at some time since the limit changed. successes counts the
-	// responses after that time. reductions counts the reductions of the limit.
+	// inUse is the number of slots that requests have acquired. reached is true if inUse
+	// was as large as the limit at some time since the limit last changed. successes counts
+	// the responses after that time. reductions counts how often the limit was reduced.
 	inUse, successes, reductions int
 	reached                      bool
 }
@@ -55,7 +54,8 @@ func (l *concurrencyLimiter) wrap(rt http.RoundTripper) http.RoundTripper {
 	return &limitedTransport{rt, l}
 }
 
-// acquire waits for a slot. The caller must pass the returned reductions to release.
+// acquire waits for a slot. It returns the current number of reductions of the limit, which
+// the caller must pass to release.
 func (l *concurrencyLimiter) acquire(ctx context.Context) (reductions int, err error) {
 	if err := l.slots.Acquire(ctx, 1); err != nil {
 		return 0, err
@@ -67,16 +67,16 @@ func (l *concurrencyLimiter) acquire(ctx context.Context) (reductions int, err e
 	return l.reductions, nil
 }
 
-// release adapts the limit to a response, and returns the slot of its request, or withholds
-// it if there are too many. answer is nil if there was no response. reductions is what
-// acquire returned.
-func (l *concurrencyLimiter) release(reductions int, answer *http.Response) {
+// release adapts the limit to the response of a request, and frees the slot of the request,
+// or withholds it if the limit was reduced. response is nil if there was none. reductions is
+// what acquire returned.
+func (l *concurrencyLimiter) release(reductions int, response *http.Response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case answer == nil:
-	case answer.StatusCode == http.StatusTooManyRequests:
-		if reductions == l.reductions { // requests that were sent before the last reduction do not count
+	case response == nil:
+	case response.StatusCode == http.StatusTooManyRequests:
+		if reductions == l.reductions { // a request sent before the last reduction says nothing about the new limit
 			l.limit, l.successes, l.reached, l.reductions = max(1, l.limit/2), 0, false, l.reductions+1
 		}
 	case l.reached: // otherwise it is unknown whether the server can handle more
@@ -95,7 +95,7 @@ func (l *concurrencyLimiter) release(reductions int, answer *http.Response) {
 	}
 }
 
-// limitedTransport sends requests when limiter has a slot for them.
+// limitedTransport sends each request when limiter has a slot for it.
 type limitedTransport struct {
 	http.RoundTripper
 	limiter *concurrencyLimiter
@@ -106,10 +106,10 @@ func (t *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := t.RoundTripper.RoundTrip(r)
-	t.limiter.release(reductions, answer)
-	return answer, err
+	response, err := t.RoundTripper.RoundTrip(r)
+	t.limiter.release(reductions, response)
+	return response, err
 }
 
-// WrappedRoundTripper is for client-go, which unwraps round trippers.
+// WrappedRoundTripper lets client-go find the wrapped round tripper.
 func (t *limitedTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }

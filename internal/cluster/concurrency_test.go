@@ -38,8 +38,8 @@ func createAll(ctx context.Context, c *Connection, list kube.ResourceList) error
 	return g.Wait()
 }
 
-// TestConcurrencyAdapts has a server that rejects requests if there are too many. It checks
-// that the client then sends fewer at the same time, and that all are accepted eventually.
+// TestConcurrencyAdapts checks that the client sends fewer requests at the same time if the
+// server rejects some because there are too many, and that all are accepted eventually.
 func TestConcurrencyAdapts(t *testing.T) {
 	for _, c := range []struct {
 		name     string

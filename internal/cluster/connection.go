@@ -9,17 +9,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Getter provides what is necessary to connect to a cluster.
-// genericclioptions.RESTClientGetter, which Helm's configuration has, implements it.
+// Getter provides what is needed to connect to a cluster. The field RESTClientGetter of
+// Helm's action.Configuration implements it.
 type Getter interface {
 	ToRESTConfig() (*rest.Config, error)
 	ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error)
 	ToRESTMapper() (meta.RESTMapper, error)
 }
 
-// Connection is the connection of one operation to a cluster. It creates clients and
-// discovers kinds when they are first needed, and caches them. Only code that needs a
-// cluster has a Connection.
+// Connection is the access of one operation to a cluster. It creates clients and discovers
+// kinds when they are first needed, and caches them. There is no Connection if the
+// Kubernetes client of the operation has no cluster.
 type Connection struct {
 	*clients
 	*discoverer
@@ -27,15 +27,15 @@ type Connection struct {
 	log func(string, ...any)
 }
 
-// Connect returns a Connection to the cluster of getter. It sends no request. log receives
-// the messages of the operation; it can be nil.
+// Connect returns a Connection to the cluster that getter selects. It sends no request. Log
+// messages are passed to log, which can be nil.
 func Connect(getter Getter, log func(string, ...any)) *Connection {
 	if log == nil {
 		log = func(string, ...any) {}
 	}
 	clients := &clients{getter: getter, limiter: newConcurrencyLimiter()}
 	kinds := &discoverer{getter: getter}
-	return &Connection{clients: clients, discoverer: kinds, reader: &reader{clients: clients, kinds: kinds}, log: log}
+	return &Connection{clients: clients, discoverer: kinds, reader: &reader{clients: clients, discovery: kinds}, log: log}
 }
 
 // Log writes to the log of the operation.

@@ -18,14 +18,15 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// WithContext returns a copy of Helm's client whose requests end with ctx. Helm's methods
-// have no context argument, and would wait forever for a server that does not respond.
-// Before each request that changes something, the client calls mayChange; if that returns
-// an error, it does not send the request. It retries requests to which the server does not
-// respond, and calls onUnavailable if that takes long.
+// WithContext returns a copy of kc, Helm's client, whose requests are canceled when ctx is
+// done. Helm's methods have no context argument, and would wait forever for a server that
+// does not respond. Before each request that changes something, the copy calls mayChange; if
+// that returns an error, it does not send the request. It retries requests to which the
+// server does not respond, and calls onUnavailable if that takes long (see
+// httpretry.Transport).
 //
-// WithContext also returns the getter to pass to New. It shares its discovery results with
-// the client, so that they are read only once.
+// WithContext also returns the getter to pass to Connect. The getter shares its discovery
+// results with the client, so that they are read only once.
 //
 // If kc is a custom client, WithContext returns kc and getter unchanged.
 func WithContext(ctx context.Context, kc kube.Interface, getter Getter, mayChange func() error, onUnavailable func(error)) (kube.Interface, Getter) {
@@ -41,7 +42,7 @@ func WithContext(ctx context.Context, kc kube.Interface, getter Getter, mayChang
 	retry := func(rt http.RoundTripper) http.RoundTripper {
 		return &httpretry.Transport{Base: rt, Server: server, OnUnavailable: onUnavailable}
 	}
-	shared := &sharedGetter{RESTClientGetter: full, mayChange: mayChange, retry: retry, endWithOperation: func(rt http.RoundTripper) http.RoundTripper {
+	shared := &sharedGetter{RESTClientGetter: full, mayChange: mayChange, retry: retry, cancelWithOperation: func(rt http.RoundTripper) http.RoundTripper {
 		return &operationTransport{RoundTripper: rt, operation: ctx}
 	}}
 	client := kube.New(operationGetter{shared})
@@ -54,13 +55,13 @@ func WithContext(ctx context.Context, kc kube.Interface, getter Getter, mayChang
 // the command line reads and merges files each time.
 type sharedGetter struct {
 	genericclioptions.RESTClientGetter
-	// endWithOperation returns a round tripper that ends requests when the operation ends.
-	// retry returns one that retries them.
-	endWithOperation, retry func(http.RoundTripper) http.RoundTripper
-	mayChange               func() error
-	config                  once[*rest.Config]
-	discovery               once[discovery.CachedDiscoveryInterface]
-	mapper                  once[meta.RESTMapper]
+	// cancelWithOperation wraps a round tripper so that requests are canceled when the
+	// context of the operation is done. retry wraps one so that requests are retried.
+	cancelWithOperation, retry func(http.RoundTripper) http.RoundTripper
+	mayChange                  func() error
+	config                     lazy[*rest.Config]
+	discovery                  lazy[discovery.CachedDiscoveryInterface]
+	mapper                     lazy[meta.RESTMapper]
 }
 
 func (g *sharedGetter) ToRESTConfig() (*rest.Config, error) {
@@ -77,8 +78,8 @@ func (g *sharedGetter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, 
 	return g.discovery.get(g.RESTClientGetter.ToDiscoveryClient)
 }
 
-// ToRESTMapper returns a mapper over the cached discovery client, so that invalidating one
-// of them also invalidates the other.
+// ToRESTMapper returns a mapper that uses the cached discovery client. Invalidating one of
+// them therefore also invalidates the other.
 func (g *sharedGetter) ToRESTMapper() (meta.RESTMapper, error) {
 	return g.mapper.get(func() (meta.RESTMapper, error) {
 		client, err := g.ToDiscoveryClient()
@@ -93,26 +94,26 @@ func (g *sharedGetter) ToRESTMapper() (meta.RESTMapper, error) {
 	})
 }
 
-// operationConfig returns the configuration of a client whose requests are retried, and end
-// with the operation.
+// operationConfig returns the configuration of a client whose requests are retried, and are
+// canceled when the context of the operation is done.
 func (g *sharedGetter) operationConfig() (*rest.Config, error) {
 	config, err := g.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
 	config.Wrap(g.retry)
-	config.Wrap(g.endWithOperation)
+	config.Wrap(g.cancelWithOperation)
 	return config, nil
 }
 
-// operationGetter is a sharedGetter for Helm's client: ToRESTConfig returns
-// operationConfig.
+// operationGetter is a sharedGetter for Helm's client: its ToRESTConfig returns the result
+// of operationConfig.
 type operationGetter struct{ *sharedGetter }
 
 func (g operationGetter) ToRESTConfig() (*rest.Config, error) { return g.operationConfig() }
 
-// operationTransport ends requests when the context operation ends, even while their
-// responses are read.
+// operationTransport cancels requests when operation, the context of the operation, is done,
+// even while a response body is being read.
 type operationTransport struct {
 	http.RoundTripper
 	operation context.Context
@@ -121,7 +122,7 @@ type operationTransport struct {
 func (t *operationTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	release := context.AfterFunc(t.operation, func() { cancel(context.Cause(t.operation)) }) //nolint:contextcheck // the two contexts are joined
-	answer, err := t.RoundTripper.RoundTrip(r.WithContext(ctx))
+	response, err := t.RoundTripper.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		release()
 		cancel(nil)
@@ -130,15 +131,15 @@ func (t *operationTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 		}
 		return nil, err
 	}
-	answer.Body = &httpretry.BodyWithCleanup{ReadCloser: answer.Body, Cleanup: func() { release(); cancel(nil) }}
-	return answer, nil
+	response.Body = &httpretry.BodyWithCleanup{ReadCloser: response.Body, Cleanup: func() { release(); cancel(nil) }}
+	return response, nil
 }
 
-// WrappedRoundTripper returns the wrapped round tripper for client-go.
+// WrappedRoundTripper lets client-go find the wrapped round tripper.
 func (t *operationTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
-// guardedTransport calls mayChange before each request that changes something, and does not
-// send the request if the result is an error.
+// guardedTransport calls mayChange before each request that changes something. If mayChange
+// returns an error, it does not send the request, and returns a NotSentError.
 type guardedTransport struct {
 	http.RoundTripper
 	mayChange func() error
@@ -153,5 +154,5 @@ func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// WrappedRoundTripper returns the wrapped round tripper for client-go.
+// WrappedRoundTripper lets client-go find the wrapped round tripper.
 func (t *guardedTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestOperationTransport checks that the end of the operation ends requests, and responses
-// that are still being read.
+// TestOperationTransport checks that requests are canceled when the context of the operation
+// is done, even while the response is being read.
 func TestOperationTransport(t *testing.T) {
 	over := errors.New("the operation is over")
 	for _, path := range []string{"/hangs", "/goes-on"} {
@@ -41,31 +41,31 @@ func TestOperationTransport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer, err := client.Do(r)
+			response, err := client.Do(r)
 			if path == "/hangs" {
 				if !errors.Is(err, over) {
 					t.Errorf("got %v", err)
 				}
-				if answer != nil {
-					answer.Body.Close()
+				if response != nil {
+					response.Body.Close()
 				}
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer answer.Body.Close()
+			defer response.Body.Close()
 			end(over)
-			if _, err := io.ReadAll(answer.Body); err == nil {
-				t.Error("the answer ended well")
+			if _, err := io.ReadAll(response.Body); err == nil {
+				t.Error("the response body was read to its end")
 			}
 		})
 	}
 }
 
-// TestOperationTransportLetsThrough checks that requests are not affected while the
-// operation runs.
-func TestOperationTransportLetsThrough(t *testing.T) {
+// TestOperationTransportWhileRunning checks that requests are not affected before the context
+// of the operation is done.
+func TestOperationTransportWhileRunning(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") }))
 	defer server.Close()
 	client := &http.Client{Transport: &operationTransport{RoundTripper: server.Client().Transport, operation: t.Context()}}
@@ -73,12 +73,12 @@ func TestOperationTransportLetsThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := client.Do(r)
+	response, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "well" {
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); err != nil || string(text) != "well" {
 		t.Errorf("got %q, %v", text, err)
 	}
 }
@@ -88,8 +88,8 @@ func TestOperationTransportLetsThrough(t *testing.T) {
 func TestConfigIsLoadedOnce(t *testing.T) {
 	loaded := 0
 	getter := operationGetter{&sharedGetter{
-		RESTClientGetter: countingGetter{loaded: &loaded},
-		endWithOperation: func(rt http.RoundTripper) http.RoundTripper { return rt },
+		RESTClientGetter:    countingGetter{loaded: &loaded},
+		cancelWithOperation: func(rt http.RoundTripper) http.RoundTripper { return rt },
 	}}
 	for range 3 {
 		config, err := getter.ToRESTConfig()

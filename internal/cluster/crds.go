@@ -15,13 +15,13 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// definitions is the API resource of CRDs.
-var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+// crdResource is the API resource of CustomResourceDefinitions (CRDs).
+var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// DefinitionNames returns the names of the CRDs in a file. It does not parse their schemas,
-// which make up most of the file. It returns nil if the file contains anything but CRDs, or
-// cannot be read without a complete parser.
-func DefinitionNames(file []byte) []string {
+// CRDNames returns the names of the CRDs in a file. To be fast, it does not parse their
+// specs, which make up most of the file. It returns nil if the file contains other objects,
+// or if the names cannot be found without parsing everything.
+func CRDNames(file []byte) []string {
 	texts, err := splitDocuments(string(file))
 	if err != nil {
 		return nil
@@ -35,7 +35,7 @@ func DefinitionNames(file []byte) []string {
 		}
 		switch {
 		case object == (releaseutil.SimpleHead{}) && !found: // the document contains only comments
-		case object.Kind == "CustomResourceDefinition" && object.Version == definitions.GroupVersion().String() && object.Metadata != nil && object.Metadata.Name != "":
+		case object.Kind == "CustomResourceDefinition" && object.Version == crdResource.GroupVersion().String() && object.Metadata != nil && object.Metadata.Name != "":
 			names = append(names, object.Metadata.Name)
 		default:
 			return nil
@@ -44,26 +44,26 @@ func DefinitionNames(file []byte) []string {
 	return names
 }
 
-// DefinedKinds returns the kinds that the CRDs in a list define, in each version that is
-// served. It ignores all other objects.
+// DefinedKinds returns the kinds that the CRDs in list define, in each version that is to be
+// served. It ignores objects that are not CRDs.
 func DefinedKinds(list kube.ResourceList) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, info := range list {
-		definition, err := object.AsUnstructured(info.Object)
-		if err != nil || definition.GetKind() != "CustomResourceDefinition" {
+		crd, err := object.AsUnstructured(info.Object)
+		if err != nil || crd.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
-		group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
-		kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
-		for _, version := range servedVersions(definition) {
+		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+		for _, version := range servedVersions(crd) {
 			kinds = append(kinds, schema.GroupVersionKind{Group: group, Version: version, Kind: kind})
 		}
 	}
 	return kinds
 }
 
-func servedVersions(definition *unstructured.Unstructured) []string {
-	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+func servedVersions(crd *unstructured.Unstructured) []string {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	var served []string
 	for _, entry := range versions {
 		version, ok := entry.(map[string]any)

@@ -21,13 +21,13 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// forEach lists the objects of a collection and calls do with each of them. It decodes
-// objects one by one, so that thousands of them are not in memory in three forms at the
-// same time. It removes the managed fields, which make up most of an object. If the
-// response ends early, it sends the request again, so it can call do more than once with
-// the same object. more is true if there are more objects than options.Limit.
+// forEach lists the objects of a collection and calls do with each of them, without their
+// managed fields, which make up most of an object. To save memory, it decodes the objects
+// one by one while the response arrives. If the response ends early, it sends the request
+// again, so it can call do more than once with the same object. more is true if there are
+// more objects than options.Limit.
 func (c *clients) forEach(ctx context.Context, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
-	client, err := c.streams()
+	client, err := c.streamingClient()
 	if err != nil {
 		return false, err
 	}
@@ -40,11 +40,10 @@ func (c *clients) forEach(ctx context.Context, at collection, options metav1.Lis
 	return more, err
 }
 
-// maxListAttempts is the maximum number of attempts to read a list if its response ends
-// early.
+// maxListAttempts is how often forEach sends a list request if the response ends early.
 const maxListAttempts = 6
 
-// list is forEach without retries.
+// list does what forEach does, but sends the request only once.
 func list(ctx context.Context, client rest.Interface, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
 	body, err := client.Get().AbsPath(at.path()...).VersionedParams(&options, metav1.ParameterCodec).Stream(httpretry.WithStreaming(ctx))
 	if err != nil {
@@ -52,7 +51,7 @@ func list(ctx context.Context, client rest.Interface, at collection, options met
 	}
 	defer body.Close()
 	next, err := readItems(body, func(object *unstructured.Unstructured) {
-		object.SetGroupVersionKind(at.kind) // items of a list may not have it
+		object.SetGroupVersionKind(at.kind) // the items of a list may omit their kind
 		do(object)
 	})
 	if err != nil {
@@ -61,6 +60,7 @@ func list(ctx context.Context, client rest.Interface, at collection, options met
 	return next != "", nil
 }
 
+// path returns the elements of the URL path of the collection.
 func (at collection) path() []string {
 	path := []string{"apis", at.resource.Group, at.resource.Version}
 	if at.resource.Group == "" {
@@ -72,9 +72,9 @@ func (at collection) path() []string {
 	return append(path, at.resource.Resource)
 }
 
-// streams returns a client for requests whose response bodies are decoded while they
+// streamingClient returns a client for requests whose response bodies are decoded while they
 // arrive.
-func (c *clients) streams() (rest.Interface, error) {
+func (c *clients) streamingClient() (rest.Interface, error) {
 	return c.stream.get(func() (rest.Interface, error) {
 		config, err := c.limitedConfig()
 		if err != nil {
@@ -89,8 +89,8 @@ func (c *clients) streams() (rest.Interface, error) {
 
 var errNoList = errors.New("this is not a list of objects")
 
-// readItems reads a list of objects in JSON, and calls do with each of them. It returns the
-// continue token of the list, which is empty for the last page.
+// readItems reads the JSON of a list of objects, and calls do with each object. It returns
+// the continue token of the list, which is empty if there are no more objects.
 func readItems(body io.Reader, do func(*unstructured.Unstructured)) (next string, err error) {
 	d := json.NewDecoder(body)
 	if err := expectToken(d, json.Delim('{')); err != nil {
@@ -122,7 +122,7 @@ func readItems(body io.Reader, do func(*unstructured.Unstructured)) (next string
 	return next, expectToken(d, json.Delim('}'))
 }
 
-// readArray reads the items of a list, and calls do with each of them.
+// readArray reads the JSON array of the items, and calls do with each of them.
 func readArray(d *json.Decoder, do func(*unstructured.Unstructured)) error {
 	if err := expectToken(d, json.Delim('[')); err != nil {
 		return err

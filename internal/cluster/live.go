@@ -23,14 +23,14 @@ import (
 )
 
 const (
-	// minListed is the number of objects of one kind and namespace from which on one list
-	// request is cheaper than single reads.
-	minListed = 8
-	// managedByHelm is the label selector for objects that Helm created.
+	// minObjectsToList is the smallest number of objects of one kind and namespace for which
+	// one list request is cheaper than a get request for each object.
+	minObjectsToList = 8
+	// managedByHelm selects the objects that have Helm's label.
 	managedByHelm = "app.kubernetes.io/managed-by=Helm"
 )
 
-// ReadError says which object could not be read from the cluster.
+// ReadError reports that the object Info could not be read from the cluster.
 type ReadError struct {
 	Info *resource.Info
 	Err  error
@@ -45,16 +45,17 @@ func (e ReadError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e ReadError) Unwrap() error { return e.Err }
 
-// liveReader is the state of one call of Live. Its methods identify objects by their
-// indexes in list; found and errs have the results by index.
+// liveReader holds the state of one call of Live. Its methods identify objects by their
+// indexes in list. found and errs hold the results, by the same indexes.
 type liveReader struct {
 	list  kube.ResourceList
 	get   getFunc
 	found []*unstructured.Unstructured
 	errs  []error
 
-	// firstFailed is the index of the first object that could not be read, or the length of
-	// the list. Objects after it do not need to be read, because Live fails.
+	// firstFailed is the index of the first object in list that could not be read. It is
+	// the length of list if there is none. The objects after it do not need to be read,
+	// because Live returns only the error of the first one.
 	firstFailed atomic.Int64
 }
 
@@ -64,7 +65,7 @@ func newLiveReader(list kube.ResourceList, get getFunc) *liveReader {
 	return r
 }
 
-// result returns what Live returns.
+// result returns the result of Live.
 func (r *liveReader) result(ctx context.Context) (map[*resource.Info]*unstructured.Unstructured, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -88,8 +89,8 @@ type liveLister struct {
 	metadata metadata.Interface
 }
 
-// collection identifies objects that can be read with one list request: those of one API
-// resource in one namespace.
+// collection identifies all objects of one API resource in one namespace, which can be read
+// with one list request.
 type collection struct {
 	resource  schema.GroupVersionResource
 	kind      schema.GroupVersionKind
@@ -100,8 +101,9 @@ func collectionOf(info *resource.Info) collection {
 	return collection{resource: info.Mapping.Resource, kind: info.Mapping.GroupVersionKind, namespace: object.Namespace(info)}
 }
 
-// listAll reads the objects of each collection from which at least minListed objects are
-// needed. It returns the indexes of the objects that must still be read one by one.
+// listAll sends a list request for each collection that contains at least minObjectsToList
+// of the objects to read. It returns the indexes of the objects that must still be read one
+// by one.
 func (r *liveLister) listAll(ctx context.Context) []int {
 	var order []collection
 	byCollection := map[collection][]int{}
@@ -117,7 +119,7 @@ func (r *liveLister) listAll(ctx context.Context) []int {
 	g.SetLimit(MaxConcurrency)
 	for n, at := range order {
 		remaining[n] = byCollection[at]
-		if len(byCollection[at]) < minListed {
+		if len(byCollection[at]) < minObjectsToList {
 			continue
 		}
 		g.Go(func() error {
@@ -129,9 +131,9 @@ func (r *liveLister) listAll(ctx context.Context) []int {
 	return slices.Concat(remaining...)
 }
 
-// listCollection reads the objects with these indexes, which belong to the collection at,
-// with a list request. It returns the indexes of those that must still be read one by one:
-// objects without Helm's label, or all objects if the request is rejected.
+// listCollection reads objects, which are given by their indexes and all belong to the
+// collection at, with a list request. It returns the indexes of the objects that must still
+// be read one by one: those without Helm's label, or all if the server rejects the request.
 func (r *liveLister) listCollection(ctx context.Context, at collection, indexes []int) []int {
 	limit := int64(4*len(indexes) + 100)
 	byName := make(map[string][]int, len(indexes))
@@ -144,31 +146,31 @@ func (r *liveLister) listCollection(ctx context.Context, at collection, indexes 
 		}
 	})
 	if err != nil {
-		if isAnswer(err) {
+		if isStatusError(err) {
 			return indexes
 		}
 		r.fail(indexes[0], err)
 		return nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(indexes), func(i int) bool { return r.found[i] != nil })
-	if more || len(missing) < minListed {
+	if more || len(missing) < minObjectsToList {
 		return missing
 	}
-	return r.existing(ctx, at, missing, limit)
+	return r.findUnlabeled(ctx, at, missing, limit)
 }
 
-// existing returns the indexes of those missing objects that exist in a collection, but
-// without Helm's label. It lists the names in the collection. Usually, for example before
-// an installation, the result is empty. If the collection has more objects than limit, it
-// returns all of missing.
-func (r *liveLister) existing(ctx context.Context, at collection, missing []int, limit int64) []int {
-	answer, err := r.metadata.Resource(at.resource).Namespace(at.namespace).List(ctx, metav1.ListOptions{Limit: limit})
-	if err != nil || answer.Continue != "" {
+// findUnlabeled returns the indexes of those missing objects that do exist in the collection
+// at, but without Helm's label. It lists the names of all objects in the collection. Usually
+// the result is empty, for example before an installation. If the collection contains more
+// objects than limit, it returns the indexes of all missing objects.
+func (r *liveLister) findUnlabeled(ctx context.Context, at collection, missing []int, limit int64) []int {
+	response, err := r.metadata.Resource(at.resource).Namespace(at.namespace).List(ctx, metav1.ListOptions{Limit: limit})
+	if err != nil || response.Continue != "" {
 		return missing
 	}
-	names := make(map[string]bool, len(answer.Items))
-	for i := range answer.Items {
-		names[answer.Items[i].Name] = true
+	names := make(map[string]bool, len(response.Items))
+	for i := range response.Items {
+		names[response.Items[i].Name] = true
 	}
 	var existing []int
 	for _, i := range missing {
@@ -179,14 +181,14 @@ func (r *liveLister) existing(ctx context.Context, at collection, missing []int,
 	return existing
 }
 
-// isAnswer reports whether an error is a response of the server, rather than a problem of
-// the connection.
-func isAnswer(err error) bool {
+// isStatusError reports whether an error is the response of the server, rather than a
+// problem of the connection.
+func isStatusError(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status)
 }
 
-// readAll reads the objects with these indexes with one request each.
+// readAll reads objects, which are given by their indexes, with one request for each.
 func (r *liveReader) readAll(ctx context.Context, indexes []int) {
 	var g errgroup.Group
 	g.SetLimit(MaxConcurrency)

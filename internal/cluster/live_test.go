@@ -20,13 +20,13 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// newConnection returns a connection to a fake API.
+// newConnection returns a Connection to a fake API server.
 func newConnection(t *testing.T, api *fakeapi.API) *Connection {
 	t.Helper()
 	return Connect(api.Getter(), t.Logf)
 }
 
-// foreign returns manifests of objects that Helm does not manage.
+// foreign returns manifests of objects without Helm's label.
 func foreign(count int) []string {
 	all := fakeapi.ConfigMaps(count, "a")
 	for i := range all {
@@ -51,12 +51,12 @@ func TestLive(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		// there has the manifests of existing objects. asked has those of the objects to
-		// read.
+		// there contains the manifests of existing objects, and asked those of the objects
+		// to read.
 		there, asked []string
 		fault        func(fakeapi.Call) error
-		// found is the number of objects that are found. lists and gets are numbers of
-		// requests.
+		// found is the number of objects that are found. lists and gets are the numbers of
+		// list and get requests.
 		found, lists, gets int
 	}{
 		{name: "nothing", found: 0},
@@ -176,9 +176,9 @@ func TestLiveError(t *testing.T) {
 	})
 }
 
-// TestLiveNoAnswer checks that objects are not read one by one if a list request gets no
-// answer.
-func TestLiveNoAnswer(t *testing.T) {
+// TestLiveNoResponse checks that objects are not read one by one if the server does not
+// respond to a list request.
+func TestLiveNoResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
 		away := errors.New("no route to host")

@@ -12,21 +12,21 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// errNoAnswer reports that a connection was closed without a response.
-var errNoAnswer = errors.New("the connection was closed without an answer")
+// errNoResponse reports that the connection was closed before the server responded.
+var errNoResponse = errors.New("the connection was closed without a response")
 
-// noRetryTransport fails immediately if the server does not respond to a request, for
-// callers that retry requests themselves. Otherwise client-go would retry the request for
-// ten seconds, and then report that a watch has ended normally.
+// noRetryTransport returns errNoResponse as soon as a connection breaks. It is for callers
+// that retry requests themselves. Without it, client-go would retry the request for ten
+// seconds, and then report a broken watch as if the server had ended it normally.
 type noRetryTransport struct{ http.RoundTripper }
 
 func (t noRetryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := t.RoundTripper.RoundTrip(r.WithContext(httpretry.WithoutRetries(r.Context())))
+	response, err := t.RoundTripper.RoundTrip(r.WithContext(httpretry.WithoutRetries(r.Context())))
 	if err != nil && r.Context().Err() == nil && utilnet.IsProbableEOF(err) {
-		return nil, errNoAnswer
+		return nil, errNoResponse
 	}
-	return answer, err
+	return response, err
 }
 
-// WrappedRoundTripper returns the wrapped round tripper for client-go.
+// WrappedRoundTripper lets client-go find the wrapped round tripper.
 func (t noRetryTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }

@@ -20,9 +20,9 @@ func TestNoRetryTransport(t *testing.T) {
 		name, url string
 		err, want error
 	}{
-		{"watch without an answer", "http://api/pods?watch=true", io.EOF, errNoAnswer},
+		{"watch without a response", "http://api/pods?watch=true", io.EOF, errNoResponse},
 		{"watch that fails otherwise", "http://api/pods?watch=true", other, other},
-		{"read without an answer", "http://api/pods/x", io.EOF, errNoAnswer},
+		{"read without a response", "http://api/pods/x", io.EOF, errNoResponse},
 		{"watch that is granted", "http://api/pods?watch=true", nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -30,17 +30,17 @@ func TestNoRetryTransport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer, err := noRetryTransport{roundTripper(func(*http.Request) (*http.Response, error) {
+			response, err := noRetryTransport{roundTripper(func(*http.Request) (*http.Response, error) {
 				if c.err != nil {
 					return nil, c.err
 				}
 				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 			})}.RoundTrip(r)
-			if !errors.Is(err, c.want) || (err == nil) != (answer != nil) {
-				t.Errorf("got %v, %v, want %v", answer, err, c.want)
+			if !errors.Is(err, c.want) || (err == nil) != (response != nil) {
+				t.Errorf("got %v, %v, want %v", response, err, c.want)
 			}
-			if answer != nil {
-				answer.Body.Close()
+			if response != nil {
+				response.Body.Close()
 			}
 		})
 	}

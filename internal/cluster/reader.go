@@ -20,33 +20,34 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Reader asks the cluster for objects.
+// Reader reads objects and permissions from the cluster.
 type Reader interface {
-	// Live reads the current state of objects from the cluster. The result has no entry for
-	// objects that do not exist. If objects cannot be read, the error is a ReadError for the
-	// first of them, in the order of the list. If ctx is done, it is the error of ctx.
-	// Without a cluster, Live reads each object with the client that the object has.
+	// Live reads the current states of objects from the cluster. The result has no entry
+	// for an object that does not exist. If objects cannot be read, the error is a
+	// ReadError for the first of them, in the order of list. If ctx is done, the error is
+	// that of ctx. Without a cluster, Live reads each object with the Client of its Info.
 	Live(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error)
-	// Existing is Live, except that without a cluster it reads nothing and assumes that all
-	// objects exist. It then returns nil as the state of each object.
+	// Existing does what Live does if there is a cluster. Without a cluster, it reads
+	// nothing and assumes that all objects exist: the result has an entry for each object,
+	// whose state is nil.
 	Existing(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error)
-	// Exists reports whether the object id exists. The version in apiVersion is used to find
-	// the API resource. It returns false for an object of an unknown kind, for an object
-	// that the account is not allowed to read, and without a cluster.
+	// Exists reports whether the object that id identifies exists. apiVersion is needed to
+	// find its API resource. Exists returns false if the cluster does not serve the kind,
+	// if the account is not allowed to read the object, and if there is no cluster.
 	Exists(ctx context.Context, apiVersion string, id sequencer.ID) (bool, error)
-	// Denied reports for each of the actions whether the account is certainly not allowed
-	// to do it. Without a cluster, nothing is denied.
+	// Denied reports for each action whether the account certainly lacks the permission for
+	// it. Without a cluster, nothing is denied.
 	Denied(ctx context.Context, actions []authorizationv1.ResourceAttributes) ([]bool, error)
 }
 
 // reader is the Reader of a cluster.
 type reader struct {
-	clients *clients
-	kinds   Kinds
+	clients   *clients
+	discovery Discovery
 }
 
-// Live implements Reader. It reads many objects of a kind with one list request, if the
-// account is allowed to list them.
+// Live implements Reader. If there are many objects of one kind, it reads them with a list
+// request, provided that the account is allowed to list them.
 func (r *reader) Live(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
 	client, err := r.clients.Dynamic()
 	if err != nil {
@@ -81,7 +82,7 @@ func (r *reader) Get(ctx context.Context, info *resource.Info) (*unstructured.Un
 
 // Exists implements Reader.
 func (r *reader) Exists(ctx context.Context, apiVersion string, id sequencer.ID) (bool, error) {
-	mapping, err := r.kinds.Mapping(apiVersion, id.Kind)
+	mapping, err := r.discovery.Mapping(apiVersion, id.Kind)
 	if err != nil || mapping == nil {
 		return false, err
 	}
@@ -99,7 +100,7 @@ func (r *reader) Exists(ctx context.Context, apiVersion string, id sequencer.ID)
 	return true, nil
 }
 
-// Denied implements Reader. What the cluster cannot check counts as allowed.
+// Denied implements Reader. An action counts as allowed if the check itself fails.
 func (r *reader) Denied(ctx context.Context, actions []authorizationv1.ResourceAttributes) ([]bool, error) {
 	client, err := r.clients.Clientset()
 	if err != nil {
@@ -110,19 +111,19 @@ func (r *reader) Denied(ctx context.Context, actions []authorizationv1.ResourceA
 	for i := range actions {
 		requests.Go(func() {
 			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &actions[i]}}
-			answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-			denied[i] = err == nil && !answer.Status.Allowed
+			response, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			denied[i] = err == nil && !response.Status.Allowed
 		})
 	}
 	requests.Wait()
 	return denied, nil
 }
 
-// detachedReader is the Reader without a cluster.
-type detachedReader struct{}
+// readerWithoutCluster is the Reader for a client without a cluster.
+type readerWithoutCluster struct{}
 
 // Live implements Reader.
-func (detachedReader) Live(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
+func (readerWithoutCluster) Live(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
 	r := newLiveReader(list, getWithOwnClient)
 	indexes := make([]int, len(list))
 	for i := range indexes {
@@ -133,7 +134,7 @@ func (detachedReader) Live(ctx context.Context, list kube.ResourceList) (map[*re
 }
 
 // Existing implements Reader.
-func (detachedReader) Existing(_ context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
+func (readerWithoutCluster) Existing(_ context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
 	existing := make(map[*resource.Info]*unstructured.Unstructured, len(list))
 	for _, info := range list {
 		existing[info] = nil
@@ -142,10 +143,12 @@ func (detachedReader) Existing(_ context.Context, list kube.ResourceList) (map[*
 }
 
 // Exists implements Reader.
-func (detachedReader) Exists(context.Context, string, sequencer.ID) (bool, error) { return false, nil }
+func (readerWithoutCluster) Exists(context.Context, string, sequencer.ID) (bool, error) {
+	return false, nil
+}
 
 // Denied implements Reader.
-func (detachedReader) Denied(_ context.Context, actions []authorizationv1.ResourceAttributes) ([]bool, error) {
+func (readerWithoutCluster) Denied(_ context.Context, actions []authorizationv1.ResourceAttributes) ([]bool, error) {
 	return make([]bool, len(actions)), nil
 }
 
@@ -160,7 +163,7 @@ func getWith(client dynamic.Interface) getFunc {
 	}
 }
 
-// getWithOwnClient is a getFunc that sends its request with the client that the object has.
+// getWithOwnClient is a getFunc that sends its request with the Client of the Info.
 func getWithOwnClient(_ context.Context, info *resource.Info) (*unstructured.Unstructured, error) {
 	live, err := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
 	if err != nil {

@@ -22,25 +22,26 @@ import (
 	"k8s.io/client-go/openapi"
 )
 
-// schemas finds out for which kinds the server validates the fields of objects. For these,
-// Helm's own validation, for which it reads the OpenAPI schema of the cluster, can be
-// skipped.
+// schemas finds out for which kinds the server itself validates the fields of objects. For
+// these kinds, Helm's validation can be skipped, which would read the complete OpenAPI
+// schema of the cluster.
 type schemas struct {
 	getter Getter
 
-	// builtIn says whether the server validates its built-in kinds.
-	builtIn once[bool]
+	// builtIn is true if the server validates its built-in kinds.
+	builtIn lazy[bool]
 
 	mu sync.Mutex
-	// read has the API groups and versions whose schema was read. validated has the kinds
-	// in them that the server validates. paths has where to read the schemas.
+	// read is the set of API groups and versions whose schemas were read, and validated the
+	// set of kinds in them that the server validates. paths maps the URL path of each API
+	// group and version to its schema on the server.
 	read      map[schema.GroupVersion]bool
 	validated map[schema.GroupVersionKind]bool
 	paths     map[string]openapi.GroupVersion
 }
 
-// areValidated reports whether the server certainly validates the fields of all objects of
-// a list.
+// areValidated reports whether the server certainly validates the fields of all objects in
+// list.
 func (s *schemas) areValidated(list kube.ResourceList) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,8 +67,8 @@ func (s *schemas) areValidated(list kube.ResourceList) bool {
 	return true
 }
 
-// isBuiltInValidated reports whether a kind is known to be validated without reading its
-// schema: a server that is new enough validates the fields of all built-in kinds.
+// isBuiltInValidated reports whether a kind is built in, and the server is new enough to
+// validate all built-in kinds. If so, the schema does not need to be read.
 func (s *schemas) isBuiltInValidated(kind schema.GroupVersionKind) bool {
 	if !scheme.Scheme.Recognizes(kind) {
 		return false
@@ -76,9 +77,9 @@ func (s *schemas) isBuiltInValidated(kind schema.GroupVersionKind) bool {
 	return err == nil && validates
 }
 
-// minValidating is the first version in which every API server validates fields, regardless
-// of its configuration.
-const minValidating = "1.27"
+// minValidatingVersion is the first Kubernetes version in which the API server always
+// validates fields, regardless of its configuration.
+const minValidatingVersion = "1.27"
 
 func (s *schemas) serverValidates() (bool, error) {
 	client, err := s.getter.ToDiscoveryClient()
@@ -93,11 +94,11 @@ func (s *schemas) serverValidates() (bool, error) {
 		return false, err
 	}
 	parsed, err := version.ParseGeneric(server.GitVersion)
-	return err == nil && parsed.AtLeast(version.MustParseGeneric(minValidating)), err
+	return err == nil && parsed.AtLeast(version.MustParseGeneric(minValidatingVersion)), err
 }
 
-// readAll reads the schemas of API groups and versions in parallel, and adds them to read
-// and validated. The caller must have locked mu.
+// readAll reads the schemas of the API groups and versions gvs in parallel, and adds the
+// results to read and validated. The caller must hold mu.
 func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 	if s.paths == nil {
 		client, err := s.getter.ToDiscoveryClient()
@@ -107,8 +108,8 @@ func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 		if client == nil {
 			return errUnsupported
 		}
-		// Do not use the OpenAPI client of the discovery client, because it would cache
-		// everything.
+		// The OpenAPI client of the discovery client is not used, because it would keep all
+		// schemas in memory.
 		if s.paths, err = openapi.NewClient(client.RESTClient()).Paths(); err != nil {
 			return err
 		}
@@ -124,7 +125,7 @@ func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 		})
 	}
 	if err := g.Wait(); err != nil {
-		s.paths = nil // read the paths again next time, to find groups that were added
+		s.paths = nil // read the paths again next time, because API groups may have been added
 		return err
 	}
 	for i, gv := range gvs {
@@ -136,8 +137,8 @@ func (s *schemas) readAll(gvs []schema.GroupVersion) error {
 	return nil
 }
 
-// operations has the patch operations in an OpenAPI schema, by path. It is the only part of
-// the schema that is needed.
+// operations holds the PATCH operations of an OpenAPI schema, by URL path. No other part of
+// the schema is needed.
 type operations map[string]struct {
 	Patch *struct {
 		Kind       schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
@@ -145,8 +146,8 @@ type operations map[string]struct {
 	}
 }
 
-// readOperations reads the operations in an OpenAPI schema. It stops before the
-// descriptions of the kinds, which are large.
+// readOperations reads the PATCH operations of an OpenAPI schema. It does not read the rest
+// of the schema, which describes the kinds and is large.
 func readOperations(data []byte) (operations, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if err := expectToken(d, json.Delim('{')); err != nil {
@@ -171,7 +172,7 @@ func readOperations(data []byte) (operations, error) {
 }
 
 // validatedKinds returns the kinds of an API group and version whose fields the server
-// validates: their patch operation has the parameter fieldValidation.
+// validates. These are the kinds whose PATCH operation has the parameter fieldValidation.
 func (s *schemas) validatedKinds(gv schema.GroupVersion) ([]schema.GroupVersionKind, error) {
 	name := path.Join("apis", gv.Group, gv.Version)
 	if gv.Group == "" {

@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crds installs the CRDs that charts have in their crds/ directories and in hooks
-// of the event crd-install, and waits until the cluster serves the kinds that they define.
+// Package crds installs the CustomResourceDefinitions (CRDs) in the crds/ directories of
+// charts and in hooks of the event crd-install, and waits until the cluster serves their
+// kinds.
 package crds
 
 import (
@@ -23,16 +24,22 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// Installer installs the CRDs of a chart before its other objects.
+// Installer creates the CRDs of a chart before its other objects.
 type Installer struct {
-	Cluster *cluster.Client
-	Writer  objectwriter.Writer
-	Waiter  wait.Waiter
-	Log     func(string, ...any)
+	cluster *cluster.Client
+	writer  objectwriter.Writer
+	waiter  wait.Waiter
+	log     func(string, ...any)
 }
 
-// InstallHooks creates the CRDs in hooks of the event crd-install that do not exist yet,
-// and waits until the cluster serves their kinds.
+// NewInstaller returns an Installer that calls log with Helm's debug messages.
+func NewInstaller(c *cluster.Client, w objectwriter.Writer, waiter wait.Waiter, log func(string, ...any)) *Installer {
+	return &Installer{cluster: c, writer: w, waiter: waiter, log: log}
+}
+
+// InstallHooks creates the CRDs in those of the hooks that belong to the event crd-install,
+// one hook after the other. It waits until the cluster serves the kinds of each hook, and
+// skips hooks whose CRDs already exist.
 func (i *Installer) InstallHooks(ctx context.Context, hooks []*release.Hook) error {
 	for _, b := range hookrunner.Buckets(hookrunner.ForEvent(hooks, hookrunner.EventCRDInstall), hookrunner.Modes{}) {
 		for _, h := range b.Hooks() {
@@ -49,55 +56,55 @@ func (i *Installer) InstallHooks(ctx context.Context, hooks []*release.Hook) err
 	return nil
 }
 
-// Install creates the CRDs that do not exist yet, one file after the other, and waits until
-// the cluster serves their kinds. It does not change existing CRDs. created reports whether
-// it created any.
-func (i *Installer) Install(ctx context.Context, definitions []chart.CRD) (created bool, err error) {
+// Install creates the CRDs in files, one file after the other, and then waits until the
+// cluster serves their kinds. It does not change CRDs that already exist. created reports
+// whether it created any.
+func (i *Installer) Install(ctx context.Context, files []chart.CRD) (created bool, err error) {
 	var list kube.ResourceList
-	present := i.present(ctx, definitions)
-	for n, definition := range definitions {
-		if name := present[n]; name != "" {
-			i.Log("CRD %s is already present. Skipping.", name)
+	existing := i.existing(ctx, files)
+	for n, file := range files {
+		if name := existing[n]; name != "" {
+			i.log("CRD %s is already present. Skipping.", name)
 			continue
 		}
-		built, err := i.Cluster.Build(definition.File.Data, false)
+		built, err := i.cluster.Build(file.File.Data, false)
 		var states object.LiveObjects
 		if err == nil {
-			states, err = i.Writer.Create(ctx, built)
+			states, err = i.writer.Create(ctx, built)
 		}
 		switch {
 		case apierrors.IsAlreadyExists(err):
-			i.Log("CRD %s is already present. Skipping.", built[0].Name)
+			i.log("CRD %s is already present. Skipping.", built[0].Name)
 			continue
 		case err != nil:
-			return false, fmt.Errorf("failed to install CRD %s: %w", definition.Name, err)
+			return false, fmt.Errorf("failed to install CRD %s: %w", file.Name, err)
 		}
 		list = append(list, states.All(built)...)
 	}
 	if len(list) == 0 {
 		return false, nil
 	}
-	if err := i.Waiter.Established(ctx, list); err != nil {
+	if err := i.waiter.WaitEstablished(ctx, list); err != nil {
 		return true, err
 	}
-	i.Log("Clearing discovery cache")
-	return true, i.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(list))
+	i.log("Clearing discovery cache")
+	return true, i.cluster.AwaitKinds(ctx, cluster.DefinedKinds(list))
 }
 
-// present returns, for each file whose CRDs all exist in the cluster, the name of its first
-// CRD, and "" for the other files. Install does not read the files whose CRDs exist, which
-// saves time because they are large.
-func (i *Installer) present(ctx context.Context, definitions []chart.CRD) []string {
-	names := make([][]string, len(definitions))
-	for n, definition := range definitions {
-		names[n] = cluster.DefinitionNames(definition.File.Data)
+// existing returns the name of the first CRD in each file if all CRDs in the file exist,
+// otherwise "". Install skips the files whose CRDs exist, which saves time because such
+// files are large.
+func (i *Installer) existing(ctx context.Context, files []chart.CRD) []string {
+	names := make([][]string, len(files))
+	for n, file := range files {
+		names[n] = cluster.CRDNames(file.File.Data)
 	}
-	exists := i.Cluster.DefinitionsPresent(ctx, slices.Concat(names...))
-	present := make([]string, len(definitions))
+	exists := i.cluster.ExistingCRDs(ctx, slices.Concat(names...))
+	existing := make([]string, len(files))
 	for n, all := range names {
 		if len(all) > 0 && !slices.ContainsFunc(all, func(name string) bool { return !exists[name] }) {
-			present[n] = all[0]
+			existing[n] = all[0]
 		}
 	}
-	return present
+	return existing
 }

@@ -3,9 +3,9 @@
 
 package dag
 
-// Cycle finds one cycle and returns its vertices, or nil if the graph is acyclic. Each
-// vertex depends on the next, and the last on the first. Equal graphs give the same cycle,
-// which begins with its lowest vertex.
+// Cycle returns the vertices of one cycle, or nil if the graph is acyclic. Each vertex
+// depends on the next, and the last on the first. The lowest vertex comes first. Equal
+// graphs give the same cycle.
 func (g *Graph) Cycle() []int {
 	const (
 		unseen = iota
@@ -42,8 +42,8 @@ func (g *Graph) Cycle() []int {
 	return nil
 }
 
-// extractCycle returns the cycle that a depth-first search found: the vertices of path from
-// start to the end. The result is rotated so that its lowest vertex comes first.
+// extractCycle returns the vertices of path from start to the end, which form a cycle,
+// rotated so that the lowest vertex comes first.
 func extractCycle(path []int, start int) []int {
 	at := len(path) - 1
 	for path[at] != start {

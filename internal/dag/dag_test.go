@@ -91,7 +91,7 @@ func TestCycleIsOneOfTheGraph(t *testing.T) {
 		}
 		descendants := make([][]bool, g.Len())
 		for v := range g.Len() {
-			descendants[v] = g.Descendants(v)
+			descendants[v] = g.Reachable(v)
 		}
 		v, w := r.IntN(g.Len()), r.IntN(g.Len())
 		g.AddEdge(v, w)

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package dag is a library for directed acyclic graphs: it finds cycles, computes depths,
-// and visits each vertex after its dependencies. It knows nothing of charts; package
-// sequencer builds its plans on it. Vertices are numbered from 0.
+// and visits each vertex after its dependencies. Vertices are numbered from 0. Package
+// sequencer uses it for the order of deployments.
 package dag
 
 import "slices"
 
 // Graph is a directed graph. An edge from v to w means that v depends on w. The zero value
-// has no vertices. A Graph is not safe for concurrent changes.
+// has no vertices. A Graph must not be modified concurrently.
 type Graph struct {
 	deps [][]int
 }
@@ -23,7 +23,8 @@ func (g *Graph) AddVertex() int {
 	return len(g.deps) - 1
 }
 
-// AddEdge makes v depend on w. An edge may be added twice; Normalize removes duplicates.
+// AddEdge adds an edge from v to w: v depends on w. An edge can be added twice; Normalize
+// removes duplicates.
 func (g *Graph) AddEdge(v, w int) { g.deps[v] = append(g.deps[v], w) }
 
 // Len returns the number of vertices.
@@ -62,8 +63,8 @@ func (g *Graph) Reverse() *Graph {
 	return r
 }
 
-// Renumbered returns the graph with other numbers of the vertices: the new number of vertex
-// v is numbers[v]. The result is normalized.
+// Renumbered returns the graph with new numbers of the vertices: vertex v becomes vertex
+// numbers[v]. The result is normalized.
 func (g *Graph) Renumbered(numbers []int) *Graph {
 	r := New(g.Len())
 	for v, deps := range g.deps {
@@ -84,8 +85,8 @@ func (g *Graph) Without(remove func(v, w int) bool) *Graph {
 	return r
 }
 
-// DependenciesAmong returns those of the first n vertices that v depends on directly, or
-// only through vertices from n on. They are sorted.
+// DependenciesAmong returns the vertices below n that v depends on, either directly or
+// only through vertices from n on. The result is sorted.
 func (g *Graph) DependenciesAmong(n, v int) []int {
 	var deps []int
 	seen := map[int]bool{}
@@ -106,9 +107,9 @@ func (g *Graph) DependenciesAmong(n, v int) []int {
 	return deps
 }
 
-// Descendants reports, for each vertex, whether it can be reached from v by following
-// dependencies. The entry of v itself is true only if v is in a cycle.
-func (g *Graph) Descendants(v int) []bool {
+// Reachable reports, for each vertex, whether v depends on it, directly or indirectly. The
+// entry of v itself is true only if v is in a cycle.
+func (g *Graph) Reachable(v int) []bool {
 	seen := make([]bool, g.Len())
 	stack := slices.Clone(g.deps[v])
 	for len(stack) > 0 {
@@ -124,9 +125,8 @@ func (g *Graph) Descendants(v int) []bool {
 }
 
 // Depths returns the depth of each vertex: the largest number of vertices on a path of
-// dependencies that starts at the vertex, without the vertex itself. Only the first n
-// vertices of the graph count. The others only connect these. Depths panics if there is a
-// cycle.
+// dependencies that starts at the vertex. The vertex itself does not count, and neither do
+// the vertices from n on, which only connect others. Depths panics if there is a cycle.
 func (g *Graph) Depths(n int) []int {
 	depths := make([]int, g.Len())
 	for _, v := range g.topologicalOrder() {

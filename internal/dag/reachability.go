@@ -4,17 +4,19 @@
 package dag
 
 // Reachability answers whether one vertex of a graph depends on another, directly or
-// indirectly. It caches the dependents of vertices. It is not safe for concurrent use.
+// indirectly. It caches the dependents of the vertices that it was last asked about. It is
+// not safe for concurrent use.
 type Reachability struct {
 	dependents *Graph
 	cache      map[int][]bool
 }
 
-// maxCachedVertices limits the cache. A small one is sufficient, because callers ask about
-// one vertex after the other.
+// maxCachedVertices limits for how many vertices the dependents are cached. Few are
+// enough, because callers usually ask many questions about the same vertex before they ask
+// about another.
 const maxCachedVertices = 64
 
-// Reachability returns an index of the graph, which must not be changed afterwards.
+// Reachability returns a Reachability for the graph, which must not be changed afterwards.
 func (g *Graph) Reachability() *Reachability {
 	return &Reachability{dependents: g.Reverse(), cache: map[int][]bool{}}
 }
@@ -26,7 +28,7 @@ func (r *Reachability) DependsOn(v, w int) bool {
 		if len(r.cache) == maxCachedVertices {
 			clear(r.cache)
 		}
-		dependents = r.dependents.Descendants(w)
+		dependents = r.dependents.Reachable(w)
 		r.cache[w] = dependents
 	}
 	return dependents[v]

@@ -3,10 +3,10 @@
 
 package dag
 
-// Reduced returns a copy of an acyclic graph without redundant edges: an edge from v to w
-// is left out if v also reaches w through another vertex. Memory is proportional to the
-// size of the graph. Time is proportional to the size of the graph times the number of
-// vertices, divided by 64. It panics if there is a cycle.
+// Reduced returns a copy of an acyclic graph without redundant edges. An edge from v to w
+// is redundant if v also depends on w through another vertex. The required memory is
+// proportional to the size of the graph. The time is proportional to the size of the graph
+// times the number of vertices, divided by 64. Reduced panics if there is a cycle.
 func (g *Graph) Reduced() *Graph {
 	const word = 64
 	order := g.topologicalOrder()
@@ -14,7 +14,7 @@ func (g *Graph) Reduced() *Graph {
 	for v, deps := range g.deps {
 		implied[v] = make([]bool, len(deps))
 	}
-	below := make([]uint64, g.Len()) // per vertex, a bit set of the 64 vertices from first on that it reaches
+	below := make([]uint64, g.Len()) // per vertex: which of the 64 vertices from first on it depends on, as bits
 	for first := 0; first < g.Len(); first += word {
 		bit := func(v int) uint64 {
 			if v < first || v >= first+word {

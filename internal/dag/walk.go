@@ -5,7 +5,7 @@ package dag
 
 import "context"
 
-// Outcome is what Walk returns for one vertex.
+// Outcome describes how Walk visited one vertex.
 type Outcome struct {
 	// Started reports whether Walk called visit for the vertex.
 	Started bool
@@ -13,11 +13,11 @@ type Outcome struct {
 	Err error
 }
 
-// Walk calls visit for each of the first n vertices of an acyclic graph in its own
-// goroutine, as soon as the visits of all vertices that it depends on have returned without
-// an error. The vertices from n on are gates, which only connect others: Walk does not
-// visit them. The argument after of visit is the vertex that v waited for last, directly or
-// at a gate, or -1 if v depends on no other vertex.
+// Walk calls visit once for each of the first n vertices of an acyclic graph, in its own
+// goroutine, as soon as the visits of all vertices that it depends on have returned
+// without an error. The vertices from n on are gates: they only connect others, and Walk
+// does not visit them. The argument v of visit is the vertex, and after is the vertex that
+// v waited for last, directly or through gates, or -1 if v depends on no other vertex.
 //
 // After the first error, or when ctx is done, Walk starts no further visits. It waits for
 // the running ones and returns the outcomes of the first n vertices.
@@ -27,7 +27,7 @@ func Walk(ctx context.Context, g *Graph, n int, visit func(ctx context.Context, 
 		outcomes:   make([]Outcome, g.Len()),
 		pending:    make([]int, g.Len()),
 		dependents: g.Reverse(),
-		done:       make(chan result),
+		done:       make(chan visitResult),
 	}
 	w.start = func(v, after int) {
 		w.outcomes[v].Started = true
@@ -37,17 +37,17 @@ func Walk(ctx context.Context, g *Graph, n int, visit func(ctx context.Context, 
 		}
 		if v >= n {
 			gates[v-n] = after
-			go func() { w.done <- result{v, nil} }()
+			go func() { w.done <- visitResult{v, nil} }()
 			return
 		}
-		go func() { w.done <- result{v, visit(ctx, v, after)} }()
+		go func() { w.done <- visitResult{v, visit(ctx, v, after)} }()
 	}
 	w.run(ctx, g)
 	return w.outcomes[:n]
 }
 
-// result is what a visit sends to the goroutine of Walk when it returns.
-type result struct {
+// visitResult is what the goroutine of a visit sends to the goroutine of Walk.
+type visitResult struct {
 	vertex int
 	err    error
 }
@@ -57,7 +57,7 @@ type walker struct {
 	outcomes   []Outcome
 	pending    []int // per vertex, the number of dependencies that have not finished
 	dependents *Graph
-	done       chan result
+	done       chan visitResult
 	running    int
 	stopped    bool
 	start      func(v, after int)
@@ -79,9 +79,9 @@ func (w *walker) run(ctx context.Context, g *Graph) {
 	}
 }
 
-// handleResult records the outcome of a vertex. Unless the walk has stopped, it starts the
-// vertices whose last unfinished dependency this was.
-func (w *walker) handleResult(ctx context.Context, r result) {
+// handleResult records the outcome of a vertex. Unless the walk has stopped, it starts
+// each vertex whose dependencies have now all finished.
+func (w *walker) handleResult(ctx context.Context, r visitResult) {
 	w.outcomes[r.vertex].Err = r.err
 	if r.err != nil || ctx.Err() != nil {
 		w.stopped = true

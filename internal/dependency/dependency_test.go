@@ -49,7 +49,7 @@ func TestFind(t *testing.T) {
 		"https://a.example/": "a", "https://b.example": "b", "https://c.example": "",
 	} {
 		name := ""
-		if entry := find(known, repository); entry != nil {
+		if entry := findRepository(known, repository); entry != nil {
 			name = entry.Name
 		}
 		if name != want {
@@ -84,7 +84,7 @@ func TestAbsoluteURL(t *testing.T) {
 	}
 }
 
-// local creates a chart with dependencies in directories.
+// local creates a chart with dependencies in local directories, and returns its directory.
 func local(t *testing.T, names ...string) (dir string) {
 	t.Helper()
 	top := t.TempDir()
@@ -112,7 +112,8 @@ func manager(dir string) (*Manager, *bytes.Buffer) {
 	return &Manager{Out: &out, ChartPath: dir, RepositoryConfig: filepath.Join(dir, "no-repositories.yaml")}, &out
 }
 
-// TestUpdateAndBuild fetches dependencies from directories, and then fetches them again.
+// TestUpdateAndBuild updates dependencies in local directories, and then builds them from the
+// lock file.
 func TestUpdateAndBuild(t *testing.T) {
 	dir := local(t, "a", "b")
 	m, out := manager(dir)
@@ -157,8 +158,8 @@ func TestUpdateAndBuild(t *testing.T) {
 	}
 }
 
-// TestCancelled checks that nothing is changed.
-func TestCancelled(t *testing.T) {
+// TestCanceled checks that Update downloads nothing if the context is canceled.
+func TestCanceled(t *testing.T) {
 	dir := local(t, "a")
 	m, _ := manager(dir)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -186,8 +187,8 @@ func TestEmptyEntry(t *testing.T) {
 	}
 }
 
-// TestLockFileThatIsALink checks that the target of the link is not written.
-func TestLockFileThatIsALink(t *testing.T) {
+// TestLockFileIsSymlink checks that the target of a symbolic link is not overwritten.
+func TestLockFileIsSymlink(t *testing.T) {
 	dir := local(t, "a")
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.Symlink(outside, filepath.Join(dir, "Chart.lock")); err != nil {
@@ -203,8 +204,8 @@ func TestLockFileThatIsALink(t *testing.T) {
 	}
 }
 
-// TestDigestIsHelms compares the digest with that of a lock file from stock Helm.
-func TestDigestIsHelms(t *testing.T) {
+// TestDigestAsInStockHelm compares the digest with that of a lock file from stock Helm.
+func TestDigestAsInStockHelm(t *testing.T) {
 	required := []*chart.Dependency{{Name: "tiny", Version: "1.0.x", Repository: "file://../tiny"}}
 	locked := []*chart.Dependency{{Name: "tiny", Version: "1.0.0", Repository: "file://../tiny"}}
 	if sum, err := digest(required, locked); err != nil || sum != stockDigest {

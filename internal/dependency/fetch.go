@@ -24,24 +24,24 @@ import (
 
 const directoryMode = 0o755
 
-// fetch downloads deps into the directory charts of the chart, and removes charts that are
-// no longer dependencies. It changes this directory only after all downloads have
-// succeeded. For a dependency in a local directory, it sets the version in deps to that of
-// the chart there.
+// fetch downloads deps into the charts/ directory of the chart, and removes archives of charts
+// that are no longer dependencies. It changes charts/ only after all downloads have
+// succeeded. For each dependency in a local directory, it sets the version in deps to that of
+// the chart in this directory.
 func (m *Manager) fetch(ctx context.Context, deps []*chart.Dependency) (err error) {
-	f := fetcher{Manager: m, charts: filepath.Join(m.ChartPath, "charts"), done: make(map[string]bool)}
+	f := fetcher{Manager: m, charts: filepath.Join(m.ChartPath, "charts"), downloaded: make(map[string]bool)}
 	if f.repositories, err = m.loadIndexes(); err != nil {
 		return err
 	}
 	if err := makeDirectory(f.charts); err != nil {
 		return err
 	}
-	// This directory is inside the chart's own directory, so that archives can be moved
-	// into place atomically.
-	if f.dir, err = os.MkdirTemp(m.ChartPath, "tmpcharts-"); err != nil {
+	// The temporary directory is on the same file system as charts/, so that archives can be
+	// moved atomically.
+	if f.downloadDir, err = os.MkdirTemp(m.ChartPath, "tmpcharts-"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(f.dir)) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(f.downloadDir)) }()
 
 	m.sayf("Saving %d charts", len(deps))
 	for _, dep := range deps {
@@ -49,13 +49,13 @@ func (m *Manager) fetch(ctx context.Context, deps []*chart.Dependency) (err erro
 			return err
 		}
 		if err := f.fetch(dep); err != nil {
-			if _, local := errors.AsType[*localError](err); !local {
+			if _, isLocal := errors.AsType[*localError](err); !isLocal {
 				fmt.Fprintln(m.Out, "Save error occurred: ", err)
 			}
 			return err
 		}
 	}
-	return m.replace(deps, f.dir, f.charts)
+	return m.replaceArchives(deps, f.downloadDir, f.charts)
 }
 
 func makeDirectory(dir string) error {
@@ -71,7 +71,7 @@ func makeDirectory(dir string) error {
 	return nil
 }
 
-// repository is a repository that the user added, with the index from Helm's cache.
+// repository describes a chart repository that the user has added. index is the cached index.
 type repository struct {
 	*repo.Entry
 	index *repo.IndexFile
@@ -93,17 +93,17 @@ func (m *Manager) loadIndexes() ([]repository, error) {
 	return loaded, nil
 }
 
-// fetcher downloads dependencies into the temporary directory dir. charts is the directory
-// charts of the chart.
+// fetcher downloads dependencies into a temporary directory.
 type fetcher struct {
 	*Manager
 	repositories []repository
-	charts, dir  string
-	done         map[string]bool // the URLs that have been downloaded, except from registries
+	charts       string          // the charts/ directory of the chart
+	downloadDir  string          // the temporary directory
+	downloaded   map[string]bool // the URLs that have been downloaded, except from registries
 }
 
-// localError is an error about a dependency without a repository, which must already be in
-// the directory charts. Unlike for other errors, Helm prints no separate line for it.
+// localError is an error about a dependency without a repository, whose chart must already be
+// in charts/. Helm prints no "Save error occurred" line for these errors.
 type localError struct{ error }
 
 func (e *localError) Unwrap() error { return e.error }
@@ -116,12 +116,12 @@ func (f *fetcher) fetch(dep *chart.Dependency) error {
 	case strings.HasPrefix(dep.Repository, localScheme):
 		return f.pack(dep)
 	default:
-		return f.get(dep)
+		return f.download(dep)
 	}
 }
 
-// checkPresent returns an error unless the directory charts contains a version that
-// satisfies dep.
+// checkPresent returns an error unless charts/ contains the chart of dep, unpacked, in a
+// version that satisfies dep.
 func (f *fetcher) checkPresent(dep *chart.Dependency) error {
 	dir := filepath.Join(f.charts, dep.Name)
 	ch, err := chartloader.LoadDir(dir)
@@ -142,7 +142,8 @@ func (f *fetcher) checkPresent(dep *chart.Dependency) error {
 	return nil
 }
 
-// pack packs a dependency that is in a local directory.
+// pack writes an archive of a dependency that is in a local directory. It sets dep.Version to
+// the version of the chart in this directory.
 func (f *fetcher) pack(dep *chart.Dependency) error {
 	if f.Debug {
 		f.sayf("Archiving %s from repo %s", dep.Name, dep.Repository)
@@ -167,17 +168,17 @@ func (f *fetcher) pack(dep *chart.Dependency) error {
 		return fmt.Errorf("can't get a valid version for dependency %s", dep.Name)
 	}
 	dep.Version = ch.Metadata.Version
-	_, err = archive.Save(ch, f.dir)
+	_, err = archive.Save(ch, f.downloadDir)
 	return err
 }
 
-// get downloads a dependency from a registry or repository.
-func (f *fetcher) get(dep *chart.Dependency) error {
+// download downloads a dependency from an OCI registry or a chart repository.
+func (f *fetcher) download(dep *chart.Dependency) error {
 	from, err := f.locate(dep)
 	if err != nil {
 		return fmt.Errorf("could not find %s: %w", from.url, err)
 	}
-	if f.done[from.url] {
+	if f.downloaded[from.url] {
 		f.sayf("Already downloaded %s from repo %s", dep.Name, dep.Repository)
 		return nil
 	}
@@ -187,9 +188,9 @@ func (f *fetcher) get(dep *chart.Dependency) error {
 		RepositoryConfig: f.RepositoryConfig, RepositoryCache: f.RepositoryCache,
 		RegistryClient: f.RegistryClient, Getters: f.Getters, Options: from.options,
 	}
-	if _, _, err := client.DownloadTo(from.url, from.tag, f.dir); err != nil {
+	if _, _, err := client.DownloadTo(from.url, from.tag, f.downloadDir); err != nil {
 		return fmt.Errorf("could not download %s: %w", from.url, err)
 	}
-	f.done[from.url] = from.tag == ""
+	f.downloaded[from.url] = from.tag == ""
 	return nil
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// List prints a table of the dependencies of the chart at chartpath. It also prints
-// warnings about files in its directory charts that are not dependencies. columnWidth
-// limits the width of the columns.
+// List prints a table of the dependencies of the chart at chartpath, and warnings about files
+// in the charts/ directory of this chart that are not dependencies. columnWidth is the
+// maximum width of each column, in characters.
 func List(chartpath string, out io.Writer, columnWidth uint) error {
 	ch, err := chartloader.Load(chartpath)
 	if err != nil {
@@ -43,16 +43,16 @@ func List(chartpath string, out io.Writer, columnWidth uint) error {
 	return nil
 }
 
-// statusOf returns the status of dep that Helm prints, for example "ok" or "missing".
-// parent is the chart that declares dep.
+// statusOf returns the status of dep, for example "ok" or "missing", in Helm's words. parent
+// is the chart that declares dep.
 func statusOf(chartpath string, dep *chart.Dependency, parent *chart.Chart) string {
 	archives, err := filepath.Glob(filepath.Join(chartpath, "charts", dep.Name+"-*.tgz"))
 	if err != nil {
 		return "bad pattern"
 	}
 	if len(archives) > 1 {
-		// If there are several, only those whose name ends with a version can belong to the
-		// dependency.
+		// The pattern also matches charts whose names begin with dep.Name and a hyphen.
+		// Keep only the archives in whose names a version follows.
 		archives = slices.DeleteFunc(archives, func(name string) bool {
 			version := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(name), ".tgz"), dep.Name+"-")
 			_, err := semver.StrictNewVersion(version)
@@ -91,10 +91,11 @@ func statusOfArchive(name string, dep *chart.Dependency) string {
 	}
 }
 
-// versionStatus returns status if the version of ch satisfies dep, or else what is wrong.
-func versionStatus(ch *chart.Chart, dep *chart.Dependency, status string) string {
+// versionStatus returns ifValid if the version of ch satisfies dep, and otherwise a status
+// that says what is wrong with the version.
+func versionStatus(ch *chart.Chart, dep *chart.Dependency, ifValid string) string {
 	if ch.Metadata.Version == dep.Version {
-		return status
+		return ifValid
 	}
 	constraint, err := semver.NewConstraint(dep.Version)
 	if err != nil {
@@ -107,12 +108,12 @@ func versionStatus(ch *chart.Chart, dep *chart.Dependency, status string) string
 	case !constraint.Check(version):
 		return "wrong version"
 	default:
-		return status
+		return ifValid
 	}
 }
 
-// warnUndeclared prints a warning about each chart in the directory charts that is not in
-// required, and about each archive or directory there that is not a chart.
+// warnUndeclared prints a warning about each chart in charts/ that is not in required, and
+// about each archive or directory in charts/ that is not a chart.
 func warnUndeclared(out io.Writer, chartpath string, required []*chart.Dependency) {
 	files, err := filepath.Glob(filepath.Join(chartpath, "charts", "*"))
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-// source says where to download a dependency from.
+// source says from where to download the archive of a dependency.
 type source struct {
 	url     string
-	tag     string // the version; only for a registry
+	tag     string // the version; empty unless the URL is that of an OCI registry
 	options []getter.Option
 }
 
-// locate finds out where to download dep from: a registry, a repository that the user
-// added, or another repository, whose index it downloads.
+// locate determines from where to download dep: from an OCI registry, from a chart repository
+// that the user has added, or from another chart repository, whose index locate downloads.
 func (f *fetcher) locate(dep *chart.Dependency) (source, error) {
 	if registry.IsOCI(dep.Repository) {
 		return source{
@@ -55,7 +55,7 @@ func getterOptions(e *repo.Entry) []getter.Option {
 	}
 }
 
-// chartURL returns the URL that the index of the repository has for the version of dep.
+// chartURL returns the URL of the archive of dep, according to the index of the repository.
 func (r repository) chartURL(dep *chart.Dependency) (string, error) {
 	entries, ok := r.index.Entries[dep.Name]
 	if !ok {
@@ -78,8 +78,8 @@ func sameVersion(a, b string) bool {
 	return err == nil && first.Equal(second)
 }
 
-// absoluteURL resolves urlOrPath, an entry of an index, which can be relative to the URL
-// base of the repository.
+// absoluteURL returns urlOrPath as an absolute URL. urlOrPath is from the index of a chart
+// repository, and can be relative to base, the URL of the repository.
 func absoluteURL(base, urlOrPath string) (string, error) {
 	u, err := url.Parse(urlOrPath)
 	if err != nil {
@@ -88,11 +88,11 @@ func absoluteURL(base, urlOrPath string) (string, error) {
 	if u.IsAbs() {
 		return u.String(), nil
 	}
-	below, err := url.Parse(base)
+	absolute, err := url.Parse(base)
 	if err != nil {
 		return urlOrPath, fmt.Errorf("base URL failed to parse: %w", err)
 	}
-	below.RawPath = path.Join(below.RawPath, urlOrPath)
-	below.Path = path.Join(below.Path, urlOrPath)
-	return below.String(), nil
+	absolute.RawPath = path.Join(absolute.RawPath, urlOrPath)
+	absolute.Path = path.Join(absolute.Path, urlOrPath)
+	return absolute.String(), nil
 }

@@ -18,15 +18,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// digest returns the digest to store in a lock file. It is computed from required, the
-// dependencies in Chart.yaml, and locked, those in the lock file. Only Helm's fields are
-// included, so that stock Helm computes the same digest.
+// digest returns the digest for a lock file. It is computed from required, the dependencies in
+// Chart.yaml, and locked, those in the lock file. It is the same as in stock Helm, because
+// chart.Dependency has only Helm's fields, and not depends-on.
 func digest(required, locked []*chart.Dependency) (string, error) {
 	return digestOf([2][]*chart.Dependency{required, locked})
 }
 
-// digestOfHelm2 returns the digest as Helm 2 computes it, to check lock files of Helm 2.
-func digestOfHelm2(required []*chart.Dependency) (string, error) {
+// helm2Digest returns the digest that Helm 2 stores in lock files.
+func helm2Digest(required []*chart.Dependency) (string, error) {
 	return digestOf(map[string][]*chart.Dependency{"dependencies": required})
 }
 
@@ -39,8 +39,8 @@ func digestOf(v any) (string, error) {
 	return "sha256:" + sum, err
 }
 
-// writeLock writes the lock file of ch with the dependencies locked, unless it is up to
-// date.
+// writeLock writes a lock file with the dependencies locked, unless the lock file of ch
+// already has their digest.
 func (m *Manager) writeLock(ch *chart.Chart, locked []*chart.Dependency) error {
 	sum, err := digest(ch.Metadata.Dependencies, locked)
 	if err != nil {
@@ -57,15 +57,15 @@ func (m *Manager) writeLock(ch *chart.Chart, locked []*chart.Dependency) error {
 	if ch.Metadata.APIVersion == chart.APIVersionV1 {
 		name = "requirements.lock"
 	}
-	if err := refuseLink(m.ChartPath, name); err != nil {
+	if err := rejectSymlink(m.ChartPath, name); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(m.ChartPath, name), data, 0o644)
 }
 
-// refuseLink returns an error if the lock file is a symbolic link. Otherwise a chart could
-// make Helm write to any other file.
-func refuseLink(dir, name string) error {
+// rejectSymlink returns an error if the named file in dir is a symbolic link. Through such a
+// lock file, a chart could make Helm overwrite any file.
+func rejectSymlink(dir, name string) error {
 	path := filepath.Join(dir, name)
 	info, err := os.Lstat(path)
 	switch {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package dependency implements helm dependency build, update and list. It downloads the
-// charts that a chart depends on into its directory charts, as Helm's package downloader
-// does. Unlike the latter, it keeps all fields of each Chart.yaml (docs/reference.md,
-// "Chart.yaml").
+// dependencies of a chart into its charts/ directory, as Helm's package downloader does. In
+// contrast to package downloader, it supports the additional fields of Chart.yaml
+// (docs/reference.md, "Chart.yaml"), and keeps them when it packs a chart.
 package dependency
 
 import (
@@ -23,19 +23,21 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Manager builds or updates the dependencies of one chart. Its fields are those of Helm's
-// downloader.Manager.
+// Manager builds or updates the dependencies of one chart. Its fields have the meaning of
+// those of Helm's downloader.Manager.
 type Manager struct {
 	// Out receives progress messages. Nothing else must write to it at the same time.
 	Out io.Writer
 	// ChartPath is the directory of the chart.
 	ChartPath string
-	// Verify says whether downloaded charts must be signed by a key in the file Keyring.
+	// Verify says whether downloaded charts must have a signature by a key in the file
+	// Keyring.
 	Verify  downloader.VerificationStrategy
 	Keyring string
-	// Debug makes it print more messages.
+	// Debug enables additional progress messages.
 	Debug bool
-	// SkipUpdate makes it use the cached indexes of repositories without updating them.
+	// SkipUpdate disables the download of indexes of chart repositories, so that the cached
+	// indexes are used.
 	SkipUpdate       bool
 	Getters          getter.Providers
 	RegistryClient   *registry.Client
@@ -43,9 +45,9 @@ type Manager struct {
 	RepositoryCache  string
 }
 
-// Build downloads the versions in the lock file. If there is no lock file, it does the same
-// as Update. If the user has not added one of the repositories, it returns a
-// downloader.ErrRepoNotFound.
+// Build downloads the dependencies in the versions of the lock file. Without a lock file,
+// Build does the same as Update. It returns a downloader.ErrRepoNotFound if the user has not
+// added all chart repositories that the dependencies need.
 func (m *Manager) Build(ctx context.Context) error {
 	ch, err := m.loadChart()
 	if err != nil {
@@ -55,17 +57,17 @@ func (m *Manager) Build(ctx context.Context) error {
 		return m.update(ctx, ch)
 	}
 	required := ch.Metadata.Dependencies
-	asWritten, err := digestOfHelm2(required)
+	helm2Sum, err := helm2Digest(required)
 	if err != nil {
 		return err
 	}
 	if _, err := m.resolveRepositories(required); err != nil {
 		return err
 	}
-	if err := checkLock(ch, asWritten); err != nil {
+	if err := checkLock(ch, helm2Sum); err != nil {
 		return err
 	}
-	if err := m.checkKnown(ch.Lock.Dependencies); err != nil {
+	if err := m.checkRepositoriesAdded(ch.Lock.Dependencies); err != nil {
 		return err
 	}
 	if err := m.updateRepositories(ctx); err != nil {
@@ -74,9 +76,9 @@ func (m *Manager) Build(ctx context.Context) error {
 	return m.fetch(ctx, ch.Lock.Dependencies)
 }
 
-// checkLock returns an error unless the lock file matches the dependencies in Chart.yaml.
-// asWritten is the digest as Helm 2 computes it, for charts of apiVersion v1.
-func checkLock(ch *chart.Chart, asWritten string) error {
+// checkLock returns an error if the lock file does not match the dependencies in Chart.yaml.
+// helm2Sum is the result of helm2Digest, which charts of apiVersion v1 can have.
+func checkLock(ch *chart.Chart, helm2Sum string) error {
 	sum, err := digest(ch.Metadata.Dependencies, ch.Lock.Dependencies)
 	if err == nil && sum == ch.Lock.Digest {
 		return nil
@@ -86,15 +88,15 @@ func checkLock(ch *chart.Chart, asWritten string) error {
 			"Please update the dependencies")
 	}
 	log.Println("warning: a valid Helm v3 hash was not found. Checking against Helm v2 hash...")
-	if asWritten != ch.Lock.Digest {
+	if helm2Sum != ch.Lock.Digest {
 		return errors.New("the lock file (requirements.lock) is out of sync with the dependencies file (requirements.yaml). " +
 			"Please update the dependencies")
 	}
 	return nil
 }
 
-// Update downloads the newest versions that satisfy the dependencies in Chart.yaml, and
-// writes the lock file if it has changed.
+// Update downloads each dependency in the newest version that satisfies Chart.yaml, and writes
+// the lock file if it has changed.
 func (m *Manager) Update(ctx context.Context) error {
 	ch, err := m.loadChart()
 	if err != nil {
@@ -112,7 +114,7 @@ func (m *Manager) update(ctx context.Context, ch *chart.Chart) error {
 	if err != nil {
 		return err
 	}
-	if err := m.addUnknown(ctx, repositories, required); err != nil {
+	if err := m.downloadUnknownIndexes(ctx, repositories, required); err != nil {
 		return err
 	}
 	if err := m.updateRepositories(ctx); err != nil {

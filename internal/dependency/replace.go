@@ -15,22 +15,22 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// replace moves the downloaded archives from the directory from to the directory to, and
-// removes other archives in to. It keeps archives of those deps that have no repository,
-// because they are not downloaded.
-func (m *Manager) replace(deps []*chart.Dependency, from, to string) error {
-	fetched, err := os.ReadDir(from)
+// replaceArchives moves the archives in downloadDir to chartsDir, and removes the other
+// archives in chartsDir. It keeps archives of those deps that have no repository, because
+// these are not downloaded.
+func (m *Manager) replaceArchives(deps []*chart.Dependency, downloadDir, chartsDir string) error {
+	fetched, err := os.ReadDir(downloadDir)
 	if err != nil {
 		return err
 	}
-	present, err := os.ReadDir(to)
+	present, err := os.ReadDir(chartsDir)
 	if err != nil {
 		return err
 	}
 	isNew := make(map[string]bool)
 	for _, file := range fetched {
 		isNew[file.Name()] = true
-		m.move(filepath.Join(from, file.Name()), filepath.Join(to, file.Name()))
+		m.move(filepath.Join(downloadDir, file.Name()), filepath.Join(chartsDir, file.Name()))
 	}
 	local := make(map[string]bool)
 	for _, dep := range deps {
@@ -39,25 +39,26 @@ func (m *Manager) replace(deps []*chart.Dependency, from, to string) error {
 	m.sayf("Deleting outdated charts")
 	for _, file := range present {
 		if !file.IsDir() && !isNew[file.Name()] {
-			m.remove(filepath.Join(to, file.Name()), local)
+			m.remove(filepath.Join(chartsDir, file.Name()), local)
 		}
 	}
 	return nil
 }
 
-// move moves an archive. If it does not contain a valid chart, it only prints a warning.
-func (m *Manager) move(from, to string) {
-	if _, err := chartloader.LoadFile(from); err != nil {
-		fmt.Fprintf(m.Out, "Could not verify %s for moving: %s (Skipping)", from, err)
+// move moves an archive. If the archive does not contain a valid chart, move only prints a
+// warning.
+func (m *Manager) move(oldPath, newPath string) {
+	if _, err := chartloader.LoadFile(oldPath); err != nil {
+		fmt.Fprintf(m.Out, "Could not verify %s for moving: %s (Skipping)", oldPath, err)
 		return
 	}
-	if err := rename(from, to); err != nil {
-		fmt.Fprintf(m.Out, "Unable to move %s to charts dir %s (Skipping)", from, err)
+	if err := rename(oldPath, newPath); err != nil {
+		fmt.Fprintf(m.Out, "Unable to move %s to charts dir %s (Skipping)", oldPath, err)
 	}
 }
 
-// remove removes an archive. It keeps one that does not contain a valid chart, and one
-// whose chart has the name of a dependency in local.
+// remove removes an archive, unless it contains no valid chart, or a chart whose name is in
+// local.
 func (m *Manager) remove(name string, local map[string]bool) {
 	ch, err := chartloader.LoadFile(name)
 	if err != nil {
@@ -72,15 +73,15 @@ func (m *Manager) remove(name string, local map[string]bool) {
 	}
 }
 
-// rename moves a file. If the target is on another file system, it copies the file.
-func rename(from, to string) error {
-	err := os.Rename(from, to)
+// rename moves a file. If the new path is on another file system, rename copies the file.
+func rename(oldPath, newPath string) error {
+	err := os.Rename(oldPath, newPath)
 	if !errors.Is(err, syscall.EXDEV) {
 		return err
 	}
-	data, err := os.ReadFile(from)
+	data, err := os.ReadFile(oldPath)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, data, 0o644)
+	return os.WriteFile(newPath, data, 0o644)
 }

@@ -27,17 +27,18 @@ import (
 )
 
 const (
-	// localScheme begins the repository of a dependency that is in a local directory.
+	// localScheme is the beginning of the field repository of a dependency that is in a
+	// local directory.
 	localScheme = "file://"
-	// unknownPrefix begins the names of cached indexes of repositories that the user has
-	// not added. Helm uses the same prefix.
-	unknownPrefix = "helm-manager-"
+	// unknownIndexPrefix is the beginning of the names of cached indexes of chart
+	// repositories that the user has not added. Helm uses the same prefix.
+	unknownIndexPrefix = "helm-manager-"
 )
 
-// repositoryNames maps the URL of a repository to the name of its index in Helm's cache.
-type repositoryNames map[string]string
+// indexNames maps the URL of a chart repository to the name of its index in Helm's cache.
+type indexNames map[string]string
 
-// repositories returns the repositories that the user has added.
+// repositories returns the chart repositories that the user has added.
 func (m *Manager) repositories() ([]*repo.Entry, error) {
 	file, err := chartrepo.LoadFile(m.RepositoryConfig)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,14 +50,15 @@ func (m *Manager) repositories() ([]*repo.Entry, error) {
 	return file.Repositories, nil
 }
 
-// resolveRepositories replaces the names of repositories in deps ("@name" or "alias:name")
-// with their URLs. It returns the names of those repositories that the user has added.
-func (m *Manager) resolveRepositories(deps []*chart.Dependency) (repositoryNames, error) {
+// resolveRepositories replaces aliases of chart repositories in deps ("@name" or "alias:name")
+// with the URLs of these repositories. It returns the index names of those chart repositories
+// that the user has added.
+func (m *Manager) resolveRepositories(deps []*chart.Dependency) (indexNames, error) {
 	known, err := m.repositories()
 	if err != nil {
 		return nil, err
 	}
-	names := make(repositoryNames)
+	names := make(indexNames)
 	var missing []string
 	for _, dep := range deps {
 		switch {
@@ -69,8 +71,8 @@ func (m *Manager) resolveRepositories(deps []*chart.Dependency) (repositoryNames
 				m.sayf("Repository from local path: %s", dep.Repository)
 			}
 		default:
-			if entry := find(known, dep.Repository); entry != nil {
-				if alias(dep.Repository) != "" {
+			if entry := findRepository(known, dep.Repository); entry != nil {
+				if repositoryAlias(dep.Repository) != "" {
 					dep.Repository = entry.URL
 				}
 				names[dep.Repository] = entry.Name
@@ -80,14 +82,14 @@ func (m *Manager) resolveRepositories(deps []*chart.Dependency) (repositoryNames
 		}
 	}
 	if len(missing) > 0 {
-		return nil, undefinedError(missing)
+		return nil, missingRepositoriesError(missing)
 	}
 	return names, nil
 }
 
-// alias returns the name if a repository has the form "@name" or "alias:name", or else an
-// empty string.
-func alias(repository string) string {
+// repositoryAlias returns the name in a repository of the form "@name" or "alias:name". For
+// any other repository, it returns an empty string.
+func repositoryAlias(repository string) string {
 	for _, prefix := range []string{"@", "alias:"} {
 		if name, ok := strings.CutPrefix(repository, prefix); ok {
 			return name
@@ -96,10 +98,10 @@ func alias(repository string) string {
 	return ""
 }
 
-// find returns the entry of known with the URL or alias in repository, or nil.
-func find(known []*repo.Entry, repository string) *repo.Entry {
+// findRepository returns the entry in known that has the URL or alias repository, or nil.
+func findRepository(known []*repo.Entry, repository string) *repo.Entry {
 	i := slices.IndexFunc(known, func(e *repo.Entry) bool {
-		if name := alias(repository); name != "" {
+		if name := repositoryAlias(repository); name != "" {
 			return e.Name == name
 		}
 		return sameURL(e.URL, repository)
@@ -110,9 +112,9 @@ func find(known []*repo.Entry, repository string) *repo.Entry {
 	return known[i]
 }
 
-func undefinedError(missing []string) error {
+func missingRepositoriesError(missing []string) error {
 	text := fmt.Sprintf("no repository definition for %s. Please add them via 'helm repo add'", strings.Join(missing, ", "))
-	if slices.ContainsFunc(missing, func(r string) bool { return !strings.Contains(r, "//") && alias(r) == "" }) {
+	if slices.ContainsFunc(missing, func(r string) bool { return !strings.Contains(r, "//") && repositoryAlias(r) == "" }) {
 		text += `
 Note that repositories must be URLs or aliases. For example, to refer to the "example"
 repository, use "https://charts.example.com/" or "@example" instead of
@@ -121,7 +123,7 @@ repository, use "https://charts.example.com/" or "@example" instead of
 	return errors.New(text)
 }
 
-// sameURL reports whether two URLs are equal except for a slash at the end.
+// sameURL reports whether two URLs are equal, apart from a trailing slash.
 func sameURL(a, b string) bool {
 	first, err := url.Parse(a)
 	if err != nil {
@@ -137,8 +139,9 @@ func sameURL(a, b string) bool {
 	return first.String() == second.String()
 }
 
-// checkKnown returns an error if the user has not added a repository that deps need.
-func (m *Manager) checkKnown(deps []*chart.Dependency) error {
+// checkRepositoriesAdded returns an error unless the user has added all chart repositories
+// that deps need.
+func (m *Manager) checkRepositoriesAdded(deps []*chart.Dependency) error {
 	known, err := m.repositories()
 	if err != nil {
 		return err
@@ -159,9 +162,9 @@ func (m *Manager) checkKnown(deps []*chart.Dependency) error {
 	return nil
 }
 
-// addUnknown downloads the indexes of the repositories in deps that the user has not added,
-// and adds them to names.
-func (m *Manager) addUnknown(ctx context.Context, names repositoryNames, deps []*chart.Dependency) error {
+// downloadUnknownIndexes downloads the indexes of those chart repositories in deps that the
+// user has not added, and adds their names to names.
+func (m *Manager) downloadUnknownIndexes(ctx context.Context, names indexNames, deps []*chart.Dependency) error {
 	var entries []*repo.Entry
 	for _, dep := range deps {
 		r := dep.Repository
@@ -169,17 +172,17 @@ func (m *Manager) addUnknown(ctx context.Context, names repositoryNames, deps []
 			continue
 		}
 		sum := sha256.Sum256([]byte(r))
-		names[r] = unknownPrefix + hex.EncodeToString(sum[:])
+		names[r] = unknownIndexPrefix + hex.EncodeToString(sum[:])
 		entries = append(entries, &repo.Entry{Name: names[r], URL: r})
 	}
 	if m.SkipUpdate || len(entries) == 0 {
 		return nil
 	}
 	m.sayf("Getting updates for unmanaged Helm repositories...")
-	return m.download(ctx, entries)
+	return m.downloadIndexes(ctx, entries)
 }
 
-// updateRepositories downloads the indexes of all repositories that the user has added.
+// updateRepositories downloads the indexes of all chart repositories that the user has added.
 func (m *Manager) updateRepositories(ctx context.Context) error {
 	if m.SkipUpdate {
 		return nil
@@ -189,17 +192,17 @@ func (m *Manager) updateRepositories(ctx context.Context) error {
 		return err
 	}
 	m.sayf("Hang tight while we grab the latest from your chart repositories...")
-	if err := m.download(ctx, known); err != nil {
+	if err := m.downloadIndexes(ctx, known); err != nil {
 		return err
 	}
 	m.sayf("Update Complete. ⎈Happy Helming!⎈")
 	return nil
 }
 
-// download downloads the indexes of repositories in parallel, and prints the results in the
-// order of entries. A failed download is not an error, because the index in the cache can
-// be sufficient.
-func (m *Manager) download(ctx context.Context, entries []*repo.Entry) error {
+// downloadIndexes downloads the indexes of chart repositories in parallel, and prints the
+// results in the order of entries. If a download fails, it only prints a message, because the
+// cached index may be sufficient.
+func (m *Manager) downloadIndexes(ctx context.Context, entries []*repo.Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -214,7 +217,7 @@ func (m *Manager) download(ctx context.Context, entries []*repo.Entry) error {
 	}
 	chartrepo.Fetch(repositories, func(r *repo.ChartRepository, err error) {
 		name, where := r.Config.Name, fmt.Sprintf(" (%s)", r.Config.URL)
-		if strings.HasPrefix(name, unknownPrefix) {
+		if strings.HasPrefix(name, unknownIndexPrefix) {
 			name, where = r.Config.URL, ""
 		}
 		if err != nil {
@@ -226,8 +229,8 @@ func (m *Manager) download(ctx context.Context, entries []*repo.Entry) error {
 	return ctx.Err()
 }
 
-// localPath returns the directory that a repository beginning with localScheme refers to.
-// Relative paths are relative to the directory of the chart.
+// localPath returns the directory to which a repository with localScheme refers. A relative
+// path is relative to the directory of the chart.
 func (m *Manager) localPath(repository string) (string, error) {
 	dir := strings.TrimPrefix(repository, localScheme)
 	if !strings.HasPrefix(dir, "/") {

@@ -17,9 +17,9 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// resolve returns deps with the version to download of each: the newest version that
-// satisfies the constraint in Chart.yaml.
-func (m *Manager) resolve(deps []*chart.Dependency, names repositoryNames) ([]*chart.Dependency, error) {
+// resolve returns a copy of deps in which each version constraint is replaced with the version
+// to download, the newest one that satisfies the constraint.
+func (m *Manager) resolve(deps []*chart.Dependency, names indexNames) ([]*chart.Dependency, error) {
 	locked := make([]*chart.Dependency, 0, len(deps))
 	var missing []string
 	for _, dep := range deps {
@@ -43,8 +43,8 @@ func (m *Manager) resolve(deps []*chart.Dependency, names repositoryNames) ([]*c
 	return locked, nil
 }
 
-// version returns the version of dep to download, or an empty string if none satisfies the
-// constraint. name is the name of the repository's index in the cache.
+// version returns the version of dep to download. It is empty if no version satisfies the
+// constraint. name is the name of the cached index of the chart repository.
 func (m *Manager) version(dep *chart.Dependency, constraint *semver.Constraints, name string) (string, error) {
 	switch {
 	case dep.Repository == "":
@@ -96,10 +96,9 @@ func (m *Manager) repositoryVersion(dep *chart.Dependency, constraint *semver.Co
 	return newest(versions, constraint), nil
 }
 
-// registryVersion returns the newest version among the tags in a registry that satisfies
-// the constraint. If dep has an exact version, or if no tag satisfies the constraint, it
-// returns the version of dep. If that does not exist, the registry reports an error during
-// the download.
+// registryVersion returns the newest version that satisfies the constraint among the tags in
+// an OCI registry. If dep has an exact version, or if no tag satisfies the constraint, it
+// returns dep.Version; if this version does not exist, the download fails.
 func (m *Manager) registryVersion(dep *chart.Dependency, constraint *semver.Constraints) (string, error) {
 	if _, err := semver.NewVersion(dep.Version); err == nil {
 		return dep.Version, nil
@@ -114,8 +113,8 @@ func (m *Manager) registryVersion(dep *chart.Dependency, constraint *semver.Cons
 	return dep.Version, nil
 }
 
-// newest returns the first version that satisfies the constraint. The versions are sorted,
-// with the newest first.
+// newest returns the newest version that satisfies the constraint, or an empty string if there
+// is none. The versions must be sorted from the newest to the oldest.
 func newest(versions []string, constraint *semver.Constraints) string {
 	for _, text := range versions {
 		if version, err := semver.NewVersion(text); err == nil && constraint.Check(version) {

@@ -12,8 +12,8 @@ import (
 )
 
 // InstallCRDHooks creates the CRDs that are crd-install hooks of the release. The caller
-// must do this before New, because other objects may be of the new kinds. rec is the record
-// that will be stored in the release.
+// must call it before New, because other objects of the release may be of the kinds that
+// these CRDs define. rec is the order record that the new revision will contain.
 func InstallCRDHooks(ctx context.Context, c Config, rec *orderrecord.Record) error {
 	list := c.Writer.Release().Hooks
 	if c.Options.Hooks.Disabled || len(hookrunner.ForEvent(list, hookrunner.EventCRDInstall)) == 0 {
@@ -23,6 +23,6 @@ func InstallCRDHooks(ctx context.Context, c Config, rec *orderrecord.Record) err
 		return err
 	}
 	op := c.Operation
-	installer := &crds.Installer{Cluster: op.Cluster, Writer: op.Writer, Waiter: op.Waiter, Log: op.Log}
+	installer := crds.NewInstaller(op.Cluster, op.Writer, op.Waiter, op.Log)
 	return installer.InstallHooks(ctx, list)
 }

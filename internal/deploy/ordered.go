@@ -24,17 +24,17 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// ordered deploys a release by its plan: it applies each node as soon as the nodes that it
-// depends on are ready. It deletes obsolete objects last, so an object stays until its
-// replacement is ready.
+// ordered deploys a revision in the order of its deployment graph: it applies each node as
+// soon as the nodes that it depends on are ready. It deletes obsolete objects last, so that
+// an object stays until its replacement is ready.
 type ordered struct {
 	run     *Run
 	applier *apply.Applier
 	built   *apply.Objects
-	waiter  wait.Nodes
+	waiter  wait.NodeWaiter
 }
 
-// newOrdered builds the objects of the plan.
+// newOrdered builds the objects of the deployment graph.
 func newOrdered(r *Run) (*ordered, error) {
 	built, err := apply.BuildObjects(apply.ObjectsConfig{
 		Cluster: r.op.Cluster, Plan: r.plan, Owner: r.owner(), Validate: r.options.Validate, PendingKinds: r.options.PendingKinds,
@@ -43,7 +43,7 @@ func newOrdered(r *Run) (*ordered, error) {
 		return nil, err
 	}
 	o := &ordered{run: r, built: built, applier: r.newApplier(built.All())}
-	o.waiter = r.op.Waiter.Nodes(wait.NodesConfig{
+	o.waiter = r.op.Waiter.NewNodeWaiter(wait.NodeWaiterConfig{
 		Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Deadline: r.op.Deadline(),
 		Restarted: o.applier.Restarted, IsUnchanged: o.applier.IsUnchanged,
 		Done: func(n *sequencer.Node) { r.writer.Progress.NodeDone(n.ID()) },
@@ -53,21 +53,21 @@ func newOrdered(r *Run) (*ordered, error) {
 
 func (o *ordered) objects() objects { return objects{o.applier, o.built.All()} }
 
-func (o *ordered) expectNodes() error {
-	return o.run.writer.Progress.ExpectNodes(len(o.run.plan.Nodes), false)
+func (o *ordered) resetProgress() error {
+	return o.run.writer.Progress.Reset(len(o.run.plan.Nodes), false)
 }
 
-// checkBeforeCRDs does the checks of an ordered deployment that do not need the CRDs of the
-// release.
+// checkBeforeCRDs does those checks of an ordered deployment that can be done before the
+// CRDs of the release are installed.
 func checkBeforeCRDs(ctx context.Context, r *Run) error {
 	if err := errors.Join(apply.CheckTimeouts(r.plan, r.op.Timeouts.Operation), apply.CheckNeeds(ctx, r.op.Cluster, r.plan)); err != nil {
 		return err
 	}
 	o, err := newOrdered(r)
 	if err != nil {
-		return nil //nolint:nilerr // some kinds are defined only by the CRDs that are about to be installed
+		return nil //nolint:nilerr // some kinds are defined by the CRDs that are about to be installed
 	}
-	if err := r.conflict(o.applier.FindExisting(ctx, o.applier.Unknown(o.built.All()))); err != nil {
+	if err := r.conflict(o.applier.FindExisting(ctx, o.applier.NeverDeployed(o.built.All()))); err != nil {
 		return err
 	}
 	return o.checkPermissions(ctx)
@@ -90,8 +90,8 @@ func (o *ordered) checkPermissions(ctx context.Context) error {
 	return o.applier.CheckPermissions(ctx, o.built.All(), o.obsolete())
 }
 
-// obsolete returns the objects of earlier revisions that pruning would delete, judged only
-// by the manifests: an object in the cluster can have a policy that keeps it.
+// obsolete returns the objects that pruning would delete according to the manifests. Objects
+// in the cluster can also have a resource policy that keeps them.
 func (o *ordered) obsolete() kube.ResourceList {
 	r := o.run
 	if r.inventory == nil {
@@ -100,7 +100,7 @@ func (o *ordered) obsolete() kube.ResourceList {
 	policies := r.inventory.Policies()
 	var list kube.ResourceList
 	for _, info := range r.inventory.Without(o.built.All()) {
-		if id := object.IDOf(info); !object.Keeps(policies[id]) && !r.options.Spared[id] {
+		if id := object.IDOf(info); !object.PolicyKeeps(policies[id]) && !r.options.Spared[id] {
 			list = append(list, info)
 		}
 	}
@@ -109,7 +109,7 @@ func (o *ordered) obsolete() kube.ResourceList {
 
 func (o *ordered) announce() {
 	plan := o.run.plan
-	o.run.emit(event.Event{Type: event.Planned, Message: "deploying " + apply.Extent(plan), Nodes: event.PlannedNodes(plan)})
+	o.run.emit(event.Event{Type: event.Planned, Message: "deploying " + apply.PlanSize(plan), Nodes: event.PlannedNodes(plan)})
 }
 
 func (o *ordered) steps() []step { return []step{{Applying, o.applyAll}, {Pruning, o.prune}} }
@@ -133,12 +133,12 @@ func (o *ordered) prune(ctx context.Context) error {
 	return nil
 }
 
-// deployNode applies the node n, and waits until it is ready if other nodes depend on it.
-// after is the dependency of n that finished last; nil if n has none.
+// deployNode applies node n, and waits until it is ready if other nodes depend on it. after
+// is the dependency of n that became ready last; nil if n has no dependencies.
 func (o *ordered) deployNode(ctx context.Context, n, after *sequencer.Node) error {
 	r := o.run
 	if err := o.waiter.CheckLeaves(); err != nil {
-		return err // after a failure no other node is started
+		return err // a node without dependents has failed in the background
 	}
 	started := event.Event{Type: event.NodeStarted, Node: n.ID(), Message: object.SummarizeResources(n.Resources)}
 	if after != nil {
@@ -155,15 +155,15 @@ func (o *ordered) deployNode(ctx context.Context, n, after *sequencer.Node) erro
 		r.emit(event.Event{Type: event.NodeFailed, Node: n.ID(), Err: err, Message: err.Error()})
 		return err
 	}
-	if !inBackground { // in the background, the node is done when it becomes ready
+	if !inBackground { // otherwise the waiter records this when the node becomes ready
 		r.emit(event.Event{Type: event.NodeReady, Node: n.ID()})
 		r.writer.Progress.NodeDone(n.ID())
 	}
 	return nil
 }
 
-// applyAndAwait applies a node, and waits until it is ready. If no other node depends on
-// it, the wait may continue in the background; inBackground reports whether it does.
+// applyAndAwait applies a node, and waits until it is ready. If no other node depends on it,
+// the wait may continue in the background; inBackground reports whether it does.
 func (o *ordered) applyAndAwait(ctx context.Context, n *sequencer.Node) (inBackground bool, err error) {
 	summary, err := o.apply(ctx, n)
 	if err != nil {
@@ -176,12 +176,12 @@ func (o *ordered) applyAndAwait(ctx context.Context, n *sequencer.Node) (inBackg
 	return o.waiter.AwaitLeaf(ctx, n), nil
 }
 
-// apply builds the objects of a node that could not be built earlier, starts to watch the
-// readiness of all its objects, and applies them. The summary says how many were created,
-// changed and unchanged.
+// apply builds the objects of a node whose kinds were not known before, starts to watch the
+// objects of the node, and writes them. The summary says how many objects were created,
+// changed and left unchanged.
 func (o *ordered) apply(ctx context.Context, n *sequencer.Node) (summary string, err error) {
 	err = o.built.BuildLate(ctx, n, func(list kube.ResourceList) error {
-		return o.applier.FindExisting(ctx, o.applier.Unknown(list))
+		return o.applier.FindExisting(ctx, o.applier.NeverDeployed(list))
 	})
 	if err != nil {
 		return "", err
@@ -204,12 +204,14 @@ func (o *ordered) apply(ctx context.Context, n *sequencer.Node) (summary string,
 
 func (o *ordered) cause(_ context.Context, err error) error { return err }
 
-// deleteCreated deletes the created objects in the reverse order of the plan.
-func (o *ordered) deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, err error) error {
-	undo.Events.Warnf("release %s failed; deleting the resources that it created because of --cleanup-on-fail: %s", o.run.Release().Name, failure.Description(err))
+// deleteCreated deletes the created objects in the reverse order of the deployment graph.
+func (o *ordered) deleteCreated(ctx context.Context, cleanup *operation.Operation, created kube.ResourceList, err error) error {
+	rel := o.run.Release()
+	cleanup.Events.Warnf("--cleanup-on-fail: deleting the resources created by failed revision %d of release %s; cause of the failure: %s",
+		rel.Version, rel.Name, failure.Description(err))
 	byID := object.ByID(created)
-	graph := &prune.Graph{
-		Cluster: undo.Cluster, Writer: undo.Writer, Waiter: undo.Waiter, Events: undo.Events, Namespace: o.run.Release().Namespace,
+	deletion := &prune.OrderedDeletion{
+		Cluster: cleanup.Cluster, Writer: cleanup.Writer, Waiter: cleanup.Waiter, Events: cleanup.Events, Namespace: rel.Namespace,
 		Propagation: metav1.DeletePropagationBackground, InfoOf: o.built.InfoOf, Partial: true,
 		Removal: sequencer.PlanRemoval([]*sequencer.Plan{o.run.plan}, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			info := o.built.InfoOf(res)
@@ -222,10 +224,10 @@ func (o *ordered) deleteCreated(ctx context.Context, undo *operation.Operation, 
 			return o.applier.WhyNotCreated(byID[object.LiveID(live)], live)
 		},
 	}
-	undo.Events.Emit(event.Event{
-		Type: event.Removing, Message: "deleting created resources: " + text.Count(len(created), "resource"), Nodes: event.RemovedNodes(graph.Removal),
+	cleanup.Events.Emit(event.Event{
+		Type: event.Removing, Message: "deleting created resources: " + text.Count(len(created), "resource"), Nodes: event.RemovedNodes(deletion.Removal),
 	})
-	return graph.Run(ctx)
+	return deletion.Run(ctx)
 }
 
 func (o *ordered) dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
@@ -244,7 +246,7 @@ func (o *ordered) pruner() pruner {
 	if o.run.inventory == nil {
 		return nil
 	}
-	return &graphPruner{run: o.run}
+	return &orderedPruner{run: o.run}
 }
 
 func (o *ordered) close() { o.waiter.Close() }

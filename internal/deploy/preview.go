@@ -13,13 +13,14 @@ import (
 	"github.com/ordered-helm/helm/internal/prune"
 )
 
-// Options returns the options of the run.
+// Options returns the Options of Config.
 func (r *Run) Options() Options { return r.options }
 
-// Objects returns the objects of the release whose kinds the cluster knows.
+// Objects returns the objects of the new revision whose kinds the cluster knows.
 func (r *Run) Objects() kube.ResourceList { return r.strategy.objects().all }
 
-// IsAbsent reports whether an object was not in the cluster when FindExisting ran.
+// IsAbsent reports whether an object did not exist in the cluster when FindExisting looked
+// for it, and no earlier revision declares it.
 func (r *Run) IsAbsent(info *object.Info) bool { return r.strategy.objects().applier.IsAbsent(info) }
 
 // Nodes returns the objects of each node, in the order in which they are deployed.
@@ -30,9 +31,9 @@ func (r *Run) DryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
 	return r.strategy.dryRun(ctx)
 }
 
-// FindObsolete calls visit for each node of earlier revisions with its obsolete objects:
-// those that Perform would delete and those that it would keep. The nodes are in the order
-// in which Perform deletes them.
+// FindObsolete calls visit for each node of the earlier revisions, in the order in which
+// Perform deletes the nodes, with the obsolete objects that Perform would delete and those
+// that it would keep.
 func (r *Run) FindObsolete(ctx context.Context, visit func(node string, found *prune.Found)) error {
 	p := r.strategy.pruner()
 	if p == nil {
@@ -41,6 +42,6 @@ func (r *Run) FindObsolete(ctx context.Context, visit func(node string, found *p
 	return p.find(ctx, r.Objects(), visit)
 }
 
-// Close stops everything that is still running. The caller must close a run that it does
-// not perform.
+// Close stops everything that is still running in the background. The caller must call it if
+// it does not call Perform.
 func (r *Run) Close() { r.strategy.close() }

@@ -15,13 +15,15 @@ import (
 	"github.com/ordered-helm/helm/internal/prune"
 )
 
-// pruner deletes obsolete objects: those that earlier revisions have and the new revision
-// does not have. One implementation deletes them in reverse order, the other as Helm does.
+// pruner deletes obsolete objects: those that earlier revisions declare and the new revision
+// does not. orderedPruner deletes them in reverse order, and unorderedPruner as Helm does.
 type pruner interface {
-	// prune deletes the obsolete objects. remaining has the objects of the new revision.
+	// prune deletes the obsolete objects. remaining contains the objects of the new
+	// revision.
 	prune(ctx context.Context, remaining kube.ResourceList) error
-	// find calls visit for each node with the obsolete objects that prune would delete or
-	// keep, in the order in which prune deletes them. It changes nothing.
+	// find calls visit for each node of the earlier deployment graphs, in the order in which
+	// prune deletes the nodes, with the obsolete objects that prune would delete and those
+	// that it would keep. It changes nothing.
 	find(ctx context.Context, remaining kube.ResourceList, visit func(node string, found *prune.Found)) error
 }
 
@@ -32,37 +34,37 @@ func (r *Run) obsolete() *prune.Obsolete {
 	}
 }
 
-// graphPruner deletes objects in reverse order: each one after its dependents in the
-// earlier revisions are gone.
-type graphPruner struct {
+// orderedPruner deletes objects in reverse order: each one when the objects that depended on
+// it in the earlier revisions are gone.
+type orderedPruner struct {
 	run *Run
 	// timeout limits the deletion if the operation has no timeout of its own; 0 means no
 	// limit.
 	timeout time.Duration
 }
 
-func (p *graphPruner) prune(ctx context.Context, remaining kube.ResourceList) error {
+func (p *orderedPruner) prune(ctx context.Context, remaining kube.ResourceList) error {
 	if p.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, p.timeout, &failure.TimeoutError{Limit: p.timeout})
 		defer cancel()
 	}
-	graph := p.run.obsolete().Graph(remaining)
-	if len(graph.Removal.Groups) > 0 {
+	deletion := p.run.obsolete().Ordered(remaining)
+	if len(deletion.Removal.Groups) > 0 {
 		p.run.emit(event.Event{
-			Type: event.Removing, Message: "pruning resources no longer in the chart: " + graph.Extent(), Nodes: event.RemovedNodes(graph.Removal),
+			Type: event.Removing, Message: "pruning resources no longer in the chart: " + deletion.Extent(), Nodes: event.RemovedNodes(deletion.Removal),
 		})
 	}
-	if err := graph.Run(ctx); err != nil {
+	if err := deletion.Run(ctx); err != nil {
 		return fmt.Errorf("prune resources no longer in the chart: %w", err)
 	}
 	return nil
 }
 
-func (p *graphPruner) find(ctx context.Context, remaining kube.ResourceList, visit func(string, *prune.Found)) error {
-	graph := p.run.obsolete().Graph(remaining)
-	for _, group := range graph.Removal.Groups {
-		found, err := graph.Find(ctx, group)
+func (p *orderedPruner) find(ctx context.Context, remaining kube.ResourceList, visit func(string, *prune.Found)) error {
+	deletion := p.run.obsolete().Ordered(remaining)
+	for _, group := range deletion.Removal.Groups {
+		found, err := deletion.Find(ctx, group)
 		if err != nil {
 			return err
 		}
@@ -74,10 +76,10 @@ func (p *graphPruner) find(ctx context.Context, remaining kube.ResourceList, vis
 	return nil
 }
 
-// unorderedPruner deletes all objects without an order, as Helm does.
+// unorderedPruner deletes all obsolete objects without an order, as Helm does.
 type unorderedPruner struct {
 	run *Run
-	// node is the ID of the node under which find reports the objects.
+	// node is the ID of the node that find calls visit with.
 	node string
 }
 

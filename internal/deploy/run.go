@@ -1,11 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deploy deploys a new revision of a release and deletes the objects that only
-// earlier revisions have. It follows the plan of the release (its dependency graph), or
-// deploys without an order as Helm does (docs/how-it-works.md). It calls package apply to
-// write objects, package wait to wait for them, and package prune to delete the obsolete
-// ones.
+// Package deploy deploys a new revision of a release, and deletes the objects that only
+// earlier revisions declare. It does so in the order of the deployment graph of the revision
+// or, if the revision is not deployed in order, as Helm does (docs/how-it-works.md). Package
+// apply writes the objects, package wait waits for them, and package prune deletes objects.
 package deploy
 
 import (
@@ -31,58 +30,57 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// Options say how a release is deployed.
+// Options say how a revision is deployed.
 type Options struct {
-	// PruneInReverse deletes obsolete objects in the reverse order of the earlier
-	// revisions, even if the new revision is not deployed in order.
+	// PruneInReverse deletes obsolete objects in reverse order of the earlier revisions,
+	// even if the new revision is not deployed in order.
 	PruneInReverse bool
-	// IgnoreUnusableRecords makes ReadInventory treat an earlier revision whose order record
-	// cannot be used as one without an order, instead of returning an error.
-	IgnoreUnusableRecords bool
-	// Wait waits as Helm does, if the release is not deployed in order. Jobs includes Jobs
-	// in the wait. In an ordered deployment, Jobs that other resources depend on are always
-	// included.
+	// IgnoreInvalidRecords makes ReadInventory treat an earlier revision whose order record
+	// cannot be used like one without an order, instead of returning an error.
+	IgnoreInvalidRecords bool
+	// Wait makes a deployment without an order wait, as Helm does with --wait. Jobs makes a
+	// deployment also wait for Jobs. An ordered deployment always waits for Jobs that other
+	// resources depend on.
 	Wait, Jobs bool
-	// Timeout limits the wait of a release that is not deployed in order, and each hook.
+	// Timeout limits each hook and, in a deployment without an order, the wait.
 	Timeout time.Duration
-	// Force replaces existing objects instead of patching them. TakeOwnership makes
-	// existing objects of other owners part of the release. ThreeWay uses three-way merge
-	// patches for custom resources, too. Validate checks manifests against the schema of
-	// the cluster. RecreatePods deletes the pods of workloads that already existed, so that
-	// new pods start.
+	// Force replaces existing objects instead of patching them. TakeOwnership adopts
+	// existing objects of other owners instead of rejecting them. ThreeWay uses three-way
+	// merge patches for custom resources, too. Validate checks manifests against the OpenAPI
+	// schemas of the cluster. RecreatePods deletes the pods of workloads that already
+	// existed, so that new pods start.
 	Force, TakeOwnership, ThreeWay, Validate, RecreatePods bool
-	// Spared are objects that the run never deletes, although they are obsolete.
+	// Spared are objects that the run must not delete, even if they are obsolete.
 	Spared map[sequencer.ID]bool
-	// PendingKinds are the kinds that the cluster does not know yet, but will know when the
-	// release is deployed. Only a preview sets them: it does not build objects of these
-	// kinds.
+	// PendingKinds are kinds that the cluster does not know yet, but that the deployment
+	// would define. Only a preview sets them: it does not build objects of these kinds.
 	PendingKinds map[schema.GroupKind]bool
-	// SkipChartChecks skips the checks for problems that only the author of the chart can
-	// solve.
+	// SkipChartChecks skips checks for mistakes that only the author of the chart can
+	// correct.
 	SkipChartChecks bool
-	// Conflict is Helm's error message if an object belongs to another owner. The error of
-	// the object follows it.
+	// Conflict is Helm's error message if an object belongs to another owner. The error that
+	// names the object follows it.
 	Conflict string
 	Hooks    Hooks
 }
 
-// Hooks say how the hooks of a release run.
+// Hooks say which hooks run before and after a deployment, and how.
 type Hooks struct {
-	// Disabled skips the hooks.
+	// Disabled skips all hooks.
 	Disabled bool
 	hooks.Options
-	// Before and After are the hook events, such as pre-upgrade and post-upgrade, whose
-	// hooks run before and after the deployment.
+	// Before and After are the events, such as pre-upgrade and post-upgrade, of the hooks
+	// that run before and after the deployment.
 	Before, After release.HookEvent
-	// Error adds Helm's message to an error of the hooks of an event.
+	// Error adds Helm's message to the error with which the hooks of an event failed.
 	Error func(release.HookEvent, error) error
 }
 
-// Phase says which part of a deployment is running, or was running when it failed.
+// Phase says which part of Run.Perform is running, or was running when it failed.
 type Phase int
 
-// The phases of a release that is not deployed in order, in their sequence. A release that
-// is deployed in order does not have the phase Waiting, because it waits while applying.
+// The phases, in their order in a deployment without an order. An ordered deployment has no
+// phase Waiting, because it waits while it applies.
 const (
 	RunningHooks Phase = iota
 	Applying
@@ -90,51 +88,50 @@ const (
 	Waiting
 )
 
-// Config describes what a Run deploys.
+// Config contains the parameters of New.
 type Config struct {
 	Operation *operation.Operation
-	// Writer stores the release that the run deploys.
+	// Writer stores the revision to deploy.
 	Writer *history.Writer
-	// Plan is the dependency graph of the release. If it is not nil, the run follows its
-	// order and waits until everything is ready.
+	// Plan is the deployment graph of the revision; nil if it is deployed without an order.
 	Plan *sequencer.Plan
-	// Inventory lists the objects that earlier revisions may have left in the cluster; nil
-	// for a first revision. ReadInventory reads it, before
-	// or after New.
+	// Inventory contains the objects that earlier revisions may have left in the cluster;
+	// nil if there are no earlier revisions. The caller must call ReadInventory before or
+	// after New.
 	Inventory *inventory.Inventory
 	Options   Options
 }
 
-// ReadInventory finds out which objects earlier revisions may have left in the cluster. If
-// objects are deployed, or pruned, in order, it reads them revision by revision; otherwise
-// as Helm does.
+// ReadInventory fills c.Inventory. If objects are deployed or pruned in order, it uses the
+// deployment graphs of the earlier revisions; otherwise it works as Helm does.
 func (c Config) ReadInventory(ctx context.Context) error {
 	switch {
 	case c.Inventory == nil:
 		return nil
 	case c.Plan != nil || c.Options.PruneInReverse:
-		return c.Inventory.ReadPlans(ctx, c.Operation.Cluster, c.Options.IgnoreUnusableRecords)
+		return c.Inventory.ReadPlans(ctx, c.Operation.Cluster, c.Options.IgnoreInvalidRecords)
 	}
 	return c.Inventory.ReadAsHelm(c.Operation.Cluster)
 }
 
-// Run deploys one revision of a release. The caller does the checks first. After that it
-// calls Perform, or, for a preview, DryRun and FindObsolete.
+// Run deploys one revision of a release. After the checks (FindExisting, Check), the caller
+// calls Perform, or DryRun and FindObsolete for a preview.
 type Run struct {
 	op        *operation.Operation
 	options   Options
 	writer    *history.Writer
 	plan      *sequencer.Plan
 	inventory *inventory.Inventory
-	// interrupted are earlier revisions whose operations terminated unexpectedly while
-	// hooks may have been running. Perform first recovers these hooks: it waits for those
-	// that still run, and cleans them up.
-	interrupted []*history.Interrupted
+	// interrupted are earlier revisions whose operations terminated unexpectedly, perhaps
+	// while hooks were running. Before anything else, Perform waits for those of the hooks
+	// that are still running, and cleans up all of them.
+	interrupted []*history.InterruptedRevision
 	strategy    strategy
 	phase       Phase
 }
 
-// New returns a Run. It builds the objects that the manifest of the release declares.
+// New returns a Run, and builds the objects that the manifest of the release declares (see
+// apply.Objects for what that means).
 func New(c Config) (*Run, error) {
 	r := newRun(c)
 	var err error
@@ -144,43 +141,42 @@ func New(c Config) (*Run, error) {
 	return r, nil
 }
 
-// newRun returns a Run without a strategy.
+// newRun returns a Run whose strategy is not set.
 func newRun(c Config) *Run {
 	return &Run{op: c.Operation, options: c.Options, writer: c.Writer, plan: c.Plan, inventory: c.Inventory}
 }
 
-// IsOrdered reports whether the run follows the plan of the release.
+// IsOrdered reports whether the run deploys the revision in order.
 func (r *Run) IsOrdered() bool { return r.plan != nil }
 
-// Release returns the release that the run deploys.
+// Release returns the revision that the run deploys.
 func (r *Run) Release() *release.Release { return r.writer.Release() }
 
-// Writer returns the writer that stores the release.
+// Writer returns the Writer of Config.
 func (r *Run) Writer() *history.Writer { return r.writer }
 
-// Inventory returns the objects that earlier revisions may have left; nil for a first
-// revision.
+// Inventory returns the Inventory of Config, which can be nil.
 func (r *Run) Inventory() *inventory.Inventory { return r.inventory }
 
-// Phase returns the phase of Perform, or the phase in which Perform failed.
+// Phase returns the phase that Perform is in or failed in.
 func (r *Run) Phase() Phase { return r.phase }
 
-// SetInterrupted sets the earlier revisions whose hooks Perform must recover before the
-// hooks of the new revision run.
-func (r *Run) SetInterrupted(revisions []*history.Interrupted) { r.interrupted = revisions }
+// SetInterrupted sets the earlier revisions whose hooks Perform must recover before it runs
+// the hooks of the new revision.
+func (r *Run) SetInterrupted(revisions []*history.InterruptedRevision) { r.interrupted = revisions }
 
-// Adopted returns the objects of the new revision that existed before and did not belong to
-// the release.
+// Adopted returns the objects of the new revision that existed before the operation without
+// being declared by an earlier revision.
 func (r *Run) Adopted() map[sequencer.ID]bool { return r.strategy.objects().applier.Adopted() }
 
 func (r *Run) owner() object.Owner {
 	return object.Owner{Name: r.Release().Name, Namespace: r.Release().Namespace}
 }
 
-// SetRecord puts rec, the data about the order of the release, into the release that the
-// writer stores. bare is the chart of the release without a record. Until everything is
-// deployed, the record also lists the objects that earlier revisions may have left. If only
-// this list is needed, rec is nil and SetRecord creates a record for it.
+// SetRecord sets the order record of the new revision to rec, which can be nil. bare is the
+// chart of the release without an order record. Until the deployment is complete, the order
+// record also lists the objects that earlier revisions may have left; if necessary,
+// SetRecord creates an order record only for this list.
 func (r *Run) SetRecord(bare *chart.Chart, rec *orderrecord.Record) error {
 	if r.inventory != nil && (rec != nil && rec.Ordered || r.inventory.IsOrdered()) {
 		earlier := r.inventory.Earlier(r.Release().Version, r.strategy.objects().all, r.options.Spared)
@@ -194,15 +190,15 @@ func (r *Run) SetRecord(bare *chart.Chart, rec *orderrecord.Record) error {
 	if err := r.writer.SetRecord(bare, rec); err != nil {
 		return err
 	}
-	return r.strategy.expectNodes()
+	return r.strategy.resetProgress()
 }
 
-// HideSecrets redacts the contents of the Secrets of the release and of its earlier
-// revisions in all later messages of the operation.
+// HideSecrets redacts the contents of the Secrets of the new revision and of earlier ones in
+// all later messages of the operation.
 func (r *Run) HideSecrets() { r.op.Events.RedactWith(redact.ForObjects(r.Contents())) }
 
-// Contents returns the contents of the objects of the release, of the objects of the
-// inventory, and of the hooks of all these revisions.
+// Contents returns the contents of all objects of the new revision and of the inventory,
+// including those in hooks.
 func (r *Run) Contents() []map[string]any {
 	contents := object.Contents(r.strategy.objects().all)
 	if r.inventory != nil {
@@ -214,18 +210,19 @@ func (r *Run) Contents() []map[string]any {
 	return append(contents, redact.HookObjects(r.Release().Hooks)...)
 }
 
-// FindExisting finds out which objects exist in the cluster, and returns an error if some
-// have another owner. If onlyUnknown is true, it skips the objects that a deployed revision
-// has.
-func (r *Run) FindExisting(ctx context.Context, onlyUnknown bool) error {
+// FindExisting looks for the objects of the new revision in the cluster, and returns an
+// error if one of them belongs to another owner. If onlyNeverDeployed is true, it skips
+// objects that were part of a deployed revision.
+func (r *Run) FindExisting(ctx context.Context, onlyNeverDeployed bool) error {
 	o := r.strategy.objects()
 	list := o.all
-	if onlyUnknown {
-		list = o.applier.Unknown(list)
+	if onlyNeverDeployed {
+		list = o.applier.NeverDeployed(list)
 	}
 	return r.conflict(o.applier.FindExisting(ctx, list))
 }
 
+// conflict adds Options.Conflict to an error that an object belongs to another owner.
 func (r *Run) conflict(err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.options.Conflict, err)
@@ -233,8 +230,8 @@ func (r *Run) conflict(err error) error {
 	return nil
 }
 
-// Check does the checks that need the cluster, and rejects a release that is too large to
-// be stored, before anything changes.
+// Check does the checks that need the cluster, and returns an error if the release is too
+// large to be stored. It changes nothing.
 func (r *Run) Check(ctx context.Context) error {
 	if err := r.strategy.check(ctx); err != nil {
 		return err
@@ -242,16 +239,16 @@ func (r *Run) Check(ctx context.Context) error {
 	return r.checkSize(r.Release())
 }
 
-// CheckBeforeCRDs does all checks of a run of c that do not need the CRDs that are about to
-// be installed. rec is the record that will be stored in the release.
+// CheckBeforeCRDs does those checks of a deployment that can be done before its CRDs are
+// installed. rec is the order record that the new revision will contain.
 func CheckBeforeCRDs(ctx context.Context, c Config, rec *orderrecord.Record) error {
 	r := newRun(c)
-	trial := *r.Release()
+	recorded := *r.Release()
 	var err error
-	if trial.Chart, err = orderrecord.WithRecord(trial.Chart, rec); err != nil {
+	if recorded.Chart, err = orderrecord.WithRecord(recorded.Chart, rec); err != nil {
 		return err
 	}
-	if err := r.checkSize(&trial); err != nil || !r.IsOrdered() {
+	if err := r.checkSize(&recorded); err != nil || !r.IsOrdered() {
 		return err
 	}
 	if err := c.ReadInventory(ctx); err != nil {
@@ -262,14 +259,15 @@ func CheckBeforeCRDs(ctx context.Context, c Config, rec *orderrecord.Record) err
 
 const (
 	// SizeReserve is the number of bytes by which a stored release can grow until the
-	// operation is finished, because its status and its description change.
+	// operation is finished, because its status and description change.
 	SizeReserve = 4096
-	// hookReserve is the number of bytes that the times at which one hook ran can add.
+	// hookReserve is the number of bytes by which a stored release can grow because of the
+	// times at which one hook ran.
 	hookReserve = 64
 )
 
-// checkSize rejects a release that can become too large to be stored. The progress of an
-// ordered deployment adds the names of the nodes.
+// checkSize returns an error if rel is, or can become, too large to be stored. During an
+// ordered deployment, the IDs of the finished nodes are added to the order record.
 func (r *Run) checkSize(rel *release.Release) error {
 	growth := SizeReserve + hookReserve*len(rel.Hooks)
 	if r.IsOrdered() {
@@ -280,8 +278,8 @@ func (r *Run) checkSize(rel *release.Release) error {
 	return orderrecord.CheckSize(rel, r.op.Store.DriverName(), growth)
 }
 
-// Perform runs the hooks before the deployment, deploys the nodes, prunes obsolete objects,
-// and runs the hooks after the deployment.
+// Perform does the deployment: it runs the hooks before it, applies the objects, waits for
+// them, prunes obsolete objects, and runs the hooks after it.
 func (r *Run) Perform(ctx context.Context) error {
 	defer r.strategy.close()
 	r.writer.Background.Start()
@@ -299,15 +297,17 @@ func (r *Run) Perform(ctx context.Context) error {
 	return r.runHooks(ctx, r.options.Hooks.After)
 }
 
+// deploy runs the steps of the strategy, and records in the order record that no more nodes
+// will be deployed.
 func (r *Run) deploy(ctx context.Context) error {
-	err := r.takeSteps(ctx)
-	if recorded := r.writer.Progress.Finish(err == nil); err == nil {
-		err = recorded
+	err := r.runSteps(ctx)
+	if recordErr := r.writer.Progress.Finish(err == nil); err == nil {
+		err = recordErr
 	}
 	return err
 }
 
-func (r *Run) takeSteps(ctx context.Context) error {
+func (r *Run) runSteps(ctx context.Context) error {
 	for _, step := range r.strategy.steps() {
 		r.phase = step.phase
 		if err := step.do(ctx); err != nil {
@@ -339,46 +339,48 @@ func (r *Run) recoverHooks(ctx context.Context) error {
 	return r.op.Hooks(r.options.Hooks.Options).Recover(ctx, r.interrupted)
 }
 
-// Failure returns the error to report and to record after Perform has failed with err. It
-// redacts the contents of Secrets.
+// Failure returns the error to report and to record after Perform has failed with err,
+// without the contents of Secrets.
 func (r *Run) Failure(ctx context.Context, err error) error {
 	return r.op.Events.RedactError(r.strategy.cause(ctx, err))
 }
 
 // RecordFailure stores the status failed with a description. It returns a *lease.LostError
-// if another operation has taken over the release; the caller must not undo anything then.
+// if another operation has taken over the release; the caller must then change nothing more.
 func (r *Run) RecordFailure(description string) error {
 	r.writer.WriteOrWarn(r.op.Events, func(rel *release.Release) { rel.SetStatus(release.StatusFailed, description) })
 	return r.op.Lease().Lost()
 }
 
-// RecordCleanedUp deletes the objects that the operation created, and then records the
-// failure as RecordFailure does. The release stays locked during the cleanup, so that no
-// other operation works on objects that are about to be deleted. err is the failure of the
-// operation. lost is the result of RecordFailure, and unclean is the error of the cleanup.
-func (r *Run) RecordCleanedUp(ctx context.Context, err error, description string) (lost, unclean error) {
+// CleanUpAndRecord does the cleanup of --cleanup-on-fail: it deletes the objects that the
+// operation created, and then calls RecordFailure. The release stays locked until then, so
+// that no other operation works on objects that are about to be deleted. err is the error
+// with which the operation failed. lost is the result of RecordFailure, and cleanupErr the
+// error of the cleanup.
+func (r *Run) CleanUpAndRecord(ctx context.Context, err error, description string) (lost, cleanupErr error) {
 	r.writer.LogFailure(r.writer.Write(func(rel *release.Release) { rel.Info.Description = description }))
-	if unclean = r.cleanUp(ctx, err); unclean != nil {
-		unclean = fmt.Errorf("unable to cleanup resources: %w", unclean)
+	if cleanupErr = r.cleanUp(ctx, err); cleanupErr != nil {
+		cleanupErr = fmt.Errorf("unable to cleanup resources: %w", cleanupErr)
 	}
-	return r.RecordFailure(description), unclean
+	return r.RecordFailure(description), cleanupErr
 }
 
-// cleanUp deletes the objects that the operation created, while the operation still has the
-// lock. err is the failure of the operation.
+// cleanUp deletes the objects that the operation created, while the operation still holds
+// the lock. err is the error with which the operation failed.
 func (r *Run) cleanUp(ctx context.Context, err error) error {
 	created := r.strategy.objects().applier.Created()
 	if len(created) == 0 {
 		return nil
 	}
 	r.op.Log("Cleanup on fail set, cleaning up %d resources", len(created))
-	undo, ctx, end := r.op.StartUndo(ctx)
+	cleanup, ctx, end := r.op.StartCleanup(ctx)
 	defer end()
 	r.writer.Background.Start()
 	defer r.writer.Background.Stop()
-	return r.strategy.deleteCreated(ctx, undo, created, err)
+	return r.strategy.deleteCreated(ctx, cleanup, created, err)
 }
 
+// deletionError joins errors in the way that Helm does when a deletion fails.
 func deletionError(errs []error) error {
 	if len(errs) == 0 {
 		return nil

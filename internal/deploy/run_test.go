@@ -27,8 +27,8 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 )
 
-// buildingClient is a Kubernetes client without a cluster. It builds manifests of one
-// namespaced object.
+// buildingClient is a Kubernetes client without a cluster. It can build the objects of a
+// manifest that contains one namespaced object.
 type buildingClient struct{ kubefake.PrintingKubeClient }
 
 func (*buildingClient) Build(r io.Reader, _ bool) (kube.ResourceList, error) {
@@ -46,7 +46,7 @@ func (*buildingClient) Build(r io.Reader, _ bool) (kube.ResourceList, error) {
 	}}, nil
 }
 
-// newTestRun returns a run, without a cluster, of a release that has an earlier revision.
+// newTestRun returns a Run without a cluster, for a release that has an earlier revision.
 func newTestRun(t *testing.T, releases *storage.Storage, rel, earlier *release.Release, notify func(event.Event)) *Run {
 	t.Helper()
 	cfg := &helmaction.Configuration{Releases: releases, KubeClient: &buildingClient{}, Log: t.Logf}

@@ -14,33 +14,35 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// strategy has the steps of Run that depend on whether the release has an order. The type
-// ordered follows the plan of the release, and unordered deploys as Helm does.
+// strategy contains those parts of Run that depend on whether the revision is deployed in
+// order. It is implemented by ordered, which follows the deployment graph, and by unordered,
+// which works as Helm does.
 type strategy interface {
 	objects() objects
-	// expectNodes stores in the record the number of nodes to deploy.
-	expectNodes() error
+	// resetProgress records in the order record that none of the nodes to deploy is
+	// finished.
+	resetProgress() error
 	// check does the checks that need the cluster.
 	check(ctx context.Context) error
-	// announce emits an event with the nodes that are about to be deployed.
+	// announce emits an event that names the nodes that are about to be deployed.
 	announce()
-	// steps returns the steps of the deployment: they apply the objects, wait for them, and
-	// delete the obsolete ones.
+	// steps returns the steps of the deployment: apply the objects, wait for them, and
+	// delete obsolete ones.
 	steps() []step
 	// cause returns the error to report after the operation has failed with err.
 	cause(ctx context.Context, err error) error
-	// deleteCreated deletes the objects that the operation created. undo is the operation
-	// that deletes them, and err is the failure of the operation that created them.
-	deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, err error) error
+	// deleteCreated deletes created, the objects that the operation created before it failed
+	// with err. cleanup is the operation that sends the requests.
+	deleteCreated(ctx context.Context, cleanup *operation.Operation, created kube.ResourceList, err error) error
 	// dryRun asks the server, with dry-run requests, how the deployment would change the
 	// objects.
 	dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error)
 	// nodes returns the objects of each node.
 	nodes() []NodeObjects
-	// pruner returns the pruner for the obsolete objects; nil if there are no earlier
+	// pruner returns the pruner that deletes obsolete objects; nil if there are no earlier
 	// revisions.
 	pruner() pruner
-	// close stops everything that is still running.
+	// close stops everything that is still running in the background.
 	close()
 }
 
@@ -50,26 +52,26 @@ type step struct {
 	do    func(context.Context) error
 }
 
-// objects has the objects of a release, and the applier that knows what was done with them.
+// objects contains the Kubernetes objects of a revision, and the Applier that writes them.
 type objects struct {
 	applier *apply.Applier
 	// all are the objects whose kinds the cluster knows when the operation starts.
 	all kube.ResourceList
 }
 
-// NodeObjects has the objects of one node.
+// NodeObjects contains the Kubernetes objects of one node of the deployment graph.
 type NodeObjects struct {
 	// Node is the ID of the node.
 	Node string
-	// List has the objects of the node. It has nil for an object of a kind that the cluster
-	// does not know yet.
+	// List contains the objects of the node. An object is nil if the cluster does not know
+	// its kind yet.
 	List kube.ResourceList
-	// Resources are the planned resources, in the order of List; nil if the release has no
-	// order.
+	// Resources are the resources of the node, in the order of List; nil if the revision is
+	// not deployed in order.
 	Resources []*sequencer.PlannedResource
 }
 
-// newStrategy chooses the strategy of r, and builds the objects that the manifest of the
+// newStrategy returns the strategy of r, and builds the objects that the manifest of the
 // release declares.
 func newStrategy(r *Run) (strategy, error) {
 	if r.IsOrdered() {
@@ -78,11 +80,11 @@ func newStrategy(r *Run) (strategy, error) {
 	return newUnordered(r)
 }
 
-// newApplier returns the applier of a strategy. readTogether has the objects of all nodes if
-// they are applied one by one.
-func (r *Run) newApplier(readTogether kube.ResourceList) *apply.Applier {
+// newApplier returns the Applier of a strategy. readAhead contains the objects of all nodes,
+// if the nodes are applied separately.
+func (r *Run) newApplier(readAhead kube.ResourceList) *apply.Applier {
 	return apply.New(apply.Config{
-		Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log, Owner: r.owner(), Inventory: r.inventory, ReadTogether: readTogether,
+		Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log, Owner: r.owner(), Inventory: r.inventory, ReadAhead: readAhead,
 		Force: r.options.Force, TakeOwnership: r.options.TakeOwnership, ThreeWay: r.options.ThreeWay, RecreatePods: r.options.RecreatePods,
 	})
 }

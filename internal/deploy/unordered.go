@@ -18,13 +18,13 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// unordered deploys a release as Helm does: it applies everything, deletes the obsolete
-// objects, and then waits if the options say so.
+// unordered deploys a revision as Helm does: it applies all objects, deletes the obsolete
+// ones, and then waits if Options.Wait is set.
 type unordered struct {
 	run     *Run
 	applier *apply.Applier
 	all     kube.ResourceList
-	// result is what apply has written.
+	// result describes what apply has written.
 	result apply.Result
 }
 
@@ -39,7 +39,7 @@ func newUnordered(r *Run) (*unordered, error) {
 
 func (u *unordered) objects() objects { return objects{u.applier, u.all} }
 
-func (u *unordered) expectNodes() error { return nil }
+func (u *unordered) resetProgress() error { return nil }
 
 func (u *unordered) check(context.Context) error { return nil }
 
@@ -70,7 +70,7 @@ func (u *unordered) prune(ctx context.Context) error {
 
 func (u *unordered) wait(ctx context.Context) error {
 	r := u.run
-	return r.op.Waiter.Ready(ctx, u.result.States.All(u.all), wait.ReadyOptions{
+	return r.op.Waiter.WaitReady(ctx, u.result.States.All(u.all), wait.ReadyOptions{
 		Timeout: r.options.Timeout, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Restarted: u.applier.Restarted,
 	})
 }
@@ -79,12 +79,12 @@ func (u *unordered) cause(ctx context.Context, err error) error {
 	return failure.OrContextCause(ctx, err)
 }
 
-func (u *unordered) deleteCreated(ctx context.Context, undo *operation.Operation, created kube.ResourceList, _ error) error {
-	created, err := u.applier.CertainlyCreated(ctx, undo.Cluster, created)
+func (u *unordered) deleteCreated(ctx context.Context, cleanup *operation.Operation, created kube.ResourceList, _ error) error {
+	created, err := u.applier.CertainlyCreated(ctx, cleanup.Cluster, created)
 	if err != nil {
 		return err
 	}
-	_, errs := undo.Writer.Delete(ctx, created, metav1.DeletePropagationBackground)
+	_, errs := cleanup.Writer.Delete(ctx, created, metav1.DeletePropagationBackground)
 	return deletionError(errs)
 }
 
@@ -102,7 +102,7 @@ func (u *unordered) pruner() pruner {
 	case u.run.inventory == nil:
 		return nil
 	case u.run.options.PruneInReverse:
-		return &graphPruner{run: u.run, timeout: u.run.options.Timeout}
+		return &orderedPruner{run: u.run, timeout: u.run.options.Timeout}
 	}
 	return &unorderedPruner{run: u.run, node: u.nodeID()}
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // claimDiagnosis finds out why a PersistentVolumeClaim (claim, for short) is not bound. byPod
-// is true if the subject is a pod that uses the claim or the owner of such a pod.
+// is true if the claim is diagnosed because a pod uses it, and false if it is the subject.
 type claimDiagnosis struct {
 	w     *walk
 	at    clusterreader.Ref
@@ -51,7 +51,7 @@ func diagnoseClaimSubject(ctx context.Context, w *walk, at clusterreader.Ref, cl
 	}
 }
 
-// diagnose adds findings if the claim is not bound.
+// diagnose adds findings if the claim is being deleted or not bound.
 func (d claimDiagnosis) diagnose(ctx context.Context) {
 	if d.claim.DeletionTimestamp != nil {
 		d.w.addTerminating(d.at, d.claim)
@@ -78,8 +78,8 @@ func (d claimDiagnosis) diagnose(ctx context.Context) {
 	d.w.findings.visit(d.at, anyReason("ProvisioningFailed"))
 }
 
-// diagnoseWithoutWarning adds a finding about a pending claim for which there is no warning.
-// It derives the finding from the volume or the storage class of the claim.
+// diagnoseWithoutWarning adds a finding about a pending claim about which there is no warning
+// event. It derives the finding from the volume or the storage class of the claim.
 func (d claimDiagnosis) diagnoseWithoutWarning(ctx context.Context) {
 	if name := d.claim.Spec.VolumeName; name != "" {
 		volume := references.New(schema.GroupKind{Kind: "PersistentVolume"}, "", name, "spec.volumeName")
@@ -106,7 +106,7 @@ func (d claimDiagnosis) diagnoseWithoutWarning(ctx context.Context) {
 		failed.rank, failed.Message = rankUnexplained, "waiting for a volume of storage class "+*name
 	case waitsForFirstConsumer(class) && d.claim.Annotations[selectedNodeAnnotation] == "":
 		if d.byPod {
-			return // the claim waits for the pod
+			return // the claim waits for the pod to be scheduled
 		}
 		failed.rank, failed.Reason = rankUnexplained, "WaitForFirstConsumer"
 		failed.Message = "storage class " + *name + " provisions a volume only when a pod that uses the claim is scheduled"
@@ -122,9 +122,9 @@ func (d claimDiagnosis) diagnoseWithoutWarning(ctx context.Context) {
 	d.add(failed)
 }
 
-// addMissingClass adds a finding if the storage class of a claim does not exist, and
-// returns true then. If the classes cannot be read, text, a message of the server, tells
-// whether the class is missing.
+// addMissingClass adds a finding if the storage class of the claim does not exist, and reports
+// whether it did so. If the storage classes cannot be read, text, a message of the server,
+// shows whether the class is missing.
 func (d claimDiagnosis) addMissingClass(ctx context.Context, text string) bool {
 	name := claimClass(d.claim)
 	if name == nil || *name == "" {
@@ -148,8 +148,8 @@ func (d claimDiagnosis) addMissingClass(ctx context.Context, text string) bool {
 	return true
 }
 
-// storageClass returns the storage class with a name, or nil if it does not exist or name
-// is nil, and all storage classes.
+// storageClass returns the storage class with the given name, and all storage classes. The
+// former is nil if name is nil or no class has this name.
 func storageClass(ctx context.Context, cluster *clusterreader.Reader, name *string) (*storagev1.StorageClass, []storagev1.StorageClass, error) {
 	classes, err := clusterreader.List[storagev1.StorageClass](ctx, cluster, storageClassesResource, "", metav1.ListOptions{})
 	if err != nil {
@@ -162,7 +162,7 @@ func storageClass(ctx context.Context, cluster *clusterreader.Reader, name *stri
 	return &classes[n], classes, nil
 }
 
-// claimClass returns the name of the storage class that a claim declares; nil if it
+// claimClass returns the name of the storage class that a claim declares, or nil if it
 // declares none.
 func claimClass(claim *corev1.PersistentVolumeClaim) *string {
 	if name, found := claim.Annotations[classAnnotation]; found {

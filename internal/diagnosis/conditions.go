@@ -13,8 +13,9 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// A condition whose type contains one of positiveWords should be True. A condition whose
-// type contains one of negativeWords should not. negativeWords are checked first.
+// A condition reports a problem if its type contains one of negativeWords and its status is
+// True. Otherwise, it reports a problem if its type contains one of positiveWords and its
+// status is not True.
 var (
 	positiveWords = []string{"Ready", "Available", "Established", "Programmed", "Accepted", "Synced", "Healthy", "Succeeded", "Complete",
 		"Valid", "Resolved", "Initialized", "Active", "AbleToScale", "Allowed", "Approved", "Reachable", "Installed", "Provisioned"}
@@ -22,8 +23,8 @@ var (
 		"Unhealthy", "Unreachable", "NonStructural"}
 )
 
-// diagnoseByConditions adds findings for the conditions in the status of an object. It is
-// the rule for kinds without rules of their own.
+// diagnoseByConditions adds findings from the conditions in the status of the subject. It is
+// the rule for kinds that are not in the table of rules.
 func diagnoseByConditions(_ context.Context, w *walk, at clusterreader.Ref) {
 	w.findings.addConditions(at, w.object.Object)
 	w.findings.visit(at, nil)

@@ -16,7 +16,7 @@ import (
 )
 
 // containerDiagnosis finds out why a container of a pod is not ready. status is empty if the
-// container has none yet. init is true for init containers, including those that are
+// pod has no status of the container yet. init is true for init containers, including
 // sidecars.
 type containerDiagnosis struct {
 	podDiagnosis
@@ -45,8 +45,8 @@ func (p podDiagnosis) containers() []containerDiagnosis {
 	return all
 }
 
-// diagnoseContainers adds findings about the containers of a pod that are not ready.
-// creating is true if some of them have not been created yet.
+// diagnoseContainers adds findings about the containers of a pod that are not ready. creating
+// is true if one of these containers has not been created yet.
 func (p podDiagnosis) diagnoseContainers(ctx context.Context) (creating bool) {
 	before := len(p.w.findings.list)
 	for _, c := range p.containers() {
@@ -55,7 +55,7 @@ func (p podDiagnosis) diagnoseContainers(ctx context.Context) (creating bool) {
 		}
 		creating = !c.diagnose(ctx) || creating
 		if c.init && !c.allowsNext() {
-			break // later containers wait for it
+			break // the later containers wait for this one
 		}
 	}
 	if creating && len(p.w.findings.list) == before {
@@ -70,8 +70,8 @@ func (c containerDiagnosis) add(f finding) {
 	c.podDiagnosis.add(f)
 }
 
-// allowsNext reports whether an init container lets the next container start: a sidecar
-// when it has started, any other when it has completed.
+// allowsNext reports whether an init container allows the next container to start: a sidecar
+// does when it has started, other init containers when they have succeeded.
 func (c containerDiagnosis) allowsNext() bool {
 	if c.sidecar {
 		return valueOr(c.status.Started, false)
@@ -128,8 +128,8 @@ func (c containerDiagnosis) diagnoseCrashLoop(ctx context.Context) {
 	c.add(f)
 }
 
-// crashFinding returns a finding about a container that exits and is restarted repeatedly.
-// last is the last exit, and reason the Reason of the finding if no better one is known.
+// crashFinding returns a finding about a container that exited and was restarted. last is the
+// state of the last exit. The Reason of the finding is reason, unless a better one is known.
 func (c containerDiagnosis) crashFinding(last *corev1.ContainerStateTerminated, reason string) finding {
 	f := finding{
 		rank: rankCause, key: fmt.Sprintf("crash %d %s", last.ExitCode, last.Reason), terminationMessage: last.Message,
@@ -139,7 +139,7 @@ func (c containerDiagnosis) crashFinding(last *corev1.ContainerStateTerminated, 
 		f.Reason = last.Reason
 	}
 	if last.ExitCode == 0 && c.pod.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
-		f.Message += "; its command exits, but it must run until it is stopped"
+		f.Message += "; the command exited, but this container is expected to keep running"
 	}
 	if hasStarted(last) {
 		f.log = c.log(true)
@@ -147,8 +147,8 @@ func (c containerDiagnosis) crashFinding(last *corev1.ContainerStateTerminated, 
 	return f
 }
 
-// addFailedProbe looks for a failed probe because of which the kubelet stopped the
-// container, and adds it to the message of f.
+// addFailedProbe finds out whether the kubelet stopped the container because of a failed
+// probe. If so, it adds the failure to the message of f.
 func (c containerDiagnosis) addFailedProbe(ctx context.Context, last *corev1.ContainerStateTerminated, f *finding) {
 	if c.w.brief || last.ExitCode == 0 {
 		return
@@ -239,24 +239,24 @@ func (c containerDiagnosis) diagnoseTerminated() {
 	c.add(f)
 }
 
-// diagnoseCreating adds findings about a pod whose containers have not been created yet:
-// missing objects that the pod refers to, or else warnings about volumes or networks.
+// diagnoseCreating adds findings about a pod whose containers have not been created yet: the
+// referenced objects that are missing, or else the warnings about volumes or networks.
 func (p podDiagnosis) diagnoseCreating(ctx context.Context) {
-	var troubles []clusterreader.Warning
+	var startProblems []clusterreader.Warning
 	var texts []string
 	for _, warning := range p.w.cluster.Warnings(ctx, p.at) {
 		if isStartProblem(warning.Reason) {
-			troubles = append(troubles, warning)
+			startProblems = append(startProblems, warning)
 			texts = append(texts, warning.Message)
 		}
 	}
 	if p.w.references.addMissing(ctx, p.at, references.OfPod(p.pod), texts...) {
 		return
 	}
-	for _, trouble := range troubles {
-		p.add(p.w.warningFinding(trouble, rankCause, trouble.Reason+normalizeMessage(trouble.Message, p.at.Name)))
+	for _, problem := range startProblems {
+		p.add(p.w.warningFinding(problem, rankCause, problem.Reason+normalizeMessage(problem.Message, p.at.Name)))
 	}
-	if troubles == nil {
+	if startProblems == nil {
 		message := fmt.Sprintf("creating its containers on node %s", p.pod.Spec.NodeName)
 		if p.pod.Status.StartTime != nil {
 			message += p.w.durationSince(*p.pod.Status.StartTime)
@@ -265,14 +265,13 @@ func (p podDiagnosis) diagnoseCreating(ctx context.Context) {
 	}
 }
 
-// hasStarted reports whether a terminated container ran at all. If it could not be started,
-// it has no log.
+// hasStarted reports whether a terminated container had been started. If not, it has no log.
 func hasStarted(t *corev1.ContainerStateTerminated) bool {
 	return t.Reason != "StartError" && t.Reason != "ContainerCannotRun"
 }
 
-// log identifies the log of a container; previous means that of the instance before the last
-// restart.
+// log returns the logSource of a container. If previous is true, it is the log of the
+// instance before the last restart.
 func (c containerDiagnosis) log(previous bool) *logSource {
 	return &logSource{namespace: c.pod.Namespace, pod: c.pod.Name, container: c.spec.Name, previous: previous}
 }
@@ -288,7 +287,7 @@ func (c containerDiagnosis) restartText() string {
 	}
 }
 
-// exitText returns how a container terminated, for a message.
+// exitText describes how a container terminated, as a part of a message.
 func (c containerDiagnosis) exitText(t *corev1.ContainerStateTerminated) string {
 	if !hasStarted(t) {
 		return "cannot be started"
@@ -310,8 +309,8 @@ func (c containerDiagnosis) exitText(t *corev1.ContainerStateTerminated) string 
 	return text
 }
 
-// probeText returns what a probe checks, for a message. It omits the command of an exec
-// probe.
+// probeText describes what a probe checks, as a part of a message. It omits the command of
+// an exec probe.
 func probeText(p *corev1.Probe) string {
 	switch {
 	case p.HTTPGet != nil:

@@ -1,18 +1,19 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnosis finds out why an object is not ready (docs/reference.md, "Failure
-// reports"). It follows an object to the cause: from workloads to their pods and containers,
-// to claims and storage classes, to referenced objects that do not exist, to warning events,
-// and to the last lines of the log of a failing container.
+// Package diagnosis finds out why an object, called the subject, is not ready
+// (docs/reference.md, "Failure reports"). Causes can be in the pods and containers of a
+// workload, in claims and storage classes, in references to objects that do not exist, in
+// warning events, and in the log of a failing container.
 //
-// It only reads, within limits of time and requests. It checks whether Secrets exist, but
-// never reads their contents. Package clusterreader sends the requests.
+// The package only reads from the cluster, within limits of time and requests. It checks
+// whether Secrets exist, but never reads their contents. Package clusterreader sends the
+// requests.
 //
-// One diagnosis is called a walk. It visits the objects on which the subject depends and
-// collects findings, which are possible causes with a rank. In the end, it selects the most
-// relevant findings. walk.go has the table of the rules by kind; the other files have the
-// rules for pods, containers, workloads, claims and services.
+// The diagnosis of one subject is called a walk, because it visits the objects on which the
+// subject depends. It collects findings, which are possible causes with a rank, and finally
+// selects the most relevant ones. walk.go contains the table of the rules for each kind; the
+// other files contain the rules for pods, containers, workloads, claims and services.
 package diagnosis
 
 import (
@@ -30,32 +31,32 @@ import (
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// Subject is an object that is not ready and whose causes are to be found.
+// Subject is an object to diagnose, because it is not ready.
 type Subject struct {
 	GVK schema.GroupVersionKind
 	GVR schema.GroupVersionResource
 	// Namespace is empty for cluster-scoped objects.
 	Namespace string
 	Name      string
-	// Object is the last version that was observed, without managedFields. The Diagnoser
+	// Object is the last observed state of the object, without managedFields. The Diagnoser
 	// does not change it. If it is nil, the Diagnoser reads the object.
 	Object *unstructured.Unstructured
 }
 
-// Cause is one reason why a subject is not ready.
+// Cause describes one reason why a subject is not ready.
 type Cause struct {
-	// Object names the object that has the problem, as in "Pod shop/db-0".
+	// Object is the kind and name of the object that has the problem, as in "Pod shop/db-0".
 	Object    string `json:"object"`
 	Container string `json:"container,omitempty"`
 	// Reason is one word in CamelCase. It is the reason that Kubernetes reports, if there
 	// is one, such as CrashLoopBackOff, Unschedulable or FailedMount.
 	Reason string `json:"reason"`
-	// Message is one line for people, of at most 600 characters.
+	// Message is a human-readable line of at most 600 characters.
 	Message string `json:"message"`
-	// Log has the last lines of the log of Container.
+	// Log contains the last lines of the log of Container.
 	Log []string `json:"log,omitempty"`
-	// Count is the number of pods with the same problem, if there are several; otherwise 0.
-	// Object is the first of them.
+	// Count is the number of pods with the same problem if there are several, and otherwise
+	// 0. Object is the first of these pods.
 	Count int `json:"count,omitempty"`
 }
 
@@ -80,11 +81,13 @@ func (c Cause) String() string {
 }
 
 const (
-	// maxRequests is the maximum number of requests of all calls of Diagnose together.
+	// maxRequests is the maximum number of requests that all calls of Diagnose can send in
+	// total.
 	maxRequests = 100
-	// maxBriefRequests is the maximum number of requests of each call of DiagnoseBriefly.
+	// maxBriefRequests is the maximum number of requests that one call of DiagnoseBriefly
+	// can send.
 	maxBriefRequests = 3
-	// defaultTimeout limits each call of Diagnose and DiagnoseBriefly.
+	// defaultTimeout is the timeout of each call of Diagnose or DiagnoseBriefly.
 	defaultTimeout = 5 * time.Second
 	// maxParallelRequests is the maximum number of requests that run in parallel.
 	maxParallelRequests = 8
@@ -94,24 +97,25 @@ const (
 // needs it.
 type Config struct {
 	clusterreader.Clients
-	// DeployedLater is called with a missing object. If the release deploys the object but
-	// has not written it yet, it returns where, as in `layer "x" of chart y`; otherwise "".
-	// It must be safe for concurrent use. It can be nil.
+	// DeployedLater reports whether the release contains a missing object but has not
+	// written it yet. If so, it returns the part of the release that contains the object,
+	// as in `layer "x" of chart y`; otherwise "". It must be safe for concurrent use. It
+	// can be nil.
 	DeployedLater func(kind schema.GroupKind, namespace, name string) string
 	// Redactor removes the contents of Secrets from messages and logs. It can be nil.
 	Redactor *redact.Redactor
 }
 
-// Diagnoser finds the causes why objects are not ready. It is safe for concurrent use.
+// Diagnoser finds out why objects are not ready. It is safe for concurrent use.
 type Diagnoser struct {
 	config      Config
-	limit       *clusterreader.Limit // for the calls of Diagnose
+	limit       *clusterreader.Limit // of the requests of all calls of Diagnose
 	maxParallel int
 	timeout     time.Duration
 	now         func() time.Time
 }
 
-// New returns a Diagnoser. An operation needs only one.
+// New returns a Diagnoser. One Diagnoser is enough for an operation.
 func New(config Config) *Diagnoser {
 	return &Diagnoser{
 		config: config, limit: clusterreader.NewLimit(maxRequests, maxParallelRequests),
@@ -119,11 +123,11 @@ func New(config Config) *Diagnoser {
 	}
 }
 
-// Diagnose returns up to five causes for each subject, the most relevant first. The result
-// has the order of the subjects. Diagnose never fails: it skips what it is not allowed to
-// read, and what would exceed the limits of time and requests. If it finds no cause because
-// a permission is missing, it returns a cause with the reason Forbidden. The result depends
-// only on the state of the server, unless a limit is exceeded.
+// Diagnose returns up to five causes for each subject, the most relevant first. The result is
+// in the order of subjects. Diagnose never fails: it skips objects that it is not allowed to
+// read, and requests that would exceed the limits of time and requests. If it finds no cause
+// because a permission is missing, it returns a cause with the reason Forbidden. Unless a
+// limit is exceeded, the result depends only on the state of the cluster.
 func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
@@ -132,8 +136,8 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 	d.forEach(len(subjects), func(n int) {
 		found[n] = d.newWalk(session, false).diagnose(ctx, subjects[n])
 	})
-	// Logs are read last, and only those that will be printed, so that they do not
-	// use requests that another subject needs.
+	// Read the logs last, and only those that will be printed, so that they do not use up
+	// requests that other subjects need.
 	var all []*finding
 	for _, findings := range found {
 		for n := range findings {
@@ -148,10 +152,10 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 	return causes
 }
 
-// DiagnoseBriefly is a cheaper Diagnose, for a subject that the operation still waits for.
-// It reads no logs and no referenced objects, and sends at most three requests. Its
-// messages omit values that change all the time, such as ages, so that equal problems have
-// equal messages. It returns no cause for a subject without problems.
+// DiagnoseBriefly does what Diagnose does, but with at most three requests, for a subject for
+// which the operation is still waiting. It reads no logs and no referenced objects. Its
+// messages omit values that change all the time, such as ages, so that the same problem
+// always has the same message. It returns no cause for a subject without problems.
 func (d *Diagnoser) DiagnoseBriefly(ctx context.Context, subject Subject) []Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
@@ -160,7 +164,8 @@ func (d *Diagnoser) DiagnoseBriefly(ctx context.Context, subject Subject) []Caus
 	return d.causes(slices.DeleteFunc(found, func(f finding) bool { return f.key == keyHealthy }))
 }
 
-// newWalk returns the diagnosis of one subject, which reads objects with the session.
+// newWalk returns a walk that reads objects with the session. brief is true for
+// DiagnoseBriefly.
 func (d *Diagnoser) newWalk(session *clusterreader.Session, brief bool) *walk {
 	w := &walk{cluster: clusterreader.NewReader(session, d.now), findings: &findings{}, brief: brief, now: d.now}
 	w.references = &referenceChecker{cluster: w.cluster, findings: w.findings, deployedLater: d.config.DeployedLater}
@@ -171,7 +176,7 @@ func (d *Diagnoser) newWalk(session *clusterreader.Session, brief bool) *walk {
 }
 
 // forEach calls do with each number from 0 to n-1. It starts the calls in this order, and
-// at most d.maxParallel of them run at the same time.
+// runs at most d.maxParallel of them in parallel.
 func (d *Diagnoser) forEach(n int, do func(int)) {
 	var calls errgroup.Group
 	calls.SetLimit(d.maxParallel)

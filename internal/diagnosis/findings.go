@@ -18,28 +18,30 @@ const (
 	maxMessageLength = 600 // runes
 )
 
-// certainty says how likely a finding is the cause to fix. Lower values are more likely.
-type certainty int
+// findingRank is how likely a finding is the cause that the user must fix. Lower ranks are
+// more likely.
+type findingRank int
 
 const (
-	rankCause       certainty = iota // a cause to fix: a crash, a missing object, a quota
-	rankWarning                      // a warning that may be irrelevant
-	rankUnexplained                  // something is not ready yet, without a reason
-	rankSymptom                      // a controller reports that its object is not ready
+	rankCause       findingRank = iota // a cause that the user must fix: a crash, a missing object, a quota
+	rankWarning                        // a warning that may be irrelevant
+	rankUnexplained                    // something is not ready yet, without a reason
+	rankSymptom                        // a controller reports that its object is not ready
 )
 
-// finding is a possible Cause of one object that the walk visited.
+// finding is a possible Cause that the walk has found.
 type finding struct {
 	Cause
-	rank certainty
-	// key identifies the problem: findings about several pods with the same container and
-	// key are merged to one. It is empty for a finding that must not be merged.
+	rank findingRank
+	// key identifies the problem. Findings about different pods are merged if they have the
+	// same container and key. key is empty for a finding that must not be merged.
 	key string
-	// count is how often a warning occurred. suffix is appended to the message.
+	// count is the number of occurrences of a warning, or 0. suffix is appended to the
+	// message.
 	count  int
 	suffix string
-	// terminationMessage is the message that the container wrote when it terminated. It is
-	// shown unless the log contains it. log identifies the log to show; nil for none.
+	// terminationMessage is the termination message of the container. It is appended to the
+	// message unless the log contains it. log is the log to show, or nil.
 	terminationMessage string
 	log                *logSource
 }
@@ -47,38 +49,39 @@ type finding struct {
 // findings collects the findings about one subject.
 type findings struct {
 	list []finding
-	// visited has the objects whose warning events are added to the findings at the end.
+	// visited contains the objects whose warning events become findings in the end.
 	visited []visitedObject
 }
 
-// visitedObject is an entry of findings.visited. isExplained returns true for the reasons of
-// warnings that add nothing to the findings; nil means that all warnings are added.
+// visitedObject is an entry of findings.visited. isExplained reports whether warnings with a
+// reason are left out, because other findings already explain them. If it is nil, no warnings
+// are left out.
 type visitedObject struct {
 	clusterreader.Ref
 	isExplained func(reason string) bool
 }
 
-// add adds a finding about the object at.
+// add adds a finding about the object that at identifies.
 func (f *findings) add(at clusterreader.Ref, next finding) {
 	next.Object = at.String()
 	f.list = append(f.list, next)
 }
 
-// visit makes addWarnings add the warnings about an object, except those with a reason for
-// which explained returns true. explained can be nil.
+// visit makes addWarnings add the warnings about the object that at identifies, except those
+// for whose reason explained returns true. explained can be nil.
 func (f *findings) visit(at clusterreader.Ref, explained func(reason string) bool) {
 	f.visited = append(f.visited, visitedObject{Ref: at, isExplained: explained})
 }
 
-// hasRank reports whether there is a finding with the rank worst or a more relevant one.
-func (f *findings) hasRank(worst certainty) bool {
+// hasRank reports whether there is a finding with the rank worst or a more likely one.
+func (f *findings) hasRank(worst findingRank) bool {
 	return slices.ContainsFunc(f.list, func(one finding) bool { return one.rank <= worst })
 }
 
 func isCause(f finding) bool { return f.rank == rankCause }
 
-// selectFindings chooses the findings to return as causes: it merges findings about several
-// pods, removes less relevant and repeated ones, and sorts the rest by rank.
+// selectFindings chooses the findings to return as causes. It merges findings about several
+// pods, removes less relevant and repeated ones, and sorts the remaining ones by rank.
 func selectFindings(findings []finding) []finding {
 	findings = mergePods(findings)
 	if slices.ContainsFunc(findings, isCause) {
@@ -89,36 +92,36 @@ func selectFindings(findings []finding) []finding {
 	return findings[:min(len(findings), maxCauses)]
 }
 
-// mergePods merges findings about different pods that have the same container and key, and
-// sets Count of the merged finding.
+// mergePods merges the findings about different pods that have the same container and key. It
+// sets Count of a merged finding to the number of the pods.
 func mergePods(findings []finding) []finding {
-	type likeness struct{ container, key string }
+	type mergeKey struct{ container, key string }
 	type group struct {
-		at   int // the index of the merged finding in folded
+		at   int // the index of the group's finding in merged
 		pods map[string]bool
 	}
-	groups := map[likeness]group{}
-	var folded []finding
+	groups := map[mergeKey]group{}
+	var merged []finding
 	for _, f := range findings {
-		like := likeness{f.Container, f.key}
+		like := mergeKey{f.Container, f.key}
 		g, seen := groups[like]
 		if f.key == "" || !seen {
-			groups[like] = group{at: len(folded), pods: map[string]bool{f.Object: true}}
-			folded = append(folded, f)
+			groups[like] = group{at: len(merged), pods: map[string]bool{f.Object: true}}
+			merged = append(merged, f)
 			continue
 		}
 		g.pods[f.Object] = true
-		first := &folded[g.at]
+		first := &merged[g.at]
 		first.rank = min(first.rank, f.rank)
 		if len(g.pods) > 1 {
 			first.Count = len(g.pods)
 		}
 	}
-	return folded
+	return merged
 }
 
-// removeRepeats removes findings whose message repeats, or is repeated by, that of an
-// earlier finding about the same object or an object of another kind. For example, a
+// removeRepeats removes a finding if its message contains the message of an earlier finding
+// about the same object or an object of another kind, or is contained in it. For example, a
 // ReplicaSet and its Deployment report the same error.
 func removeRepeats(findings []finding) []finding {
 	var kept []finding
@@ -140,8 +143,7 @@ func kindOf(f finding) string {
 	return kind
 }
 
-// causes converts findings to causes, and redacts the contents of Secrets in their
-// messages.
+// causes converts findings to causes. It redacts the contents of Secrets in the messages.
 func (d *Diagnoser) causes(findings []finding) []Cause {
 	var causes []Cause
 	for _, f := range findings {
@@ -151,7 +153,7 @@ func (d *Diagnoser) causes(findings []finding) []Cause {
 			cause.Message += fmt.Sprintf(" (%d times)", f.count)
 		}
 		cause.Message += f.suffix
-		lastLine := d.redactLines(f.terminationMessage, 1) // as it appears in a log
+		lastLine := d.redactLines(f.terminationMessage, 1) // in the form of a line in cause.Log
 		if said := d.redactLine(f.terminationMessage); said != "" && (len(lastLine) == 0 || !slices.Contains(cause.Log, lastLine[0])) {
 			cause.Message += ": " + said
 		}
@@ -161,12 +163,12 @@ func (d *Diagnoser) causes(findings []finding) []Cause {
 	return causes
 }
 
-// redactLine redacts the contents of Secrets in a text, and joins its lines to one.
+// redactLine redacts the contents of Secrets in a text, and joins its lines into one.
 func (d *Diagnoser) redactLine(text string) string {
 	return strings.Join(strings.Fields(d.config.Redactor.Text(redact.Normalize(text))), " ")
 }
 
-// truncate shortens a text that has more than limit runes.
+// truncate cuts off the runes of a text after the first limit, and appends an ellipsis.
 func truncate(text string, limit int) string {
 	runes := 0
 	for at := range text {

@@ -28,7 +28,7 @@ func diagnoseJob(ctx context.Context, w *walk, at clusterreader.Ref, job *batchv
 		}
 		f := finding{rank: rankSymptom, Cause: Cause{Reason: c.Reason, Message: c.Message}}
 		if c.Reason == batchv1.JobReasonDeadlineExceeded {
-			f.rank = rankCause // its pods may have been fine
+			f.rank = rankCause // the pods may have no problem
 		}
 		w.findings.add(at, f)
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// shop returns Deployments in a namespace whose pods all crash.
+// shop returns Deployments whose pods all crash, in one namespace.
 func shop(deployments int) (objects string, subjects []string) {
 	var all strings.Builder
 	for n := range deployments {
@@ -84,7 +84,7 @@ func TestDiagnoseBrieflySendsThreeRequestsAtMost(t *testing.T) {
 	})
 }
 
-func TestRequestsRunOutForTheLastSubjects(t *testing.T) {
+func TestRequestLimitAffectsLastSubjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objects, subjects := shop(20)
 		api := newFakeAPI(t, objects)
@@ -117,7 +117,7 @@ func TestLookupsOfOneSubjectAreLimited(t *testing.T) {
 	})
 }
 
-func TestNoMoreRequestsAtOnceThanAllowed(t *testing.T) {
+func TestParallelRequestsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objects, subjects := shop(20)
 		api := newFakeAPI(t, objects)
@@ -176,7 +176,7 @@ func TestCancelledBeforehand(t *testing.T) {
 	})
 }
 
-func TestWithoutClientsTheObjectItselfSpeaks(t *testing.T) {
+func TestWithoutClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Job, metadata: {name: j}, spec: {selector: {matchLabels: {a: b}}}, status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: too often}]}}
 			{kind: Pod, metadata: {name: web}, spec: {imagePullSecrets: [{name: s}], containers: [{name: app, image: x}]}, `+crashed)
@@ -194,7 +194,7 @@ func TestWithoutClientsTheObjectItselfSpeaks(t *testing.T) {
 	})
 }
 
-func TestSecretsAreMasked(t *testing.T) {
+func TestSecretsAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}, {name: other}]}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, message: "no login with hunter22"}}}, {name: other, state: {waiting: {reason: RunContainerError, message: 'exec: "hunter22"'}}}]}}
 			{event: Oops, about: web, message: "is\n  hunter22\x1b[1m?"}`)
@@ -229,7 +229,7 @@ func TestLogIsLimited(t *testing.T) {
 	})
 }
 
-func TestSameStateSameAnswer(t *testing.T) {
+func TestDeterministic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objects, subjects := shop(12)
 		for n := range 30 {
@@ -245,8 +245,8 @@ func TestSameStateSameAnswer(t *testing.T) {
 	})
 }
 
-// TestNoGoroutineStays uses real connections.
-func TestNoGoroutineStays(t *testing.T) {
+// TestNoGoroutineLeaks uses network connections.
+func TestNoGoroutineLeaks(t *testing.T) {
 	objects, subjects := shop(10)
 	api := newFakeAPI(t, objects)
 	release := make(chan struct{})

@@ -16,19 +16,19 @@ import (
 const (
 	maxLogLines   = 10  // of one cause
 	maxLineLength = 300 // runes
-	// lostLogPrefix is the start of the text that the kubelet returns, with the status
-	// success, instead of a log that it no longer has.
+	// lostLogPrefix begins the text that the kubelet returns instead of a log that it no
+	// longer has. The response has the status 200.
 	lostLogPrefix = "unable to retrieve container logs"
 )
 
-// logSource identifies the log of a container that explains a finding.
+// logSource identifies the log of a container.
 type logSource struct {
 	namespace, pod, container string
-	previous                  bool // the log of the instance before the last restart, if it still exists
+	previous                  bool // whether to read the log of the instance before the last restart
 }
 
-// addLog reads the log that f.log identifies, and puts its last lines into f.Log. If there
-// is no log of the previous instance, it reads that of the current one.
+// addLog reads the log that f.log identifies, and stores its last lines in f.Log. If there is
+// no log of the previous instance, it reads the log of the current instance.
 func (d *Diagnoser) addLog(ctx context.Context, session *clusterreader.Session, f *finding) {
 	if f.log == nil {
 		return
@@ -53,9 +53,9 @@ func (d *Diagnoser) readLog(ctx context.Context, session *clusterreader.Session,
 	return d.redactLines(text, maxLogLines)
 }
 
-// redactLines redacts the contents of Secrets in a text, and returns its last lines, at
-// most limit. It redacts before it splits and truncates, because a part of a value might
-// not be recognized.
+// redactLines redacts the contents of Secrets in a text, and returns at most limit lines from
+// its end. It redacts the text before it splits and truncates it, because a secret value that
+// was cut into parts might not be recognized.
 func (d *Diagnoser) redactLines(text string, limit int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(d.config.Redactor.Text(redact.Normalize(text)), "\n") {

@@ -159,7 +159,7 @@ func TestOtherKinds(t *testing.T) {
 			subject: "Widget shop/w",
 			objects: `{kind: Widget, metadata: {name: w, deletionTimestamp: "1999-12-31T21:00:00Z", finalizers: [a, b]}}
 				{event: DeleteFailed, about: w, message: bucket is not empty}`,
-			want:  []string{"Widget shop/w: Terminating: being deleted for 3h, waiting for finalizers: a, b", "Widget shop/w: DeleteFailed: bucket is not empty"},
+			want:  []string{"Widget shop/w: Terminating: terminating for 3h, waiting for finalizers: a, b", "Widget shop/w: DeleteFailed: bucket is not empty"},
 			brief: []string{"Widget shop/w: Terminating: being deleted, waiting for finalizers: a, b"},
 		},
 		"forbidden": {
@@ -195,7 +195,7 @@ func TestOtherKinds(t *testing.T) {
 			objects: web + refused + "quota}]}}",
 			want:    []string{"ReplicaSet shop/web-2: FailedCreate: quota"},
 		},
-		"server in trouble": {
+		"ReplicaSets that cannot be listed": {
 			subject: "Deployment shop/web",
 			faults:  map[string]int{"list replicasets": 400},
 			objects: web,

@@ -19,12 +19,11 @@ import (
 )
 
 var (
-	// isStartProblem reports whether a warning with this reason says why the containers of
-	// a pod cannot be created yet.
+	// isStartProblem reports whether warnings with a reason explain why the containers of a
+	// pod cannot be created yet.
 	isStartProblem = anyReason("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox",
 		"FailedCreatePodContainer", "NetworkNotReady")
-	// isInPodStatus reports whether a warning with this reason only repeats the status of a
-	// pod.
+	// isInPodStatus reports whether warnings with a reason only repeat the status of a pod.
 	isInPodStatus = anyReason("BackOff", "Failed", "Unhealthy", "InspectFailed", "ErrImageNeverPull", "FailedScheduling",
 		"FailedToRetrieveImagePullSecret", "Evicted", "FailedPostStartHook")
 )
@@ -33,8 +32,8 @@ func podRef(pod *corev1.Pod) clusterreader.Ref {
 	return clusterreader.Ref{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
-// podDiagnosis finds out why a pod is not ready. owner is the workload that owns the pod, or
-// empty if the pod is the subject or belongs to a Service.
+// podDiagnosis finds out why a pod is not ready. owner is the workload that owns the pod. It
+// is empty if the pod is the subject or was found through a Service.
 type podDiagnosis struct {
 	w     *walk
 	at    clusterreader.Ref
@@ -62,8 +61,8 @@ func diagnosePod(ctx context.Context, w *walk, pod *corev1.Pod, owner workload) 
 	}
 }
 
-// diagnose adds findings about a pod that is not being deleted. ready is true if its
-// containers are ready.
+// diagnose adds findings about a pod that is not being deleted. ready is true if the pod is
+// ready.
 func (p podDiagnosis) diagnose(ctx context.Context, ready bool) {
 	before := len(p.w.findings.list)
 	scheduled := p.pod.Spec.NodeName != ""
@@ -95,8 +94,8 @@ func (p podDiagnosis) diagnose(ctx context.Context, ready bool) {
 	})
 }
 
-// diagnoseFailed adds findings about a pod in the phase Failed, which the kubelet does not
-// restart.
+// diagnoseFailed adds findings about a pod in the phase Failed. The kubelet does not restart
+// it.
 func (p podDiagnosis) diagnoseFailed() {
 	before := len(p.w.findings.list)
 	status := p.pod.Status
@@ -113,13 +112,13 @@ func (p podDiagnosis) diagnoseFailed() {
 	}
 	if p.owner.replacesFailedPods {
 		for n := range p.w.findings.list[before:] {
-			p.w.findings.list[before+n].rank = rankWarning // another pod replaces it
+			p.w.findings.list[before+n].rank = rankWarning // another pod replaces this one
 		}
 	}
 }
 
-// diagnoseUnscheduled adds findings about a pod that has no node yet, from its claims and
-// the message of the scheduler.
+// diagnoseUnscheduled adds findings about a pod that is not scheduled to a node yet. It uses
+// the claims of the pod and the message of the scheduler.
 func (p podDiagnosis) diagnoseUnscheduled(ctx context.Context) {
 	if gates := p.pod.Spec.SchedulingGates; len(gates) > 0 {
 		names := make([]string, len(gates))
@@ -154,9 +153,9 @@ func (p podDiagnosis) diagnoseUnscheduled(ctx context.Context) {
 	})
 }
 
-// diagnoseClaims adds findings about the claims of a pod that is not scheduled. It returns
-// true if one of them is the cause. message is that of the scheduler: if a claim cannot be
-// read, it tells whether the claim is missing.
+// diagnoseClaims adds findings about the claims of a pod that is not scheduled. It reports
+// whether a claim is the cause. If a claim cannot be read, message, which comes from the
+// scheduler, shows whether the claim is missing.
 func (p podDiagnosis) diagnoseClaims(ctx context.Context, message string) bool {
 	before := len(p.w.findings.list)
 	for _, r := range references.OfPod(p.pod) {
@@ -177,8 +176,8 @@ func (p podDiagnosis) diagnoseClaims(ctx context.Context, message string) bool {
 	return slices.ContainsFunc(p.w.findings.list[before:], isCause)
 }
 
-// withoutPreemption removes from a message of the scheduler the part about preemption,
-// which only repeats the reasons.
+// withoutPreemption removes the part about preemption from a message of the scheduler. That
+// part only repeats the reasons.
 func withoutPreemption(message string) string {
 	reasons, _, found := strings.Cut(message, "preemption: ")
 	if !found {
@@ -187,8 +186,8 @@ func withoutPreemption(message string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(reasons), "no new claims to deallocate,"))
 }
 
-// daemonSetNode returns the name of the node for which a DaemonSet created a pod, or "" for
-// other pods.
+// daemonSetNode returns the name of the cluster node for which a DaemonSet created a pod. It
+// returns "" if the pod does not belong to a DaemonSet.
 func daemonSetNode(pod *corev1.Pod) string {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return ""
@@ -228,12 +227,12 @@ func (p podDiagnosis) diagnoseReadinessGates() {
 	p.add(finding{rank: rankUnexplained, key: message, Cause: Cause{Reason: cmp.Or(condition.Reason, "NotReady"), Message: message}})
 }
 
-// keyHealthy is the key of findings about pods that run without problems. DiagnoseBriefly
-// omits them.
+// keyHealthy is the key of findings about containers that run without problems.
+// DiagnoseBriefly omits these findings.
 const keyHealthy = "runs as it should"
 
-// addHealthy adds a finding for each container of a pod that runs without problems. The pod
-// belongs to a Job, or is the subject.
+// addHealthy adds a finding for each running container of a ready pod that belongs to a Job
+// or is the subject.
 func (p podDiagnosis) addHealthy() {
 	for _, c := range p.containers() {
 		if c.status.State.Running == nil || c.sidecar {
@@ -246,8 +245,8 @@ func (p podDiagnosis) addHealthy() {
 	}
 }
 
-// addOldRevision extends the messages of findings about a broken pod of an earlier
-// revision, if its StatefulSet does not replace it.
+// addOldRevision extends the messages of findings about a pod of an earlier revision that its
+// StatefulSet does not replace.
 func (p podDiagnosis) addOldRevision(findings []finding) {
 	if p.owner.updateRevision == "" || p.pod.Labels[appsv1.ControllerRevisionHashLabelKey] == p.owner.updateRevision {
 		return
@@ -259,8 +258,8 @@ func (p podDiagnosis) addOldRevision(findings []finding) {
 	}
 }
 
-// podCondition returns the condition of a type, or an empty one if the pod does not have
-// it.
+// podCondition returns the condition of a pod that has the type kind, or an empty condition
+// if there is none.
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
 	isOfKind := func(c corev1.PodCondition) bool { return c.Type == kind }
 	if n := slices.IndexFunc(pod.Status.Conditions, isOfKind); n >= 0 {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// explainCase is the state of a server and the expected causes of one object.
+// explainCase describes the state of a server, and the expected causes for one object.
 type explainCase struct {
 	objects string
 	logs    map[string]string
@@ -139,7 +139,7 @@ func TestPodThatIsNotStarted(t *testing.T) {
 		"stuck in deletion": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web, deletionTimestamp: "1999-12-31T23:59:30Z", deletionGracePeriodSeconds: 10, finalizers: [example.com/hold]}, status: {phase: Running}}`,
-			want:    []string{"Pod shop/web: Terminating: being deleted, 30s longer than its grace period, waiting for finalizers: example.com/hold"},
+			want:    []string{"Pod shop/web: Terminating: terminating, 30s past its grace period, waiting for finalizers: example.com/hold"},
 			brief:   []string{"Pod shop/web: Terminating: being deleted, waiting for finalizers: example.com/hold"},
 		},
 		"gone": {
@@ -195,7 +195,7 @@ func TestPodThatRuns(t *testing.T) {
 		"ends although it should not": {
 			subject: "Pod shop/web",
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 0, reason: Completed}}}]}}`,
-			want:    []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 0, restarted 2 times; its command exits, but it must run until it is stopped"},
+			want:    []string{"Pod shop/web container app: CrashLoopBackOff: exited with code 0, restarted 2 times; the command exited, but this container is expected to keep running"},
 		},
 		"failing readiness probe": {
 			subject: "Pod shop/web",

@@ -26,8 +26,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fakeAPI answers requests without a network, so that it works with synctest, where the
-// clock starts on 1 January 2000.
+// fakeAPI is an API server without a network connection, so that it works in a synctest
+// bubble, where the clock starts on 1 January 2000.
 type fakeAPI struct {
 	t *testing.T
 
@@ -39,7 +39,7 @@ type fakeAPI struct {
 	requests []string                              // "verb resource namespace/name"
 }
 
-// groups are the groups of the kinds in the tests.
+// groups maps the kinds in the tests to their API groups.
 var groups = map[string]string{
 	"Deployment": "apps", "ReplicaSet": "apps", "StatefulSet": "apps", "DaemonSet": "apps", "Job": "batch",
 	"Ingress": "networking.k8s.io", "IngressClass": "networking.k8s.io", "StorageClass": "storage.k8s.io",
@@ -292,7 +292,7 @@ func (api *fakeAPI) count(question string) int {
 	return n
 }
 
-// lines returns causes as text: one line for each cause, and one for each line of a log.
+// lines converts causes to text: a line for each cause, and one for each line of its log.
 func lines(causes []Cause) []string {
 	var all []string
 	for _, cause := range causes {

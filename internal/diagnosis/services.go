@@ -45,8 +45,8 @@ func diagnoseIngress(ctx context.Context, w *walk, at clusterreader.Ref, ingress
 	diagnoseByConditions(ctx, w, at)
 }
 
-// diagnoseAPIService adds findings about an APIService, and about its Service and the pods
-// of the Service if the Service has no ready endpoint.
+// diagnoseAPIService adds findings about an APIService. If its Service has no ready endpoint,
+// it also adds findings about the Service and the pods of the Service.
 func diagnoseAPIService(ctx context.Context, w *walk, at clusterreader.Ref) {
 	diagnoseByConditions(ctx, w, at)
 	namespace := field.String(w.object.Object, "spec", "service", "namespace")
@@ -84,8 +84,8 @@ func diagnoseAPIService(ctx context.Context, w *walk, at clusterreader.Ref) {
 	w.findings.visit(serves, nil)
 }
 
-// hasEndpoints reports whether a Service has a ready endpoint. If it cannot read the
-// endpoints, it returns true, so that no problem is reported.
+// hasEndpoints reports whether a Service has a ready endpoint. It also returns true if the
+// endpoints cannot be read, so that no problem is reported.
 func hasEndpoints(ctx context.Context, cluster *clusterreader.Reader, service *corev1.Service) bool {
 	found, err := clusterreader.List[discoveryv1.EndpointSlice](ctx, cluster, endpointSlicesResource, service.Namespace, metav1.ListOptions{
 		LabelSelector: fmt.Sprintf("%s=%s", discoveryv1.LabelServiceName, service.Name),

@@ -16,19 +16,19 @@ import (
 	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 )
 
-// walk is the diagnosis of one subject. It has what the rules for the different kinds of
-// objects share. It runs in one goroutine.
+// walk is the diagnosis of one subject. It holds what the rules for all kinds need. It must
+// not be used concurrently.
 type walk struct {
 	cluster    *clusterreader.Reader
 	findings   *findings
 	references *referenceChecker
-	brief      bool // whether DiagnoseBriefly was called
+	brief      bool // true in DiagnoseBriefly
 	now        func() time.Time
-	// object is the subject. It is set when the walk has read it.
+	// object is the state of the subject, or nil until the walk has read it.
 	object *unstructured.Unstructured
 }
 
-// diagnose returns the findings about the subject that are returned as causes.
+// diagnose returns the findings that are to be returned as causes.
 func (w *walk) diagnose(ctx context.Context, subject Subject) []finding {
 	at := clusterreader.Ref{Kind: subject.GVK.Kind, Namespace: subject.Namespace, Name: subject.Name}
 	if at.Kind == "" {
@@ -55,8 +55,8 @@ func (w *walk) diagnose(ctx context.Context, subject Subject) []finding {
 	return selectFindings(w.findings.list)
 }
 
-// addForbidden adds a finding about a missing permission, unless there are other findings
-// than symptoms, which controllers report.
+// addForbidden adds a finding about a missing permission, unless there are already findings
+// with a rank other than rankSymptom.
 func (w *walk) addForbidden(at clusterreader.Ref) {
 	denied := w.cluster.Forbidden()
 	if denied == "" && len(w.findings.list) == 0 {
@@ -68,10 +68,10 @@ func (w *walk) addForbidden(at clusterreader.Ref) {
 	w.findings.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "Forbidden", Message: denied + ", so the cause is unknown"}})
 }
 
-// rule adds the findings about w.object, which at identifies.
+// rule adds the findings about the subject, w.object, which at identifies.
 type rule func(ctx context.Context, w *walk, at clusterreader.Ref)
 
-// rules are the rules by group and kind.
+// rules maps the group and kind of a subject to its rule.
 var rules = map[string]rule{
 	"apps/Deployment":                   typed(diagnoseDeployment),
 	"apps/ReplicaSet":                   typed(diagnoseReplicaSet),
@@ -86,7 +86,7 @@ var rules = map[string]rule{
 	"apiregistration.k8s.io/APIService": diagnoseAPIService,
 }
 
-// ruleFor returns the rule for the kind of a subject.
+// ruleFor returns the rule for the kind of the subject.
 func (w *walk) ruleFor(subject Subject) rule {
 	gvk := subject.GVK
 	if gvk.Empty() {
@@ -98,8 +98,8 @@ func (w *walk) ruleFor(subject Subject) rule {
 	return diagnoseByConditions
 }
 
-// typed returns a rule that converts the object to its Go type T and calls diagnose. An
-// object that cannot be converted is diagnosed by its conditions.
+// typed returns a rule that converts the subject to its Go type T and calls diagnose. If that
+// is impossible, the rule is diagnoseByConditions.
 func typed[T any](diagnose func(context.Context, *walk, clusterreader.Ref, *T)) rule {
 	return func(ctx context.Context, w *walk, at clusterreader.Ref) {
 		object, err := clusterreader.Convert[T](w.object)
@@ -111,14 +111,14 @@ func typed[T any](diagnose func(context.Context, *walk, clusterreader.Ref, *T)) 
 	}
 }
 
-// addTerminating adds a finding about an object that is being deleted.
+// addTerminating adds a finding about an object that is being deleted, which at identifies.
 func (w *walk) addTerminating(at clusterreader.Ref, object metav1.Object) {
 	message := "being deleted"
 	overdue := w.now().Sub(object.GetDeletionTimestamp().Time)
 	if overdue > 0 && !w.brief {
-		message += ", " + duration.HumanDuration(overdue) + " longer than its grace period"
+		message = "terminating, " + duration.HumanDuration(overdue) + " past its grace period"
 		if grace := object.GetDeletionGracePeriodSeconds(); grace == nil || *grace == 0 {
-			message = "being deleted for " + duration.HumanDuration(overdue)
+			message = "terminating for " + duration.HumanDuration(overdue)
 		}
 	}
 	f := finding{rank: rankUnexplained, key: "terminating", Cause: Cause{Reason: "Terminating"}}
@@ -136,8 +136,8 @@ func (w *walk) addTerminating(at clusterreader.Ref, object metav1.Object) {
 	w.findings.visit(at, anyReason("Unhealthy")) // probes fail while a pod stops
 }
 
-// durationSince returns " for" and the time since began, for a message. It returns "" in
-// DiagnoseBriefly.
+// durationSince returns " for " and the time since began, as a part of a message. It returns
+// "" in DiagnoseBriefly.
 func (w *walk) durationSince(began metav1.Time) string {
 	if w.brief || began.IsZero() {
 		return ""

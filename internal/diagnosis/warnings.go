@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
 )
 
-// warningFinding returns a finding for a warning.
-func (w *walk) warningFinding(warning clusterreader.Warning, rank certainty, key string) finding {
+// warningFinding returns a finding that reports a warning.
+func (w *walk) warningFinding(warning clusterreader.Warning, rank findingRank, key string) finding {
 	f := finding{rank: rank, key: key, Cause: Cause{
 		Container: warning.Container, Reason: warning.Reason, Message: warning.Message,
 	}}
@@ -22,8 +22,8 @@ func (w *walk) warningFinding(warning clusterreader.Warning, rank certainty, key
 	return f
 }
 
-// addWarnings adds a finding for each warning about a visited object, unless the warning
-// repeats other findings.
+// addWarnings adds a finding for each warning about a visited object, except those that other
+// findings explain (see findings.visit).
 func (w *walk) addWarnings(ctx context.Context) {
 	if w.brief && w.findings.hasRank(rankCause) {
 		return
@@ -39,8 +39,8 @@ func (w *walk) addWarnings(ctx context.Context) {
 	}
 }
 
-// normalizeMessage removes the name of a pod and all digits from a message about it,
-// so that the messages about the same problem of several pods of a workload are equal.
+// normalizeMessage removes all digits and the name of an object from a message about that
+// object. Messages about pods with the same problem are equal then.
 func normalizeMessage(message, name string) string {
 	message = strings.ReplaceAll(message, name, "")
 	return strings.Map(func(r rune) rune {

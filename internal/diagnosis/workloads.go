@@ -28,8 +28,8 @@ const (
 	reasonFailedCreate = "FailedCreate"
 )
 
-// workload contains what all kinds of objects that create pods, such as ReplicaSets, have in
-// common.
+// workload describes an object that creates pods, such as a ReplicaSet, independently of its
+// kind.
 type workload struct {
 	clusterreader.Ref
 	selector *metav1.LabelSelector
@@ -37,13 +37,13 @@ type workload struct {
 	// desired is the number of pods that should exist.
 	desired int32
 	// createError is the error of the last attempt to create a pod, from the conditions of
-	// the object; empty if unknown.
+	// the object. It is empty if it is unknown.
 	createError string
 	// replacesFailedPods is true if the controller keeps failed pods and creates others in
 	// their place.
 	replacesFailedPods bool
-	// updateRevision is set only for a StatefulSet that does not replace broken pods of an
-	// earlier revision. It is the revision that the pods should have.
+	// updateRevision is the revision that the pods of a StatefulSet should have. It is set
+	// only if the StatefulSet does not replace broken pods of an earlier revision.
 	updateRevision string
 }
 
@@ -52,7 +52,7 @@ type workload struct {
 func diagnoseDeployment(ctx context.Context, w *walk, at clusterreader.Ref, deployment *appsv1.Deployment) {
 	if deployment.Generation > deployment.Status.ObservedGeneration {
 		w.findings.visit(at, nil)
-		return // its ReplicaSets belong to the previous version
+		return // the ReplicaSets still belong to the previous spec
 	}
 	sets := replicaSets(ctx, w, at, deployment.Spec.Selector)
 	if len(sets) > 0 {
@@ -69,7 +69,7 @@ func diagnoseDeployment(ctx context.Context, w *walk, at clusterreader.Ref, depl
 		case c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse:
 			f := finding{rank: rankSymptom, Cause: Cause{Reason: c.Reason, Message: c.Message}}
 			if c.Reason != "ProgressDeadlineExceeded" {
-				f.rank = rankCause // it could not even create its ReplicaSet
+				f.rank = rankCause // the ReplicaSet could not be created
 			}
 			w.findings.add(at, f)
 		}
@@ -81,8 +81,7 @@ func diagnoseDeployment(ctx context.Context, w *walk, at clusterreader.Ref, depl
 	w.findings.visit(at, anyReason("ReplicaSetCreateError"))
 }
 
-// replicaSets returns the ReplicaSets that match the selector of a Deployment and belong to
-// it, the newest revision first.
+// replicaSets returns the ReplicaSets of a Deployment, the newest revision first.
 func replicaSets(ctx context.Context, w *walk, deployment clusterreader.Ref, selector *metav1.LabelSelector) []appsv1.ReplicaSet {
 	sets, err := clusterreader.ListOwned[appsv1.ReplicaSet](ctx, w.cluster, appsv1.SchemeGroupVersion.WithResource("replicasets"), deployment, selector)
 	if err != nil {
@@ -99,8 +98,8 @@ func replicaSets(ctx context.Context, w *walk, deployment clusterreader.Ref, sel
 	return sets
 }
 
-// diagnoseOldPods adds findings about pods of older ReplicaSets that are being deleted.
-// With the strategy Recreate, the newest ReplicaSet creates no pods before these are gone.
+// diagnoseOldPods adds findings about pods of older ReplicaSets that are being deleted. With
+// the strategy Recreate, the newest ReplicaSet creates no pods before they are deleted.
 func diagnoseOldPods(ctx context.Context, w *walk, deployment *appsv1.Deployment, old []appsv1.ReplicaSet) {
 	pods, err := w.cluster.Pods(ctx, clusterreader.Ref{Namespace: deployment.Namespace}, deployment.Spec.Selector)
 	if err != nil {
@@ -161,8 +160,8 @@ func diagnoseDaemonSet(ctx context.Context, w *walk, at clusterreader.Ref, set *
 	})
 }
 
-// diagnoseWorkload adds findings about the pods of a workload, and, if pods are missing,
-// why they cannot be created.
+// diagnoseWorkload adds findings about the pods of a workload. If pods are missing, it also
+// adds a finding that explains why they cannot be created.
 func diagnoseWorkload(ctx context.Context, w *walk, load workload) {
 	pods, err := w.cluster.Pods(ctx, load.Ref, load.selector)
 	living := int32(0)
@@ -182,15 +181,15 @@ func diagnoseWorkload(ctx context.Context, w *walk, load workload) {
 	})
 }
 
-// explainFailedCreate reports whether a finding tells why pods cannot be created.
+// explainFailedCreate reports whether a finding explains why pods cannot be created.
 func (f *findings) explainFailedCreate() bool {
 	return slices.ContainsFunc(f.list, func(f finding) bool {
 		return f.rank == rankCause && (f.Reason == reasonFailedCreate || f.Reason == reasonMissing)
 	})
 }
 
-// diagnoseFailedCreate adds a finding why pods of a workload cannot be created, for example
-// because of a quota, an admission webhook, or a missing object.
+// diagnoseFailedCreate adds a finding that explains why pods of a workload cannot be created,
+// for example because of a quota, an admission webhook, or a missing object.
 func diagnoseFailedCreate(ctx context.Context, w *walk, load workload) {
 	f := finding{rank: rankCause, Cause: Cause{Reason: reasonFailedCreate, Message: load.createError}}
 	if load.createError == "" {
@@ -206,9 +205,9 @@ func diagnoseFailedCreate(ctx context.Context, w *walk, load workload) {
 	}
 }
 
-// addMissingForAdmission adds a finding for each object that the pod template names,
-// without which the server rejects a pod, and that does not exist. It checks only objects
-// that message, the error of the server, mentions. It returns true if any is missing.
+// addMissingForAdmission adds a finding for each missing object without which the server
+// rejects the pods of a workload, such as their ServiceAccount. It checks only objects that
+// occur in message, the error of the server. It reports whether any is missing.
 func addMissingForAdmission(ctx context.Context, w *walk, load workload, message string) bool {
 	if load.template == nil {
 		return false

@@ -15,7 +15,7 @@ const (
 
 func TestWorkloads(t *testing.T) {
 	runCases(t, map[string]explainCase{
-		"Deployment: pods of the newest revision, folded, the oldest pod first": {
+		"Deployment: pods of the newest revision, merged, the oldest pod first": {
 			subject: "Deployment shop/web",
 			objects: web + newSet + oldSet +
 				`{kind: Pod, owner: web-2, metadata: {name: web-2-a, labels: {app: web, hash: "2"}}, spec: {containers: [{name: app}]}, ` + crashed +
@@ -80,7 +80,7 @@ func TestWorkloads(t *testing.T) {
 			subject: "Deployment shop/web",
 			objects: web + oldSet + `{kind: ReplicaSet, owner: web, metadata: {name: web-2, labels: {app: web}, annotations: {deployment.kubernetes.io/revision: "10"}}, spec: {replicas: 0, selector: {matchLabels: {app: web, hash: "2"}}}}
 				{kind: Pod, owner: web-1, metadata: {name: web-1-a, deletionTimestamp: "1999-12-31T23:50:00Z", finalizers: [a/b], labels: {app: web, hash: "1"}}}`,
-			want:  []string{"Pod shop/web-1-a: Terminating: being deleted for 10m, waiting for finalizers: a/b"},
+			want:  []string{"Pod shop/web-1-a: Terminating: terminating for 10m, waiting for finalizers: a/b"},
 			brief: []string{"Pod shop/web-1-a: Terminating: being deleted, waiting for finalizers: a/b"},
 		},
 		"Deployment: minReadySeconds": {
@@ -88,7 +88,7 @@ func TestWorkloads(t *testing.T) {
 			objects: `{kind: Deployment, metadata: {name: web}, spec: {minReadySeconds: 30, selector: {matchLabels: {app: web}}}}`,
 			want:    []string{"Deployment shop/web: MinReadySeconds: its pods are available only after they have been ready for 30 seconds"},
 		},
-		"ReplicaSet: an evicted pod is less than the new one's trouble": {
+		"ReplicaSet: an evicted pod is less than the new one's problem": {
 			subject: "ReplicaSet shop/r",
 			objects: `{kind: ReplicaSet, metadata: {name: r}, spec: {replicas: 1, selector: {matchLabels: {app: r}}}}
 				{kind: Pod, owner: r, metadata: {name: r-a, labels: {app: r}}, status: {phase: Failed, reason: Evicted, message: disk}}

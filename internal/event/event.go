@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package event defines the events that operations emit to report their progress, and the
-// sink that redacts the contents of Secrets in them (docs/reference.md, "Events").
+// Package event defines the events with which operations report their progress, and the
+// Sink that passes them on without the contents of Secrets (docs/reference.md, "Events").
 package event
 
 import "time"
@@ -11,65 +11,69 @@ import "time"
 type Type string
 
 const (
-	// Started says that an operation begins. An operation that undoes another one, as with
-	// --atomic, begins and ends within that operation.
+	// Started says that an operation starts. The rollback or uninstall of --atomic starts
+	// and finishes within the failed operation.
 	Started Type = "started"
-	// Finished says that an operation ends. If the event has an error, the operation
+	// Finished says that an operation has finished. If the event has an Err, the operation
 	// failed.
 	Finished Type = "finished"
-	// Warning is a warning for the chart author or the user.
+	// Warning is something that the author of the chart or the user should know.
 	Warning Type = "warning"
-	// Observing says that the cluster cannot be observed, can only be observed by other
-	// means, or can be observed again.
+	// Observing says that the API server cannot be reached, is read instead of watched, or
+	// can be reached again.
 	Observing Type = "observing"
-	// Planned says that the ordered part of an operation begins, and lists its nodes. An
-	// operation without an order does not emit it.
+	// Planned says that the ordered part of an operation starts. The event lists its nodes.
+	// An operation without an order has no such event.
 	Planned Type = "planned"
-	// NodeStarted says that the operation starts to apply a node.
+	// NodeStarted says that the operation starts to apply the resources of a node.
 	NodeStarted Type = "node-started"
-	// NodeApplied says that all objects of a node were written.
+	// NodeApplied says that all resources of a node have been applied.
 	NodeApplied Type = "node-applied"
 	// NodeReady says that all resources of a node that the operation waits for are ready. A
-	// Job in a leaf, a node without dependents, may still be running. Before the operation
-	// ends, a leaf can become unready and then ready again.
+	// Job in a leaf (a node without dependents) can still be running if the operation does
+	// not wait for it. Before the operation finishes, a leaf can become unready, and then
+	// ready again.
 	NodeReady Type = "node-ready"
-	// NodeFailed says that a node failed or timed out.
+	// NodeFailed says that a node has failed or timed out.
 	NodeFailed Type = "node-failed"
 	// Removing says that the operation starts to delete objects: those that are no longer
-	// in the chart, after all nodes are deployed, or those that a failed operation created.
+	// in the chart, when all nodes are deployed, those that a failed operation created, or
+	// those of a release that is uninstalled. The event lists their nodes.
 	Removing Type = "removing"
-	// NodeDeleting says that the deletion of the objects of a node begins.
+	// NodeDeleting says that the operation starts to delete the objects of a node.
 	NodeDeleting Type = "node-deleting"
-	// NodeDeleted says that the objects of a node are gone.
+	// NodeDeleted says that the objects of a node no longer exist or, if no other node
+	// waits for this, that the server has accepted their deletion.
 	NodeDeleted Type = "node-deleted"
-	// ResourceChanged says that the readiness of a resource changed.
+	// ResourceChanged says that the known readiness of a resource has changed.
 	ResourceChanged Type = "resource-changed"
-	// HookStarted says that a hook starts to run.
+	// HookStarted says that a hook starts.
 	HookStarted Type = "hook-started"
 	// HookDone says that a hook has completed or failed.
 	HookDone Type = "hook-done"
-	// HookLog is the last line of the log of a running hook. It is emitted only on
-	// request.
+	// HookLog says that the log of a running hook has a new last line. It is emitted only
+	// if the user has asked for it.
 	HookLog Type = "hook-log"
-	// Waiting says that all resources are applied, or deleted, and that the operation now
-	// waits for the resources of leaves. Without an order, it waits for all resources.
+	// Waiting says that everything is applied or deleted, and that the operation waits for
+	// the remaining resources: for those of leaves or, without an order, for all.
 	Waiting Type = "waiting"
 )
 
-// Event is one step of an operation (docs/reference.md, "Events"). It never contains the
-// content of an object.
+// Event describes one step of an operation (docs/reference.md, "Events"). It never contains
+// the content of an object. Fields that do not apply to its Type are zero.
 type Event struct {
 	Time time.Time
 	Type Type
 	// Operation is set in Started and Finished.
 	Operation *Operation
-	// Nodes is set in Planned and Removing: the nodes that are deployed or deleted, in this
-	// order.
+	// Nodes is set in Planned and Removing: the nodes that will be deployed or deleted, in
+	// this order.
 	Nodes []PlannedNode
-	// Node is the ID of the node in the plan; empty if the event is not about a node.
+	// Node is the ID of the node of the deployment graph that the event is about, as in
+	// PlannedNode.
 	Node string
-	// After is the last node that Node waited for before it was started or deleted; empty
-	// if it did not wait for a node.
+	// After is the ID of the node for which Node waited last before it was started or
+	// deleted; empty if it waited for none.
 	After string
 	// Resource is the kind and name of the resource, as in "Deployment/web".
 	Resource string
@@ -79,30 +83,30 @@ type Event struct {
 	// State is set in ResourceChanged. It is the state of the resource: Ready, InProgress,
 	// Failed, Terminating, Missing, or Gone after its deletion.
 	State string
-	// Cause is the cause of the state, found in objects that belong to the resource, such
-	// as pods; it can be empty.
+	// Cause explains State, if an object that belongs to the resource, such as a pod, shows
+	// the cause.
 	Cause string
 	// Deadline is the time until which the operation waits for the resource or hook; zero
-	// if there is no limit. It is extended while the API server cannot be reached.
+	// if there is no limit. Time during which the API server cannot be reached extends it.
 	Deadline time.Time
-	// Resources is set in Waiting. It is the number of resources that the operation waits
-	// for.
+	// Resources is set in Waiting. It is the number of resources for which the operation
+	// waits.
 	Resources int
-	// Hook is the kind and name of the hook. HookEvent is the hook event for which it runs,
-	// as in "pre-install".
+	// Hook is the kind and name of the hook, as in "Job/migrate". HookEvent is the event
+	// for which the hook runs, as in "pre-install".
 	Hook, HookEvent string
-	// Message is the text for users.
+	// Message is the text that is shown to users.
 	Message string
-	// Err is the failure that the event reports.
+	// Err is the error because of which the operation, node or hook has failed.
 	Err error
 }
 
-// Operation describes the operation that an event of type Started or Finished reports
-// (docs/reference.md, "Events").
+// Operation describes an operation in its events Started and Finished (docs/reference.md,
+// "Events").
 type Operation struct {
 	// Name is install, upgrade, rollback, uninstall or test.
 	Name string
-	// Release and Namespace are the name and namespace of the release. Revision is the
+	// Release and Namespace are the name and the namespace of the release. Revision is the
 	// revision that is created, uninstalled or tested.
 	Release, Namespace string
 	Revision           int

@@ -10,23 +10,23 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// PlannedNode describes a node, a set of resources that are deployed or deleted together,
-// in an event of type Planned or Removing.
+// PlannedNode describes a node of the deployment graph in an event of type Planned or
+// Removing. A node is a set of resources that are deployed or deleted as a unit.
 type PlannedNode struct {
-	// ID is the name of the node in events.
+	// ID identifies the node in events, as in "shop:web".
 	ID string
-	// Chart is the path of the chart that declares the node. Layer is the layer of the
-	// node; empty for unlayered resources.
+	// Chart is the path of the chart that the node belongs to. Layer is the layer whose
+	// resources the node contains; empty for unlayered resources.
 	Chart, Layer string
-	// After has the IDs of the nodes of its chart that must be ready before it. AfterCharts
-	// has the paths of the charts whose resources must all be ready before it. Both are
-	// empty for a node that is deleted.
+	// After contains the IDs of the nodes of the same chart that must be ready before this
+	// node is deployed. AfterCharts contains the paths of the charts whose resources must
+	// all be ready before that. Both are empty for a node that is deleted.
 	After, AfterCharts []string
-	// Resources is the number of resources of the node.
+	// Resources is the number of resources in the node.
 	Resources int
 }
 
-// PlannedNodes describes the nodes of a plan, in its order.
+// PlannedNodes describes the nodes of the deployment plan p, in the order of the plan.
 func PlannedNodes(p *sequencer.Plan) []PlannedNode {
 	charts, layers := map[string]*sequencer.PlannedChart{}, map[string][]string{}
 	for _, c := range p.Charts {
@@ -51,9 +51,10 @@ func PlannedNodes(p *sequencer.Plan) []PlannedNode {
 	return nodes
 }
 
-// chartsBefore returns the charts whose resources must all be ready before the own
-// resources of the chart with the given path. They include the charts that its parent
-// charts wait for.
+// chartsBefore returns the paths of the charts whose resources must all be ready before the
+// resources of the chart with the given path, without those of its subcharts, are deployed.
+// These include the charts that its parent charts wait for. charts contains all charts of
+// the plan by path.
 func chartsBefore(charts map[string]*sequencer.PlannedChart, path string) []string {
 	before := slices.Clone(charts[path].OwnAfter)
 	for path != "" {
@@ -64,18 +65,18 @@ func chartsBefore(charts map[string]*sequencer.PlannedChart, path string) []stri
 	return slices.Compact(before)
 }
 
-// RemovedNodes describes the nodes of r, in the order of their deletion. It lists a node
-// that is deleted in several steps only once.
+// RemovedNodes describes the nodes whose objects r deletes, in the order of their deletion.
+// A node that is deleted in several steps is described only once.
 func RemovedNodes(r *sequencer.Removal) []PlannedNode {
 	var nodes []PlannedNode
-	at := map[string]int{}
+	index := map[string]int{}
 	for _, g := range r.Groups {
 		id := g.Node.ID()
-		if i, known := at[id]; known {
+		if i, known := index[id]; known {
 			nodes[i].Resources += len(g.Resources)
 			continue
 		}
-		at[id] = len(nodes)
+		index[id] = len(nodes)
 		nodes = append(nodes, PlannedNode{ID: id, Chart: g.Node.Chart, Layer: g.Node.Layer, Resources: len(g.Resources)})
 	}
 	return nodes

@@ -14,24 +14,26 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Sink passes the events of an operation to the caller of the operation, one at a time, and
-// redacts the contents of Secrets. It is safe for concurrent use.
+// Sink passes the events of an operation to the caller of the operation, one at a time and
+// without the contents of Secrets. It is safe for concurrent use.
 type Sink struct {
 	mu     sync.Mutex
 	notify func(Event)
-	// redactor redacts the contents of the Secrets of the release.
+	// redactor removes the contents of the release's Secrets. It is nil until they are
+	// known.
 	redactor atomic.Pointer[redact.Redactor]
-	// observe is called with each new redactor; it can be nil.
+	// observe, if not nil, is called with each new redactor.
 	observe func(*redact.Redactor)
 }
 
 // NewSink returns a Sink that calls notify with each event. If notify is nil, the events
-// are discarded. If observe is not nil, the sink calls it with each new redactor.
+// are discarded. If observe is not nil, the sink calls it with each redactor that
+// RedactWith sets.
 func NewSink(notify func(Event), observe func(*redact.Redactor)) *Sink {
 	return &Sink{notify: notify, observe: observe}
 }
 
-// HasListener reports whether somebody receives the events.
+// HasListener reports whether events are passed on, and not discarded.
 func (s *Sink) HasListener() bool { return s.notify != nil }
 
 // RedactWith makes the sink redact all later events with r.
@@ -42,10 +44,11 @@ func (s *Sink) RedactWith(r *redact.Redactor) {
 	}
 }
 
-// Redactor returns the redactor of the sink; it can be nil.
+// Redactor returns the redactor that was set last; nil if none was.
 func (s *Sink) Redactor() *redact.Redactor { return s.redactor.Load() }
 
-// Emit redacts an event, sets its time, and passes it to the caller of the operation.
+// Emit sets the time of an event, removes the contents of Secrets from it, and passes it to
+// the caller of the operation.
 func (s *Sink) Emit(e Event) {
 	if s.notify == nil {
 		return
@@ -58,20 +61,21 @@ func (s *Sink) Emit(e Event) {
 	s.notify(e)
 }
 
-// Warn emits a warning.
+// Warn emits an event of type Warning.
 func (s *Sink) Warn(message string) { s.Emit(Event{Type: Warning, Message: message}) }
 
-// Warnf emits a formatted warning.
+// Warnf formats a message and emits it as an event of type Warning.
 func (s *Sink) Warnf(format string, args ...any) { s.Warn(fmt.Sprintf(format, args...)) }
 
-// Notice emits a notice of the watcher: that the cluster cannot be observed, or can be
-// observed again.
+// Notice emits a notice of the watcher as an event of type Observing: the API server cannot
+// be reached, is read instead of watched, or can be reached again.
 func (s *Sink) Notice(n watcher.Notice) { s.Emit(Event{Type: Observing, Message: n.String()}) }
 
-// RedactError returns an error without the contents of Secrets.
+// RedactError returns err without the contents of Secrets.
 func (s *Sink) RedactError(err error) error { return failure.Redact(s.Redactor(), err) }
 
-// RedactLog returns a log function that redacts the contents of Secrets and then calls log.
+// RedactLog returns a log function that passes messages to log without the contents of
+// Secrets.
 func (s *Sink) RedactLog(log func(string, ...any)) func(string, ...any) {
 	return func(format string, v ...any) { log("%s", s.Redactor().ServerMessage(fmt.Sprintf(format, v...))) }
 }

@@ -26,7 +26,8 @@ var types = []Type{
 	NodeDeleted, ResourceChanged, HookStarted, HookDone, HookLog, Waiting,
 }
 
-// failed returns an error whose text and whose parts contain the secret.
+// failed returns an error that contains the secret in its own text and in the errors that
+// it wraps.
 func failed() error {
 	cause := fmt.Errorf("it is not %s: %w", secret, context.Canceled)
 	resource := &failure.Resource{Resource: "Deployment/web", State: failure.NotApplied, Message: cause.Error(), Err: cause, Outcome: "could not be applied"}

@@ -14,20 +14,20 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// DeployError reports why a release is not deployed: the resources that failed or timed
-// out, the causes, and the nodes that were skipped. A node is a set of resources that are
-// deployed together. The first line of the text is a summary, and the following lines have
-// the details (docs/reference.md, "Failure reports").
+// DeployError reports why a release could not be deployed: the resources that failed or
+// timed out, the causes, and the nodes of the deployment graph that were skipped. A node is
+// a set of resources that are deployed as a unit. The first line of the text is a summary,
+// and the following lines contain the details (docs/reference.md, "Failure reports").
 type DeployError struct {
-	// Resources has the failed resources, in the order of the plan.
+	// Resources contains the resources that failed, in the order of deployment.
 	Resources []*Resource `json:"resources"`
-	// Unfinished has the resources, as in "Deployment/db", that were not ready when another
-	// failure ended the operation.
+	// Unfinished names the resources, as in "Deployment/db", that were not ready yet when
+	// another failure ended the operation.
 	Unfinished []string `json:"unfinished,omitempty"`
-	// NeverStarted has the IDs of the nodes that were never started.
+	// NeverStarted contains the IDs of the nodes that were skipped because of the failures.
 	NeverStarted []string `json:"neverStarted,omitempty"`
-	// Cause is the cause of the context of the operation, if that context ended; otherwise
-	// nil.
+	// Cause is the cause of the operation's context if that context is done, for example
+	// because of a timeout; otherwise nil.
 	Cause error `json:"-"`
 }
 
@@ -80,22 +80,22 @@ func (e *DeployError) summary() string {
 	for _, f := range e.Resources {
 		states[f.State]++
 	}
-	verb := "are not ready"
+	verb, resources := "are not ready", text.List(names(e.Resources, (*Resource).short), maxInSummary)
 	switch {
 	case states[string(readiness.Failed)] == len(e.Resources):
 		verb = "failed"
 	case states[NotApplied] == len(e.Resources):
 		verb = "could not be applied"
 	case errors.Is(e.Cause, context.Canceled):
-		verb = "were waited for when the operation was cancelled"
+		return fmt.Sprintf("the operation was cancelled while waiting for %d resources: %s", len(e.Resources), resources)
 	}
-	return fmt.Sprintf("%d resources %s: %s", len(e.Resources), verb, text.List(names(e.Resources, (*Resource).short), maxInSummary))
+	return fmt.Sprintf("%d resources %s: %s", len(e.Resources), verb, resources)
 }
 
-// Unwrap returns each failure, and Cause if it is not nil.
+// Unwrap returns Resources and, if it is not nil, Cause.
 func (e *DeployError) Unwrap() []error { return unwrap(e.Resources, e.Cause) }
 
-// MarshalJSON adds the summary to the fields.
+// MarshalJSON encodes the fields and, as "summary", the result of Summary.
 func (e *DeployError) MarshalJSON() ([]byte, error) {
 	type plain DeployError
 	return json.Marshal(struct {

@@ -27,7 +27,7 @@ func databaseFailure() *Resource {
 			Object: "Pod shop/db-1", Container: "app", Reason: "CrashLoopBackOff", Message: "exited with code 1, restarted 4 times",
 			Log: []string{"connecting", "panic: no such host"}, Count: 3,
 		}},
-		Remedy:  "to allow more time, raise --timeout",
+		Remedy:  "to allow more time, increase --timeout",
 		Outcome: "was not ready within 10s", Err: errors.New("late"),
 	}
 }
@@ -59,7 +59,7 @@ layer "database" of chart shop:
     Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)
       | connecting
       | panic: no such host
-    to allow more time, raise --timeout
+    to allow more time, increase --timeout
 skipped (blocked by this failure): shop:web, shop`},
 		{"failed", "Job/migrate failed: Job has reached the specified backoff limit",
 			&DeployError{Resources: []*Resource{jobFailure()}, Unfinished: []string{"Pod/a", "Pod/b"}}, `
@@ -74,7 +74,7 @@ layer "database" of chart shop:
     Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)
       | connecting
       | panic: no such host
-    to allow more time, raise --timeout
+    to allow more time, increase --timeout
 
 layer "migration" of chart shop:
   Job/migrate (shop/templates/job.yaml) failed: Job has reached
@@ -82,6 +82,8 @@ layer "migration" of chart shop:
 		{"cancelled before anything was waited for", "context canceled",
 			&DeployError{NeverStarted: []string{"shop"}, Cause: context.Canceled}, `
 skipped (blocked by this failure): shop`},
+		{"cancelled while several were waited for", "the operation was cancelled while waiting for 2 resources: Deployment/db (CrashLoopBackOff), Job/migrate (BackoffLimitExceeded)",
+			&DeployError{Resources: []*Resource{databaseFailure(), jobFailure()}, Cause: context.Canceled}, ""},
 		{"a node that was rejected", `layer "a" of chart b could not be applied: no`,
 			&DeployError{Resources: []*Resource{{Node: "b:a", Title: `layer "a" of chart b`, State: NotApplied, Message: "no", Outcome: "could not be applied"}}}, `
 layer "a" of chart b:
@@ -103,8 +105,8 @@ layer "a" of chart b:
 	}
 }
 
-// TestDeployErrorForPrograms checks what programs can read from an error, including its
-// JSON.
+// TestDeployErrorForPrograms checks what programs can get from an error: the errors that it
+// wraps, and its JSON encoding.
 func TestDeployErrorForPrograms(t *testing.T) {
 	cause := &TimeoutError{Limit: time.Minute}
 	err := fmt.Errorf("INSTALLATION FAILED: %w", &DeployError{
@@ -123,7 +125,7 @@ func TestDeployErrorForPrograms(t *testing.T) {
 	const want = `{"summary":"Deployment/db was not ready within 10s: Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)",` +
 		`"resources":[{"resource":"Deployment/db","namespace":"shop","file":"shop/templates/db.yaml","node":"shop:database","state":"InProgress","reason":"LessAvailable","message":"Available: 0/1",` +
 		`"causes":[{"object":"Pod shop/db-1","container":"app","reason":"CrashLoopBackOff","message":"exited with code 1, restarted 4 times","log":["connecting","panic: no such host"],"count":3}],` +
-		`"remedy":"to allow more time, raise --timeout","waitedSeconds":10}],"unfinished":["Pod/a"],"neverStarted":["shop"]}`
+		`"remedy":"to allow more time, increase --timeout","waitedSeconds":10}],"unfinished":["Pod/a"],"neverStarted":["shop"]}`
 	if jsonErr != nil || string(got) != want {
 		t.Errorf("got %s, %v\nwant %s", got, jsonErr, want)
 	}

@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// maxDescription is the maximum number of bytes of a failure in the release record.
+// maxDescription is the maximum length in bytes of the description of a failure in a stored
+// release, without the ellipsis that marks a cut.
 const maxDescription = 1000
 
-// Description returns the text of a failure to store in the release record: one line of
-// limited length, unless it is an error of Helm itself.
+// Description returns the text that describes a failure in the stored release: the summary
+// of a DeployError, RemovalError or HookError, and the complete text of any other error.
 func Description(failure error) string {
 	line := ""
 	if deploy, ok := errors.AsType[*DeployError](failure); ok {
@@ -31,15 +32,15 @@ func Description(failure error) string {
 	return line
 }
 
-// PermissionError reports, before anything is changed, that the account does not have all
-// permissions that the operation needs.
+// PermissionError reports that the account lacks permissions that the operation needs. It
+// is returned before anything is changed.
 type PermissionError struct {
-	// Denied has the missing permissions, sorted, as in "create Deployment in namespace
-	// shop".
+	// Denied contains the missing permissions, sorted, as in "create Deployment in
+	// namespace shop".
 	Denied []string
 }
 
 func (e *PermissionError) Error() string {
 	return fmt.Sprintf("this account is not allowed to %s; nothing was changed: "+
-		"grant the permission, or use `kubectl auth can-i` for details", strings.Join(e.Denied, ", or "))
+		"grant the permission; `kubectl auth can-i --list` shows what the account is allowed to do", strings.Join(e.Denied, ", or "))
 }

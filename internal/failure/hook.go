@@ -17,31 +17,33 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// HookError reports which hooks of an event failed, and why (docs/reference.md, "Hooks").
-// Its text begins with a summary, which is Helm's own error if the hooks ran in Helm's
-// order. The following lines have the details.
+// HookError reports which hooks of an event, such as pre-install, failed and why
+// (docs/reference.md, "Hooks"). The first line of its text is a summary, and the following
+// lines contain the details. If the hooks ran in Helm's order, the text begins with Helm's
+// error instead of a summary.
 type HookError struct {
 	Event release.HookEvent `json:"event"`
-	// Hooks has the hooks that failed, in the order in which hooks run. File is the
-	// template of the hook.
+	// Hooks contains the hooks that failed, in the order in which hooks run. The field File
+	// of each is the template of the hook.
 	Hooks []*Resource `json:"hooks"`
-	// NeverStarted has the hooks, as in "Job/migrate", that were never created.
+	// NeverStarted names the hooks, as in "Job/migrate", that were skipped because of the
+	// failures.
 	NeverStarted []string `json:"neverStarted,omitempty"`
-	// Helm is Helm's error; nil if the hooks ran in parallel.
+	// Helm is the error that Helm would return; nil if hooks ran in parallel.
 	Helm error `json:"-"`
-	// Cause is the cause of the context of the operation, if that context ended; otherwise
-	// nil.
+	// Cause is the cause of the operation's context if that context is done; otherwise nil.
 	Cause error `json:"-"`
 }
 
-// IsOfParallelHooks reports whether an error is a HookError of hooks that ran in parallel.
+// IsOfParallelHooks reports whether err is or wraps a HookError of hooks that ran in
+// parallel.
 func IsOfParallelHooks(err error) bool {
 	hook, ok := errors.AsType[*HookError](err)
 	return ok && hook.Helm == nil
 }
 
-// Summary returns Helm's error if hooks ran in Helm's order, otherwise a description in one
-// line.
+// Summary returns Helm's error if the hooks ran in Helm's order, otherwise one line that
+// names the failed hooks.
 func (e *HookError) Summary() string {
 	if e.Helm != nil {
 		return e.Helm.Error()
@@ -57,13 +59,14 @@ func (e *HookError) Error() string {
 	switch {
 	case e.Helm == nil:
 		return e.Summary() + "\n" + e.details()
-	case is[*IncompleteHookError](e.Helm): // the details follow Helm's unchanged text
+	case is[*IncompleteHookError](e.Helm): // the details follow the unchanged text of Helm's error
 		return e.Helm.Error() + e.details() + "\n"
 	}
-	return e.Helm.Error() // there are no further details
+	return e.Helm.Error() // it contains everything that is known
 }
 
-// details describes the failure of each hook, one detail per line.
+// details describes the failure of each hook, with one detail per line, and names the
+// skipped hooks.
 func (e *HookError) details() string {
 	var b strings.Builder
 	for i, f := range e.Hooks {
@@ -83,10 +86,10 @@ func (e *HookError) details() string {
 	return line
 }
 
-// Unwrap returns each failure, and Cause if it is not nil.
+// Unwrap returns Hooks and, if it is not nil, Cause.
 func (e *HookError) Unwrap() []error { return unwrap(e.Hooks, e.Cause) }
 
-// MarshalJSON adds the summary to the fields.
+// MarshalJSON encodes the fields and, as "summary", the result of Summary in one line.
 func (e *HookError) MarshalJSON() ([]byte, error) {
 	type plain HookError
 	return json.Marshal(struct {
@@ -95,22 +98,23 @@ func (e *HookError) MarshalJSON() ([]byte, error) {
 	}{text.OneLine(e.Summary()), (*plain)(e)})
 }
 
-// IncompleteHookError reports that a hook was created but has not completed.
+// IncompleteHookError reports that a hook was created but did not complete: it failed,
+// timed out or was deleted.
 type IncompleteHookError struct {
-	// Helm is Helm's error.
+	// Helm is the error that Helm would return. It is the text of this error.
 	Helm *multierror.Error
-	// Resources are the objects of the hook that have not completed.
+	// Resources contains the failures of the hook's objects.
 	Resources Resources
 }
 
-// Error returns the text of Helm's error.
+// Error returns the text of the field Helm.
 func (e *IncompleteHookError) Error() string { return e.Helm.Error() }
 
-// Unwrap returns each failure.
+// Unwrap returns Resources.
 func (e *IncompleteHookError) Unwrap() []error { return e.Resources.Unwrap() }
 
-// HasRun reports whether the hook ran to completion and failed. It returns false if the
-// hook timed out or was deleted.
+// HasRun reports whether the hook ran and failed. It returns false if the hook timed out or
+// was deleted.
 func (e *IncompleteHookError) HasRun() bool {
 	return !slices.ContainsFunc(e.Resources, func(f *Resource) bool {
 		return f.State != string(readiness.Failed) || f.Reason == readiness.ReasonDeleted

@@ -6,17 +6,17 @@ package failure
 import "github.com/ordered-helm/helm/internal/redact"
 
 // Redact returns err without the contents of Secrets, both in its text and in each Resource
-// that it wraps.
+// that it is or wraps.
 func Redact(redactor *redact.Redactor, err error) error {
 	RedactResources(redactor, err)
 	return redactor.Error(err)
 }
 
-// RedactResources redacts the contents of Secrets in each Resource that err wraps. It
-// writes only to those with such contents, because other goroutines may be reading the
-// others.
+// RedactResources removes the contents of Secrets from each Resource that err is or wraps.
+// It does not write to a Resource without such contents, because other goroutines may be
+// reading it.
 func RedactResources(redactor *redact.Redactor, err error) {
-	if f, ok := err.(*Resource); ok { //nolint:errorlint // each error of the tree is visited separately
+	if f, ok := err.(*Resource); ok { //nolint:errorlint // this function itself visits all wrapped errors
 		if redacted := redactor.ServerMessage(f.Message); redacted != f.Message {
 			f.Message = redacted
 		}

@@ -11,16 +11,18 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// RemovalError reports which objects could not be deleted in order or still existed after the
-// timeout, and which nodes were therefore not deleted (docs/reference.md, "Failure reports").
-// The first line of the text is a summary, and the following lines have the details.
+// RemovalError reports which objects could not be deleted in order or still existed after
+// the timeout, and which nodes of the deployment graph were therefore not deleted. The
+// first line of its text is a summary, and the following lines contain the details
+// (docs/reference.md, "Failure reports").
 type RemovalError struct {
-	// Resources has the objects that still exist, in the order in which they were to be
-	// deleted. They include pods of deleted workloads.
+	// Resources contains the objects that still exist, including pods of deleted workloads,
+	// in the order of deletion.
 	Resources []*Resource `json:"resources"`
-	// NotDeleted has the IDs of the nodes that were not deleted.
+	// NotDeleted contains the IDs of the nodes that were not deleted because of the
+	// failures.
 	NotDeleted []string `json:"notDeleted,omitempty"`
-	// Cause is the cause of the context of the deletion, if that context ended; otherwise
+	// Cause is the cause of the context of the deletion if that context is done; otherwise
 	// nil.
 	Cause error `json:"-"`
 }
@@ -42,7 +44,7 @@ func (e *RemovalError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Summary names the objects that still exist in one line.
+// Summary names the objects that still exist, in one line.
 func (e *RemovalError) Summary() string {
 	switch len(e.Resources) {
 	case 0:
@@ -56,10 +58,10 @@ func (e *RemovalError) Summary() string {
 	return fmt.Sprintf("%d resources still exist: %s", len(e.Resources), text.List(names(e.Resources, (*Resource).subject), maxInSummary))
 }
 
-// Unwrap returns each failure, and Cause if it is not nil.
+// Unwrap returns Resources and, if it is not nil, Cause.
 func (e *RemovalError) Unwrap() []error { return unwrap(e.Resources, e.Cause) }
 
-// MarshalJSON adds the summary to the fields.
+// MarshalJSON encodes the fields and, as "summary", the result of Summary.
 func (e *RemovalError) MarshalJSON() ([]byte, error) {
 	type plain RemovalError
 	return json.Marshal(struct {

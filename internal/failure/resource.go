@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package failure defines the errors with which operations end. They say which resources
+// Package failure defines the errors that operations return. They say which resources
 // failed, and why (docs/reference.md, "Failure reports").
 package failure
 
@@ -18,65 +18,69 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// Cause is one cause for which a resource is not ready: the object where it was found, its
-// reason, and the last lines of the log if there is one.
+// Cause is one reason why a resource is not ready: the object in which it was found, what
+// is wrong with the object and, if a container failed, the last lines of its log.
 type Cause = diagnosis.Cause
 
 const (
-	// NotApplied is the State of a Resource, or of a node, that the server refused to
-	// create or change.
+	// NotApplied is the State of a Resource that the server rejected, when it was created
+	// or changed.
 	NotApplied = "NotApplied"
-	// NotDeleted is the State of a Resource that the server refused to delete.
+	// NotDeleted is the State of a Resource whose deletion the server rejected.
 	NotDeleted = "NotDeleted"
 )
 
 // reasonInterrupted is the Reason of a resource whose request failed only because the
-// operation ended.
+// operation timed out or was canceled.
 const reasonInterrupted = "Interrupted"
 
-// Resource reports that one resource failed or timed out (docs/reference.md, "Failure
-// reports").
+// Resource describes the failure of one resource. It is also an error (docs/reference.md,
+// "Failure reports").
 type Resource struct {
-	// Resource is its kind and name, as in "Deployment/db". It is empty if it is not known
-	// which resource of Node could not be applied.
+	// Resource is the kind and name of the resource, as in "Deployment/db". It is empty if
+	// a node could not be applied and it is not known which of its resources is the reason.
 	Resource  string `json:"resource,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
-	// File is the template of the resource.
+	// File is the template that contains the resource.
 	File string `json:"file,omitempty"`
-	// Node is the ID of the node of the resource in the plan, and Title is the name of that
-	// node in messages. Both are empty without an order.
+	// Node is the ID of the resource's node in the deployment graph, and Title is the name
+	// of this node in messages. Both are empty in an operation without an order.
 	Node  string `json:"node,omitempty"`
 	Title string `json:"-"`
-	// State is the last state of the resource: Failed, InProgress, Missing, Terminating,
-	// NotApplied or NotDeleted.
+	// State is the last known state of the resource: Failed, InProgress, Missing,
+	// Terminating, NotApplied or NotDeleted.
 	State string `json:"state"`
-	// Reason is the reason for State: one word in CamelCase, for programs.
+	// Reason is why the resource is in this state, as one word in CamelCase.
 	Reason string `json:"reason,omitempty"`
-	// Message is the message of the status of the resource, for users.
+	// Message explains the state to users. It comes from the status of the resource, or
+	// from the server.
 	Message string `json:"message,omitempty"`
-	// Waited is the time for which the operation waited for the resource.
+	// Waited is how long the operation waited for the resource. In JSON, it is the field
+	// waitedSeconds.
 	Waited time.Duration `json:"-"`
-	// Causes has the causes that were found in the resource and in objects that belong to
-	// it, such as pods. The most specific one is first.
+	// Causes contains the causes that were found in the resource and in objects that belong
+	// to it, such as pods, with the most specific one first.
 	Causes []Cause `json:"causes,omitempty"`
 	// Unchanged says whether the operation did not change the resource, because it already
-	// was as declared. Its problem then existed before the operation.
+	// was as declared. The problem may then have existed before.
 	Unchanged bool `json:"unchanged,omitempty"`
-	// Remedy says how the user can allow the resource more time. It is empty if more time
+	// Remedy tells the user how to allow the resource more time. It is empty if more time
 	// does not help.
 	Remedy string `json:"remedy,omitempty"`
-	// Err is the error of the component that reported the failure.
+	// Err is the error of the request or the wait that failed.
 	Err error `json:"-"`
-	// Outcome says how the wait ended, as in "was not ready within 10s".
+	// Outcome says how the wait or the request ended, as in "was not ready within 10s". In
+	// messages, it follows the name of the resource.
 	Outcome string `json:"-"`
-	// OtherNamespace says whether Namespace differs from the namespace of the release.
-	// Messages then name it.
+	// OtherNamespace says whether Namespace differs from the namespace of the release. If
+	// so, messages name the namespace.
 	OtherNamespace bool `json:"-"`
 }
 
-// FromReport converts the last report on a resource that the operation waited for to a
-// failure. err is the error of the wait, and waited is its duration. The caller must set
-// Outcome, unless the resource has failed permanently.
+// FromReport returns the failure of a resource for which the operation waited. r is the
+// last report of the watcher about it, err is the error of the wait, and waited is its
+// duration. The caller must set Outcome, unless the resource has failed, was deleted or
+// cannot be observed.
 func FromReport(r watcher.Report, err *watcher.NotReadyError, waited time.Duration) *Resource {
 	f := &Resource{
 		Resource: r.Target.GVK.Kind + "/" + r.Target.Name, Namespace: r.Target.Namespace,
@@ -100,22 +104,23 @@ func FromReport(r watcher.Report, err *watcher.NotReadyError, waited time.Durati
 	return f
 }
 
-// InNamespace sets OtherNamespace. release is the namespace of the release.
-func (f *Resource) InNamespace(release string) {
-	f.OtherNamespace = f.Namespace != "" && f.Namespace != release
+// SetReleaseNamespace sets OtherNamespace by comparing Namespace with the namespace of the
+// release.
+func (f *Resource) SetReleaseNamespace(namespace string) {
+	f.OtherNamespace = f.Namespace != "" && f.Namespace != namespace
 }
 
-// Interrupt replaces the message of a failed request with cause, the cause of the end of
-// the operation, if the request failed only because of that. doing says what the request
-// was for, as in "applied".
-func (f *Resource) Interrupt(cause error, doing string) {
+// SetInterrupted changes the failure of a request that failed only because the operation's
+// context was done: the message becomes cause, the cause of that context, and the outcome
+// says what the request was doing, as in "applied". Otherwise, SetInterrupted does nothing.
+func (f *Resource) SetInterrupted(cause error, doing string) {
 	ended := errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, context.Canceled)
 	if cause != nil && ended {
 		f.Reason, f.Message, f.Outcome = reasonInterrupted, text.OneLine(cause.Error()), "was interrupted while being "+doing
 	}
 }
 
-// MarshalJSON adds Waited in seconds.
+// MarshalJSON encodes the fields and, as "waitedSeconds", the field Waited.
 func (f *Resource) MarshalJSON() ([]byte, error) {
 	type plain Resource
 	return json.Marshal(struct {
@@ -124,16 +129,16 @@ func (f *Resource) MarshalJSON() ([]byte, error) {
 	}{(*plain)(f), f.Waited.Round(time.Millisecond).Seconds()})
 }
 
-// Unwrap returns Err.
+// Unwrap returns Err, which can be nil.
 func (f *Resource) Unwrap() error { return f.Err }
 
-// Resources are the failures of one node.
+// Resources contains the failures of the resources of one node or hook, as a single error.
 type Resources []*Resource
 
-// Error returns the text of a single failure, or a summary of several.
+// Error returns the text of the only failure, or a summary if there are several.
 func (l Resources) Error() string { return (&DeployError{Resources: l}).Summary() }
 
-// Unwrap returns each failure.
+// Unwrap returns the failures.
 func (l Resources) Unwrap() []error {
 	errs := make([]error, len(l))
 	for i, f := range l {
@@ -142,7 +147,7 @@ func (l Resources) Unwrap() []error {
 	return errs
 }
 
-// unwrap returns the failures in list, and cause if it is not nil.
+// unwrap returns the failures in list and, if it is not nil, cause.
 func unwrap(list []*Resource, cause error) []error {
 	errs := Resources(list).Unwrap()
 	if cause != nil {

@@ -15,16 +15,17 @@ import (
 const (
 	// maxInSummary is the maximum number of resources that a summary names.
 	maxInSummary = 5
-	// maxInDetail is the maximum number of resources that are described in detail.
+	// maxInDetail is the maximum number of resources that are described in detail. The
+	// others are only named.
 	maxInDetail = 20
-	// maxNamed is the maximum number of resources or nodes that are named in a list after
-	// the details.
+	// maxNamed is the maximum number of resources or nodes in a list of names after the
+	// details.
 	maxNamed = 200
 	// maxSummary is the maximum number of characters of a summary.
 	maxSummary = 300
 )
 
-// Error describes in one line how the wait for the resource ended, and the most specific
+// Error describes the failure in one line: the resource, the outcome and the most specific
 // cause.
 func (f *Resource) Error() string {
 	why := f.Message
@@ -38,8 +39,8 @@ func (f *Resource) Error() string {
 	return line
 }
 
-// short names the resource with the reason of its failure, as in "Deployment/db
-// (CrashLoopBackOff)".
+// short returns the name of the resource and the reason of its failure, as in
+// "Deployment/db (CrashLoopBackOff)".
 func (f *Resource) short() string {
 	reason := f.Reason
 	if len(f.Causes) > 0 {
@@ -51,7 +52,8 @@ func (f *Resource) short() string {
 	return f.subject() + " (" + reason + ")"
 }
 
-// subject names the resource, or the node if the resource is not known.
+// subject returns the name of the resource or, if it is not known which resource failed, of
+// the node. It contains the namespace if that is not the release's.
 func (f *Resource) subject() string {
 	switch {
 	case f.Resource == "":
@@ -62,7 +64,7 @@ func (f *Resource) subject() string {
 	return f.Resource
 }
 
-// writeDetail writes everything that is known about the failure to b, one detail per line.
+// writeDetail writes all details of the failure to b, one per line.
 func (f *Resource) writeDetail(b *strings.Builder) {
 	b.WriteString("  ")
 	if f.Resource != "" {
@@ -84,8 +86,8 @@ func (f *Resource) writeDetail(b *strings.Builder) {
 	}
 }
 
-// causesRepeatMessage reports whether a cause that was found at the resource itself
-// contains the message of its status.
+// causesRepeatMessage reports whether one of the causes was found in the resource itself
+// and contains its Message, so that the message need not be printed.
 func (f *Resource) causesRepeatMessage() bool {
 	return slices.ContainsFunc(f.Causes, func(c Cause) bool {
 		return c.Object == f.causeObject() && strings.Contains(c.Message, f.Message)
@@ -101,8 +103,8 @@ func (f *Resource) causeObject() string {
 	return kind + " " + name
 }
 
-// causeLine formats a cause. It omits the object if it is the resource itself, because the
-// text has already named it.
+// causeLine returns the text of a cause. It omits the name of the object in which the cause
+// was found if that is the resource itself, because the text has already named it.
 func (f *Resource) causeLine(c Cause) string {
 	line := c.String()
 	if rest, found := strings.CutPrefix(line, f.causeObject()); found && c.Object == f.causeObject() {
@@ -111,7 +113,7 @@ func (f *Resource) causeLine(c Cause) string {
 	return line
 }
 
-// names returns the name of each failure, according to the function name.
+// names returns name(f) for each failure f in list.
 func names(list []*Resource, name func(*Resource) string) []string {
 	result := make([]string, len(list))
 	for i, f := range list {
@@ -120,8 +122,7 @@ func names(list []*Resource, name func(*Resource) string) []string {
 	return result
 }
 
-// writeMore names the failures for which writeDetail is not called because there are too
-// many.
+// writeMore names the failures in rest, for which there is no room in the details.
 func writeMore(b *strings.Builder, rest []*Resource) {
 	fmt.Fprintf(b, "and %d more: %s\n", len(rest), text.List(names(rest, (*Resource).subject), maxNamed))
 }

@@ -10,46 +10,51 @@ import (
 	"time"
 )
 
-// TimeoutError reports that an operation timed out. It is the cause of the context then.
+// TimeoutError reports that an operation timed out. It is the cause of the operation's
+// context when --timeout (the field Timeout) expires.
 type TimeoutError struct {
 	// Limit is the timeout of the operation.
 	Limit time.Duration
 }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("the operation timed out after %s: raise --timeout", e.Limit)
+	return fmt.Sprintf("the operation timed out after %s: increase --timeout", e.Limit)
 }
 
-// Unwrap makes it a context.DeadlineExceeded, like any other timeout.
+// Unwrap returns context.DeadlineExceeded, so that errors.Is finds it, as in any other
+// timeout.
 func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// WaitTimeoutError reports that the wait for a hook, or for the deletion of the objects of a
-// node, timed out. It is the cause of the context of that wait.
+// WaitTimeoutError reports that a wait timed out: for a hook, or for the deletion of the
+// objects of a node. It is the cause of the context of that wait.
 type WaitTimeoutError struct {
 	// Limit is the timeout of the wait.
 	Limit time.Duration
-	// outcome says what had not happened within Limit.
+	// outcome begins the text of the error. Limit follows it.
 	outcome string
 }
 
-// HookTimeout returns the cause of the context of a wait for a hook.
+// HookTimeout returns the error for a hook that did not complete within limit.
 func HookTimeout(limit time.Duration) *WaitTimeoutError {
 	return &WaitTimeoutError{limit, "the hook did not complete within"}
 }
 
-// DeletionTimeout returns the cause of the context of a wait for deleted objects to be gone.
+// DeletionTimeout returns the error for objects that still existed after limit, although
+// they were deleted.
 func DeletionTimeout(limit time.Duration) *WaitTimeoutError {
 	return &WaitTimeoutError{limit, "it still existed after"}
 }
 
 func (e *WaitTimeoutError) Error() string { return fmt.Sprintf("%s %s", e.outcome, e.Limit) }
 
-// Unwrap makes it a context.DeadlineExceeded, like any other timeout.
+// Unwrap returns context.DeadlineExceeded, so that errors.Is finds it, as in any other
+// timeout.
 func (e *WaitTimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// NameTimeout adds to err that the operation timed out, if this ended ctx and err does not
-// say so.
-func NameTimeout(ctx context.Context, err error) error {
+// AddTimeout adds the TimeoutError of the operation to err if it is the cause of ctx and
+// err does not contain it. It leaves a DeployError unchanged, because its text already
+// mentions the timeout.
+func AddTimeout(ctx context.Context, err error) error {
 	timeout, timedOut := errors.AsType[*TimeoutError](context.Cause(ctx))
 	if err == nil || !timedOut || is[*DeployError](err) || is[*TimeoutError](err) {
 		return err
@@ -63,9 +68,9 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// OrContextCause returns the error to report after an operation without an order has failed
-// with err. If ctx has ended, it returns the cause of ctx, as in Helm, except for hooks that
-// ran in parallel.
+// OrContextCause returns the error to report for an operation without an order that failed
+// with err. As in Helm, this is the cause of ctx if ctx is done, and err otherwise. It is
+// always err if err is a HookError of hooks that ran in parallel.
 func OrContextCause(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !IsOfParallelHooks(err) {
 		return context.Cause(ctx)

@@ -5,12 +5,13 @@ package failure
 
 import "fmt"
 
-// UndoError reports that an operation failed, and that undoing it, as with --atomic, also
-// failed (docs/reference.md, "Atomic").
+// UndoError reports that an operation failed, and that the rollback, uninstall or cleanup
+// after it also failed, for example with --atomic (docs/reference.md, "Atomic").
 type UndoError struct {
-	// Failure is the error of the operation. Undo is the error of undoing it.
+	// Failure is the error of the operation. Undo is the error of the rollback, uninstall
+	// or cleanup.
 	Failure, Undo error
-	// Prefix is Helm's text before the two errors.
+	// Prefix is the text with which Helm's message begins. The two errors follow it.
 	Prefix string
 }
 

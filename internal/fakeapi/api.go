@@ -29,52 +29,50 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// API is an http.RoundTripper that responds to reads, as Server does, and to writes. It
-// needs no network. So in a bubble of testing/synctest, a test can see which requests wait
-// for a response, and it fails if a goroutine never ends.
+// API is an in-memory API server in the form of an http.RoundTripper. In contrast to Server,
+// it also responds to create, update, patch and delete requests, but not to watches. Because
+// it needs no network, tests can use it in a bubble of testing/synctest.
 type API struct {
-	// Fault, if not nil, is called with each request. If it returns an API status, this is
-	// the response to the request. If it returns another error, there is no response: the
-	// client receives the error.
+	// Fault, if not nil, is called with each request. If it returns an
+	// apierrors.APIStatus, this is the response. If it returns another error, the client
+	// receives this error instead of a response.
 	Fault func(Call) error
 	// Mutate, if not nil, is called with each object before it is stored, and can change
-	// it.
+	// the object.
 	Mutate func(*unstructured.Unstructured)
 
 	tb     testing.TB
 	server *Server
 
-	mu sync.Mutex
-	// calls has all requests. pending counts those without a response, and maxPending is
-	// its maximum.
-	calls      []Call
-	pending    int
-	maxPending int
+	mu         sync.Mutex
+	calls      []Call // all requests
+	pending    int    // the number of requests without a response
+	maxPending int    // the maximum of pending until now
 }
 
 // Call is a request that an API has received.
 type Call struct {
 	*http.Request
-	Verb string // as in RBAC, for example "list"
-	Path string // the resource, followed by a slash and the name of the object if there is one
+	Verb string // the verb as in RBAC, for example "list"
+	Path string // for example "pods" or, for a single object, "pods/web"
 	Body string
 }
 
 func (c Call) String() string { return c.Verb + " " + c.Path }
 
-// Reads reports whether the request changes nothing.
+// Reads reports whether the request only reads objects.
 func (c Call) Reads() bool { return c.Verb == "get" || c.Verb == "list" }
 
-// NewAPI returns an API without objects. It reports invalid requests to tb.
+// NewAPI returns an API without objects. Invalid requests fail the test tb.
 func NewAPI(tb testing.TB) *API {
 	tb.Helper()
-	return &API{tb: tb, server: New(tb)}
+	return &API{tb: tb, server: NewServer(tb)}
 }
 
-// Getter returns a cluster.Getter with which clients send their requests to the API.
+// Getter returns a cluster.Getter whose clients send their requests to the API.
 func (f *API) Getter() Getter { return Getter{f} }
 
-// Getter implements cluster.Getter. It does not support discovery.
+// Getter implements the interface cluster.Getter, without support for discovery.
 type Getter struct{ api *API }
 
 // ToRESTConfig returns a configuration for clients of the API.
@@ -124,7 +122,7 @@ func (f *API) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-// read reads the body of a request, and returns the request as a Call.
+// read returns the Call for a request, whose body it reads.
 func (f *API) read(r *http.Request) (Call, error) {
 	c := Call{Request: r}
 	if r.Body != nil {
@@ -152,7 +150,7 @@ func (f *API) read(r *http.Request) (Call, error) {
 	return c, nil
 }
 
-// writeStatus writes err as response if it is an API status. Otherwise it returns err.
+// writeStatus writes err as the response if err is an APIStatus. Otherwise it returns err.
 func writeStatus(w http.ResponseWriter, err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -168,7 +166,7 @@ func writeStatus(w http.ResponseWriter, err error) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
-// enter records a request, and counts it as pending until leave is called.
+// enter records a request, which counts as pending until leave is called.
 func (f *API) enter(c Call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -183,30 +181,29 @@ func (f *API) leave() {
 	f.pending--
 }
 
-// Pending returns the number of requests that wait for a response.
+// Pending returns the number of requests that have no response yet.
 func (f *API) Pending() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.pending
 }
 
-// MaxPending returns the largest number of requests that waited for a response at the same
-// time.
+// MaxPending returns the maximum of Pending until now.
 func (f *API) MaxPending() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.maxPending
 }
 
-// Calls returns the requests that the API has received.
+// Calls returns all requests that the API has received, in this order.
 func (f *API) Calls() []Call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.calls)
 }
 
-// Requests returns Call.String of each request that the API has received. Consecutive
-// reads, and consecutive writes, are sorted, because clients send them in parallel.
+// Requests returns all requests that the API has received, in the form of Call.String. Because
+// clients send requests in parallel, each sequence of consecutive reads or writes is sorted.
 func (f *API) Requests() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -222,7 +219,7 @@ func (f *API) Requests() []string {
 	return lines
 }
 
-// Count returns the number of requests with a verb that the API has received.
+// Count returns the number of requests with the given verb that the API has received.
 func (f *API) Count(verb string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -235,28 +232,29 @@ func (f *API) Count(verb string) int {
 	return n
 }
 
-// write performs a request that changes an object, and returns the object of the response.
+// write performs a create, update, patch or delete request, and returns the object to send as
+// the response.
 func (f *API) write(c Call) (*unstructured.Unstructured, error) {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()
 	collection, name, resource := splitPath(c.URL.Path)
-	what := schema.GroupResource{Resource: resource}
+	groupResource := schema.GroupResource{Resource: resource}
 	if c.Verb == "create" {
 		object := f.decode(c.Body)
 		if f.server.object(collection+"/"+object.GetName()) != nil {
-			return nil, apierrors.NewAlreadyExists(what, object.GetName())
+			return nil, apierrors.NewAlreadyExists(groupResource, object.GetName())
 		}
 		return f.store(collection, object), nil
 	}
 	live := f.server.object(collection + "/" + name)
 	if live == nil {
-		return nil, apierrors.NewNotFound(what, name)
+		return nil, apierrors.NewNotFound(groupResource, name)
 	}
 	switch c.Verb {
 	case "update":
 		object := f.decode(c.Body)
 		if object.GetResourceVersion() != live.GetResourceVersion() {
-			return nil, apierrors.NewConflict(what, name, errors.New("the object has been modified"))
+			return nil, apierrors.NewConflict(groupResource, name, errors.New("the object has been modified"))
 		}
 		return f.store(collection, object), nil
 	case "patch":
@@ -271,14 +269,14 @@ func (f *API) write(c Call) (*unstructured.Unstructured, error) {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	if p := options.Preconditions; p != nil && p.UID != nil && *p.UID != live.GetUID() {
-		return nil, apierrors.NewConflict(what, name, errors.New("the UID in the precondition does not match"))
+		return nil, apierrors.NewConflict(groupResource, name, errors.New("the UID in the precondition does not match"))
 	}
 	f.server.remove(collection, name)
 	return live, nil
 }
 
-// patched returns the object live after applying the merge patch or strategic merge patch
-// in a request.
+// patched applies the JSON merge patch or strategic merge patch in a request to the object
+// live, and returns the result.
 func (f *API) patched(c Call, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(live.Object)
 	if err != nil {
@@ -303,13 +301,13 @@ func (f *API) decode(data string) *unstructured.Unstructured {
 	f.tb.Helper()
 	object := &unstructured.Unstructured{}
 	if err := object.UnmarshalJSON([]byte(data)); err != nil {
-		f.tb.Errorf("test API: the request has no object: %v", err)
+		f.tb.Errorf("test API: the body of the request is not an object: %v", err)
 	}
 	return object
 }
 
-// store stores an object in a collection, and returns it as a server would. The caller must
-// have locked server.mu.
+// store calls Mutate, stores an object in a collection, and returns the object as a server
+// would. The caller must hold server.mu.
 func (f *API) store(collection string, object *unstructured.Unstructured) *unstructured.Unstructured {
 	if f.Mutate != nil {
 		f.Mutate(object)
@@ -320,7 +318,7 @@ func (f *API) store(collection string, object *unstructured.Unstructured) *unstr
 	return f.server.put(collection, object)
 }
 
-// Have stores the objects in manifests, as if they had been created before the test.
+// Have stores the objects in manifests. Calls does not contain requests for this.
 func (f *API) Have(manifests ...string) {
 	f.tb.Helper()
 	f.server.mu.Lock()
@@ -331,22 +329,22 @@ func (f *API) Have(manifests ...string) {
 	}
 }
 
-// Clear deletes all objects, without watch events.
+// Clear deletes all objects, without events for watches.
 func (f *API) Clear() {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()
 	clear(f.server.objects)
 }
 
-// Len returns the number of objects.
+// Len returns the number of stored objects.
 func (f *API) Len() int {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()
 	return len(f.server.objects)
 }
 
-// Get returns the object with the kind, namespace and name of info as it is stored in the
-// API, or nil if it does not exist.
+// Get returns the stored object with the resource, namespace and name of info, or nil if it
+// does not exist.
 func (f *API) Get(info *resource.Info) *unstructured.Unstructured {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()

@@ -1,12 +1,13 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fakeapi is a Kubernetes API server for tests, which keeps objects in memory. Only
-// tests import it. Server serves only reads and watches of objects that the test puts into
-// it. API also serves writes. Transport connects a client to a Server without a network.
+// Package fakeapi contains two Kubernetes API servers that keep objects in memory. Only tests
+// import it. A Server responds to get, list and watch requests for objects that the test puts
+// into it; a Transport connects clients to it without a network. An API responds to get and
+// list requests, and to requests that change objects.
 //
-// A request is written as verb and resource, as in "get pods". A collection is the path of
-// all objects of one resource in one namespace.
+// In this package, a request is named by its verb and resource, as in "get pods". A collection
+// is the URL path of all objects of one resource in one namespace.
 package fakeapi
 
 import (
@@ -23,22 +24,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Server serves get, list and watch requests as a real API server does: with increasing
-// resource versions, bookmarks, and a history of events. A watch from a version before the
-// history receives status 410.
+// Server is an http.Handler that responds to get, list and watch requests. It has increasing
+// resource versions, bookmarks, and a history of watch events. After Compact, a watch from a
+// version that the history does not cover receives the HTTP status 410 (Gone).
 type Server struct {
 	// FormatVersion formats resource versions. The default is decimal. A test can replace
-	// it before it stores any object.
+	// the function before it stores any object.
 	FormatVersion func(int64) string
 
 	tb testing.TB
 
 	mu        sync.Mutex
-	version   int64
-	uids      int
-	objects   map[string]map[string]any // by path
+	version   int64                     // the latest resource version
+	uids      int                       // the number of UIDs assigned until now
+	objects   map[string]map[string]any // by URL path
 	history   []event
-	compacted int64
+	compacted int64                    // the latest version when Compact was called
 	changed   chan struct{}            // wakes watches: closed and replaced at every change
 	watches   int                      // the number of open watches
 	closures  int                      // the number of calls of CloseWatches
@@ -46,20 +47,20 @@ type Server struct {
 	requests  []string                 // "verb resource"
 	paths     []string                 // the URL paths of the requests
 	from      []string                 // the resource versions from which watches started
-	codes     map[string]int           // by request: the HTTP status code of the response, set by Fail
-	gates     map[string]chan struct{} // by request: the channel that it waits for, set by Block
+	codes     map[string]int           // the HTTP status codes that Fail has set, by request
+	gates     map[string]chan struct{} // the channels that Block has returned, by request
 }
 
-// event is an entry of the history. kind is the type of the watch event, as in "ADDED".
+// event is a watch event in the history.
 type event struct {
 	version    int64
-	kind       string
+	kind       string // for example "ADDED"
 	collection string
 	object     map[string]any
 }
 
-// New returns a Server without objects.
-func New(tb testing.TB) *Server {
+// NewServer returns a Server without objects.
+func NewServer(tb testing.TB) *Server {
 	tb.Helper()
 	return &Server{
 		tb: tb, version: 100, objects: map[string]map[string]any{}, changed: make(chan struct{}),
@@ -68,8 +69,8 @@ func New(tb testing.TB) *Server {
 	}
 }
 
-// Object parses YAML. The values of the result have the Go types that a client would decode
-// from a response, such as int64 for numbers.
+// Object parses the YAML of an object. Its values have the Go types that a client decodes from a
+// response, such as int64 for integers.
 func Object(tb testing.TB, text string) *unstructured.Unstructured {
 	tb.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -83,8 +84,8 @@ func Object(tb testing.TB, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// collectionPath returns the collection of a resource in a namespace; namespace is empty
-// for cluster-scoped resources.
+// collectionPath returns the collection of a resource in a namespace. namespace is empty for
+// cluster-scoped resources.
 func collectionPath(gvr schema.GroupVersionResource, namespace string) string {
 	path := "/apis/" + gvr.Group + "/" + gvr.Version
 	if gvr.Group == "" {
@@ -96,15 +97,15 @@ func collectionPath(gvr schema.GroupVersionResource, namespace string) string {
 	return path + "/" + gvr.Resource
 }
 
-// Put creates or updates an object, and returns it as a server would, with a new resource
-// version. A new object gets a new UID unless it has one.
+// Put creates or updates an object, and returns the stored object with its new resource
+// version. A new object gets a UID if it has none.
 func (s *Server) Put(gvr schema.GroupVersionResource, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.put(collectionPath(gvr, obj.GetNamespace()), obj)
 }
 
-// put is Put for an object in the given collection. The caller must have locked mu.
+// put is like Put for an object in the given collection. The caller must hold mu.
 func (s *Server) put(collection string, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	path := collection + "/" + obj.GetName()
 	obj = obj.DeepCopy()
@@ -130,7 +131,7 @@ func (s *Server) Delete(gvr schema.GroupVersionResource, namespace, name string)
 	s.remove(collectionPath(gvr, namespace), name)
 }
 
-// remove is Delete for an object in the given collection. The caller must have locked mu.
+// remove is like Delete for an object in the given collection. The caller must hold mu.
 func (s *Server) remove(collection, name string) {
 	last := s.object(collection + "/" + name).DeepCopy()
 	delete(s.objects, collection+"/"+name)
@@ -139,8 +140,8 @@ func (s *Server) remove(collection, name string) {
 	s.addEvent("DELETED", collection, last.Object)
 }
 
-// object returns the object with this URL path, or nil if there is none. The caller must
-// have locked mu.
+// object returns the object with the given URL path, or nil if there is none. The caller must
+// hold mu.
 func (s *Server) object(path string) *unstructured.Unstructured {
 	if content, ok := s.objects[path]; ok {
 		return &unstructured.Unstructured{Object: content}
@@ -148,8 +149,8 @@ func (s *Server) object(path string) *unstructured.Unstructured {
 	return nil
 }
 
-// PauseWatches delays the events of all watches if paused is true, until it is called with
-// false.
+// PauseWatches stops sending events to watches if paused is true. If paused is false, the
+// delayed events are sent.
 func (s *Server) PauseWatches(paused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,8 +158,8 @@ func (s *Server) PauseWatches(paused bool) {
 	s.notify()
 }
 
-// SendBookmark sends a bookmark with a new resource version to the watches of a resource in
-// a namespace.
+// SendBookmark sends a bookmark with a new resource version to the watches of a resource in a
+// namespace, if they allow bookmarks.
 func (s *Server) SendBookmark(gvr schema.GroupVersionResource, namespace string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,15 +175,15 @@ func (s *Server) SendError(gvr schema.GroupVersionResource, namespace string, co
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status := map[string]any{}
-	if err := json.Unmarshal(statusObject(code, "told by the watch"), &status); err != nil {
+	if err := json.Unmarshal(statusObject(code, "error event"), &status); err != nil {
 		s.tb.Errorf("test API: %v", err)
 	}
 	s.version++
 	s.addEvent("ERROR", collectionPath(gvr, namespace), status)
 }
 
-// addEvent appends an event to the history, and sends it to the watches of the collection.
-// The caller must have locked mu.
+// addEvent appends an event to the history, and wakes the watches, which send it to their
+// clients. The caller must hold mu.
 func (s *Server) addEvent(kind, collection string, object map[string]any) {
 	s.history = append(s.history, event{s.version, kind, collection, object})
 	s.notify()
@@ -201,8 +202,8 @@ func (s *Server) Compact() {
 	s.history = nil
 }
 
-// DropEventsAfterVersion deletes the events after a version from the history, so that
-// watches that have not sent them yet never do.
+// DropEventsAfterVersion deletes the events after a version from the history. Watches that
+// have not sent these events yet never send them.
 func (s *Server) DropEventsAfterVersion(version int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,17 +218,15 @@ func (s *Server) CloseWatches() {
 	s.notify()
 }
 
-// Fail makes the Server respond to a request with an HTTP status code until it is called
-// with the code 0. The request can be a verb without a resource, as in "watch"; this means
-// all resources.
+// Fail makes the Server respond to requests such as "get pods" with an HTTP status code. The
+// code 0 ends this. A verb without a resource, as in "watch", matches all resources.
 func (s *Server) Fail(request string, code int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.codes[request] = code
 }
 
-// Block makes a request, such as "get pods", wait until the caller closes the returned
-// channel.
+// Block makes requests such as "get pods" wait until the caller closes the returned channel.
 func (s *Server) Block(request string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,15 +256,16 @@ func (s *Server) Paths() []string {
 	return slices.Clone(s.paths)
 }
 
-// WatchedFrom returns the resource version from which each watch has started.
+// WatchedFrom returns the resource version from which each watch started, in the order of the
+// requests.
 func (s *Server) WatchedFrom() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.from)
 }
 
-// Count returns how often the Server has received a request, such as "get pods". For "", it
-// counts all requests.
+// Count returns how often the Server has received a request such as "get pods" or, if request
+// is empty, the number of all requests.
 func (s *Server) Count(request string) int {
 	n := 0
 	for _, r := range s.Requests() {

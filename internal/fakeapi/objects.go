@@ -17,9 +17,9 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// Info returns what Helm's client builds from the manifest of one object, but without a
-// client. The object is in the namespace "ns", unless it declares another one or its kind
-// is cluster-scoped.
+// Info returns the resource.Info that Helm's client would build from the manifest of one
+// object, but with a nil Client. A namespaced object whose manifest has no namespace gets the
+// namespace "ns".
 func Info(tb testing.TB, manifest string) *resource.Info {
 	tb.Helper()
 	u := Object(tb, manifest)
@@ -40,7 +40,7 @@ func Info(tb testing.TB, manifest string) *resource.Info {
 	return info
 }
 
-// Infos returns Info of each manifest.
+// Infos returns the result of Info for each manifest.
 func Infos(tb testing.TB, manifests ...string) kube.ResourceList {
 	tb.Helper()
 	var list kube.ResourceList
@@ -59,8 +59,8 @@ func Names(list kube.ResourceList) []string {
 	return all
 }
 
-// ConfigMap returns the manifest of a ConfigMap with the label of objects that Helm
-// manages. data is one or more entries in YAML, as in "a: b".
+// ConfigMap returns the manifest of a ConfigMap with the label app.kubernetes.io/managed-by.
+// data contains the entries of its data in YAML, as in "a: b, c: d".
 func ConfigMap(name, data string) string {
 	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", labels: {app.kubernetes.io/managed-by: Helm}}, data: {" + data + "}}"
 }
@@ -80,8 +80,8 @@ func Pod(name, app string) string {
 	return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", labels: {app: " + app + "}}}"
 }
 
-// Workload returns the manifest of an object of a kind such as Deployment, with the name
-// "it". spec is its spec in YAML.
+// Workload returns the manifest of a Deployment, StatefulSet, Job, CronJob or object of a core
+// kind, with the name "it". spec contains the fields of its spec in YAML, as in "a: b, c: d".
 func Workload(kind, spec string) string {
 	version := map[string]string{"Deployment": "apps/v1", "StatefulSet": "apps/v1", "Job": "batch/v1", "CronJob": "batch/v1"}[kind]
 	if version == "" {
@@ -90,14 +90,14 @@ func Workload(kind, spec string) string {
 	return "{apiVersion: " + version + ", kind: " + kind + ", metadata: {name: it}, spec: {" + spec + "}}"
 }
 
-// Forbidden returns the error of an API server for a request that the account is not
-// allowed to send. A function for API.Fault can return it.
+// Forbidden returns the error with which an API server responds to a request without
+// permission. Functions for API.Fault can return it.
 func Forbidden(c Call) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: c.Path}, "", errors.New("not allowed"))
 }
 
-// Forbid returns a function for API.Fault that forbids the requests whose Verb is verb and
-// whose Path begins with prefix.
+// Forbid returns a function for API.Fault that rejects requests with the given verb whose Path
+// begins with prefix, as Forbidden.
 func Forbid(verb, prefix string) func(Call) error {
 	return func(c Call) error {
 		if c.Verb == verb && strings.HasPrefix(c.Path, prefix) {
@@ -107,8 +107,8 @@ func Forbid(verb, prefix string) func(Call) error {
 	}
 }
 
-// FailFirst returns a function for API.Fault that returns err for the first request with a
-// verb.
+// FailFirst returns a function for API.Fault that returns err for the first request with the
+// given verb.
 func FailFirst(verb string, err error) func(Call) error {
 	var done atomic.Bool
 	return func(c Call) error {

@@ -67,8 +67,8 @@ func IsGet(r *http.Request) bool {
 	return name != ""
 }
 
-// splitPath splits the path of a request into the collection, the name of the object, which
-// is empty for the collection itself, and the resource, as in "pods".
+// splitPath returns the parts of the URL path of a request. If the path is that of a
+// collection, name is empty. resource is for example "pods".
 func splitPath(path string) (collection, name, resource string) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	rest := parts[2:]
@@ -148,8 +148,8 @@ func labelsOf(object map[string]any) labels.Set {
 	return (&unstructured.Unstructured{Object: object}).GetLabels()
 }
 
-// objectFields implements fields.Fields, so that field selectors work with every string
-// field of an object.
+// objectFields implements fields.Fields, so that field selectors can refer to every string
+// field of the object.
 type objectFields map[string]any
 
 func (f objectFields) Has(string) bool { return true }

@@ -16,9 +16,8 @@ import (
 )
 
 // Transport is an http.RoundTripper that calls Handler, such as a Server, for each request.
-// It needs no network. So in a bubble of testing/synctest, time passes only when all
-// goroutines wait, and a test sees events in a deterministic order. A test that leaves a
-// goroutine running does not end.
+// Because it needs no network, tests can use it in a bubble of testing/synctest, where time
+// advances only while all goroutines wait.
 type Transport struct {
 	Handler http.Handler
 
@@ -27,15 +26,14 @@ type Transport struct {
 	dropWatches bool
 }
 
-// RefuseConnections makes all requests fail with "connection refused" if refuse is true,
-// until it is called with false.
+// RefuseConnections determines whether all requests fail with "connection refused".
 func (t *Transport) RefuseConnections(refuse bool) { t.fail(refuse, syscall.ECONNREFUSED) }
 
-// DropConnections makes all requests fail as if the server closed the connection without a
-// response, if drop is true, until it is called with false.
+// DropConnections determines whether all requests fail as if the server had closed the
+// connection without a response.
 func (t *Transport) DropConnections(drop bool) { t.fail(drop, io.EOF) }
 
-// DropWatches is DropConnections for requests for watches only.
+// DropWatches is like DropConnections, but only for watch requests.
 func (t *Transport) DropWatches(drop bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,8 +116,8 @@ func (b *responseBody) Close() error {
 	return nil
 }
 
-// Client returns a client without a rate limit that sends its requests to host with
-// transport.
+// Client returns a client that sends its requests to host, using transport. The client has no
+// rate limit.
 func Client(tb testing.TB, host string, transport http.RoundTripper) dynamic.Interface {
 	tb.Helper()
 	client, err := dynamic.NewForConfigAndClient(&rest.Config{Host: host, QPS: -1}, &http.Client{Transport: transport})

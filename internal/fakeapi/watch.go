@@ -37,16 +37,16 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, collection s
 	watch.serve(w, r)
 }
 
-// openWatch is the state of a watch that a client has opened.
+// openWatch contains the state of a watch that a client has opened.
 type openWatch struct {
 	server     *Server
 	collection string
-	sent       int64 // the version of the last event that was sent
+	sent       int64 // the resource version up to which events were sent
 	closures   int   // server.closures when the watch was opened; CloseWatches changes it
-	bookmarks  bool
+	bookmarks  bool  // whether the client allows bookmarks
 }
 
-// serve sends events until the watch or the connection is closed.
+// serve sends events until CloseWatches is called or the client closes the connection.
 func (w *openWatch) serve(response http.ResponseWriter, request *http.Request) {
 	for {
 		due, changed, open := w.next()
@@ -61,8 +61,8 @@ func (w *openWatch) serve(response http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// next returns the events that must be sent now, and a channel that is closed when there
-// may be more. open is false if CloseWatches has closed the watch.
+// next returns the events to send now, and a channel that is closed when there may be more. If
+// CloseWatches has closed the watch, open is false.
 func (w *openWatch) next() (due []event, changed chan struct{}, open bool) {
 	s := w.server
 	s.mu.Lock()

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package field reads fields of objects that were decoded from JSON or YAML. A path is a
-// sequence of keys, each in the mapping at the previous key. If the field does not exist or
-// has another type, a function returns the zero value. No function copies what it returns.
+// sequence of keys that lead through nested mappings to a field. If the field does not exist
+// or has another type, the functions return the zero value. They do not copy what they return.
 package field
 
 import "strconv"
 
-// Get returns the value at a path, or nil.
+// Get returns the value at a path, or nil if there is none.
 func Get(object map[string]any, path ...string) any {
 	if len(path) == 0 {
 		return object
@@ -56,8 +56,8 @@ func Int(object map[string]any, fallback int64, path ...string) int64 {
 	return fallback
 }
 
-// AsInt converts a value to an integer, and reports whether that is possible. It accepts
-// strings, because some controllers outside Kubernetes write numbers as strings.
+// AsInt converts a decoded value to an integer, and reports whether that is possible. It
+// also accepts strings, because some third-party controllers write numbers as strings.
 func AsInt(value any) (int64, bool) {
 	switch v := value.(type) {
 	case int64:

@@ -20,33 +20,33 @@ const (
 	titleHeight = 22.0
 )
 
-// shape is the position and size of an item.
-type shape struct{ x, y, w, h float64 }
+// bounds contains the position of the upper left corner of an item, and its size.
+type bounds struct{ x, y, w, h float64 }
 
-// route is the line in which an arrow is drawn. backwards is true for a gone arrow that
-// contradicts the current order: it is drawn from its end to its start. side is true for
-// arrows from or to hooks.
+// route describes the line of an arrow in a drawing. backwards is true for a removed arrow
+// that contradicts the current order: its points lead from its end to its start. side is true
+// for arrows from or to hooks.
 type route struct {
 	*arrow
 	points          []layered.Point
 	backwards, side bool
 }
 
-// arranger sets the position of each item of a picture, and the routes of its arrows.
+// arranger computes the bounds of the items of a picture, and the routes of its arrows.
 type arranger struct {
-	within map[*item]*item // the box that contains each item
-	arrows map[*item][]*arrow
+	boxOf  map[*item]*item    // the box that contains each item
+	arrows map[*item][]*arrow // the arrows between the items of each box
 	routes []route
 }
 
-// arrange sets the positions of all items, and returns the routes of the arrows. Both ends
-// of an arrow are in the same box, so each box is laid out as a separate graph, the
+// arrange sets the bounds of all items, and returns the routes of the arrows. Both ends of an
+// arrow are in the same box. Therefore each box is laid out as a separate graph, the
 // innermost first.
 func (p *picture) arrange() []route {
-	a := &arranger{within: map[*item]*item{}, arrows: map[*item][]*arrow{}}
+	a := &arranger{boxOf: map[*item]*item{}, arrows: map[*item][]*arrow{}}
 	a.enter(p.root)
 	for i := range p.arrows {
-		box := a.within[p.arrows[i].first]
+		box := a.boxOf[p.arrows[i].first]
 		a.arrows[box] = append(a.arrows[box], &p.arrows[i])
 	}
 	a.layOut(p.root)
@@ -55,13 +55,13 @@ func (p *picture) arrange() []route {
 
 func (a *arranger) enter(box *item) {
 	for _, in := range box.inner {
-		a.within[in] = box
+		a.boxOf[in] = box
 		a.enter(in)
 	}
 }
 
-// layOut sets the size of an item, and the positions of the items in it relative to its
-// upper left corner.
+// layOut sets the size of an item. For a box, it also sets the positions of the items in it,
+// relative to the upper left corner of the box.
 func (a *arranger) layOut(it *item) {
 	if !it.box {
 		it.measure()
@@ -97,18 +97,18 @@ func (a *arranger) layOut(it *item) {
 	it.all = a
 }
 
-// edgesIn returns the arrows between the items of a box, as routes without points and as
-// edges for the layout, in the same order. index contains the number of each item. An arrow
-// that is gone and contradicts the current order is reversed, because the layout allows no
-// cycles.
+// edgesIn returns the arrows between the items of a box, both as routes without points and as
+// edges for package layered, in the same order. index contains the index of each item in the
+// box. Removed arrows that contradict the current order are reversed, because package layered
+// does not support cycles.
 func (a *arranger) edgesIn(box *item, index map[*item]int) ([]route, []layered.Edge) {
 	routes, edges := make([]route, 0, len(a.arrows[box])), make([]layered.Edge, 0, len(a.arrows[box]))
 	graph := dag.New(len(box.inner))
 	arrows := slices.Clone(a.arrows[box])
-	slices.SortStableFunc(arrows, func(x, y *arrow) int { return boolOrder(x.change == gone) - boolOrder(y.change == gone) })
+	slices.SortStableFunc(arrows, func(x, y *arrow) int { return boolOrder(x.change == removed) - boolOrder(y.change == removed) })
 	for _, arrow := range arrows {
 		from, to := index[arrow.first], index[arrow.then]
-		backwards := arrow.change == gone && graph.Descendants(from)[to]
+		backwards := arrow.change == removed && graph.Reachable(from)[to]
 		if backwards {
 			from, to = to, from
 		}
@@ -145,7 +145,7 @@ func (it *item) move(x, y float64) {
 func (it *item) measure() {
 	w := textWidth(it.title)
 	for _, l := range it.lines {
-		w = max(w, textWidth(markOf(l.change)+l.text))
+		w = max(w, textWidth(changeSign(l.change)+l.text))
 	}
 	it.w, it.h = w+2*padding, 2*padding+lineHeight*float64(len(it.lines))
 	if it.title != "" {

@@ -9,9 +9,9 @@ import (
 	"github.com/ordered-helm/helm/internal/graphview/layered"
 )
 
-// compose places the root chart in the middle, the hooks that run before it on its left,
-// and the other hooks on its right. Above them it leaves space for the given number of
-// headings. It returns the boxes and arrows to draw, and the size of the drawing.
+// compose lays out a whole drawing: the root chart in the middle, the hooks that run before
+// its nodes on the left, the other hooks on the right, and space for the given number of
+// heading lines above. It returns the boxes and arrows to draw, and the size of the drawing.
 func (p *picture) compose(headings int) ([]*item, []route, layered.Size) {
 	routes := p.arrange()
 	x, top := boxPadding, 2*boxPadding+lineHeight*float64(headings)
@@ -50,8 +50,8 @@ func (p *picture) compose(headings int) ([]*item, []route, layered.Size) {
 	return items, routes, layered.Size{W: x - 2*boxPadding, H: top + height + boxPadding}
 }
 
-// sideRoute returns the arrow between the root chart and a box of hooks. If before is true,
-// it points from the hooks to the chart, otherwise from the chart to the hooks.
+// sideRoute returns the arrow between the root chart and a box of hooks: from the hooks to
+// the chart if before is true, otherwise from the chart to the hooks.
 func (p *picture) sideRoute(hooks *item, before bool) route {
 	first, then := p.root, hooks
 	if before {
@@ -65,11 +65,11 @@ func (p *picture) sideRoute(hooks *item, before bool) route {
 	}}
 }
 
-// item returns a box with the hooks of the group, with an inner box for each weight.
+// item returns the box that shows the hooks of g, with an inner box for each weight.
 func (g hookGroup) item(id string) *item {
-	box := &item{id: id, box: true, kind: kindHooks, title: g.title(), about: g.title()}
+	box := &item{id: id, box: true, kind: kindHooks, title: g.title(), tooltip: g.title()}
 	for _, b := range g.buckets {
-		bucket := &item{box: true, kind: kindBucket, title: b.title, about: g.title() + ", " + b.title}
+		bucket := &item{box: true, kind: kindBucket, title: b.title, tooltip: g.title() + ", " + b.title}
 		for _, s := range b.stages {
 			if s.title != "" {
 				bucket.inner = append(bucket.inner, &item{kind: kindCaption, lines: []line{{text: s.title}}})
@@ -88,17 +88,16 @@ func (s hookStage) chainItem(chain []string) *item {
 	it := &item{kind: kindHook}
 	for i, name := range chain {
 		if i > 0 {
-			it.about += ", then "
+			it.tooltip += ", then "
 			name = "then " + name
 		}
-		it.about += chain[i]
+		it.tooltip += chain[i]
 		it.lines = append(it.lines, line{text: name})
 	}
 	return it
 }
 
-// stack places the items of a box below each other, and makes all of them as wide as the
-// widest.
+// stack arranges the items of a box in one column, all with the width of the widest.
 func (it *item) stack() {
 	const gap = padding / 2
 	y, width := titleHeight+boxPadding, textWidth(it.title)

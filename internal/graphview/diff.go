@@ -11,65 +11,64 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// change is how a node, resource or edge differs from the plan in View.Before. A resource
-// is moved if it is now in another node.
+// change says how a node, resource or edge of View.Plan differs from View.CompareWith. The
+// values are those of the JSON output. A resource has moved if it is now in another node.
 type change string
 
 const (
 	unchanged change = ""
 	added     change = "new"
-	gone      change = "gone"
+	removed   change = "gone"
 	moved     change = "moved"
 )
 
-// text returns the change for people. The values of the constants are those in JSON.
+// text returns the change as an adjective for messages.
 func (c change) text() string {
 	switch c {
 	case added:
 		return "added"
-	case gone:
+	case removed:
 		return "removed"
 	}
 	return string(c)
 }
 
-// diff contains the differences between the plan in View.Before and View.Plan. It is empty
-// if there is no plan to compare with.
+// diff contains the differences between two plans: View.CompareWith, here called the previous
+// plan, and View.Plan. It is empty if View.CompareWith is nil.
 type diff struct {
 	// nodes contains the change of each node by its ID.
 	nodes map[string]change
-	// goneNodes contains the nodes that only View.Before has, in the order of its plan.
-	goneNodes []*sequencer.Node
-	// previousNode contains, for each resource in View.Before, the ID of its node there.
+	// removedNodes contains the nodes that only the previous plan has, in its order.
+	removedNodes []*sequencer.Node
+	// previousNode contains the ID of the node of each resource in the previous plan.
 	previousNode map[sequencer.ID]string
-	// goneFrom contains the resources that only View.Before has, by the ID of their node
-	// there.
-	goneFrom map[string][]*sequencer.PlannedResource
-	// edges contains the change of each new or gone edge. goneEdges contains the gone
-	// edges.
-	edges     map[[2]string]change
-	goneEdges []sequencer.Edge
-	compared  bool
+	// removedFrom contains the resources that only the previous plan has, by the ID of
+	// their node.
+	removedFrom map[string][]*sequencer.PlannedResource
+	// edges contains the change of each new or removed edge. The key is that of edgeKey.
+	edges        map[[2]string]change
+	removedEdges []sequencer.Edge
+	compared     bool
 }
 
-// compare returns the differences between View.Before and View.Plan. edges are the edges of
-// View.Plan. Nodes are compared by their ID, charts by their path, and resources by their
-// group, kind, namespace and name.
+// compare returns the differences between View.CompareWith and View.Plan. edges are those of
+// View.Plan. Nodes are identified by their ID, and resources by group, kind, namespace and
+// name.
 func (v *View) compare(edges []sequencer.Edge) diff {
-	d := diff{compared: v.Before != nil}
-	if v.Before == nil {
+	d := diff{compared: v.CompareWith != nil}
+	if v.CompareWith == nil {
 		return d
 	}
-	d.compareNodes(v.Plan, v.Before.Plan)
-	d.compareResources(v.Plan, v.Before.Plan)
-	d.compareEdges(edges, v.Before.Plan.Edges())
+	d.compareNodes(v.Plan, v.CompareWith.Plan)
+	d.compareResources(v.Plan, v.CompareWith.Plan)
+	d.compareEdges(edges, v.CompareWith.Plan.Edges())
 	return d
 }
 
 func (d *diff) compareNodes(now, before *sequencer.Plan) {
 	d.nodes = map[string]change{}
 	for _, n := range before.Nodes {
-		d.nodes[n.ID()] = gone
+		d.nodes[n.ID()] = removed
 	}
 	for _, n := range now.Nodes {
 		if _, known := d.nodes[n.ID()]; known {
@@ -79,14 +78,14 @@ func (d *diff) compareNodes(now, before *sequencer.Plan) {
 		}
 	}
 	for _, n := range before.Nodes {
-		if d.nodes[n.ID()] == gone {
-			d.goneNodes = append(d.goneNodes, n)
+		if d.nodes[n.ID()] == removed {
+			d.removedNodes = append(d.removedNodes, n)
 		}
 	}
 }
 
 func (d *diff) compareResources(now, before *sequencer.Plan) {
-	d.previousNode, d.goneFrom = map[sequencer.ID]string{}, map[string][]*sequencer.PlannedResource{}
+	d.previousNode, d.removedFrom = map[sequencer.ID]string{}, map[string][]*sequencer.PlannedResource{}
 	for _, n := range before.Nodes {
 		for _, r := range n.Resources {
 			d.previousNode[r.ID] = n.ID()
@@ -101,14 +100,14 @@ func (d *diff) compareResources(now, before *sequencer.Plan) {
 	for _, n := range before.Nodes {
 		for _, r := range n.Resources {
 			if !here[r.ID] {
-				d.goneFrom[n.ID()] = append(d.goneFrom[n.ID()], r)
+				d.removedFrom[n.ID()] = append(d.removedFrom[n.ID()], r)
 			}
 		}
 	}
 }
 
-// compareEdges finds new and gone edges. An edge is new or gone only if the other plan does
-// not declare it at all, not even as an edge that other edges imply.
+// compareEdges finds new and removed edges. An edge is new or removed only if the other plan
+// does not have it at all, not even as an edge that other edges imply.
 func (d *diff) compareEdges(now, before []sequencer.Edge) {
 	d.edges = map[[2]string]change{}
 	known := func(edges []sequencer.Edge) map[[2]string]bool {
@@ -120,26 +119,26 @@ func (d *diff) compareEdges(now, before []sequencer.Edge) {
 	}
 	inNow, inBefore := known(now), known(before)
 	for _, e := range now {
-		// Plans do not list every implicit edge, but such an edge exists whenever both of
-		// its ends exist.
+		// Plan.Edges omits some implicit edges, but an implicit edge exists in every plan that
+		// has both of its nodes.
 		bothEnds := e.Reasons[0].Implicit && d.nodes[e.First.ID()] == unchanged && d.nodes[e.Then.ID()] == unchanged
 		if !inBefore[edgeKey(e)] && !bothEnds {
 			d.edges[edgeKey(e)] = added
 		}
 	}
 	for _, e := range before {
-		bothEnds := e.Reasons[0].Implicit && d.nodes[e.First.ID()] != gone && d.nodes[e.Then.ID()] != gone
+		bothEnds := e.Reasons[0].Implicit && d.nodes[e.First.ID()] != removed && d.nodes[e.Then.ID()] != removed
 		if !inNow[edgeKey(e)] && !bothEnds && !e.Implied {
-			d.edges[edgeKey(e)] = gone
-			d.goneEdges = append(d.goneEdges, e)
+			d.edges[edgeKey(e)] = removed
+			d.removedEdges = append(d.removedEdges, e)
 		}
 	}
 }
 
 func edgeKey(e sequencer.Edge) [2]string { return [2]string{e.First.ID(), e.Then.ID()} }
 
-// ofResource returns the change of the resource r of node n. If it has moved, ofResource
-// also returns the ID of its node in View.Before.
+// ofResource returns the change of resource r, which is now in node n. If the resource has
+// moved, was is the ID of the node that contained it in the previous plan.
 func (d *diff) ofResource(n *sequencer.Node, r *sequencer.PlannedResource) (c change, was string) {
 	if !d.compared {
 		return unchanged, ""
@@ -154,7 +153,7 @@ func (d *diff) ofResource(n *sequencer.Node, r *sequencer.PlannedResource) (c ch
 	return unchanged, ""
 }
 
-// counts returns the number of new, gone and moved nodes, resources and edges in one line.
+// counts returns a line with the number of new, removed and moved nodes, resources and edges.
 func (d *diff) counts(p *sequencer.Plan) string {
 	nodes, resources, edges := map[change]int{}, map[change]int{}, map[change]int{}
 	for _, c := range d.nodes {
@@ -166,8 +165,8 @@ func (d *diff) counts(p *sequencer.Plan) string {
 			resources[c]++
 		}
 	}
-	for _, list := range d.goneFrom {
-		resources[gone] += len(list)
+	for _, list := range d.removedFrom {
+		resources[removed] += len(list)
 	}
 	for _, c := range d.edges {
 		edges[c]++
@@ -177,7 +176,7 @@ func (d *diff) counts(p *sequencer.Plan) string {
 		what   string
 		counts map[change]int
 	}{{"node", nodes}, {"resource", resources}, {"edge", edges}} {
-		for _, c := range []change{added, gone, moved} {
+		for _, c := range []change{added, removed, moved} {
 			if n := part.counts[c]; n > 0 {
 				parts = append(parts, text.Count(n, part.what)+" "+c.text())
 			}

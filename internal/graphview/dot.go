@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// dot writes the view for Graphviz, with a cluster for each chart. An arrow between charts
-// ends at the borders of their clusters.
+// dot writes the view in the language of Graphviz, with a Graphviz cluster for each chart.
+// Arrows between charts end at the borders of their clusters.
 func (v *View) dot(out *bufio.Writer) error {
 	d := dotWriter{bufio: out, reasons: v.Reasons, pic: v.picture()}
 	d.printf("digraph %s {\n", dotText(d.pic.title))
@@ -41,16 +41,16 @@ func (d *dotWriter) printf(format string, args ...any) { fmt.Fprintf(d.bufio, fo
 
 func (d *dotWriter) item(it *item, indent string) {
 	if !it.box {
-		d.printf("%s%s [label=%s, tooltip=%s%s]\n", indent, it.id, dotText(it.allLines()...), dotText(it.about), dotChange(it.change))
+		d.printf("%s%s [label=%s, tooltip=%s%s]\n", indent, it.id, dotText(it.allLines()...), dotText(it.tooltip), dotChange(it.change))
 		return
 	}
 	d.printf("%ssubgraph cluster_%s {\n", indent, it.id)
-	d.printf("%s  label=%s\n%s  tooltip=%s\n", indent, dotText(it.title), indent, dotText(it.about))
+	d.printf("%s  label=%s\n%s  tooltip=%s\n", indent, dotText(it.title), indent, dotText(it.tooltip))
 	if it.kind == kindGroup {
 		d.printf("%s  style=\"rounded,dashed\"\n", indent)
 	}
 	if it.change != unchanged {
-		d.printf("%s  color=%s\n", indent, changeColour(it.change))
+		d.printf("%s  color=%s\n", indent, changeColor(it.change))
 	}
 	for _, in := range it.inner {
 		d.item(in, indent+"  ")
@@ -76,16 +76,16 @@ func (d *dotWriter) arrow(a arrow) {
 	}
 	switch a.change {
 	case unchanged:
-	case gone:
-		attributes = append(attributes, "color="+changeColour(gone), "style=dashed", "constraint=false")
+	case removed:
+		attributes = append(attributes, "color="+changeColor(removed), "style=dashed", "constraint=false")
 	default:
-		attributes = append(attributes, "color="+changeColour(a.change))
+		attributes = append(attributes, "color="+changeColor(a.change))
 	}
 	d.printf("  %s -> %s [%s]\n", lastIn(a.first).id, firstIn(a.then).id, strings.Join(attributes, ", "))
 }
 
-// firstIn and lastIn return a node in a box. Graphviz has no edges between clusters, so dot
-// draws an edge between two of their nodes and cuts it off at the borders.
+// firstIn and lastIn return the first or last node in a box. Graphviz cannot connect clusters.
+// Instead, dot connects two of their nodes and lets the edge end at the borders.
 func firstIn(it *item) *item {
 	for it.box && len(it.inner) > 0 {
 		it = it.inner[0]
@@ -111,7 +111,7 @@ func (d *dotWriter) hookGroup(i int, g hookGroup) {
 	d.printf("  }\n")
 }
 
-// lines returns the text of the node that shows the bucket.
+// lines returns the lines of text about the hooks in the bucket.
 func (b hookBucket) lines() []string {
 	lines := []string{b.title}
 	for _, s := range b.stages {
@@ -136,8 +136,7 @@ func (d *dotWriter) hookArrow(i int, g hookGroup) {
 	}
 }
 
-// dotText returns the lines as a quoted string, in which characters are escaped that
-// Graphviz would interpret.
+// dotText returns the lines as a quoted string of Graphviz, with special characters escaped.
 func dotText(lines ...string) string {
 	text := strings.Join(lines, "\n")
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;", "\n", `\n`).Replace(text) + `"`
@@ -147,15 +146,14 @@ func dotChange(c change) string {
 	switch c {
 	case unchanged:
 		return ""
-	case gone:
-		return `, color=` + changeColour(c) + `, style="rounded,dashed"`
+	case removed:
+		return `, color=` + changeColor(c) + `, style="rounded,dashed"`
 	}
-	return `, color=` + changeColour(c) + `, penwidth=2`
+	return `, color=` + changeColor(c) + `, penwidth=2`
 }
 
-// changeColour returns the colour for a change. It is visible on light and dark
-// backgrounds.
-func changeColour(c change) string {
+// changeColor returns the color for a change, which is visible on light and dark backgrounds.
+func changeColor(c change) string {
 	switch c {
 	case added:
 		return `"#1a7f37"`
@@ -165,12 +163,13 @@ func changeColour(c change) string {
 	return `"#cf222e"`
 }
 
-// markOf returns the sign that begins a line about a resource with the change c.
-func markOf(c change) string {
+// changeSign returns the sign that begins a line about a resource with the change c in a
+// drawing. It is like changePrefix, which is for FormatText.
+func changeSign(c change) string {
 	switch c {
 	case added:
 		return "+ "
-	case gone:
+	case removed:
 		return "− "
 	case moved:
 		return "→ "

@@ -12,26 +12,25 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// hookGroup contains the hooks of one event, or of several events whose hooks are the same
-// and run in the same order.
+// hookGroup describes the hooks of one event, or of several events that have the same hooks
+// in the same order.
 type hookGroup struct {
 	events []string
-	// before is true if the hooks run before the nodes, and false if they run after them.
-	// deploying is true if they run in an install, upgrade or rollback, and false if they
-	// run in an uninstall or test.
+	// before is true if the hooks run before the resources of the release are deployed or
+	// deleted, and false if they run afterwards. deploying is true for hooks of an install,
+	// upgrade or rollback, and false for hooks of an uninstall or test.
 	before, deploying bool
 	buckets           []hookBucket
 }
 
-// hookBucket contains the hooks that have the same weight. Its stages run one after the
-// other.
+// hookBucket describes the hooks that have the same weight. Its stages run sequentially.
 type hookBucket struct {
 	title  string
 	stages []hookStage
 }
 
-// hookStage contains chains that run in parallel. A chain lists the names of hooks that run
-// one after the other.
+// hookStage describes chains of hooks that run in parallel. A chain contains the names of
+// hooks that run sequentially.
 type hookStage struct {
 	title  string
 	chains [][]string
@@ -55,7 +54,7 @@ func hookGroups(plans []hookrunner.Plan) []hookGroup {
 	known := map[string]int{}
 	for _, p := range plans {
 		before, deploying := sideOf(p.Event)
-		key := fmt.Sprint(before, deploying, hooksOf(p))
+		key := fmt.Sprint(before, deploying, formatHooks(p))
 		if at, again := known[key]; again {
 			groups[at].events = append(groups[at].events, p.Event.String())
 			continue
@@ -84,8 +83,7 @@ func sideOf(event release.HookEvent) (before, deploying bool) {
 
 func (g hookGroup) title() string { return hooksTitle(g.events) }
 
-// hooksTitle returns a title for the hooks of some events, as in "pre-install, pre-upgrade
-// hooks".
+// hooksTitle returns the title of a group, for example "pre-install, pre-upgrade hooks".
 func hooksTitle(events []string) string { return strings.Join(events, ", ") + " hooks" }
 
 func bucketOf(p hookrunner.Plan, b hookrunner.Bucket) hookBucket {
@@ -108,9 +106,9 @@ func bucketOf(p hookrunner.Plan, b hookrunner.Bucket) hookBucket {
 	return bucket
 }
 
-// stageTitle says how the hooks of a stage run. later is true if another stage of the
-// bucket runs before this one. The title is empty for a single hook that no other stage
-// precedes.
+// stageTitle says how the hooks of a stage run, for example "in parallel". later is true if
+// another stage of the bucket runs first. The title of a single hook is empty unless later is
+// true.
 func stageTitle(s hookrunner.Stage, later bool) string {
 	how := "in parallel"
 	if len(s.Chains) == 1 {

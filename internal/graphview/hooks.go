@@ -12,15 +12,15 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// HooksText writes how the hooks of each event run, as text: sorted by weight and, for each
-// weight, which hooks run in parallel and which one after the other. Events with the same
-// hooks share a section.
+// HooksText writes how the hooks of each event run: sorted by weight and, for each weight,
+// which hooks run in parallel and which sequentially. Events that have the same hooks in the
+// same order share a section.
 func HooksText(w io.Writer, plans []hookrunner.Plan) error {
 	out := bufio.NewWriter(w)
-	events := map[string][]string{} // the events, by the text about their hooks
+	events := map[string][]string{} // events by the text about their hooks
 	texts := make([]string, len(plans))
 	for i, p := range plans {
-		texts[i] = hooksOf(p)
+		texts[i] = formatHooks(p)
 		events[texts[i]] = append(events[texts[i]], p.Event.String())
 	}
 	for _, text := range texts {
@@ -32,7 +32,7 @@ func HooksText(w io.Writer, plans []hookrunner.Plan) error {
 	return out.Flush()
 }
 
-func hooksOf(p hookrunner.Plan) string {
+func formatHooks(p hookrunner.Plan) string {
 	var text strings.Builder
 	for _, b := range p.Buckets {
 		bucket := bucketOf(p, b)

@@ -15,7 +15,7 @@ import (
 )
 
 // hooksOf parses hooks of the form "chart Kind/name weight event,event".
-func hooksOf(texts ...string) []*release.Hook {
+func formatHooks(texts ...string) []*release.Hook {
 	weights := map[string]int{"-5": -5, "0": 0, "7": 7}
 	var all []*release.Hook
 	for _, text := range texts {
@@ -37,13 +37,13 @@ func TestHooksTextGolden(t *testing.T) {
 	}
 	tests := map[string][]*release.Hook{
 		"hooks-none": nil,
-		"hooks-sequential": hooksOf("shop/old Job/b 0 pre-install", "shop/old Job/a 0 pre-install",
+		"hooks-sequential": formatHooks("shop/old Job/b 0 pre-install", "shop/old Job/a 0 pre-install",
 			"shop/old Job/first -5 pre-install", "shop/old ConfigMap/last 7 pre-install"),
-		"hooks-parallel": hooksOf("shop Job/b 0 pre-install,pre-upgrade", "shop Job/a 0 pre-install,pre-upgrade",
+		"hooks-parallel": formatHooks("shop Job/b 0 pre-install,pre-upgrade", "shop Job/a 0 pre-install,pre-upgrade",
 			"shop ServiceAccount/runner 0 pre-install,pre-upgrade", "shop Secret/token 0 pre-install,pre-upgrade",
 			"shop/db Job/schema-1 0 pre-install,pre-upgrade", "shop/db Job/schema-2 0 pre-install,pre-upgrade",
 			"shop/old Job/legacy 0 pre-install,pre-upgrade", "shop/old Job/late 7 pre-upgrade"),
-		"hooks-events": hooksOf("shop CustomResourceDefinition/things 0 crd-install", "shop Pod/smoke 0 test", "shop Pod/fails 0 test-failure",
+		"hooks-events": formatHooks("shop CustomResourceDefinition/things 0 crd-install", "shop Pod/smoke 0 test", "shop Pod/fails 0 test-failure",
 			"shop Job/bye 0 post-delete,pre-delete", "shop/db Job/one 0 post-rollback"),
 	}
 	for name, hooks := range tests {

@@ -10,35 +10,36 @@ import (
 	"strings"
 )
 
-// minIdentical is the minimum number of nodes with the same predecessors and successors
-// that are drawn in a separate box, with one arrow for all of them. Otherwise the arrows of
-// many equal nodes would cover the drawing.
+// minIdentical is the number of nodes with the same predecessors and successors from which on
+// they are drawn in a separate box, with common arrows. Otherwise their arrows would cover
+// the drawing.
 const minIdentical = 12
 
-// groupIdentical moves nodes of a box that have the same predecessors and successors into a
-// new box inside it, and replaces their arrows with arrows of the new box.
+// groupIdentical moves those nodes of a box that have the same predecessors and successors
+// into a new box inside it, and replaces their arrows with arrows of the new box. Fewer than
+// minIdentical nodes stay where they are.
 func (a *arranger) groupIdentical(box *item) {
 	twins := map[string][]*item{}
-	neighbours := a.neighbours(box)
+	neighbors := a.neighbors(box)
 	for _, in := range box.inner {
-		if key, known := neighbours[in]; known && !in.box && in.change == unchanged {
+		if key, known := neighbors[in]; known && !in.box && in.change == unchanged {
 			twins[key] = append(twins[key], in)
 		}
 	}
 	groups := map[*item]*item{} // the group of each node
 	var inner []*item
 	for _, in := range box.inner {
-		of := twins[neighbours[in]]
+		of := twins[neighbors[in]]
 		switch {
 		case len(of) < minIdentical || !slices.Contains(of[:1], in) && groups[in] == nil:
 			inner = append(inner, in)
 		case groups[in] == nil:
 			title := fmt.Sprintf("%d nodes with the same dependencies", len(of))
-			group := &item{id: "t" + in.id, box: true, kind: kindGroup, title: title, about: title, inner: of}
+			group := &item{id: "t" + in.id, box: true, kind: kindGroup, title: title, tooltip: title, inner: of}
 			for _, twin := range of {
-				groups[twin], a.within[twin] = group, group
+				groups[twin], a.boxOf[twin] = group, group
 			}
-			a.within[group] = box
+			a.boxOf[group] = box
 			inner = append(inner, group)
 		}
 	}
@@ -48,10 +49,10 @@ func (a *arranger) groupIdentical(box *item) {
 	}
 }
 
-// neighbours returns a key for each item in a box. Items with the same predecessors and
-// successors have the same key. Items without arrows, or with an arrow that is new or gone,
-// have no key.
-func (a *arranger) neighbours(box *item) map[*item]string {
+// neighbors returns a key for each item in a box that identifies its predecessors and
+// successors: items with the same neighbors have the same key. Items without arrows, or with
+// a new or removed arrow, have no key.
+func (a *arranger) neighbors(box *item) map[*item]string {
 	before, after, changed := map[*item][]string{}, map[*item][]string{}, map[*item]bool{}
 	for _, arrow := range a.arrows[box] {
 		before[arrow.then] = append(before[arrow.then], arrow.first.id)
@@ -71,8 +72,8 @@ func (a *arranger) neighbours(box *item) map[*item]string {
 	return keys
 }
 
-// joinArrows replaces the ends of arrows with the group that contains them, and joins
-// arrows that then have the same ends. groups contains the group of each grouped item.
+// joinArrows replaces each end of an arrow that is in groups with its group, and combines
+// arrows with the same ends. groups contains the group of each grouped item.
 func joinArrows(arrows []*arrow, groups map[*item]*item) []*arrow {
 	var joined []*arrow
 	known := map[[2]*item]*arrow{}

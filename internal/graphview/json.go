@@ -11,19 +11,19 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// The JSON form (docs/reference.md, "The graph as JSON").
+// These types define the JSON output (docs/reference.md, "The graph as JSON").
 type (
 	jsonGraph struct {
 		Version      int               `json:"version"`
 		Chart        string            `json:"chart"`
-		ComparedWith *jsonBefore       `json:"comparedWith,omitempty"`
+		ComparedWith *jsonComparedWith `json:"comparedWith,omitempty"`
 		Batches      int               `json:"batches"`
 		Charts       []string          `json:"charts"`
 		Nodes        []jsonNode        `json:"nodes"`
 		Edges        []jsonEdge        `json:"edges"`
 		Hooks        []hookrunner.Plan `json:"hooks"`
 	}
-	jsonBefore struct {
+	jsonComparedWith struct {
 		Release  string `json:"release"`
 		Revision int    `json:"revision"`
 	}
@@ -73,8 +73,8 @@ func (v *View) json(out *bufio.Writer) error {
 		Version: 1, Chart: v.Plan.Charts[0].Path, Batches: len(v.Plan.Levels()),
 		Charts: []string{}, Nodes: []jsonNode{}, Edges: []jsonEdge{}, Hooks: append([]hookrunner.Plan{}, v.Hooks...),
 	}
-	if v.Before != nil {
-		g.ComparedWith = &jsonBefore{v.Before.Release, v.Before.Revision}
+	if v.CompareWith != nil {
+		g.ComparedWith = &jsonComparedWith{v.CompareWith.Release, v.CompareWith.Revision}
 	}
 	for _, c := range v.Plan.Charts {
 		g.Charts = append(g.Charts, c.Path)
@@ -82,10 +82,10 @@ func (v *View) json(out *bufio.Writer) error {
 	for _, n := range v.Plan.Nodes {
 		g.Nodes = append(g.Nodes, d.jsonNode(n))
 	}
-	for _, n := range d.goneNodes {
+	for _, n := range d.removedNodes {
 		g.Nodes = append(g.Nodes, d.jsonNode(n))
 	}
-	for _, e := range append(edges, d.goneEdges...) {
+	for _, e := range append(edges, d.removedEdges...) {
 		g.Edges = append(g.Edges, d.jsonEdge(e))
 	}
 	return text.WriteJSON(out, g)
@@ -104,15 +104,15 @@ func (d *diff) jsonNode(n *sequencer.Node) jsonNode {
 			APIVersion: r.APIVersion, Kind: r.ID.Kind, Namespace: r.ID.Namespace, Name: r.ID.Name, File: r.File, Change: c, Was: was,
 		})
 	}
-	if j.Change != gone {
+	if j.Change != removed {
 		j.Batch = n.Level + 1
 		for _, r := range n.Resources {
 			c, was := d.ofResource(n, r)
 			add(r, c, was)
 		}
 	}
-	for _, r := range d.goneFrom[n.ID()] {
-		add(r, gone, "")
+	for _, r := range d.removedFrom[n.ID()] {
+		add(r, removed, "")
 	}
 	return j
 }

@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// maxColumns is the maximum width of a text in a drawing. The unit is the width of a letter
-// in a monospaced font, here called a column. The middle of a longer text is removed,
-// because names differ more often at their ends.
+// maxColumns is the maximum width of a text in a drawing, in columns. A column is the width of
+// a letter in a monospaced font. Longer texts are shortened in the middle, because names
+// often differ only at the end.
 const maxColumns = 56
 
-// narrow contains the scripts whose letters are one column wide in every monospaced font.
-// Letters of other scripts may come from a different font, whose widths are not known.
+// narrow contains the scripts whose letters are one column wide in every monospaced font. For
+// other scripts, a viewer may use a different font, and the width is unknown.
 var narrow = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic}
 
 // isNarrow reports whether a character is one column wide in every monospaced font.
@@ -22,7 +22,7 @@ func isNarrow(r rune) bool {
 	return r < 0x80 || r == '…' || r == '−' || r == '→' || unicode.In(r, narrow...)
 }
 
-// columns returns the largest number of columns that a text can take.
+// columns returns the maximum width of a text, in columns.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
@@ -41,12 +41,12 @@ func columnsOf(r rune) int {
 	return 2
 }
 
-// isKnown reports whether the width of a text is the same in all monospaced fonts.
-func isKnown(text string) bool {
+// hasKnownWidth reports whether a text has the same width in all monospaced fonts.
+func hasKnownWidth(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return !isNarrow(r) }) < 0
 }
 
-// shorten removes the middle of a text that is wider than maxColumns.
+// shorten replaces the middle of a text that is wider than maxColumns with an ellipsis.
 func shorten(text string) string {
 	if columns(text) <= maxColumns {
 		return text

@@ -23,9 +23,9 @@ func (v *View) mermaid(out *bufio.Writer) error {
 	for i, g := range m.pic.hooks {
 		m.hookArrow(i, g)
 	}
-	for _, c := range []change{added, gone, moved} {
+	for _, c := range []change{added, removed, moved} {
 		if ids := m.classes[c]; len(ids) > 0 {
-			m.printf("  classDef %s stroke:%s,stroke-width:2px\n  class %s %s\n", c, strings.Trim(changeColour(c), `"`), strings.Join(ids, ","), c)
+			m.printf("  classDef %s stroke:%s,stroke-width:2px\n  class %s %s\n", c, strings.Trim(changeColor(c), `"`), strings.Join(ids, ","), c)
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func (m *mermaidWriter) item(it *item, indent string) {
 
 func (m *mermaidWriter) arrow(a arrow) {
 	link := "-->"
-	if a.change == gone {
+	if a.change == removed {
 		link = "-.->"
 	}
 	if m.reasons {
@@ -69,7 +69,7 @@ func (m *mermaidWriter) arrow(a arrow) {
 	}
 	m.link(a.first.id, link, a.then.id)
 	if a.change != unchanged {
-		m.printf("  linkStyle %d stroke:%s\n", m.links-1, strings.Trim(changeColour(a.change), `"`))
+		m.printf("  linkStyle %d stroke:%s\n", m.links-1, strings.Trim(changeColor(a.change), `"`))
 	}
 }
 
@@ -103,8 +103,8 @@ func (m *mermaidWriter) hookArrow(i int, g hookGroup) {
 	}
 }
 
-// mermaidText returns the lines as a quoted text. It replaces characters that have a
-// meaning in Mermaid, Markdown or HTML with character references.
+// mermaidText returns the lines as a quoted text of Mermaid. It replaces characters that are
+// special in Mermaid, Markdown or HTML with character references.
 func mermaidText(lines ...string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// picture is the content of a drawing in FormatDOT, FormatMermaid or FormatSVG: nested
-// boxes, the nodes in them, and arrows. Both ends of an arrow are in the same box.
+// picture contains what FormatDOT, FormatMermaid and FormatSVG draw: nested boxes, the nodes
+// in them, and arrows. Both ends of an arrow are in the same box.
 type picture struct {
 	root   *item
 	arrows []arrow
@@ -21,47 +21,43 @@ type picture struct {
 	diff   diff
 }
 
-// item is a node of a picture, or a box. A box contains other items, for example those of a
-// chart.
+// item is a node of the deployment graph in a picture, or a box. A box contains other items,
+// for example those of a chart.
 type item struct {
-	// id identifies the item in the output, as in "c0" for a chart or "n0" for a node.
+	// id identifies the item in the output, for example "c0" for a chart or "n0" for a node.
 	id string
-	// box says whether the item is a box. inner contains the items in the box.
-	box   bool
-	inner []*item
-	title string
-	// lines contains the lines below the title of a node.
-	lines []line
-	// about is the tooltip.
-	about  string
-	change change
+	// box is true for a box, and inner contains the items in the box.
+	box     bool
+	inner   []*item
+	title   string
+	lines   []line // the lines below the title of a node
+	tooltip string
+	change  change
+	kind    itemKind
 
-	// kind selects how the item is drawn.
-	kind kind
-
-	shape  // set by the layout
-	routes []int
+	bounds           // set by picture.arrange
+	routes []int     // for a box: the indexes of its arrows in all.routes
 	all    *arranger // contains the routes
 }
 
-// kind says what an item stands for, and so selects how FormatSVG draws it. kindSingle is
-// for a node with a single resource, kindGroup for a box without a chart, and kindBucket for
-// the hooks of one weight.
-type kind string
+// itemKind says what an item shows. FormatSVG uses it as the CSS class. kindSingle is a node
+// that consists of one resource, kindGroup a box that is not a chart, and kindBucket the
+// hooks of one weight.
+type itemKind string
 
 const (
-	kindChart     kind = "chart"
-	kindGroup     kind = "group"
-	kindLayer     kind = "layer"
-	kindSingle    kind = "single"
-	kindUnlayered kind = "unlayered"
-	kindHooks     kind = "hooks"
-	kindBucket    kind = "bucket"
-	kindHook      kind = "hook"
-	kindCaption   kind = "caption"
+	kindChart     itemKind = "chart"
+	kindGroup     itemKind = "group"
+	kindLayer     itemKind = "layer"
+	kindSingle    itemKind = "single"
+	kindUnlayered itemKind = "unlayered"
+	kindHooks     itemKind = "hooks"
+	kindBucket    itemKind = "bucket"
+	kindHook      itemKind = "hook"
+	kindCaption   itemKind = "caption"
 )
 
-// line is a line of text in a node, with the change of the resource that it names.
+// line is a line of text in a node. change is that of the resource that the line names.
 type line struct {
 	text   string
 	change change
@@ -71,7 +67,7 @@ type line struct {
 func (it *item) allLines() []string {
 	lines := []string{it.title}
 	for _, l := range it.lines {
-		lines = append(lines, markOf(l.change)+l.text)
+		lines = append(lines, changeSign(l.change)+l.text)
 	}
 	return lines
 }
@@ -83,31 +79,31 @@ type arrow struct {
 	change      change
 }
 
-// maxLines is the maximum number of resources that are named in a node, and maxAbout in its
-// tooltip.
+// maxLines is the maximum number of lines below the title of a node. maxTooltipLines is the
+// maximum in a tooltip, not counting a last line such as "and 5 more".
 const (
-	maxLines = 6
-	maxAbout = 40
+	maxLines        = 6
+	maxTooltipLines = 40
 )
 
-// painter builds the picture of a view.
-type painter struct {
+// pictureBuilder builds the picture of a view.
+type pictureBuilder struct {
 	view   *View
 	pic    *picture
 	edges  []sequencer.Edge
 	charts map[string]*item
 	groups map[string]*item
 	nodes  map[string]*item
-	own    map[string][]*item // the nodes of each chart
+	own    map[string][]*item // the nodes of each chart, without those of its subcharts
 }
 
 func (v *View) picture() *picture {
 	edges := v.Plan.Edges()
-	p := &painter{
+	p := &pictureBuilder{
 		view: v, pic: &picture{title: v.Plan.Charts[0].Path, hooks: hookGroups(v.Hooks), diff: v.compare(edges)},
 		charts: map[string]*item{}, groups: map[string]*item{}, nodes: map[string]*item{}, own: map[string][]*item{},
 	}
-	for _, e := range append(edges, p.pic.diff.goneEdges...) {
+	for _, e := range append(edges, p.pic.diff.removedEdges...) {
 		if !e.Implied {
 			p.edges = append(p.edges, e)
 		}
@@ -121,24 +117,24 @@ func (v *View) picture() *picture {
 			p.pic.arrows = append(p.pic.arrows, arrow{first, then, e.Reasons, p.pic.diff.edges[edgeKey(e)]})
 		}
 	}
-	p.prune()
+	p.removeEmptyBoxes()
 	return p.pic
 }
 
 // makeBoxes creates a box for each chart, inside the box of its parent.
-func (p *painter) makeBoxes() {
+func (p *pictureBuilder) makeBoxes() {
 	charts := p.view.Plan.Charts
-	if p.view.Before != nil {
-		charts = append(charts[:len(charts):len(charts)], p.view.Before.Plan.Charts...)
+	if p.view.CompareWith != nil {
+		charts = append(charts[:len(charts):len(charts)], p.view.CompareWith.Plan.Charts...)
 	}
 	for i, c := range charts {
 		if p.charts[c.Path] != nil {
 			continue
 		}
 		name := c.Path[strings.LastIndexByte(c.Path, '/')+1:]
-		box := &item{id: fmt.Sprintf("c%d", i), box: true, kind: kindChart, title: name, about: "chart " + c.Path}
+		box := &item{id: fmt.Sprintf("c%d", i), box: true, kind: kindChart, title: name, tooltip: "chart " + c.Path}
 		if i >= len(p.view.Plan.Charts) {
-			box.change = gone
+			box.change = removed
 		}
 		p.charts[c.Path] = box
 		switch outer := p.charts[parent(c.Path)]; {
@@ -146,15 +142,15 @@ func (p *painter) makeBoxes() {
 			outer.inner = append(outer.inner, box)
 		case p.pic.root == nil:
 			p.pic.root = box
-		default: // the compared release is of another chart
+		default: // View.CompareWith is the plan of another chart
 			p.pic.root.inner = append(p.pic.root.inner, box)
 		}
 	}
 }
 
-func (p *painter) makeNodes() {
+func (p *pictureBuilder) makeNodes() {
 	layered := chartsWithLayers(p.view.Plan)
-	for _, n := range append(p.view.Plan.Nodes[:len(p.view.Plan.Nodes):len(p.view.Plan.Nodes)], p.pic.diff.goneNodes...) {
+	for _, n := range append(p.view.Plan.Nodes[:len(p.view.Plan.Nodes):len(p.view.Plan.Nodes)], p.pic.diff.removedNodes...) {
 		it := &item{id: fmt.Sprintf("n%d", len(p.nodes)), kind: kindLayer, title: n.Layer, change: p.pic.diff.nodes[n.ID()]}
 		switch {
 		case n.Unsequenced && layered[n.Chart]:
@@ -172,31 +168,31 @@ func (p *painter) makeNodes() {
 
 // addResourceNames adds the names of the resources of node n to the lines and the tooltip
 // of its item.
-func (p *painter) addResourceNames(it *item, n *sequencer.Node) {
+func (p *pictureBuilder) addResourceNames(it *item, n *sequencer.Node) {
 	d := &p.pic.diff
-	about := []string{fmt.Sprintf("%s, batch %d", n.ID(), n.Level+1)}
-	if it.change == gone {
-		about = []string{n.ID() + ", removed"}
+	tooltip := []string{fmt.Sprintf("%s, batch %d", n.ID(), n.Level+1)}
+	if it.change == removed {
+		tooltip = []string{n.ID() + ", removed"}
 	}
 	var lines []line
-	if it.change != gone {
+	if it.change != removed {
 		for _, r := range n.Resources {
 			c, was := d.ofResource(n, r)
 			text := r.ID.String()
 			if c == moved {
-				about = append(about, fmt.Sprintf("%s, was in %s", text, was))
+				tooltip = append(tooltip, fmt.Sprintf("%s, was in %s", text, was))
 			} else {
-				about = append(about, text)
+				tooltip = append(tooltip, text)
 			}
 			lines = append(lines, line{text, c})
 		}
 	}
-	for _, r := range d.goneFrom[n.ID()] {
-		about = append(about, r.ID.String()+", removed")
-		lines = append(lines, line{r.ID.String(), gone})
+	for _, r := range d.removedFrom[n.ID()] {
+		tooltip = append(tooltip, r.ID.String()+", removed")
+		lines = append(lines, line{r.ID.String(), removed})
 	}
-	if len(about) > maxAbout {
-		about = append(about[:maxAbout], fmt.Sprintf("and %d more", len(about)-maxAbout))
+	if len(tooltip) > maxTooltipLines {
+		tooltip = append(tooltip[:maxTooltipLines], fmt.Sprintf("and %d more", len(tooltip)-maxTooltipLines))
 	}
 	if len(lines) > maxLines {
 		// Changed resources come first, so that they are not cut off.
@@ -206,13 +202,13 @@ func (p *painter) addResourceNames(it *item, n *sequencer.Node) {
 	if n.Layer == "" && !n.Unsequenced && len(lines) == 1 && lines[0].change == unchanged {
 		lines = nil // the title already names the resource
 	}
-	it.lines, it.about = lines, strings.Join(about, "\n")
+	it.lines, it.tooltip = lines, strings.Join(tooltip, "\n")
 }
 
-// groupOwnResources adds the nodes of each chart to the box of the chart. If they have to
-// wait for subcharts and there are several, they are put into a box inside it, so that one
-// arrow points to all of them.
-func (p *painter) groupOwnResources() {
+// groupOwnResources adds the nodes of each chart to the box of the chart. If several nodes
+// wait for a subchart, they get a box of their own inside it, so that one arrow can point to
+// all of them.
+func (p *pictureBuilder) groupOwnResources() {
 	gathered := map[string]bool{}
 	for _, e := range p.edges {
 		if e.Then.Own {
@@ -228,15 +224,15 @@ func (p *painter) groupOwnResources() {
 			}
 			continue
 		}
-		group := &item{id: "o" + chart.id[1:], box: true, kind: kindGroup, title: "own resources", about: "resources of chart " + path, inner: nodes}
+		group := &item{id: "o" + chart.id[1:], box: true, kind: kindGroup, title: "own resources", tooltip: "resources of chart " + path, inner: nodes}
 		chart.inner = append([]*item{group}, chart.inner...)
 		p.groups[path] = group
 	}
 }
 
-// itemAt returns the item at the end e of an edge. It returns nil if e stands for the
-// resources of a chart itself, without its subcharts, and there are none.
-func (p *painter) itemAt(e sequencer.EdgeEnd) *item {
+// itemAt returns the item that shows one end of an edge. It returns nil if the end is a chart
+// without its subcharts that has no nodes.
+func (p *pictureBuilder) itemAt(e sequencer.EdgeEnd) *item {
 	switch {
 	case e.Node != nil:
 		return p.nodes[e.Node.ID()]
@@ -246,26 +242,26 @@ func (p *painter) itemAt(e sequencer.EdgeEnd) *item {
 	return p.charts[e.Chart]
 }
 
-// prune removes empty boxes that no arrow begins or ends at.
-func (p *painter) prune() {
-	touched := map[*item]bool{}
+// removeEmptyBoxes removes boxes that contain no items and have no arrows.
+func (p *pictureBuilder) removeEmptyBoxes() {
+	hasArrows := map[*item]bool{}
 	for _, a := range p.pic.arrows {
-		touched[a.first], touched[a.then] = true, true
+		hasArrows[a.first], hasArrows[a.then] = true, true
 	}
 	var isEmpty func(it *item) bool
 	isEmpty = func(it *item) bool {
 		it.inner = slices.DeleteFunc(it.inner, isEmpty)
-		return it.box && len(it.inner) == 0 && !touched[it]
+		return it.box && len(it.inner) == 0 && !hasArrows[it]
 	}
 	isEmpty(p.pic.root)
 }
 
-// reasonsText returns the tooltip of an arrow: a line for each place that declares it.
+// reasonsText returns the tooltip of an arrow: a line for each declaration that causes it.
 func reasonsText(reasons []sequencer.Reason) string {
 	lines := make([]string, 0, len(reasons))
 	for i, r := range reasons {
-		if i == maxAbout {
-			lines = append(lines, fmt.Sprintf("and %d more", len(reasons)-maxAbout))
+		if i == maxTooltipLines {
+			lines = append(lines, fmt.Sprintf("and %d more", len(reasons)-maxTooltipLines))
 			break
 		}
 		lines = append(lines, reasonText(r))

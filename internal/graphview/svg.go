@@ -14,14 +14,13 @@ import (
 	"github.com/ordered-helm/helm/internal/graphview/layered"
 )
 
-// svgStyle is the style sheet of FormatSVG. It defines each colour once for a light and once
-// for a dark background.
+// svgStyle is the style sheet of FormatSVG, with colors for light and dark backgrounds.
 //
 //go:embed style.css
 var svgStyle string
 
-// svg writes the view as an SVG drawing. It needs no other files, and has light or dark
-// colours as the reader's browser prefers.
+// svg writes the view as an SVG drawing, which refers to no other files. It has light or dark
+// colors, depending on the settings of the browser.
 func (v *View) svg(out *bufio.Writer) error {
 	pic := v.picture()
 	headings := v.headings(pic.diff)
@@ -30,10 +29,10 @@ func (v *View) svg(out *bufio.Writer) error {
 	for _, h := range headings {
 		size.W = max(size.W, 2*boxPadding+columnWidth*float64(columns(h)))
 	}
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`+"\n", number(size.W), number(size.H))
-	s.about(v.heading())
+	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`+"\n", formatLength(size.W), formatLength(size.H))
+	s.tooltip(v.heading())
 	fmt.Fprintf(out, "<style>\n%s</style>\n", svgStyle)
-	fmt.Fprintf(out, `<rect class="ground" width="%s" height="%s"/>`+"\n", number(size.W), number(size.H))
+	fmt.Fprintf(out, `<rect class="ground" width="%s" height="%s"/>`+"\n", formatLength(size.W), formatLength(size.H))
 	for i, h := range headings {
 		class := "title"
 		if i > 0 {
@@ -56,14 +55,14 @@ func (v *View) svg(out *bufio.Writer) error {
 
 type svgWriter struct{ out *bufio.Writer }
 
-// boxes draws a box and the boxes in it, but no nodes. It is called before the arrows are
-// drawn, so that boxes do not hide arrows.
+// boxes draws a box and the boxes in it, but no nodes. It must be called before the arrows
+// are drawn, because boxes would hide them.
 func (s svgWriter) boxes(it *item) {
 	if !it.box {
 		return
 	}
 	fmt.Fprintf(s.out, `<g class="box %s%s">`, it.kind, classOf(it.change))
-	s.about(it.about)
+	s.tooltip(it.tooltip)
 	s.rect(it)
 	s.text("title", it.x+boxPadding, it.y+boxPadding+0.7*lineHeight, shorten(it.title))
 	if len(it.inner) == 0 {
@@ -75,7 +74,7 @@ func (s svgWriter) boxes(it *item) {
 	}
 }
 
-// nodes draws the item if it is a node, and all nodes in it if it is a box.
+// nodes draws a node, or all nodes in a box.
 func (s svgWriter) nodes(it *item) {
 	for _, in := range it.inner {
 		s.nodes(in)
@@ -84,7 +83,7 @@ func (s svgWriter) nodes(it *item) {
 		return
 	}
 	fmt.Fprintf(s.out, `<g class="node %s%s">`, it.kind, classOf(it.change))
-	s.about(it.about)
+	s.tooltip(it.tooltip)
 	if it.kind != kindCaption {
 		s.rect(it)
 	}
@@ -94,29 +93,29 @@ func (s svgWriter) nodes(it *item) {
 		y += lineHeight
 	}
 	for _, l := range it.lines {
-		s.text(strings.TrimSpace("line"+classOf(l.change)), it.x+padding, y, shorten(markOf(l.change)+l.text))
+		s.text(strings.TrimSpace("line"+classOf(l.change)), it.x+padding, y, shorten(changeSign(l.change)+l.text))
 		y += lineHeight
 	}
 	fmt.Fprintln(s.out, "</g>")
 }
 
 func (s svgWriter) rect(it *item) {
-	fmt.Fprintf(s.out, `<rect x="%s" y="%s" width="%s" height="%s" rx="6"/>`, number(it.x), number(it.y), number(it.w), number(it.h))
+	fmt.Fprintf(s.out, `<rect x="%s" y="%s" width="%s" height="%s" rx="6"/>`, formatLength(it.x), formatLength(it.y), formatLength(it.w), formatLength(it.h))
 }
 
-// text draws a text at a position. If the text contains characters whose width depends on
-// the font, it is stretched or compressed to the width that the layout has reserved for it.
+// text draws a text at a position. A text whose width depends on the font is stretched or
+// compressed to the width that the layout has reserved for it.
 func (s svgWriter) text(class string, x, y float64, text string) {
 	fit := ""
-	if !isKnown(text) {
-		fit = ` lengthAdjust="spacingAndGlyphs" textLength=` + strconv.Quote(number(columnWidth*float64(columns(text))))
+	if !hasKnownWidth(text) {
+		fit = ` lengthAdjust="spacingAndGlyphs" textLength=` + strconv.Quote(formatLength(columnWidth*float64(columns(text))))
 	}
-	fmt.Fprintf(s.out, `<text class="%s" x="%s" y="%s"%s>`, class, number(x), number(y), fit)
+	fmt.Fprintf(s.out, `<text class="%s" x="%s" y="%s"%s>`, class, formatLength(x), formatLength(y), fit)
 	s.escaped(text)
 	fmt.Fprint(s.out, "</text>")
 }
 
-func (s svgWriter) about(text string) {
+func (s svgWriter) tooltip(text string) {
 	if text == "" {
 		return
 	}
@@ -125,11 +124,10 @@ func (s svgWriter) about(text string) {
 	fmt.Fprint(s.out, "</title>")
 }
 
-// escaped writes a text as XML. Characters that XML does not allow are replaced with
-// U+FFFD.
+// escaped writes a text with XML escapes. Characters that XML does not allow become U+FFFD.
 func (s svgWriter) escaped(text string) { _ = xml.EscapeText(s.out, []byte(text)) }
 
-// route draws an arrow as horizontal lines within columns and curves between columns.
+// route draws an arrow: horizontal lines within columns of the layout, curves between them.
 func (s svgWriter) route(r route) {
 	p := r.points
 	if len(p) == 0 {
@@ -140,28 +138,28 @@ func (s svgWriter) route(r route) {
 		class += " side"
 	}
 	fmt.Fprintf(s.out, `<g class="%s">`, class)
-	s.about(reasonsText(r.reasons))
-	fmt.Fprintf(s.out, `<path d="M%s`, at(p[0]))
+	s.tooltip(reasonsText(r.reasons))
+	fmt.Fprintf(s.out, `<path d="M%s`, formatPoint(p[0]))
 	for i := 1; i < len(p); i++ {
 		if i%2 == 1 {
-			fmt.Fprintf(s.out, "L%s", at(p[i]))
+			fmt.Fprintf(s.out, "L%s", formatPoint(p[i]))
 			continue
 		}
 		bend := (p[i].X - p[i-1].X) / 2
-		fmt.Fprintf(s.out, "C%s %s %s", at(layered.Point{X: p[i-1].X + bend, Y: p[i-1].Y}), at(layered.Point{X: p[i].X - bend, Y: p[i].Y}), at(p[i]))
+		fmt.Fprintf(s.out, "C%s %s %s", formatPoint(layered.Point{X: p[i-1].X + bend, Y: p[i-1].Y}), formatPoint(layered.Point{X: p[i].X - bend, Y: p[i].Y}), formatPoint(p[i]))
 	}
 	tip, back := p[len(p)-1], -7.0
 	if r.backwards {
 		tip, back = p[0], 7
 	}
 	fmt.Fprintf(s.out, `"/><path class="head" d="M%sL%sL%s"/></g>`+"\n",
-		at(layered.Point{X: tip.X + back, Y: tip.Y - 4}), at(tip), at(layered.Point{X: tip.X + back, Y: tip.Y + 4}))
+		formatPoint(layered.Point{X: tip.X + back, Y: tip.Y - 4}), formatPoint(tip), formatPoint(layered.Point{X: tip.X + back, Y: tip.Y + 4}))
 }
 
-func at(p layered.Point) string { return number(p.X) + " " + number(p.Y) }
+func formatPoint(p layered.Point) string { return formatLength(p.X) + " " + formatLength(p.Y) }
 
-// number formats a length, rounded to a tenth of a pixel.
-func number(x float64) string {
+// formatLength formats a length, rounded to a tenth of a pixel.
+func formatLength(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 }
 

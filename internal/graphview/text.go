@@ -13,24 +13,24 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// listing writes a view in FormatText.
-type listing struct {
+// textWriter writes a view in FormatText.
+type textWriter struct {
 	*View
 	diff
 	out *bufio.Writer
-	// after contains the edges by the ID of the end that must wait.
+	// after contains the edges of View.Plan and the removed ones, by the ID of Edge.Then.
 	after map[string][]sequencer.Edge
 	// layered contains the paths of the charts that have layers.
 	layered map[string]bool
 }
 
-// text writes the nodes in batches. A batch contains the nodes that have the same number of
-// nodes before them on their longest path. A node does not wait for its batch: it starts as
-// soon as the predecessors that are listed for it are ready.
+// text writes the nodes in batches. A batch contains the nodes with the same Node.Level.
+// Batches do not affect the order: deployment of a node starts as soon as the predecessors
+// that are listed for it are ready.
 func (v *View) text(out *bufio.Writer) error {
 	edges := v.Plan.Edges()
-	l := listing{View: v, diff: v.compare(edges), out: out, after: map[string][]sequencer.Edge{}, layered: chartsWithLayers(v.Plan)}
-	for _, e := range append(edges, l.goneEdges...) {
+	l := textWriter{View: v, diff: v.compare(edges), out: out, after: map[string][]sequencer.Edge{}, layered: chartsWithLayers(v.Plan)}
+	for _, e := range append(edges, l.removedEdges...) {
 		l.after[e.Then.ID()] = append(l.after[e.Then.ID()], e)
 	}
 	for _, line := range v.headings(l.diff) {
@@ -42,10 +42,10 @@ func (v *View) text(out *bufio.Writer) error {
 			l.writeNode(n)
 		}
 	}
-	if len(l.goneNodes) > 0 {
+	if len(l.removedNodes) > 0 {
 		fmt.Fprintln(out, "\nremoved")
 	}
-	for _, n := range l.goneNodes {
+	for _, n := range l.removedNodes {
 		l.writeNode(n)
 	}
 	return HooksText(out, v.Hooks)
@@ -60,17 +60,17 @@ func chartsWithLayers(p *sequencer.Plan) map[string]bool {
 	return charts
 }
 
-// headings returns the first lines of a text or drawing: what the plan consists of and, if
-// there is a plan to compare with, the number of differences.
+// headings returns the first lines of a text or drawing: the numbers of resources, nodes and
+// batches and, if View.CompareWith is set, the numbers of differences.
 func (v *View) headings(d diff) []string {
 	lines := []string{v.heading()}
-	if v.Before != nil {
-		lines = append(lines, fmt.Sprintf("compared with %s: %s", v.Before, d.counts(v.Plan)))
+	if v.CompareWith != nil {
+		lines = append(lines, fmt.Sprintf("compared with %s: %s", v.CompareWith, d.counts(v.Plan)))
 	}
 	return lines
 }
 
-// heading returns a line with the number of resources, nodes and batches.
+// heading returns a line with the numbers of resources, nodes and batches.
 func (v *View) heading() string {
 	resources := 0
 	for _, n := range v.Plan.Nodes {
@@ -92,33 +92,32 @@ func (v *View) levels() [][]*sequencer.Node {
 	return v.Plan.Levels()
 }
 
-// writeNode writes a node with its resources, and the resources that View.Before has in
-// this node but that are gone.
-func (l *listing) writeNode(n *sequencer.Node) {
+// writeNode writes a node with its resources, and those that were removed from it.
+func (l *textWriter) writeNode(n *sequencer.Node) {
 	c := l.nodes[n.ID()]
-	fmt.Fprintf(l.out, "%s%s\n", margin(c), n.ID())
-	if c != gone {
+	fmt.Fprintf(l.out, "%s%s\n", changePrefix(c), n.ID())
+	if c != removed {
 		l.writeAfter(n)
 		for _, r := range n.Resources {
 			switch c, was := l.ofResource(n, r); c {
 			case moved:
-				fmt.Fprintf(l.out, "%s  - %s (was in %s)\n", margin(c), r.ID, was)
+				fmt.Fprintf(l.out, "%s  - %s (was in %s)\n", changePrefix(c), r.ID, was)
 			default:
-				fmt.Fprintf(l.out, "%s  - %s\n", margin(c), r.ID)
+				fmt.Fprintf(l.out, "%s  - %s\n", changePrefix(c), r.ID)
 			}
 		}
 	}
-	for _, r := range l.goneFrom[n.ID()] {
-		fmt.Fprintf(l.out, "%s  - %s\n", margin(gone), r.ID)
+	for _, r := range l.removedFrom[n.ID()] {
+		fmt.Fprintf(l.out, "%s  - %s\n", changePrefix(removed), r.ID)
 	}
 }
 
-// margin returns the two characters that begin a line about something with the change c.
-func margin(c change) string {
+// changePrefix returns the two characters that begin a line about something with change c.
+func changePrefix(c change) string {
 	switch c {
 	case added:
 		return "+ "
-	case gone:
+	case removed:
 		return "- "
 	case moved:
 		return "> "
@@ -126,16 +125,16 @@ func margin(c change) string {
 	return "  "
 }
 
-// predecessor is a node or chart that must be ready before a node starts.
+// predecessor is a node or chart that must be ready before deployment of a node starts.
 type predecessor struct {
 	title   string
 	change  change
 	reasons []sequencer.Reason
 }
 
-// writeAfter writes the predecessors of a node in one line. If it also has to show reasons
-// or changes, it writes a line for each predecessor.
-func (l *listing) writeAfter(n *sequencer.Node) {
+// writeAfter writes the predecessors of a node in one line or, if it must also show reasons or
+// changes, in one line each.
+func (l *textWriter) writeAfter(n *sequencer.Node) {
 	all := l.predecessors(n)
 	titles := make([]string, len(all))
 	changed := false
@@ -150,7 +149,7 @@ func (l *listing) writeAfter(n *sequencer.Node) {
 		return
 	}
 	for _, p := range all {
-		fmt.Fprintf(l.out, "%s  after: %s\n", margin(p.change), p.title)
+		fmt.Fprintf(l.out, "%s  after: %s\n", changePrefix(p.change), p.title)
 		if !l.Reasons {
 			continue
 		}
@@ -160,10 +159,10 @@ func (l *listing) writeAfter(n *sequencer.Node) {
 	}
 }
 
-// predecessors returns the nodes and charts that must be ready before node n, as declared
-// by the node, its chart and the charts above it, in this order. Predecessors that others
-// imply are omitted, unless reasons are shown or the predecessor is new or gone.
-func (l *listing) predecessors(n *sequencer.Node) []predecessor {
+// predecessors returns the nodes and charts that must be ready before node n: first those that
+// the node declares, then those of its chart and of the charts that contain it. Predecessors
+// that others imply are omitted, unless reasons are shown or they are new or removed.
+func (l *textWriter) predecessors(n *sequencer.Node) []predecessor {
 	var all []predecessor
 	implicit := []sequencer.Reason{{Implicit: true}}
 	if n.Unsequenced && l.layered[n.Chart] {
@@ -186,8 +185,8 @@ func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 		}
 	}
 	add(n.ID())
-	if !l.Reasons && slices.ContainsFunc(all, func(p predecessor) bool { return p.change != gone }) {
-		return all // these come after everything that the chart comes after
+	if !l.Reasons && slices.ContainsFunc(all, func(p predecessor) bool { return p.change != removed }) {
+		return all // they imply the predecessors of the chart
 	}
 	add(sequencer.EdgeEnd{Chart: n.Chart, Own: true}.ID())
 	for path := n.Chart; path != ""; path = parent(path) {
@@ -196,7 +195,7 @@ func (l *listing) predecessors(n *sequencer.Node) []predecessor {
 	return all
 }
 
-// reasonText returns a line that says where an edge is declared.
+// reasonText returns a line that names the declaration that causes an edge.
 func reasonText(r sequencer.Reason) string {
 	switch {
 	case r.Implicit:

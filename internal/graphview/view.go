@@ -1,9 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package graphview writes the graph in which a release is deployed as text, JSON, Graphviz
-// DOT, Mermaid or SVG. The formats that are drawings share a picture: boxes, nodes and
-// arrows (docs/reference.md, "helm dag").
+// Package graphview writes the deployment graph of a release as text, JSON, Graphviz DOT,
+// Mermaid or SVG (docs/reference.md, "helm dag").
 package graphview
 
 import (
@@ -34,27 +33,27 @@ func Formats() []Format {
 	return []Format{FormatText, FormatJSON, FormatDOT, FormatMermaid, FormatSVG}
 }
 
-// View is what Write writes: a plan, and options that say what to show of it.
+// View contains what Write writes: a deployment plan, which defines the graph, and options.
 type View struct {
 	Plan *sequencer.Plan
 	// Hooks says how the hooks of each event run.
 	Hooks []hookrunner.Plan
 	// Reasons says whether to show where each edge is declared. JSON and SVG always show
-	// it.
+	// this.
 	Reasons bool
-	// Before is the plan to compare Plan with, or nil.
-	Before *Before
+	// CompareWith is an earlier plan. If it is not nil, the output shows how Plan differs.
+	CompareWith *RevisionPlan
 }
 
-// Before is the plan of a revision of an installed release, to show what a chart changes.
-type Before struct {
+// RevisionPlan contains the deployment plan of a stored revision of a release.
+type RevisionPlan struct {
 	Plan     *sequencer.Plan
 	Release  string
 	Revision int
 }
 
-func (b *Before) String() string {
-	return fmt.Sprintf("revision %d of release %s", b.Revision, b.Release)
+func (r *RevisionPlan) String() string {
+	return fmt.Sprintf("revision %d of release %s", r.Revision, r.Release)
 }
 
 // Write writes the view to w in the given format (docs/reference.md, "helm dag"). Equal
@@ -70,7 +69,7 @@ func (v *View) Write(w io.Writer, f Format) error {
 		}
 		return fmt.Errorf("unknown format %q: must be one of %s", f, strings.Join(names, ", "))
 	}
-	if f == FormatText || f == FormatDOT { // the other formats have their own escapes
+	if f == FormatText || f == FormatDOT { // the other formats escape control characters
 		w = terminal.NewWriter(w)
 	}
 	out := bufio.NewWriterSize(w, 1<<16)

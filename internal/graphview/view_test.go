@@ -49,9 +49,9 @@ func TestThousandsOfNodes(t *testing.T) {
 	}
 }
 
-// TestNamesThatCouldMeanSomething uses names that have a special meaning in one of the
+// TestSpecialCharactersInNames uses names that have a special meaning in one of the
 // formats.
-func TestNamesThatCouldMeanSomething(t *testing.T) {
+func TestSpecialCharactersInNames(t *testing.T) {
 	names := []string{
 		`"`, `\`, `\N`, `a"b\`, "end", "subgraph", "graph", "<b>x</b>", "</title><script>x</script>", "&lt;", "&#65;", "#35;", "#quot;", "`code`", "**bold**", "a-->b",
 		"x]", "x}", "%%{init:{}}%%", "]]>", "1.", "日本語", "العربية", "click", "style", "n0", "\u202eabc", "\ufffe",
@@ -87,13 +87,13 @@ func TestNamesThatCouldMeanSomething(t *testing.T) {
 			texts = append(texts, string(text))
 		}
 		if start, is := token.(xml.StartElement); is && start.Name.Local == "script" {
-			t.Error("SVG: a script was let in")
+			t.Error("SVG: a script element was written")
 		}
 	}
 	all := strings.Join(texts, "\n")
 	for _, n := range names {
 		if n != "\ufffe" && !strings.Contains(all, "Job/"+n) {
-			t.Errorf("SVG: %q is not there", n)
+			t.Errorf("SVG: %q is missing", n)
 		}
 	}
 	for _, line := range strings.Split(strings.TrimSpace(write(t, v, graphview.FormatDOT)), "\n") {
@@ -126,8 +126,8 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// TestEveryFormatIsTheSameOnEveryRun checks that each format is always the same.
-func TestEveryFormatIsTheSameOnEveryRun(t *testing.T) {
+// TestOutputIsDeterministic checks that equal views result in equal output.
+func TestOutputIsDeterministic(t *testing.T) {
 	v := graphview.View{Plan: build(t, &sequencer.Chart{Name: "shop", Sequenced: true}, resources("shop Job/a a", "shop Job/b b a", "shop Job/c c a", "shop Job/d d b,c", "shop Job/e"))}
 	for _, f := range graphview.Formats() {
 		first := write(t, v, f)
@@ -139,9 +139,9 @@ func TestEveryFormatIsTheSameOnEveryRun(t *testing.T) {
 	}
 }
 
-// TestManyOfTheSameAreGathered checks that nodes with the same predecessors and successors
+// TestIdenticalNodesAreGrouped checks that nodes with the same predecessors and successors
 // are drawn with one arrow to all of them and one from all of them.
-func TestManyOfTheSameAreGathered(t *testing.T) {
+func TestIdenticalNodesAreGrouped(t *testing.T) {
 	list := []string{"shop Job/first first", "shop Job/rest", "shop Job/odd odd first", "shop Job/after after odd"}
 	for i := range 20 {
 		list = append(list, fmt.Sprintf("shop Job/n%d n%d first", i, i))

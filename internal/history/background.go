@@ -11,35 +11,35 @@ import (
 )
 
 const (
-	// progressInterval is the minimum interval between writes of the progress.
+	// progressInterval is the minimum time between two writes of the progress.
 	progressInterval = time.Second
-	// RenewInterval is the interval at which the lease of a release is renewed.
+	// RenewInterval is the time between two renewals of the lease of a release.
 	RenewInterval = 10 * time.Second
 )
 
 // BackgroundWriter stores the progress and other changes of a release while an operation
-// runs, and renews its lease. The operation does not wait for these writes, and they do not
-// fail it: errors are only logged.
+// runs, and renews the lease of the release. The operation does not wait for these writes,
+// and does not fail if they fail: errors are only logged.
 type BackgroundWriter struct {
 	current  *workingCopy
 	updater  *updater
 	progress *Progress
 	log      func(string, ...any)
-	// requests triggers a write.
+	// requests wakes up run, which then writes.
 	requests chan struct{}
-	// Closing stop ends the background writes; stop is nil if there are none.
+	// stop is closed to end the background writes; it is nil if there are none.
 	stop    chan struct{}
 	running sync.WaitGroup
 }
 
-// Start begins to store progress and other changes in the background, until Stop.
+// Start starts the background writes. The caller must call Stop.
 func (b *BackgroundWriter) Start() {
 	stop := make(chan struct{})
 	b.stop = stop
 	b.running.Go(func() { b.run(stop) })
 }
 
-// Stop stops the background writes. It returns when no write is in progress.
+// Stop stops the background writes, and waits for a write that is in progress.
 func (b *BackgroundWriter) Stop() {
 	if b.stop != nil {
 		close(b.stop)
@@ -49,8 +49,8 @@ func (b *BackgroundWriter) Stop() {
 }
 
 // WriteSoon calls change with the release, and stores the release in the background:
-// immediately, or together with other changes within progressInterval. It is for changes
-// that soon become obsolete, and must only be called between Start and Stop.
+// immediately, or with the next write if the last one was less than progressInterval ago. It
+// must only be called between Start and Stop.
 func (b *BackgroundWriter) WriteSoon(change func(*release.Release)) {
 	b.current.change(change)
 	b.current.requestWrite()
@@ -60,8 +60,8 @@ func (b *BackgroundWriter) WriteSoon(change func(*release.Release)) {
 	}
 }
 
-// run stores changes at most once in progressInterval, until stop is closed. The first
-// write is after one interval, unless a write is requested earlier.
+// run writes at most once in progressInterval, until stop is closed. Without a request, the
+// first write is after one progressInterval.
 func (b *BackgroundWriter) run(stop <-chan struct{}) {
 	pause := time.NewTimer(progressInterval)
 	defer pause.Stop()
@@ -69,7 +69,7 @@ func (b *BackgroundWriter) run(stop <-chan struct{}) {
 	defer renewal.Stop()
 	for requests := b.requests; ; {
 		select {
-		case <-stop: // the select below may choose another case
+		case <-stop: // checked first, because the select below chooses a ready case at random
 			return
 		default:
 		}
@@ -89,7 +89,7 @@ func (b *BackgroundWriter) run(stop <-chan struct{}) {
 	}
 }
 
-// Flush stores the progress and the changes that are not stored yet. It returns when they
+// Flush stores the progress and the changes that are not stored yet, and returns when they
 // are stored.
 func (b *BackgroundWriter) Flush() {
 	err := b.updater.withLock(func() error {
@@ -103,8 +103,8 @@ func (b *BackgroundWriter) Flush() {
 	}
 }
 
-// renew stores the release with a new heartbeat in its lease, if the operation still has
-// the lock. It does nothing for a release that is not locked.
+// renew checks that the operation still has the lock, and stores the release with a new
+// heartbeat. It does nothing if the release is not locked.
 func (b *BackgroundWriter) renew() {
 	err := b.updater.withLock(func() error {
 		guard := b.current.currentGuard()

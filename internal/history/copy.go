@@ -5,46 +5,46 @@ package history
 
 import "helm.sh/helm/v3/pkg/release"
 
-// Copy copies the parts of a release that an operation changes. This is necessary because
-// the in-memory storage driver shares its objects with all callers.
+// Copy returns a copy of a release for an operation that changes it. It copies only the
+// parts that operations change. The copy is necessary because Helm's in-memory storage
+// driver returns the objects that it stores.
 func Copy(rel *release.Release) *release.Release {
-	own := *rel
+	c := *rel
 	if rel.Info != nil {
 		info := *rel.Info
-		own.Info = &info
+		c.Info = &info
 	}
-	own.Hooks = CopyHooks(rel.Hooks)
-	return &own
+	c.Hooks = CopyHooks(rel.Hooks)
+	return &c
 }
 
-// CopyHooks copies hooks, so that the results of their runs are recorded in only one
-// revision.
+// CopyHooks returns copies of hooks, so that their results are recorded in only one of the
+// revisions that have these hooks.
 func CopyHooks(hooks []*release.Hook) []*release.Hook {
 	if hooks == nil {
 		return nil
 	}
-	own := make([]*release.Hook, len(hooks))
+	copies := make([]*release.Hook, len(hooks))
 	for i, h := range hooks {
 		hook := *h
-		own[i] = &hook
+		copies[i] = &hook
 	}
-	return own
+	return copies
 }
 
-// withHookResults returns a copy of a release in which its hooks have the results of the
-// given hooks.
+// withHookResults returns a copy of rel whose hooks have the results of hooks.
 func withHookResults(rel *release.Release, hooks []*release.Hook) *release.Release {
-	own := Copy(rel)
-	for i, h := range own.Hooks {
+	c := Copy(rel)
+	for i, h := range c.Hooks {
 		if i < len(hooks) && hooks[i].Name == h.Name && hooks[i].Kind == h.Kind {
 			h.LastRun, h.DeletePolicies = hooks[i].LastRun, hooks[i].DeletePolicies
 		}
 	}
-	return own
+	return c
 }
 
-// ChartName returns the name of the chart of a release. For a release without a chart it
-// returns the name of the release.
+// ChartName returns the name of the chart of a release, or the name of the release if it has
+// no chart.
 func ChartName(rel *release.Release) string {
 	if rel.Chart == nil || rel.Chart.Metadata == nil {
 		return rel.Name

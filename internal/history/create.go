@@ -12,50 +12,52 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// Create stores rel, a new revision, and deletes the oldest revisions as Helm does. If
-// several operations create the same revision, only one succeeds; the others get a
-// *ConflictError. Before Create deletes the previous revision, it calls inUse, which
-// returns an error if another operation is running on that revision. deletedPrevious
-// reports whether Create deleted it. After an error, Create also reads the revision,
-// because not every driver reports that a revision already exists.
+// Create stores rel as a new revision, and deletes the oldest revisions if there are more
+// than the history limit allows. If several operations create the same revision, one of them
+// succeeds, and the others get a *ConflictError. Before Create deletes the revision before
+// rel, it calls inUse with it, and fails if inUse returns an error because another operation
+// is running on that revision. deletedPrevious reports whether Create deleted it.
 func (s *Store) Create(rel *release.Release, inUse func(previous *release.Release) error) (deletedPrevious bool, err error) {
-	guarded := &guardedDriver{Driver: s.releases.Driver, revision: rel.Version, inUse: inUse}
+	detecting := &conflictDriver{Driver: s.releases.Driver, revision: rel.Version, inUse: inUse}
 	releases := *s.releases
-	releases.Driver = guarded
+	releases.Driver = detecting
 	err = releases.Create(Copy(rel))
 	if err == nil {
-		return guarded.deletedPrevious, nil
+		return detecting.deletedPrevious, nil
 	}
-	if refused, ok := errors.AsType[*inUseError](err); ok {
-		return false, refused.error
+	if used, ok := errors.AsType[*inUseError](err); ok {
+		return false, used.error
 	}
-	_, missing := s.Read(rel.Name, rel.Version)
-	damaged, isDamaged := errors.AsType[*DamagedError](missing)
+	// Not every storage driver returns ErrReleaseExists, so look for the revision as well.
+	_, readErr := s.Read(rel.Name, rel.Version)
+	damaged, isDamaged := errors.AsType[*DamagedError](readErr)
 	switch {
 	case isDamaged:
 		return false, damaged
-	case errors.Is(err, driver.ErrReleaseExists) || missing == nil:
+	case errors.Is(err, driver.ErrReleaseExists) || readErr == nil:
 		return false, &ConflictError{Release: rel.Name, Revision: rel.Version}
 	}
 	return false, err
 }
 
-// guardedDriver is the storage driver for Create. Helm's storage deletes the oldest
-// revisions first. Without this driver, it could delete a revision that another operation
-// has just created or is working on, and both operations would continue.
-type guardedDriver struct {
+// conflictDriver is the storage driver that Create uses to detect other operations. Helm's
+// storage deletes the oldest revisions before it creates the new one. With its own driver,
+// it could delete a revision that another operation has just created or is working on.
+type conflictDriver struct {
 	driver.Driver
 	revision        int
 	inUse           func(*release.Release) error
 	deletedPrevious bool
 }
 
-// inUseError marks an error that the function inUse returned for the previous revision, so
-// that Create can tell it from errors of the storage.
+// inUseError wraps an error that inUse returned, so that Create can distinguish it from
+// errors of the storage.
 type inUseError struct{ error }
 
-// Query lists stored revisions. It fails if one of them is not older than the new one.
-func (d *guardedDriver) Query(labels map[string]string) ([]*release.Release, error) {
+// Query returns the stored revisions, from which Helm's storage chooses those to delete. It
+// fails if the revision to create, or a newer one, already exists, or if inUse returns an
+// error for the previous revision.
+func (d *conflictDriver) Query(labels map[string]string) ([]*release.Release, error) {
 	list, err := d.Driver.Query(labels)
 	if slices.ContainsFunc(list, func(rel *release.Release) bool { return rel.Version >= d.revision }) {
 		return nil, driver.ErrReleaseExists
@@ -68,9 +70,9 @@ func (d *guardedDriver) Query(labels map[string]string) ([]*release.Release, err
 	return list, err
 }
 
-// Delete deletes a revision. It stores the revision again if another operation started on
-// it just before the deletion.
-func (d *guardedDriver) Delete(key string) (*release.Release, error) {
+// Delete deletes a revision. If another operation started on the revision just before,
+// Delete stores it again and returns an error.
+func (d *conflictDriver) Delete(key string) (*release.Release, error) {
 	rel, err := d.Driver.Delete(key)
 	if err != nil || rel == nil {
 		return rel, err
@@ -82,7 +84,8 @@ func (d *guardedDriver) Delete(key string) (*release.Release, error) {
 	return rel, nil
 }
 
-func (d *guardedDriver) checkPrevious(rel *release.Release) error {
+// checkPrevious calls inUse if rel is the revision before the one to create.
+func (d *conflictDriver) checkPrevious(rel *release.Release) error {
 	if rel.Version != d.revision-1 || rel.Info == nil || d.inUse == nil {
 		return nil
 	}
@@ -92,7 +95,7 @@ func (d *guardedDriver) checkPrevious(rel *release.Release) error {
 	return nil
 }
 
-// ConflictError reports that another operation created the revision first.
+// ConflictError reports that another operation has created the same revision first.
 type ConflictError struct {
 	Release  string
 	Revision int
@@ -102,5 +105,5 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("another operation created revision %d of release %s in the meantime; nothing was changed, try again", e.Revision, e.Release)
 }
 
-// Unwrap returns Helm's error for a release that already exists.
+// Unwrap returns driver.ErrReleaseExists.
 func (e *ConflictError) Unwrap() error { return driver.ErrReleaseExists }

@@ -16,7 +16,7 @@ import (
 )
 
 // TestCreateConflict creates a revision that another operation has created first. It checks
-// that this fails with any history limit, and that nothing is deleted.
+// that Create fails and deletes nothing, whatever the history limit is.
 func TestCreateConflict(t *testing.T) {
 	for limit, want := range map[int][]int{0: {1, 2, 3}, 1: {1, 2, 3}, 2: {1, 2, 3}, 10: {1, 2, 3}} {
 		releases := historytest.MemoryStorage(t,

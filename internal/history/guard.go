@@ -11,27 +11,27 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
-// Guard decides whether an operation is still allowed to write its release. The
-// implementation is the lock of package lease. Its lease, an entry in the release record,
-// names the operation that has the lock.
+// Guard decides whether an operation may still write its release. It is implemented by
+// *lease.Lease, the lock that the operation holds on the release. The order record of the
+// release contains the lease, which names the lock holder.
 type Guard interface {
-	// Check returns an error if the operation must no longer write the release. The writer
-	// calls it before each attempt to write, while no other write is in progress.
+	// Check returns an error if the operation must not write the release any more. The
+	// writer calls Check before each attempt to write, while no other write is in progress.
 	Check() error
-	// Confirm is Check, but always reads the stored release.
+	// Confirm is like Check, but always reads the stored release to find out.
 	Confirm() error
 	// Lost returns an error if it is already known that the operation has lost the lock.
 	Lost() error
-	// RenewedLease returns the lease with a new heartbeat. The writer stores it with the
-	// release for as long as the operation runs.
+	// RenewedLease returns the lease with a new heartbeat. While the operation runs, the
+	// writer stores it with the release.
 	RenewedLease() *orderrecord.Lease
-	// BeforeConclusion is called before the writer stores state, a final state of the
-	// release. The release then has no lease.
-	BeforeConclusion(state release.Info)
-	// AfterWrite is called when the release was stored. sent is the time at which the
+	// BeforeFinalWrite is called before the writer stores the release in a final state,
+	// which has no lease.
+	BeforeFinalWrite(state release.Info)
+	// AfterWrite is called when the release has been stored. sent is the time at which the
 	// request was sent.
 	AfterWrite(sent time.Time)
-	// IsConcluded reports whether the release is already stored in the given final state,
-	// although the answer to the write was lost.
-	IsConcluded(state *release.Info) bool
+	// IsFinalStateStored reports whether the release was found stored in the given final
+	// state. This happens if an earlier write succeeded but its response was lost.
+	IsFinalStateStored(state *release.Info) bool
 }

@@ -18,16 +18,16 @@ import (
 // fakeGuard is a Guard that allows every write and counts the calls of Confirm.
 type fakeGuard struct{ confirmed atomic.Int64 }
 
-func (g *fakeGuard) Check() error                     { return nil }
-func (g *fakeGuard) Confirm() error                   { g.confirmed.Add(1); return nil }
-func (g *fakeGuard) Lost() error                      { return nil }
-func (g *fakeGuard) RenewedLease() *orderrecord.Lease { return &orderrecord.Lease{ID: "ours"} }
-func (g *fakeGuard) BeforeConclusion(release.Info)    {}
-func (g *fakeGuard) AfterWrite(time.Time)             {}
-func (g *fakeGuard) IsConcluded(*release.Info) bool   { return false }
+func (g *fakeGuard) Check() error                          { return nil }
+func (g *fakeGuard) Confirm() error                        { g.confirmed.Add(1); return nil }
+func (g *fakeGuard) Lost() error                           { return nil }
+func (g *fakeGuard) RenewedLease() *orderrecord.Lease      { return &orderrecord.Lease{ID: "ours"} }
+func (g *fakeGuard) BeforeFinalWrite(release.Info)         {}
+func (g *fakeGuard) AfterWrite(time.Time)                  {}
+func (g *fakeGuard) IsFinalStateStored(*release.Info) bool { return false }
 
-// TestGuardIsRemoved removes the guard of a writer while it writes in the background. It
-// checks that the lease is renewed until then, and not afterwards.
+// TestGuardIsRemoved removes the Guard of a writer while it writes in the background. It
+// checks that the lease is renewed before, but not afterwards.
 func TestGuardIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newRecordedWriter(t)

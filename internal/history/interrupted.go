@@ -11,28 +11,28 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// Interrupted is a stored revision whose operation terminated unexpectedly before its hooks
-// had completed. The next operation must recover these hooks before it runs its own: wait
-// for those that still run, and clean up all of them.
-type Interrupted struct {
-	// Writer writes the revision.
+// InterruptedRevision is a stored revision whose operation terminated unexpectedly, perhaps
+// while its hooks were running. Before the next operation runs its own hooks, it must wait
+// for the hooks that are still running, and clean up all hooks of the revision.
+type InterruptedRevision struct {
+	// Writer stores the revision.
 	Writer *Writer
-	// Status is the status in which the terminated operation left the revision. It is
-	// failed if another operation has already taken over the revision but did not recover
-	// the hooks.
+	// Status is the status in which the terminated operation left the revision. It is failed
+	// if another operation has already recorded that the revision failed, but has not
+	// handled its hooks.
 	Status release.Status
 }
 
-// EventHooks has the hooks to recover for one hook event, such as pre-install.
+// EventHooks contains the hooks to recover of one hook event, such as pre-install.
 type EventHooks struct {
 	Event release.HookEvent
 	Hooks []*release.Hook
 }
 
-// Hooks returns the hooks that may have been started but are not known to have completed:
-// first those of operations that terminated even earlier, and then those of the operation
-// that left the revision in Status.
-func (i *Interrupted) Hooks() []EventHooks {
+// Hooks returns the hooks that may have been started but are not known to have completed.
+// The hooks that run while a revision has Status come last; before them are hooks that
+// operations before that left unfinished.
+func (i *InterruptedRevision) Hooks() []EventHooks {
 	var own, older []EventHooks
 	isOwn := map[*release.Hook]bool{}
 	for _, event := range hookEventsDuring(i.Status) {
@@ -52,16 +52,18 @@ func (i *Interrupted) Hooks() []EventHooks {
 	return append(older, own...)
 }
 
-// IsRunning reports whether h was started but its result is not stored.
+// IsRunning reports whether the revision says that the hook h is running, because its result
+// has not been stored.
 func IsRunning(h *release.Hook) bool { return h.LastRun.Phase == release.HookPhaseRunning }
 
-// IsUnfinished reports whether a hook was running when its operation terminated
-// unexpectedly. Tests do not count, because they change nothing.
+// IsUnfinished reports whether the hook h was running when its operation terminated, so that
+// it must be recovered. It returns false for tests, because they change nothing.
 func IsUnfinished(h *release.Hook) bool {
 	return IsRunning(h) && len(h.Events) > 0 && !slices.Contains(h.Events, release.HookTest)
 }
 
-// hookEventsDuring returns the hook events whose hooks run while a revision has the given status.
+// hookEventsDuring returns the events of the hooks that run while a revision has the given
+// status.
 func hookEventsDuring(status release.Status) []release.HookEvent {
 	switch status {
 	case release.StatusPendingInstall:

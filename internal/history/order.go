@@ -16,9 +16,9 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Plan rebuilds the dependency graph of a stored release from its record: the data that the
-// release stores about its order. It also returns the record. Both are nil if the release
-// was not deployed in order.
+// Plan rebuilds the deployment graph of a stored revision from its manifest and its order
+// record. It also returns the order record. Both results are nil if there is no order
+// record, or if the order record does not describe an order.
 func Plan(rel *release.Release) (*sequencer.Plan, *orderrecord.Record, error) {
 	rec, err := orderrecord.Read(rel)
 	if err != nil || rec == nil || !rec.Ordered {
@@ -35,15 +35,16 @@ func Plan(rel *release.Release) (*sequencer.Plan, *orderrecord.Record, error) {
 	return plan, rec, nil
 }
 
-// PlanOrSingleNode is Plan, but for a revision that was not deployed in order it returns a
-// plan with a single node. If lenient is true, it does the same for a revision whose record
-// cannot be used.
+// PlanOrSingleNode is like Plan, but for a revision that was not deployed in order it
+// returns a graph with a single node, which contains all resources. If lenient is true, it
+// does the same for a revision whose order record cannot be used, instead of returning an
+// error.
 func PlanOrSingleNode(rel *release.Release, lenient bool) (*sequencer.Plan, error) {
 	plan, _, err := Plan(rel)
 	if plan != nil {
 		return plan, nil
 	}
-	if err != nil && (!lenient || !IsUnusable(err)) {
+	if err != nil && (!lenient || !IsInvalidRecord(err)) {
 		return nil, err
 	}
 	name := ChartName(rel)
@@ -54,14 +55,15 @@ func PlanOrSingleNode(rel *release.Release, lenient bool) (*sequencer.Plan, erro
 	return sequencer.Unordered(name, resources, rel.Namespace), nil
 }
 
-// IsUnusable reports whether err says that a release record cannot be used.
-func IsUnusable(err error) bool {
+// IsInvalidRecord reports whether err is an *orderrecord.InvalidError.
+func IsInvalidRecord(err error) bool {
 	_, unusable := errors.AsType[*orderrecord.InvalidError](err)
 	return unusable
 }
 
-// HookModes returns which hooks of a stored release run in parallel. If its record cannot
-// be used, all of them run in Helm's order, and the error says why.
+// HookModes returns which hooks of a stored revision can run in parallel, as its order
+// record declares. If the order record cannot be used, all hooks run sequentially in Helm's
+// order, and the error says what is wrong with the order record.
 func HookModes(rel *release.Release) (hookrunner.Modes, error) {
 	rec, err := orderrecord.Read(rel)
 	if rec == nil {
@@ -70,7 +72,7 @@ func HookModes(rel *release.Release) (hookrunner.Modes, error) {
 	return render.HookModes(rec.Charts, rel.Namespace), err
 }
 
-// HookModesOrWarn is HookModes, but emits the error as a warning to events.
+// HookModesOrWarn is like HookModes, but emits the error as a warning.
 func HookModesOrWarn(rel *release.Release, events *event.Sink) hookrunner.Modes {
 	modes, err := HookModes(rel)
 	if err != nil {
@@ -79,34 +81,36 @@ func HookModesOrWarn(rel *release.Release, events *event.Sink) hookrunner.Modes 
 	return modes
 }
 
-// RunsHooksInParallel reports whether a chart or any of its subcharts declares a hook mode,
-// so that its hooks can run in parallel.
+// RunsHooksInParallel reports whether the chart c or any of its subcharts declares that its
+// hooks can run in parallel (runHooksInParallel in Chart.yaml).
 func RunsHooksInParallel(c *sequencer.Chart) bool {
 	return c.HookMode != "" || slices.ContainsFunc(c.Subcharts, RunsHooksInParallel)
 }
 
-// Order describes, for the user, the order in which a release was deployed and how far the
-// operation got, according to the release record (docs/reference.md, "The order record").
+// Order describes the order in which a revision was deployed, and which nodes of its
+// deployment graph an unfinished operation has completed. The order record of the revision
+// contains these facts (docs/reference.md, "The order record").
 type Order struct {
-	// Followed says whether this revision was deployed in order. It is false if another
-	// program has copied the record from another revision, as a rollback of stock Helm
-	// does.
+	// Followed says whether this revision was deployed in the order. It is false if the
+	// order record was written for another revision, and a rollback with stock Helm copied
+	// it into this one.
 	Followed bool `json:"ordered"`
-	// Nodes is the number of nodes: sets of resources that are deployed together.
+	// Nodes is the number of nodes in the deployment graph.
 	Nodes int `json:"nodes"`
-	// Removing says that the operation is an uninstall. Done then has the nodes that it has
-	// deleted.
+	// Removing says whether the operation is an uninstall. The nodes in Done are then
+	// deleted, not deployed.
 	Removing bool `json:"removing,omitempty"`
-	// Interrupted says whether the operation on this revision has not finished or has
-	// failed. Done has the IDs of the finished nodes, sorted.
+	// Interrupted says whether the operation on this revision is still running, has failed,
+	// or terminated unexpectedly. Done contains the sorted IDs of the nodes that it
+	// finished.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Done        []string `json:"done,omitempty"`
-	// At has the IDs of the nodes that were started but are not finished, sorted.
+	// At contains the sorted IDs of the nodes that the operation started but did not finish.
 	At []string `json:"at,omitempty"`
 }
 
-// OrderOf reads the order of a release from its record; nil if the release was not deployed
-// in order.
+// OrderOf returns what the order record of a revision says about its order, or nil if it
+// describes none.
 func OrderOf(rel *release.Release) (*Order, error) {
 	plan, rec, err := Plan(rel)
 	if err != nil || plan == nil {

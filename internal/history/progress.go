@@ -10,34 +10,34 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
-// Progress records in the release record which nodes of the deployment graph an operation
-// has started and finished, so that another operation can continue it.
+// Progress records in the order record which nodes of the deployment graph an operation has
+// started and finished, so that another operation can continue its work.
 type Progress struct {
 	current *workingCopy
-	// mu guards the nodes that were started and finished since the record was last updated.
-	// It is never locked during a request or while the release is encoded, so that neither
-	// delays a node.
+	// mu guards started and done: the IDs of the nodes that were started and finished since
+	// they were last moved to the order record. NodeStarted and NodeDone must return
+	// quickly, so mu is never locked during a request or while the release is encoded.
 	mu            sync.Mutex
 	started, done []string
 }
 
-// NodeStarted records that the node with the given ID was started. The next write in the
-// background stores it.
+// NodeStarted records that the node with this ID was started. The BackgroundWriter stores
+// this with its next write.
 func (p *Progress) NodeStarted(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.started = append(p.started, node)
 }
 
-// NodeDone records that the node with the given ID is finished. The next write in the
-// background stores it.
+// NodeDone records that the node with this ID is finished. The BackgroundWriter stores this
+// with its next write.
 func (p *Progress) NodeDone(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done = append(p.done, node)
 }
 
-// take returns the collected nodes, and clears them.
+// take returns the node IDs that are not in the order record yet, and clears them in p.
 func (p *Progress) take() (started, done []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,43 +46,44 @@ func (p *Progress) take() (started, done []string) {
 	return started, done
 }
 
-// ExpectNodes resets the progress in the record: none of the given number of nodes is
-// finished yet. removing says whether the nodes are deleted instead of deployed. The next
-// write stores it.
-func (p *Progress) ExpectNodes(nodes int, removing bool) error {
+// Reset sets the progress in the order record: none of the given number of nodes is
+// finished. uninstalling says whether the operation deletes the nodes instead of deploying
+// them. Reset does not store the release; the next write does.
+func (p *Progress) Reset(nodes int, uninstalling bool) error {
 	return p.current.changeRecord(func(rec *orderrecord.Record) *orderrecord.Record {
 		if rec.Ordered {
-			rec.Progress = &orderrecord.Progress{Revision: p.current.rel.Version, TotalNodes: nodes, Uninstalling: removing}
+			rec.Progress = &orderrecord.Progress{Revision: p.current.rel.Version, TotalNodes: nodes, Uninstalling: uninstalling}
 		}
 		return rec
 	})
 }
 
-// Finish is called when no more nodes will be deployed. If complete is true, all nodes are
-// deployed, and Finish removes the progress and the data about earlier revisions from the
-// record. The next write stores the record.
+// Finish must be called when the operation deploys no more nodes. If complete is true, all
+// nodes are deployed; Finish then deletes from the order record the progress and the data
+// about earlier revisions, which are no longer needed. It does not store the release; the
+// next write does.
 func (p *Progress) Finish(complete bool) error {
 	return p.current.changeRecord(func(rec *orderrecord.Record) *orderrecord.Record {
 		p.addTo(rec)
 		if complete {
 			rec.Progress, rec.Earlier = nil, nil
 			if !rec.Ordered && !RunsHooksInParallel(rec.Charts) {
-				return nil // the record was only needed for earlier revisions
+				return nil // the record contained only data about earlier revisions
 			}
 		}
 		return rec
 	})
 }
 
-// moveToRecord moves the collected nodes into the record, and reports whether this changed
-// the record.
+// moveToRecord moves the collected node IDs to the order record, and reports whether this
+// changed the order record.
 func (p *Progress) moveToRecord() (changed bool) {
 	p.current.withRecord(func(rec *orderrecord.Record) { changed = p.addTo(rec) })
 	return changed
 }
 
-// addTo moves the collected nodes into rec, which can be nil, and reports whether this
-// changed rec.
+// addTo moves the collected node IDs to rec, and reports whether this changed rec. If rec is
+// nil or contains no progress, the node IDs are dropped.
 func (p *Progress) addTo(rec *orderrecord.Record) bool {
 	started, done := p.take()
 	if rec == nil || rec.Progress == nil || len(started)+len(done) == 0 {

@@ -9,12 +9,12 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
-// RollbackRecord returns the order record of the new revision that a rollback to the
-// revision target creates; nil if it has none. In an ordered rollback, order is the record
-// of target, and the result says that the new revision was deployed in the same order.
-// Otherwise order is nil, and the result is a copy of the record of target, as after a
-// rollback with stock Helm: the copy still names the revision that was deployed in order. A
-// record that cannot be read is not copied.
+// RollbackRecord returns the order record for the new revision that a rollback to target
+// creates; nil if it has none. In an ordered rollback, order is the order record of target,
+// and the result says that the new revision was deployed in this order. If order is nil, the
+// result is a copy of the order record of target, as in a rollback with stock Helm: it still
+// names the revision that was deployed in order. RollbackRecord does not copy an order
+// record that cannot be used.
 func RollbackRecord(target *release.Release, revision int, order *orderrecord.Record) *orderrecord.Record {
 	if order != nil {
 		return &orderrecord.Record{Revision: revision, Ordered: true, Charts: order.Charts, DocumentCharts: order.DocumentCharts}

@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package history reads and writes the stored revisions of releases. Its Writer is the only
-// writer of a revision during an operation. Package lease locks releases, and package
-// orderrecord encodes the data that a revision stores about its order and its deployment
-// (the record).
+// Package history creates, reads and writes stored revisions: the releases in Helm's
+// storage, one for each revision. During an operation, its Writer is the only writer of the
+// revision that the operation works on. Package orderrecord defines the order record, the
+// data that Ordered Helm adds to a stored revision, and package lease locks releases.
 package history
 
 import (
@@ -19,22 +19,23 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Store reads, creates and deletes stored revisions in Helm's storage.
+// Store creates, reads and deletes stored revisions in Helm's storage.
 type Store struct {
 	releases *storage.Storage
 	log      func(string, ...any)
 }
 
-// NewStore returns a Store for Helm's storage. log is the log of the operation.
+// NewStore returns a Store for Helm's storage. It calls log with a format and arguments,
+// like fmt.Printf, for each line to log.
 func NewStore(releases *storage.Storage, log func(string, ...any)) *Store {
 	return &Store{releases: releases, log: log}
 }
 
-// DriverName returns the name of the storage driver.
+// DriverName returns the name of Helm's storage driver, as in "Secret".
 func (s *Store) DriverName() string { return s.releases.Name() }
 
-// Read reads a stored revision. It returns a *DamagedError for a record that Helm would not
-// write, or that cannot be decoded so that Helm's driver panics.
+// Read returns a stored revision. It returns a *DamagedError if Helm would not have stored
+// such a revision, or if Helm's driver panics because it cannot decode the revision.
 func (s *Store) Read(name string, version int) (rel *release.Release, err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -55,7 +56,9 @@ func (s *Store) Read(name string, version int) (rel *release.Release, err error)
 	return rel, nil
 }
 
-// ReadAll reads all revisions of a release that can be decoded.
+// ReadAll returns all stored revisions of a release. It omits revisions that the storage
+// driver cannot decode, and returns a *DamagedError if Helm would not have stored one of the
+// others.
 func (s *Store) ReadAll(name string) ([]*release.Release, error) {
 	list, err := s.releases.History(name)
 	if err != nil {
@@ -69,9 +72,9 @@ func (s *Store) ReadAll(name string) ([]*release.Release, error) {
 	return list, nil
 }
 
-// ReadIfAllowed is ReadAll for a release that is about to be installed. Like Helm, it
-// returns no revisions if the account is not allowed to read them. This is safe because the
-// storage does not store the first revision twice.
+// ReadIfAllowed calls ReadAll before an install. As in Helm, the result is empty if the
+// release does not exist or if the account is not allowed to list its revisions. An install
+// can then continue, because storing revision 1 fails if it already exists.
 func (s *Store) ReadIfAllowed(name string) ([]*release.Release, error) {
 	list, err := s.ReadAll(name)
 	if errors.Is(err, driver.ErrReleaseNotFound) || apierrors.IsForbidden(err) {
@@ -80,8 +83,8 @@ func (s *Store) ReadIfAllowed(name string) ([]*release.Release, error) {
 	return list, err
 }
 
-// Deployed reads the revisions that are recorded as deployed. It does not return an error
-// if there are none.
+// Deployed returns the stored revisions with the status deployed. If there are none, the
+// result is empty and the error is nil.
 func (s *Store) Deployed(name string) ([]*release.Release, error) {
 	list, err := s.releases.DeployedAll(name)
 	if errors.Is(err, driver.ErrNoDeployedReleases) {
@@ -96,7 +99,7 @@ func (s *Store) Delete(name string, version int) error {
 	return err
 }
 
-// Newest returns the newest of a list of revisions; nil if the list is empty.
+// Newest returns the revision with the highest number, or nil if the list is empty.
 func Newest(revisions []*release.Release) *release.Release {
 	var last *release.Release
 	for _, r := range revisions {
@@ -107,8 +110,8 @@ func Newest(revisions []*release.Release) *release.Release {
 	return last
 }
 
-// checkStored returns a *DamagedError for a stored revision that Helm would not have
-// written.
+// checkStored returns a *DamagedError if rel, which was read as the given revision of
+// release name, cannot have been stored by Helm.
 func checkStored(rel *release.Release, name string, version int) error {
 	problem := ""
 	switch {
@@ -117,7 +120,7 @@ func checkStored(rel *release.Release, name string, version int) error {
 	case rel.Info == nil:
 		problem = "it has no status"
 	case rel.Name != name || rel.Version != version:
-		problem = fmt.Sprintf("it is about revision %d of release %q", rel.Version, rel.Name)
+		problem = fmt.Sprintf("it contains revision %d of release %q", rel.Version, rel.Name)
 	case slices.Contains(rel.Hooks, nil):
 		problem = "it has an empty hook"
 	default:
@@ -126,19 +129,19 @@ func checkStored(rel *release.Release, name string, version int) error {
 	return &DamagedError{Release: name, Revision: version, Problem: problem}
 }
 
-// DamagedError reports a stored revision that Helm would not have written or that cannot be
+// DamagedError reports a stored revision that Helm cannot have stored, or that cannot be
 // decoded.
 type DamagedError struct {
 	Release  string
 	Revision int
-	// Problem says what is wrong with the stored revision.
+	// Problem says what is wrong with the stored revision, as in "it has no status".
 	Problem string
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("the record of revision %d of release %s is damaged: %s; delete it (%s.%s.v%d) once you are sure that no operation is running on the release",
-		e.Revision, e.Release, e.Problem, storage.HelmStorageType, e.Release, e.Revision)
+	return fmt.Sprintf("the stored release %s, revision %d, is damaged: %s; delete it (%s.%s.v%d) once you are sure that no operation is running on the release",
+		e.Release, e.Revision, e.Problem, storage.HelmStorageType, e.Release, e.Revision)
 }
 
-// Logf writes to the log of the operation.
+// Logf writes a line to the log that NewStore was called with.
 func (s *Store) Logf(format string, args ...any) { s.log(format, args...) }

@@ -18,9 +18,9 @@ import (
 	"github.com/ordered-helm/helm/internal/history/historytest"
 )
 
-// TestUndecodableRecord reads and creates a revision whose stored record cannot be decoded.
-// It checks that this returns an error, although Helm's driver panics.
-func TestUndecodableRecord(t *testing.T) {
+// TestUndecodableRevision reads and creates a revision whose Secret cannot be decoded. It
+// checks that both return an error, although Helm's storage driver panics.
+func TestUndecodableRevision(t *testing.T) {
 	name := historytest.Key(2)
 	secrets := fake.NewClientset(&corev1.Secret{ // without the type of Helm's Secrets, because the fake client cannot select by type
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"owner": "helm", "name": historytest.ReleaseName}},
@@ -37,8 +37,8 @@ func TestUndecodableRecord(t *testing.T) {
 	}
 }
 
-// TestDamagedRecord reads a revision with a record that Helm would not write.
-func TestDamagedRecord(t *testing.T) {
+// TestDamagedRevision reads stored revisions that Helm would not have stored.
+func TestDamagedRevision(t *testing.T) {
 	for name, corrupt := range map[string]func(*release.Release){
 		"no status":     func(rel *release.Release) { rel.Info = nil },
 		"an empty hook": func(rel *release.Release) { rel.Hooks = []*release.Hook{nil} },

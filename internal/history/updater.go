@@ -14,10 +14,11 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// writeTimeout is the time for which a write is retried that the server does not answer.
+// writeTimeout limits the time for which a write is retried while the server does not
+// respond.
 const writeTimeout = 45 * time.Second
 
-// updater stores a workingCopy, with one request at a time, if its guard allows it.
+// updater stores a workingCopy, with one request at a time, if the Guard allows it.
 type updater struct {
 	current *workingCopy
 	// update sends the request that stores a release.
@@ -26,29 +27,29 @@ type updater struct {
 	mu sync.Mutex
 }
 
-// withLock calls do while no request stores the release.
+// withLock calls do while no request to store the release is in progress.
 func (u *updater) withLock(do func() error) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return do()
 }
 
-// write stores the current release. If the server does not answer, it tries again as long
-// as the guard allows it. The caller must have locked mu.
+// write stores the current release. While the server does not respond, it tries again until
+// writeTimeout, if the Guard allows it. The caller must have locked mu.
 func (u *updater) write() error {
 	for began := time.Now(); ; {
 		if done, err := u.check(); done || err != nil {
 			return err
 		}
 		err := u.writeOnce()
-		if late, _ := errors.AsType[*httpretry.RecordTimeoutError](err); late == nil || clock.Elapsed(began) > writeTimeout {
+		if late, _ := errors.AsType[*httpretry.ReleaseUpdateTimeoutError](err); late == nil || clock.Elapsed(began) > writeTimeout {
 			return err
 		}
 	}
 }
 
-// check asks the guard whether the release can be written. done reports that it is already
-// stored.
+// check asks the Guard whether the release may be written. done reports that no write is
+// needed, because the release is already stored in its current, final state.
 func (u *updater) check() (done bool, err error) {
 	guard := u.current.currentGuard()
 	if guard == nil {
@@ -57,10 +58,10 @@ func (u *updater) check() (done bool, err error) {
 	if err := guard.Check(); err != nil {
 		return false, err
 	}
-	return u.current.isConcluded(guard), nil
+	return u.current.isFinalStateStored(guard), nil
 }
 
-// writeOnce stores the current release. The caller must have locked mu.
+// writeOnce stores the current release with one request. The caller must have locked mu.
 func (u *updater) writeOnce() error {
 	sent := time.Now()
 	s, err := u.current.snapshot()
@@ -68,7 +69,7 @@ func (u *updater) writeOnce() error {
 		return err
 	}
 	if s.guard != nil && !IsInProgress(s.rel.Info.Status) {
-		s.guard.BeforeConclusion(*s.rel.Info)
+		s.guard.BeforeFinalWrite(*s.rel.Info)
 	}
 	if err := u.update(s.rel); err != nil {
 		return err
@@ -80,10 +81,10 @@ func (u *updater) writeOnce() error {
 	return nil
 }
 
-// update stores a new state of a revision.
+// update replaces a stored revision.
 func (s *Store) update(rel *release.Release) error { return s.releases.Update(rel) }
 
-// updateHookResults stores the results of the hooks of rel, and changes nothing else of the
+// updateHookResults stores the results of the hooks of rel, without other changes to the
 // stored revision.
 func (s *Store) updateHookResults(rel *release.Release) error {
 	stored, err := s.Read(rel.Name, rel.Version)

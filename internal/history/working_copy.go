@@ -13,28 +13,27 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// workingCopy is the revision of a Writer in memory: the release, its record, and the guard
-// whose lease is stored in the record. Its methods can be called concurrently. They never
-// send a request.
+// workingCopy is the revision of a Writer in memory: the release, its order record, and the
+// Guard whose lease the order record contains. Its methods can be called concurrently. They
+// send no requests.
 type workingCopy struct {
 	mu sync.Mutex
 	// rel is the release. The pointer never changes.
 	rel *release.Release
-	// changes is the number of changes of the release. stored is the number of those that
-	// are stored.
+	// changes counts the changes of the release. stored is the value of changes when the
+	// release was last stored.
 	changes, stored int
-	// writeRequested says whether there was an attempt to store the release, or a request
-	// to store it in the background.
+	// writeRequested says whether anything has requested that the release is stored.
 	writeRequested bool
-	// chartWithoutRecord is the chart of the release without the release record, which is
-	// stored as a file of the chart. rec is the record; nil if the release has none.
+	// chartWithoutRecord is the chart of the release without the order record, which is
+	// stored as a file of the chart. rec is the order record, or nil.
 	chartWithoutRecord *chart.Chart
 	rec                *orderrecord.Record
-	// guard is the guard of the Writer; nil if it has none.
+	// guard is the Guard of the Writer, or nil.
 	guard Guard
 }
 
-// change calls change with the release.
+// change calls change with the release, and counts this as a change.
 func (c *workingCopy) change(change func(*release.Release)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,22 +41,22 @@ func (c *workingCopy) change(change func(*release.Release)) {
 	c.changes++
 }
 
-// requestWrite makes later changes count as waiting to be stored.
+// requestWrite makes hasUnstoredChanges count the changes, even if nothing was stored yet.
 func (c *workingCopy) requestWrite() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.writeRequested = true
 }
 
-// hasUnstoredChanges reports whether there are changes to store in the background. Before
-// the first requested write there are none, whatever was changed.
+// hasUnstoredChanges reports whether there are changes to store in the background. It
+// returns false until a write is requested.
 func (c *workingCopy) hasUnstoredChanges() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changes != c.stored && c.writeRequested
 }
 
-// setGuard is SetGuard of the Writer.
+// setGuard implements Writer.SetGuard.
 func (c *workingCopy) setGuard(g Guard) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,29 +70,29 @@ func (c *workingCopy) setGuard(g Guard) (bool, error) {
 	return true, c.attach()
 }
 
-// currentGuard returns the guard; nil if there is none.
+// currentGuard returns the Guard, or nil.
 func (c *workingCopy) currentGuard() Guard {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.guard
 }
 
-// isUninstalling reports whether the operation is an uninstall that has locked the release.
+// isUninstalling implements Writer.IsUninstalling.
 func (c *workingCopy) isUninstalling() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.guard != nil && c.rel.Info.Status == release.StatusUninstalling
 }
 
-// isConcluded reports whether guard knows that the release is already stored in its current,
-// final state.
-func (c *workingCopy) isConcluded(guard Guard) bool {
+// isFinalStateStored reports whether guard has found the release stored in its current
+// state, which is a final state.
+func (c *workingCopy) isFinalStateStored(guard Guard) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return guard.IsConcluded(c.rel.Info)
+	return guard.IsFinalStateStored(c.rel.Info)
 }
 
-// setRecord is SetRecord of the Writer.
+// setRecord implements Writer.SetRecord.
 func (c *workingCopy) setRecord(bare *chart.Chart, rec *orderrecord.Record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,8 +103,8 @@ func (c *workingCopy) setRecord(bare *chart.Chart, rec *orderrecord.Record) erro
 	return c.attach()
 }
 
-// changeRecord calls change with the record, if there is one, and replaces it with the
-// result, which can be nil.
+// changeRecord replaces the order record, if there is one, with the result of change, which
+// can be nil.
 func (c *workingCopy) changeRecord(change func(*orderrecord.Record) *orderrecord.Record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,23 +115,24 @@ func (c *workingCopy) changeRecord(change func(*orderrecord.Record) *orderrecord
 	return c.attach()
 }
 
-// withRecord calls do with the record, which can be nil. The chart of the release contains
-// the changes of do only after attachRecord; a snapshot always contains them.
+// withRecord calls do with the order record, which can be nil. If do changes the order
+// record, the chart of the release contains the change only after attachRecord. A snapshot
+// always contains it.
 func (c *workingCopy) withRecord(do func(*orderrecord.Record)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	do(c.rec)
 }
 
-// attachRecord puts the current record into the chart of the release. The caller must make
-// sure that no other goroutine reads the release.
+// attachRecord puts the current order record into the chart of the release. No other
+// goroutine may read the release at that time.
 func (c *workingCopy) attachRecord() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.attach()
 }
 
-// attach is attachRecord for a caller that has locked mu.
+// attach is attachRecord for callers that have locked mu.
 func (c *workingCopy) attach() error {
 	attached, err := c.chartWithRecord()
 	if err == nil {
@@ -141,8 +141,8 @@ func (c *workingCopy) attach() error {
 	return err
 }
 
-// chartWithRecord returns the chart of the release with the current record. The caller must
-// have locked mu.
+// chartWithRecord returns the chart of the release with the current order record. The caller
+// must have locked mu.
 func (c *workingCopy) chartWithRecord() (*chart.Chart, error) {
 	if c.chartWithoutRecord == nil {
 		return c.rel.Chart, nil
@@ -150,8 +150,9 @@ func (c *workingCopy) chartWithRecord() (*chart.Chart, error) {
 	return orderrecord.WithRecord(c.chartWithoutRecord, c.recordWithLease())
 }
 
-// recordWithLease returns the current record. If there is a guard and the operation is
-// running, the record has its lease. The caller must have locked mu.
+// recordWithLease returns the current order record. If the release is locked and the
+// operation is running, the result contains the lease, with a new heartbeat. The caller must
+// have locked mu.
 func (c *workingCopy) recordWithLease() *orderrecord.Record {
 	if c.guard == nil || !IsInProgress(c.rel.Info.Status) {
 		return c.rec
@@ -166,13 +167,13 @@ func (c *workingCopy) recordWithLease() *orderrecord.Record {
 
 // snapshot is the state of a workingCopy that one request stores.
 type snapshot struct {
-	// rel is a copy of the release, with the current record.
+	// rel is a copy of the release that contains the current order record.
 	rel     *release.Release
 	guard   Guard
 	changes int
 }
 
-// snapshot returns the current state, for an attempt to store it.
+// snapshot returns the current state, to be stored now.
 func (c *workingCopy) snapshot() (snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,14 +184,15 @@ func (c *workingCopy) snapshot() (snapshot, error) {
 	return s, err
 }
 
-// setStored records that s is stored.
+// setStored records that s was stored.
 func (c *workingCopy) setStored(s snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stored = s.changes
 }
 
-// IsInProgress reports whether a status says that an operation is running on the revision.
+// IsInProgress reports whether an operation is running on a revision with this status, or
+// terminated unexpectedly while it was: whether the status is pending or uninstalling.
 func IsInProgress(status release.Status) bool {
 	return status.IsPending() || status == release.StatusUninstalling
 }

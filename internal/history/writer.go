@@ -11,10 +11,11 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
-// Writer stores one revision during an operation. Nothing else writes that revision. Writer
-// is for writes that the operation waits for; BackgroundWriter is for the others.
+// Writer stores one revision during an operation. Nothing else writes that revision. The
+// methods of Writer return when the revision is stored; those of Background do not wait for
+// that.
 type Writer struct {
-	// Progress records which nodes of the deployment graph are finished.
+	// Progress records which nodes of the deployment graph are started and finished.
 	Progress *Progress
 	// Background stores the progress and other changes while the operation runs.
 	Background *BackgroundWriter
@@ -24,11 +25,11 @@ type Writer struct {
 	updater *updater
 }
 
-// NewWriter returns a Writer for the stored revision rel.
+// NewWriter returns a Writer for rel, a stored revision.
 func (s *Store) NewWriter(rel *release.Release) *Writer { return s.newWriter(rel, s.update) }
 
-// NewHookResultWriter returns a Writer that stores only the results of the hooks of rel, so
-// that it does not overwrite other changes of the stored revision.
+// NewHookResultWriter returns a Writer that stores only the results of the hooks of rel. It
+// keeps other changes that have been made to the stored revision.
 func (s *Store) NewHookResultWriter(rel *release.Release) *Writer {
 	return s.newWriter(rel, s.updateHookResults)
 }
@@ -44,32 +45,33 @@ func (s *Store) newWriter(rel *release.Release, update func(*release.Release) er
 	}
 }
 
-// Release returns the release that the writer stores. It must only be changed with the
-// methods of the Writer.
+// Release returns the release that w stores. Callers must change it only with the methods of
+// w.
 func (w *Writer) Release() *release.Release { return w.current.rel }
 
-// Store returns the storage of the release.
+// Store returns the Store in which w stores the release.
 func (w *Writer) Store() *Store { return w.store }
 
-// SetGuard sets the guard. If g is nil, it removes the guard. It returns false if the
-// release cannot have a guard: a release without a chart has no record in which to store a
-// lease.
+// SetGuard sets the Guard that allows or prevents writes; nil removes it. It returns false
+// if the release cannot have a Guard: a release without a chart cannot contain an order
+// record, where the lease of the Guard is stored.
 func (w *Writer) SetGuard(g Guard) (bool, error) { return w.current.setGuard(g) }
 
 // IsUninstalling reports whether the operation is an uninstall that has locked the release.
 func (w *Writer) IsUninstalling() bool { return w.current.isUninstalling() }
 
-// WithWriteLock calls do while the writer sends no request to store the release.
+// WithWriteLock calls do while no request to store the release is in progress.
 func (w *Writer) WithWriteLock(do func() error) error { return w.updater.withLock(do) }
 
-// SetRecord sets the record of the release; rec can be nil. bare is the chart of the
-// release without a record. The next write stores the record.
+// SetRecord sets the order record of the release, which can be nil. bare is the chart of the
+// release without an order record. SetRecord does not store the release; the next write
+// does.
 func (w *Writer) SetRecord(bare *chart.Chart, rec *orderrecord.Record) error {
 	return w.current.setRecord(bare, rec)
 }
 
-// SetStoredRecord is SetRecord for a stored release, whose chart may already contain a
-// record.
+// SetStoredRecord is like SetRecord, but for a release that was read from the storage. It
+// replaces the order record in the chart of the release.
 func (w *Writer) SetStoredRecord(rec *orderrecord.Record) error {
 	rel := w.Release()
 	if rel.Chart == nil {
@@ -82,11 +84,10 @@ func (w *Writer) SetStoredRecord(rec *orderrecord.Record) error {
 	return w.SetRecord(bare, rec)
 }
 
-// Change calls change with the release. It does not store the release.
+// Change calls change with the release, without storing it.
 func (w *Writer) Change(change func(*release.Release)) { w.current.change(change) }
 
-// Write calls change with the release, and stores the release. If change is nil, it stores
-// the release as it is.
+// Write calls change with the release, unless change is nil, and stores the release.
 func (w *Writer) Write(change func(*release.Release)) error {
 	if change != nil {
 		w.Change(change)
@@ -97,18 +98,17 @@ func (w *Writer) Write(change func(*release.Release)) error {
 	return w.WithWriteLock(w.updater.write)
 }
 
-// LogFailure logs the error of a write, which can be nil. It is for writes that must not
-// fail the operation, because later writes make them irrelevant.
+// LogFailure logs err, the error of a write; it does nothing if err is nil. It is for writes
+// whose failure must not fail the operation.
 func (w *Writer) LogFailure(err error) {
 	if err != nil {
 		w.store.log("warning: Failed to update release %s: %s", w.Release().Name, err)
 	}
 }
 
-// WriteOrWarn is Write for the final state of an operation. A failed write does not fail
-// the operation, but causes a warning in events, because the recorded state of the release
-// is wrong. There is no warning if the guard refuses the write because the operation has
-// lost the lock.
+// WriteOrWarn is like Write, but for the final state of an operation. If the write fails, it
+// does not return an error, but emits a warning that the stored status is wrong. It emits no
+// warning if the write was prevented because the operation has lost the lock.
 func (w *Writer) WriteOrWarn(events *event.Sink, change func(*release.Release)) {
 	err := w.Write(change)
 	if err == nil || w.lost() != nil {
@@ -117,10 +117,10 @@ func (w *Writer) WriteOrWarn(events *event.Sink, change func(*release.Release)) 
 	w.LogFailure(err)
 	rel := w.Release()
 	events.Warnf("failed to record that revision %d of release %s is now %s, so Helm still considers its previous status to be current: "+
-		"roll back or uninstall the release once it can be recorded: %v", rel.Version, rel.Name, rel.Info.Status, err)
+		"roll back or uninstall the release when release storage is available again: %v", rel.Version, rel.Name, rel.Info.Status, err)
 }
 
-// lost returns an error if it is known that the operation has lost the lock.
+// lost returns an error if it is already known that the operation has lost the lock.
 func (w *Writer) lost() error {
 	guard := w.current.currentGuard()
 	if guard == nil {
@@ -129,10 +129,10 @@ func (w *Writer) lost() error {
 	return guard.Lost()
 }
 
-// Restore stores the revision as it was before the operation, which is before, if the guard
-// allows it.
+// Restore stores before, the revision as it was before the operation, if the Guard allows
+// it.
 func (w *Writer) Restore(before *release.Release) error {
-	again := w.store.NewWriter(Copy(before))
-	again.current.guard = w.current.currentGuard()
-	return again.Write(nil)
+	restorer := w.store.NewWriter(Copy(before))
+	restorer.current.guard = w.current.currentGuard()
+	return restorer.Write(nil)
 }

@@ -24,7 +24,8 @@ import (
 )
 
 // newRecordedWriter returns a writer of a stored revision, and the driver that records its
-// writes. The version of the revision counts its changes.
+// writes. The tests change the revision only with countChange, so the version of each
+// written revision says how many changes it contains.
 func newRecordedWriter(t *testing.T) (*Writer, *historytest.RecordingDriver) {
 	t.Helper()
 	rel := historytest.Revision(0, release.StatusPendingUpgrade)
@@ -55,8 +56,8 @@ func changeCounts(d *historytest.RecordingDriver) []int {
 	return counts
 }
 
-// expectUpdates returns a function that checks all updates until its call. It is for
-// synctest.
+// expectUpdates returns a function that checks the changes that all updates so far contain.
+// It must be called in a synctest bubble.
 func expectUpdates(t *testing.T, d *historytest.RecordingDriver) func(when string, want ...int) {
 	return func(when string, want ...int) {
 		t.Helper()
@@ -67,8 +68,8 @@ func expectUpdates(t *testing.T, d *historytest.RecordingDriver) func(when strin
 	}
 }
 
-// TestWriteSoon checks that a change is stored immediately, that changes soon after it are
-// stored together with the next progress, and that WriteSoon does not wait for the write.
+// TestWriteSoon checks that WriteSoon stores a change immediately, that the next progress
+// write stores the changes soon after it, and that WriteSoon does not wait for the writes.
 func TestWriteSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newRecordedWriter(t)
@@ -174,8 +175,8 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// TestProgressIsWritten checks that, after the first write of the operation, changes are
-// written within an interval, and that nothing is written without a change.
+// TestProgressIsWritten checks that, once the operation has written the revision, each
+// change is written within progressInterval, and that nothing is written without a change.
 func TestProgressIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newRecordedWriter(t)
@@ -257,8 +258,8 @@ func TestStopWaits(t *testing.T) {
 	})
 }
 
-// TestProgressOfNodes checks that the record has the finished nodes, sorted and without
-// duplicates.
+// TestProgressOfNodes checks that the order record contains the IDs of the finished nodes,
+// sorted and without duplicates.
 func TestProgressOfNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newRecordedWriter(t)
@@ -267,7 +268,7 @@ func TestProgressOfNodes(t *testing.T) {
 		if err := w.SetRecord(bare, &orderrecord.Record{Ordered: true, Charts: &sequencer.Chart{Name: "shop"}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Progress.ExpectNodes(3, false); err != nil {
+		if err := w.Progress.Reset(3, false); err != nil {
 			t.Fatal(err)
 		}
 		w.Background.Start()
@@ -287,8 +288,8 @@ func TestProgressOfNodes(t *testing.T) {
 	})
 }
 
-// TestFinishProgress checks that the progress is removed from the record when all nodes are
-// deployed, and that the record is removed if it contains nothing else.
+// TestFinishProgress checks that Finish deletes the progress from the order record when all
+// nodes are deployed, and deletes an order record that contains nothing else.
 func TestFinishProgress(t *testing.T) {
 	parallel := &sequencer.Chart{Name: "shop", Subcharts: []*sequencer.Chart{{Name: "db", HookMode: "true"}}}
 	for _, c := range []struct {
@@ -330,7 +331,8 @@ func TestFinishProgress(t *testing.T) {
 	}
 }
 
-// TestWriteOrWarn checks that a result that cannot be stored causes one warning.
+// TestWriteOrWarn checks that a failure to store the result of an operation causes one
+// warning.
 func TestWriteOrWarn(t *testing.T) {
 	for _, refusal := range []error{nil, errors.New("you may not")} {
 		rel := historytest.Revision(2, release.StatusPendingUpgrade)

@@ -16,29 +16,28 @@ import (
 	"github.com/ordered-helm/helm/internal/kind"
 )
 
-// Bucket has the hooks of one event that have the same weight. Its stages run one after the
-// other.
+// Bucket holds the hooks of one event that have the same weight. Its stages run sequentially.
 type Bucket struct {
 	Weight int
 	Stages []Stage
 }
 
-// Stage is a step of a bucket. Its chains run in parallel, and the next stage starts when
+// Stage is a part of a bucket. Its chains run in parallel, and the next stage starts when
 // all of them have completed.
 type Stage struct {
-	// Parallel is true for hooks whose charts allow them to run in parallel with other
-	// hooks. If it is false, the stage has one chain with the other hooks, in Helm's order.
+	// Parallel reports whether the charts of the hooks allow them to run in parallel with
+	// other hooks. If not, the stage is a single chain, in Helm's order.
 	Parallel bool
 	Chains   []Chain
 }
 
-// Chain is a list of hooks of one stage that run one after the other.
+// Chain is a list of hooks of one stage that run sequentially.
 type Chain []*release.Hook
 
-// Buckets computes the order in which the hooks of one event run. The buckets are sorted by
+// Buckets returns the order in which the hooks of one event run, as buckets sorted by
 // weight. In each bucket, the hooks that can run in parallel run first. A hook that occurs
-// twice in hooks runs twice. The result does not depend on the order of the input, except
-// that hooks of equal weight and name keep their order, as in Helm.
+// twice in hooks runs twice. The result does not depend on the order of hooks, except that
+// those with equal weight and equal name keep their order, as in Helm.
 func Buckets(hooks []*release.Hook, modes Modes) []Bucket {
 	sorted := slices.Clone(hooks)
 	slices.SortStableFunc(sorted, func(a, b *release.Hook) int {
@@ -57,9 +56,9 @@ func Buckets(hooks []*release.Hook, modes Modes) []Bucket {
 	return buckets
 }
 
-// stages distributes hooks of one weight, given in Helm's order, to stages: one stage for
-// each kind that Helm does not wait for, such as ConfigMap, one for the other hooks that
-// can run in parallel, and one for the hooks that cannot.
+// stages divides hooks of one weight, given in Helm's order, into stages: first one for
+// each kind that Helm does not wait for, such as ConfigMap, then one for the other hooks
+// that can run in parallel, and last one for the hooks that cannot.
 func stages(hooks []*release.Hook, modes Modes) []Stage {
 	unwaited := map[string][]indexedChain{} // by kind: parallel hooks of kinds that Helm does not wait for
 	chains := map[string]int{}              // by chart with OtherChartsOnly: the index of its chain in parallel
@@ -99,12 +98,12 @@ func stages(hooks []*release.Hook, modes Modes) []Stage {
 	return all
 }
 
-// RequiresWait reports whether hooks of a kind run to completion, so that the next hook
-// must wait for them, as in Helm.
+// RequiresWait reports whether hooks of this kind run to completion. As in Helm, other
+// hooks count as completed when they are created.
 func RequiresWait(hookKind string) bool { return hookKind == "Job" || hookKind == "Pod" }
 
-// compareKinds sorts kinds in Helm's install order. Kinds that Helm does not know come
-// last, by name.
+// compareKinds orders kinds by Helm's install order. Kinds that are not in it come last,
+// by name.
 func compareKinds(a, b string) int {
 	return cmp.Or(kind.InstallRank(a)-kind.InstallRank(b), strings.Compare(a, b))
 }
@@ -112,8 +111,7 @@ func compareKinds(a, b string) int {
 // indexedChain is a Chain while stages computes the order.
 type indexedChain []indexedHook
 
-// indexedHook is a hook with its index in Helm's order. key identifies the object in its
-// manifest.
+// indexedHook is a hook with its index in Helm's order and the key of its object.
 type indexedHook struct {
 	hook  *release.Hook
 	index int
@@ -121,16 +119,16 @@ type indexedHook struct {
 }
 
 // objectKey identifies the object of a hook: two hooks with equal keys must not run in
-// parallel. index is 0 for an object with a name. Otherwise the server generates the name,
-// and index, which is 1 for the first hook, makes the key unique.
+// parallel. index is 0 if the object has a name. If the server generates the name, index
+// makes the key unique.
 type objectKey struct {
 	kind, namespace, name string
 	index                 int
 }
 
-// objectKeyOf returns the key of the object of a hook. namespace is the default namespace.
-// If the manifest cannot be decoded, objectKeyOf uses the default, because the hook fails
-// anyway when it runs.
+// objectKeyOf returns the key of the object of a hook. namespace is the namespace of the
+// release. It applies to manifests that declare none, and to those that cannot be decoded,
+// whose hooks fail anyway when they run.
 func objectKeyOf(h *release.Hook, namespace string) objectKey {
 	if own, err := Namespace(h); err == nil && own != "" {
 		namespace = own
@@ -153,9 +151,9 @@ func Namespace(h *release.Hook) (string, error) {
 	return object.Metadata.Namespace, err
 }
 
-// mergeChains merges chains whose hooks have an object in common, so that these hooks do
-// not run in parallel. The hooks of a merged chain are in Helm's order, and the chains are
-// in the order of their first hooks.
+// mergeChains merges chains that contain hooks with the same object, so that these hooks
+// do not run in parallel. The hooks of a merged chain are in Helm's order, and the chains
+// are in the order of their first hooks.
 func mergeChains(chains []indexedChain) []Chain {
 	parent := make([]int, len(chains)) // by index of a chain: the index of the chain it is merged into, or its own index
 	first := func(i int) int {
@@ -164,15 +162,15 @@ func mergeChains(chains []indexedChain) []Chain {
 		}
 		return i
 	}
-	owner := map[objectKey]int{}
+	chainOf := map[objectKey]int{}
 	for i, u := range chains {
 		parent[i] = i
 		for _, p := range u {
-			if other, taken := owner[p.key]; taken {
+			if other, known := chainOf[p.key]; known {
 				a, b := first(other), first(i)
 				parent[max(a, b)] = min(a, b)
 			}
-			owner[p.key] = i
+			chainOf[p.key] = i
 		}
 	}
 	merged := make([]indexedChain, len(chains))
@@ -194,8 +192,7 @@ func mergeChains(chains []indexedChain) []Chain {
 	return result
 }
 
-// IsHelmOrder reports whether no hook of the buckets runs in parallel with another, so that
-// all hooks run in the order of Helm.
+// IsHelmOrder reports whether all hooks of the buckets run sequentially, in Helm's order.
 func IsHelmOrder(buckets []Bucket) bool {
 	return !slices.ContainsFunc(buckets, func(b Bucket) bool {
 		return slices.ContainsFunc(b.Stages, func(s Stage) bool { return s.Parallel })
@@ -211,9 +208,8 @@ func (b Bucket) Hooks() []*release.Hook {
 	return all
 }
 
-// String returns the bucket in one line, as in "weight 0: {Job/a, Job/b → Job/c}, then
-// Job/d". Stages are separated by "then", chains by commas, and the hooks of a chain by
-// arrows.
+// String returns the bucket in one line, as in "weight 0: {Job/a, Job/b → Job/c}, then Job/d".
+// Stages are separated by "then", chains by commas, and the hooks of a chain by arrows.
 func (b Bucket) String() string {
 	parts := make([]string, len(b.Stages))
 	for i, s := range b.Stages {

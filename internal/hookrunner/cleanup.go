@@ -12,30 +12,32 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// cleanUpTimeout is how long requests of the cleanup can still be sent after the operation
-// was cancelled or timed out.
+// cleanUpTimeout is how long the cleanup can still send requests after the operation was
+// canceled or timed out.
 const cleanUpTimeout = 10 * time.Second
 
-// withGracePeriod returns a context that ends the given time after ctx, with the same
-// cause. The caller must call the returned function.
-func withGracePeriod(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	over := time.AfterFunc(by, func() { cancel(context.Cause(ctx)) })
-	over.Stop()
-	stop := context.AfterFunc(ctx, func() { over.Reset(by) })
-	return longer, func() {
+// withGracePeriod returns a context that ends when period has passed after the end of ctx,
+// with the same cause. The caller must call the returned function.
+func withGracePeriod(ctx context.Context, period time.Duration) (context.Context, context.CancelFunc) {
+	extended, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	timer := time.AfterFunc(period, func() { cancel(context.Cause(ctx)) })
+	timer.Stop()
+	stop := context.AfterFunc(ctx, func() { timer.Reset(period) })
+	return extended, func() {
 		stop()
-		over.Stop()
+		timer.Stop()
 		cancel(nil)
 	}
 }
 
-// cleanUpAsHelm reads the logs of completed hooks and deletes the hooks, according to their
-// policies, in the way Helm does. It is for hooks that ran in Helm's order. failure is the
-// result of the run, or nil if all hooks completed. After a failure it deletes the hooks
-// that completed before the failed one, starting with the first, without reading logs. If a
-// hook could not be created, it deletes nothing. If all hooks completed, it deletes them,
-// starting with the last, until one cannot be deleted.
+// cleanUpAsHelm cleans up hooks that ran in Helm's order, in the way Helm does. It prints
+// the logs of hooks and deletes hooks if their policies say so. failure is the result of
+// the run, or nil if all hooks completed.
+//
+// If all hooks completed, cleanUpAsHelm prints the logs of each hook and then deletes it,
+// starting with the last hook, until one cannot be deleted. If a hook failed, it deletes
+// the hooks that completed before, starting with the first, and prints no logs. If a hook
+// could not be created, it deletes nothing.
 func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 	var all Chain
 	for _, b := range r.buckets {
@@ -63,10 +65,10 @@ func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 	return nil
 }
 
-// cleanUpAll reads the logs of completed hooks and deletes the hooks, according to their
-// policies. It is for hooks of which some ran in parallel. It begins with the last stage.
-// In each stage it reads the logs one after the other, and then deletes the hooks of
-// different chains in parallel. It returns the hooks that could not be deleted.
+// cleanUpAll cleans up hooks of which some ran in parallel. It prints the logs of
+// completed hooks and deletes these hooks if their policies say so. It begins with the
+// last stage. In each stage, it first prints all logs sequentially, and then deletes the
+// hooks of different chains in parallel. It returns the hooks that could not be deleted.
 func (r *run) cleanUpAll(ctx context.Context) []Failure {
 	var failed []Failure
 	for _, b := range slices.Backward(r.buckets) {
@@ -78,7 +80,7 @@ func (r *run) cleanUpAll(ctx context.Context) []Failure {
 }
 
 // completedHooks returns the hooks of a chain that completed, the last one first. A hook
-// that ran twice occurs once.
+// that ran twice is returned once.
 func (r *run) completedHooks(c Chain) []*release.Hook {
 	var hooks []*release.Hook
 	for _, h := range slices.Backward(c) {

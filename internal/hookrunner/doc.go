@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package hookrunner decides in which order the hooks of a release run, and which of them run
-// in parallel (docs/reference.md, "Hooks"). It sends no requests: Buckets computes the order
-// from the declarations of the hooks alone, and Run follows it and passes each hook to a
-// Runner, which package hooks implements.
+// in parallel (docs/reference.md, "Hooks"). Buckets computes the order, and Run follows it.
+// This package sends no requests: Run calls the methods of a Runner, which package hooks
+// implements.
 package hookrunner

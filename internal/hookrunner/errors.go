@@ -10,30 +10,30 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Failure describes why one hook failed, for package hooks. Package hooks converts the
-// Failures of a RunError to a failure.HookError, which users see.
+// Failure describes why one hook failed. Package hooks converts it to a failure.HookError,
+// which users see.
 type Failure struct {
 	Hook *release.Hook
 	// Err is the error that a method of the Runner returned.
 	Err error
-	// Created is true if the object of the hook was created, and false if it could not be.
+	// Created reports whether the object of the hook was created.
 	Created bool
 }
 
-// RunError reports that some hooks of an event did not complete.
+// RunError reports that some hooks of an event failed or were skipped.
 type RunError struct {
 	// Failed lists the hooks that failed, in the order of the buckets. It is empty if the
-	// context of Run ended before any hook failed.
+	// context of Run was done before any hook failed.
 	Failed []Failure
-	// NotStarted lists the hooks that were not created because of the failures or the end
-	// of the context, in the same order.
+	// NotStarted lists the skipped hooks, in the same order: those that were not created
+	// because of the failures or because the context was done.
 	NotStarted []*release.Hook
-	// Cause is context.Cause of the context of Run; nil if it did not end.
+	// Cause is context.Cause of the context of Run. It is nil if the context was not done.
 	Cause error
 }
 
-// Error returns the error of a single hook unchanged. The errors of several hooks are on
-// one line each.
+// Error returns the error of a single failed hook unchanged, and lists those of several
+// hooks one per line.
 func (e *RunError) Error() string {
 	switch len(e.Failed) {
 	case 0:
@@ -48,8 +48,7 @@ func (e *RunError) Error() string {
 	return fmt.Sprintf("%d hooks failed:\n%s", len(lines), strings.Join(lines, "\n"))
 }
 
-// Unwrap returns the errors of the hooks, and the cause of the end of the context, if it
-// ended.
+// Unwrap returns the errors of the failed hooks and, if it is set, Cause.
 func (e *RunError) Unwrap() []error {
 	var errs []error
 	for _, f := range e.Failed {

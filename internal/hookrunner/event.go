@@ -9,11 +9,12 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Events that Helm 3 does not have (docs/reference.md, "Older annotations").
+// Hook events that Helm 3 does not have (docs/reference.md, "Older annotations").
 const (
-	// EventCRDInstall occurs before anything else of a release is checked or changed.
+	// EventCRDInstall is the event of hooks that create CustomResourceDefinitions. They
+	// run before any other object of the release is checked or changed.
 	EventCRDInstall release.HookEvent = "crd-install"
-	// EventTestFailure marks a test that is expected to fail.
+	// EventTestFailure is the event of a test that passes if its hook fails.
 	EventTestFailure release.HookEvent = "test-failure"
 )
 
@@ -27,8 +28,8 @@ func HelmEvents() []release.HookEvent {
 }
 
 // ForEvent returns the hooks that run at an event, in the given order. A hook that lists
-// the event twice is returned twice, as in Helm. The test event includes tests that are
-// expected to fail.
+// the event twice is returned twice, as in Helm. For the event test, the result includes
+// the hooks with EventTestFailure.
 func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
 	var selected []*release.Hook
 	for _, h := range hooks {
@@ -41,6 +42,6 @@ func ForEvent(hooks []*release.Hook, event release.HookEvent) []*release.Hook {
 	return selected
 }
 
-// IsExpectedToFail reports whether a hook is a test that passes only if it fails: its
-// annotation has the event test-failure.
+// IsExpectedToFail reports whether a hook is a test that passes only if the hook fails:
+// one with EventTestFailure.
 func IsExpectedToFail(h *release.Hook) bool { return slices.Contains(h.Events, EventTestFailure) }

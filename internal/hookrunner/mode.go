@@ -14,14 +14,14 @@ import (
 type Mode string
 
 const (
-	// Sequential runs the hooks of the chart one after the other, as Helm does. The empty
-	// Mode means the same.
+	// Sequential runs the hooks of the chart sequentially, as Helm does. The empty Mode
+	// means the same.
 	Sequential Mode = "false"
 	// Parallel runs the hooks of the chart in parallel with each other and with those of
 	// other charts.
 	Parallel Mode = "true"
-	// OtherChartsOnly runs the hooks of the chart one after the other, but in parallel with
-	// the hooks of other charts.
+	// OtherChartsOnly runs the hooks of the chart sequentially, but in parallel with the
+	// hooks of other charts.
 	OtherChartsOnly Mode = "otherChartsOnly"
 )
 
@@ -29,7 +29,7 @@ const (
 // any other hooks.
 func (m Mode) IsParallel() bool { return m == Parallel || m == OtherChartsOnly }
 
-// Modes has the Mode of each chart of a release. With the zero value, all hooks run in
+// Modes holds the Mode of each chart of a release. With the zero value, all hooks run in
 // Helm's order.
 type Modes struct {
 	// Namespace is the namespace of the release. It applies to hooks that do not declare a
@@ -38,8 +38,8 @@ type Modes struct {
 	// ChartOf returns the path of the chart that contains a hook. It can be nil if ByChart
 	// is empty.
 	ChartOf func(*release.Hook) string
-	// ByChart has the modes of charts; the keys are the paths that ChartOf returns. A chart
-	// without an entry is Sequential.
+	// ByChart maps the paths of charts, as ChartOf returns them, to the modes of the
+	// charts. A chart without an entry is Sequential.
 	ByChart map[string]Mode
 }
 

@@ -5,7 +5,7 @@ package hookrunner
 
 import "helm.sh/helm/v3/pkg/release"
 
-// Plan is the order in which the hooks of one event run. The commands dag and plan show it.
+// Plan is the order in which the hooks of one event run, for the commands dag and plan.
 type Plan struct {
 	Event   release.HookEvent
 	Buckets []Bucket

@@ -26,9 +26,8 @@ type (
 	}
 )
 
-// MarshalJSON returns the plan in the format of the commands dag and plan
-// (docs/reference.md, "The graph as JSON"). The JSON has the names of hooks but not their
-// manifests.
+// MarshalJSON encodes the plan for the commands dag and plan (docs/reference.md, "The
+// graph as JSON"). It leaves out the manifests of the hooks.
 func (p Plan) MarshalJSON() ([]byte, error) {
 	j := jsonPlan{Event: p.Event.String()}
 	for _, b := range p.Buckets {

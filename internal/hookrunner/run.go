@@ -14,14 +14,14 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Runner sends the requests for the hooks that Run runs. Its methods are called for several
-// hooks in parallel, but not for the same hook.
+// Runner prepares, creates, observes and deletes the hooks that Run runs. Its methods are
+// called in parallel for different hooks, but sequentially for each hook.
 type Runner interface {
-	// Prepare deletes objects of an earlier run of the hook, if its delete policy says so.
-	// It returns early when ctx is done.
+	// Prepare deletes the object that an earlier run of the hook left, if the delete
+	// policy of the hook says so. It returns early when ctx is done.
 	Prepare(ctx context.Context, h *release.Hook) error
-	// Create creates the object of the hook. Its ctx ends some time after the context that
-	// Run received, so that a request in progress can still finish.
+	// Create creates the object of the hook. Its ctx ends ten seconds after the context
+	// that Run received, so that a request in progress can still finish.
 	Create(ctx context.Context, h *release.Hook) error
 	// Wait waits until the hook has completed, and returns an error if it fails or ctx is
 	// done.
@@ -31,20 +31,20 @@ type Runner interface {
 	// Delete deletes the object of the hook, if policy is one of its delete policies.
 	Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error
 	// Warn tells the user about an error of the cleanup that Run does not return, because
-	// it must not hide the failure of a hook.
+	// another error is more important.
 	Warn(h *release.Hook, err error)
 }
 
-// Run runs the hooks of one event: buckets and stages one after the other, and the chains
-// of a stage in parallel. When all hooks have completed, it cleans them up, the last one
-// first: it prints their logs and deletes them, according to their policies. maxParallel
-// limits how many hooks run in parallel; 0 means no limit.
+// Run runs the hooks of one event: buckets and stages sequentially, and the chains of a
+// stage in parallel. When all hooks have completed, it cleans them up, the last one first:
+// it prints their logs and deletes them, if their policies say so. maxParallel limits how
+// many hooks run in parallel; 0 means no limit.
 //
 // After a failure, or when ctx is done, Run starts no further hooks, and waits for the
-// running ones. Then it cleans up all hooks that completed, failed or were interrupted. It
-// returns a *RunError. If all hooks run in Helm's order, a hook that cannot be created ends
-// the run immediately, as in Helm. The cleanup continues for up to ten seconds after ctx is
-// done.
+// running ones. Then it cleans up all hooks that completed, failed or were interrupted,
+// and returns a *RunError. There is one exception, as in Helm: if all hooks run in Helm's
+// order and one cannot be created, Run does not clean up. The cleanup ends at most ten
+// seconds after ctx is done.
 func Run(ctx context.Context, buckets []Bucket, r Runner, maxParallel int) error {
 	cleanUp, end := withGracePeriod(ctx, cleanUpTimeout)
 	defer end()
@@ -80,9 +80,9 @@ type run struct {
 	buckets     []Bucket
 	maxParallel int
 
-	// mu guards the fields below: how often each hook was started (an event can list a hook
-	// twice), which hooks completed the last time they ran, the number of completions, and
-	// the failures.
+	// mu guards the fields below. starts counts how often each hook was started, because
+	// an event can list a hook twice. completed reports whether the last run of a hook
+	// completed. completions counts all completed runs.
 	mu          sync.Mutex
 	starts      map[*release.Hook]int
 	completed   map[*release.Hook]bool
@@ -90,12 +90,12 @@ type run struct {
 	failed      []Failure
 }
 
-// runStage runs the chains of a stage. It uses the context cleanUp, which ends after ctx,
-// for requests that must be sent even if ctx is done.
+// runStage runs the chains of a stage. The context cleanUp, which ends after ctx, is for
+// requests that must be sent even if ctx is done.
 func (r *run) runStage(ctx, cleanUp context.Context, s Stage) {
 	r.inParallel(s.Chains, func(c Chain) {
 		for _, h := range c {
-			if !r.start(ctx, h) {
+			if !r.markStarted(ctx, h) {
 				break
 			}
 			r.runHook(ctx, cleanUp, h)
@@ -103,8 +103,8 @@ func (r *run) runStage(ctx, cleanUp context.Context, s Stage) {
 	})
 }
 
-// inParallel calls do for each chain, in parallel up to the limit, and returns when all
-// calls have returned.
+// inParallel calls do for each chain, up to r.maxParallel at the same time, and returns
+// when all calls have returned.
 func (r *run) inParallel(chains []Chain, do func(Chain)) {
 	var group errgroup.Group
 	if r.maxParallel > 0 {
@@ -119,8 +119,9 @@ func (r *run) inParallel(chains []Chain, do func(Chain)) {
 	_ = group.Wait() // no call returns an error
 }
 
-// start counts a hook as started and returns true, unless a hook has failed or ctx is done.
-func (r *run) start(ctx context.Context, h *release.Hook) bool {
+// markStarted reports whether h can start: no hook has failed, and ctx is not done. If so,
+// it counts h as started.
+func (r *run) markStarted(ctx context.Context, h *release.Hook) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.failed) > 0 || ctx.Err() != nil {
@@ -132,7 +133,7 @@ func (r *run) start(ctx context.Context, h *release.Hook) bool {
 }
 
 // runHook prepares and creates a hook, waits for it, and records the result. If the hook
-// fails, it is cleaned up immediately.
+// fails after its creation, runHook also cleans it up.
 func (r *run) runHook(ctx, cleanUp context.Context, h *release.Hook) {
 	err := r.Prepare(ctx, h)
 	if ctx.Err() != nil { // a hook that was not created does not count as started
@@ -170,8 +171,8 @@ func (r *run) addFailure(f Failure) {
 	r.failed = append(r.failed, f)
 }
 
-// result returns an error with the hooks that failed or were not started, or nil if every
-// hook has completed.
+// result returns an error that lists the hooks that failed or were not started, or nil if
+// all hooks have completed.
 func (r *run) result(ctx context.Context) *RunError {
 	e := &RunError{Failed: r.failed, Cause: context.Cause(ctx)}
 	place := map[*release.Hook]int{}

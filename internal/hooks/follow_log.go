@@ -24,16 +24,16 @@ const (
 	// followInterval is the interval at which the last line of the log of a running hook is
 	// read.
 	followInterval = time.Second
-	// maxFollowed is the maximum number of hook logs that are followed at the same time.
+	// maxFollowed is the maximum number of logs that are followed at the same time.
 	maxFollowed = 10
-	// maxFollowedLine is the maximum number of bytes of a line that are emitted.
+	// maxFollowedLine is the maximum number of bytes that are read of a line.
 	maxFollowedLine = 1000
 )
 
-// followLog emits the last line of the log of a hook as an event, each time that it
-// changes, in the background. The caller must call stop. followLog does nothing if
-// Options.FollowLogs is false or maxFollowed logs are already followed.
-func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
+// followLog starts to follow the log of a hook: each time that the last line of the log
+// changes, it emits the line as an event. The caller must call stop. followLog does nothing
+// if Options.FollowLogs is false or if maxFollowed logs are already followed.
+func (r *eventRun) followLog(ctx context.Context, h *release.Hook) (stop func()) {
 	if !r.FollowLogs || !r.Events.HasListener() {
 		return func() {}
 	}
@@ -42,12 +42,11 @@ func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
 		return func() {}
 	}
 	select {
-	case r.followed <- struct{}{}:
+	case r.followSlots <- struct{}{}:
 	default:
 		return func() {}
 	}
-	// A read that is interrupted because the hook has finished must not be logged as an
-	// error.
+	// The Kubernetes client must not log an error when stop interrupts a read.
 	ctx, cancel := context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -64,12 +63,12 @@ func (r *run) followLog(ctx context.Context, h *release.Hook) (stop func()) {
 	return func() {
 		cancel()
 		running.Wait()
-		<-r.followed
+		<-r.followSlots
 	}
 }
 
-// followLastLine calls emit with the last line of the log of the newest selected pod, at
-// intervals until the context ends. It stops early if the account is not allowed to read
+// followLastLine calls emit with the last line of the log of the newest selected pod, once
+// in followInterval until ctx ends. It stops early if the account is not allowed to read
 // logs.
 func followLastLine(ctx context.Context, client typedcorev1.PodInterface, selector metav1.ListOptions, emit func(string)) {
 	ticker := time.NewTicker(followInterval)
@@ -93,8 +92,8 @@ func followLastLine(ctx context.Context, client typedcorev1.PodInterface, select
 	}
 }
 
-// newestLog returns the first running container of the newest selected pod that has one;
-// nil if no container is running.
+// newestLog returns the log of the first running container in the newest selected pod that
+// has a running container; nil if no container is running.
 func newestLog(ctx context.Context, client typedcorev1.PodInterface, selector metav1.ListOptions) (*ContainerLog, error) {
 	list, err := client.List(ctx, selector)
 	if err != nil {
@@ -117,7 +116,7 @@ func newestLog(ctx context.Context, client typedcorev1.PodInterface, selector me
 	return log, nil
 }
 
-// lastLine reads the last line of a log, up to maxFollowedLine bytes of it.
+// lastLine reads the last line of a log. It reads at most maxFollowedLine bytes.
 func (l ContainerLog) lastLine(ctx context.Context, client typedcorev1.PodInterface) (string, error) {
 	one, limit := int64(1), int64(maxFollowedLine)
 	stream, err := client.GetLogs(l.Pod, &corev1.PodLogOptions{Container: l.Container, TailLines: &one, LimitBytes: &limit}).Stream(ctx)

@@ -19,9 +19,9 @@ import (
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// newRunWithoutCluster returns a run of the hooks of an event.
-func newRunWithoutCluster(events *event.Sink, hookEvent release.HookEvent) *run {
-	return &run{Runner: &Runner{Events: events}, event: hookEvent}
+// newRunWithoutCluster returns an eventRun without a cluster.
+func newRunWithoutCluster(events *event.Sink, hookEvent release.HookEvent) *eventRun {
+	return &eventRun{Runner: &Runner{Events: events}, event: hookEvent}
 }
 
 // jobHook returns a hook that is a Job.
@@ -44,7 +44,7 @@ func failedJob(name string, causes ...failure.Cause) hookrunner.Failure {
 func timedOutJob(name string) hookrunner.Failure {
 	failed := failedJob(name)
 	f := failed.Err.(*failure.IncompleteHookError).Resources[0] //nolint:errorlint // it is not wrapped
-	f.State, f.Reason, f.Message, f.Outcome, f.Remedy = "InProgress", "JobRunning", "", "did not complete within 5s", "to allow more time, raise --timeout"
+	f.State, f.Reason, f.Message, f.Outcome, f.Remedy = "InProgress", "JobRunning", "", "did not complete within 5s", "to allow more time, increase --timeout"
 	return failed
 }
 
@@ -58,7 +58,8 @@ func crashCause() failure.Cause {
 	return failure.Cause{Object: "Pod default/a-1", Container: "app", Reason: "Error", Message: "exited with code 1", Log: []string{"migrating", "no such table"}, Count: 1}
 }
 
-// TestHookErrorText checks the text of the errors of all kinds of runs.
+// TestHookErrorText checks the messages of failed hooks, for hooks that run sequentially and
+// in parallel.
 func TestHookErrorText(t *testing.T) {
 	many := &hookrunner.RunError{}
 	for i := range 25 {
@@ -78,14 +79,14 @@ func TestHookErrorText(t *testing.T) {
 	manyText += " and 5 more"
 
 	for _, c := range []struct {
-		name         string
-		run          *hookrunner.RunError
-		inHelmsOrder bool
-		summary      string
-		text         string
+		name        string
+		run         *hookrunner.RunError
+		isHelmOrder bool
+		summary     string
+		text        string
 	}{
 		{
-			name: "one, in Helm's order", inHelmsOrder: true,
+			name: "one, in Helm's order", isHelmOrder: true,
 			run:     &hookrunner.RunError{Failed: []hookrunner.Failure{failedJob("a", crashCause())}, NotStarted: []*release.Hook{jobHook("b"), jobHook("c")}},
 			summary: "1 error occurred:\n\t* job a failed: BackoffLimitExceeded\n\n",
 			text: `1 error occurred:
@@ -99,20 +100,20 @@ hooks skipped (blocked by this failure): Job/b, Job/c
 `,
 		},
 		{
-			name: "one that was not created, in Helm's order: Helm's text alone", inHelmsOrder: true,
+			name: "one that was not created, in Helm's order: Helm's text alone", isHelmOrder: true,
 			run:     &hookrunner.RunError{Failed: []hookrunner.Failure{rejectedJob("a")}, NotStarted: []*release.Hook{jobHook("b")}},
 			summary: "warning: Hook pre-install shop/templates/a.yaml failed: 1 error occurred:\n\t* jobs.batch \"x\" already exists\n\n",
 			text:    "warning: Hook pre-install shop/templates/a.yaml failed: 1 error occurred:\n\t* jobs.batch \"x\" already exists\n\n",
 		},
 		{
-			name: "one that timed out, in Helm's order", inHelmsOrder: true,
+			name: "one that timed out, in Helm's order", isHelmOrder: true,
 			run:     &hookrunner.RunError{Failed: []hookrunner.Failure{timedOutJob("a")}},
 			summary: "1 error occurred:\n\t* job a failed: BackoffLimitExceeded\n\n",
 			text: `1 error occurred:
 	* job a failed: BackoffLimitExceeded
 
   Job/a (shop/templates/a.yaml) did not complete within 5s
-    to allow more time, raise --timeout
+    to allow more time, increase --timeout
 `,
 		},
 		{
@@ -156,7 +157,7 @@ hooks skipped (blocked by this failure): Job/b`,
       | no such table
   Job/b (shop/templates/b.yaml) could not be created: jobs.batch "x" already exists
   Job/c (shop/templates/c.yaml) did not complete within 5s
-    to allow more time, raise --timeout
+    to allow more time, increase --timeout
 hooks skipped (blocked by this failure): Job/d`,
 		},
 		{name: "many", run: many, summary: manyText[:len("25 hooks failed: ")+5*len("Job/j0 (BackoffLimitExceeded), ")-2+len(" and 20 more")], text: manyText},
@@ -164,7 +165,7 @@ hooks skipped (blocked by this failure): Job/d`,
 		t.Run(c.name, func(t *testing.T) {
 			r := newRunWithoutCluster(event.NewSink(nil, nil), release.HookPreInstall)
 			var failed *failure.HookError
-			err := r.hookError(fmt.Errorf("wrapped: %w", c.run), c.inHelmsOrder)
+			err := r.hookError(fmt.Errorf("wrapped: %w", c.run), c.isHelmOrder)
 			if !errors.As(err, &failed) {
 				t.Fatalf("got %v", err)
 			}
@@ -188,9 +189,9 @@ func TestHookErrorAsJSON(t *testing.T) {
 	r := newRunWithoutCluster(event.NewSink(nil, nil), release.HookPostUpgrade)
 	runError := &hookrunner.RunError{Failed: []hookrunner.Failure{failedJob("a", crashCause()), rejectedJob("b")}, NotStarted: []*release.Hook{jobHook("c")}}
 	for _, c := range []struct {
-		name         string
-		inHelmsOrder bool
-		summary      string
+		name        string
+		isHelmOrder bool
+		summary     string
 	}{
 		{"in parallel", false, "2 hooks failed: Job/a (Error), Job/b"},
 		{"in Helm's order", true, "1 error occurred: * job a failed: BackoffLimitExceeded"},
@@ -199,7 +200,7 @@ func TestHookErrorAsJSON(t *testing.T) {
 			`{"resource":"Job/a","namespace":"default","file":"shop/templates/a.yaml","state":"Failed","reason":"BackoffLimitExceeded","message":"Job has reached the specified backoff limit",` +
 			`"causes":[{"object":"Pod default/a-1","container":"app","reason":"Error","message":"exited with code 1","log":["migrating","no such table"],"count":1}],"waitedSeconds":0},` +
 			`{"resource":"Job/b","file":"shop/templates/b.yaml","state":"NotApplied","reason":"NotApplied","message":"jobs.batch \"x\" already exists","waitedSeconds":0}],"neverStarted":["Job/c"]}`
-		got, err := json.Marshal(r.hookError(runError, c.inHelmsOrder))
+		got, err := json.Marshal(r.hookError(runError, c.isHelmOrder))
 		if err != nil || string(got) != want {
 			t.Errorf("%s: got\n%s, %v\nwant\n%s", c.name, got, err, want)
 		}
@@ -209,12 +210,12 @@ func TestHookErrorAsJSON(t *testing.T) {
 // TestHookErrorIsRedacted checks the error of a hook that the server rejects with a message
 // that contains a secret.
 func TestHookErrorIsRedacted(t *testing.T) {
-	for _, inHelmsOrder := range []bool{false, true} {
+	for _, isHelmOrder := range []bool{false, true} {
 		events := event.NewSink(nil, nil)
 		events.RedactWith(redact.New([]string{"hunter2hunter2"}))
 		r := newRunWithoutCluster(events, release.HookPreInstall)
 		rejection := fmt.Errorf("warning: Hook failed: %w", multierror.Append(nil, errors.New(`invalid value "hunter2hunter2"`)))
-		err := r.hookError(&hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: jobHook("a"), Err: rejection}}}, inHelmsOrder)
+		err := r.hookError(&hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: jobHook("a"), Err: rejection}}}, isHelmOrder)
 		var hook *failure.HookError
 		if !errors.As(err, &hook) {
 			t.Fatal(err)
@@ -225,7 +226,7 @@ func TestHookErrorIsRedacted(t *testing.T) {
 		}
 		for _, text := range []string{hook.Summary(), hook.Error(), string(data), failure.Description(fmt.Errorf("failed: %w", hook))} {
 			if strings.Contains(text, "hunter2") || !strings.Contains(text, "******") {
-				t.Errorf("in Helm's order %v: %s", inHelmsOrder, text)
+				t.Errorf("in Helm's order %v: %s", isHelmOrder, text)
 			}
 		}
 	}

@@ -22,12 +22,13 @@ import (
 // OutputFunc returns the writer for the log of a container.
 type OutputFunc func(namespace, pod, container string) io.Writer
 
-// LogReader reads the logs of the pods of hooks.
+// LogReader reads the logs of the pods of hooks. NewLogReader and NewCustomLogReader return
+// the implementations.
 type LogReader interface {
 	// print writes the complete logs of the pods to output.
 	print(ctx context.Context, p hookPods, output OutputFunc) error
-	// follow calls emit with the last line of the log of the newest of the pods, at intervals
-	// until ctx ends. It stops early if it cannot read the log.
+	// follow calls emit about once a second with the last line of the log of the newest pod,
+	// until ctx ends or it finds that it cannot read the log.
 	follow(ctx context.Context, p hookPods, emit func(line string))
 }
 
@@ -35,12 +36,13 @@ type LogReader interface {
 type hookPods struct {
 	namespace string
 	selector  metav1.ListOptions
-	// title is the name of the hook if it can run in parallel with others, otherwise empty.
+	// title is the name of the hook if the hook can run in parallel with others, otherwise
+	// "".
 	title string
 }
 
-// podsOf returns the pods of a hook. ok is false if the hook has no pods.
-func (r *run) podsOf(h *release.Hook) (pods hookPods, ok bool, err error) {
+// podsOf identifies the pods of a hook. ok is false if the hook has no pods.
+func (r *eventRun) podsOf(h *release.Hook) (pods hookPods, ok bool, err error) {
 	if pods.selector, ok = PodsOf(h); !ok {
 		return pods, false, nil
 	}
@@ -51,9 +53,9 @@ func (r *run) podsOf(h *release.Hook) (pods hookPods, ok bool, err error) {
 	return pods, err == nil, err
 }
 
-// Logs implements hookrunner.Runner. It prints the complete logs of the pods of a hook that
-// has the policy. It prints the logs of one hook at a time, so that they do not mix.
-func (r *run) Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error {
+// Logs implements hookrunner.Runner. If a hook has the given policy, it prints the complete
+// logs of the pods of the hook, without mixing them with the logs of other hooks.
+func (r *eventRun) Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error {
 	if !slices.Contains(h.OutputLogPolicies, policy) || r.Output == nil {
 		return nil
 	}
@@ -66,8 +68,8 @@ func (r *run) Logs(ctx context.Context, h *release.Hook, policy release.HookOutp
 	return r.LogReader.print(ctx, pods, r.Output)
 }
 
-// PodsOf returns options with which a list request returns the pods of a hook. The result
-// is false if the hook has no pods because it is neither a Job nor a Pod.
+// PodsOf returns the list options that select the pods of a hook. It returns false if the
+// hook is neither a Job nor a Pod.
 func PodsOf(h *release.Hook) (metav1.ListOptions, bool) {
 	switch h.Kind {
 	case "Job":
@@ -78,14 +80,14 @@ func PodsOf(h *release.Hook) (metav1.ListOptions, bool) {
 	return metav1.ListOptions{}, false
 }
 
-// clusterLogs is the LogReader that sends requests to the cluster.
+// clusterLogs reads logs with its own requests.
 type clusterLogs struct{ cluster *cluster.Connection }
 
 // NewLogReader returns a LogReader that sends requests over c.
 func NewLogReader(c *cluster.Connection) LogReader { return clusterLogs{c} }
 
-// print implements LogReader. If the hook can run in parallel with others, each line begins
-// with the name of the hook, pod and container.
+// print implements LogReader. If the hook can run in parallel with others, it prefixes each
+// line with the names of the hook, the pod and the container.
 func (l clusterLogs) print(ctx context.Context, p hookPods, output OutputFunc) error {
 	client, err := l.cluster.Clientset()
 	if err != nil {
@@ -121,14 +123,14 @@ func (l clusterLogs) follow(ctx context.Context, p hookPods, emit func(string)) 
 	followLastLine(ctx, client.CoreV1().Pods(p.namespace), p.selector, emit)
 }
 
-// clientLogs is the LogReader that calls a custom Kubernetes client, or a client without a
-// cluster.
+// clientLogs reads logs by calling the methods of a Kubernetes client.
 type clientLogs struct{ client kube.Interface }
 
-// NewCustomLogReader returns a LogReader that calls the methods of a Kubernetes client.
+// NewCustomLogReader returns a LogReader that calls the methods of client. It is for custom
+// Kubernetes clients and clients without a cluster.
 func NewCustomLogReader(client kube.Interface) LogReader { return clientLogs{client} }
 
-// print implements LogReader. It prints nothing if the client has no method for it.
+// print implements LogReader. It prints nothing if the client has no method that reads logs.
 func (l clientLogs) print(_ context.Context, p hookPods, output OutputFunc) error {
 	client, ok := l.client.(kube.InterfaceLogs)
 	if !ok {
@@ -141,14 +143,14 @@ func (l clientLogs) print(_ context.Context, p hookPods, output OutputFunc) erro
 	return client.OutputContainerLogsForPodList(list, p.namespace, output)
 }
 
-// follow implements LogReader. It does nothing, because clients have no method for it.
+// follow implements LogReader. It does nothing, because no method of a client follows logs.
 func (clientLogs) follow(context.Context, hookPods, func(string)) {}
 
-// ContainerLog identifies the log of one container of a pod. Container can be empty if the
-// pod has only one.
+// ContainerLog identifies the log of a container. Container can be empty if the pod has only
+// one container.
 type ContainerLog struct{ Pod, Container string }
 
-// ListLogs returns one ContainerLog for each container of the selected pods, the oldest pod
+// ListLogs returns the ContainerLog of each container of the selected pods, the oldest pod
 // first. It does not read the logs.
 func ListLogs(ctx context.Context, client typedcorev1.PodInterface, selector metav1.ListOptions) ([]ContainerLog, error) {
 	list, err := client.List(ctx, selector)
@@ -165,7 +167,7 @@ func ListLogs(ctx context.Context, client typedcorev1.PodInterface, selector met
 	return logs, nil
 }
 
-// Open sends the request for the log. The caller must close the result.
+// Open requests the log. The caller must close the result.
 func (l ContainerLog) Open(ctx context.Context, client typedcorev1.PodInterface) (io.ReadCloser, error) {
 	return client.GetLogs(l.Pod, &corev1.PodLogOptions{Container: l.Container}).Stream(ctx)
 }

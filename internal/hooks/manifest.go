@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// namespaceOf returns the namespace in the manifest of a hook, or releaseNamespace if it
-// declares none.
+// namespaceOf returns the namespace in the manifest of a hook, or releaseNamespace if the
+// manifest contains none.
 func namespaceOf(h *release.Hook, releaseNamespace string) (string, error) {
 	namespace, err := hookrunner.Namespace(h)
 	if err != nil {
@@ -25,8 +25,8 @@ func namespaceOf(h *release.Hook, releaseNamespace string) (string, error) {
 	return cmp.Or(namespace, releaseNamespace), nil
 }
 
-// deleteTimeoutOf returns the value of the annotation of a hook that limits the wait for
-// its deletion. declared is false if the hook has no such annotation.
+// deleteTimeoutOf returns the value of the annotation hook-delete-timeout, which limits the
+// wait for the deletion of a hook. declared is false if the hook does not have it.
 func deleteTimeoutOf(h *release.Hook) (limit time.Duration, declared bool, err error) {
 	var manifest struct {
 		Metadata struct {

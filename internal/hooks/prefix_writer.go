@@ -8,12 +8,12 @@ import (
 	"io"
 )
 
-// maxLine is the length in bytes from which on a line is split, so that prefixWriter does
-// not keep all of it in memory.
+// maxLine is the number of bytes after which a long line is split, which limits the memory
+// that prefixWriter needs.
 const maxLine = 1 << 20
 
-// prefixWriter writes to out complete lines with a prefix in front of each. line has the
-// bytes of the current line that are not written yet.
+// prefixWriter writes to out, with a prefix at the beginning of each line. It writes only
+// complete lines; line contains the bytes of the last line that are not written yet.
 type prefixWriter struct {
 	out    io.Writer
 	prefix string
@@ -52,7 +52,7 @@ func (w *prefixWriter) flush() error {
 	return err
 }
 
-// end writes the last line if it has no line break. The caller must call it after the last
+// end writes the last line if it has no line break. The caller must call end after the last
 // Write.
 func (w *prefixWriter) end() error {
 	if len(w.line) == 0 {

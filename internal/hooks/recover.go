@@ -16,12 +16,12 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// Recover completes the hooks that an operation had started before it terminated
-// unexpectedly. revisions are those of such operations. Recover waits for hooks that are
-// still running, because they can be migrations, cleans up all of these hooks according to
-// their policies, and records their results in the revisions. It must return before the
-// hooks of the next revision run.
-func (r *Runner) Recover(ctx context.Context, revisions []*history.Interrupted) error {
+// Recover completes the hooks that were running when their operations terminated
+// unexpectedly. revisions are the revisions of these operations. Recover waits for hooks
+// that are still running, because interrupting them, such as a migration, could do damage.
+// Then it deletes the hooks according to their policies, and stores their results. It must
+// be called before the next operation runs its own hooks.
+func (r *Runner) Recover(ctx context.Context, revisions []*history.InterruptedRevision) error {
 	for _, i := range revisions {
 		err := r.recoverRevision(ctx, i)
 		i.Writer.LogFailure(i.Writer.Write(nil))
@@ -32,12 +32,12 @@ func (r *Runner) Recover(ctx context.Context, revisions []*history.Interrupted) 
 	return nil
 }
 
-func (r *Runner) recoverRevision(ctx context.Context, i *history.Interrupted) error {
+func (r *Runner) recoverRevision(ctx context.Context, i *history.InterruptedRevision) error {
 	if r.SkipRecovery {
 		return nil
 	}
 	for _, set := range i.Hooks() {
-		run, end, err := r.newRun(ctx, i.Writer, set.Event)
+		run, end, err := r.newEventRun(ctx, i.Writer, set.Event)
 		if err != nil {
 			return err
 		}
@@ -54,8 +54,9 @@ func (r *Runner) recoverRevision(ctx context.Context, i *history.Interrupted) er
 	return nil
 }
 
-// recover completes one hook. It does nothing if none of its objects exists in the cluster.
-func (r *run) recover(ctx context.Context, h *release.Hook) error {
+// recover completes one hook. It does nothing if no object of the hook exists in the
+// cluster.
+func (r *eventRun) recover(ctx context.Context, h *release.Hook) error {
 	o, err := r.findExisting(ctx, h)
 	if err != nil || o == nil {
 		return err
@@ -88,10 +89,10 @@ func (r *run) recover(ctx context.Context, h *release.Hook) error {
 	return r.delete(ctx, h, o.list)
 }
 
-// findExisting returns the objects of a hook that exist in the cluster, and starts to
-// observe those that run to completion. It returns nil if there are none, or if the objects
-// cannot be built from the manifest.
-func (r *run) findExisting(ctx context.Context, h *release.Hook) (*hookObjects, error) {
+// findExisting returns those objects of a hook that exist in the cluster, and starts to
+// watch those that run to completion. It returns nil if no object exists, or if the manifest
+// is invalid.
+func (r *eventRun) findExisting(ctx context.Context, h *release.Hook) (*hookObjects, error) {
 	list, err := r.build(h, true)
 	if err != nil {
 		return nil, nil //nolint:nilerr // such a hook was never created
@@ -110,8 +111,8 @@ func (r *run) findExisting(ctx context.Context, h *release.Hook) (*hookObjects, 
 	if len(o.list) == 0 {
 		return nil, nil
 	}
-	o.completion = r.completions.Expect(o.list)
-	o.followErr = o.completion.Created(o.list)
+	o.completion = r.hookWaiter.Expect(o.list)
+	o.watchErr = o.completion.Created(o.list)
 	r.setObjects(h, o)
 	return o, nil
 }

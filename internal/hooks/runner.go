@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hooks runs the hooks of a release on a cluster, waits for their completion, and
+// Package hooks runs the hooks of a release in a cluster, waits until they complete, and
 // recovers the hooks of operations that terminated unexpectedly (docs/reference.md,
-// "Hooks"). Package hookrunner decides in which order they run.
+// "Hooks"). Package hookrunner determines the order in which they run.
 package hooks
 
 import (
@@ -33,8 +33,8 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// Runner runs the hooks of one operation. It has the clients and settings that are the same
-// for all events.
+// Runner runs the hooks of one operation. It contains what the hooks of all events have in
+// common.
 type Runner struct {
 	Cluster *cluster.Client
 	Writer  objectwriter.Writer
@@ -42,31 +42,31 @@ type Runner struct {
 	Events  *event.Sink
 	// LogReader reads the logs of hooks.
 	LogReader LogReader
-	// Output returns the writer for the log of a container of a hook that has an output-log
-	// policy. If Output is nil, no logs are printed.
+	// Output returns the writer for the log of a container of a hook. It is called for hooks
+	// with an output-log policy. If it is nil, no logs are printed.
 	Output OutputFunc
-	// SkipRecovery makes Recover leave the hooks as they are.
+	// SkipRecovery makes Recover ignore the hooks of terminated operations.
 	SkipRecovery bool
 	Options
 }
 
-// Options are the settings of the user for hooks.
+// Options contains the options of the user for hooks.
 type Options struct {
 	// Timeout limits the wait for each hook; 0 means no limit.
 	Timeout time.Duration
 	// Limit is the maximum number of hooks that run in parallel; 0 means no limit.
 	Limit int
-	// FollowLogs says whether to read the logs of hooks while they run, and to emit their
-	// last lines as events.
+	// FollowLogs says whether to read the log of each hook while it runs, and to emit its
+	// last line as events.
 	FollowLogs bool
-	// Modes says which charts run their hooks in parallel.
+	// Modes says which hooks can run in parallel.
 	Modes hookrunner.Modes
-	// Filter returns false for hooks that are skipped. If Filter is nil, all hooks run.
+	// Filter reports whether a hook runs. If it is nil, all hooks run.
 	Filter func(*release.Hook) bool
 }
 
-// Run runs the hooks of the release of w that belong to hookEvent, and stores their results
-// with w. If a hook fails, the error is a *failure.HookError.
+// Run runs those hooks of the release of w that belong to hookEvent, and stores their
+// results with w. If a hook fails, the error is a *failure.HookError.
 func (r *Runner) Run(ctx context.Context, w *history.Writer, hookEvent release.HookEvent) error {
 	hooks := hookrunner.ForEvent(w.Release().Hooks, hookEvent)
 	if r.Filter != nil {
@@ -76,7 +76,7 @@ func (r *Runner) Run(ctx context.Context, w *history.Writer, hookEvent release.H
 		return nil
 	}
 	buckets := hookrunner.Buckets(hooks, r.Modes)
-	run, end, err := r.newRun(ctx, w, hookEvent)
+	run, end, err := r.newEventRun(ctx, w, hookEvent)
 	if err != nil {
 		return err
 	}
@@ -84,73 +84,73 @@ func (r *Runner) Run(ctx context.Context, w *history.Writer, hookEvent release.H
 	return run.hookError(hookrunner.Run(ctx, buckets, run, r.Limit), hookrunner.IsHelmOrder(buckets))
 }
 
-// run is the hookrunner.Runner for the hooks of one event.
-type run struct {
+// eventRun runs the hooks of one event. It implements hookrunner.Runner.
+type eventRun struct {
 	*Runner
 	writer *history.Writer
 	event  release.HookEvent
-	// completions waits for the objects of all hooks.
-	completions wait.Completions
+	// hookWaiter waits for the objects of all hooks.
+	hookWaiter wait.HookWaiter
 
-	// printing is locked while the log of one hook is printed.
+	// printing is locked while the log of a hook is printed, so that logs do not mix.
 	printing sync.Mutex
-	// followed is a semaphore of size maxFollowed: a hook whose log is followed has one
-	// place.
-	followed chan struct{}
+	// followSlots limits the number of logs that are followed: it contains one value for
+	// each, and has room for maxFollowed.
+	followSlots chan struct{}
 
-	// mu guards the fields below: the objects of each hook that was prepared, and the
-	// number of hooks whose failure was explained.
+	// mu guards objects, which contains the objects of each prepared hook, and explained,
+	// the number of calls of mayExplain.
 	mu        sync.Mutex
 	objects   map[*release.Hook]*hookObjects
 	explained int
 }
 
-// hookObjects has the objects in the manifest of one hook while it runs. There is usually
-// one.
+// hookObjects contains the objects in the manifest of a hook, usually one, while the hook
+// runs.
 type hookObjects struct {
-	// list has the objects as declared, and after their creation as the server returned
-	// them.
+	// list contains the objects as declared or, after they were created, as the server
+	// returned them.
 	list kube.ResourceList
-	// completion waits for the objects. It is nil before their creation if the server
-	// generates the name of any object that runs to completion.
-	completion wait.Completion
+	// completion waits for the objects. It is nil before the objects are created if the
+	// server generates the name of an object that runs to completion.
+	completion wait.HookWait
 	// created is the time at which all objects had been created.
 	created time.Time
-	// followErr is the error if the created objects cannot be observed.
-	followErr error
+	// watchErr is the error with which watching the created objects failed.
+	watchErr error
 }
 
-var _ hookrunner.Runner = (*run)(nil)
+var _ hookrunner.Runner = (*eventRun)(nil)
 
-// newRun returns a run for the hooks of one event of the release of w. The caller must call
+// newEventRun returns an eventRun for hookEvent and the release of w. The caller must call
 // end when all hooks have completed.
-func (r *Runner) newRun(ctx context.Context, w *history.Writer, hookEvent release.HookEvent) (hookRun *run, end func(), err error) {
-	hookRun = &run{
+func (r *Runner) newEventRun(ctx context.Context, w *history.Writer, hookEvent release.HookEvent) (hookRun *eventRun, end func(), err error) {
+	hookRun = &eventRun{
 		Runner: r, writer: w, event: hookEvent, objects: map[*release.Hook]*hookObjects{},
-		followed: make(chan struct{}, maxFollowed),
+		followSlots: make(chan struct{}, maxFollowed),
 	}
-	if hookRun.completions, err = r.Waiter.Completions(ctx, r.Timeout); err != nil {
+	if hookRun.hookWaiter, err = r.Waiter.NewHookWaiter(ctx, r.Timeout); err != nil {
 		return nil, nil, err
 	}
-	return hookRun, hookRun.completions.Close, nil
+	return hookRun, hookRun.hookWaiter.Close, nil
 }
 
-// isParallel reports whether the chart that contains a hook allows its hooks to run in
-// parallel with others. If it does not, they behave exactly as in Helm.
-func (r *run) isParallel(h *release.Hook) bool {
+// isParallel reports whether the chart that contains a hook lets its hooks run in parallel.
+// Otherwise, the hook must behave exactly as in Helm.
+func (r *eventRun) isParallel(h *release.Hook) bool {
 	mode, _ := r.Modes.Mode(h)
 	return mode.IsParallel()
 }
 
-// Prepare implements hookrunner.Runner. It builds the objects of a hook from its manifest,
-// and deletes existing objects with the same names if the hook has the policy
-// before-hook-creation.
-func (r *run) Prepare(ctx context.Context, h *release.Hook) error {
+// Prepare implements hookrunner.Runner. It builds the objects of a hook from its manifest.
+// If the hook has the policy before-hook-creation, it deletes existing objects with the same
+// names.
+func (r *eventRun) Prepare(ctx context.Context, h *release.Hook) error {
 	if len(h.DeletePolicies) == 0 {
 		r.writer.Change(func(*release.Release) { h.DeletePolicies = []release.HookDeletePolicy{release.HookBeforeHookCreation} })
 	}
 	list, invalid := r.build(h, true)
-	if r.deletes(h, release.HookBeforeHookCreation) { // Helm does this before it rejects an invalid hook
+	if r.deletes(h, release.HookBeforeHookCreation) { // Helm does this even for a hook that it then rejects as invalid
 		before, err := list, error(nil)
 		if invalid != nil {
 			before, err = r.build(h, false)
@@ -167,33 +167,33 @@ func (r *run) Prepare(ctx context.Context, h *release.Hook) error {
 	}
 	o := &hookObjects{list: list}
 	if !slices.ContainsFunc(list, func(info *object.Info) bool { return info.Name == "" && object.RunsToCompletion(info) }) {
-		o.completion = r.completions.Expect(list)
+		o.completion = r.hookWaiter.Expect(list)
 	}
 	r.setObjects(h, o)
 	return nil
 }
 
-// build builds the objects of a hook from its manifest. validate says whether to check
-// their fields against the schemas of the cluster.
-func (r *run) build(h *release.Hook, validate bool) (kube.ResourceList, error) {
+// build builds the objects of a hook from its manifest. validate says whether to check them
+// against the OpenAPI schemas of the cluster.
+func (r *eventRun) build(h *release.Hook, validate bool) (kube.ResourceList, error) {
 	return r.Cluster.Build([]byte(h.Manifest), validate)
 }
 
-func (r *run) objectsOf(h *release.Hook) *hookObjects {
+func (r *eventRun) objectsOf(h *release.Hook) *hookObjects {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.objects[h]
 }
 
-func (r *run) setObjects(h *release.Hook, o *hookObjects) {
+func (r *eventRun) setObjects(h *release.Hook, o *hookObjects) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.objects[h] = o
 }
 
-// Create implements hookrunner.Runner. It records in the release that the hook is running,
-// and creates its objects.
-func (r *run) Create(ctx context.Context, h *release.Hook) error {
+// Create implements hookrunner.Runner. It records in the release that a hook is running, and
+// creates the objects of the hook.
+func (r *eventRun) Create(ctx context.Context, h *release.Hook) error {
 	o := r.objectsOf(h)
 	started := r.hookEvent(event.HookStarted, h)
 	if r.Timeout > 0 {
@@ -218,28 +218,28 @@ func (r *run) Create(ctx context.Context, h *release.Hook) error {
 	return nil
 }
 
-func (r *run) create(ctx context.Context, o *hookObjects) error {
+func (r *eventRun) create(ctx context.Context, o *hookObjects) error {
 	states, err := r.Writer.CreateHook(ctx, o.list)
 	o.list = states.All(o.list)
 	if err != nil {
 		return multierror.Append(nil, err) // the error type of Helm
 	}
 	if o.completion == nil {
-		o.completion = r.completions.Expect(o.list) // the watch begins with the current state of the objects, so it misses no change
+		o.completion = r.hookWaiter.Expect(o.list) // the watch begins with the current state of the objects, so it misses no change
 	} else {
-		o.followErr = o.completion.Created(o.list)
+		o.watchErr = o.completion.Created(o.list)
 	}
 	return nil
 }
 
-// hookEvent returns an event of the given type that names a hook.
-func (r *run) hookEvent(what event.Type, h *release.Hook) event.Event {
-	return event.Event{Type: what, Hook: hookrunner.Title(h), HookEvent: string(r.event)}
+// hookEvent returns an event of type t about a hook.
+func (r *eventRun) hookEvent(t event.Type, h *release.Hook) event.Event {
+	return event.Event{Type: t, Hook: hookrunner.Title(h), HookEvent: string(r.event)}
 }
 
-// setResult records in the release whether a hook succeeded or failed with err, and emits
-// an event about it.
-func (r *run) setResult(h *release.Hook, err error) {
+// setResult records in the release that a hook has succeeded or, if err is not nil, failed,
+// and emits an event about it.
+func (r *eventRun) setResult(h *release.Hook, err error) {
 	phase := release.HookPhaseSucceeded
 	if err != nil {
 		phase = release.HookPhaseFailed
@@ -256,17 +256,17 @@ func (r *run) setResult(h *release.Hook, err error) {
 	r.Events.Emit(done)
 }
 
-// deletes reports whether a hook is deleted because of a delete policy. It returns false
-// for CRDs, because their deletion would delete every object of their kinds.
-func (r *run) deletes(h *release.Hook, policy release.HookDeletePolicy) bool {
+// deletes reports whether a hook has the given delete policy. It returns false for CRDs,
+// because deleting them would delete all objects of their kinds.
+func (r *eventRun) deletes(h *release.Hook, policy release.HookDeletePolicy) bool {
 	return h.Kind != object.CRDKind && slices.Contains(h.DeletePolicies, policy)
 }
 
-// Delete implements hookrunner.Runner. It deletes the objects of a hook that has the
-// policy, and waits until they are gone. As in Helm, it deletes any objects with the names
-// in the manifest. For hooks that can run in parallel, it deletes only the objects that
-// this run created.
-func (r *run) Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error {
+// Delete implements hookrunner.Runner. If a hook has the given policy, Delete deletes its
+// objects, and waits until they are gone. As in Helm, it deletes any objects with the names
+// in the manifest. For hooks that can run in parallel, it deletes only objects that this run
+// created.
+func (r *eventRun) Delete(ctx context.Context, h *release.Hook, policy release.HookDeletePolicy) error {
 	if !r.deletes(h, policy) {
 		return nil
 	}
@@ -280,9 +280,9 @@ func (r *run) Delete(ctx context.Context, h *release.Hook, policy release.HookDe
 	return r.delete(ctx, h, list)
 }
 
-func (r *run) delete(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
+func (r *eventRun) delete(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
 	if r.writer.IsUninstalling() {
-		r.writer.Background.Flush() // an operation that takes over the release will not find the hook, and must not run it again
+		r.writer.Background.Flush() // an operation that takes over the release must not run the deleted hook again
 	}
 	deleted, errs := r.Writer.Delete(ctx, list, metav1.DeletePropagationBackground)
 	if len(errs) > 0 {
@@ -291,10 +291,10 @@ func (r *run) delete(ctx context.Context, h *release.Hook, list kube.ResourceLis
 	return r.awaitDeleted(ctx, h, deleted)
 }
 
-// awaitDeleted waits until the deleted objects of a hook are gone. The limit is the
-// annotation of the hook for this, or else Options.Timeout. It does not wait if the
-// annotation is 0.
-func (r *run) awaitDeleted(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
+// awaitDeleted waits until the deleted objects of a hook are gone. The annotation
+// hook-delete-timeout of the hook limits the wait; if it is 0, awaitDeleted does not wait.
+// Without the annotation, Options.Timeout limits the wait.
+func (r *eventRun) awaitDeleted(ctx context.Context, h *release.Hook, list kube.ResourceList) error {
 	limit, declared, err := deleteTimeoutOf(h)
 	source := "its annotation " + annotation.HookDeleteTimeout
 	switch {
@@ -303,15 +303,16 @@ func (r *run) awaitDeleted(ctx context.Context, h *release.Hook, list kube.Resou
 	case limit == 0:
 		return nil
 	}
-	err = r.completions.Deleted(ctx, list, limit)
+	err = r.hookWaiter.WaitDeleted(ctx, list, limit)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fmt.Errorf("hook %s (%s) still exists %s after it was deleted; to allow more time, raise %s: %w",
+		return fmt.Errorf("hook %s (%s) still exists %s after it was deleted; to allow more time, increase %s: %w",
 			hookrunner.Title(h), h.Path, limit, source, err)
 	}
 	return err
 }
 
-// Warn implements hookrunner.Runner. Like Helm, it writes to the log of the process.
-func (r *run) Warn(h *release.Hook, err error) {
+// Warn implements hookrunner.Runner. As in Helm, it logs to the standard logger of package
+// log.
+func (r *eventRun) Warn(h *release.Hook, err error) {
 	log.Printf("error cleaning up the hook %s: %v", h.Path, r.Events.RedactError(err))
 }

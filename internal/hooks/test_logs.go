@@ -14,8 +14,8 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// WriteTestLogs writes the log of a test that has run. If the test is a Job, it writes the
-// log of each container of the Job's pods.
+// WriteTestLogs writes the log of h, a test that has run, to out. If the test is a Job, it
+// writes the logs of all containers in the pods of the Job.
 func WriteTestLogs(ctx context.Context, out io.Writer, client typedcorev1.PodInterface, h *release.Hook) (err error) {
 	logs := []ContainerLog{{Pod: h.Name}}
 	if h.Kind == "Job" {

@@ -22,27 +22,28 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// maxExplained is the maximum number of failed hooks whose causes are looked for.
+// maxExplained is the maximum number of failed hooks for which causes are looked for in the
+// cluster.
 const maxExplained = 10
 
-// Wait implements hookrunner.Runner. If the hook fails, Wait looks for the causes before it
+// Wait implements hookrunner.Runner. If a hook fails, Wait looks for causes before it
 // returns, because the objects of the hook may be deleted afterwards.
-func (r *run) Wait(ctx context.Context, h *release.Hook) error {
+func (r *eventRun) Wait(ctx context.Context, h *release.Hook) error {
 	stop := r.followLog(ctx, h)
 	err := r.wait(ctx, h)
 	stop()
 	if hookrunner.IsExpectedToFail(h) {
-		var ofClient *wait.ClientError
-		err = invertResult(h, err, errors.As(err, &ofClient) && ctx.Err() == nil)
+		var clientError *wait.ClientError
+		err = invertResult(h, err, errors.As(err, &clientError) && ctx.Err() == nil)
 	}
 	r.setResult(h, err)
 	return err
 }
 
-func (r *run) wait(ctx context.Context, h *release.Hook) error {
+func (r *eventRun) wait(ctx context.Context, h *release.Hook) error {
 	o := r.objectsOf(h)
-	if o.followErr != nil {
-		return o.followErr
+	if o.watchErr != nil {
+		return o.watchErr
 	}
 	timed := ctx
 	if r.Timeout > 0 {
@@ -61,25 +62,25 @@ func (r *run) wait(ctx context.Context, h *release.Hook) error {
 	return err
 }
 
-// incompleteError returns a *failure.IncompleteHookError with the objects of a hook that
-// have not completed, and their causes. reports and notReady are the results of the wait
-// for the hook. As in Helm, an object that was deleted counts as completed, unless the hook
-// can run in parallel. If none is left, incompleteError returns nil.
-func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []watcher.Report, notReady *watcher.NotReadyError) error {
+// incompleteError returns a *failure.IncompleteHookError for those objects of a hook that
+// have not completed. reports and notReady are the results of the wait for the hook. As in
+// Helm, an object that was deleted counts as completed, unless the hook can run in parallel.
+// If all objects have completed, incompleteError returns nil.
+func (r *eventRun) incompleteError(ctx context.Context, h *release.Hook, reports []watcher.Report, notReady *watcher.NotReadyError) error {
 	failed := &failure.IncompleteHookError{}
 	created := r.objectsOf(h).created
-	var of []watcher.Report
+	var incomplete []watcher.Report
 	for _, report := range reports {
 		switch {
 		case report.Status.State == readiness.Ready:
 		case report.Status.Reason == readiness.ReasonDeleted && !r.isParallel(h):
-			r.Events.Warnf("hook %s (%s): %s; it is treated as completed, as in Helm", hookrunner.Title(h), h.Path, report.Status.Message)
+			r.Events.Warnf("hook %s (%s): %s; it is treated as completed, as in stock Helm", hookrunner.Title(h), h.Path, report.Status.Message)
 		default:
 			f := failure.FromReport(report, notReady, time.Since(created))
 			f.File = h.Path
-			f.InNamespace(r.writer.Release().Namespace)
+			f.SetReleaseNamespace(r.writer.Release().Namespace)
 			setOutcome(f, report, context.Cause(ctx))
-			failed.Resources, of = append(failed.Resources, f), append(of, report)
+			failed.Resources, incomplete = append(failed.Resources, f), append(incomplete, report)
 			failed.Helm = multierror.Append(failed.Helm, helmError(ctx, report))
 		}
 	}
@@ -87,16 +88,16 @@ func (r *run) incompleteError(ctx context.Context, h *release.Hook, reports []wa
 		return nil
 	}
 	if r.mayExplain() {
-		r.completions.Explain(failed.Resources, of)
+		r.hookWaiter.Explain(failed.Resources, incomplete)
 	}
 	return failed
 }
 
-// awaitServed waits until the cluster serves the kinds that a hook defines with CRDs,
-// because later hooks can be of these kinds. If this takes too long, it only emits a
-// warning: the later hooks fail then.
-func (r *run) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) {
-	err := r.completions.Established(ctx, o.list)
+// awaitServed waits until the cluster serves the kinds of the CRDs in a hook, because later
+// hooks can contain objects of these kinds. If this fails, it only emits a warning, because
+// it is not certain that a later hook needs the kinds.
+func (r *eventRun) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) {
+	err := r.hookWaiter.WaitEstablished(ctx, o.list)
 	if err == nil {
 		err = r.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(o.list))
 	}
@@ -105,8 +106,8 @@ func (r *run) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) 
 	}
 }
 
-// mayExplain returns true for the first maxExplained calls.
-func (r *run) mayExplain() bool {
+// mayExplain returns true in its first maxExplained calls.
+func (r *eventRun) mayExplain() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.explained++
@@ -114,8 +115,8 @@ func (r *run) mayExplain() bool {
 }
 
 // setOutcome sets f.Outcome, which says how the wait for an object of a hook ended, and
-// f.Remedy, which tells the user how to allow more time. cause is the cause of the end of
-// the context, or nil if it has not ended.
+// f.Remedy, which says how to allow more time. cause is the cause with which the context
+// ended; nil if it has not ended.
 func setOutcome(f *failure.Resource, report watcher.Report, cause error) {
 	var hook *failure.WaitTimeoutError
 	var operation *failure.TimeoutError
@@ -124,16 +125,16 @@ func setOutcome(f *failure.Resource, report watcher.Report, cause error) {
 		f.Outcome = "was deleted before it completed"
 	case report.Status.State == readiness.Failed, report.Forbidden != nil:
 	case errors.As(cause, &hook):
-		f.Outcome, f.Remedy = fmt.Sprintf("did not complete within %s", hook.Limit), "to allow more time, raise --timeout"
+		f.Outcome, f.Remedy = fmt.Sprintf("did not complete within %s", hook.Limit), "to allow more time, increase --timeout"
 	case errors.As(cause, &operation):
 		f.Outcome = fmt.Sprintf("did not complete before the operation timed out after %s", operation.Limit)
-		f.Remedy = "to allow more time, raise --timeout"
+		f.Remedy = "to allow more time, increase --timeout"
 	default:
 		f.Outcome = "had not completed when the operation was cancelled"
 	}
 }
 
-// helmError returns the error that Helm would return for an object that has not completed.
+// helmError returns the error with which Helm would report an object that has not completed.
 func helmError(ctx context.Context, report watcher.Report) error {
 	switch {
 	case report.Status.State == readiness.Failed && report.Status.Reason != readiness.ReasonDeleted:
@@ -150,10 +151,10 @@ func helmError(ctx context.Context, report watcher.Report) error {
 }
 
 // invertResult returns the result of a test that is expected to fail: an error if err is
-// nil, and nil if the test ran and failed. ofClient says that err is an error of the
-// Kubernetes client that waited for the test. It has no details, so it counts as a failure of
-// the test.
-func invertResult(h *release.Hook, err error, ofClient bool) error {
+// nil, and nil if the test has run and failed. isClientError says whether err comes from the
+// wait of a custom Kubernetes client. Such an error does not say whether the test has run,
+// so it counts as a failure of the test.
+func invertResult(h *release.Hook, err error, isClientError bool) error {
 	var incomplete *failure.IncompleteHookError
 	switch {
 	case err == nil:
@@ -162,16 +163,16 @@ func invertResult(h *release.Hook, err error, ofClient bool) error {
 			Resource: hookrunner.Title(h), File: h.Path, State: string(readiness.Failed), Reason: "TestPassed",
 			Err: why, Outcome: "succeeded, but the test is expected to fail",
 		}}}
-	case ofClient, errors.As(err, &incomplete) && incomplete.HasRun():
+	case isClientError, errors.As(err, &incomplete) && incomplete.HasRun():
 		return nil
 	}
 	return err
 }
 
 // hookError converts err, the result of hookrunner.Run, to the error of the operation.
-// inHelmsOrder says whether no hook could run in parallel; the error then has the text of
-// Helm's error.
-func (r *run) hookError(err error, inHelmsOrder bool) error {
+// isHelmOrder says whether all hooks had to run sequentially, as in Helm; the error then has
+// the same text as Helm's.
+func (r *eventRun) hookError(err error, isHelmOrder bool) error {
 	var runError *hookrunner.RunError
 	if !errors.As(err, &runError) {
 		return err
@@ -192,14 +193,14 @@ func (r *run) hookError(err error, inHelmsOrder bool) error {
 		e.NeverStarted = append(e.NeverStarted, hookrunner.Title(h))
 	}
 	failure.RedactResources(r.Events.Redactor(), failure.Resources(e.Hooks)) // before a summary truncates them
-	if inHelmsOrder {
+	if isHelmOrder {
 		e.Helm = r.Events.Redactor().Error(runError.Failed[0].Err)
 	}
 	return e
 }
 
-// failureOf describes a failed hook for which there is no IncompleteHookError, for example
-// because the server rejected it.
+// failureOf describes a failed hook whose error is not an IncompleteHookError, for example
+// because the server rejected the hook.
 func failureOf(failed hookrunner.Failure) *failure.Resource {
 	message := failed.Err.Error()
 	var answers *multierror.Error

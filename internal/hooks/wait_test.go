@@ -68,7 +68,7 @@ func TestSetOutcome(t *testing.T) {
 	running := report("Job", readiness.InProgress, "JobRunning")
 	forbidden := running
 	forbidden.Forbidden = errors.New("you may not")
-	const moreTime = "to allow more time, raise --timeout"
+	const moreTime = "to allow more time, increase --timeout"
 	for _, c := range []struct {
 		name                  string
 		report                watcher.Report

@@ -16,16 +16,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// requestKind has the properties of a request that decide whether and how to retry it.
+// requestKind describes the properties of a request that decide whether and how to retry it.
 type requestKind struct {
 	// streams is true if the caller reads the response body while it arrives, as for a
 	// watch.
 	streams bool
-	// repeatable is true if the request can be sent again although the server may have
-	// processed it.
+	// repeatable is true if the request can be sent again even if the server may already
+	// have processed it.
 	repeatable bool
-	// creates is the name of the object that the request creates; empty if it creates none.
-	creates string
+	// createdName is the name of the object that the request creates. It is empty if the
+	// request creates no object, or one whose name the server generates.
+	createdName string
 	// updatesRelease is true if the request replaces a stored release.
 	updatesRelease bool
 	// readsRelease is true if the request reads a stored release. Its timeout is shorter
@@ -38,11 +39,11 @@ func classify(r *http.Request, body []byte) requestKind {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		return requestKind{
-			streams: isEndless(r.URL) || r.Context().Value(streamingKey) != nil, repeatable: true,
+			streams: isStream(r.URL) || r.Context().Value(streamingKey) != nil, repeatable: true,
 			readsRelease: isReleaseObject(path.Base(r.URL.Path)),
 		}
 	case http.MethodPut:
-		return requestKind{repeatable: true, updatesRelease: isReleaseObject(path.Base(r.URL.Path))} // sent again, it has a conflict, or for a release the same result
+		return requestKind{repeatable: true, updatesRelease: isReleaseObject(path.Base(r.URL.Path))} // a repeated update has a conflict, or the same result for a stored release
 	case http.MethodDelete:
 		return requestKind{repeatable: true} // a repeated deletion finds no object
 	case http.MethodPatch:
@@ -52,18 +53,18 @@ func classify(r *http.Request, body []byte) requestKind {
 			return requestKind{repeatable: true} // a review changes nothing
 		}
 		name := objectName(body)
-		return requestKind{repeatable: name != "", creates: name}
+		return requestKind{repeatable: name != "", createdName: name}
 	}
 	return requestKind{}
 }
 
-// isReleaseObject reports whether an object with this name is a Secret or ConfigMap in
-// which Helm stores a revision of a release.
+// isReleaseObject reports whether name is that of a Secret or ConfigMap in which Helm stores
+// a revision of a release.
 func isReleaseObject(name string) bool { return strings.HasPrefix(name, storage.HelmStorageType+".") }
 
-// isEndless reports whether the response to a read request is a watch, or a log, which can
-// have any size.
-func isEndless(u *url.URL) bool {
+// isStream reports whether the response to a read request is a watch or a log. Both can be
+// endless.
+func isStream(u *url.URL) bool {
 	if strings.HasSuffix(u.Path, "/log") {
 		return true
 	}
@@ -86,7 +87,7 @@ func objectName(body []byte) string {
 	return object.GetName()
 }
 
-// protobufPrefix is the start of every object that is encoded as protobuf.
+// protobufPrefix begins every object that is encoded as protobuf.
 var protobufPrefix = []byte("k8s\x00")
 
 // decodeMetadata decodes the metadata of the object in a request or response body.

@@ -17,9 +17,9 @@ import (
 // maxRetryAfter is the longest pause before the next attempt that a server can request.
 const maxRetryAfter = 10 * time.Second
 
-// NotSentError is the error with which a round tripper refuses to send a request, for
-// example because the lock was lost. Err is the reason. Transport does not retry the
-// request.
+// NotSentError is returned by a round tripper that did not send a request on purpose, for
+// example because the lock of the release was lost. Err is the reason. Transport does not
+// retry such a request.
 type NotSentError struct{ Err error }
 
 func (r *NotSentError) Error() string { return r.Err.Error() }
@@ -27,8 +27,8 @@ func (r *NotSentError) Error() string { return r.Err.Error() }
 // Unwrap returns Err.
 func (r *NotSentError) Unwrap() error { return r.Err }
 
-// shouldRetry reports whether to send the request again, and after which time at the
-// earliest. response and err are the result of the last attempt.
+// shouldRetry reports whether to send the request again, and how long to wait at least
+// before that. response and err are the result of the last attempt.
 func (d *retrier) shouldRetry(response *http.Response, err error) (after time.Duration, again bool) {
 	if err == nil && !isTemporary(response.StatusCode) || err != nil && isPermanent(err) {
 		return 0, false
@@ -44,12 +44,12 @@ func (d *retrier) shouldRetry(response *http.Response, err error) (after time.Du
 			d.maybeApplied = true
 		}
 		if isUnreachable(err) && !d.responded.Load() {
-			return 0, false // there may be no server
+			return 0, false // the address may be wrong
 		}
 	case response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable:
 		d.lastErr = errors.New(response.Status)
 		after = retryAfter(response)
-	default: // it may have processed a part of the request
+	default: // the server may have processed a part of the request
 		d.maybeApplied = true
 		d.lastErr = errors.New(response.Status)
 	}
@@ -71,7 +71,7 @@ func (d *retrier) shouldRetry(response *http.Response, err error) (after time.Du
 	return after, true
 }
 
-// isTemporary reports whether a request with this response status may succeed later.
+// isTemporary reports whether a request that failed with this status code may succeed later.
 func isTemporary(code int) bool {
 	switch code {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -81,7 +81,7 @@ func isTemporary(code int) bool {
 }
 
 // retryAfter returns the pause that the Retry-After header of a response requests, up to
-// maxRetryAfter; 0 if there is none.
+// maxRetryAfter. It returns 0 if there is no such header.
 func retryAfter(response *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	if err != nil || seconds < 0 {
@@ -90,7 +90,7 @@ func retryAfter(response *http.Response) time.Duration {
 	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 }
 
-// isPermanent reports whether another attempt would fail with the same error.
+// isPermanent reports whether every further attempt would fail with the same error.
 func isPermanent(err error) bool {
 	return is[*NotSentError](err) || is[*tls.CertificateVerificationError](err) || is[x509.UnknownAuthorityError](err) ||
 		is[x509.HostnameError](err) || is[tls.AlertError](err)
@@ -102,13 +102,14 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// isUnreachable reports whether an error means that no connection could be made.
+// isUnreachable reports whether an error means that no connection to the server could be
+// made.
 func isUnreachable(err error) bool {
 	return wasNotSent(err) || is[*net.DNSError](err)
 }
 
-// wasNotSent reports whether an error means that the request was certainly not sent,
-// because there was no connection.
+// wasNotSent reports whether an error means that no connection could be made, so that the
+// request was certainly not sent.
 func wasNotSent(err error) bool {
 	operation, ok := errors.AsType[*net.OpError](err)
 	return errors.Is(err, syscall.ECONNREFUSED) || ok && operation.Op == "dial"

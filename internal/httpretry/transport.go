@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package httpretry retries requests to an API server that does not respond or is
-// temporarily unavailable, if that is safe. An operation that takes minutes must not fail
+// temporarily unavailable, if a retry is safe. An operation that takes minutes must not fail
 // because a connection broke (docs/reliability.md, "When the API server is unavailable").
-// Package cluster adds its Transport to the clients.
+// Package cluster adds the Transport of this package to its clients.
 package httpretry
 
 import (
@@ -23,37 +23,38 @@ import (
 )
 
 const (
-	// maxRetryTime is how long a request is retried after its first failure. It is longer
-	// than an API server takes to restart.
+	// maxRetryTime is how long a request is retried after its first failure. An API server
+	// needs less time to restart.
 	maxRetryTime = 45 * time.Second
-	// attemptTimeout limits the time until the response to one attempt. API servers time
-	// out after a minute.
+	// attemptTimeout limits how long one attempt waits for its response. It is longer than
+	// the timeout of API servers, which is a minute.
 	attemptTimeout = 65 * time.Second
-	// recordTimeout limits the total time of a request that updates a stored release, with
-	// all retries. The lock holder must be certain that it still has the lock when the
-	// server processes the update.
-	recordTimeout = 8 * time.Second
-	// maxServerErrors is how often a request is sent that fails with a server error other
-	// than "unavailable". Such an error can be permanent, as with a broken webhook.
+	// releaseUpdateTimeout limits the total time, with all retries, of a request that
+	// updates a stored release. It ensures that the operation still holds the lock of the
+	// release when the server processes the update.
+	releaseUpdateTimeout = 8 * time.Second
+	// maxServerErrors is how often a request is sent if it fails with a server error other
+	// than 503 (Service Unavailable). The error can be permanent, for example if a webhook
+	// is broken.
 	maxServerErrors = 6
-	// maxServerErrorTime is how long such a request is retried. A webhook that does not
-	// respond makes each attempt slow.
+	// maxServerErrorTime is how long a request is retried after such errors. A webhook that
+	// does not respond makes each attempt slow.
 	maxServerErrorTime = 5 * time.Second
 	// notifyAfter is the time from the first failure of a request until OnUnavailable is
 	// called.
 	notifyAfter = 2 * time.Second
 )
 
-// Server has the state of an API server that the Transports of all its clients share:
-// whether it has responded before, and its clock. It is safe for concurrent use.
+// Server holds what is known about an API server: whether it has responded before, and its
+// clock. The Transports of all clients of the server share it. It is safe for concurrent use.
 type Server struct {
 	responded atomic.Bool
 	clock     serverClock
 }
 
-// MarkReached records that the server has responded before, and returns s. If no connection
-// can be made, requests are only retried if the server has responded before: otherwise the
-// address may be wrong.
+// MarkReached records that the server has responded before, and returns s. After a failure
+// to connect, Transport retries requests only if the server has responded before, because
+// otherwise its address may be wrong.
 func (s *Server) MarkReached() *Server {
 	s.responded.Store(true)
 	return s
@@ -63,8 +64,8 @@ func (s *Server) MarkReached() *Server {
 type Transport struct {
 	Base http.RoundTripper
 	*Server
-	// OnUnavailable is called at most once for each request: with its last error, when it
-	// has failed for two seconds. It can be nil.
+	// OnUnavailable is called with the last error of a request when the request has failed
+	// for two seconds. It is called at most once for each request. It can be nil.
 	OnUnavailable func(error)
 }
 
@@ -81,9 +82,9 @@ func WithoutRetries(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutRetriesKey, true)
 }
 
-// WithStreaming returns a context with which Transport returns a response as soon as it
-// begins. The caller reads the body while it arrives, and must handle a body that ends
-// early.
+// WithStreaming returns a context with which Transport returns a response as soon as its
+// headers have arrived. The caller reads the body while it arrives, and must handle a body
+// that ends early.
 func WithStreaming(ctx context.Context) context.Context {
 	return context.WithValue(ctx, streamingKey, true)
 }
@@ -101,21 +102,19 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return d.run(r.Context())
 }
 
-// WrappedRoundTripper returns Base. client-go uses it to unwrap round trippers.
+// WrappedRoundTripper returns Base. It lets client-go find the wrapped round tripper.
 func (t *Transport) WrappedRoundTripper() http.RoundTripper { return t.Base }
 
-// retrier is the state of one request: it sends the request until there is a response.
+// retrier sends one request, and retries it. It holds the state of the retries.
 type retrier struct {
 	*Transport
 	request *http.Request
 	body    []byte
 	kind    requestKind
-	// startedAt is the time of the first attempt, by the clock of the server if it is
-	// known.
-	startedAt time.Time
-	// startedLocally is the time of the first attempt by the local clock.
-	startedLocally time.Time
-	// firstFailure is the time at which an attempt first failed. serverErrors counts the
+	// startedAt is the estimated time on the clock of the server when the request was first
+	// sent. startedLocally is the same time on the local clock.
+	startedAt, startedLocally time.Time
+	// firstFailure is the time of the first failed attempt. serverErrors counts the
 	// attempts that failed with a server error. maybeApplied is true if the server may have
 	// processed a failed attempt. notified is true if OnUnavailable was called.
 	firstFailure time.Time
@@ -127,7 +126,8 @@ type retrier struct {
 	backoff wait.Backoff
 }
 
-// newRetrier reads the body of a request, so that it can be sent more than once.
+// newRetrier returns a retrier for a request. It reads the body of the request, so that the
+// request can be sent more than once.
 func (t *Transport) newRetrier(r *http.Request) (*retrier, error) {
 	d := &retrier{
 		Transport: t, request: r.WithContext(WithoutRetries(r.Context())), startedAt: t.clock.now(), startedLocally: time.Now(),
@@ -146,8 +146,8 @@ func (t *Transport) newRetrier(r *http.Request) (*retrier, error) {
 	return d, nil
 }
 
-// run sends the request until it succeeds, fails in a way that must not be retried, or the
-// time for retries has passed.
+// run sends the request until it succeeds, fails with an error that must not be retried, or
+// has been retried for too long.
 func (d *retrier) run(ctx context.Context) (*http.Response, error) {
 	for {
 		response, err := d.send(ctx)
@@ -157,25 +157,25 @@ func (d *retrier) run(ctx context.Context) (*http.Response, error) {
 		after, again := d.shouldRetry(response, err)
 		if !again {
 			if d.firstFailure.IsZero() {
-				return d.resolve(ctx, response, err)
+				return d.correctResponse(ctx, response, err)
 			}
 			last, err := d.finalResult(response, err)
-			return d.resolve(ctx, last, err)
+			return d.correctResponse(ctx, last, err)
 		}
 		if response != nil {
-			_ = response.Body.Close() // the connection may not be reusable
+			_ = response.Body.Close() // an error does not matter, because the body is not needed
 		}
 		if !clock.Sleep(ctx, max(after, d.backoff.Step())) {
 			return nil, context.Cause(ctx)
 		}
-		if d.kind.updatesRelease && clock.Elapsed(d.startedLocally) >= recordTimeout {
-			return nil, &RecordTimeoutError{d.lastErr}
+		if d.kind.updatesRelease && clock.Elapsed(d.startedLocally) >= releaseUpdateTimeout {
+			return nil, &ReleaseUpdateTimeoutError{d.lastErr}
 		}
 	}
 }
 
-// finalResult returns the result of a request that is not retried any longer. It removes
-// from it what would make client-go retry the request again.
+// finalResult returns the result of a request that is not retried any longer. It changes
+// headers and errors because of which client-go would retry the request.
 func (d *retrier) finalResult(response *http.Response, err error) (*http.Response, error) {
 	if response != nil {
 		response.Header.Del("Retry-After")
@@ -187,16 +187,17 @@ func (d *retrier) finalResult(response *http.Response, err error) (*http.Respons
 	return nil, &noResponseError{text: strings.ReplaceAll(err.Error(), "connection reset by peer", "the connection was reset")}
 }
 
-// RecordTimeoutError reports that a stored release could not be updated within
-// recordTimeout. Before the caller retries, it must check that it still has the lock.
-type RecordTimeoutError struct{ Err error }
+// ReleaseUpdateTimeoutError reports that a stored release could not be updated in time (see
+// releaseUpdateTimeout). Before the caller tries again, it must check that it still holds the
+// lock of the release.
+type ReleaseUpdateTimeoutError struct{ Err error }
 
-func (e *RecordTimeoutError) Error() string {
-	return fmt.Sprintf("the API server did not respond for %s: %s", recordTimeout, e.Err)
+func (e *ReleaseUpdateTimeoutError) Error() string {
+	return fmt.Sprintf("the API server did not respond for %s: %s", releaseUpdateTimeout, e.Err)
 }
 
 // Unwrap returns Err, the last failure.
-func (e *RecordTimeoutError) Unwrap() error { return e.Err }
+func (e *ReleaseUpdateTimeoutError) Unwrap() error { return e.Err }
 
 // noResponseError reports that the server did not respond to a request within maxRetryTime.
 type noResponseError struct{ text string }
@@ -206,7 +207,7 @@ func (e *noResponseError) Error() string {
 }
 
 // send sends the request once. Unless the response is a stream, it reads the complete body,
-// so that a connection that breaks while the body is read can be retried.
+// so that the request can be retried if the connection breaks meanwhile.
 func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	attemptCtx, cancel := context.WithCancel(ctx)
 	r := d.request.WithContext(attemptCtx)
@@ -216,9 +217,9 @@ func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	timeout := attemptTimeout
 	switch {
 	case d.kind.updatesRelease:
-		timeout = recordTimeout - clock.Elapsed(d.startedLocally)
+		timeout = releaseUpdateTimeout - clock.Elapsed(d.startedLocally)
 	case d.kind.readsRelease:
-		timeout = min(recordTimeout+clock.Elapsed(d.startedLocally), timeout) // a stored release may be large
+		timeout = min(releaseUpdateTimeout+clock.Elapsed(d.startedLocally), timeout) // later attempts have more time, because a stored release may be large
 	}
 	timer := time.AfterFunc(timeout, cancel)
 	response, err := d.Base.RoundTrip(r)
@@ -246,7 +247,8 @@ func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	return response, nil
 }
 
-// BodyWithCleanup is a response body whose Close also calls Cleanup, to end the request.
+// BodyWithCleanup is a response body whose Close also calls Cleanup, for example to cancel
+// the context of the request.
 type BodyWithCleanup struct {
 	io.ReadCloser
 	Cleanup func()

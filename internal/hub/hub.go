@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hub searches for charts in a hub, for helm search hub. It uses the search API of
-// Monocular, which Artifact Hub also supports.
+// Package hub searches for charts in a hub, such as Artifact Hub, for helm search hub. It uses
+// the search API of Monocular, which Artifact Hub supports too.
 package hub
 
 import (
@@ -16,21 +16,22 @@ import (
 	"path"
 )
 
-// searchPath is the path of the API below the address of a hub.
+// searchPath is the path of the search API, relative to the address of a hub.
 const searchPath = "api/chartsvc/v1/charts/search"
 
-// maxAnswer limits the size of the response to a search, in bytes.
-const maxAnswer = 64 << 20
+// maxResponse is the maximum size of the response to a search, in bytes.
+const maxResponse = 64 << 20
 
 // ErrNoHost reports that the address of a hub contains no host.
 var ErrNoHost = errors.New("no hostname provided")
 
-// Result is a chart that a search has found, in the form of the API.
+// Result describes a chart that a search has found, in the JSON format of the API.
 type Result struct {
-	// ID identifies the chart. It consists of the repository and the name.
+	// ID identifies the chart in the hub. It has the form "repository/name".
 	ID          string `json:"id"`
 	ArtifactHub struct {
-		// PackageURL is the web page of the chart. Only Artifact Hub sets it.
+		// PackageURL is the URL of the web page about the chart. Only Artifact Hub sets
+		// it.
 		PackageURL string `json:"packageUrl"`
 	} `json:"artifactHub"`
 	Attributes struct {
@@ -50,14 +51,15 @@ type Result struct {
 	} `json:"relationships"`
 }
 
-// Client sends searches to one hub.
+// Client searches in one hub.
 type Client struct {
 	address   *url.URL
 	userAgent string
 }
 
-// New returns a client for the hub at this address. If the address is invalid, it returns
-// ErrNoHost or an error of package net/url.
+// New returns a Client for the hub with the URL address. userAgent is the User-Agent header of
+// its requests. If the address is invalid, New returns ErrNoHost or an error of package
+// net/url.
 func New(address, userAgent string) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -69,8 +71,7 @@ func New(address, userAgent string) (*Client, error) {
 	return &Client{address: u, userAgent: userAgent}, nil
 }
 
-// Search returns the charts that match the query, in the order in which the hub returns
-// them.
+// Search returns the charts that match the query, in the order of the response.
 func (c *Client) Search(ctx context.Context, query string) ([]Result, error) {
 	address := *c.address
 	address.Path = path.Join(address.Path, searchPath)
@@ -88,22 +89,22 @@ func (c *Client) Search(ctx context.Context, query string) ([]Result, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("failed to fetch %s : %s", address.Redacted(), response.Status)
 	}
-	found, err := decode(io.LimitReader(response.Body, maxAnswer))
+	found, err := decode(io.LimitReader(response.Body, maxResponse))
 	if err != nil {
 		return nil, fmt.Errorf("%s did not return search results: %w", address.Redacted(), err)
 	}
 	return found, nil
 }
 
-// decode decodes a response. A field whose type differs from that in Result remains empty,
-// because not all hubs use the same types.
+// decode decodes the body of a response. Because hubs use different types for some fields, a
+// field that does not have the type in Result is not an error and remains empty.
 func decode(body io.Reader) ([]Result, error) {
-	var answer struct {
+	var response struct {
 		Data []Result `json:"data"`
 	}
-	err := json.NewDecoder(body).Decode(&answer)
+	err := json.NewDecoder(body).Decode(&response)
 	if _, mismatch := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !mismatch {
 		return nil, err
 	}
-	return answer.Data, nil
+	return response.Data, nil
 }

@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inventory finds out which objects the earlier revisions of a release may have
-// left in the cluster, and which of them certainly belong to the release
-// (docs/reference.md, "Upgrade"). Package apply uses their declarations as bases of merges,
-// and package prune deletes those that the release no longer has.
+// Package inventory finds out which objects the earlier revisions of a release may have left
+// in the cluster, and which of them certainly belong to the release (docs/reference.md,
+// "Upgrade"). Package apply computes changes from the declarations of these objects, and
+// package prune deletes the objects that are no longer in the chart.
 package inventory
 
 import (
@@ -21,48 +21,49 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Inventory lists the objects that a release may already have in the cluster: the objects
-// of every revision since the last deployed one, so that objects of failed revisions are
-// also deleted. A nil Inventory has no objects.
+// Inventory contains the objects that a release may have in the cluster: those of all
+// revisions since the last deployed one, because failed revisions may have created objects,
+// too. A nil *Inventory contains no objects.
 type Inventory struct {
-	// base is the revision with which Helm compares the new one.
+	// base is the revision that Helm compares the new revision with.
 	base *release.Release
-	// revisions are the revisions since the last deployed one, including that one, the
-	// oldest first. base is among them.
+	// revisions are the revisions from the last deployed one to the newest, the oldest
+	// first. base is one of them.
 	revisions []*release.Release
-	// deployed are the revisions that were deployed and have not been even partly
-	// uninstalled since. removed says whether an uninstall has started on any of the
-	// revisions.
+	// deployed contains the revisions that were deployed, except those before an uninstall.
 	deployed map[*release.Release]bool
-	removed  bool
+	// uninstallStarted says whether an uninstall has started on any of the revisions, even
+	// if it failed.
+	uninstallStarted bool
 
-	// plans are the dependency graphs of the revisions. If their orders contradict each
-	// other, the first of them takes precedence.
+	// plans are the deployment graphs of the revisions. If their orders contradict each
+	// other, the graph that comes first takes precedence.
 	plans []*sequencer.Plan
-	// objects are the objects of all revisions without duplicates. An object that several
-	// revisions have is declared as the merged declarations of all of them. place has the
-	// index in objects of each object.
+	// objects are the objects of all revisions, without duplicates. If several revisions
+	// declare an object, its declarations are merged. index contains the index of each
+	// object in objects.
 	objects kube.ResourceList
 	byID    map[sequencer.ID]*object.Info
-	place   map[sequencer.ID]int
-	// newest has the number of the newest revision that declares each object. declared has
-	// the content of each object as declared, once for each revision that declares it.
+	index   map[sequencer.ID]int
+	// newest contains the number of the newest revision that declares each object. declared
+	// contains the content of each object once for each revision that declares it.
 	newest   map[sequencer.ID]int
 	declared []map[string]any
-	// ofBase are the objects that base declares. known are the objects that were part of a
-	// deployed revision. The other objects may never have been created: an object with the
-	// same name in the cluster may belong to another owner.
-	ofBase, known map[sequencer.ID]bool
-	// ids maps each resource in plans to its identity in the cluster, if it can exist
-	// there.
+	// ofBase contains the objects that base declares, and wasDeployed those that were part
+	// of a deployed revision. Other objects may never have been created: if there is an
+	// object with that name in the cluster, it may belong to another owner.
+	ofBase, wasDeployed map[sequencer.ID]bool
+	// ids maps each resource of plans to its identity in the cluster. It omits resources
+	// that cannot exist there.
 	ids map[*sequencer.PlannedResource]sequencer.ID
 }
 
-// New returns the Inventory of the revisions since the last deployed one; revisions is the
-// whole history. If no revision is currently deployed, the inventory begins with the last
-// revision that was deployed earlier, or whose uninstall failed. If no revision was ever
-// deployed, it has all revisions. It always includes base, the revision with which Helm
-// compares the new one. The caller must read the objects with ReadAsHelm or ReadPlans.
+// New returns the Inventory for a new revision; revisions is the whole history. The
+// Inventory begins with the last revision that is deployed or, if there is none, with the
+// last revision that was deployed earlier or whose uninstall failed. If there is no such
+// revision either, it contains the whole history. It always contains base, the revision that
+// Helm compares the new one with. The caller must call ReadAsHelm or ReadPlans to read the
+// objects.
 func New(revisions []*release.Release, base *release.Release) *Inventory {
 	sorted := slices.Clone(revisions)
 	releaseutil.SortByRevision(sorted)
@@ -80,17 +81,18 @@ func New(revisions []*release.Release, base *release.Release) *Inventory {
 	}
 	inv := &Inventory{
 		base: base, revisions: sorted[first:], deployed: map[*release.Release]bool{},
-		byID: map[sequencer.ID]*object.Info{}, place: map[sequencer.ID]int{}, newest: map[sequencer.ID]int{}, ids: map[*sequencer.PlannedResource]sequencer.ID{},
-		ofBase: map[sequencer.ID]bool{}, known: map[sequencer.ID]bool{},
+		byID: map[sequencer.ID]*object.Info{}, index: map[sequencer.ID]int{}, newest: map[sequencer.ID]int{}, ids: map[*sequencer.PlannedResource]sequencer.ID{},
+		ofBase: map[sequencer.ID]bool{}, wasDeployed: map[sequencer.ID]bool{},
 	}
 	for _, rel := range slices.Backward(inv.revisions) {
-		inv.removed = inv.removed || wasRemoved(rel)
-		inv.deployed[rel] = wasDeployed(rel) && !inv.removed
+		inv.uninstallStarted = inv.uninstallStarted || hasUninstallStarted(rel)
+		inv.deployed[rel] = wasDeployed(rel) && !inv.uninstallStarted
 	}
 	return inv
 }
 
-// wasDeployed reports whether a revision is or once was deployed successfully.
+// wasDeployed reports whether a revision is deployed, or was before it was superseded or
+// uninstalled.
 func wasDeployed(rel *release.Release) bool {
 	switch rel.Info.Status {
 	case release.StatusDeployed, release.StatusSuperseded, release.StatusUninstalled:
@@ -99,15 +101,16 @@ func wasDeployed(rel *release.Release) bool {
 	return false
 }
 
-// wasRemoved reports whether an uninstall has started on a revision, whatever its result.
-// It also returns true if the record of the revision says so about an earlier revision.
-func wasRemoved(rel *release.Release) bool {
+// hasUninstallStarted reports whether an uninstall has started on a revision or, according
+// to its order record, on an earlier one. It does not matter whether the uninstall
+// succeeded.
+func hasUninstallStarted(rel *release.Release) bool {
 	earlier := earlierOf(rel)
 	return !rel.Info.Deleted.IsZero() || earlier != nil && earlier.UninstallStarted
 }
 
-// earlierOf returns what the record of a revision says about revisions before it; nil if it
-// says nothing or cannot be used.
+// earlierOf returns what the order record of a revision says about earlier revisions; nil if
+// it says nothing or cannot be used.
 func earlierOf(rel *release.Release) *orderrecord.EarlierRevisions {
 	rec, err := orderrecord.Read(rel)
 	if err != nil {
@@ -116,11 +119,11 @@ func earlierOf(rel *release.Release) *orderrecord.EarlierRevisions {
 	return rec.EarlierFor(rel.Version)
 }
 
-// Revisions returns the revisions of the inventory, the oldest first.
+// Revisions returns the revisions whose objects the Inventory contains, the oldest first.
 func (inv *Inventory) Revisions() []*release.Release { return inv.revisions }
 
 // IsOrdered reports whether any of the revisions was deployed in order. A revision whose
-// record cannot be read counts as ordered, because it most likely was.
+// order record cannot be used counts as ordered, because it probably was.
 func (inv *Inventory) IsOrdered() bool {
 	return slices.ContainsFunc(inv.revisions, func(rel *release.Release) bool {
 		rec, err := orderrecord.Read(rel)
@@ -128,25 +131,26 @@ func (inv *Inventory) IsOrdered() bool {
 	})
 }
 
-// Plans returns the dependency graphs of the revisions. If their orders contradict each
-// other, the first of them takes precedence.
+// Plans returns the deployment graphs of the revisions. If their orders contradict each
+// other, the graph that comes first takes precedence.
 func (inv *Inventory) Plans() []*sequencer.Plan { return inv.plans }
 
 // Objects returns the objects of all revisions, without duplicates.
 func (inv *Inventory) Objects() kube.ResourceList { return inv.objects }
 
-// Declared returns the contents of all objects as each of the revisions declares them.
+// Declared returns the contents of all objects, once for each revision that declares the
+// object.
 func (inv *Inventory) Declared() []map[string]any { return inv.declared }
 
-// IDOf returns the identity in the cluster of a resource of one of the plans. It returns
-// false if the resource cannot exist there.
-func (inv *Inventory) IDOf(res *sequencer.PlannedResource) (sequencer.ID, bool) {
-	id, exists := inv.ids[res]
+// IDOf returns the identity in the cluster of a resource of Plans. exists is false if the
+// resource cannot exist there.
+func (inv *Inventory) IDOf(res *sequencer.PlannedResource) (id sequencer.ID, exists bool) {
+	id, exists = inv.ids[res]
 	return id, exists
 }
 
-// InfoOf returns the object of a resource of one of the plans; nil if it cannot exist in
-// the cluster.
+// InfoOf returns the object of a resource of Plans, or nil if it cannot exist in the
+// cluster.
 func (inv *Inventory) InfoOf(res *sequencer.PlannedResource) *object.Info {
 	id, exists := inv.ids[res]
 	if !exists {
@@ -155,8 +159,8 @@ func (inv *Inventory) InfoOf(res *sequencer.PlannedResource) *object.Info {
 	return inv.byID[id]
 }
 
-// Find returns the object with the identity of info as the revisions declare it; nil if no
-// revision declares it.
+// Find returns the object with the identity of info as the revisions declare it, or nil if
+// none of them does.
 func (inv *Inventory) Find(info *object.Info) *object.Info {
 	if inv == nil {
 		return nil
@@ -164,16 +168,16 @@ func (inv *Inventory) Find(info *object.Info) *object.Info {
 	return inv.byID[object.IDOf(info)]
 }
 
-// IsOfBase reports whether an object is declared by the revision with which Helm compares
-// the new one.
+// IsOfBase reports whether an object is declared by the revision that Helm compares the new
+// one with.
 func (inv *Inventory) IsOfBase(id sequencer.ID) bool { return inv.ofBase[id] }
 
-// IsKnown reports whether an object was part of a deployed revision.
-func (inv *Inventory) IsKnown(info *object.Info) bool {
-	return inv != nil && inv.known[object.IDOf(info)]
+// WasDeployed reports whether an object was part of a deployed revision.
+func (inv *Inventory) WasDeployed(info *object.Info) bool {
+	return inv != nil && inv.wasDeployed[object.IDOf(info)]
 }
 
-// Without returns the objects of the revisions that are not in list.
+// Without returns the objects of the Inventory that are not in list.
 func (inv *Inventory) Without(list kube.ResourceList) kube.ResourceList {
 	listed := object.ByID(list)
 	var others kube.ResourceList
@@ -185,8 +189,8 @@ func (inv *Inventory) Without(list kube.ResourceList) kube.ResourceList {
 	return others
 }
 
-// Policies returns the resource policy of each object in the plans, as the newest revision
-// with the object declares it.
+// Policies returns the resource policy (helm.sh/resource-policy) of each object, as the
+// newest revision that contains the object declares it.
 func (inv *Inventory) Policies() map[sequencer.ID]string {
 	policies := map[sequencer.ID]string{}
 	for _, plan := range inv.plans {
@@ -201,50 +205,51 @@ func (inv *Inventory) Policies() map[sequencer.ID]string {
 	return policies
 }
 
-// WhyKeep says why an object that is no longer in the chart is not deleted; empty if it is
-// deleted. live is the object in the cluster, and policies is the result of Policies. An
-// annotation with a resource policy on live counts, too. If manifestDecides is true, it
-// does not count for objects of base, for which only the manifest counts.
+// WhyKeep returns the reason why an object that is no longer in the chart is kept, or "" if
+// it is to be deleted. live is the object in the cluster, and policies the result of
+// Policies. A resource policy on live also keeps the object, except if manifestDecides is
+// true and the object is one of base.
 func (inv *Inventory) WhyKeep(live *unstructured.Unstructured, policies map[sequencer.ID]string, manifestDecides bool) string {
 	id := object.LiveID(live)
 	livePolicyCounts := !manifestDecides || !inv.ofBase[id]
-	if object.Keeps(policies[id]) || livePolicyCounts && object.Keeps(object.Policy(live)) {
+	if object.PolicyKeeps(policies[id]) || livePolicyCounts && object.PolicyKeeps(object.ResourcePolicy(live)) {
 		return KeptByPolicy
 	}
 	owner := object.Owner{Name: inv.base.Name, Namespace: inv.base.Namespace}
 	if whose, other := object.OwnedByOther(live, owner); other {
 		return whose
 	}
-	if !inv.known[id] && object.CheckOwner(live, owner) != nil {
-		if inv.removed {
-			return "it is not labelled as owned by the release, which was partly uninstalled"
+	if !inv.wasDeployed[id] && object.CheckOwner(live, owner) != nil {
+		if inv.uninstallStarted {
+			return "it is not labeled as owned by the release, which was partly uninstalled"
 		}
-		return "it is not labelled as owned by the release, which was never deployed with it"
+		return "it is not labeled as owned by the release, and no deployed revision contains it"
 	}
 	return ""
 }
 
-// KeptByPolicy is the result of WhyKeep for an object that is kept by its resource policy.
+// KeptByPolicy is the result of WhyKeep for an object that is kept because of its resource
+// policy.
 const KeptByPolicy = "its resource policy keeps it; it no longer belongs to the release"
 
-// Earlier returns the data about earlier revisions that the record of a new revision must
-// contain; nil if there is none. list has the objects of the new revision. spared are
-// objects that are never deleted.
+// Earlier returns the data about earlier revisions that the order record of a new revision
+// must contain; nil if there is none. list contains the objects of the new revision, and
+// spared the objects that are never deleted.
 func (inv *Inventory) Earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *orderrecord.EarlierRevisions {
 	leftovers := inv.leftovers(list, spared)
-	if len(leftovers) == 0 && !inv.removed {
+	if len(leftovers) == 0 && !inv.uninstallStarted {
 		return nil
 	}
-	return &orderrecord.EarlierRevisions{Revision: revision, Leftovers: leftovers, UninstallStarted: inv.removed}
+	return &orderrecord.EarlierRevisions{Revision: revision, Leftovers: leftovers, UninstallStarted: inv.uninstallStarted}
 }
 
-// leftovers returns the objects of the revisions that may still exist and are not in list.
-// It omits objects that are spared or kept by a policy.
+// leftovers returns the objects of the Inventory that are not in list. It omits objects that
+// are spared or kept by a resource policy.
 func (inv *Inventory) leftovers(list kube.ResourceList, spared map[sequencer.ID]bool) []orderrecord.Leftover {
 	policies := inv.Policies()
 	var leftovers []orderrecord.Leftover
 	for _, info := range inv.Without(list) {
-		if id := object.IDOf(info); !spared[id] && !object.Keeps(policies[id]) && !object.Keeps(object.DeclaredPolicy(info)) {
+		if id := object.IDOf(info); !spared[id] && !object.PolicyKeeps(policies[id]) && !object.PolicyKeeps(object.DeclaredResourcePolicy(info)) {
 			apiVersion, kind := info.Mapping.GroupVersionKind.ToAPIVersionAndKind()
 			leftovers = append(leftovers, orderrecord.Leftover{APIVersion: apiVersion, Kind: kind, Namespace: object.Namespace(info), Name: info.Name})
 		}
@@ -252,8 +257,8 @@ func (inv *Inventory) leftovers(list kube.ResourceList, spared map[sequencer.ID]
 	return leftovers
 }
 
-// leftoversPlan returns a plan with the objects that, according to the record of rel,
-// revisions before it may have left; nil if there are none. The plan has no order.
+// leftoversPlan returns a graph, with a single node, of the objects that earlier revisions
+// may have left according to the order record of rel; nil if there are none.
 func leftoversPlan(rel *release.Release) *sequencer.Plan {
 	earlier, name := earlierOf(rel), history.ChartName(rel)
 	if earlier == nil || len(earlier.Leftovers) == 0 {

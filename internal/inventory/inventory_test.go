@@ -22,15 +22,14 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// uninstallStarted marks a revision as one whose uninstall has started.
+// uninstallStarted changes a revision as the start of an uninstall does, and returns it.
 func uninstallStarted(rel *release.Release) *release.Release {
 	rel.Info.Deleted = helmtime.Now()
 	return rel
 }
 
-// withEarlierUninstall adds a record to a revision that says that an uninstall of an
-// earlier revision has started. About is the number of the revision that the record is
-// about.
+// withEarlierUninstall adds an order record to rel that says that an uninstall of an earlier
+// revision has started. about is the revision that this data in the order record belongs to.
 func withEarlierUninstall(t *testing.T, rel *release.Release, about int) *release.Release {
 	t.Helper()
 	rel.Chart = historytest.RevisionWithChart(rel.Version, rel.Info.Status).Chart
@@ -65,8 +64,8 @@ func TestDeployedRevisions(t *testing.T) {
 				got = append(got, rel.Version)
 			}
 		}
-		if !slices.Equal(got, tt.want) || inv.removed != tt.removed {
-			t.Errorf("%s: deployed %v, removed %v", name, got, inv.removed)
+		if !slices.Equal(got, tt.want) || inv.uninstallStarted != tt.removed {
+			t.Errorf("%s: deployed %v, removed %v", name, got, inv.uninstallStarted)
 		}
 		earlier := inv.Earlier(9, nil, nil)
 		if tt.removed != (earlier != nil && earlier.UninstallStarted && earlier.Revision == 9) {

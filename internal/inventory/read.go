@@ -19,9 +19,9 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// ReadAsHelm builds the objects that base declares, as Helm does. If any of the revisions
-// was deployed in order, it also builds the objects of the other revisions. To build an
-// object is to find the API resource of its kind in the cluster.
+// ReadAsHelm builds the objects that base declares, as Helm does; building an object means
+// looking up the API resource of its kind in the cluster. If any of the revisions was
+// deployed in order, it also builds the objects of the others.
 func (inv *Inventory) ReadAsHelm(c cluster.Builder) error {
 	list, err := c.Build([]byte(inv.base.Manifest), false)
 	if err != nil {
@@ -30,7 +30,7 @@ func (inv *Inventory) ReadAsHelm(c cluster.Builder) error {
 	inv.objects, inv.declared = list, object.Contents(list)
 	for i, info := range list {
 		id := object.IDOf(info)
-		inv.place[id], inv.byID[id], inv.newest[id], inv.ofBase[id], inv.known[id] = i, info, inv.base.Version, true, true
+		inv.index[id], inv.byID[id], inv.newest[id], inv.ofBase[id], inv.wasDeployed[id] = i, info, inv.base.Version, true, true
 	}
 	if !inv.IsOrdered() {
 		return nil
@@ -48,9 +48,9 @@ func (inv *Inventory) ReadAsHelm(c cluster.Builder) error {
 	return nil
 }
 
-// ReadPlans builds the objects and plans of all revisions. The plan of the last deployed
-// revision takes precedence over the others. If lenient is true, a revision whose record
-// cannot be used counts as one without an order.
+// ReadPlans rebuilds the deployment graphs of all revisions, and builds their objects. If
+// lenient is true, a revision whose order record cannot be used counts as one without an
+// order; otherwise ReadPlans returns an error for it.
 func (inv *Inventory) ReadPlans(ctx context.Context, c cluster.Builder, lenient bool) error {
 	for _, rel := range inv.revisions {
 		if err := ctx.Err(); err != nil {
@@ -66,7 +66,8 @@ func (inv *Inventory) ReadPlans(ctx context.Context, c cluster.Builder, lenient 
 	return nil
 }
 
-// unknownKindError adds Helm's message to an error of building the objects of base.
+// unknownKindError adds Helm's message to err, with which the objects of a revision could
+// not be built.
 func unknownKindError(err error) error {
 	if strings.Contains(err.Error(), `unable to recognize "": no matches for kind`) {
 		return fmt.Errorf("current release manifest contains removed kubernetes api(s) for this "+
@@ -76,8 +77,7 @@ func unknownKindError(err error) error {
 	return fmt.Errorf("unable to build kubernetes objects from current release manifest: %w", err)
 }
 
-// addRevision adds to the inventory the plan of a revision and the objects that it
-// declares.
+// addRevision adds the deployment graph and the objects of a revision.
 func (inv *Inventory) addRevision(c cluster.Builder, rel *release.Release, lenient bool) error {
 	plan, err := history.PlanOrSingleNode(rel, lenient)
 	if err != nil {
@@ -86,13 +86,13 @@ func (inv *Inventory) addRevision(c cluster.Builder, rel *release.Release, lenie
 	ids, err := inv.addPlan(c, rel, plan)
 	for _, id := range ids {
 		inv.ofBase[id] = inv.ofBase[id] || rel == inv.base
-		inv.known[id] = inv.known[id] || inv.deployed[rel]
+		inv.wasDeployed[id] = inv.wasDeployed[id] || inv.deployed[rel]
 	}
 	return err
 }
 
-// addLeftovers adds to the inventory the objects that, according to the record of rel,
-// revisions before it may have left.
+// addLeftovers adds the objects that earlier revisions may have left according to the order
+// record of rel.
 func (inv *Inventory) addLeftovers(c cluster.Builder, rel *release.Release) error {
 	plan := leftoversPlan(rel)
 	if plan == nil {
@@ -102,8 +102,8 @@ func (inv *Inventory) addLeftovers(c cluster.Builder, rel *release.Release) erro
 	return err
 }
 
-// addPlan adds to the inventory a plan of the revision rel and the objects of the plan. It
-// returns the identities of the objects.
+// addPlan adds a graph of revision rel and the objects of the graph. It returns the
+// identities of the objects.
 func (inv *Inventory) addPlan(c cluster.Builder, rel *release.Release, plan *sequencer.Plan) ([]sequencer.ID, error) {
 	list, resources, err := inv.objectsOf(c, rel, plan)
 	if err != nil {
@@ -121,10 +121,10 @@ func (inv *Inventory) addPlan(c cluster.Builder, rel *release.Release, plan *seq
 	return ids, nil
 }
 
-// objectsOf builds the objects of a plan of the revision rel, and returns them with the
+// objectsOf builds the objects of a graph of revision rel, and returns them with the
 // resource of each. It omits objects of a kind that the cluster does not know, because they
-// cannot exist. In base, an unknown kind is an error, as in Helm, unless the release
-// defines the kind itself.
+// cannot exist. In base, an unknown kind is an error, as in Helm, unless the release defines
+// the kind itself.
 func (inv *Inventory) objectsOf(c cluster.Builder, rel *release.Release, plan *sequencer.Plan) (kube.ResourceList, []*sequencer.PlannedResource, error) {
 	var resources []*sequencer.PlannedResource
 	var contents []map[string]any
@@ -142,21 +142,21 @@ func (inv *Inventory) objectsOf(c cluster.Builder, rel *release.Release, plan *s
 			}
 		}
 	}
-	list, err := c.References(contents, inv.base.Namespace)
+	list, err := c.BuildReferences(contents, inv.base.Namespace)
 	if err != nil {
 		return nil, nil, unknownKindError(err)
 	}
 	return list, resources, nil
 }
 
-// add adds an object of a revision to the inventory. If several revisions have the object,
-// it merges their declarations, so that every field that any of them set counts as set by
-// the release.
+// add adds an object of a revision. If another revision has already added the object, it
+// merges the declarations, so that a field counts as set by the release if any revision sets
+// it.
 func (inv *Inventory) add(id sequencer.ID, info *object.Info, revision int) error {
 	inv.declared = append(inv.declared, object.Contents(kube.ResourceList{info})...)
 	known := inv.byID[id]
 	if known == nil {
-		inv.place[id], inv.byID[id], inv.newest[id] = len(inv.objects), info, revision
+		inv.index[id], inv.byID[id], inv.newest[id] = len(inv.objects), info, revision
 		inv.objects.Append(info)
 		return nil
 	}
@@ -176,6 +176,6 @@ func (inv *Inventory) add(id sequencer.ID, info *object.Info, revision int) erro
 	}
 	merged := *known
 	merged.Object, merged.Mapping, merged.Client = both, newer.Mapping, newer.Client
-	inv.byID[id], inv.objects[inv.place[id]] = &merged, &merged
+	inv.byID[id], inv.objects[inv.index[id]] = &merged, &merged
 	return nil
 }

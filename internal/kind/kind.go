@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kind says what is known about kinds without a cluster: whether they are built
-// into Kubernetes, their scope, and their position in Helm's install order.
+// Package kind contains what is known about the kinds of Kubernetes objects without asking a
+// cluster: whether they are built into Kubernetes, their scope, and their position in Helm's
+// install order.
 package kind
 
 import (
@@ -12,15 +13,15 @@ import (
 	"helm.sh/helm/v3/pkg/releaseutil"
 )
 
-// clusterScoped are the cluster-scoped kinds of Kubernetes that occur in charts. Spaces
-// separate them.
+// clusterScoped lists the cluster-scoped kinds of Kubernetes that occur in charts,
+// separated by spaces.
 const clusterScoped = " Namespace ClusterRole ClusterRoleBinding CustomResourceDefinition PriorityClass " +
 	"StorageClass PersistentVolume IngressClass RuntimeClass ValidatingWebhookConfiguration " +
 	"MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding " +
 	"MutatingAdmissionPolicy MutatingAdmissionPolicyBinding APIService CSIDriver Node VolumeSnapshotClass " +
 	"VolumeAttributesClass FlowSchema PriorityLevelConfiguration CertificateSigningRequest DeviceClass PodSecurityPolicy "
 
-// Group returns the API group of an apiVersion: "" for the core API.
+// Group returns the API group in an apiVersion. It is empty for the core group.
 func Group(apiVersion string) string {
 	group, _, found := strings.Cut(apiVersion, "/")
 	if !found {
@@ -29,7 +30,7 @@ func Group(apiVersion string) string {
 	return group
 }
 
-// IsBuiltIn reports whether an API group belongs to Kubernetes.
+// IsBuiltIn reports whether an API group belongs to Kubernetes, judging by its name.
 func IsBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
@@ -39,8 +40,8 @@ func IsClusterScoped(group, kind string) bool {
 	return IsBuiltIn(group) && strings.Contains(clusterScoped, " "+kind+" ")
 }
 
-// InstallRank returns the position of a kind in Helm's install order. Kinds that Helm does
-// not know come last.
+// InstallRank returns the position of a kind in Helm's install order. All kinds that are
+// not in it have the last position.
 func InstallRank(kind string) int {
 	if rank := slices.Index(releaseutil.InstallOrder, kind); rank >= 0 {
 		return rank

@@ -10,10 +10,9 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// ListItems returns the objects in a list, each with its kind, and reports whether object is
-// a list. Like Kubernetes, it considers an object a list if it has items. An object of kind
-// List counts even without items. In a list of one kind, such as ConfigMapList, items can
-// omit their kind.
+// ListItems reports whether object is a list, and returns its items, each with its kind.
+// Like Kubernetes, it considers an object a list if it has items or if its kind is List.
+// In a list of one kind, such as ConfigMapList, items can omit their kind.
 func ListItems(object map[string]any) (items []map[string]any, isList bool) {
 	listKind := field.String(object, "kind")
 	if _, hasItems := object["items"].([]any); !hasItems && listKind != "List" {

@@ -18,26 +18,26 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
-// Takeover says when an operation takes over a release that another operation has locked
+// Takeover says when an operation takes over a release that is locked by another operation
 // (docs/reference.md, "Release locks").
 type Takeover string
 
 const (
-	// TakeoverAuto takes over the release if the lock holder that its record names is no
-	// longer alive. It is the default, also for an empty value.
+	// TakeoverAuto takes over the release if its lock holder is no longer alive. An empty
+	// Takeover means the same.
 	TakeoverAuto Takeover = "auto"
 	// TakeoverNever never takes over a release.
 	TakeoverNever Takeover = "never"
-	// TakeoverForce also takes over a release whose record names no lock holder, as with
-	// another implementation of Helm. The caller must be sure that no operation is running
-	// on it. It does not take over a release whose lock holder is alive.
+	// TakeoverForce also takes over a release whose order record names no lock holder, as
+	// with stock Helm. The caller must be sure that no operation is running on the release.
+	// Even TakeoverForce does not take over a release whose lock holder is alive.
 	TakeoverForce Takeover = "force"
 )
 
-// Takeovers returns the values of Takeover, for example for shell completion.
+// Takeovers returns all values of Takeover, for example for shell completion.
 func Takeovers() []Takeover { return []Takeover{TakeoverAuto, TakeoverNever, TakeoverForce} }
 
-// Validate returns an error for an invalid value.
+// Validate returns an error if t is not one of the constants above and not empty.
 func (t Takeover) Validate() error {
 	if t == "" || slices.Contains(Takeovers(), t) {
 		return nil
@@ -46,72 +46,76 @@ func (t Takeover) Validate() error {
 }
 
 const (
-	// heartbeatCheckInterval is the interval at which Check reads the release to look for a
-	// new heartbeat of the lock holder.
+	// heartbeatCheckInterval is the interval at which Check looks for a new heartbeat of the
+	// lock holder.
 	heartbeatCheckInterval = 2 * time.Second
-	// minWatchDuration is the minimum time for which Check watches a lock holder. A lock
-	// holder that is alive sends a heartbeat within this time, whatever its clock says.
+	// minWatchDuration is the minimum time for which Check watches a lock holder before it
+	// considers it no longer alive. A lock holder that is alive sends a heartbeat within
+	// this time, even if its clock differs from ours.
 	minWatchDuration = history.RenewInterval + 5*time.Second
 )
 
-// Check finds out, before an operation begins, whether another operation has locked the
-// release, and whether that lock can be taken over.
+// Check finds out, before an operation begins, whether the release is locked, and whether
+// the operation can take it over.
 type Check struct {
 	Store  *history.Store
 	Events *event.Sink
 	// Release is the name of the release.
 	Release  string
 	Takeover Takeover
-	// DryRun says that the operation changes nothing. Check then does not watch the lock
-	// holder: an expired lease is sufficient to consider it no longer alive.
+	// DryRun says that the operation changes nothing. The check then does not wait for a
+	// heartbeat: if the lease has expired, the lock holder is considered no longer alive.
 	DryRun bool
-	// Undo is the failed operation that the caller undoes; nil if it undoes none.
+	// Undo identifies the failed operation that this operation rolls back or uninstalls
+	// because of --atomic; otherwise it is nil.
 	Undo *UndoTarget
-	// StatusError returns the error with which stock Helm refuses to continue if the last
-	// revision has the given status; nil if it continues. The function is nil if stock Helm
-	// continues with any status.
+	// StatusError returns the error with which stock Helm rejects a release whose last
+	// revision has the given status, or nil if stock Helm continues. A nil StatusError means
+	// that stock Helm continues with every status.
 	StatusError func(release.Status) error
 }
 
-// UndoTarget identifies a failed operation that another operation undoes. This is only
-// allowed if no other operation has started on the release since then.
+// UndoTarget identifies a failed operation that is rolled back or uninstalled because of
+// --atomic. This fails if another operation has started on the release since the failure.
 type UndoTarget struct {
-	// Revision is the revision of the failed operation.
+	// Revision is the revision that the failed operation worked on.
 	Revision int
 	// LeaseID is the ID of the lease of the failed operation, which may still be stored;
-	// empty if it had no lease.
+	// empty if the operation had no lease.
 	LeaseID string
 }
 
-// isLatestRevision reports whether last, the last revision of the release, is the revision
-// to undo, in the state in which the failed operation left it.
+// isLatestRevision reports whether last, the last revision of the release, is the one of the
+// failed operation and is still as that operation left it.
 func (u *UndoTarget) isLatestRevision(last *release.Release) bool {
 	return last.Version == u.Revision && (last.Info.Status == release.StatusFailed || u.ownsLease(leaseOf(last)))
 }
 
-// ownsLease reports whether a lease belongs to the failed operation. If that operation had
-// no lease, it reports whether lease is nil.
+// ownsLease reports whether lease belongs to the failed operation: it has the ID of that
+// operation's lease, or it is nil and that operation had none.
 func (u *UndoTarget) ownsLease(lease *orderrecord.Lease) bool {
 	return u != nil && (lease == nil && u.LeaseID == "" || lease != nil && lease.ID == u.LeaseID)
 }
 
-// State describes a release, as Check found it, for an operation that can begin.
-type State struct {
-	// History has the revisions of the release. If the last one is to be taken over, it has
-	// the status failed in History. Err is the error if the revisions could not be read.
+// CheckResult describes a release on which an operation can begin, as Check found it.
+type CheckResult struct {
+	// History contains all revisions of the release. If the operation takes over the last
+	// one, it has the status failed here. Err is the error if the revisions could not be
+	// read.
 	History []*release.Release
 	Err     error
-	// Last is the last revision as it is stored; nil if there is none. Stale is the same
-	// revision if its lock holder is no longer alive, so that the operation must take it
-	// over; otherwise nil.
+	// Last is the last revision as it is stored, or nil. If its lock holder is no longer
+	// alive, so that the operation takes over the revision, Stale is the same revision;
+	// otherwise nil.
 	Last, Stale *release.Release
 }
 
-// Run reads the revisions, and waits until it is known whether an operation is running on
-// the last one. If one is running, the error is a *HeldError.
-func (c *Check) Run(ctx context.Context) (*State, error) {
+// Run reads the revisions of the release. If an operation seems to be running on the last
+// one, Run waits until it is known whether the lock holder is still alive. If it is, the
+// error is a *HeldError.
+func (c *Check) Run(ctx context.Context) (*CheckResult, error) {
 	for {
-		s := &State{}
+		s := &CheckResult{}
 		s.History, s.Err = c.Store.ReadAll(c.Release)
 		s.Last = history.Newest(s.History)
 		if c.Undo != nil && s.Last != nil && !c.Undo.isLatestRevision(s.Last) {
@@ -131,19 +135,20 @@ func (c *Check) Run(ctx context.Context) (*State, error) {
 	}
 }
 
-// takeOver sets Stale to the last revision, and replaces that revision in History with one
-// that has the status failed.
-func (s *State) takeOver() {
+// takeOver sets Stale to the last revision, and replaces this revision in History by a copy
+// with the status failed.
+func (s *CheckResult) takeOver() {
 	s.Stale = s.Last
-	failed := Interrupt(s.Stale)
+	failed := AsInterrupted(s.Stale)
 	s.History = slices.Clone(s.History)
 	s.History[slices.Index(s.History, s.Stale)] = failed
 }
 
-// isDead reports whether the lock holder of last is no longer alive, or last can be taken
-// over for another reason, such as TakeoverForce. If not, the error is a *HeldError. It
-// returns false without an error if the operation of the lock holder finishes during the
-// check.
+// isDead reports whether the operation can take over last, a revision on which another
+// operation seems to be running: because the lock holder is no longer alive, because c.Undo
+// identifies that operation, or because of TakeoverForce. If the operation must not take
+// over last, isDead returns a *HeldError. If the other operation finishes meanwhile, it
+// returns false without an error.
 func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error) {
 	lease := leaseOf(last)
 	held := &HeldError{Release: c.Release, Revision: last.Version, Status: last.Info.Status, takeover: c.Takeover}
@@ -168,13 +173,13 @@ func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error)
 	return c.watch(ctx, last, lease, held)
 }
 
-// watch waits until the lock holder of last sends a heartbeat, or has not sent one for so
-// long that it is no longer alive. lease is the lease of last. held is the error to return
-// after a heartbeat. If the operation of the lock holder finishes first, watch returns
-// false without an error.
+// watch reads the revision last repeatedly until its lock holder sends a heartbeat, or has
+// not sent one for so long that it is considered no longer alive. lease is the lease of
+// last. After a heartbeat, watch returns held. If the operation of the lock holder finishes
+// first, watch returns false without an error.
 func (c *Check) watch(ctx context.Context, last *release.Release, lease *orderrecord.Lease, held *HeldError) (dead bool, err error) {
-	silent := max(0, time.Since(lease.RenewedAt)) // the clock of the lock holder may be ahead
-	limit := max(minWatchDuration, lease.Duration()-silent)
+	sinceHeartbeat := max(0, time.Since(lease.RenewedAt)) // the clock of the lock holder may be ahead
+	limit := max(minWatchDuration, lease.Duration()-sinceHeartbeat)
 	c.Events.Warnf("release %s is locked by %s, %s; checking for up to %s whether it is still alive", c.Release, held.Holder, held.Holder.Age(), limit.Round(time.Second))
 	ticker := time.NewTicker(heartbeatCheckInterval)
 	defer ticker.Stop()
@@ -189,7 +194,7 @@ func (c *Check) watch(ctx context.Context, last *release.Release, lease *orderre
 		if errors.Is(err, driver.ErrReleaseNotFound) {
 			return false, nil
 		}
-		if err != nil { // the lock holder cannot renew its lease either
+		if err != nil { // the lock holder probably cannot send a heartbeat either, so watch it for longer
 			if time.Now().After(giveUp) {
 				return false, fmt.Errorf("checking whether the lock holder of release %s is still alive: %w", c.Release, err)
 			}

@@ -126,8 +126,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckEndsWithContext checks that the end of the context ends the watch of a lock
-// holder.
+// TestCheckEndsWithContext checks that Check stops watching a lock holder when the context
+// ends.
 func TestCheckEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timeout := errors.New("timeout")
@@ -153,8 +153,8 @@ func TestCheckWithUnavailableStorage(t *testing.T) {
 	})
 }
 
-// TestCheckOfDamagedRecord checks a revision with a record that Helm would not write.
-func TestCheckOfDamagedRecord(t *testing.T) {
+// TestCheckOfDamagedRevision checks a stored revision that Helm would not have stored.
+func TestCheckOfDamagedRevision(t *testing.T) {
 	for name, corrupt := range map[string]func(*release.Release){
 		"no status":     func(rel *release.Release) { rel.Info = nil },
 		"an empty hook": func(rel *release.Release) { rel.Hooks = []*release.Hook{nil} },
@@ -176,8 +176,8 @@ func TestCheckOfDamagedRecord(t *testing.T) {
 	}
 }
 
-// TestCheckUndoTarget checks that a failed operation is undone only if no other operation
-// has started on the release since then.
+// TestCheckUndoTarget checks that a failed operation can be rolled back or uninstalled only
+// if no other operation has started on the release since.
 func TestCheckUndoTarget(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

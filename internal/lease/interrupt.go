@@ -14,28 +14,25 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// Interrupt returns a copy of stale, a revision whose operation terminated unexpectedly, as
-// the operation that takes it over must store it: with the status failed and without a
-// lease.
-func Interrupt(stale *release.Release) *release.Release {
+// AsInterrupted returns a copy of stale, a revision whose operation terminated unexpectedly,
+// as the operation that takes over the release must store it: with the status failed, and
+// without a lease.
+func AsInterrupted(stale *release.Release) *release.Release {
 	failed := history.Copy(stale)
-	failed.Info.Status, failed.Info.Description = release.StatusFailed, interruption(stale)
+	failed.Info.Status, failed.Info.Description = release.StatusFailed, interruptedDescription(stale)
 	rec, err := orderrecord.Read(stale)
 	if err != nil || rec == nil {
 		return failed
 	}
-	if rec = WithoutLease(rec); rec != nil {
-		rec.Lease = nil
-	}
-	if bare, err := orderrecord.WithRecord(stale.Chart, rec); err == nil { // fails only if the record could not be read from this chart
-		failed.Chart = bare
+	if unlocked, err := orderrecord.WithRecord(stale.Chart, WithoutLease(rec)); err == nil { // cannot fail for a record that was just read
+		failed.Chart = unlocked
 	}
 	return failed
 }
 
-// interruption returns the description to store with a revision that is taken over. It says
-// how the operation on it ended.
-func interruption(stale *release.Release) string {
+// interruptedDescription returns the description that a revision is stored with when it is
+// taken over: it says how the operation on it ended.
+func interruptedDescription(stale *release.Release) string {
 	h := HolderOf(stale)
 	if h == nil {
 		return fmt.Sprintf("Interrupted: its status was %s", stale.Info.Status)
@@ -43,8 +40,8 @@ func interruption(stale *release.Release) string {
 	return fmt.Sprintf("Interrupted: %s terminated unexpectedly%s", h, progressOf(stale))
 }
 
-// progressOf describes how many nodes the terminated operation on a revision had finished,
-// as in ", 3 of 5 nodes done". It is empty if that is not known.
+// progressOf describes how many nodes of the deployment graph the terminated operation on a
+// revision had finished, as in ", 3 of 5 nodes done". It is empty if this is not known.
 func progressOf(rel *release.Release) string {
 	order, err := history.OrderOf(rel)
 	if err != nil || order == nil || !order.Interrupted {
@@ -52,21 +49,24 @@ func progressOf(rel *release.Release) string {
 	}
 	verb := "done"
 	if order.Removing {
-		verb = "removed"
+		verb = "deleted"
 	}
 	return fmt.Sprintf(", %d of %s %s", len(order.Done), text.Count(order.Nodes, "node"), verb)
 }
 
-// WithoutLease returns rec if it is needed for more than its lease; otherwise nil. It does
-// not remove the lease.
+// WithoutLease returns a copy of rec without its lease. It returns nil if the lease is all
+// that rec is needed for.
 func WithoutLease(rec *orderrecord.Record) *orderrecord.Record {
 	if rec == nil || !rec.Ordered && rec.Earlier == nil && !history.RunsHooksInParallel(rec.Charts) {
 		return nil
 	}
-	return rec
+	unlocked := *rec
+	unlocked.Lease = nil
+	return &unlocked
 }
 
-// WarnTakenOver emits a warning that stale, the last revision of a release, is taken over.
+// WarnTakenOver emits a warning that the operation takes over a release. stale is the last
+// revision of the release.
 func WarnTakenOver(events *event.Sink, stale *release.Release) {
 	who := "its record names no lock holder"
 	if h := HolderOf(stale); h != nil {

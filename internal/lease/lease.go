@@ -22,55 +22,53 @@ import (
 )
 
 const (
-	// leaseDuration is the time for which a release stays locked after the last heartbeat
-	// of its lock holder. It is longer than an API server takes to restart.
+	// leaseDuration is the time for which a release stays locked after the last heartbeat of
+	// its lock holder. It is longer than the restart of an API server takes.
 	leaseDuration = 45 * time.Second
 	// confirmedDuration is the time after a heartbeat for which the lock holder makes
-	// changes without checking that it still has the lock. It is shorter than
-	// minWatchDuration, the time for which another operation watches the lock holder before
-	// it takes over the release, so differences between clocks do not matter.
+	// changes without checking that it still has the lock. Other operations watch a lock
+	// holder for minWatchDuration before they take over its release. Because
+	// confirmedDuration is shorter, differences between clocks do not matter.
 	confirmedDuration = history.RenewInterval + 2*time.Second
 )
 
-// Lease is the lock of an operation on its release. The writer of the release stores it in
-// the release record for as long as the status of the release says that an operation is
-// running. A Lease is also the Guard of the writer: it prevents writes after the operation
-// has lost the lock. A nil Lease locks nothing.
+// Lease is the lock that an operation holds on a release. While the status of the release
+// says that an operation is running, the order record of the release contains the lease.
+// Lease is also the history.Guard of the writer: it prevents writes after the operation has
+// lost the lock. A nil *Lease locks nothing.
 type Lease struct {
 	writer   *history.Writer
 	name     string
 	revision int
-	// status is the status of the release while the operation runs, such as
-	// pending-upgrade.
+	// status is the status of the release while the operation runs, such as pending-upgrade.
 	status release.Status
 
 	mu    sync.Mutex
 	lease orderrecord.Lease
-	// previous is the stored revision as it was before the operation. It is nil as soon as
-	// the revision is certainly stored with the lease, and if the operation created the
-	// revision.
+	// previous is the stored revision as it was before the operation. It is nil if the
+	// operation created the revision, and when the revision is known to be stored with the
+	// lease.
 	previous *release.Release
 	// attemptedStates are the final states, without a lease, that the operation tried to
-	// store. If the answer to such a write was lost, the revision may be stored in that
-	// state. concluded is the state in which it was found; nil if it was not found in any
-	// of them.
+	// store. If the response to such a write was lost, the revision may be stored in that
+	// state. foundState is the one of them in which the revision was found, or nil.
 	attemptedStates []release.Info
-	concluded       *release.Info
-	// confirmed is the last time at which the stored revision certainly had the lease.
+	foundState      *release.Info
+	// confirmed is the last time at which the stored revision was known to have the lease.
 	confirmed time.Time
-	// end ends the operation with a cause. lost is the error if the operation has lost the
-	// lock.
+	// end ends the operation with a cause. lost is the *LostError if the operation has lost
+	// the lock.
 	end  context.CancelCauseFunc
 	lost error
 }
 
 var _ history.Guard = (*Lease)(nil)
 
-// Acquire locks the release of w for an operation, as in "upgrade": from its next write on,
-// w stores the lease in the release record. status is the status of the release while the
-// operation runs. If another operation takes over the release, w refuses to write, and the
-// lease calls end. Acquire returns nil for a release without a chart, because such a
-// release cannot have a record.
+// Acquire locks the release of w: w stores the lease from its next write on. operation is
+// the name of the operation, as in "upgrade", and status the status of the release while it
+// runs. If another operation takes over the release, w stops writing, and the Lease calls
+// end. Acquire returns nil for a release without a chart, because it cannot contain an order
+// record.
 func Acquire(w *history.Writer, operation string, status release.Status, end context.CancelCauseFunc) (*Lease, error) {
 	now, rel := time.Now(), w.Release()
 	l := &Lease{
@@ -87,8 +85,8 @@ func Acquire(w *history.Writer, operation string, status release.Status, end con
 	return l, nil
 }
 
-// SetPrevious sets the revision as it is stored until the first write with the lease. An
-// uninstall calls it, because it locks an existing revision.
+// SetPrevious sets the revision as it is stored before the first write with the lease. Only
+// an uninstall calls it, because other operations create the revision that they lock.
 func (l *Lease) SetPrevious(previous *release.Release) {
 	if l == nil {
 		return
@@ -98,7 +96,7 @@ func (l *Lease) SetPrevious(previous *release.Release) {
 	l.previous = previous
 }
 
-// SetCancel replaces the function end, which is called if another operation takes over the
+// SetCancel replaces the function that is called if another operation takes over the
 // release.
 func (l *Lease) SetCancel(end context.CancelCauseFunc) {
 	if l == nil {
@@ -109,7 +107,7 @@ func (l *Lease) SetCancel(end context.CancelCauseFunc) {
 	l.end = end
 }
 
-// ID returns the ID of the lease; empty if the Lease is nil.
+// ID returns the ID of the lease, or "" if l is nil.
 func (l *Lease) ID() string {
 	if l == nil {
 		return ""
@@ -117,15 +115,14 @@ func (l *Lease) ID() string {
 	return l.lease.ID // no lock is needed, because the ID does not change
 }
 
-// RenewedLease returns the lease with a new heartbeat, to be stored in the release record.
+// RenewedLease returns the lease with a new heartbeat, to be stored in the order record.
 func (l *Lease) RenewedLease() *orderrecord.Lease {
 	renewed := l.lease
 	renewed.RenewedAt = time.Now().UTC().Truncate(time.Millisecond)
 	return &renewed
 }
 
-// Lost returns a *LostError if it is known that the operation has lost the lock; otherwise
-// nil.
+// Lost returns a *LostError if it is already known that the operation has lost the lock.
 func (l *Lease) Lost() error {
 	if l == nil {
 		return nil
@@ -135,40 +132,41 @@ func (l *Lease) Lost() error {
 	return l.lost
 }
 
-// isCertain reports whether the last heartbeat is so recent that no other operation can
-// have taken over the release. The error is not nil if the operation has lost the lock.
-func (l *Lease) isCertain() (bool, error) {
+// isRecentlyConfirmed reports whether the operation had the lock so recently that no other
+// operation can have taken over the release since. It returns an error if the operation is
+// known to have lost the lock.
+func (l *Lease) isRecentlyConfirmed() (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return clock.Elapsed(l.confirmed) < confirmedDuration, l.lost
 }
 
-// MayChange returns an error if the operation must not change anything in the cluster,
-// because it has lost the lock. It reads the stored release only if the operation was
-// suspended for so long that another operation may have taken over the release.
+// MayChange returns an error if the operation has lost the lock, so that it must not change
+// anything in the cluster. It reads the stored release only if the last heartbeat is too
+// old, for example because the process was suspended.
 func (l *Lease) MayChange() error {
 	if l == nil {
 		return nil
 	}
-	if certain, lost := l.isCertain(); certain || lost != nil {
+	if certain, lost := l.isRecentlyConfirmed(); certain || lost != nil {
 		return lost
 	}
 	return l.writer.WithWriteLock(l.Check)
 }
 
 // Check returns an error if the operation has lost the lock. It reads the stored release
-// only if it is not certain that the operation still has the lock. The caller must have
-// locked writes to the release.
+// only if the last heartbeat is too old. The caller must have locked writes
+// (history.Writer.WithWriteLock).
 func (l *Lease) Check() error {
-	if certain, lost := l.isCertain(); certain || lost != nil {
+	if certain, lost := l.isRecentlyConfirmed(); certain || lost != nil {
 		return lost
 	}
 	return l.Confirm()
 }
 
-// MayConclude is MayChange for an operation that is about to store its final state. It also
-// returns an error if there is a newer revision, because another implementation of Helm
-// creates one without checking the lock.
+// MayConclude is like MayChange, but for an operation that is about to store its final
+// state. It also returns an error if there is a newer revision: stock Helm creates one
+// without checking the lock.
 func (l *Lease) MayConclude() error {
 	if err := l.MayChange(); err != nil || l == nil {
 		return err
@@ -179,8 +177,8 @@ func (l *Lease) MayConclude() error {
 	return l.writer.WithWriteLock(l.Confirm)
 }
 
-// Confirm reads the stored release, and returns an error if the operation has lost the
-// lock. It then also ends the operation.
+// Confirm reads the stored release to check that the operation still has the lock. If it
+// does not, Confirm ends the operation and returns an error.
 func (l *Lease) Confirm() error {
 	if lost := l.Lost(); lost != nil {
 		return lost
@@ -195,7 +193,7 @@ func (l *Lease) Confirm() error {
 		// other operation takes over the release before the last heartbeat expires.
 		err = nil
 	case err != nil:
-		err = fmt.Errorf("checking whether release %s was taken over: %w", l.name, err)
+		err = fmt.Errorf("checking whether another operation has taken over release %s: %w", l.name, err)
 	case lost == nil:
 		l.confirmed = asked
 	default:
@@ -212,8 +210,8 @@ func (l *Lease) Confirm() error {
 	return err
 }
 
-// findLoss reads the stored release, and returns an error that names the process that has
-// taken it over; nil if none has.
+// findLoss reads the stored release, and returns a *LostError if the operation has lost the
+// lock, otherwise nil.
 func (l *Lease) findLoss() (*LostError, error) {
 	store := l.writer.Store()
 	current, err := store.Read(l.name, l.revision)
@@ -223,7 +221,7 @@ func (l *Lease) findLoss() (*LostError, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.findConcluded(current) {
+	if l.findFinalState(current) {
 		return nil, nil
 	}
 	previous := l.isStillPrevious(current)
@@ -240,31 +238,31 @@ func (l *Lease) findLoss() (*LostError, error) {
 	if previous {
 		return &LostError{Release: l.name, Revision: l.revision, By: HolderOf(next)}, nil
 	}
-	// An operation that takes over a revision records it as failed, but another
-	// implementation of Helm does not. In that case this operation must do it.
-	lost := &LostError{Release: l.name, Revision: l.revision, By: HolderOf(next), abandoned: Interrupt(current)}
+	// An operation that takes over a release records the last revision as failed. Stock Helm
+	// does not, so this operation must.
+	lost := &LostError{Release: l.name, Revision: l.revision, By: HolderOf(next), abandoned: AsInterrupted(current)}
 	lost.abandoned.Info.Description = fmt.Sprintf("Interrupted: revision %d was created in the meantime", next.Version)
 	return lost, nil
 }
 
-// isStillPrevious reports whether current, the stored revision, is unchanged since before
-// the operation.
+// isStillPrevious reports whether current, the stored revision, is as it was before the
+// operation.
 func (l *Lease) isStillPrevious(current *release.Release) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.previous != nil && isSame(l.previous, current)
+	return l.previous != nil && isUnchanged(l.previous, current)
 }
 
-// isStoredIn reports whether current, the stored revision, has this lease and the status
-// that belongs to it.
+// isStoredIn reports whether current, the stored revision, contains this lease and has the
+// status that the operation stores with it.
 func (l *Lease) isStoredIn(current *release.Release) bool {
 	lease := leaseOf(current)
 	return current.Info.Status == l.status && lease != nil && lease.ID == l.lease.ID
 }
 
-// findConcluded reports whether current, the stored revision, is in one of the final states
-// that the operation tried to store. If so, it sets concluded.
-func (l *Lease) findConcluded(current *release.Release) bool {
+// findFinalState reports whether current, the stored revision, is in one of the final states
+// that the operation tried to store. If so, it sets foundState.
+func (l *Lease) findFinalState(current *release.Release) bool {
 	if leaseOf(current) != nil {
 		return false
 	}
@@ -272,22 +270,21 @@ func (l *Lease) findConcluded(current *release.Release) bool {
 	defer l.mu.Unlock()
 	for _, state := range l.attemptedStates {
 		if isSameState(&state, current.Info) {
-			l.concluded = &state
+			l.foundState = &state
 			return true
 		}
 	}
 	return false
 }
 
-// BeforeConclusion adds a final state, which has no lease and is about to be stored, to
-// attemptedStates.
-func (l *Lease) BeforeConclusion(state release.Info) {
+// BeforeFinalWrite implements history.Guard. It adds state to attemptedStates.
+func (l *Lease) BeforeFinalWrite(state release.Info) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.attemptedStates = append(l.attemptedStates, state)
 }
 
-// AfterWrite is called when the release has been stored. sent is the time at which the
+// AfterWrite implements history.Guard. It sets confirmed to sent, the time at which the
 // request was sent.
 func (l *Lease) AfterWrite(sent time.Time) {
 	l.mu.Lock()
@@ -295,12 +292,12 @@ func (l *Lease) AfterWrite(sent time.Time) {
 	l.confirmed, l.previous = sent, nil
 }
 
-// IsConcluded reports whether Confirm has found the release stored in a final state,
-// although the answer to the write was lost.
-func (l *Lease) IsConcluded(state *release.Info) bool {
+// IsFinalStateStored implements history.Guard. It reports whether Confirm has found the
+// release stored in the given final state.
+func (l *Lease) IsFinalStateStored(state *release.Info) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.concluded != nil && isSameState(l.concluded, state)
+	return l.foundState != nil && isSameState(l.foundState, state)
 }
 
 // isSameState reports whether two states have the same status and description.
@@ -308,9 +305,9 @@ func isSameState(a, b *release.Info) bool {
 	return a.Status == b.Status && a.Description == b.Description
 }
 
-// isSame reports whether a revision is unchanged since it was read: whether current has the
-// same status, lease and heartbeat as the revision read.
-func isSame(read, current *release.Release) bool {
+// isUnchanged reports whether current is the same revision as read, which was read earlier,
+// with the same status, lease and heartbeat.
+func isUnchanged(read, current *release.Release) bool {
 	was, is := leaseOf(read), leaseOf(current)
 	if was == nil || is == nil {
 		return was == is && current.Info.Status == read.Info.Status

@@ -22,14 +22,14 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// acquired is the lease of a stored revision.
+// acquired is a lease that is stored in a revision, with the writer that stores it.
 type acquired struct {
 	*Lease
 	writer *history.Writer
 	ctx    context.Context
 }
 
-// acquire stores a revision with a lease.
+// acquire stores rel with a lease.
 func acquire(t *testing.T, releases *storage.Storage, rel *release.Release) *acquired {
 	t.Helper()
 	w := history.NewStore(releases, t.Logf).NewWriter(rel)
@@ -48,7 +48,7 @@ func acquire(t *testing.T, releases *storage.Storage, rel *release.Release) *acq
 	return &acquired{l, w, ctx}
 }
 
-// ended returns the reason for which the operation with the lease was ended; nil if it was
+// ended returns the cause with which the lease has ended the operation, or nil if it has
 // not.
 func (a *acquired) ended() error {
 	if a.ctx.Err() == nil {
@@ -57,7 +57,7 @@ func (a *acquired) ended() error {
 	return context.Cause(a.ctx)
 }
 
-// heartbeats renews the lease several times in the background.
+// heartbeats lets the background writer renew the lease several times.
 func (a *acquired) heartbeats(times int) {
 	a.writer.Background.Start()
 	defer a.writer.Background.Stop()
@@ -66,8 +66,8 @@ func (a *acquired) heartbeats(times int) {
 }
 
 // TestLease checks that the lease is stored with the first write, renewed while the
-// operation runs, and removed with the last write. The release is then stored as without a
-// lease.
+// operation runs, and removed with the last write. The stored release is then as if it had
+// never been locked.
 func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		releases := historytest.MemoryStorage(t, historytest.RevisionWithChart(1, release.StatusDeployed))
@@ -98,9 +98,9 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// TestLostLease checks that an operation ends if its revision is changed by others: at its
-// next heartbeat, or at its next change or write after it was suspended. The operation
-// writes nothing more.
+// TestLostLease checks that an operation ends if others change its revision. It notices this
+// at its next heartbeat or, after it was suspended, at its next change or write. It writes
+// nothing more.
 func TestLostLease(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -160,8 +160,8 @@ func TestLostLease(t *testing.T) {
 	}
 }
 
-// TestNewerRevision checks that an operation records its own revision as failed if another
-// implementation of Helm creates a newer revision without checking the lock.
+// TestNewerRevision checks that an operation records its own revision as failed if stock
+// Helm creates a newer revision without checking the lock.
 func TestNewerRevision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		releases := historytest.MemoryStorage(t, historytest.RevisionWithChart(1, release.StatusDeployed))
@@ -184,8 +184,8 @@ func TestNewerRevision(t *testing.T) {
 }
 
 // TestMayChangeTrustsRecentHeartbeat checks that MayChange does not read the storage while
-// no other operation can have taken over the release. Later it reads the storage, and fails
-// if this is not possible.
+// no other operation can have taken over the release. After that, it reads the storage, and
+// fails if the storage cannot be read.
 func TestMayChangeTrustsRecentHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		releases := historytest.MemoryStorage(t, historytest.RevisionWithChart(1, release.StatusDeployed))
@@ -235,8 +235,8 @@ func TestWriteOnlyAccount(t *testing.T) {
 	})
 }
 
-// TestWriteTimeouts checks that writes without an answer are retried, but not after another
-// operation may have taken over the release.
+// TestWriteTimeouts checks that writes to which the server does not respond are retried,
+// until another operation may have taken over the release.
 func TestWriteTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		releases := historytest.MemoryStorage(t, historytest.RevisionWithChart(1, release.StatusDeployed))
@@ -246,7 +246,7 @@ func TestWriteTimeouts(t *testing.T) {
 			d := &historytest.RecordingDriver{Driver: memory, BeforeUpdate: func(attempt int) error {
 				time.Sleep(8 * time.Second)
 				if attempt <= attempts {
-					return fmt.Errorf("update: %w", &httpretry.RecordTimeoutError{Err: errors.New("no answer")})
+					return fmt.Errorf("update: %w", &httpretry.ReleaseUpdateTimeoutError{Err: errors.New("no answer")})
 				}
 				return nil
 			}}
@@ -258,7 +258,7 @@ func TestWriteTimeouts(t *testing.T) {
 			t.Errorf("got %v after %d attempts", err, d.Attempts())
 		}
 		d = timeouts(1000)
-		var gaveUp *httpretry.RecordTimeoutError
+		var gaveUp *httpretry.ReleaseUpdateTimeoutError
 		if err := l.writer.Write(nil); !errors.As(err, &gaveUp) || d.Attempts() > 7 {
 			t.Errorf("got %v after %d attempts", err, d.Attempts())
 		}
@@ -275,10 +275,10 @@ func TestWriteTimeouts(t *testing.T) {
 	})
 }
 
-// TestLostAnswerToLastWrite has a server that stores the result of the operation, or
-// something else, without answering. It checks that the operation recognizes its own
-// result, and nothing else.
-func TestLostAnswerToLastWrite(t *testing.T) {
+// TestLostResponseToLastWrite loses the response to the last write of an operation. The
+// server has stored the result of the operation, or something else. The test checks that
+// the operation recognizes only its own result.
+func TestLostResponseToLastWrite(t *testing.T) {
 	finish := func(rel *release.Release) {
 		rel.Info.Status, rel.Info.Description = release.StatusDeployed, "Upgrade complete"
 	}
@@ -316,7 +316,7 @@ func TestLostAnswerToLastWrite(t *testing.T) {
 							t.Error(err)
 						}
 					}
-					return &httpretry.RecordTimeoutError{Err: errors.New("no answer")}
+					return &httpretry.ReleaseUpdateTimeoutError{Err: errors.New("no answer")}
 				}}
 				releases.Driver = d
 				err := l.writer.Write(finish)
@@ -329,8 +329,8 @@ func TestLostAnswerToLastWrite(t *testing.T) {
 	}
 }
 
-// TestTrustDuration compares constants: a lock holder must check its lock before others can
-// consider it no longer alive, but not between two heartbeats.
+// TestTrustDuration compares constants: a lock holder must check its lock before other
+// operations can consider it no longer alive, but need not check it between two heartbeats.
 func TestTrustDuration(t *testing.T) {
 	if confirmedDuration >= minWatchDuration || confirmedDuration <= history.RenewInterval {
 		t.Errorf("it does not ask for %s, is watched for %s, and sends heartbeats every %s", confirmedDuration, minWatchDuration, history.RenewInterval)
@@ -340,7 +340,7 @@ func TestTrustDuration(t *testing.T) {
 	}
 }
 
-// TestAcquireWithoutChart checks that a release without a chart, which has no record for a
+// TestAcquireWithoutChart checks that a release without a chart, which cannot contain a
 // lease, is written without a lock.
 func TestAcquireWithoutChart(t *testing.T) {
 	releases := historytest.MemoryStorage(t, historytest.Revision(1, release.StatusDeployed))

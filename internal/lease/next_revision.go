@@ -16,13 +16,13 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 )
 
-// CreateNext stores rel, a new revision, after the last revision in s. It then reads the
-// last revision again to detect an uninstall that started at the same time. An uninstall,
-// which creates no revision, also writes first and then looks for a new revision, so an
-// upgrade and an uninstall never both continue. A revision that is taken over is recorded
-// as failed only after this check. CreateNext returns the revisions whose hooks must be
-// recovered (see history.Interrupted).
-func CreateNext(store *history.Store, events *event.Sink, rel *release.Release, s *State) ([]*history.Interrupted, error) {
+// CreateNext stores rel, the revision after the last one in s, unless an uninstall has begun
+// at the same time. To detect this, it first stores rel and then reads the last revision
+// again. An uninstall, which creates no revision, first changes the last revision and then
+// looks for a new one. One of the two, or both, therefore detect the other. Only after this
+// check is a revision that is taken over stored as failed. CreateNext returns the revisions
+// whose hooks must be recovered (see history.InterruptedRevision).
+func CreateNext(store *history.Store, events *event.Sink, rel *release.Release, s *CheckResult) ([]*history.InterruptedRevision, error) {
 	deletedPrevious, err := Create(store, rel, s.Stale)
 	if err != nil {
 		return nil, err
@@ -31,30 +31,30 @@ func CreateNext(store *history.Store, events *event.Sink, rel *release.Release, 
 	if err == nil {
 		return interrupted, nil
 	}
-	if undo := store.Delete(rel.Name, rel.Version); undo != nil {
-		return nil, fmt.Errorf("%w (deleting the new revision %d also failed: %w)", err, rel.Version, undo)
+	if deleteErr := store.Delete(rel.Name, rel.Version); deleteErr != nil {
+		return nil, fmt.Errorf("%w (deleting the new revision %d also failed: %w)", err, rel.Version, deleteErr)
 	}
 	return nil, err
 }
 
-// Create stores rel, a new revision, unless another operation is running on the previous
-// revision. If the previous revision is unchanged since it was read as stale, rel takes it
-// over, so it does not count. Create reports whether it deleted the previous revision
-// because of the history limit.
+// Create stores rel as a new revision, unless another operation is running on the previous
+// revision. If rel takes over the previous revision, stale is that revision as it was read;
+// Create then fails only if it has changed since. deletedPrevious reports whether Create
+// deleted the previous revision because of the history limit.
 func Create(store *history.Store, rel, stale *release.Release) (deletedPrevious bool, err error) {
 	return store.Create(rel, func(previous *release.Release) error {
-		if history.IsInProgress(previous.Info.Status) && (stale == nil || !isSame(stale, previous)) {
+		if history.IsInProgress(previous.Info.Status) && (stale == nil || !isUnchanged(stale, previous)) {
 			return newHeldError(previous)
 		}
 		return nil
 	})
 }
 
-// takeOverLast checks that no other operation is running on the last revision or has
-// uninstalled it. If the last revision is stale, it stores it as failed. deleted says
-// whether Create itself deleted the last revision because of the history limit. It returns
-// the revisions whose hooks must be recovered.
-func (s *State) takeOverLast(store *history.Store, events *event.Sink, deleted bool) ([]*history.Interrupted, error) {
+// takeOverLast checks that since Check no other operation has started on the last revision
+// or has uninstalled it. If the operation takes over the last revision, takeOverLast stores
+// it as failed. deleted says whether Create has deleted the last revision because of the
+// history limit. The result contains the revisions whose hooks must be recovered.
+func (s *CheckResult) takeOverLast(store *history.Store, events *event.Sink, deleted bool) ([]*history.InterruptedRevision, error) {
 	current, err := store.Read(s.Last.Name, s.Last.Version)
 	switch {
 	case errors.Is(err, driver.ErrReleaseNotFound) && deleted:
@@ -64,7 +64,7 @@ func (s *State) takeOverLast(store *history.Store, events *event.Sink, deleted b
 	case err != nil:
 		return nil, err
 	}
-	unchanged := isSame(s.Last, current)
+	unchanged := isUnchanged(s.Last, current)
 	switch {
 	case history.IsInProgress(current.Info.Status) && (s.Stale == nil || !unchanged):
 		return nil, newHeldError(current)
@@ -73,21 +73,21 @@ func (s *State) takeOverLast(store *history.Store, events *event.Sink, deleted b
 	case !unchanged && current.Info.Status != release.StatusFailed:
 		return nil, newHeldError(current) // its lock holder has finished after all
 	}
-	last := &history.Interrupted{Writer: store.NewWriter(Interrupt(current)), Status: s.Stale.Info.Status}
+	last := &history.InterruptedRevision{Writer: store.NewWriter(AsInterrupted(current)), Status: s.Stale.Info.Status}
 	if err := last.Writer.Write(nil); err != nil && !deleted {
 		return nil, err
 	}
 	WarnTakenOver(events, s.Stale)
-	return append(s.ConcludeOlder(store), last), nil
+	return append(s.StoreOlderAsFailed(store), last), nil
 }
 
 // interrupted returns the revisions since the last deployed one whose operations terminated
-// unexpectedly and whose hooks are not recovered yet, the oldest first. It omits the
-// revision that the operation takes over.
-func (s *State) interrupted(store *history.Store) []*history.Interrupted {
+// unexpectedly and whose hooks have not been recovered, the oldest first. It omits the last
+// revision if it is taken over.
+func (s *CheckResult) interrupted(store *history.Store) []*history.InterruptedRevision {
 	revisions := slices.Clone(s.History)
 	releaseutil.Reverse(revisions, releaseutil.SortByRevision)
-	var list []*history.Interrupted
+	var list []*history.InterruptedRevision
 	for _, rel := range revisions {
 		status := rel.Info.Status
 		switch {
@@ -95,18 +95,18 @@ func (s *State) interrupted(store *history.Store) []*history.Interrupted {
 			return list
 		case s.Stale != nil && rel.Version == s.Last.Version:
 		case s.Stale != nil && history.IsInProgress(status) && leaseOf(rel) != nil:
-			list = slices.Insert(list, 0, &history.Interrupted{Writer: store.NewWriter(Interrupt(rel)), Status: status})
+			list = slices.Insert(list, 0, &history.InterruptedRevision{Writer: store.NewWriter(AsInterrupted(rel)), Status: status})
 		case status == release.StatusFailed && slices.ContainsFunc(rel.Hooks, history.IsUnfinished):
-			list = slices.Insert(list, 0, &history.Interrupted{Writer: store.NewWriter(history.Copy(rel)), Status: status})
+			list = slices.Insert(list, 0, &history.InterruptedRevision{Writer: store.NewWriter(history.Copy(rel)), Status: status})
 		}
 	}
 	return list
 }
 
-// ConcludeOlder stores as failed the older revisions that the stale operation had itself
-// taken over but not stored as failed before it terminated. It returns all older revisions
-// whose hooks must be recovered.
-func (s *State) ConcludeOlder(store *history.Store) []*history.Interrupted {
+// StoreOlderAsFailed stores as failed those revisions before the last one whose operations
+// terminated unexpectedly, if the operation that took them over terminated before it could
+// do so. It returns all revisions before the last one whose hooks must be recovered.
+func (s *CheckResult) StoreOlderAsFailed(store *history.Store) []*history.InterruptedRevision {
 	older := s.interrupted(store)
 	for _, i := range older {
 		if history.IsInProgress(i.Status) {
@@ -116,14 +116,14 @@ func (s *State) ConcludeOlder(store *history.Store) []*history.Interrupted {
 	return older
 }
 
-// ReadUnchanged reads a revision again; read is the revision as it was read before. If
-// another operation has started on it since then, the error is a *HeldError.
+// ReadUnchanged reads a revision again. read is the revision as it was read before. If
+// another operation has started on the revision since then, the error is a *HeldError.
 func ReadUnchanged(store *history.Store, read *release.Release) (*release.Release, error) {
 	current, err := store.Read(read.Name, read.Version)
 	if err != nil {
 		return nil, err
 	}
-	if !isSame(read, current) {
+	if !isUnchanged(read, current) {
 		return nil, newHeldError(current)
 	}
 	return current, nil

@@ -46,9 +46,9 @@ func TestCreateDeletesOldestAsHelm(t *testing.T) {
 	}
 }
 
-// TestCreateKeepsHeldRevision checks that a limit of the history does not delete the
-// previous revision if another operation is running on it, even if that operation started
-// during the deletion.
+// TestCreateKeepsHeldRevision checks that the history limit does not delete the previous
+// revision if another operation is running on it, even if that operation starts during the
+// deletion.
 func TestCreateKeepsHeldRevision(t *testing.T) {
 	held := historytest.Revision(2, release.StatusUninstalling)
 	for name, duringDelete := range map[string]bool{"before": false, "during the deletion": true} {
@@ -74,8 +74,8 @@ func TestCreateKeepsHeldRevision(t *testing.T) {
 	}
 }
 
-// changedBeforeDeleteDriver is a driver with a revision that another operation changes just
-// before it is deleted.
+// changedBeforeDeleteDriver is a storage driver in which another operation changes a
+// revision just before Delete deletes it.
 type changedBeforeDeleteDriver struct {
 	driver.Driver
 	changed *release.Release
@@ -137,7 +137,7 @@ func TestCreateNext(t *testing.T) {
 				}
 			}
 			releases.MaxHistory = tt.maxHistory
-			s := &State{Last: tt.last}
+			s := &CheckResult{Last: tt.last}
 			if tt.stale {
 				s.Stale = tt.last
 			}
@@ -200,7 +200,7 @@ func TestInterruptedRevisions(t *testing.T) {
 		{name: "the last revision is taken over", stale: true, want: "3 failed pre-upgrade: migrate; 7 pending-rollback pre-rollback: other migrate; 9 uninstalling post-upgrade: migrate pre-delete: other; "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &State{History: revisions, Last: history.Newest(revisions)}
+			s := &CheckResult{History: revisions, Last: history.Newest(revisions)}
 			if tt.stale {
 				s.Stale = s.Last
 			}
@@ -222,9 +222,9 @@ func TestInterruptedRevisions(t *testing.T) {
 	}
 }
 
-// TestConcludeOlder checks that revisions that a terminated operation had taken over are
+// TestStoreOlderAsFailed checks that revisions that a terminated operation had taken over are
 // recorded as failed, and that revisions of stock Helm are not changed.
-func TestConcludeOlder(t *testing.T) {
+func TestStoreOlderAsFailed(t *testing.T) {
 	const pending = release.StatusPendingUpgrade
 	dead := historytest.DeadProcess()
 	releases := historytest.MemoryStorage(t, historytest.RevisionWithChart(1, pending),

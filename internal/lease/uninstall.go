@@ -19,15 +19,16 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 )
 
-// UninstallStart begins an uninstall: it locks the release and records that it is being
-// uninstalled. An uninstall creates no revision, but changes the last one.
+// UninstallStart begins an uninstall: it locks the release and stores the status
+// uninstalling. An uninstall creates no revision, but changes the last one.
 type UninstallStart struct {
 	Store *history.Store
-	// Writer writes the last revision.
+	// Writer stores the last revision.
 	Writer *history.Writer
-	State  *State
-	// Lock locks the release: Writer stores the lease from its next write on. It returns
-	// nil if the release cannot have a lease. Unlock removes a lock that is not stored.
+	State  *CheckResult
+	// Lock locks the release, so that Writer stores the lease from its next write on. It
+	// returns nil if the release cannot contain a lease. Unlock discards a lease that is not
+	// stored.
 	Lock   func() (*Lease, error)
 	Unlock func()
 
@@ -36,39 +37,39 @@ type UninstallStart struct {
 }
 
 const (
-	// maxBegins is the maximum number of attempts to begin an uninstall while other
+	// maxAttempts is the maximum number of attempts to begin an uninstall while other
 	// operations create revisions.
-	maxBegins = 3
+	maxAttempts = 3
 	// withdrawTimeout limits the time for which each attempt waits until another operation
-	// withdraws its revision. withdrawInterval is the interval of the checks.
+	// has deleted its new revision again. withdrawInterval is the time between two checks.
 	withdrawTimeout  = 2 * time.Second
 	withdrawInterval = 100 * time.Millisecond
 )
 
-// Begin records that the release is being uninstalled, before anything is deleted, and
-// returns the revisions whose hooks must be recovered. It fails if another operation is
-// running on the release. If an operation that creates a revision begins at the same time,
-// each detects the other. Both withdraw, and the uninstall tries again when the new
-// revision is gone.
-func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*history.Interrupted, error) {
+// Begin stores the status uninstalling, before anything is deleted, and returns the
+// revisions whose hooks must be recovered. It fails if another operation is running on the
+// release. If another operation creates a revision at the same time, the two can detect each
+// other. Both then undo their changes of the stored release, and Begin tries again when the
+// new revision is deleted.
+func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*history.InterruptedRevision, error) {
 	expected := u.State.Last
-	for begins := 1; ; begins++ {
+	for attempt := 1; ; attempt++ {
 		err := u.tryBegin(expected)
 		if err == nil {
 			return u.takeOver(events), nil
 		}
-		next, meets := errors.AsType[*nextRevisionError](err)
-		if !meets || begins == maxBegins || !u.awaitWithdrawal(ctx, next) {
+		next, hasNext := errors.AsType[*nextRevisionError](err)
+		if !hasNext || attempt == maxAttempts || !u.awaitWithdrawal(ctx, next) {
 			return nil, err
 		}
 		expected = u.Previous()
 	}
 }
 
-// tryBegin records that the release is being uninstalled, if its last revision is stored as
-// expected. As in Helm, the uninstall continues if the account is not allowed to record
-// that. The stored status then stays unchanged, because no other process could tell whether
-// the uninstall has terminated unexpectedly.
+// tryBegin stores the status uninstalling, if the stored revision is unchanged since it was
+// read as expected. As in Helm, the uninstall continues if the account is not allowed to
+// write the revision or if the release cannot contain a lease. The stored status then stays
+// as it is, because no other process could tell whether the uninstall is still running.
 func (u *UninstallStart) tryBegin(expected *release.Release) error {
 	stored, err := ReadUnchanged(u.Store, expected)
 	if err != nil {
@@ -88,14 +89,14 @@ func (u *UninstallStart) tryBegin(expected *release.Release) error {
 	return u.record(held)
 }
 
-// nextRevisionError reports that tryBegin restored the last revision, because another
+// nextRevisionError reports that tryBegin has restored the last revision because another
 // operation created a revision at the same time.
 type nextRevisionError struct{ *HeldError }
 
 func (e *nextRevisionError) Unwrap() error { return e.HeldError }
 
 // awaitWithdrawal waits until the other operation has deleted its new revision, which next
-// names. It returns false if this does not happen before the timeout.
+// names. It returns false if that takes longer than withdrawTimeout.
 func (u *UninstallStart) awaitWithdrawal(ctx context.Context, next *nextRevisionError) bool {
 	ticker := time.NewTicker(withdrawInterval)
 	defer ticker.Stop()
@@ -112,10 +113,10 @@ func (u *UninstallStart) awaitWithdrawal(ctx context.Context, next *nextRevision
 	return false
 }
 
-// takeOver stores as failed the older revisions that are taken over, and returns all
+// takeOver stores older revisions as failed (see StoreOlderAsFailed), and returns all
 // revisions whose hooks must be recovered.
-func (u *UninstallStart) takeOver(events *event.Sink) []*history.Interrupted {
-	interrupted := u.State.ConcludeOlder(u.Store)
+func (u *UninstallStart) takeOver(events *event.Sink) []*history.InterruptedRevision {
+	interrupted := u.State.StoreOlderAsFailed(u.Store)
 	for _, i := range interrupted {
 		if i.Writer.Release().Version == u.Writer.Release().Version {
 			i.Writer = u.Writer // this writer writes the revision from now on
@@ -123,15 +124,14 @@ func (u *UninstallStart) takeOver(events *event.Sink) []*history.Interrupted {
 	}
 	if stale := u.State.Stale; stale != nil {
 		WarnTakenOver(events, stale)
-		interrupted = append(interrupted, &history.Interrupted{Writer: u.Writer, Status: stale.Info.Status})
+		interrupted = append(interrupted, &history.InterruptedRevision{Writer: u.Writer, Status: stale.Info.Status})
 	}
 	return interrupted
 }
 
-// record stores the status uninstalling with the lease held, and then checks for a revision
-// that was created at the same time. In that case it restores the last revision and returns
-// a *nextRevisionError. An operation that creates a revision also stores it first and then
-// checks for an uninstall, so the two never both continue.
+// record stores the status uninstalling with the lease held, and then looks for a revision
+// that another operation created at the same time (see CreateNext). If there is one, record
+// restores the last revision and returns a *nextRevisionError.
 func (u *UninstallStart) record(held *Lease) error {
 	err := u.Writer.Write(func(rel *release.Release) {
 		rel.Info.Status, rel.Info.Description = release.StatusUninstalling, "Deletion in progress (or silently failed)"
@@ -154,7 +154,7 @@ func (u *UninstallStart) record(held *Lease) error {
 	}
 	u.Unlock()
 	if failed := u.Store.NewWriter(history.Copy(u.Previous())).Write(nil); failed != nil {
-		return fmt.Errorf("%w; restoring the record of revision %d also failed: %w", err, rel.Version, failed)
+		return fmt.Errorf("%w; restoring the stored revision %d also failed: %w", err, rel.Version, failed)
 	}
 	if other != nil {
 		return &nextRevisionError{other}
@@ -162,10 +162,11 @@ func (u *UninstallStart) record(held *Lease) error {
 	return err
 }
 
-// continueUnrecorded is called with the error if the uninstall could not be recorded. It
-// returns nil, so that the uninstall continues, if the account is not allowed to record it.
+// continueUnrecorded is called with the error if the status uninstalling could not be
+// stored. It returns nil if the account is not allowed to store it: the uninstall then
+// continues without. Otherwise it returns an error.
 func (u *UninstallStart) continueUnrecorded(err error) error {
-	if !isFinalAnswer(err) {
+	if !isFinalResponse(err) {
 		return fmt.Errorf("failed to record that release %s is being uninstalled, so nothing was deleted: %w", u.Writer.Release().Name, err)
 	}
 	u.Writer.LogFailure(err)
@@ -175,14 +176,14 @@ func (u *UninstallStart) continueUnrecorded(err error) error {
 	return nil
 }
 
-// isFinalAnswer reports whether an error is a response of the server that the same request
+// isFinalResponse reports whether err is a response of the server that a repeated request
 // would get again.
-func isFinalAnswer(err error) bool {
-	var answer apierrors.APIStatus
-	if !errors.As(err, &answer) {
+func isFinalResponse(err error) bool {
+	var response apierrors.APIStatus
+	if !errors.As(err, &response) {
 		return false
 	}
-	switch code := answer.Status().Code; code {
+	switch code := response.Status().Code; code {
 	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
 		return false
 	default:
@@ -190,16 +191,17 @@ func isFinalAnswer(err error) bool {
 	}
 }
 
-// IsContinued reports whether this uninstall takes over an uninstall that terminated
+// IsContinued reports whether this uninstall continues an uninstall that terminated
 // unexpectedly.
 func (u *UninstallStart) IsContinued() bool {
 	return u.State.Stale != nil && u.State.Stale.Info.Status == release.StatusUninstalling
 }
 
-// Previous returns the last revision as it must be stored if the uninstall deletes nothing.
+// Previous returns the last revision as it must be stored if the uninstall ends before it
+// deletes anything.
 func (u *UninstallStart) Previous() *release.Release {
 	if u.State.Stale != nil {
-		return Interrupt(u.stored)
+		return AsInterrupted(u.stored)
 	}
 	return u.stored
 }

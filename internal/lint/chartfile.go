@@ -25,8 +25,8 @@ const (
 	dependsOnField = "depends-on"
 )
 
-// checkChartFile adds findings about the content of a Chart.yaml that do not depend on
-// other files or on values.
+// checkChartFile adds findings about a Chart.yaml, as far as its text alone shows them. It
+// needs neither the rendered templates nor values.
 func (f *findings) checkChartFile(c *source.Files) {
 	root := c.Parse(chartutil.ChartfileName)
 	f.checkFields(c, chartutil.ChartfileName, root, hookModeField)
@@ -47,10 +47,12 @@ func (f *findings) checkFields(c *source.Files, file string, mapping *yaml.Node,
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return
 	}
-	plain := func(key string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key)) }
+	normalized := func(key string) string {
+		return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key))
+	}
 	for i := 0; i < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]
-		if key.Value != field && similar.Distance(plain(key.Value), plain(field)) <= 1 {
+		if key.Value != field && similar.Distance(normalized(key.Value), normalized(field)) <= 1 {
 			f.addAs(unknownKey, Warning, c.At(file, key), fmt.Sprintf("the unknown field %s is ignored: did you mean %s?", key.Value, field))
 		}
 	}
@@ -58,17 +60,17 @@ func (f *findings) checkFields(c *source.Files, file string, mapping *yaml.Node,
 
 func (f *findings) checkChartAnnotation(c *source.Files, key, value *yaml.Node) {
 	at := c.At(chartutil.ChartfileName, key)
-	v := annotation.DecodeNode(value)
+	v := annotation.DecodeYAML(value)
 	_, isText := v.(string)
 	switch key.Value {
 	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
 		if _, _, err := annotation.CanonicalValue(key.Value, value); err != nil {
 			f.add(malformedValue, at, err.Error())
 		}
-		return // the declarations report all other errors
+		return // checkOrder reports all other errors
 	case annotation.RunHooksInParallel:
 		if yamledit.Resolve(value).Kind == yaml.ScalarNode {
-			return // it is checked together with the field
+			return // checkOrder reports invalid scalars, together with those of hookModeField
 		}
 		f.add(invalidHookMode, at, key.Value+": must be true, false or otherChartsOnly")
 		return
@@ -91,8 +93,8 @@ func (f *findings) checkChartAnnotation(c *source.Files, key, value *yaml.Node) 
 	}
 }
 
-// similarKey returns which of the known keys the author probably meant with an unknown key.
-// It is empty if the key probably belongs to another tool.
+// similarKey returns the key in known that the author of the chart probably meant by the
+// unknown key. It returns an empty string if key probably belongs to another tool.
 func similarKey(key string, known []string) string {
 	if strings.HasPrefix(key, "depends-on.helm.sh/") || strings.HasPrefix(key, "helm.sh/depends-on") {
 		if nearest := similar.Nearest(key, known); nearest != "" {
@@ -120,7 +122,7 @@ func notString(key string, value *yaml.Node) string {
 	return fmt.Sprintf("the annotation %s is %s", key, what)
 }
 
-// ruleOf returns the rule that an error in an annotation violates.
+// ruleOf returns the rule that reports the error e.
 func ruleOf(e *annotation.ValueError) Rule {
 	switch e.Problem {
 	case annotation.InvalidLayerName:
@@ -144,19 +146,19 @@ func ruleOf(e *annotation.ValueError) Rule {
 	return malformedValue
 }
 
-// addDeclared adds a finding for each error in err, which chartloader returned for the
-// Chart.yaml of c.
-func (f *findings) addDeclared(c *source.Files, severity string, err error) {
-	for _, problem := range leaves(err) {
+// addChartFileErrors adds a finding for each error in err, which package chartloader
+// returned for the Chart.yaml of the chart with the files c.
+func (f *findings) addChartFileErrors(c *source.Files, severity string, err error) {
+	for _, problem := range flatten(err) {
 		value, ok := errors.AsType[*annotation.ValueError](problem)
 		if !ok {
 			f.add(malformedValue, c.At(chartutil.ChartfileName, nil), message(problem))
 			continue
 		}
-		dependency, ofEntry := errors.AsType[*chartloader.DependencyError](problem)
+		dependency, inDependency := errors.AsType[*chartloader.DependencyError](problem)
 		at := c.Field("annotations", value.Key)
 		switch entries := c.Dependencies(); {
-		case ofEntry && dependency.Index < len(entries):
+		case inDependency && dependency.Index < len(entries):
 			e := entries[dependency.Index]
 			at = c.At(e.File, source.KeyNode(e.Node, dependsOnField))
 		case value.Key == hookModeField:
@@ -174,9 +176,9 @@ func message(err error) string {
 	return err.Error()
 }
 
-// leaves returns the individual errors in err. They can be joined, also inside an error
-// that wraps them.
-func leaves(err error) []error {
+// flatten returns the individual errors that were joined in err, or in an error that err
+// wraps. If none were joined, it returns only err.
+func flatten(err error) []error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		joined, ok := inner.(interface{ Unwrap() []error })
 		if !ok {
@@ -184,7 +186,7 @@ func leaves(err error) []error {
 		}
 		var all []error
 		for _, e := range joined.Unwrap() {
-			all = append(all, leaves(e)...)
+			all = append(all, flatten(e)...)
 		}
 		return all
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 )
 
-// CheckChart is Check for a chart that is a directory or an archive.
+// CheckChart checks a chart like Check. path can be a directory or a packed chart (.tgz).
 func CheckChart(path string, o Options) (report *Report, err error) {
 	if strings.HasSuffix(path, ".tgz") || strings.HasSuffix(path, ".tar.gz") {
 		dir, failed := os.MkdirTemp("", "helm-lint")
@@ -33,8 +33,8 @@ func CheckChart(path string, o Options) (report *Report, err error) {
 	return Check(path, o)
 }
 
-// unpack unpacks the archive at path into dir, and returns the directory of the chart in
-// dir.
+// unpack unpacks the archive at path into dir, and returns the directory of the chart, which
+// is inside dir.
 func unpack(dir, path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 // The severities of findings.
 const (
-	// Info is for something that works with Ordered Helm but not elsewhere, or that may be
-	// intended.
+	// Info is for something that works with Ordered Helm but not with other tools, or that
+	// is unusual but may be intended.
 	Info = "info"
 	// Warning is for something that probably does not have the intended effect.
 	Warning = "warning"
@@ -26,14 +26,14 @@ const (
 	Error = "error"
 )
 
-// severities contains the severities in the order of their numbers in Helm's package
-// support.
+// severities maps the numbers of severities in Helm's package support to their names.
 var severities = [...]string{support.UnknownSev: "unknown", support.InfoSev: Info, support.WarningSev: Warning, support.ErrorSev: Error}
 
-// Finding is one problem in a chart, in the form of the JSON output.
+// Finding describes one problem in a chart. "helm lint" writes it as JSON (docs/lint.md,
+// "Machine-readable output").
 type Finding struct {
-	// Rule is the name of the rule that reports it (docs/lint.md). The names of Helm's
-	// rules begin with "helm/".
+	// Rule is the name of the rule that reports the problem (docs/lint.md). The names of
+	// Helm's rules begin with "helm/".
 	Rule string `json:"rule"`
 	// Severity is "error", "warning" or "info".
 	Severity string `json:"severity"`
@@ -43,7 +43,8 @@ type Finding struct {
 	// Line and Column start at 1. They are 0 if only the file is known.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
-	// Message says what is wrong, and Help how to correct it.
+	// Message says what is wrong, and Help how to correct it. Findings of Helm's rules have
+	// no Help.
 	Message string `json:"message"`
 	Help    string `json:"help,omitempty"`
 }
@@ -60,12 +61,12 @@ func FromHelm(m support.Message) Finding {
 	case m.Path == chartutil.TemplatesDir, strings.HasPrefix(m.Path, chartutil.TemplatesDir+"/"):
 		f.Rule, f.File = "helm/templates", strings.TrimSuffix(m.Path, "/")
 	case m.Path != "":
-		f.File = chartutil.ChartfileName // the path is that of the chart
+		f.File = chartutil.ChartfileName // m.Path is the path of the chart
 	}
 	return f
 }
 
-// ToHelm converts a finding to a message in the form of Helm's rules.
+// ToHelm converts a finding to the type of the messages of Helm's rules.
 func ToHelm(f Finding) support.Message {
 	where := f.File
 	if f.Line > 0 {
@@ -77,20 +78,20 @@ func ToHelm(f Finding) support.Message {
 // findings collects the problems of a chart.
 type findings []Finding
 
-// add adds a finding with the default severity of the rule.
+// add adds a finding of a rule, with the default severity of the rule.
 func (f *findings) add(rule Rule, at source.Position, message string) {
 	f.addAs(rule, rule.Severity, at, message)
 }
 
-// addAs adds a finding with another severity than the default of the rule.
+// addAs adds a finding of a rule, with the given severity.
 func (f *findings) addAs(rule Rule, severity string, at source.Position, message string) {
 	*f = append(*f, Finding{
 		Rule: rule.Name, Severity: severity, File: at.File, Line: at.Line, Column: at.Column, Message: message, Help: rule.Help,
 	})
 }
 
-// sorted returns the findings sorted by position, without duplicates. They occur if a chart
-// is used with two aliases.
+// sorted returns the findings sorted by position, without duplicates. A finding occurs twice
+// if the same chart is a dependency under two aliases.
 func (f findings) sorted() []Finding {
 	slices.SortStableFunc(f, func(a, b Finding) int {
 		return cmp.Or(

@@ -13,7 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// FuzzOrder checks any chart. Every finding must be from a rule, and in a file that exists.
+// FuzzOrder checks arbitrary charts. Every finding must have the name of an existing rule,
+// and be in an existing file.
 func FuzzOrder(f *testing.F) {
 	const chart = "apiVersion: v3\nname: c\nversion: 1.0.0\n"
 	for _, seed := range [][3]string{

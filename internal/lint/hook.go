@@ -18,11 +18,11 @@ import (
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
-// checkHook adds findings about the annotations of a hook. If o is a hook, it also sets
-// o.resource to nil, because hooks are not part of the plan.
+// checkHook adds findings about the annotations of o if it is a hook. It also sets
+// o.resource of a hook to nil, because hooks are not part of the deployment plan.
 func (i *inspection) checkHook(o *object, annotations map[string]string) {
-	hook, _, err := render.CheckHook(o.kind, annotations)
-	if !hook {
+	isHook, _, err := render.CheckHook(o.kind, annotations)
+	if !isHook {
 		return
 	}
 	o.resource = nil
@@ -31,36 +31,38 @@ func (i *inspection) checkHook(o *object, annotations map[string]string) {
 		if value, ok := errors.AsType[*annotation.ValueError](err); ok {
 			key = value.Key
 		}
-		i.add(invalidHook, i.at(o, key), fmt.Sprintf("%s: %v", o, err))
+		i.add(invalidHook, i.position(o, key), fmt.Sprintf("%s: %v", o, err))
 	}
 	i.checkHookValues(o, annotations)
 	if _, err := strconv.Atoi(annotations[release.HookWeightAnnotation]); err != nil && annotations[release.HookWeightAnnotation] != "" {
-		i.addAs(invalidHook, Warning, i.at(o, release.HookWeightAnnotation), fmt.Sprintf(
+		i.addAs(invalidHook, Warning, i.position(o, release.HookWeightAnnotation), fmt.Sprintf(
 			"%s: %s: %q is not an integer: it is treated as 0", o, release.HookWeightAnnotation, annotations[release.HookWeightAnnotation]))
 	}
-	var ours []string
+	var sequencingKeys []string
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if annotation.IsSequencingKey(key) {
-			ours = append(ours, key)
+			sequencingKeys = append(sequencingKeys, key)
 		}
 	}
-	if len(ours) > 0 {
-		i.add(hookSequencing, i.at(o, ours[0]), fmt.Sprintf("%s is a hook: %s is ignored", o, strings.Join(ours, ", ")))
+	if len(sequencingKeys) > 0 {
+		i.add(hookSequencing, i.position(o, sequencingKeys[0]), fmt.Sprintf("%s is a hook: %s is ignored", o, strings.Join(sequencingKeys, ", ")))
 	}
 }
 
-// hookValues describes an annotation of hooks whose value is a list of words.
-type hookValues struct {
+// hookAnnotation describes an annotation of hooks whose value is a comma-separated list of
+// words, such as helm.sh/hook.
+type hookAnnotation struct {
 	key string
-	// known contains the words that Helm accepts, and what says what a word is.
+	// known contains the words that Helm accepts.
 	known []string
-	what  string
-	// otherwise says what happens if a word is unknown.
-	otherwise string
+	// noun says in messages what a word is, as in "event".
+	noun string
+	// ifUnknown says in messages what Helm does if a word is unknown.
+	ifUnknown string
 }
 
-func hookAnnotations() []hookValues {
-	return []hookValues{
+func hookAnnotations() []hookAnnotation {
+	return []hookAnnotation{
 		{release.HookAnnotation, render.HookEvents(), "event", "the object is omitted from the release"},
 		{release.HookDeleteAnnotation, []string{
 			string(release.HookBeforeHookCreation), string(release.HookSucceeded), string(release.HookFailed),
@@ -71,7 +73,8 @@ func hookAnnotations() []hookValues {
 	}
 }
 
-// checkHookValues warns about unknown words, which Helm ignores without a message.
+// checkHookValues warns about unknown words in hookAnnotations, which Helm ignores without a
+// message.
 func (i *inspection) checkHookValues(o *object, annotations map[string]string) {
 	for _, a := range hookAnnotations() {
 		value, given := annotations[a.key]
@@ -87,7 +90,7 @@ func (i *inspection) checkHookValues(o *object, annotations map[string]string) {
 			if meant := similar.Nearest(word, a.known); meant != "" {
 				hint = fmt.Sprintf("did you mean %q?", meant)
 			}
-			i.addAs(invalidHook, Warning, i.at(o, a.key), fmt.Sprintf("%s: %s: unknown %s %q (%s): %s", o, a.key, a.what, word, a.otherwise, hint))
+			i.addAs(invalidHook, Warning, i.position(o, a.key), fmt.Sprintf("%s: %s: unknown %s %q (%s): %s", o, a.key, a.noun, word, a.ifUnknown, hint))
 		}
 	}
 }

@@ -1,13 +1,14 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lint checks charts with Helm's rules, and with rules about order, readiness and
-// hooks that Helm does not have (docs/lint.md). Package lintreport writes the findings for
-// other programs.
+// Package lint checks charts with Helm's lint rules, and with additional rules about order,
+// readiness and hooks (docs/lint.md). Package lintreport writes the findings for other
+// programs.
 //
-// Helm's rules read the files of a chart themselves. They do not support apiVersion v3 or
-// annotations that are lists (docs/reference.md, "Chart.yaml"). Therefore they check a copy
-// of such a chart that is converted to what they support.
+// Helm's rules read the files of a chart from disk. They support neither apiVersion v3 nor
+// annotations that are lists (docs/reference.md, "Chart.yaml"). Therefore a chart that uses
+// these is copied to a temporary directory in a form that Helm's rules support, and the
+// rules check the copy.
 package lint
 
 import (
@@ -36,14 +37,14 @@ import (
 type Options struct {
 	Values    map[string]any
 	Namespace string
-	// KubeVersion is the version of the target cluster. If it is nil, Helm's default
-	// applies.
+	// KubeVersion is the Kubernetes version for which templates are rendered. If it is
+	// nil, Helm's default applies.
 	KubeVersion          *chartutil.KubeVersion
 	SkipSchemaValidation bool
-	// Quietly is called with a function that renders the chart again, and must call it. It
-	// can suppress log messages in the meantime, because Helm's rules have already caused
-	// the same messages. If it is nil, nothing is suppressed.
-	Quietly func(func())
+	// Quietly must call render, which renders the chart a second time. Meanwhile it can
+	// suppress log messages, because rendering the chart for Helm's rules has already
+	// logged the same messages. If Quietly is nil, nothing is suppressed.
+	Quietly func(render func())
 }
 
 func (o Options) quietly(do func()) {
@@ -54,16 +55,17 @@ func (o Options) quietly(do func()) {
 	o.Quietly(do)
 }
 
-// Report is what Check finds in a chart.
+// Report contains the problems that Check found in a chart.
 type Report struct {
-	// Helm are the messages of Helm's rules.
+	// Helm contains the messages of Helm's rules.
 	Helm []support.Message
-	// Findings are those of the other rules, sorted by file and line.
+	// Findings contains the findings of the rules of this package (see Rules), sorted by
+	// file and line.
 	Findings []Finding
 }
 
-// Check checks the chart in a directory. Problems of the chart are in the report. An error
-// means that the chart could not be checked.
+// Check checks the chart in the directory dir. The report lists the problems of the chart.
+// Check returns an error only if the chart could not be checked.
 func Check(dir string, o Options) (*Report, error) {
 	files, err := chartloader.DirFiles(dir)
 	if err != nil {
@@ -89,35 +91,34 @@ func Check(dir string, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	r.Helm = slices.DeleteFunc(r.Helm, isOutdated)
+	r.Helm = slices.DeleteFunc(r.Helm, isAboutCRDInstallHook)
 	o.quietly(func() { r.Findings = checkOrder(files, canonical, o) })
-	if slices.ContainsFunc(r.Helm, isOfListAnnotation) && mentionsOrderKeywords(source.New(files), o.Values) {
-		r.Helm = slices.DeleteFunc(r.Helm, isOfListAnnotation)
+	if slices.ContainsFunc(r.Helm, isAboutListAnnotation) && mentionsOrderKeywords(source.New(files), o.Values) {
+		r.Helm = slices.DeleteFunc(r.Helm, isAboutListAnnotation)
 	}
 	return r, nil
 }
 
-// runHelmRules runs Helm's rules.
 func runHelmRules(dir string, o Options) []support.Message {
 	return helmlint.AllWithKubeVersionAndSchemaValidation(dir, o.Values, o.Namespace, o.KubeVersion, o.SkipSchemaValidation).Messages
 }
 
-// isOutdated reports whether m warns about a crd-install hook. Helm 3 does not support
-// these hooks, but Ordered Helm does.
-func isOutdated(m support.Message) bool {
+// isAboutCRDInstallHook reports whether m warns about a crd-install hook. Helm 3 does not
+// support these hooks, but Ordered Helm does.
+func isAboutCRDInstallHook(m support.Message) bool {
 	return m.Severity == support.WarningSev && strings.HasPrefix(m.Err.Error(), "manifest is a crd-install hook.")
 }
 
-// isOfListAnnotation reports whether m rejects an annotation in an item of a List because
-// its value is a list. Ordered Helm accepts lists in some annotations, and has its own rule
-// for the others.
-func isOfListAnnotation(m support.Message) bool {
+// isAboutListAnnotation reports whether m complains that the value of an annotation, in an
+// item of an object of kind List, is a YAML list. Ordered Helm accepts lists in some
+// annotations, and reports the others with its rule annotation-not-string.
+func isAboutListAnnotation(m support.Message) bool {
 	return m.Severity == support.ErrorSev && strings.Contains(m.Err.Error(), "cannot unmarshal array into Go struct field .Items.Metadata.Annotations")
 }
 
-// canonicalFiles returns the files of a chart in canonical form, as
-// chartloader.CanonicalFiles does. If a Chart.yaml has annotations that cannot be converted,
-// it removes them, because other rules report them.
+// canonicalFiles returns the files of a chart in the form that Helm's loader accepts, as
+// chartloader.CanonicalFiles does. If that fails, canonicalFiles omits annotations about
+// subcharts that are invalid from each Chart.yaml, because other rules report them.
 func canonicalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile, error) {
 	canonical, err := chartloader.CanonicalFiles(files)
 	if err == nil {
@@ -132,8 +133,8 @@ func canonicalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedF
 	return chartloader.CanonicalFiles(convertible)
 }
 
-// removeInvalidDependencies removes the annotations about subcharts from a Chart.yaml that
-// cannot be converted.
+// removeInvalidDependencies returns a Chart.yaml without those annotations about
+// dependencies on subcharts that are invalid.
 func removeInvalidDependencies(data []byte) []byte {
 	return rewritten(data, func(fields map[string]any) {
 		annotations, _ := fields["annotations"].(map[string]any)
@@ -145,8 +146,8 @@ func removeInvalidDependencies(data []byte) []byte {
 	})
 }
 
-// asV2 changes the apiVersion in a Chart.yaml from v3 to v2, because Helm's rules do not
-// know v3. The other content that they check is the same.
+// asV2 returns a Chart.yaml with apiVersion v2 instead of v3, because Helm's rules for
+// Chart.yaml reject v3. They check the other fields as before.
 func asV2(data []byte) []byte {
 	return rewritten(data, func(fields map[string]any) {
 		if fields["apiVersion"] == chartloader.APIVersionV3 {
@@ -155,8 +156,9 @@ func asV2(data []byte) []byte {
 	})
 }
 
-// rewritten returns a Chart.yaml after change has modified its fields. If it cannot be
-// parsed, the result is data, and Helm's rules report the error.
+// rewritten parses a Chart.yaml, calls change to modify the fields, and returns the result
+// as YAML. If data cannot be parsed, rewritten returns it unchanged, and Helm's rules report
+// the error.
 func rewritten(data []byte, change func(fields map[string]any)) []byte {
 	var fields map[string]any
 	if err := yaml.Unmarshal(data, &fields); err != nil || fields == nil {
@@ -175,8 +177,8 @@ func differ(files, canonical []*chartloader.BufferedFile) bool {
 	return !slices.EqualFunc(files, canonical, func(a, b *chartloader.BufferedFile) bool { return bytes.Equal(a.Data, b.Data) })
 }
 
-// apiVersion returns the apiVersion of a chart, or an empty string if its Chart.yaml cannot
-// be read.
+// apiVersion returns the apiVersion in the Chart.yaml of the root chart. It is empty if the
+// file cannot be parsed.
 func apiVersion(files []*chartloader.BufferedFile) string {
 	var metadata struct {
 		APIVersion string `json:"apiVersion"`
@@ -189,39 +191,41 @@ func apiVersion(files []*chartloader.BufferedFile) string {
 	return metadata.APIVersion
 }
 
-// runHelmRulesOnCopy runs Helm's rules on a temporary copy of a chart, which has the files
-// canonical. In the messages it replaces the temporary path with dir, the directory of the
-// original.
+// runHelmRulesOnCopy writes the files canonical to a temporary directory, and runs Helm's
+// rules on them. In the messages it replaces the temporary path with dir, the directory of
+// the chart.
 func runHelmRulesOnCopy(dir string, canonical []*chartloader.BufferedFile, o Options) (messages []support.Message, err error) {
 	temporary, err := os.MkdirTemp("", "helm-lint")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder to check the chart in: %w", err)
+		return nil, fmt.Errorf("create a temporary directory for the chart: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
 
-	whole, definition := filepath.Join(temporary, "chart"), filepath.Join(temporary, "definition")
+	// Only the rules about Chart.yaml reject apiVersion v3. The other rules need the
+	// original apiVersion, because templates can read it.
+	chartCopy, v2Copy := filepath.Join(temporary, "chart"), filepath.Join(temporary, "v2")
 	for _, f := range canonical {
-		if err := write(filepath.Join(whole, filepath.FromSlash(f.Name)), f.Data); err != nil {
+		if err := write(filepath.Join(chartCopy, filepath.FromSlash(f.Name)), f.Data); err != nil {
 			return nil, err
 		}
 		if f.Name == chartutil.ChartfileName {
-			if err := write(filepath.Join(definition, f.Name), asV2(f.Data)); err != nil {
+			if err := write(filepath.Join(v2Copy, f.Name), asV2(f.Data)); err != nil {
 				return nil, err
 			}
 		}
 	}
-	linter := &support.Linter{ChartDir: definition}
+	linter := &support.Linter{ChartDir: v2Copy}
 	rules.Chartfile(linter)
-	linter.ChartDir = whole
+	linter.ChartDir = chartCopy
 	rules.ValuesWithOverrides(linter, o.Values)
 	rules.TemplatesWithSkipSchemaValidation(linter, o.Values, o.Namespace, o.KubeVersion, o.SkipSchemaValidation)
 	rules.Dependencies(linter)
 
-	from := strings.NewReplacer(whole, dir, definition, dir)
+	paths := strings.NewReplacer(chartCopy, dir, v2Copy, dir)
 	for i, m := range linter.Messages {
-		linter.Messages[i].Path = from.Replace(m.Path)
+		linter.Messages[i].Path = paths.Replace(m.Path)
 		if text := m.Err.Error(); strings.Contains(text, temporary) {
-			linter.Messages[i].Err = errors.New(from.Replace(text))
+			linter.Messages[i].Err = errors.New(paths.Replace(text))
 		}
 	}
 	return linter.Messages, nil

@@ -41,23 +41,23 @@ func texts(messages []support.Message) []string {
 	return list
 }
 
-// charts are charts in a form that Helm's rules do not support, and the same charts in a
-// form that they support.
-var charts = map[string]struct{ chart, same map[string]string }{
+// charts contains the files of charts that Helm's rules do not support. supported contains
+// the same chart in a form that Helm's rules support.
+var charts = map[string]struct{ chart, supported map[string]string }{
 	"apiVersion v3": {
-		chart: map[string]string{"Chart.yaml": "apiVersion: v3 # new\nname: a\nversion: 1.0.0\ntype: application\ndependencies:\n- {name: b, version: 1.0.0, repository: ''}\n"},
-		same:  map[string]string{"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\ntype: application\ndependencies:\n- {name: b, version: 1.0.0, repository: ''}\n"},
+		chart:     map[string]string{"Chart.yaml": "apiVersion: v3 # new\nname: a\nversion: 1.0.0\ntype: application\ndependencies:\n- {name: b, version: 1.0.0, repository: ''}\n"},
+		supported: map[string]string{"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\ntype: application\ndependencies:\n- {name: b, version: 1.0.0, repository: ''}\n"},
 	},
 	"lists": {
-		chart: map[string]string{"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\nannotations: {helm.sh/depends-on/subcharts: [b]}\n"},
-		same:  map[string]string{"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n"},
+		chart:     map[string]string{"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\nannotations: {helm.sh/depends-on/subcharts: [b]}\n"},
+		supported: map[string]string{"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n"},
 	},
 	"lists in a chart inside": {
 		chart: map[string]string{
 			"Chart.yaml":          "apiVersion: v2\nname: a\nversion: 1.0.0\n",
 			"charts/b/Chart.yaml": "apiVersion: v3\nname: b\nversion: 1.0.0\nannotations: {helm.sh/depends-on/subcharts: [c]}\n",
 		},
-		same: map[string]string{
+		supported: map[string]string{
 			"Chart.yaml":          "apiVersion: v2\nname: a\nversion: 1.0.0\n",
 			"charts/b/Chart.yaml": "apiVersion: v2\nname: b\nversion: 1.0.0\n",
 		},
@@ -71,7 +71,7 @@ var charts = map[string]struct{ chart, same map[string]string }{
 			"templates/a.yaml":       "kind: ConfigMap\nmetadata: {name: Bad_Name}\n",
 			"templates/version.yaml": "kind: ConfigMap\nmetadata: {name: a}\ndata: {version: {{ .Values.nothing.at.all }}}\n",
 		},
-		same: map[string]string{
+		supported: map[string]string{
 			"Chart.yaml":             "apiVersion: v2\nname: a/b\nversion: one\nicon: nowhere\n",
 			"values.yaml":            "a: 1\n",
 			"values.schema.json":     `{"properties": {"a": {"type": "string"}}}`,
@@ -82,20 +82,20 @@ var charts = map[string]struct{ chart, same map[string]string }{
 	},
 }
 
-// TestSpellingsAreCheckedAlike compares the messages about a chart with Helm's messages
-// about the same chart in a form that Helm supports.
-func TestSpellingsAreCheckedAlike(t *testing.T) {
+// TestHelmRulesOnUnsupportedForms compares the messages about a chart that Helm's rules do
+// not support with Helm's messages about the same chart in a form that they support.
+func TestHelmRulesOnUnsupportedForms(t *testing.T) {
 	for name, tt := range charts {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
-			dir, same := write(t, tt.chart), write(t, tt.same)
+			dir, supported := write(t, tt.chart), write(t, tt.supported)
 			report, err := lint.Check(dir, lint.Options{Namespace: "default"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := texts(helmlint.AllWithKubeVersionAndSchemaValidation(same, nil, "default", nil, false).Messages)
+			want := texts(helmlint.AllWithKubeVersionAndSchemaValidation(supported, nil, "default", nil, false).Messages)
 			for i := range want {
-				want[i] = strings.ReplaceAll(want[i], same, dir)
+				want[i] = strings.ReplaceAll(want[i], supported, dir)
 			}
 			if got := texts(report.Helm); !slices.Equal(got, want) {
 				t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -107,9 +107,9 @@ func TestSpellingsAreCheckedAlike(t *testing.T) {
 	}
 }
 
-// TestTemplatesSeeTheApiVersion checks that templates are rendered with the original
-// apiVersion.
-func TestTemplatesSeeTheApiVersion(t *testing.T) {
+// TestTemplatesSeeOriginalAPIVersion checks that templates are rendered with apiVersion v3
+// although Helm's rules for Chart.yaml see v2.
+func TestTemplatesSeeOriginalAPIVersion(t *testing.T) {
 	dir := write(t, map[string]string{
 		"Chart.yaml":       "apiVersion: v3\nname: a\nversion: 1.0.0\nicon: https://example.com/i.png\n",
 		"values.yaml":      "",
@@ -120,8 +120,9 @@ func TestTemplatesSeeTheApiVersion(t *testing.T) {
 	}
 }
 
-// TestDeclarationsThatMeanNothing checks that invalid declarations are errors of the chart.
-func TestDeclarationsThatMeanNothing(t *testing.T) {
+// TestInvalidAnnotationIsAFinding checks that Check reports an annotation in Chart.yaml that
+// chartloader.CanonicalFiles rejects as a finding, and returns no error.
+func TestInvalidAnnotationIsAFinding(t *testing.T) {
 	dir := write(t, map[string]string{"Chart.yaml": "apiVersion: v3\nname: a\nversion: 1.0.0\nannotations: {helm.sh/depends-on/subcharts: {a: b}}\n"})
 	report, err := lint.Check(dir, lint.Options{})
 	if err != nil || len(report.Findings) != 1 || report.Findings[0].Severity != lint.Error || !strings.Contains(report.Findings[0].Message, "helm.sh/depends-on/subcharts") {
@@ -129,9 +130,9 @@ func TestDeclarationsThatMeanNothing(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeRead checks that Helm's rules report files that cannot be read, with
-// their own messages.
-func TestWhatCannotBeRead(t *testing.T) {
+// TestUnreadableFiles checks that Helm's rules report files that cannot be read, with Helm's
+// messages.
+func TestUnreadableFiles(t *testing.T) {
 	dir := write(t, map[string]string{"Chart.yaml": "apiVersion: v3\nname: a\nversion: 1.0.0\n"})
 	if err := os.Symlink("nowhere", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
@@ -143,15 +144,15 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestDefinitionHooksAreSupported checks that Helm's warning about crd-install hooks is
+// TestCRDInstallHooksAreSupported checks that Helm's warning about crd-install hooks is
 // omitted.
-func TestDefinitionHooksAreSupported(t *testing.T) {
+func TestCRDInstallHooksAreSupported(t *testing.T) {
 	dir := write(t, map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\nicon: https://example.com/i.png\n", "values.yaml": "",
 		"templates/a.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: a.example.com\n  annotations:\n    helm.sh/hook: crd-install\n",
 	})
 	if list := helmlint.AllWithKubeVersionAndSchemaValidation(dir, nil, "", nil, false).Messages; len(list) != 1 {
-		t.Fatalf("Helm says %v: this test has lost its point", list)
+		t.Fatalf("Helm's rules returned %v, want one warning", list)
 	}
 	if report, err := lint.Check(dir, lint.Options{}); err != nil || len(report.Helm)+len(report.Findings) > 0 {
 		t.Errorf("got %+v, %v", report, err)

@@ -18,32 +18,34 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// object is a rendered object, for the checks of its annotations.
+// object describes a Kubernetes object in the rendered templates.
 type object struct {
-	objectPlace
-	// chart is the path of the object's chart in the tree of charts.
+	objectKey
+	// chart is the path of the chart that contains the object, for example "shop/db".
 	chart                 string
 	kind, name, namespace string
 	annotations           *yaml.Node
-	// misplacedKeys are the sequencing annotations in fields where they have no effect,
-	// such as metadata.labels. The key of the map is the field.
+	// misplacedKeys contains the keys of sequencing annotations in fields where they have
+	// no effect, such as "metadata.labels", by field.
 	misplacedKeys map[string][]string
-	// resource is the parsed document. It is nil for an item of a List and for a hook.
+	// resource is the parsed document. It is nil for a hook and for the items of a List,
+	// which are not separate resources of the deployment plan.
 	resource map[string]any
 }
 
-// objectPlace identifies an object in the rendered output: the file, the number of the document
-// in it, and the number of the object in the document.
-type objectPlace struct {
-	// file is the name that Helm gives to the template in the rendered output.
-	file            string
+// objectKey identifies an object by its position in the rendered output.
+type objectKey struct {
+	// file is the name of the template in the rendered output.
+	file string
+	// document is the index of the YAML document in the file, and index the index of the
+	// object in the document. Only a List contains several objects: itself and its items.
 	document, index int
 }
 
 func (o *object) String() string { return o.kind + "/" + o.name }
 
-// readObjects parses the rendered output to i.objects and checks each object. It skips
-// documents that are not valid YAML, because Helm's rules report them.
+// readObjects sets i.objects to the objects in the rendered output, and checks each of them.
+// It skips documents that are not valid YAML, because Helm's rules report them.
 func (i *inspection) readObjects() {
 	for _, file := range slices.Sorted(maps.Keys(i.rendered)) {
 		for d, document := range render.Split(i.rendered[file]) {
@@ -63,7 +65,7 @@ func (i *inspection) readDocument(file string, number int, document string) {
 	chart := render.ChartOf(i.tree, file)
 	for index, node := range render.Objects(root) {
 		o := objectOf(node)
-		o.objectPlace, o.chart = objectPlace{file, number, index}, chart
+		o.objectKey, o.chart = objectKey{file, number, index}, chart
 		if index == 0 {
 			if content, err := yamledit.ParseObject(document); err == nil && len(content) > 0 {
 				o.resource = content
@@ -93,8 +95,8 @@ func objectOf(node *yaml.Node) *object {
 	return o
 }
 
-// misplacedKeyPaths returns the fields into which authors put sequencing annotations by
-// mistake.
+// misplacedKeyPaths returns the paths of the fields in which authors of charts put
+// sequencing annotations by mistake.
 func misplacedKeyPaths() [][]string {
 	return [][]string{
 		{"metadata"}, {"metadata", "labels"},
@@ -117,7 +119,7 @@ func sequencingKeysIn(mapping *yaml.Node) []string {
 	return keys
 }
 
-// resources returns the rendered resources, without hooks, for sequencer.Inspect.
+// resources returns the rendered resources for sequencer.Inspect.
 func (i *inspection) resources() []sequencer.Resource {
 	var list []sequencer.Resource
 	for _, o := range i.objects {
@@ -132,49 +134,49 @@ func (i *inspection) resources() []sequencer.Resource {
 func (i *inspection) checkObject(o *object) {
 	for _, where := range slices.Sorted(maps.Keys(o.misplacedKeys)) {
 		for _, key := range o.misplacedKeys[where] {
-			i.addAs(misplacedKey, Warning, i.at(o, where+"."+key), fmt.Sprintf("%s: %s has no effect in %s: move it to metadata.annotations", o, key, where))
+			i.addAs(misplacedKey, Warning, i.position(o, where+"."+key), fmt.Sprintf("%s: %s has no effect in %s: move it to metadata.annotations", o, key, where))
 		}
 	}
 	if o.annotations == nil {
 		return
 	}
 	texts := map[string]string{}
-	counts := i.sequenced(o.chart)
+	sequenced := i.isSequenced(o.chart)
 	for n := 0; n < len(o.annotations.Content); n += 2 {
 		key, value := o.annotations.Content[n].Value, o.annotations.Content[n+1]
 		if o.annotations.Content[n].ShortTag() == "!!merge" {
 			continue
 		}
-		v := annotation.DecodeNode(value)
+		v := annotation.DecodeYAML(value)
 		if texts[key] = ""; v != nil {
 			texts[key] = fmt.Sprint(v)
 		}
-		i.checkAnnotation(o, counts, key, value, v)
+		i.checkAnnotation(o, sequenced, key, value, v)
 	}
 	if o.index == 0 {
 		i.checkHook(o, texts)
 	}
 }
 
-// checkAnnotation adds findings about one annotation that do not depend on others. v is the
-// decoded value. counts reports whether sequencing applies to the chart. If so, the plan
+// checkAnnotation adds findings about one annotation, independently of the others. v is the
+// decoded value. sequenced is true if sequencing applies to the chart; then checkPlan
 // reports invalid values.
-func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *yaml.Node, v any) {
+func (i *inspection) checkAnnotation(o *object, sequenced bool, key string, value *yaml.Node, v any) {
 	_, isText := v.(string)
 	if text, _ := v.(string); annotation.IsSequencingKey(key) && strings.TrimSpace(text) == "" && (isText || v == nil) {
-		i.addAs(malformedValue, Warning, i.at(o, key), fmt.Sprintf("%s: %s has no value and therefore no effect", o, key))
+		i.addAs(malformedValue, Warning, i.position(o, key), fmt.Sprintf("%s: %s has no value and therefore no effect", o, key))
 	}
 	switch {
 	case !annotation.IsSequencingKey(key):
 		if !isText && v != nil {
-			i.add(annotationNotString, i.at(o, key), fmt.Sprintf("%s: %s", o, notString(key, value)))
+			i.add(annotationNotString, i.position(o, key), fmt.Sprintf("%s: %s", o, notString(key, value)))
 		}
 		return
 	case annotation.CanonicalKey(key) != key:
-		i.add(twoSlashKey, i.at(o, key), fmt.Sprintf("%s: Kubernetes and stock Helm reject the key %s: use %s", o, key, annotation.CanonicalKey(key)))
+		i.add(twoSlashKey, i.position(o, key), fmt.Sprintf("%s: Kubernetes and stock Helm reject the key %s: use %s", o, key, annotation.CanonicalKey(key)))
 	}
-	if counts || isText {
-		return // the plan reports the error, or the annotation has no effect
+	if sequenced || isText {
+		return // checkPlan reports invalid values, or the annotation is valid but has no effect
 	}
 	var err error
 	if annotation.IsList(key) {
@@ -183,12 +185,12 @@ func (i *inspection) checkAnnotation(o *object, counts bool, key string, value *
 		_, err = annotation.ReadResource(map[string]any{key: v})
 	}
 	if err != nil {
-		i.add(malformedValue, i.at(o, key), fmt.Sprintf("%s: %v", o, err))
+		i.add(malformedValue, i.position(o, key), fmt.Sprintf("%s: %v", o, err))
 	}
 }
 
-// sequenced reports whether sequencing applies to the chart with this path.
-func (i *inspection) sequenced(chart string) bool {
+// isSequenced reports whether sequencing applies to the chart with the path chart.
+func (i *inspection) isSequenced(chart string) bool {
 	c := i.tree
 	for _, name := range strings.Split(chart, "/")[1:] {
 		at := slices.IndexFunc(c.Subcharts, func(s *sequencer.Chart) bool { return s.Name == name })
@@ -200,8 +202,8 @@ func (i *inspection) sequenced(chart string) bool {
 	return c.Sequenced
 }
 
-// find returns the rendered objects that an error about id in file can refer to. There can
-// be several, because an object does not always specify its namespace.
+// find returns the rendered objects in file that id can identify. There can be several,
+// because an object without a namespace in its metadata matches every namespace.
 func (i *inspection) find(file string, id sequencer.ID) []*object {
 	var found []*object
 	for _, o := range i.objects {

@@ -21,29 +21,33 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// inspection checks one chart with the rules that Helm does not have.
+// inspection checks one chart with the rules of this package, and collects the findings.
 type inspection struct {
 	findings
 	options Options
 
 	chart  *chart.Chart
 	values chartutil.Values
-	tree   *sequencer.Chart
+	// tree contains the chart and its enabled subcharts, with the order that they declare.
+	tree *sequencer.Chart
 
-	// These maps contain the source files of charts. The keys of declared are those of
-	// Declaration.File. The keys of definitions are paths of a Chart.yaml with the names in
-	// the tree of charts, such as "shop/charts/db/Chart.yaml".
-	declared, definitions map[string]*source.Files
-	// sources maps the name of a template in the rendered output to its path in the chart.
-	sources map[string]string
+	// Both maps lead from the path of a Chart.yaml to the source files of its chart. In
+	// filesByDeclaration, the path is built from the names of charts, as in
+	// chartloader.Declaration.File. In filesByChartFile, it is built from their names in
+	// the release, which can be aliases, for example "shop/charts/db/Chart.yaml".
+	filesByDeclaration, filesByChartFile map[string]*source.Files
+	// templatePaths maps the name of a template in the rendered output to its path in the
+	// chart.
+	templatePaths map[string]string
 
-	rendered map[string]string
-	objects  []*object
-	marked   *markedRendering
+	rendered map[string]string // the rendered templates by name
+	objects  []*object         // the objects in them
+	marked   *markedRendering  // nil until a position in a template is needed
 }
 
-// checkOrder checks a chart with the rules that Helm does not have. files are the original
-// files. canonical are the result of canonicalFiles, or nil if the chart cannot be loaded.
+// checkOrder checks a chart with the rules of this package. files are the original files.
+// canonical is the result of canonicalFiles, or nil if it returned an error; then only
+// Chart.yaml is checked.
 func checkOrder(files, canonical []*chartloader.BufferedFile, o Options) []Finding {
 	i := &inspection{options: o}
 	root := source.New(files)
@@ -55,8 +59,8 @@ func checkOrder(files, canonical []*chartloader.BufferedFile, o Options) []Findi
 	return i.sorted()
 }
 
-// orderKeywords returns keywords of which each declaration of order, readiness or hooks
-// contains at least one. A chart without any of them need not be rendered again.
+// orderKeywords returns the parts of annotation keys and fields that the rules of this
+// package are about. A chart that contains none of them is rendered only by Helm's rules.
 func orderKeywords() []string {
 	return []string{
 		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh",
@@ -64,8 +68,8 @@ func orderKeywords() []string {
 	}
 }
 
-// isRelevant reports whether a chart could contain declarations to check. For most charts
-// the result is false, which saves time. It is always true for apiVersion v3.
+// isRelevant reports whether a chart has apiVersion v3, or contains any of orderKeywords.
+// Other charts are rendered only by Helm's rules, to save time.
 func (i *inspection) isRelevant(root *source.Files) bool {
 	return apiVersion(root.Own) == chartloader.APIVersionV3 || mentionsOrderKeywords(root, i.options.Values)
 }
@@ -88,57 +92,60 @@ func mentionsOrderKeywords(root *source.Files, values map[string]any) bool {
 	return err == nil && mentions(text)
 }
 
-// load loads and renders the chart. It returns false if the chart cannot be loaded, which
-// Helm's rules report. If the chart cannot be rendered, it returns true, and the
-// declarations in Chart.yaml are still checked.
+// load loads and renders the chart, and adds findings about the order that each Chart.yaml
+// declares. It returns false if the chart cannot be loaded, which Helm's rules report. If
+// the chart cannot be rendered, load returns true, and i.rendered is empty.
 func (i *inspection) load(root *source.Files, canonical []*chartloader.BufferedFile) bool {
 	var err error
 	if i.chart, err = chartloader.LoadFiles(canonical); err != nil {
 		return false
 	}
 	files := root.Match(i.chart)
-	i.declared = map[string]*source.Files{}
-	i.locateDeclared(i.chart, i.chart.Name(), files)
-	declaration, problems := chartloader.InspectDeclarations(i.chart)
-	i.addProblems(declaration, problems)
+	i.filesByDeclaration = map[string]*source.Files{}
+	i.mapDeclarations(i.chart, i.chart.Name(), files)
+	declaration, errs := chartloader.InspectDeclarations(i.chart)
+	i.addDeclarationErrors(declaration, errs)
 
 	if err := chartutil.ProcessDependenciesWithMerge(i.chart, i.options.Values); err != nil {
 		return false
 	}
 	i.tree = render.ChartTree(declaration, i.chart)
-	i.definitions, i.sources = map[string]*source.Files{}, map[string]string{}
-	i.locate(i.chart, files)
-	i.render()
+	i.filesByChartFile, i.templatePaths = map[string]*source.Files{}, map[string]string{}
+	i.mapProcessedCharts(i.chart, files)
+	i.renderChart()
 	return true
 }
 
-// locateDeclared adds the files of c and its subcharts to i.declared. at is the directory
-// of c.
-func (i *inspection) locateDeclared(c *chart.Chart, at string, files source.ByChart) {
-	i.declared[path.Join(at, chartutil.ChartfileName)] = files.Of(c)
+// mapDeclarations adds the files of c and its subcharts to i.filesByDeclaration. dir is the
+// directory of c, built from the names of charts.
+func (i *inspection) mapDeclarations(c *chart.Chart, dir string, files source.ByChart) {
+	i.filesByDeclaration[path.Join(dir, chartutil.ChartfileName)] = files.Of(c)
 	for _, sub := range c.Dependencies() {
-		i.locateDeclared(sub, path.Join(at, chartutil.ChartsDir, sub.Name()), files)
+		i.mapDeclarations(sub, path.Join(dir, chartutil.ChartsDir, sub.Name()), files)
 	}
 }
 
-// locate adds the files of c and its subcharts, after disabled ones are removed, to
-// i.definitions and i.sources.
-func (i *inspection) locate(c *chart.Chart, files source.ByChart) {
+// mapProcessedCharts adds the files of c and its subcharts to i.filesByChartFile and
+// i.templatePaths. It must be called after Helm has processed the dependencies: then
+// disabled subcharts are missing, and aliases are the names of charts.
+func (i *inspection) mapProcessedCharts(c *chart.Chart, files source.ByChart) {
 	if f := files.Of(c); f != nil {
-		i.definitions[path.Join(c.ChartFullPath(), chartutil.ChartfileName)] = f
+		i.filesByChartFile[path.Join(c.ChartFullPath(), chartutil.ChartfileName)] = f
 		for _, t := range c.Templates {
-			i.sources[path.Join(c.ChartFullPath(), t.Name)] = f.Prefix + t.Name
+			i.templatePaths[path.Join(c.ChartFullPath(), t.Name)] = f.Prefix + t.Name
 		}
 	}
 	for _, sub := range c.Dependencies() {
-		i.locate(sub, files)
+		i.mapProcessedCharts(sub, files)
 	}
 }
 
-// addProblems adds findings about the errors that chartloader.InspectDeclarations returned.
-func (i *inspection) addProblems(d *chartloader.Declaration, problems []error) {
-	for _, problem := range problems {
-		i.addProblem(Error, problem)
+// addDeclarationErrors adds findings about the errors that chartloader.InspectDeclarations
+// returned: errs, and those in d. An error in d is only a warning if sequencing does not
+// apply to its chart.
+func (i *inspection) addDeclarationErrors(d *chartloader.Declaration, errs []error) {
+	for _, err := range errs {
+		i.addDeclarationError(Error, err)
 	}
 	var walk func(d *chartloader.Declaration)
 	walk = func(d *chartloader.Declaration) {
@@ -147,7 +154,7 @@ func (i *inspection) addProblems(d *chartloader.Declaration, problems []error) {
 			if d.Sequenced() {
 				severity = Error
 			}
-			i.addProblem(severity, d.Problem)
+			i.addDeclarationError(severity, d.Problem)
 		}
 		for _, sub := range d.Subcharts {
 			walk(sub)
@@ -156,7 +163,9 @@ func (i *inspection) addProblems(d *chartloader.Declaration, problems []error) {
 	walk(d)
 }
 
-func (i *inspection) render() {
+// renderChart sets i.values and i.rendered. If the chart cannot be rendered, i.rendered
+// stays nil, and Helm's rules report the error.
+func (i *inspection) renderChart() {
 	values, err := chartutil.CoalesceValues(i.chart, i.options.Values)
 	if err != nil {
 		return
@@ -171,13 +180,13 @@ func (i *inspection) render() {
 	if err != nil {
 		return
 	}
-	if rendered, err := i.run(); err == nil {
+	if rendered, err := i.renderTemplates(); err == nil {
 		i.rendered = rendered
 	}
 }
 
-// run renders the templates with i.values. It leaves out NOTES.txt.
-func (i *inspection) run() (map[string]string, error) {
+// renderTemplates renders the templates of i.chart with i.values. It omits NOTES.txt.
+func (i *inspection) renderTemplates() (map[string]string, error) {
 	e := engine.Engine{LintMode: true}
 	files, err := e.Render(i.chart, i.values)
 	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })

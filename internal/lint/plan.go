@@ -24,30 +24,30 @@ import (
 // defaultTimeout is the default of --timeout in helm install and helm upgrade.
 const defaultTimeout = 5 * time.Minute
 
-// addProblem adds findings about an error in a Chart.yaml.
-func (i *inspection) addProblem(severity string, err error) {
-	file, ofFile := errors.AsType[*chartloader.ChartFileError](err)
-	if ofFile && i.declared[file.File] != nil {
-		i.addDeclared(i.declared[file.File], severity, err)
+// addDeclarationError adds findings about an error in the order that a Chart.yaml declares.
+func (i *inspection) addDeclarationError(severity string, err error) {
+	file, ok := errors.AsType[*chartloader.ChartFileError](err)
+	if ok && i.filesByDeclaration[file.File] != nil {
+		i.addChartFileErrors(i.filesByDeclaration[file.File], severity, err)
 		return
 	}
 	i.addAs(malformedValue, severity, source.Position{}, err.Error())
 }
 
-// checkPlan adds findings about the result of sequencer.Inspect. It leaves out findings
-// that could be only a consequence of another error in the same chart.
+// checkPlan adds findings about the result of sequencer.Inspect. It omits findings that may
+// be mere consequences of another error in the same chart.
 func (i *inspection) checkPlan(p *sequencer.Inspection) {
-	broken := map[string]bool{}
-	for _, problem := range p.Errors {
-		i.addPlanProblem(problem, broken)
+	chartsWithErrors := map[string]bool{}
+	for _, err := range p.Errors {
+		i.addPlanError(err, chartsWithErrors)
 	}
-	dangling := map[string]bool{}
+	chartsWithUnknownLayers := map[string]bool{}
 	for _, w := range p.Warnings {
 		if w.Kind == sequencer.WarningUnknownLayer {
-			if broken[w.Chart] {
+			if chartsWithErrors[w.Chart] {
 				continue
 			}
-			dangling[w.Chart] = true
+			chartsWithUnknownLayers[w.Chart] = true
 		}
 		i.addPlanWarning(w)
 	}
@@ -55,43 +55,43 @@ func (i *inspection) checkPlan(p *sequencer.Inspection) {
 		return
 	}
 	for _, need := range p.Plan.Unmet {
-		if !broken[need.FromNode.Chart] && !broken[need.ToNode.Chart] {
-			// The finding already names this file.
+		if !chartsWithErrors[need.FromNode.Chart] && !chartsWithErrors[need.ToNode.Chart] {
+			// Remove the name of the file, because it is the position of the finding.
 			text := strings.ReplaceAll(need.String(), " ("+need.From.File+")", "")
-			i.add(unmeetableNeed, i.atID(need.From.File, need.From.ID, ""), i.localized(text))
+			i.add(unmeetableNeed, i.positionByID(need.From.File, need.From.ID, ""), i.withSourcePaths(text))
 		}
 	}
 	for n, node := range p.Plan.Nodes {
-		if broken[node.Chart] {
+		if chartsWithErrors[node.Chart] {
 			continue
 		}
 		i.checkNode(p.Plan, n)
-		if !dangling[node.Chart] {
+		if !chartsWithUnknownLayers[node.Chart] {
 			i.checkReachability(p.Plan, node)
 		}
 	}
 }
 
-// addPlanProblem adds findings about an error in the plan. It adds the paths of charts with
-// invalid annotations to broken.
-func (i *inspection) addPlanProblem(err error, broken map[string]bool) {
+// addPlanError adds findings about an error of sequencer.Inspect. If the error is about the
+// annotations of a resource, it adds the path of the resource's chart to chartsWithErrors.
+func (i *inspection) addPlanError(err error, chartsWithErrors map[string]bool) {
 	var resource *sequencer.ResourceError
 	var duplicate *sequencer.DuplicateError
 	var subchart *sequencer.UnknownSubchartError
 	var cycle *sequencer.CycleError
 	var file *chartloader.ChartFileError
 	switch {
-	case errors.As(err, &file): // already reported for the declarations
+	case errors.As(err, &file): // addDeclarationError has reported it
 	case errors.As(err, &resource):
 		for _, o := range i.find(resource.File, resource.ID) {
-			broken[o.chart] = true
+			chartsWithErrors[o.chart] = true
 		}
-		i.addResourceProblem(resource)
+		i.addResourceError(resource)
 	case errors.As(err, &duplicate):
-		i.add(duplicateObject, i.atID(duplicate.Second, duplicate.ID, ""), i.localized(duplicate.Error()))
+		i.add(duplicateObject, i.positionByID(duplicate.Second, duplicate.ID, ""), i.withSourcePaths(duplicate.Error()))
 	case errors.As(err, &subchart):
-		at := i.file(subchart.File)
-		if f := i.definitionAt(subchart.File); f != nil {
+		at := i.filePosition(subchart.File)
+		if f := i.filesOfChart(subchart.File); f != nil {
 			at = f.Field("annotations", subchart.Key)
 			if subchart.Dependency != "" {
 				at = f.DependencyField(subchart.Dependency, dependsOnField)
@@ -105,22 +105,22 @@ func (i *inspection) addPlanProblem(err error, broken map[string]bool) {
 	}
 }
 
-func (i *inspection) addResourceProblem(e *sequencer.ResourceError) {
-	for _, problem := range leaves(e.Err) {
+func (i *inspection) addResourceError(e *sequencer.ResourceError) {
+	for _, problem := range flatten(e.Err) {
 		value, ok := errors.AsType[*annotation.ValueError](problem)
 		if !ok {
-			i.add(malformedValue, i.atID(e.File, e.ID, ""), fmt.Sprintf("%s: %v", e.ID, problem))
+			i.add(malformedValue, i.positionByID(e.File, e.ID, ""), fmt.Sprintf("%s: %v", e.ID, problem))
 			continue
 		}
 		key := strings.TrimPrefix(value.Key, "metadata.")
-		i.add(ruleOf(value), i.atID(e.File, e.ID, key), fmt.Sprintf("%s: %v", e.ID, problem))
+		i.add(ruleOf(value), i.positionByID(e.File, e.ID, key), fmt.Sprintf("%s: %v", e.ID, problem))
 	}
 }
 
 func (i *inspection) addCycle(e *sequencer.CycleError) {
 	texts := make([]string, len(e.Edges))
 	for n, edge := range e.Edges {
-		where := i.edge(edge)
+		where := i.edgePosition(edge)
 		file := where.File
 		if where.Line > 0 {
 			file = fmt.Sprintf("%s:%d", file, where.Line)
@@ -128,26 +128,27 @@ func (i *inspection) addCycle(e *sequencer.CycleError) {
 		texts[n] = fmt.Sprintf("%s depends on %s (%s)", edge.From, edge.To, file)
 	}
 	if len(e.Edges) == 1 {
-		i.add(selfDependency, i.edge(e.Edges[0]), fmt.Sprintf("%s depends on itself", e.Edges[0].From))
+		i.add(selfDependency, i.edgePosition(e.Edges[0]), fmt.Sprintf("%s depends on itself", e.Edges[0].From))
 		return
 	}
 	at := source.Position{}
 	if len(e.Edges) > 0 {
-		at = i.edge(e.Edges[0])
+		at = i.edgePosition(e.Edges[0])
 	}
 	i.add(dependencyCycle, at, "dependency cycle: "+strings.Join(texts, ", "))
 }
 
-// edge returns the position of the declaration of an edge.
-func (i *inspection) edge(e sequencer.CycleEdge) source.Position {
+// edgePosition returns the position of the declaration that causes an edge of the
+// deployment graph.
+func (i *inspection) edgePosition(e sequencer.CycleEdge) source.Position {
 	if dependency := e.Dependency(); dependency != "" {
-		if f := i.definitionAt(e.File); f != nil {
+		if f := i.filesOfChart(e.File); f != nil {
 			return f.DependencyField(dependency, dependsOnField)
 		}
-		return i.file(e.File)
+		return i.filePosition(e.File)
 	}
 	layer := strings.Trim(strings.TrimPrefix(e.To, "layer "), `"`)
-	return i.atDependsOn(e.File, e.Key, layer)
+	return i.dependsOnPosition(e.File, e.Key, layer)
 }
 
 func (i *inspection) addPlanWarning(w sequencer.Warning) {
@@ -157,30 +158,31 @@ func (i *inspection) addPlanWarning(w sequencer.Warning) {
 		if meant := similar.Nearest(w.Name, i.layersOf(w.Chart)); meant != "" {
 			text += fmt.Sprintf("; did you mean %q?", meant)
 		}
-		i.add(unknownLayer, i.atDependsOn(w.File, w.Key, w.Name), text)
+		i.add(unknownLayer, i.dependsOnPosition(w.File, w.Key, w.Name), text)
 	case sequencer.WarningExpressionPath:
-		i.add(expressionPath, i.atID(w.File, w.ID, w.Key), strings.TrimPrefix(w.String(), w.File+": "))
+		i.add(expressionPath, i.positionByID(w.File, w.ID, w.Key), strings.TrimPrefix(w.String(), w.File+": "))
 	case sequencer.WarningNotSequenced:
-		at := i.file(w.File)
-		if f := i.definitionAt(w.File); f != nil {
+		at := i.filePosition(w.File)
+		if f := i.filesOfChart(w.File); f != nil {
 			at = f.Field("apiVersion")
 		}
 		i.add(sequencingNotEnabled, at, fmt.Sprintf("chart %s declares an order that is ignored: set apiVersion: v3 or the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
 	case sequencer.WarningLateBinding:
-		i.add(lateRoleBinding, i.atID(w.File, w.ID, ""), i.localized(w.String()))
+		i.add(lateRoleBinding, i.positionByID(w.File, w.ID, ""), i.withSourcePaths(w.String()))
 	}
 }
 
-// localized replaces the names of templates in a message with their paths in the chart.
-func (i *inspection) localized(text string) string {
+// withSourcePaths replaces the names of templates in a message, which are those in the
+// rendered output, with the paths of the templates in the chart.
+func (i *inspection) withSourcePaths(text string) string {
 	var pairs []string
-	for _, rendered := range slices.Sorted(maps.Keys(i.sources)) {
-		pairs = append(pairs, rendered, i.sources[rendered])
+	for _, rendered := range slices.Sorted(maps.Keys(i.templatePaths)) {
+		pairs = append(pairs, rendered, i.templatePaths[rendered])
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// layersOf returns the names of all layers of the chart with this path.
+// layersOf returns the names of all layers of the chart with the path chart.
 func (i *inspection) layersOf(chart string) []string {
 	var layers []string
 	for _, o := range i.objects {
@@ -195,13 +197,14 @@ func (i *inspection) layersOf(chart string) []string {
 	return slices.Compact(layers)
 }
 
-// namesUnder returns the names in the annotation key, or none if the value is invalid.
+// namesUnder returns the names of layers in the annotation key. It returns none if the
+// annotation is missing or invalid.
 func namesUnder(annotations *yaml.Node, key string) []string {
 	value := yamledit.Lookup(annotations, key)
 	if value == nil {
 		return nil
 	}
-	names, err := annotation.ReadNames(key, annotation.DecodeNode(value))
+	names, err := annotation.ReadNames(key, annotation.DecodeYAML(value))
 	if err != nil {
 		return nil
 	}

@@ -14,19 +14,19 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// checkNode adds findings about the readiness of the resources in node number of the plan.
+// checkNode adds findings about the readiness of the resources in p.Nodes[number].
 func (i *inspection) checkNode(p *sequencer.Plan, number int) {
 	node := p.Nodes[number]
 	for _, r := range node.Resources {
 		if r.Timeout > defaultTimeout {
-			i.add(readinessTimeoutLong, i.atID(r.File, r.ID, annotation.ReadinessTimeout), fmt.Sprintf(
+			i.add(readinessTimeoutLong, i.positionByID(r.File, r.ID, annotation.ReadinessTimeout), fmt.Sprintf(
 				"%s: %s is longer than %s, the default of --timeout: an ordered installation needs a longer --timeout", r.ID, r.Timeout, defaultTimeout))
 		}
 		if !node.Awaited {
 			continue
 		}
 		if r.IsCustom() && len(r.Success) == 0 {
-			i.add(customReadiness, i.atID(r.File, r.ID, ""), fmt.Sprintf(
+			i.add(customReadiness, i.positionByID(r.File, r.ID, ""), fmt.Sprintf(
 				"other resources depend on %s, a custom resource without %s: it counts as ready immediately unless it has a Ready condition",
 				r.ID, annotation.ReadinessSuccess))
 		}
@@ -36,10 +36,10 @@ func (i *inspection) checkNode(p *sequencer.Plan, number int) {
 	}
 }
 
-// checkClaim adds a finding if the volume of a PersistentVolumeClaim is bound only when a
-// pod that uses it is scheduled, but that pod is deployed only after the claim is ready.
-// Helm does not wait for such a claim unless it has readiness expressions. If it has, the
-// wait never succeeds.
+// checkClaim adds a finding if a PersistentVolumeClaim is bound only when a pod that uses it
+// is scheduled, but the pod is deployed only after the claim is ready. Without readiness
+// expressions, the claim counts as ready before it is bound, and the finding is only Info.
+// With them, the claim may never become ready. The claim is in p.Nodes[number].
 func (i *inspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) {
 	mode := bindingMode(p, claim)
 	if mode == "Immediate" || mode == "" && len(claim.Success) == 0 || !usedLater(p, number, claim) {
@@ -50,14 +50,14 @@ func (i *inspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.
 		return
 	}
 	if len(claim.Success) == 0 {
-		i.addAs(waitForFirstConsumer, Info, i.atID(claim.File, claim.ID, ""), fmt.Sprintf(
+		i.addAs(waitForFirstConsumer, Info, i.positionByID(claim.File, claim.ID, ""), fmt.Sprintf(
 			"%s is deployed before the pod that uses it, but its storage class binds it only when that pod is scheduled: it is not waited for", claim.ID))
 		return
 	}
 	if mode == "" {
 		mode = "WaitForFirstConsumer (the default on most clouds)"
 	}
-	i.add(waitForFirstConsumer, i.atID(claim.File, claim.ID, annotation.ReadinessSuccess), fmt.Sprintf(
+	i.add(waitForFirstConsumer, i.positionByID(claim.File, claim.ID, annotation.ReadinessSuccess), fmt.Sprintf(
 		"%s must satisfy %q before the pod that uses it is deployed; with volumeBindingMode %s it is never bound", claim.ID, claim.Success[0], mode))
 }
 
@@ -79,8 +79,8 @@ func bindingMode(p *sequencer.Plan, claim *sequencer.PlannedResource) string {
 	return ""
 }
 
-// usedLater reports whether the claim, which is in node number, is used by a pod in a later
-// node, but by none in the same or an earlier node.
+// usedLater reports whether any resource uses the claim, which is in p.Nodes[number], and all
+// resources that use it are in nodes that come after that node.
 func usedLater(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) bool {
 	later := false
 	for n, node := range p.Nodes {
@@ -109,17 +109,17 @@ func (i *inspection) checkReachability(p *sequencer.Plan, node *sequencer.Node) 
 		}
 	}
 	first := node.Resources[0]
-	i.add(layerUnreached, i.atLayer(first), fmt.Sprintf(
+	i.add(layerUnreached, i.layerPosition(first), fmt.Sprintf(
 		"layer %q has no dependencies and no dependents: it is not ordered relative to anything else in the chart", node.Layer))
 }
 
-// atLayer returns the position of the annotation that names the layer of r.
-func (i *inspection) atLayer(r *sequencer.PlannedResource) source.Position {
+// layerPosition returns the position of the annotation that puts r into a layer.
+func (i *inspection) layerPosition(r *sequencer.PlannedResource) source.Position {
 	key := annotation.Layer
 	for _, o := range i.find(r.File, r.ID) {
 		if yamledit.Lookup(o.annotations, key) == nil {
 			key = annotation.ResourceGroup
 		}
 	}
-	return i.atID(r.File, r.ID, key)
+	return i.positionByID(r.File, r.ID, key)
 }

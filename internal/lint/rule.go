@@ -3,11 +3,11 @@
 
 package lint
 
-// Rule describes a check that Helm does not have (docs/lint.md).
+// Rule describes a lint rule that Helm does not have (docs/lint.md).
 type Rule struct {
 	// Name is the name of the rule, as in Finding.Rule.
 	Name string
-	// Severity is "error", "warning" or "info". A finding can have another severity.
+	// Severity is the usual severity of the findings: Error, Warning or Info.
 	Severity string
 	// Summary says what the rule reports, and Help how to correct it.
 	Summary, Help string
@@ -105,7 +105,7 @@ var (
 	}
 	readinessTimeoutLong = Rule{
 		"readiness-timeout-too-long", Warning, "a readiness timeout is longer than the default timeout of a whole operation",
-		"Lower it, or tell users of the chart to raise --timeout.",
+		"Lower it, or tell users of the chart to increase --timeout.",
 	}
 	waitForFirstConsumer = Rule{
 		"wait-for-first-consumer", Warning, "a PersistentVolumeClaim must be ready before the pod that triggers its binding",
@@ -129,7 +129,7 @@ var (
 	}
 )
 
-// Rules returns all rules, sorted by name.
+// Rules returns all rules of this package, sorted by name.
 func Rules() []Rule {
 	return []Rule{
 		annotationNotString, conflictingSpellings, customReadiness, dependencyCycle,

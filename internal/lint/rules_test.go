@@ -72,15 +72,17 @@ metadata:
     depends-on.helm.sh/layers: web
 `
 
-// broken are charts that each break one rule. One change corrects each of them.
-var broken = []struct {
+// violations contains charts that violate one rule each, and the change that corrects them.
+// The name of each begins with the name of the rule.
+var violations = []struct {
 	name  string
 	files map[string]string
-	// want are the findings: severity, rule and position.
+	// want contains the expected findings: severity, rule and position.
 	want []string
 	// says is part of the first message.
 	says string
-	// mend is the file to change, the text to replace, and its replacement.
+	// mend contains the name of the file to correct, the text to replace, and its
+	// replacement.
 	mend [3]string
 }{
 	{
@@ -435,10 +437,11 @@ func found(t *testing.T, files map[string]string, o lint.Options) (places []stri
 	return places, report.Findings
 }
 
-// TestRules checks a chart that breaks each rule, and the same chart after the correction.
+// TestRules checks the charts in violations before and after the correction, and that
+// docs/lint.md describes every rule.
 func TestRules(t *testing.T) {
 	tested := map[string]bool{}
-	for _, tt := range broken {
+	for _, tt := range violations {
 		rule, _, _ := strings.Cut(tt.name, " ")
 		tested[rule] = true
 		t.Run(tt.name, func(t *testing.T) {
@@ -478,8 +481,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestAllIsReportedTogether checks a chart with several mistakes.
-func TestAllIsReportedTogether(t *testing.T) {
+// TestSeveralViolations checks that all mistakes of a chart are reported in one run.
+func TestSeveralViolations(t *testing.T) {
 	files := map[string]string{
 		"Chart.yaml":           v3 + "runHooksInParallel: maybe\nannotations:\n  helm.sh/depends-on/subcharts: {a: b}\n  helm.sh/layer: x\ndependencies:\n- {name: db, version: 1.0.0, depends-on: [queue]}\n",
 		"charts/db/Chart.yaml": subchart + "runHooksInParallel: never\nannotations: {helm.sh/sequencing: enabled}\n",
@@ -506,9 +509,9 @@ func TestAllIsReportedTogether(t *testing.T) {
 	}
 }
 
-// TestPlaces checks that the positions of keys are found in all kinds of templates. If the
-// exact position is unknown, the finding has no line.
-func TestPlaces(t *testing.T) {
+// TestPositions checks the positions of findings in various templates. If the line is
+// unknown, the finding has no line.
+func TestPositions(t *testing.T) {
 	const mistake = "helm.sh/readiness-timeout"
 	tests := []struct {
 		name  string
@@ -608,8 +611,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestValuesCount checks that a chart is rendered with the given values.
-func TestValuesCount(t *testing.T) {
+// TestValues checks that a chart is rendered with Options.Values.
+func TestValues(t *testing.T) {
 	files := map[string]string{"Chart.yaml": v3, "templates/a.yaml": "{{ if .Values.bad }}\n" + configMap("a", "{{ toYaml .Values.bad }}") + "{{ end }}"}
 	if places, _ := found(t, files, lint.Options{}); len(places) > 0 {
 		t.Errorf("found %q", places)
@@ -620,17 +623,17 @@ func TestValuesCount(t *testing.T) {
 	}
 }
 
-// TestNothingIsFoundInWhatDeclaresNothing checks a chart without an order. Its mistakes
-// would only matter in an ordered chart.
-func TestNothingIsFoundInWhatDeclaresNothing(t *testing.T) {
+// TestChartWithoutOrder checks that there are no findings about mistakes in a chart that
+// declares no order.
+func TestChartWithoutOrder(t *testing.T) {
 	files := map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a") + "---\n" + configMap("a", "example.com/n: 5") + "---\n" + configMap("a", "helm.sh/hook: nothing")}
 	if places, _ := found(t, files, lint.Options{}); len(places) > 0 {
 		t.Errorf("found %q", places)
 	}
 }
 
-// TestListsInItemsOfLists checks that lists, which Helm's rules reject, are accepted for
-// sequencing annotations.
+// TestListsInItemsOfLists checks that in the items of an object of kind List, sequencing
+// annotations can be YAML lists, which Helm's rules reject, but other annotations cannot.
 func TestListsInItemsOfLists(t *testing.T) {
 	item := func(annotation string) map[string]string {
 		return map[string]string{"Chart.yaml": v3, "values.yaml": "", "templates/a.yaml": "apiVersion: v1\nkind: List\nmetadata: {name: l}\nitems:\n" +
@@ -659,10 +662,10 @@ func TestListsInItemsOfLists(t *testing.T) {
 	}
 }
 
-// archive packs files below a top-level directory.
-func archive(t *testing.T, folder string, files map[string]string) string {
+// archive returns a .tgz archive of files in the given top-level directory.
+func archive(t *testing.T, topLevel string, files map[string]string) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), folder)
+	dir := filepath.Join(t.TempDir(), topLevel)
 	if err := os.Rename(write(t, files), dir); err != nil {
 		t.Fatal(err)
 	}
@@ -673,9 +676,9 @@ func archive(t *testing.T, folder string, files map[string]string) string {
 	return string(packed)
 }
 
-// TestWhatCannotBeRendered checks that declarations are checked even if the templates
-// cannot be rendered.
-func TestWhatCannotBeRendered(t *testing.T) {
+// TestInvalidTemplates checks that Chart.yaml is checked even if the templates cannot be
+// rendered.
+func TestInvalidTemplates(t *testing.T) {
 	files := map[string]string{
 		"Chart.yaml":           v3 + "dependencies:\n- {name: db, version: 1.0.0, depends-on: [queue]}\n",
 		"charts/db/Chart.yaml": subchart, "templates/a.yaml": "{{ .Values.a.b.c }}{{ template \"nowhere\" }}",

@@ -10,19 +10,21 @@ import (
 	"github.com/ordered-helm/helm/internal/lint"
 )
 
-// Chart is a checked chart with its findings.
+// Chart contains the findings about one chart.
 type Chart struct {
 	// Path is the directory or archive of the chart, as the user specified it.
 	Path string
-	// Findings are those of Helm's rules, followed by the others, sorted by file and line.
+	// Findings contains the findings of Helm's rules in Helm's order, followed by those of
+	// package lint, sorted by file and line.
 	Findings []lint.Finding
-	// Err says why the chart could not be checked. It is nil if it was checked.
+	// Err says why the chart could not be checked. It is nil if the chart was checked.
 	Err error
 
+	// messages contains each finding in the form of Helm's messages, in the same order.
 	messages []support.Message
 }
 
-// Add adds the finding f, and the same problem as a message of Helm for Result.
+// Add adds the finding f. The message m describes the same problem, for Result.
 func (c *Chart) Add(f lint.Finding, m support.Message) {
 	c.Findings, c.messages = append(c.Findings, f), append(c.messages, m)
 }
@@ -39,19 +41,19 @@ func (c *Chart) DeleteFunc(del func(lint.Finding) bool) {
 	c.messages, c.Findings = messages, findings
 }
 
-// Result converts the findings to Helm's LintResult. If strict is set, warnings count as
-// errors.
+// Result converts the findings to Helm's type LintResult. If strict is true, warnings count
+// as errors.
 func (c *Chart) Result(strict bool) *helmaction.LintResult {
 	if c.Err != nil {
 		return &helmaction.LintResult{Errors: []error{c.Err}}
 	}
-	lowest := support.ErrorSev
+	minSeverity := support.ErrorSev
 	if strict {
-		lowest = support.WarningSev
+		minSeverity = support.WarningSev
 	}
 	result := &helmaction.LintResult{TotalChartsLinted: 1, Messages: c.messages}
 	for _, m := range c.messages {
-		if m.Severity >= lowest {
+		if m.Severity >= minSeverity {
 			result.Errors = append(result.Errors, m.Err)
 		}
 	}

@@ -23,7 +23,8 @@ type jsonChart struct {
 	Error string `json:"error,omitempty"`
 }
 
-// JSON writes the findings about all charts as JSON.
+// JSON writes the findings about charts as a JSON object (docs/lint.md, "Machine-readable
+// output").
 func JSON(out io.Writer, charts []*Chart) error {
 	report := jsonReport{Charts: make([]jsonChart, len(charts))}
 	for i, c := range charts {

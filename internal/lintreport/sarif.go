@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// These types are the part of SARIF 2.1.0, an OASIS standard, that is used here.
+// These types define the parts of SARIF 2.1.0, an OASIS standard, that SARIF writes.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -79,7 +79,7 @@ type (
 	}
 )
 
-// helmRules returns the rules under which SARIF lists the findings of Helm's own rules.
+// helmRules returns a rule for each rule name of lint.FromHelm.
 func helmRules() []lint.Rule {
 	return []lint.Rule{
 		{Name: "helm/chartfile", Severity: "error", Summary: "Helm's own rules for Chart.yaml"},
@@ -89,9 +89,9 @@ func helmRules() []lint.Rule {
 	}
 }
 
-// SARIF writes the findings in the Static Analysis Results Interchange Format, version
-// 2.1.0. rules are the rules that Helm does not have, and version is the version of this
-// program.
+// SARIF writes the findings about charts in the Static Analysis Results Interchange Format
+// (SARIF), version 2.1.0. rules are the rules of package lint, and version is the version of
+// this program.
 func SARIF(out io.Writer, charts []*Chart, rules []lint.Rule, version string) error {
 	rules = slices.Concat(rules, helmRules())
 	run := sarifRun{
@@ -102,7 +102,7 @@ func SARIF(out io.Writer, charts []*Chart, rules []lint.Rule, version string) er
 		Results:    []sarifResult{},
 	}
 	invocation := sarifInvocation{ExecutionSuccessful: true}
-	seen := map[found]bool{} // the user can also check a subchart separately
+	seen := map[resultKey]bool{} // duplicates occur if a chart and its subchart are both in charts
 	for _, c := range charts {
 		if c.Err != nil {
 			invocation.ExecutionSuccessful = false
@@ -149,22 +149,22 @@ func resultOf(rules []lint.Rule, chart string, f lint.Finding) sarifResult {
 	}
 }
 
-// found contains what identifies a finding, to remove duplicates.
-type found struct {
+// resultKey identifies a result. Two results with the same key are duplicates.
+type resultKey struct {
 	rule, uri, message string
 	region             sarifRegion
 }
 
-func keyOf(r sarifResult) found {
+func keyOf(r sarifResult) resultKey {
 	at := r.Locations[0].Physical
-	key := found{rule: r.RuleID, uri: at.Artifact.URI, message: r.Message.Text}
+	key := resultKey{rule: r.RuleID, uri: at.Artifact.URI, message: r.Message.Text}
 	if at.Region != nil {
 		key.region = *at.Region
 	}
 	return key
 }
 
-// levelOf converts a severity to a level of SARIF.
+// levelOf returns the SARIF level for a severity of package lint.
 func levelOf(severity string) string {
 	switch severity {
 	case "error", "warning":
@@ -173,8 +173,8 @@ func levelOf(severity string) string {
 	return "note"
 }
 
-// uriOf returns the URI of a file in a chart. If the path of the chart is relative, so is
-// the URI, to the same directory.
+// uriOf returns the URI of a file in the chart with the path chart. If this path is relative,
+// the URI is relative to the same directory.
 func uriOf(chart, file string) string {
 	u := url.URL{Path: path.Join(filepath.ToSlash(chart), file)}
 	if filepath.IsAbs(chart) {

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package object has what several packages need to know about single Kubernetes objects of
-// a release: their identity, the release that owns them, their resource policy, their pods,
-// and their names in messages.
+// Package object contains functions about single Kubernetes objects of a release that
+// several packages need: about the identity of an object, the release that owns it, its
+// resource policy, its pods, its state in the cluster, and its name in messages.
 package object
 
 import (
@@ -21,13 +21,14 @@ import (
 // Info is an object with the REST mapping of its kind.
 type Info = resource.Info
 
-// CRDKind is the kind of CRDs.
+// CRDKind is the kind of CustomResourceDefinitions (CRDs).
 const CRDKind = "CustomResourceDefinition"
 
-// IDOf returns the identity (group, kind, namespace and name) of an object in the cluster.
+// IDOf returns the identity (group, kind, namespace and name) that an object has in the
+// cluster.
 func IDOf(info *Info) sequencer.ID {
 	gvk := info.Object.GetObjectKind().GroupVersionKind()
-	if info.Mapping != nil { // custom Kubernetes clients may not set it
+	if info.Mapping != nil { // a custom Kubernetes client may not set the mapping
 		gvk = info.Mapping.GroupVersionKind
 	}
 	return sequencer.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: Namespace(info), Name: info.Name}
@@ -58,21 +59,22 @@ func ByID(list kube.ResourceList) map[sequencer.ID]*Info {
 	return byID
 }
 
-// Reference returns the content of an object that has only a kind, a namespace and a name.
+// Reference returns the content of an object that has only an API version, a kind, a
+// namespace and a name.
 func Reference(apiVersion, kind, namespace, name string) map[string]any {
 	return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name, "namespace": namespace}}
 }
 
-// Describe names an object in messages, in the same format as Helm.
+// Describe returns the text with which messages refer to an object. The format is Helm's.
 func Describe(info *Info) string {
 	return fmt.Sprintf("%s %q in namespace %q", info.Mapping.GroupVersionKind.Kind, info.Name, info.Namespace)
 }
 
-// maxSummarized is the maximum number of objects that SummarizeResources and Summarize
-// name.
+// maxSummarized limits how many objects SummarizeResources and Summarize name.
 const maxSummarized = 6
 
-// SummarizeResources names the resources of a plan, as in "Secret/db, Deployment/db".
+// SummarizeResources returns the names of resources of the deployment graph, as in
+// "Secret/db, Deployment/db". It names at most maxSummarized of them.
 func SummarizeResources(resources []*sequencer.PlannedResource) string {
 	names := make([]string, len(resources))
 	for i, res := range resources {
@@ -81,7 +83,8 @@ func SummarizeResources(resources []*sequencer.PlannedResource) string {
 	return text.List(names, maxSummarized)
 }
 
-// Summarize names objects, as in "Secret/db, Deployment/db".
+// Summarize returns the names of objects, as in "Secret/db, Deployment/db". It names at most
+// maxSummarized of them.
 func Summarize(list kube.ResourceList) string {
 	names := make([]string, len(list))
 	for i, info := range list {

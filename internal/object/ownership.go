@@ -22,29 +22,30 @@ const (
 	releaseNamespaceAnnotation = "meta.helm.sh/release-namespace"
 )
 
-// Owner identifies the release that an object belongs to, or must belong to.
+// Owner identifies a release, as the owner of objects.
 type Owner struct {
 	// Name and Namespace are the name and namespace of the release.
 	Name, Namespace string
 }
 
-// SetOwner sets on each object of list the label and the annotations that mark it as owned
-// by the release. It must be called before the objects are written.
+// SetOwner sets, on each object in list, Helm's label and annotations that mark the object
+// as owned by a release. It must be called before the objects are written.
 func SetOwner(list kube.ResourceList, owner Owner) error {
 	for _, info := range list {
 		object, err := meta.Accessor(info.Object)
 		if err != nil {
 			return fmt.Errorf("%s cannot be labelled as owned by the release: %w", Describe(info), err)
 		}
-		object.SetLabels(merge(object.GetLabels(), map[string]string{managedByLabel: managedByHelm}))
-		object.SetAnnotations(merge(object.GetAnnotations(), map[string]string{
+		object.SetLabels(withEntries(object.GetLabels(), map[string]string{managedByLabel: managedByHelm}))
+		object.SetAnnotations(withEntries(object.GetAnnotations(), map[string]string{
 			releaseNameAnnotation: owner.Name, releaseNamespaceAnnotation: owner.Namespace,
 		}))
 	}
 	return nil
 }
 
-func merge(current, more map[string]string) map[string]string {
+// withEntries adds the entries of more to current, and returns the result.
+func withEntries(current, more map[string]string) map[string]string {
 	if current == nil {
 		return more
 	}
@@ -52,8 +53,8 @@ func merge(current, more map[string]string) map[string]string {
 	return current
 }
 
-// CheckOwner returns Helm's error if an object in the cluster is not labelled as owned by
-// the release. The error names the label and the annotations that are missing or different.
+// CheckOwner returns an error, with Helm's text, if an object in the cluster is not marked as
+// owned by the release. The error names the label and annotations that are missing or wrong.
 func CheckOwner(live runtime.Object, owner Owner) error {
 	object, err := meta.Accessor(live)
 	if err != nil {
@@ -83,8 +84,8 @@ func CheckOwner(live runtime.Object, owner Owner) error {
 	return nil
 }
 
-// OwnedByOther reports whether the annotations of an object name another release than
-// owner. The reason names that release.
+// OwnedByOther reports whether an object is annotated as owned by another release than owner.
+// The reason is a message that names that release.
 func OwnedByOther(live *unstructured.Unstructured, owner Owner) (reason string, other bool) {
 	annotations := live.GetAnnotations()
 	found := Owner{annotations[releaseNameAnnotation], annotations[releaseNamespaceAnnotation]}

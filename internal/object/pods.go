@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// PodRef identifies a pod. A later pod with the same name has another UID.
+// PodRef identifies one pod. The UID distinguishes it from later pods with the same name.
 type PodRef struct {
 	Namespace, Name string
 	UID             types.UID
@@ -23,9 +23,9 @@ func PodResource() schema.GroupVersionResource {
 // PodKind returns the kind of pods.
 func PodKind() schema.GroupVersionKind { return schema.GroupVersionKind{Version: "v1", Kind: "Pod"} }
 
-// PodSelector returns the label selector for the pods of an object, such as a Deployment.
-// It is empty if the object selects no pods, or if its selector is empty. An empty selector
-// must not be sent, because the server would select all pods of the namespace.
+// PodSelector returns the label selector with which an object, such as a Deployment, selects
+// its pods. The result is empty if the object selects no pods. The caller must not send an
+// empty selector, because it would select all pods of the namespace.
 func PodSelector(info *Info) string {
 	selector, err := kube.SelectorsForObject(kube.AsVersioned(info))
 	if err != nil {
@@ -34,8 +34,8 @@ func PodSelector(info *Info) string {
 	return selector.String()
 }
 
-// RunsToCompletion reports whether an object is a Job or a Pod. These are the objects of
-// hooks that Helm waits for.
+// RunsToCompletion reports whether an object is a Job or a Pod. In hooks, Helm waits for the
+// completion of these objects.
 func RunsToCompletion(info *Info) bool {
 	switch info.Mapping.GroupVersionKind.GroupKind().String() {
 	case "Job.batch", "Pod":

@@ -18,59 +18,63 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// ApplyOptions say how Apply changes existing objects. Apply compares the new declaration
-// with a base, usually the previous declaration, to find out which fields to remove. By
-// default, the base is the object in the cluster (the live object).
+// ApplyOptions configure how Apply changes existing objects. Apply removes the fields of an
+// object that its base has and its new declaration does not have. The base is usually the
+// previous declaration. By default, it is the object in the cluster (the live object).
 type ApplyOptions struct {
-	// Originals are the objects as they were declared before. They are the bases of the
-	// merge. If an object has no original, its base is the live object, so that all fields
-	// that are not declared are removed, as in Helm.
+	// Originals are the previous declarations of the objects, which become the bases. An
+	// object without an original has its live object as the base, so that all fields that
+	// are not declared are removed, as in Helm.
 	Originals kube.ResourceList
 	// Prune makes a custom Kubernetes client delete the originals that are not in the list
-	// passed to Apply, as Helm's update does. Otherwise Apply deletes nothing.
+	// passed to Apply, as in Helm. Otherwise Apply deletes nothing.
 	Prune bool
-	// KeepForeignFields keeps fields that others have set in an object without an original,
-	// by using the declared object as the base. A custom Kubernetes client ignores it.
+	// KeepForeignFields makes the new declaration the base of an object without an
+	// original, so that fields which others have set are kept. A custom Kubernetes client
+	// ignores it.
 	KeepForeignFields bool
-	// Force replaces existing objects instead of patching them. They keep their UIDs.
+	// Force replaces existing objects (PUT requests) instead of patching them. The objects
+	// keep their UIDs.
 	Force bool
-	// ThreeWay includes the live object in the merge for custom resources, too.
+	// ThreeWay also compares the live object when a patch for a custom resource is
+	// computed. For built-in kinds, this is always done.
 	ThreeWay bool
-	// IsAbsent reports whether an object certainly does not exist. Apply creates such an
-	// object without reading it. If the object exists after all, Apply changes it if
-	// MayChange allows it. IsAbsent can be nil.
+	// IsAbsent reports whether an object is assumed not to exist. Apply creates such an
+	// object without reading it first. If it exists after all, Apply changes it if MayChange
+	// allows that. IsAbsent can be nil.
 	IsAbsent func(*object.Info) bool
-	// Live reads the states of objects in the cluster. If it is nil, Apply reads them
-	// itself.
+	// Live reads the live objects, by the objects as declared. If it is nil, Apply reads
+	// them itself.
 	Live func(context.Context, kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error)
-	// MayChange returns an error if the existing object info, whose state in the cluster is
-	// live, must not be changed. Apply treats this like a failure to create the object.
-	// MayChange can be nil. Several goroutines call it at the same time.
+	// MayChange returns an error if an existing object must not be changed. live is the
+	// live object. Apply handles the error like a failure to create the object. MayChange
+	// can be nil. It must be safe for concurrent use.
 	MayChange func(info *object.Info, live *unstructured.Unstructured) error
 }
 
-// Applied says what Apply did with each object. Its lists are in the order of the list
-// passed to Apply.
-type Applied struct {
-	// Unchanged are the objects that already were as declared.
+// ApplyResult describes what Apply did with each object. Its lists are in the order of the
+// list passed to Apply.
+type ApplyResult struct {
+	// Unchanged contains the objects that already had the declared state.
 	Created, Updated, Unchanged kube.ResourceList
-	// States maps the objects of these lists to the states that the server returned.
+	// States maps the objects in these lists to the states that the server returned.
 	States object.LiveObjects
-	// Pruned says whether the originals that are not in the list were deleted.
+	// Pruned is true if the originals that are not in the list were deleted (see the option
+	// Prune).
 	Pruned bool
 }
 
-func (w *requestWriter) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*Applied, error) {
+func (w *requestWriter) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*ApplyResult, error) {
 	if err := ctx.Err(); err != nil {
-		return &Applied{}, err
+		return &ApplyResult{}, err
 	}
-	changes, err := w.compare(ctx, list, o)
+	changes, err := w.prepareChanges(ctx, list, o)
 	if err != nil {
-		return &Applied{}, err
+		return &ApplyResult{}, err
 	}
 	s, err := w.newSender(o)
 	if err != nil {
-		return &Applied{}, err
+		return &ApplyResult{}, err
 	}
 	for _, batch := range batches(changes) {
 		s.writeAll(ctx, batch)
@@ -81,30 +85,30 @@ func (w *requestWriter) Apply(ctx context.Context, list kube.ResourceList, o App
 	return summarize(ctx, changes)
 }
 
-// change is the creation or change of one object by Apply. Its first fields are the input,
-// the others the result.
+// change represents the creation or change of one object by Apply. The fields up to earlier
+// are the input, the others are the result.
 type change struct {
 	info *object.Info
-	// base is the base of the merge; nil if the live object is the base.
+	// base is the base, see ApplyOptions. It is nil if the live object is the base.
 	base runtime.Object
-	// live is the object in the cluster; nil if it does not exist. After the change it is
-	// the new state.
+	// live is the live object, or nil if it does not exist. After a successful change, it
+	// is the new state.
 	live *unstructured.Unstructured
-	// assumedAbsent says whether the object was not read because IsAbsent returned true.
+	// assumedAbsent is true if the object was not read because IsAbsent returned true.
 	assumedAbsent bool
-	// earlier is set if the list has the same object twice: it is the change of the
-	// previous occurrence.
+	// earlier is the previous change of the same object, if the list contains the object
+	// several times.
 	earlier *change
 
 	outcome outcome
 	err     error
 	// before is the live object before it was changed.
 	before *unstructured.Unstructured
-	// unanswered says whether the server did not answer the create request.
-	unanswered bool
+	// noResponse is true if the server did not respond to the create request.
+	noResponse bool
 }
 
-// outcome is the result of the change of an object.
+// outcome tells what became of a change.
 type outcome int
 
 const (
@@ -116,9 +120,8 @@ const (
 	changeFailed
 )
 
-// compare reads the objects of list from the cluster, and prepares a change for each of
-// them.
-func (w *requestWriter) compare(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]*change, error) {
+// prepareChanges reads the live objects, and returns a change for each object in list.
+func (w *requestWriter) prepareChanges(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]*change, error) {
 	absent := make(map[*object.Info]bool, len(list))
 	var existing kube.ResourceList
 	for _, info := range list {
@@ -130,7 +133,7 @@ func (w *requestWriter) compare(ctx context.Context, list kube.ResourceList, o A
 	if err != nil {
 		return nil, err
 	}
-	originals := index(o.Originals)
+	originals := firstByID(o.Originals)
 	changes := make([]*change, len(list))
 	latest := make(map[sequencer.ID]*change, len(list))
 	for i, info := range list {
@@ -146,7 +149,7 @@ func (w *requestWriter) compare(ctx context.Context, list kube.ResourceList, o A
 	return changes, nil
 }
 
-// readLive reads the states of objects with o.Live, or from the cluster.
+// readLive reads the live objects with o.Live if it is set, or else from the cluster.
 func (w *requestWriter) readLive(ctx context.Context, list kube.ResourceList, o ApplyOptions) (map[*object.Info]*unstructured.Unstructured, error) {
 	read := o.Live
 	if read == nil {
@@ -160,9 +163,9 @@ func (w *requestWriter) readLive(ctx context.Context, list kube.ResourceList, o 
 	return live, err
 }
 
-// index maps the identities of objects to the objects. If an object is declared several
-// times, it uses the first declaration, as kube.ResourceList.Get does.
-func index(list kube.ResourceList) map[sequencer.ID]*object.Info {
+// firstByID maps the identity of each object in list to the object. If an object is declared
+// several times, the map contains the first declaration, as in kube.ResourceList.Get.
+func firstByID(list kube.ResourceList) map[sequencer.ID]*object.Info {
 	byID := make(map[sequencer.ID]*object.Info, len(list))
 	for _, info := range list {
 		id := object.IDOf(info)
@@ -173,8 +176,8 @@ func index(list kube.ResourceList) map[sequencer.ID]*object.Info {
 	return byID
 }
 
-// batches splits changes into batches that can be written in parallel: adjacent objects of
-// the same kind. A batch does not contain an object twice.
+// batches splits changes into batches whose objects can be written in parallel. A batch
+// consists of adjacent objects of the same kind, and does not contain an object twice.
 func batches(changes []*change) [][]*change {
 	var all [][]*change
 	for i, ch := range changes {
@@ -205,11 +208,11 @@ func (s *sender) writeAll(ctx context.Context, batch []*change) {
 
 func (ch *change) failedToCreate() bool { return ch.outcome == createFailed }
 
-// summarize builds what Apply returns from its changes: the result, and an *ApplyError if
-// any failed. If none failed but ctx ended before all were started, the error is that of
-// ctx.
-func summarize(ctx context.Context, changes []*change) (*Applied, error) {
-	applied := &Applied{States: make(object.LiveObjects, len(changes))}
+// summarize returns the result of Apply after the changes: the ApplyResult, and an
+// *ApplyError if any change failed. If none failed but ctx was done before all changes were
+// started, the error is that of ctx.
+func summarize(ctx context.Context, changes []*change) (*ApplyResult, error) {
+	applied := &ApplyResult{States: make(object.LiveObjects, len(changes))}
 	var failures []ObjectError
 	complete := true
 	for _, ch := range changes {
@@ -223,7 +226,7 @@ func summarize(ctx context.Context, changes []*change) (*Applied, error) {
 		case notStarted:
 			complete = false
 		default:
-			failures = append(failures, ObjectError{Info: ch.info, Err: ch.err, Unanswered: ch.unanswered})
+			failures = append(failures, ObjectError{Info: ch.info, Err: ch.err, NoResponse: ch.noResponse})
 		}
 		if ch.succeeded() {
 			applied.States[ch.info] = object.WithState(ch.info, ch.live)

@@ -18,8 +18,8 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// TestApplyOrder checks that kinds are written one after the other, and adjacent objects of
-// the same kind in parallel.
+// TestApplyOrder checks that adjacent objects of the same kind are written in parallel, and
+// objects of different kinds sequentially.
 func TestApplyOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
@@ -52,8 +52,8 @@ func TestApplyOrder(t *testing.T) {
 	})
 }
 
-// TestApplyCancelled checks that the end of the context ends requests, that no other
-// requests start, and that the result has the completed changes.
+// TestApplyCancelled checks that requests are canceled when the context is done, that no more
+// requests are sent then, and that the result contains the completed changes.
 func TestApplyCancelled(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -80,7 +80,7 @@ func TestApplyCancelled(t *testing.T) {
 					cancel()
 				}
 				type outcome struct {
-					applied *Applied
+					applied *ApplyResult
 					err     error
 				}
 				done := make(chan outcome)
@@ -106,8 +106,8 @@ func TestApplyCancelled(t *testing.T) {
 	}
 }
 
-// TestApplyEndsBetweenKinds cancels the context between two kinds, so that the error does
-// not belong to an object.
+// TestApplyEndsBetweenKinds cancels the context after the objects of one kind, and checks
+// that the error is not that of an object.
 func TestApplyEndsBetweenKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)

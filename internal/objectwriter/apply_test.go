@@ -27,13 +27,13 @@ import (
 
 const secret = "{apiVersion: v1, kind: Secret, metadata: {name: key}}"
 
-// connect returns a connection to a fake API.
+// connect returns a Connection to a fake API server.
 func connect(t *testing.T, api *fakeapi.API) *cluster.Connection {
 	t.Helper()
 	return cluster.Connect(api.Getter(), t.Logf)
 }
 
-// newWriter returns a writer to a fake API.
+// newWriter returns a Writer that sends requests to a fake API server.
 func newWriter(t *testing.T, api *fakeapi.API) Writer {
 	t.Helper()
 	return New(connect(t, api))
@@ -52,8 +52,8 @@ func TestApply(t *testing.T) {
 		there, originals, target []string
 		options                  ApplyOptions
 		fault                    func(fakeapi.Call) error
-		// calls are the requests. created, updated and unchanged are the reported objects.
-		// data has the final contents of the ConfigMaps, by name.
+		// calls lists the expected requests. created, updated and unchanged are the expected
+		// lists of the result. data maps ConfigMap names to their expected contents.
 		calls                       []string
 		created, updated, unchanged []string
 		data                        map[string]string
@@ -239,7 +239,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// expectState checks that an object is in the state that is stored on the server.
+// expectState checks that an object has the state that is stored on the server.
 func expectState(t *testing.T, info *resource.Info, api *fakeapi.API) {
 	t.Helper()
 	if info == nil {
@@ -252,7 +252,7 @@ func expectState(t *testing.T, info *resource.Info, api *fakeapi.API) {
 	}
 }
 
-func TestApplyNoAnswer(t *testing.T) {
+func TestApplyNoResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
 		away := errors.New("no route to host")
@@ -264,17 +264,17 @@ func TestApplyNoAnswer(t *testing.T) {
 		}
 		applied, err := newWriter(t, api).Apply(t.Context(), fakeapi.Infos(t, fakeapi.ConfigMap("a", "")), ApplyOptions{})
 		var failed *ApplyError
-		if !errors.As(err, &failed) || !errors.Is(err, away) || len(applied.Created) != 0 || !failed.Failures[0].Unanswered {
+		if !errors.As(err, &failed) || !errors.Is(err, away) || len(applied.Created) != 0 || !failed.Failures[0].NoResponse {
 			t.Errorf("got %v, %v", applied, err)
 		}
 		api.Fault = fakeapi.Forbid("create", "")
-		if _, err = newWriter(t, api).Apply(t.Context(), fakeapi.Infos(t, fakeapi.ConfigMap("a", "")), ApplyOptions{}); !errors.As(err, &failed) || failed.Failures[0].Unanswered {
+		if _, err = newWriter(t, api).Apply(t.Context(), fakeapi.Infos(t, fakeapi.ConfigMap("a", "")), ApplyOptions{}); !errors.As(err, &failed) || failed.Failures[0].NoResponse {
 			t.Errorf("got %v, want one that was answered", err)
 		}
 	})
 }
 
-// TestApplyFieldManager checks that requests have Helm's field manager.
+// TestApplyFieldManager checks that requests name Helm's field manager.
 func TestApplyFieldManager(t *testing.T) {
 	for _, name := range []string{"", "somebody"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -310,8 +310,8 @@ func TestApplyFieldManager(t *testing.T) {
 	}
 }
 
-// TestApplyKeepsDeclarations checks that create requests omit the resource version of a
-// manifest, and that objects whose writing failed are not modified.
+// TestApplyKeepsDeclarations checks that create requests omit a declared resource version,
+// and that Apply does not modify objects that it could not write.
 func TestApplyKeepsDeclarations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
@@ -333,12 +333,12 @@ func TestApplyKeepsDeclarations(t *testing.T) {
 	})
 }
 
-// TestApplyManyOriginals checks that the original of an object is found without a search
-// through all originals.
+// TestApplyManyOriginals checks that Apply does not search through all originals for each
+// object.
 func TestApplyManyOriginals(t *testing.T) {
 	list := fakeapi.Infos(t, fakeapi.ConfigMaps(3, "a")...)
 	list = append(list, fakeapi.Info(t, fakeapi.ConfigMap("a-1", "second: one")))
-	byKey := index(list)
+	byKey := firstByID(list)
 	for i, info := range list[:3] {
 		if byKey[object.IDOf(info)] != list[i] || byKey[object.IDOf(info)] != list.Get(info) {
 			t.Errorf("found another one for %s", info.Name)

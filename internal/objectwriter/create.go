@@ -57,7 +57,7 @@ func (w *requestWriter) CreateHook(ctx context.Context, list kube.ResourceList) 
 	return states, nil
 }
 
-// createNew creates an object that is assumed to be absent, unless ctx has ended.
+// createNew creates an object, unless ctx is done.
 func (s *sender) createNew(ctx context.Context, info *object.Info) (*unstructured.Unstructured, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *sender) createNew(ctx context.Context, info *object.Info) (*unstructure
 }
 
 // forEachByKind calls do with the index of each object in list: in parallel for adjacent
-// objects of the same kind, and for kinds one after the other.
+// objects of the same kind, and sequentially for objects of different kinds.
 func forEachByKind(list kube.ResourceList, do func(i int)) {
 	for begin := 0; begin < len(list); {
 		end := begin + 1
@@ -81,7 +81,7 @@ func forEachByKind(list kube.ResourceList, do func(i int)) {
 				return nil
 			})
 		}
-		_ = g.Wait() // the caller stores the error of each object
+		_ = g.Wait() // do handles its errors
 		begin = end
 	}
 }

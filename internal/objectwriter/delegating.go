@@ -13,15 +13,15 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// objectCopies has copies of objects to pass to a custom Kubernetes client, because the client
-// may modify the objects that it receives.
+// objectCopies holds copies of objects to pass to a Kubernetes client, because a client may
+// modify the objects that it receives.
 type objectCopies struct {
 	list   kube.ResourceList
 	states object.LiveObjects // from each object to its copy
 	byCopy map[*object.Info]*object.Info
 }
 
-func copyOf(list kube.ResourceList) *objectCopies {
+func copyObjects(list kube.ResourceList) *objectCopies {
 	c := &objectCopies{states: make(object.LiveObjects, len(list)), byCopy: make(map[*object.Info]*object.Info, len(list))}
 	for _, info := range list {
 		state := *info
@@ -31,7 +31,7 @@ func copyOf(list kube.ResourceList) *objectCopies {
 	return c
 }
 
-// declared returns, for a list of copies, the objects from which they were copied.
+// declared returns the objects from which the objects in list were copied.
 func (c *objectCopies) declared(list kube.ResourceList) kube.ResourceList {
 	var declared kube.ResourceList
 	for _, info := range list {
@@ -50,7 +50,7 @@ func (d *delegatingWriter) Create(ctx context.Context, list kube.ResourceList) (
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	copied := copyOf(list)
+	copied := copyObjects(list)
 	_, err := d.client.Create(copied.list)
 	return copied.states, err
 }
@@ -59,18 +59,19 @@ func (d *delegatingWriter) CreateHook(ctx context.Context, list kube.ResourceLis
 	return d.Create(ctx, list)
 }
 
-// Apply calls an update method of the client. Without Prune, it passes only the originals
-// of the objects in list, because the client would delete the others. It would, for
-// example, delete a cluster-scoped object if only one of the two manifests declares a
-// namespace.
-func (d *delegatingWriter) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*Applied, error) {
+// Apply implements Writer with an update method of the client. Such a method deletes the
+// originals that are not in list. Without Prune, Apply therefore passes only the originals
+// with the same identity and namespace as an object in list. The namespace matters because
+// clients compare it even for cluster-scoped objects, whose manifests may or may not declare
+// one.
+func (d *delegatingWriter) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*ApplyResult, error) {
 	if err := ctx.Err(); err != nil {
-		return &Applied{}, err
+		return &ApplyResult{}, err
 	}
 	bases := o.Originals
 	if !o.Prune {
 		bases = nil
-		originals := index(o.Originals)
+		originals := firstByID(o.Originals)
 		for _, info := range list {
 			if original := originals[object.IDOf(info)]; original != nil && original.Namespace == info.Namespace {
 				bases.Append(original)
@@ -81,13 +82,13 @@ func (d *delegatingWriter) Apply(ctx context.Context, list kube.ResourceList, o 
 	if o.ThreeWay {
 		merger, ok := d.client.(kube.InterfaceThreeWayMerge)
 		if !ok {
-			return &Applied{}, fmt.Errorf("taking ownership needs three-way merges, which a Kubernetes client of type %T does not support", d.client)
+			return &ApplyResult{}, fmt.Errorf("taking ownership needs three-way merges, which a Kubernetes client of type %T does not support", d.client)
 		}
 		update = merger.UpdateThreeWayMerge
 	}
-	copied := copyOf(list)
-	result, err := update(copyOf(bases).list, copied.list, o.Force)
-	applied := &Applied{States: copied.states, Pruned: o.Prune}
+	copied := copyObjects(list)
+	result, err := update(copyObjects(bases).list, copied.list, o.Force)
+	applied := &ApplyResult{States: copied.states, Pruned: o.Prune}
 	if result != nil {
 		applied.Created, applied.Updated = copied.declared(result.Created), copied.declared(result.Updated)
 	}
@@ -109,7 +110,7 @@ func (d *delegatingWriter) Delete(ctx context.Context, list kube.ResourceList, p
 	if err := ctx.Err(); err != nil {
 		return nil, []error{err}
 	}
-	copied := copyOf(list).list
+	copied := copyObjects(list).list
 	if client, ok := d.client.(kube.InterfaceDeletionPropagation); ok {
 		_, errs := client.DeleteWithPropagationPolicy(copied, policy)
 		return list, errs

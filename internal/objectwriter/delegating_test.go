@@ -64,8 +64,8 @@ func TestDelegatedDelete(t *testing.T) {
 	}
 }
 
-// TestDelegatedApply delegates the work to a custom client. It checks that the client does
-// not delete anything, and does not modify the objects of the caller.
+// TestDelegatedApply checks that a custom client deletes nothing, and does not modify the
+// objects of the caller.
 func TestDelegatedApply(t *testing.T) {
 	api := fakeapi.NewAPI(t)
 	originals := fakeapi.Infos(t, fakeapi.ConfigMap("gone", ""), fakeapi.ConfigMap("b", ""))

@@ -42,7 +42,7 @@ func (w *requestWriter) Delete(ctx context.Context, list kube.ResourceList, poli
 	return deleted, errs
 }
 
-// delete deletes an object. gone reports that the object no longer existed, or that another
+// delete deletes an object. gone is true if the object no longer existed, or if another
 // object now has its name.
 func (w *requestWriter) delete(ctx context.Context, client dynamic.Interface, info *object.Info, options metav1.DeleteOptions) (gone bool, err error) {
 	if err := ctx.Err(); err != nil {
@@ -63,8 +63,8 @@ func (w *requestWriter) delete(ctx context.Context, client dynamic.Interface, in
 	return false, err
 }
 
-// isGone reports whether the object with the UID of info no longer exists. Another object
-// with the same name may have replaced it. It returns false if info has no UID.
+// isGone reports whether the object with the UID of info no longer exists, even if another
+// object now has the same name. It returns false if info has no UID.
 func (w *requestWriter) isGone(ctx context.Context, info *object.Info) bool {
 	uid := object.UID(info)
 	if uid == "" {

@@ -14,10 +14,10 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// errNoCluster is the error of a dry run without a cluster.
+// errNoCluster is returned by dry runs without a cluster or with a custom Kubernetes client.
 var errNoCluster = errors.New("the Kubernetes client has no cluster")
 
-// Effect says what Apply would do with an object.
+// Effect is what Apply would do with an object.
 type Effect int
 
 const (
@@ -25,25 +25,25 @@ const (
 	EffectCreated Effect = iota
 	// EffectChanged means that the object would be changed.
 	EffectChanged
-	// EffectUnchanged means that the object already is as declared.
+	// EffectUnchanged means that the object already has the declared state.
 	EffectUnchanged
 	// EffectRejected means that the server would reject the object.
 	EffectRejected
 )
 
-// DryRunResult says what Apply would do with one object, according to a dry run.
+// DryRunResult describes what Apply would do with one object.
 type DryRunResult struct {
 	Info   *object.Info
 	Effect Effect
-	// Before is the object in the cluster; nil if it does not exist. After is the object as
-	// it would be after Apply; nil if the server would reject it.
+	// Before is the object in the cluster, or nil if it does not exist. After is the object
+	// as it would be after Apply, or nil if the server would reject it.
 	Before, After *unstructured.Unstructured
-	// Err is the error of the server if it would reject the object.
+	// Err is the error of the server if Effect is EffectRejected; otherwise nil.
 	Err error
 }
 
 func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]DryRunResult, error) {
-	changes, err := w.compare(ctx, list, o)
+	changes, err := w.prepareChanges(ctx, list, o)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList,
 		return nil, err
 	}
 	s.dryRun = []string{metav1.DryRunAll}
-	s.log = func(string, ...any) {} // a dry run changes nothing
+	s.log = func(string, ...any) {} // the messages would say that objects were changed
 	for _, batch := range batches(changes) {
 		s.writeAll(ctx, batch)
 	}
@@ -66,7 +66,7 @@ func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList,
 	return results, nil
 }
 
-// dryRun converts a change that was sent as a dry run to its result.
+// dryRun returns the DryRunResult of a change that was sent as a dry run.
 func (ch *change) dryRun() DryRunResult {
 	result := DryRunResult{Info: ch.info, Before: ch.before, After: ch.live}
 	switch ch.outcome {

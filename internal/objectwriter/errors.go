@@ -9,22 +9,22 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// ObjectError reports that Apply could not write one object.
+// ObjectError reports that Apply could not create or change the object Info.
 type ObjectError struct {
 	Info *object.Info
 	Err  error
-	// Unanswered says that the server did not answer the create request, so the object may
-	// exist.
-	Unanswered bool
+	// NoResponse is true if the server did not respond to the create request. The object may
+	// exist nevertheless.
+	NoResponse bool
 }
 
 func (e ObjectError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (e ObjectError) Unwrap() error { return e.Err }
 
-// ApplyError lists the objects that could not be applied, in the order in which they were
-// to be applied. Its text has Helm's format.
+// ApplyError lists the objects that could not be written, in the order of the list passed to
+// Apply. Its text is the same as in Helm.
 type ApplyError struct {
 	Failures []ObjectError
 }

@@ -18,15 +18,15 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// podDeleter has the method DeletePods of Writer.
+// podDeleter is the part of Writer that deletes pods.
 type podDeleter interface {
 	DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error)
 }
 
-// noPods is the podDeleter without a cluster.
-type noPods struct{}
+// noPodDeleter is the podDeleter for a client without a cluster. It does nothing.
+type noPodDeleter struct{}
 
-func (noPods) DeletePods(context.Context, kube.ResourceList) ([]object.PodRef, error) {
+func (noPodDeleter) DeletePods(context.Context, kube.ResourceList) ([]object.PodRef, error) {
 	return nil, nil
 }
 
@@ -63,8 +63,8 @@ func (d podRequests) DeletePods(ctx context.Context, list kube.ResourceList) ([]
 	return refs, errors.Join(err, errors.Join(failures...))
 }
 
-// selectPods lists the pods that the objects of list select, without duplicates. If that
-// fails for some objects, it returns the pods of the others and the error.
+// selectPods lists the pods that the objects in list select, without duplicates. If that
+// fails for some objects, it returns the pods of the other objects and the joined errors.
 func selectPods(ctx context.Context, client metadata.Interface, list kube.ResourceList) ([]object.PodRef, error) {
 	selected, failures := make([][]object.PodRef, len(list)), make([]error, len(list))
 	var g errgroup.Group
@@ -96,13 +96,13 @@ func selectPods(ctx context.Context, client metadata.Interface, list kube.Resour
 }
 
 func listPods(ctx context.Context, client metadata.Interface, info *object.Info, selector string) ([]object.PodRef, error) {
-	answer, err := client.Resource(object.PodResource()).Namespace(info.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	response, err := client.Resource(object.PodResource()).Namespace(info.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, fmt.Errorf("list the pods of %s: %w", object.Describe(info), err)
 	}
-	pods := make([]object.PodRef, len(answer.Items))
-	for i := range answer.Items {
-		pods[i] = object.PodRef{Namespace: answer.Items[i].Namespace, Name: answer.Items[i].Name, UID: answer.Items[i].UID}
+	pods := make([]object.PodRef, len(response.Items))
+	for i := range response.Items {
+		pods[i] = object.PodRef{Namespace: response.Items[i].Namespace, Name: response.Items[i].Name, UID: response.Items[i].UID}
 	}
 	return pods, nil
 }
@@ -112,7 +112,7 @@ func deletePod(ctx context.Context, client metadata.Interface, pod object.PodRef
 	err := client.Resource(object.PodResource()).Namespace(pod.Namespace).
 		Delete(ctx, pod.Name, *metav1.NewPreconditionDeleteOptions(string(pod.UID)))
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // conflict: another pod now has the name
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // a conflict means that another pod now has the name
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("delete pod %q in namespace %q: %w", pod.Name, pod.Namespace, err)

@@ -41,7 +41,7 @@ func TestClusterScoped(t *testing.T) {
 }
 
 // TestDelegatedApplyOfClusterScoped checks that no object is deleted by a client that
-// treats two declarations of an object as two objects.
+// treats declarations with and without a namespace as different objects.
 func TestDelegatedApplyOfClusterScoped(t *testing.T) {
 	p := &otherClient{}
 	originals := fakeapi.Infos(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a}}", "{apiVersion: v1, kind: Namespace, metadata: {name: b}}")

@@ -29,9 +29,10 @@ type sender struct {
 	get     func(context.Context, *object.Info) (*unstructured.Unstructured, error)
 	log     func(string, ...any)
 	options ApplyOptions
-	// fieldManager is the name under which the server records the owner of a field.
+	// fieldManager is the name under which the server records who manages a field.
 	fieldManager string
-	// dryRun is the value of the DryRun field of each request; nil for real requests.
+	// dryRun is the option DryRun of all requests. It is nil unless they are dry-run
+	// requests.
 	dryRun []string
 }
 
@@ -43,7 +44,7 @@ func (w *requestWriter) newSender(o ApplyOptions) (*sender, error) {
 	return &sender{client: client, get: w.cluster.Get, log: w.cluster.Log, options: o, fieldManager: fieldManager()}, nil
 }
 
-// resourceOf returns the API resource with which an object is read and written.
+// resourceOf returns the client that reads and writes an object.
 func resourceOf(client dynamic.Interface, info *object.Info) dynamic.ResourceInterface {
 	return client.Resource(info.Mapping.Resource).Namespace(object.Namespace(info))
 }
@@ -76,8 +77,8 @@ func (s *sender) write(ctx context.Context, ch *change) {
 	}
 }
 
-// mayChange returns an error if the existing object of ch must not be changed, according to
-// the option MayChange. An object that Apply has already written can be changed.
+// mayChange returns an error if the option MayChange forbids to change the existing object
+// of ch. An object that was already written by this call of Apply may always be changed.
 func (s *sender) mayChange(ch *change) error {
 	if s.options.MayChange == nil || ch.earlier != nil && ch.earlier.succeeded() {
 		return nil
@@ -85,8 +86,8 @@ func (s *sender) mayChange(ch *change) error {
 	return s.options.MayChange(ch.info, ch.live)
 }
 
-// create creates the object of ch. It returns true if the object was assumed to be absent
-// but exists. The caller must then change it instead.
+// create creates the object of ch, and records the result in ch. It returns true if the
+// object was assumed to be absent but exists; the caller must then change it instead.
 func (s *sender) create(ctx context.Context, ch *change) (exists bool) {
 	live, err := s.post(ctx, ch.info)
 	if apierrors.IsAlreadyExists(err) && ch.assumedAbsent {
@@ -97,7 +98,7 @@ func (s *sender) create(ctx context.Context, ch *change) (exists bool) {
 		return false
 	}
 	if err != nil {
-		ch.outcome, ch.err, ch.unanswered = createFailed, fmt.Errorf("failed to create resource: %w", err), !isAnswer(err)
+		ch.outcome, ch.err, ch.noResponse = createFailed, fmt.Errorf("failed to create resource: %w", err), !isStatusError(err)
 		return false
 	}
 	s.log("created %s", object.Describe(ch.info))
@@ -105,9 +106,9 @@ func (s *sender) create(ctx context.Context, ch *change) (exists bool) {
 	return false
 }
 
-// isAnswer reports whether an error is a response of the server, and not, for example, a
-// lost connection.
-func isAnswer(err error) bool {
+// isStatusError reports whether an error is the response of the server, rather than a
+// problem of the connection.
+func isStatusError(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status)
 }
@@ -158,7 +159,7 @@ func (s *sender) replace(ctx context.Context, ch *change) error {
 }
 
 // patch changes the live object of ch with a patch. It sends no request if the object
-// already is as declared.
+// already has the declared state.
 func (s *sender) patch(ctx context.Context, ch *change) error {
 	if ch.base == nil {
 		s.log("%s was not declared before: using the live object as the base of the merge", object.Describe(ch.info))
@@ -193,8 +194,8 @@ func (s *sender) patch(ctx context.Context, ch *change) error {
 }
 
 // isUnchangedBy reports whether patched, the object after the patch, equals the live object
-// before. It ignores the status, which a controller may have changed, unless a status is
-// declared.
+// before the patch. It ignores the status, which a controller may have changed in between,
+// unless the manifest declares a status.
 func (ch *change) isUnchangedBy(patched *unstructured.Unstructured) bool {
 	declared, err := object.AsUnstructured(ch.info.Object)
 	declaresStatus := err == nil && declared.Object["status"] != nil
@@ -216,7 +217,8 @@ func metadataOf(u *unstructured.Unstructured) map[string]any {
 	return metadata
 }
 
-// succeed records the outcome o and the new state of the object.
+// succeed records in ch the outcome o of a successful request, and the state of the object
+// after it.
 func (ch *change) succeed(o outcome, live *unstructured.Unstructured) {
 	if ch.before == nil && o != created {
 		ch.before = ch.live
@@ -228,8 +230,8 @@ func (ch *change) succeeded() bool {
 	return ch.outcome == created || ch.outcome == updated || ch.outcome == unchanged
 }
 
-// fieldManager returns the field manager that package kube of Helm is configured with, or
-// else the name of the program.
+// fieldManager returns kube.ManagedFieldsManager, the field manager with which Helm is
+// configured, or else the name of the program.
 func fieldManager() string {
 	switch {
 	case kube.ManagedFieldsManager != "":

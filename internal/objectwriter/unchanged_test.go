@@ -13,10 +13,10 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// TestApplyTellsItsChangesFromOthers has a controller that writes a status between the read
-// of an object and a patch that changes nothing.
-func TestApplyTellsItsChangesFromOthers(t *testing.T) {
-	// The server removes one annotation, so Apply sends it each time.
+// TestApplyIgnoresChangesByOthers checks that an object is reported as unchanged if a
+// controller writes its status between the read and a patch that changes nothing.
+func TestApplyIgnoresChangesByOthers(t *testing.T) {
+	// The server removes one annotation, so Apply sends a patch each time.
 	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {some: thing}}"
 	const declared = "{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {some: thing, unwanted: thing}}"
 	for _, c := range []struct {

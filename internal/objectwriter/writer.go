@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package objectwriter sends the requests that create, change and delete objects in a
-// cluster, or dry-run requests to find out the effect. Package apply decides which objects
-// to write. The writer does not modify the given objects; it returns the states that the
-// server returns as separate results.
+// cluster, and dry-run requests that show what such requests would do. Package apply decides
+// which objects to write. The functions of this package do not modify the objects that they
+// receive. They return the states of the objects after the requests as separate results.
 package objectwriter
 
 import (
@@ -18,62 +18,64 @@ import (
 )
 
 // Writer creates, changes and deletes objects. One implementation sends its own requests.
-// The other delegates to a custom Kubernetes client: one that a program which embeds Helm
-// has set. Neither changes the objects that it receives.
+// The other calls the methods of a Kubernetes client: a custom one, which was set by a
+// program that embeds Helm, or one without a cluster.
 type Writer interface {
-	// Create creates objects that are assumed to be absent: adjacent objects of the same
-	// kind in parallel, and kinds one after the other. A failure does not prevent the
-	// creation of other objects. The error is a *multierror.Error in the order of the list,
-	// as in Helm. Create returns the states of the created objects even if it returns an
-	// error.
+	// Create creates objects that should not exist yet. It creates adjacent objects of the
+	// same kind in parallel, and objects of different kinds sequentially. A failure does
+	// not prevent the creation of other objects. The error is a *multierror.Error with the
+	// failures in the order of list, as in Helm. Create returns the states of the created
+	// objects even if it returns an error.
 	Create(ctx context.Context, list kube.ResourceList) (object.LiveObjects, error)
-	// CreateHook creates the objects of one hook one after the other, and stops at the
-	// first failure. An object that already exists is a failure.
+	// CreateHook creates the objects of one hook sequentially, and stops at the first
+	// failure. An object that already exists is a failure.
 	CreateHook(ctx context.Context, list kube.ResourceList) (object.LiveObjects, error)
 	// Apply creates objects, or changes existing ones to what is declared. It first reads
-	// all objects. Then it writes adjacent objects of the same kind in parallel, and kinds
-	// one after the other. A failure to change an object does not prevent the others from
-	// being applied. After a failure to create an object, Apply starts no further kind.
+	// all objects. Then it writes adjacent objects of the same kind in parallel, and
+	// objects of different kinds sequentially. A failure to change an object does not
+	// prevent other objects from being written. After a failure to create an object, Apply
+	// does not start with the next kind.
 	//
 	// Apply returns a result even if it returns an error. The error is an *ApplyError if
-	// objects failed. It is the error of the context if the context ended early and nothing
-	// else failed. A custom Kubernetes client applies objects in its own way, returns its
-	// own errors, and ignores those options whose documentation says so.
-	Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*Applied, error)
-	// DryRunApply asks the server, with dry-run requests, what Apply would do. The results
-	// are in the order of the list. The failure of an object does not end the dry run. It
-	// returns an error only if the dry run was not possible.
+	// objects could not be written. It is the error of ctx if ctx was done early and
+	// nothing else failed. A custom Kubernetes client applies objects in its own way,
+	// returns its own errors, and ignores the options whose documentation says so.
+	Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*ApplyResult, error)
+	// DryRunApply finds out what Apply would do, with dry-run requests to the server. The
+	// results are in the order of list. A failure to write an object is part of its result,
+	// and does not end the dry run. DryRunApply returns an error only if no dry run was
+	// possible.
 	DryRunApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]DryRunResult, error)
-	// Delete deletes objects: adjacent objects of the same kind in parallel, and kinds one
-	// after the other. An object that does not exist is not an error, and a failure does
-	// not prevent the deletion of other objects. If the UID of an object is known, Delete
-	// does not delete another object with the same name. Delete returns the objects that
-	// existed, and the errors, both in the order of the list.
+	// Delete deletes adjacent objects of the same kind in parallel, and objects of
+	// different kinds sequentially. An object that does not exist is not an error, and a
+	// failure does not prevent the deletion of other objects. If the UID of an object is
+	// known, Delete does not delete another object with the same name. Delete returns the
+	// objects that existed, and the errors, both in the order of list.
 	Delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) (kube.ResourceList, []error)
-	// DryRunDelete asks the server, with a dry-run request, whether an object can be
-	// deleted. It returns nil for an object that does not exist.
+	// DryRunDelete finds out with a dry-run request whether an object can be deleted. It
+	// returns nil if so, and also if the object does not exist.
 	DryRunDelete(ctx context.Context, info *object.Info, policy metav1.DeletionPropagation) error
-	// DeletePods deletes the pods that the objects in list select, so that their
-	// controllers create new ones, and returns the deleted pods in the order of the list.
-	// It skips objects that select no pods. A pod that does not exist is not an error. The
-	// error joins all failures. Without a cluster, it does nothing.
+	// DeletePods deletes the pods that the objects in list, such as Deployments, select, so
+	// that their controllers create new pods. It returns the deleted pods in the order of
+	// list. It skips objects that select no pods. A pod that does not exist is not an
+	// error. The error joins all failures. Without a cluster, DeletePods does nothing.
 	DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error)
 }
 
-// New returns the Writer for Helm's own Kubernetes client. It does not call the methods of
-// that client, but sends requests to the API server itself.
+// New returns the Writer for operations that use Helm's own Kubernetes client. The Writer
+// does not call the methods of that client, but sends its own requests.
 func New(c *cluster.Connection) Writer { return &requestWriter{podRequests{c}} }
 
-// NewCustom returns the Writer for a custom Kubernetes client. It calls the methods of that
-// client, except to delete pods, for which Helm's clients have no method.
+// NewCustom returns the Writer for a custom Kubernetes client. The Writer calls the methods
+// of that client, except to delete pods, for which kube.Interface has no method.
 func NewCustom(client kube.Interface, c *cluster.Connection) Writer {
 	return &delegatingWriter{client: client, podDeleter: podRequests{c}}
 }
 
-// NewWithoutCluster returns the Writer for a client without a cluster. It calls the methods
-// of that client.
+// NewWithoutCluster returns the Writer for a Kubernetes client without a cluster. The Writer
+// calls the methods of that client.
 func NewWithoutCluster(client kube.Interface) Writer {
-	return &delegatingWriter{client: client, podDeleter: noPods{}}
+	return &delegatingWriter{client: client, podDeleter: noPodDeleter{}}
 }
 
 // requestWriter is the Writer that sends its own requests.

@@ -14,10 +14,10 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// connect sets the parts of the operation that work in a different way for Helm's own
-// Kubernetes client, for a custom client (one that a program which embeds Helm has set) with
-// a cluster, and for a client without a cluster, such as a fake. This is the only place
-// where the three are told apart. Requests to the cluster end with ctx.
+// connect sets the fields of op that depend on the kind of Kubernetes client: Helm's own
+// client, a custom client that a program which embeds Ordered Helm has set, or a client
+// without a cluster, such as a fake. No other code distinguishes these three. Requests to
+// the cluster end with ctx.
 func (op *Operation) connect(ctx context.Context) {
 	if op.options.NoCluster || op.config.RESTClientGetter == nil {
 		client := op.config.KubeClient
@@ -25,7 +25,7 @@ func (op *Operation) connect(ctx context.Context) {
 		op.Waiter, op.hookLogs, op.delegates = wait.NewWithoutCluster(client), hooks.NewCustomLogReader(client), true
 		return
 	}
-	client, getter := cluster.WithContext(ctx, op.config.KubeClient, op.config.RESTClientGetter, op.MayChange, op.warnUnanswered)
+	client, getter := cluster.WithContext(ctx, op.config.KubeClient, op.config.RESTClientGetter, op.MayChange, op.warnNoResponse)
 	connection := cluster.Connect(getter, op.Events.RedactLog(op.Log))
 	op.Waiter = wait.New(connection, op.Events, op.WithoutTimeout)
 	if helm, ok := client.(*kube.Client); ok {
@@ -36,10 +36,9 @@ func (op *Operation) connect(ctx context.Context) {
 	op.hookLogs, op.delegates = hooks.NewCustomLogReader(client), true
 }
 
-// Delegates reports whether a custom Kubernetes client, or one without a cluster, changes
-// the objects. An operation without an order must then make only those calls that Helm would
-// make. In particular, it does not delete or recover what earlier ordered revisions have
-// left, because the client deletes obsolete objects itself when it updates a release, and
-// need not support anything else. Everything else that depends on the client is behind the
-// interfaces of Cluster, Writer and Waiter.
+// Delegates reports whether objects are changed by calling a custom Kubernetes client, or a
+// client without a cluster. An operation without an order must then call only those methods
+// of the client that Helm would call, because a custom client need not support any others.
+// In particular, the operation does not delete or recover what earlier ordered revisions
+// have left.
 func (op *Operation) Delegates() bool { return op.delegates }

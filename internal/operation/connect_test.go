@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/internal/history/historytest"
 )
 
-// TestConnect checks for each sort of Kubernetes client whether objects are read from the
-// cluster, and whether the operation changes them itself.
+// TestConnect checks, for each kind of Kubernetes client, whether objects are read from the
+// cluster, and whether the operation or the client changes them.
 func TestConnect(t *testing.T) {
 	custom := &kubefake.PrintingKubeClient{Out: io.Discard}
 	for _, c := range []struct {

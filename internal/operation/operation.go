@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operation has the state that all parts of one run of an action, such as an
-// install or upgrade, share: its context, cluster, events, timeouts, and the lock on its
-// release.
+// Package operation provides what all parts of one run of an action, such as an install or
+// an upgrade, share: its context, the clients of the cluster, its events and timeouts, and
+// the lock on its release.
 package operation
 
 import (
@@ -25,8 +25,8 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// Operation has what all parts of one run of an action share. Start creates it, Begin
-// announces it in an event, and Finish reports its end.
+// Operation is one run of an action on a release. Start creates it, Announce emits the event
+// that it has begun, and Finish the event that it has ended.
 type Operation struct {
 	Cluster  *cluster.Client
 	Writer   objectwriter.Writer
@@ -44,32 +44,33 @@ type Operation struct {
 	hookLogs hooks.LogReader
 	// delegates is the result of Delegates.
 	delegates bool
-	// announced is the operation as Begin announced it; nil before Begin.
+	// announced is the argument of Announce with the deadline; nil before Announce is
+	// called.
 	announced *event.Operation
 	// unbounded is the context of the operation without its timeout. It ends only if the
 	// caller cancels the operation or another operation takes over the release.
 	unbounded context.Context
-	// end cancels unbounded, and thereby the whole operation, with a cause.
+	// end cancels unbounded, and with it the whole operation, with a cause.
 	end context.CancelCauseFunc
 	// lease is the lock on the release; nil while the operation has none.
 	lease atomic.Pointer[lease.Lease]
 }
 
-// Options say how an operation runs.
+// Options contains the options of Start.
 type Options struct {
-	// Notify receives the events; it can be nil.
+	// Notify receives the events. It can be nil.
 	Notify   func(event.Event)
 	Timeouts wait.Timeouts
-	// Bounded says whether the timeout limits the whole operation.
+	// Bounded says whether Timeouts.Operation limits the whole operation.
 	Bounded bool
-	// NoCluster says that the Kubernetes client of the configuration has no cluster. All
-	// requests are delegated to it.
+	// NoCluster says that the Kubernetes client of the configuration works without a
+	// cluster, as a fake does. The operation then calls only this client.
 	NoCluster bool
 }
 
-// Start begins an operation. The returned context ends when the operation times out, if
-// o.Bounded is set. Requests to the cluster end with that context. The caller must call end
-// when the operation is finished.
+// Start returns a new Operation. The context bounded ends when the operation times out, if
+// o.Bounded is set. Requests to the cluster end with it. The caller must call end when the
+// operation is finished.
 func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op *Operation, bounded context.Context, end func()) {
 	outer, cancel := context.WithCancelCause(ctx)
 	ctx, release := outer, context.CancelFunc(func() {})
@@ -85,31 +86,32 @@ func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op
 	return op, ctx, func() { release(); cancel(nil) }
 }
 
-// warnUnanswered emits an event that says that the API server does not answer requests.
-func (op *Operation) warnUnanswered(err error) {
-	op.Events.Emit(event.Event{Type: event.Observing, Message: "the API server does not answer a request; retrying: " + err.Error()})
+// warnNoResponse emits an event that says that a request is retried because the API server
+// does not respond.
+func (op *Operation) warnNoResponse(err error) {
+	op.Events.Emit(event.Event{Type: event.Observing, Message: "the API server does not respond to a request; retrying: " + err.Error()})
 }
 
-// StartUndo begins an operation that undoes op, while op still has the lock on the release.
-// Both share the lock. The new operation has its own timeout.
-func (op *Operation) StartUndo(ctx context.Context) (undo *Operation, bounded context.Context, end func()) {
-	undo, ctx, end = Start(ctx, op.config, op.options)
-	undo.Events.RedactWith(op.Events.Redactor())
+// StartCleanup starts an operation that cleans up after op has failed. The new operation
+// uses the lock that op still has on the release, but has a timeout of its own.
+func (op *Operation) StartCleanup(ctx context.Context) (cleanup *Operation, bounded context.Context, end func()) {
+	cleanup, ctx, end = Start(ctx, op.config, op.options)
+	cleanup.Events.RedactWith(op.Events.Redactor())
 	held := op.lease.Load()
-	undo.lease.Store(held)
-	held.SetCancel(undo.end)
-	return undo, ctx, end
+	cleanup.lease.Store(held)
+	held.SetCancel(cleanup.end)
+	return cleanup, ctx, end
 }
 
-// MayChange returns an error if the operation has lost the lock on its release.
+// MayChange returns an error if the operation has lost the lock on its release, so that it
+// must not change anything.
 func (op *Operation) MayChange() error { return op.lease.Load().MayChange() }
 
-// Lock locks the release of w: from its next write on, w stores the lock with the release,
-// for as long as the release has the given status. what is the operation that the lock
-// names, as in "upgrade". Lock returns nil if the release cannot be locked because it has
-// no chart.
-func (op *Operation) Lock(w *history.Writer, what string, status release.Status) (*lease.Lease, error) {
-	held, err := lease.Acquire(w, what, status, op.end)
+// Lock locks the release of w: w stores the lease from its next write on, while the release
+// has the given status. name is the name of the operation, as in "upgrade". Lock returns nil
+// if the release cannot be locked because it has no chart.
+func (op *Operation) Lock(w *history.Writer, name string, status release.Status) (*lease.Lease, error) {
+	held, err := lease.Acquire(w, name, status, op.end)
 	if err != nil {
 		return nil, err
 	}
@@ -117,19 +119,18 @@ func (op *Operation) Lock(w *history.Writer, what string, status release.Status)
 	return held, nil
 }
 
-// Unlock removes the lock from w without writing the release. It is for a lock that could
-// not be stored.
+// Unlock discards a lock that could not be stored. It does not write the release of w.
 func (op *Operation) Unlock(w *history.Writer) {
-	_, _ = w.SetGuard(nil) // cannot fail for nil
+	_, _ = w.SetGuard(nil) // cannot fail when it removes a Guard
 	op.lease.Store(nil)
 }
 
 // Lease returns the lock on the release; nil if the operation has none.
 func (op *Operation) Lease() *lease.Lease { return op.lease.Load() }
 
-// Begin emits the event Started for the operation that about describes. It adds the
-// deadline.
-func (op *Operation) Begin(about event.Operation) {
+// Announce emits an event of the type Started that describes the operation: about, with the
+// deadline of the operation.
+func (op *Operation) Announce(about event.Operation) {
 	about.Deadline = op.deadline
 	op.announced = &about
 	began := about
@@ -139,10 +140,10 @@ func (op *Operation) Begin(about event.Operation) {
 // Deadline returns the time at which the operation times out; zero if there is no limit.
 func (op *Operation) Deadline() time.Time { return op.deadline }
 
-// Finish emits the event Finished if Begin was called. It returns err, with the timeout if
-// that ended ctx, and without the contents of Secrets.
+// Finish emits an event of the type Finished if Announce was called. It returns err without
+// the contents of Secrets. If a timeout ended ctx, the returned error names the timeout.
 func (op *Operation) Finish(ctx context.Context, err error) error {
-	err = op.Events.RedactError(failure.NameTimeout(ctx, err))
+	err = op.Events.RedactError(failure.AddTimeout(ctx, err))
 	if op.announced != nil {
 		op.Events.Emit(event.Event{Type: event.Finished, Operation: op.announced, Err: err})
 	}
@@ -152,7 +153,7 @@ func (op *Operation) Finish(ctx context.Context, err error) error {
 // WithoutTimeout calls do with the context of the operation without its timeout.
 func (op *Operation) WithoutTimeout(do func(context.Context)) { do(op.unbounded) }
 
-// Hooks returns a runner for the hooks of the release.
+// Hooks returns a Runner for the hooks of the release.
 func (op *Operation) Hooks(o hooks.Options) *hooks.Runner {
 	return &hooks.Runner{
 		Cluster: op.Cluster, Writer: op.Writer, Waiter: op.Waiter, Events: op.Events, LogReader: op.hookLogs,

@@ -22,9 +22,9 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// TestFailuresAreRedacted checks that a secret in a failure is redacted wherever the
-// failure is reported: in events, in the log, in the error of the operation, in its text in
-// the stored release, and in its JSON.
+// TestFailuresAreRedacted checks that a secret in an error is redacted wherever the error is
+// reported: in events, in the log, in the error of the operation, and in the description and
+// the JSON of the stored release.
 func TestFailuresAreRedacted(t *testing.T) {
 	const secret = `hunter"22`
 	answer := fmt.Errorf(`cannot patch "s" with kind Secret: Invalid value: "{\"stringData\":{\"on\":7}}": not hunter\"22: %w`, context.Canceled)
@@ -72,10 +72,10 @@ func TestFailuresAreRedacted(t *testing.T) {
 	}
 }
 
-// TestDeadline checks that the deadline of an operation is known before it begins, and is
+// TestDeadline checks that the deadline of an operation is known before Announce, and is
 // part of the event Started.
 func TestDeadline(t *testing.T) {
-	for _, bounded := range []bool{true, false} {
+	check := func(bounded bool) {
 		var began event.Event
 		config := &helmaction.Configuration{KubeClient: &kubefake.PrintingKubeClient{Out: io.Discard}, Log: t.Logf}
 		op, ctx, end := Start(t.Context(), config, Options{
@@ -86,9 +86,11 @@ func TestDeadline(t *testing.T) {
 		if got := op.Deadline(); !got.Equal(want) || got.IsZero() == bounded {
 			t.Errorf("bounded: %v: the deadline is %s, want %s", bounded, got, want)
 		}
-		op.Begin(event.Operation{Name: "upgrade"})
+		op.Announce(event.Operation{Name: "upgrade"})
 		if began.Type != event.Started || !began.Operation.Deadline.Equal(want) {
 			t.Errorf("bounded: %v: got %+v", bounded, began.Operation)
 		}
 	}
+	check(true)
+	check(false)
 }

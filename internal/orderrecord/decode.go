@@ -13,13 +13,13 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Limits of a record. Every account that can write releases can write any record, so
-// without limits a record could need any time or memory to read.
+// Limits of an order record. Everyone who can write releases can store any order record, so
+// without limits, reading one could take any amount of time or memory.
 const (
 	// maxChartDepth limits how deeply charts are nested.
 	maxChartDepth = 100
 	maxCharts     = 10_000
-	// maxPathBytes limits the total length of the paths of all charts in the tree.
+	// maxPathBytes limits the total length of the paths of all charts.
 	maxPathBytes = 16 << 20
 )
 
@@ -30,20 +30,20 @@ func encode(r *Record) ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// decode decodes a record. It checks the version first, because other versions may have
-// another format.
+// decode decodes an order record. It first checks the version of the format, because data in
+// a newer format may not be decodable.
 func decode(data []byte) (*Record, error) {
-	var form struct {
+	var format struct {
 		Version int `json:"version"`
 	}
-	if err := json.Unmarshal(data, &form); err != nil {
+	if err := json.Unmarshal(data, &format); err != nil {
 		return nil, err
 	}
 	switch {
-	case form.Version < 1:
+	case format.Version < 1:
 		return nil, errors.New("it has no version")
-	case form.Version > version:
-		return nil, fmt.Errorf("it has version %d, but this program supports versions up to %d: upgrade it", form.Version, version)
+	case format.Version > version:
+		return nil, fmt.Errorf("it has version %d, but this program supports versions up to %d: upgrade Ordered Helm", format.Version, version)
 	}
 	r := &Record{}
 	if err := json.Unmarshal(data, r); err != nil {
@@ -55,7 +55,7 @@ func decode(data []byte) (*Record, error) {
 	return r, nil
 }
 
-// check returns an error for a record that this package cannot have written.
+// check returns an error if this package cannot have written r.
 func (r *Record) check() error {
 	switch p := r.Progress; {
 	case r.Revision < 0:
@@ -92,7 +92,8 @@ func (e *EarlierRevisions) check() error {
 	return nil
 }
 
-// checkCharts returns an error if the tree of charts exceeds the limits or is invalid.
+// checkCharts returns an error if the tree of charts below root exceeds a limit or is
+// invalid.
 func checkCharts(root *sequencer.Chart) error {
 	if root == nil {
 		return errors.New("it has no charts")
@@ -126,9 +127,10 @@ func checkCharts(root *sequencer.Chart) error {
 	return walk(root, 1, 0)
 }
 
-// checkDependencies returns an error if a chart depends on a subchart that does not exist.
-// No release that was deployed in order does. Without this check, the search for a similar
-// name for the error message could take long.
+// checkDependencies returns an error if c, or a chart below it, depends on a subchart that
+// does not exist, because such a release cannot have been deployed in order. The graph
+// cannot be built either, but the search for a similar name in its error message could take
+// long.
 func checkDependencies(c *sequencer.Chart) error {
 	if c.Sequenced {
 		known := subchartNames(c)
@@ -146,8 +148,8 @@ func checkDependencies(c *sequencer.Chart) error {
 	return nil
 }
 
-// dependsOn returns all names of subcharts on which a chart, or one of its subcharts,
-// declares to depend.
+// dependsOn returns all names of subcharts that c, or an entry in its dependencies, declares
+// to depend on.
 func dependsOn(c *sequencer.Chart) []string {
 	names := slices.Clone(c.DependsOnSubcharts)
 	for _, d := range c.Dependencies {
@@ -156,8 +158,8 @@ func dependsOn(c *sequencer.Chart) []string {
 	return names
 }
 
-// subchartNames returns the names with which a chart can refer to its subcharts: their
-// names, aliases and tags.
+// subchartNames returns the names by which c can refer to its subcharts: their names,
+// aliases and tags.
 func subchartNames(c *sequencer.Chart) map[string]bool {
 	names := map[string]bool{}
 	for _, sub := range c.Subcharts {

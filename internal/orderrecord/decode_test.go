@@ -29,7 +29,7 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 		{"of another form", `[1]`, "cannot unmarshal array"},
 		{"no version", `{"charts":{"name":"shop"}}`, "it has no version"},
 		{"a version before the first", `{"version":-1,"charts":{"name":"shop"}}`, "it has no version"},
-		{"a newer version", `{"version":2,"charts":"in a form of its own"}`, "it has version 2, but this program supports versions up to 1: upgrade it"},
+		{"a newer version", `{"version":2,"charts":"in a form of its own"}`, "it has version 2, but this program supports versions up to 1: upgrade Ordered Helm"},
 		{"knowledge of no revision", `{"version":1,"earlier":{"removed":true},"charts":{"name":"shop"}}`, "its data about earlier revisions has the invalid revision 0"},
 		{"no charts", `{"version":1,"sequenced":true}`, "it has no charts"},
 		{"charts of another form", `{"version":1,"charts":["shop"]}`, "cannot unmarshal array"},
@@ -67,7 +67,7 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 			if got != nil || !errors.As(err, &invalid) || invalid.Release != "shop" || invalid.Revision != 3 || errors.Unwrap(err) == nil {
 				t.Fatalf("got %v, %v", got, err)
 			}
-			if want := "the release record of shop, revision 3, cannot be used: "; !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), tt.want) {
+			if want := "the order record of release shop, revision 3, cannot be used: "; !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %q, want %q", err, tt.want)
 			}
 			if again, err := WithRecord(ch, sample()); err != nil || len(again.Files) != 2 {
@@ -77,9 +77,9 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestReadWhatIsJustRight reads records at the limits, and names that do not need to be
-// known.
-func TestReadWhatIsJustRight(t *testing.T) {
+// TestReadAtLimits decodes valid order records: some are at a limit, others contain unusual
+// names or unknown fields.
+func TestReadAtLimits(t *testing.T) {
 	for name, data := range map[string]string{
 		"no revision":   `{"version":1,"sequenced":true,"charts":{"name":"shop"}}`,
 		"deep":          `{"version":1,"charts":` + nested(100) + `}`,
@@ -97,23 +97,23 @@ func TestReadWhatIsJustRight(t *testing.T) {
 	}
 }
 
-// TestAttachWhatReadRefuses checks that WithRecord rejects a record that Read would reject,
-// so that it is not stored.
-func TestAttachWhatReadRefuses(t *testing.T) {
+// TestWithRecordRejectsWhatReadRejects checks that WithRecord rejects an order record that
+// Read would reject, so that it is not stored.
+func TestWithRecordRejectsWhatReadRejects(t *testing.T) {
 	deep := &sequencer.Chart{Name: "c"}
 	for range 100 {
 		deep = &sequencer.Chart{Name: "c", Subcharts: []*sequencer.Chart{deep}}
 	}
 	for name, r := range map[string]*Record{"its charts are nested more than 100 levels deep": {Charts: deep}, "it has no charts": {}} {
 		ch, err := WithRecord(shop(), r)
-		if ch != nil || err == nil || err.Error() != "write the release record: "+name {
+		if ch != nil || err == nil || err.Error() != "write the order record: "+name {
 			t.Errorf("got %v, %v, want %s", ch, err, name)
 		}
 	}
 }
 
-// FuzzRead reads arbitrary data. It checks that an accepted record can be planned, written,
-// and read again.
+// FuzzRead reads arbitrary data. It checks that an accepted order record can be written and
+// read again, and that a deployment graph can be built from it.
 func FuzzRead(f *testing.F) {
 	good, err := encode(sample())
 	if err != nil {
@@ -161,8 +161,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// plan builds a plan with one resource of each chart. It ignores errors of the order, such
-// as a cycle.
+// plan builds a deployment graph with one resource of each chart. It ignores errors in the
+// declared order, such as cycles.
 func plan(r *Record) {
 	in := sequencer.Input{Root: r.Charts, Namespace: "test"}
 	var walk func(c *sequencer.Chart, path string)

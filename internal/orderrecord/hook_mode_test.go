@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// TestHookModesSurvive checks that the hook modes of all charts are preserved if a record
-// is written and read, and that empty modes are not written.
+// TestHookModesSurvive checks that the runHooksInParallel values of all charts are preserved
+// when an order record is written and read, and that empty values are not written.
 func TestHookModesSurvive(t *testing.T) {
 	want := &Record{Version: 1, Charts: &sequencer.Chart{Name: "shop", HookMode: "otherChartsOnly", Subcharts: []*sequencer.Chart{
 		{Name: "db", HookMode: "true"}, {Name: "web", Subcharts: []*sequencer.Chart{{Name: "db", HookMode: "true"}}},
@@ -47,7 +47,7 @@ func TestUnknownHookModes(t *testing.T) {
 		ch.Files = append(ch.Files, &chart.File{Name: fileName, Data: []byte(data)})
 		_, err := Read(releaseOf(ch))
 		var invalid *InvalidError
-		want := `the release record of shop, revision 3, cannot be used: its chart "b" has the invalid runHooksInParallel "` + mode[:min(len(mode), 100)] + `"`
+		want := `the order record of release shop, revision 3, cannot be used: its chart "b" has the invalid runHooksInParallel "` + mode[:min(len(mode), 100)] + `"`
 		if !errors.As(err, &invalid) || err.Error() != want {
 			t.Errorf("%s: got %v", mode, err)
 		}

@@ -13,37 +13,37 @@ import (
 )
 
 const (
-	// maxLeaseSeconds is the longest duration of a lease that is accepted.
+	// maxLeaseSeconds is the maximum duration of a valid lease.
 	maxLeaseSeconds = 3600
-	// maxNameLength is the maximum length, in bytes, of each text in a lease.
+	// maxNameLength is the maximum length, in bytes, of each string in a valid lease.
 	maxNameLength = 300
 )
 
-// Lease is the lock of a release: it identifies the process that deploys or uninstalls a
-// revision, the lock holder. The process renews the lease while it runs, and removes it
-// when it is finished. Another process can take over the release when the lease has
-// expired.
+// Lease is the lock of a release. It names the lock holder: the process that is working on a
+// revision. The process renews the lease while it runs, and deletes it when it is finished.
+// After the lease has expired, another process can take over the release.
 type Lease struct {
 	// Revision is the revision that is locked.
 	Revision int `json:"revision"`
 	// ID distinguishes the lease from all others.
 	ID string `json:"id"`
-	// Operation says what the process does, for example "upgrade".
+	// Operation is the operation that the process performs, as in "upgrade".
 	Operation string `json:"operation"`
 	process.Process
-	// StartedAt is the time at which the operation began. RenewedAt is the time at which
-	// the lease was last renewed. Both are by the clock of the process.
+	// StartedAt is the time at which the operation began, and RenewedAt the time at which
+	// the lease was last renewed. Both were read from the clock of the lock holder's
+	// machine.
 	StartedAt time.Time `json:"began"`
 	RenewedAt time.Time `json:"renewed"`
-	// Seconds is the time after which a lease that is not renewed expires.
+	// Seconds is the number of seconds after RenewedAt at which the lease expires.
 	Seconds int `json:"seconds"`
 }
 
 // Duration returns Seconds as a time.Duration.
 func (l *Lease) Duration() time.Duration { return time.Duration(l.Seconds) * time.Second }
 
-// LeaseFor returns the lease of a revision. It returns nil if there is no lease, or if the
-// lease belongs to another revision. The record can be nil.
+// LeaseFor returns the lease of the given revision, or nil if r contains none or if it
+// belongs to another revision. r can be nil.
 func (r *Record) LeaseFor(revision int) *Lease {
 	if r == nil || r.Lease == nil || r.Lease.Revision != revision {
 		return nil

@@ -21,8 +21,8 @@ func leased() *Lease {
 	}
 }
 
-// TestLeaseSurvives checks that a lease is preserved if a record is written and read, with
-// and without an order.
+// TestLeaseSurvives checks that a lease is preserved when an order record is written and
+// read, in a record with and without an order.
 func TestLeaseSurvives(t *testing.T) {
 	for name, want := range map[string]*Record{
 		"with an order": sample(), "without": {Revision: 3, Charts: &sequencer.Chart{Name: "shop"}},
@@ -39,9 +39,9 @@ func TestLeaseSurvives(t *testing.T) {
 	}
 }
 
-// TestLeaseOf checks that a lease is only returned for its revision, because a rollback of
-// stock Helm copies records into other revisions.
-func TestLeaseOf(t *testing.T) {
+// TestLeaseFor checks that a lease is returned only for the revision that it belongs to,
+// because a rollback with stock Helm copies order records into other revisions.
+func TestLeaseFor(t *testing.T) {
 	r := &Record{Lease: leased()}
 	if got := r.LeaseFor(3); got == nil || got.Duration() != 45*time.Second {
 		t.Errorf("got %+v", got)
@@ -54,9 +54,9 @@ func TestLeaseOf(t *testing.T) {
 	}
 }
 
-// TestLeasesThatCannotBe checks that invalid leases are rejected, because their contents
+// TestInvalidLeases checks that invalid leases are rejected, because their contents
 // are printed and determine how long operations wait.
-func TestLeasesThatCannotBe(t *testing.T) {
+func TestInvalidLeases(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*Lease)
 		want   string

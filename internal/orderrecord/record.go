@@ -1,11 +1,12 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package orderrecord defines the release record: data about the order and the progress of a
-// release that is stored inside the stored release (docs/reference.md, "The order record").
-// The dependency graph of the release can be rebuilt from the record. The record is necessary
-// because stored releases lack the metadata of subcharts, and manifests may lack the comments
-// that name the template of a document. Package history decides when to write it.
+// Package orderrecord defines the order record: the data about its order and its progress
+// that a revision contains when it is stored (docs/reference.md, "The order record"). The
+// deployment graph of the revision can be rebuilt from its manifest and its order record.
+// The manifest alone is not enough: stored releases do not contain the metadata of
+// subcharts, and the comments in a manifest that name the template of a document may be
+// missing. Package history decides when an order record is written.
 package orderrecord
 
 import (
@@ -18,55 +19,58 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// fileName is the name of the file with the record in the chart of a stored release. Stock
-// Helm keeps this file. It prints the file only if it prints all files of a chart, as in
-// "install -o json".
+// fileName is the name of the file in the chart of a stored release that contains the order
+// record. Stock Helm keeps this file, and prints it only if it prints all files of a chart,
+// as in "install -o json".
 const fileName = ".ordered-helm/record.json"
 
-// version is the version of the format that this package writes.
+// version is the version of the JSON format that this package writes.
 const version = 1
 
-// Record is the content of the release record of one revision.
+// Record is the order record of one revision.
 type Record struct {
-	// Version is the version of the format.
+	// Version is the version of the JSON format.
 	Version int `json:"version"`
-	// Ordered is true if the revision Revision was deployed in order. The graph is valid in
-	// other revisions, too.
+	// Ordered says whether the revision with the number in Revision was deployed in order.
+	// If so, the deployment graph can also be rebuilt for a revision that got a copy of the
+	// record.
 	Ordered bool `json:"sequenced"`
-	// Revision is the revision for which the record was written; 0 if unknown. It can
-	// differ from the revision that has the record: a rollback of stock Helm copies the
-	// chart, with its record, to a new revision that it deploys without an order.
+	// Revision is the revision that the order record was written for; 0 if unknown. It
+	// differs from the revision that contains the order record after a rollback with stock
+	// Helm, which copies the chart, and with it the order record, to a new revision that it
+	// deploys without an order.
 	Revision int `json:"revision,omitempty"`
-	// Charts is the tree of the charts of the release, with the layers and dependencies
-	// that they declare.
+	// Charts is the tree of the charts of the release, with the layers and dependencies that
+	// they declare.
 	Charts *sequencer.Chart `json:"charts"`
-	// DocumentCharts has, for each document in the manifest, the path of the chart that
-	// contains its template. It is empty if the Source comments in the manifest tell this.
+	// DocumentCharts contains, for each document in the manifest, the path of the chart that
+	// the document comes from. It is empty if the Source comments in the manifest say so.
 	DocumentCharts []string `json:"documents,omitempty"`
-	// Earlier has data about earlier revisions. Use EarlierFor to read it.
+	// Earlier is what the revision stores about earlier revisions. Use EarlierFor to read
+	// it.
 	Earlier *EarlierRevisions `json:"earlier,omitempty"`
-	// Progress says how far the deployment or uninstall is. Use ProgressFor to read it.
+	// Progress says which nodes of the deployment graph are finished. Use ProgressFor to
+	// read it.
 	Progress *Progress `json:"progress,omitempty"`
-	// Lease is the lock of the process that deploys or uninstalls the revision. Use
-	// LeaseFor to read it.
+	// Lease names the process that works on the revision. Use LeaseFor to read it.
 	Lease *Lease `json:"lease,omitempty"`
 }
 
-// EarlierRevisions has the data about earlier revisions that a revision stores until it is
-// deployed itself, because the earlier revisions may be removed from the history before.
+// EarlierRevisions contains data about earlier revisions. A revision stores it until it is
+// deployed, because the history limit may delete the earlier revisions before that.
 type EarlierRevisions struct {
 	// Revision is the revision that stores the data.
 	Revision int `json:"revision"`
-	// Leftovers are objects of earlier revisions that may still exist in the cluster and
-	// that this revision does not have.
+	// Leftovers are objects that earlier revisions may have left in the cluster and that
+	// this revision does not declare.
 	Leftovers []Leftover `json:"leftovers,omitempty"`
-	// UninstallStarted is true if an uninstall has started after the last deployed
-	// revision. The objects of that revision may then be deleted, and other objects may
-	// have their names.
+	// UninstallStarted says whether an uninstall has started after the last revision was
+	// deployed. The objects of that revision may then be deleted, and objects of other
+	// owners may have their names.
 	UninstallStarted bool `json:"removed,omitempty"`
 }
 
-// Leftover identifies an object in EarlierRevisions.Leftovers.
+// Leftover identifies an object that an earlier revision may have left in the cluster.
 type Leftover struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -75,25 +79,26 @@ type Leftover struct {
 	Name      string `json:"name"`
 }
 
-// Progress says which nodes of a revision are deployed or, during an uninstall, deleted, so
-// that another operation can continue if this one is interrupted.
+// Progress says which nodes of the deployment graph of a revision are deployed or, in an
+// uninstall, deleted, so that another operation can continue if this one is interrupted.
 type Progress struct {
 	// Revision is the revision that is being deployed or uninstalled.
 	Revision int `json:"revision"`
-	// DoneNodes has the IDs of the nodes that are deployed, and ready if the operation
-	// waits for them, sorted.
+	// DoneNodes contains the sorted IDs of the nodes that are deployed, and ready if the
+	// operation waits for them.
 	DoneNodes []string `json:"done,omitempty"`
-	// RunningNodes has the IDs of the nodes that were started but are not finished, sorted.
+	// RunningNodes contains the sorted IDs of the nodes that were started but are not
+	// finished.
 	RunningNodes []string `json:"at,omitempty"`
-	// TotalNodes is the number of all nodes.
+	// TotalNodes is the number of nodes in the deployment graph.
 	TotalNodes int `json:"nodes"`
-	// Uninstalling is true during an uninstall. DoneNodes then has the nodes that are
-	// deleted.
+	// Uninstalling says whether the operation is an uninstall. The nodes in DoneNodes are
+	// then deleted, not deployed.
 	Uninstalling bool `json:"removing,omitempty"`
 }
 
-// ProgressFor returns the progress of a revision. It returns nil if there is no progress,
-// or if it belongs to another revision. The record can be nil.
+// ProgressFor returns the progress of the given revision, or nil if r has none or if it is
+// about another revision. r can be nil.
 func (r *Record) ProgressFor(revision int) *Progress {
 	if r == nil || r.Progress == nil || r.Progress.Revision != revision {
 		return nil
@@ -101,8 +106,8 @@ func (r *Record) ProgressFor(revision int) *Progress {
 	return r.Progress
 }
 
-// EarlierFor returns what a revision stores about earlier revisions. It returns nil if
-// there is nothing, or if it belongs to another revision. The record can be nil.
+// EarlierFor returns what the given revision stores about earlier revisions, or nil if r
+// contains no such data or if another revision stored it. r can be nil.
 func (r *Record) EarlierFor(revision int) *EarlierRevisions {
 	if r == nil || r.Earlier == nil || r.Earlier.Revision != revision {
 		return nil
@@ -110,7 +115,7 @@ func (r *Record) EarlierFor(revision int) *EarlierRevisions {
 	return r.Earlier
 }
 
-// InvalidError reports that the record of a revision cannot be used, and why.
+// InvalidError reports that the order record of a revision cannot be used.
 type InvalidError struct {
 	Release  string
 	Revision int
@@ -118,34 +123,34 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("the release record of %s, revision %d, cannot be used: %v", e.Release, e.Revision, e.Err)
+	return fmt.Sprintf("the order record of release %s, revision %d, cannot be used: %v", e.Release, e.Revision, e.Err)
 }
 
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// WithRecord returns a copy of a chart that contains the record r instead of any existing
-// one. The copy shares everything but the list of files. If r is nil, the copy has no
-// record; WithRecord then returns the chart itself if it has none either. It returns an
-// error if r is so large that Read would reject it.
+// WithRecord returns a copy of the chart ch that contains the order record r instead of its
+// present one. If r is nil, the copy contains no order record; if ch contains none either,
+// WithRecord returns ch itself. The copy shares everything with ch except the list of files.
+// The error says that r exceeds a limit, so that Read would reject it.
 func WithRecord(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 	files := removeRecord(ch.Files)
 	if r != nil {
 		r.Version = version
 		data, err := encode(r)
 		if err != nil {
-			return nil, fmt.Errorf("write the release record: %w", err)
+			return nil, fmt.Errorf("write the order record: %w", err)
 		}
 		files = append(slices.Clone(files), &chart.File{Name: fileName, Data: data})
 	} else if len(files) == len(ch.Files) {
 		return ch, nil
 	}
-	attached := *ch
-	attached.Files = files
-	return &attached, nil
+	recorded := *ch
+	recorded.Files = files
+	return &recorded, nil
 }
 
-// WithoutRecord returns a copy of a release without its record, for printing. If there is
-// no record, it returns the release itself. The release can be nil.
+// WithoutRecord returns a copy of a release without its order record, for output to the
+// user. It returns the release itself if there is no order record. The release can be nil.
 func WithoutRecord(rel *release.Release) *release.Release {
 	if rel == nil || rel.Chart == nil || !slices.ContainsFunc(rel.Chart.Files, isRecord) {
 		return rel
@@ -169,8 +174,8 @@ func removeRecord(files []*chart.File) []*chart.File {
 
 func isRecord(f *chart.File) bool { return f != nil && f.Name == fileName }
 
-// Read returns the record of a stored release. It returns nil if there is none, because the
-// release was not deployed in order. If the record is invalid, the error is an
+// Read returns the order record of a stored release. It returns nil if there is none, as in
+// a release that was stored by stock Helm. If the order record is invalid, the error is an
 // *InvalidError.
 func Read(rel *release.Release) (*Record, error) {
 	if rel.Chart == nil {

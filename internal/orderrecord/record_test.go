@@ -131,9 +131,9 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestProgressOf checks that a progress is only returned for its revision, because a
-// rollback of stock Helm copies records into other revisions.
-func TestProgressOf(t *testing.T) {
+// TestProgressFor checks that the progress is returned only for the revision that it belongs
+// to, because a rollback with stock Helm copies order records into other revisions.
+func TestProgressFor(t *testing.T) {
 	r := sample()
 	if got := r.ProgressFor(3); got != r.Progress || got.TotalNodes != 2 {
 		t.Errorf("got %+v", got)
@@ -201,9 +201,9 @@ func TestRecordSurvivesStorage(t *testing.T) {
 	}
 }
 
-// TestRecordIsOnlyWhatTheOrderNeeds checks that the record does not have data that is only
-// used in messages.
-func TestRecordIsOnlyWhatTheOrderNeeds(t *testing.T) {
+// TestRecordOmitsMessageData checks that an order record does not contain data that is used
+// only in messages.
+func TestRecordOmitsMessageData(t *testing.T) {
 	r := sample()
 	r.Charts.Problem, r.Charts.DependsOnKey = errors.New("secret"), "helm.sh/depends-on/subcharts"
 	attached, err := WithRecord(shop(), r)

@@ -18,22 +18,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxStoredSize is the limit of the API server for the total size of the values in a Secret
-// or ConfigMap. It counts neither keys nor labels, and counts the values of a Secret before
-// they are encoded for JSON.
+// maxStoredSize is the API server's limit for the total size of the values in a Secret or
+// ConfigMap, without keys and labels. The values of a Secret count before they are encoded
+// in base64.
 const maxStoredSize = corev1.MaxSecretSize
 
-// fastCompressionMargin: in rare cases, the result of fast compression is smaller than that
-// of thorough compression, by up to one part in fastCompressionMargin.
+// fastCompressionMargin bounds how much better fast compression can be than the best
+// compression, which happens in rare cases: by one part in fastCompressionMargin.
 const fastCompressionMargin = 100
 
 // maxParts is the maximum length of TooLargeError.Parts.
 const maxParts = 3
 
-// compressedSize returns the size of data after gzip and base64, with the compression level
-// of Helm's drivers.
+// compressedSize returns the size of data as Helm's storage drivers store it: compressed
+// with gzip, at their compression level, and encoded in base64.
 func compressedSize(data []byte) (int, error) { return compressedSizeAt(data, gzip.BestCompression) }
 
+// compressedSizeAt is like compressedSize, but with the given compression level.
 func compressedSizeAt(data []byte, level int) (int, error) {
 	var n byteCounter
 	w, err := gzip.NewWriterLevel(&n, level)
@@ -57,32 +58,33 @@ func (c *byteCounter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// maxCompressedSize returns an upper bound for compressedSize of data with this size. Data
-// that cannot be compressed grows by a header and some bytes for each block.
+// maxCompressedSize returns an upper bound for compressedSize of size bytes: even data that
+// cannot be compressed grows only by a header and some bytes for each block.
 func maxCompressedSize(size int) int {
 	return base64.StdEncoding.EncodedLen(size + size/1024 + 64)
 }
 
-// TooLargeError reports that a release does not fit into the Secret or ConfigMap in which
-// it is to be stored.
+// TooLargeError reports that a release does not fit into the Secret or ConfigMap that is to
+// store it.
 type TooLargeError struct {
 	Release  string
 	Revision int
-	// Kind is the kind of the object: "Secret" or "ConfigMap".
+	// Kind is the kind of the object that is to store the release: "Secret" or "ConfigMap".
 	Kind string
-	// Size is the size of the release, and Limit the maximum, in bytes.
+	// Size is the size of the stored release, and Limit the maximum size, in bytes.
 	Size, Limit int
-	// Reserve is the number of bytes by which the release can grow during the deployment.
+	// Reserve is the number of bytes by which the stored release can grow during the
+	// deployment.
 	Reserve int
-	// Parts are the largest parts of the release, the largest first.
+	// Parts are the largest parts of the release, by decreasing size.
 	Parts []Part
 }
 
-// Part is a part of a stored release, with its size, for an error message.
+// Part describes a part of a stored release for the message of a TooLargeError.
 type Part struct {
 	// Name describes the part, as in "the files of the chart".
 	Name string
-	// Size is the size of the compressed part, in bytes.
+	// Size is the size of the part in bytes, after compression.
 	Size int
 	// Largest is the name of the largest file in the part; empty if the part does not
 	// consist of files.
@@ -111,8 +113,9 @@ func (e *TooLargeError) Error() string {
 }
 
 // CheckSize returns a *TooLargeError if a release does not fit into the Secret or ConfigMap
-// in which the driver with this name stores it. For other drivers there is no limit.
-// reserve is the number of bytes by which the release can grow during the deployment.
+// that the storage driver with this name stores it in. With other storage drivers there is
+// no limit. reserve is the number of bytes by which the stored release can grow during the
+// deployment.
 func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	if driverName != driver.SecretsDriverName && driverName != driver.ConfigMapsDriverName {
 		return nil
@@ -122,11 +125,11 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 		return fmt.Errorf("write release %s: %w", rel.Name, err)
 	}
 	if maxCompressedSize(len(data))+reserve <= maxStoredSize {
-		return nil // ordinary releases do not need to be compressed
+		return nil // most releases fit even if they cannot be compressed
 	}
-	quick, err := compressedSizeAt(data, gzip.BestSpeed)
-	if err != nil || quick+quick/fastCompressionMargin+reserve <= maxStoredSize {
-		return err // avoids slow compression of a large release
+	fast, err := compressedSizeAt(data, gzip.BestSpeed)
+	if err != nil || fast+fast/fastCompressionMargin+reserve <= maxStoredSize {
+		return err // the best compression of a large release takes long
 	}
 	size, err := compressedSize(data)
 	if err != nil || size+reserve <= maxStoredSize {
@@ -142,17 +145,17 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	}
 }
 
-// largestParts returns up to maxParts parts of a release, the largest first. It omits parts
-// that are much smaller than the first.
+// largestParts returns up to maxParts parts of a release, by decreasing size. It omits parts
+// that are smaller than a hundredth of the largest one.
 func largestParts(rel *release.Release) ([]Part, error) {
 	ch := rel.Chart
 	if ch == nil {
 		ch = &chart.Chart{}
 	}
 	files := removeRecord(ch.Files)
-	var order []*chart.File
+	var orderRecord []*chart.File
 	if len(files) < len(ch.Files) {
-		order = slices.DeleteFunc(slices.Clone(ch.Files), func(f *chart.File) bool { return !isRecord(f) })
+		orderRecord = slices.DeleteFunc(slices.Clone(ch.Files), func(f *chart.File) bool { return !isRecord(f) })
 	}
 	var parts []Part
 	for _, p := range []struct {
@@ -164,7 +167,7 @@ func largestParts(rel *release.Release) ([]Part, error) {
 		{"the values", "", []any{ch.Values, rel.Config}},
 		{"the schema of the values", "", ch.Schema},
 		{"the metadata of the chart", "", []any{ch.Metadata, ch.Lock}},
-		{"the release record", "", order},
+		{"the order record", "", orderRecord},
 		{"the manifest", "", rel.Manifest},
 		{"the hooks", "", rel.Hooks},
 		{"the notes and status", "", rel.Info},

@@ -59,8 +59,8 @@ func storedData(t *testing.T, rel *release.Release) (secret, configMap int) {
 	return secret, configMap
 }
 
-// storedSize returns how many bytes a release needs in the Secret or ConfigMap in which a
-// driver of Helm stores it.
+// storedSize returns how many bytes a release needs in the Secret or ConfigMap that Helm's
+// storage driver stores it in.
 func storedSize(rel *release.Release) (int, error) {
 	data, err := json.Marshal(rel)
 	if err != nil {
@@ -95,8 +95,8 @@ func TestStoredSizeIsWhatHelmStores(t *testing.T) {
 	}
 }
 
-// ofSize returns a release with a manifest that gives it exactly the stored size, which
-// must be a multiple of four. The search begins with a manifest of the approximate length.
+// ofSize returns a release whose stored size is exactly size, which must be a multiple of
+// four. It tries manifests of different lengths, the first of the given length.
 func ofSize(t *testing.T, size, length int) *release.Release {
 	t.Helper()
 	rel := releaseOf(shop())
@@ -116,9 +116,9 @@ func ofSize(t *testing.T, size, length int) *release.Release {
 	return nil
 }
 
-// TestCheckSizeAtTheBorder checks a release that exactly fills an object, and the smallest
-// release that does not fit.
-func TestCheckSizeAtTheBorder(t *testing.T) {
+// TestCheckSizeAtLimit checks a release that exactly fills its Secret or ConfigMap, and the
+// smallest release that does not fit.
+func TestCheckSizeAtLimit(t *testing.T) {
 	full := ofSize(t, 1<<20, 900_000)
 	over := ofSize(t, 1<<20+4, len(full.Manifest)+4)
 	tests := []struct {
@@ -184,7 +184,8 @@ func TestTooLargeError(t *testing.T) {
 	}
 }
 
-// TestLargestParts makes each part large in turn, and checks that only this part is named.
+// TestLargestParts makes each part of a release large, one at a time, and checks that only
+// this part is named.
 func TestLargestParts(t *testing.T) {
 	text := noise(rand.New(rand.NewPCG(4, 4)), 20_000)
 	record := sample()
@@ -200,7 +201,7 @@ func TestLargestParts(t *testing.T) {
 		"the values":                 {Config: map[string]any{"a": text}},
 		"the schema of the values":   {Chart: &chart.Chart{Schema: []byte(text)}},
 		"the metadata of the chart":  {Chart: &chart.Chart{Metadata: &chart.Metadata{Description: text}}},
-		"the release record":         {Chart: attached},
+		"the order record":           {Chart: attached},
 		"the manifest":               {Manifest: text},
 		"the hooks":                  {Hooks: []*release.Hook{{Manifest: text}}},
 		"the notes and status":       {Info: &release.Info{Notes: text}},
@@ -212,8 +213,8 @@ func TestLargestParts(t *testing.T) {
 	}
 }
 
-// TestOnlyLargeReleasesAreCompressed checks maxCompressedSize, the bound up to which
-// nothing is compressed, with data that cannot be compressed.
+// TestOnlyLargeReleasesAreCompressed checks maxCompressedSize, the bound below which
+// CheckSize does not compress a release, with data that cannot be compressed.
 func TestOnlyLargeReleasesAreCompressed(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, n := range []int{0, 1, 10, 100, 5_000, 16_384, 65_535, 65_536, 200_000, 780_000} {
@@ -239,8 +240,8 @@ func TestSizeOfWhatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// BenchmarkCheckSize compares CheckSize with the computation of the stored size. CheckSize
-// must take a small fraction of that time.
+// BenchmarkCheckSize compares CheckSize with compressing the release as Helm's storage
+// drivers do. CheckSize must take a small fraction of that time.
 func BenchmarkCheckSize(b *testing.B) {
 	rel := releaseOf(shop())
 	rel.Manifest = string(bytes.Repeat([]byte("apiVersion: v1\nkind: ConfigMap\n"), 10_000))

@@ -19,12 +19,13 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// MergeDeclarations merges the declarations of an object in two revisions. The result is a
-// base for Compute if it is not known how much of the newer revision was applied. It has
-// all fields that either of them declares, so that a field is removed if it is no longer
-// declared. It must not be sent to a server. If the declarations have different API
-// versions, they cannot be merged: the result then has all fields of the newer one, without
-// their values. MergeDeclarations does not change its arguments.
+// MergeDeclarations merges the declarations of an object in two revisions of a release. The
+// result is the base for Compute if it is not known how much of the newer revision was
+// applied. It has all fields that either declaration has, so that Compute removes each field
+// that is no longer declared. It must not be sent to a server. Declarations with different
+// API versions cannot be merged: the result then has only the fields of the newer one, with
+// placeholders (object.ConflictingValue) as values. MergeDeclarations does not change its
+// arguments.
 func MergeDeclarations(older, newer runtime.Object) (*unstructured.Unstructured, error) {
 	if older == nil || newer == nil {
 		return nil, errors.New("there is nothing to merge")
@@ -39,7 +40,7 @@ func MergeDeclarations(older, newer runtime.Object) (*unstructured.Unstructured,
 	}
 	before, after = before.DeepCopy(), after.DeepCopy()
 	if before.GroupVersionKind() != after.GroupVersionKind() {
-		before = identity(after)
+		before = identityOnly(after)
 	}
 	merged := merge(before.Object, after.Object, schemaOfDeclared(after))
 	result := &unstructured.Unstructured{Object: merged}
@@ -49,16 +50,16 @@ func MergeDeclarations(older, newer runtime.Object) (*unstructured.Unstructured,
 	return result, nil
 }
 
-// identity returns an object with only the kind and the name of the object of.
-func identity(of *unstructured.Unstructured) *unstructured.Unstructured {
+// identityOnly returns an object that has only the API version, the kind and the name of u.
+func identityOnly(u *unstructured.Unstructured) *unstructured.Unstructured {
 	same := &unstructured.Unstructured{}
-	same.SetGroupVersionKind(of.GroupVersionKind())
-	same.SetName(of.GetName())
+	same.SetGroupVersionKind(u.GroupVersionKind())
+	same.SetName(u.GetName())
 	return same
 }
 
-// schemaOfDeclared returns the schema for a declaration. It uses only the kind, because the
-// declaration may be malformed.
+// schemaOfDeclared returns the schema (see schemaOf) of the kind of a declaration. It uses
+// only the kind, because the declaration may be malformed.
 func schemaOfDeclared(declared *unstructured.Unstructured) strategicpatch.LookupPatchMeta {
 	kind := declared.GroupVersionKind()
 	empty := &unstructured.Unstructured{}
@@ -67,10 +68,9 @@ func schemaOfDeclared(declared *unstructured.Unstructured) strategicpatch.Lookup
 }
 
 // merge merges two declarations. The result has the keys of both, and the values that are
-// equal in both. The values matter only without a schema, and for parts that do not fit the
-// schema: there, Compute compares only the base with the new declaration, as if the server
-// had the values of the base. For all other parts, only the keys of the base and the items
-// of merged lists matter.
+// equal in both. Where the schema applies, Compute uses only the keys of the base and the
+// items of merged lists. Without a schema, and for parts that do not fit it, the values
+// matter, too: Compute assumes that the live object has the values of the base.
 func merge(older, newer map[string]any, schema strategicpatch.LookupPatchMeta) map[string]any {
 	merged := make(map[string]any, len(older)+len(newer))
 	for _, fields := range []map[string]any{older, newer} {
@@ -81,41 +81,40 @@ func merge(older, newer map[string]any, schema strategicpatch.LookupPatchMeta) m
 	return merged
 }
 
-// mergeField merges the values of a field in two declarations; nil means no value or null.
-// If only one of the values has the type that the field must have, a map or a merged list,
-// the other value is ignored.
+// mergeField merges the values of a field in two declarations. A value is nil if the field is
+// missing or null. If only one of the values is a map, or a list where the server merges
+// lists, the other value is ignored.
 func mergeField(older, newer any, key string, schema strategicpatch.LookupPatchMeta) any {
 	oldMap, oldIsMap := older.(map[string]any)
 	newMap, newIsMap := newer.(map[string]any)
 	oldList, oldIsList := older.([]any)
 	newList, newIsList := newer.([]any)
-	how := strategyOf(schema, key)
+	strategy := strategyOf(schema, key)
 	switch {
 	case oldIsMap && newIsMap, len(oldMap)+len(newMap) > 0:
 		return merge(oldMap, newMap, fieldSchema(schema, key))
-	case (oldIsList || newIsList) && how.mergeKey != "":
-		return mergeItems(oldList, newList, how)
-	case (oldIsList || newIsList) && how.isSet:
+	case (oldIsList || newIsList) && strategy.mergeKey != "":
+		return mergeItems(oldList, newList, strategy)
+	case (oldIsList || newIsList) && strategy.isSet:
 		return mergeValues(oldList, newList)
 	case equality.Semantic.DeepEqual(older, newer):
 		return newer
 	}
-	return object.Undecided
+	return object.ConflictingValue
 }
 
-// mergeItems merges two lists whose items have a merge key, a field that identifies them.
-// It omits items without the key, because no patch can be computed from a base with such
-// items.
-func mergeItems(older, newer []any, how listStrategy) []any {
+// mergeItems merges two lists whose items are identified by the merge key of the strategy. It
+// omits items without this key, because Compute fails if the base contains such items.
+func mergeItems(older, newer []any, strategy listStrategy) []any {
 	merged := []any{}
-	oldItems, newItems := how.byMergeKey(older), how.byMergeKey(newer)
+	oldItems, newItems := strategy.byMergeKey(older), strategy.byMergeKey(newer)
 	for _, item := range slices.Concat(newer, older) {
-		_, key, ok := how.item(item)
+		_, key, ok := strategy.fieldsAndKey(item)
 		if !ok || oldItems[key] == nil && newItems[key] == nil {
 			continue
 		}
-		both := merge(oldItems[key], newItems[key], how.items)
-		both[how.mergeKey] = cmp.Or(newItems[key][how.mergeKey], oldItems[key][how.mergeKey]) // keep the value that identifies the item
+		both := merge(oldItems[key], newItems[key], strategy.items)
+		both[strategy.mergeKey] = cmp.Or(newItems[key][strategy.mergeKey], oldItems[key][strategy.mergeKey]) // keep the value that identifies the item
 		merged = append(merged, both)
 		delete(oldItems, key)
 		delete(newItems, key)

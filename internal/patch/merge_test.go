@@ -61,7 +61,7 @@ func TestMergeDeclarations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := fakeapi.Info(t, strings.ReplaceAll(c.want, "?", `"`+object.Undecided+`"`)).Object.(*unstructured.Unstructured)
+			want := fakeapi.Info(t, strings.ReplaceAll(c.want, "?", `"`+object.ConflictingValue+`"`)).Object.(*unstructured.Unstructured)
 			delete(want.Object, "more") // a helper field of the test, only for the closing brace
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %v\nwant %v", got, want)
@@ -74,7 +74,7 @@ func TestMergeDeclarations(t *testing.T) {
 	}
 }
 
-// overwrite changes all parts of a value that can be changed in place.
+// overwrite changes every part of a value in place.
 func overwrite(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -104,16 +104,16 @@ func TestMergeDeclarationsTyped(t *testing.T) {
 	}
 }
 
-// objectHistory has the live state of an object, and the base after several revisions that
-// may not have been applied.
+// objectHistory holds the live object, and the base after several revisions that may not have
+// been applied.
 type objectHistory struct {
 	*testing.T
 	live *unstructured.Unstructured
 	base *unstructured.Unstructured
 }
 
-// TestRejectedTwice checks that a declaration that the server has rejected is sent again.
-func TestRejectedTwice(t *testing.T) {
+// TestMergeAfterRejection checks that a declaration that the server has rejected is sent again.
+func TestMergeAfterRejection(t *testing.T) {
 	secret := func(value string) string {
 		return "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {password: " + value + "}}"
 	}
@@ -154,7 +154,7 @@ func TestRejectedTwice(t *testing.T) {
 	}
 }
 
-// step adds a revision that declares the object. Applied says whether the declaration is
+// step adds a revision that declares the object. applied is true if the declaration is
 // applied.
 func (h *objectHistory) step(manifest string, applied bool) {
 	h.Helper()

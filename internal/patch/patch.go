@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package patch computes the patch that changes an object in the cluster to what is
-// declared, as Helm does. Package objectwriter sends it.
+// Package patch computes, as Helm does, the patch that changes an object in the cluster to
+// its declaration in a manifest. Package objectwriter sends the patch.
 package patch
 
 import (
@@ -26,7 +26,7 @@ import (
 // emptyPatch is a patch that changes nothing.
 const emptyPatch = "{}"
 
-// Patch is the body of a PATCH request to the API server, and its type.
+// Patch holds the body of a PATCH request to the API server, and the type of the patch.
 type Patch struct {
 	Type types.PatchType
 	Data []byte
@@ -35,11 +35,11 @@ type Patch struct {
 // IsEmpty reports whether the patch changes nothing.
 func (p Patch) IsEmpty() bool { return len(p.Data) == 0 || string(p.Data) == emptyPatch }
 
-// Compute returns the patch that changes live, an object in the cluster, to what info
-// declares. base is the previous declaration: fields that base has and info does not have
-// are removed, and all other fields of live stay. For custom resources, which have no merge
-// strategy, live is only considered if threeWay is true, as in Helm. The patch is empty if
-// it would change nothing.
+// Compute returns the patch that changes an object in the cluster, live, to the declaration
+// in info. base is the previous declaration: the patch removes the fields that base has and
+// info does not have, and keeps all other fields of live that info does not declare. For
+// custom resources, the patch depends on live only if threeWay is true, as in Helm. The patch
+// is empty if it would change nothing.
 func Compute(info *resource.Info, base runtime.Object, live *unstructured.Unstructured, threeWay bool) (Patch, error) {
 	original, err := object.AsUnstructured(base)
 	if err != nil || isUnchanged(original, info.Object, live) {
@@ -48,7 +48,8 @@ func Compute(info *resource.Info, base runtime.Object, live *unstructured.Unstru
 	return compute(info, original, live, threeWay)
 }
 
-// compute is Compute without the shortcut for objects that certainly need no change.
+// compute does what Compute does, without the shortcut for objects that certainly need no
+// change.
 func compute(info *resource.Info, base, live *unstructured.Unstructured, threeWay bool) (Patch, error) {
 	patchType, from := types.MergePatchType, base.Object
 	schema := schemaOf(kube.AsVersioned(info), info.Mapping.GroupVersionKind)
@@ -78,9 +79,9 @@ func compute(info *resource.Info, base, live *unstructured.Unstructured, threeWa
 	return Patch{patchType, data}, err
 }
 
-// changesNothing reports whether a patch does not change the live object. Such a patch has
-// only the order of a list, or values that the object already has. data is the patch, and
-// current is the live object, both as JSON.
+// changesNothing reports whether data, a patch, leaves current, the live object, as it is.
+// Such a patch contains only values that the object already has, or the order of a list. Both
+// arguments are JSON.
 func changesNothing(data, current []byte, schema strategicpatch.LookupPatchMeta) (unchanged bool) {
 	defer func() {
 		if recover() != nil { // the library panics on lists that contain a null
@@ -97,15 +98,15 @@ func changesNothing(data, current []byte, schema strategicpatch.LookupPatchMeta)
 	return err == nil && jsonpatch.Equal(patched, current)
 }
 
-// isUnchanged reports whether there is certainly nothing to change, without using a schema:
-// every field of base is still declared in target, and live has every declared value.
+// isUnchanged reports whether live certainly needs no change, because target, the new
+// declaration, has every field of base, and live has every value of target. It needs no
+// schema.
 func isUnchanged(base *unstructured.Unstructured, target runtime.Object, live *unstructured.Unstructured) bool {
 	declared, ok := target.(*unstructured.Unstructured)
 	return ok && hasFields(declared.Object, base.Object) && hasValues(live.Object, declared.Object)
 }
 
-// hasFields reports whether later has every field of earlier. Lists are compared as a
-// whole.
+// hasFields reports whether later has every field of earlier. Lists must be equal.
 func hasFields(later, earlier any) bool {
 	switch was := earlier.(type) {
 	case map[string]any:
@@ -125,8 +126,8 @@ func hasFields(later, earlier any) bool {
 	return true
 }
 
-// hasValues reports whether live has every value of declared. A declared null removes a
-// field, so it counts as different.
+// hasValues reports whether live has every value of declared. It returns false if a null is
+// declared, because that removes a field.
 func hasValues(live, declared any) bool {
 	switch want := declared.(type) {
 	case nil:
@@ -148,7 +149,7 @@ func hasValues(live, declared any) bool {
 	return live == declared
 }
 
-// serialize returns each object as JSON.
+// serialize returns the JSON of each object.
 func serialize(objects ...any) ([][]byte, error) {
 	documents := make([][]byte, len(objects))
 	for i, content := range objects {

@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// deployment returns a Deployment with one container. Env has the items of the YAML list of
-// its environment variables.
+// deployment returns a Deployment with one container. env contains the items of the YAML list
+// of its environment variables.
 func deployment(name, env string) string {
 	return "{apiVersion: apps/v1, kind: Deployment, metadata: {name: " + name + "}, " +
 		"spec: {template: {spec: {containers: [{name: main, env: [" + env + "]}]}}}}"

@@ -12,7 +12,7 @@ import (
 )
 
 // capabilities returns the version of the cluster and the API versions that it supports. It
-// asks the cluster only once for each Configuration.
+// sends requests only in the first call for a Configuration.
 func capabilities(cfg *helmaction.Configuration) (*chartutil.Capabilities, error) {
 	if cfg.Capabilities != nil {
 		return cfg.Capabilities, nil

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package planner renders the chart of a new revision and plans the order in which its
-// resources are deployed.
+// Package planner renders the chart of a new revision, and builds the deployment graph that
+// says in which order its resources are deployed (called a plan).
 package planner
 
 import (
@@ -24,27 +24,29 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Options say how a chart is rendered. Only install and upgrade have all of them.
+// Options say how a chart is rendered and whether its plan is needed. Only install and
+// upgrade have all of these options.
 type Options struct {
-	// Release contains the name, namespace and revision that templates read as .Release.
+	// Release contains the name, namespace and revision that templates read from .Release.
 	Release chartutil.ReleaseOptions
-	// Ordered is true if the release is deployed in order: then the plan is required.
+	// Ordered says whether the release is deployed in order. Render then fails if there is
+	// no valid plan.
 	Ordered bool
-	// DryRun is true for a dry run: then an invalid order is an error, even if the release
-	// is not deployed in order.
+	// DryRun says whether this is a dry run. Render then also fails if the charts declare an
+	// invalid order that the operation would not use.
 	DryRun bool
-	// LooksUp is true if the template function lookup reads objects from the cluster.
+	// LooksUp says whether the template function lookup reads objects from the cluster.
 	LooksUp bool
 
 	EnableDNS, SubNotes, IncludeCRDs, HideSecret, SkipSchemaValidation bool
 	PostRenderer                                                       postrender.PostRenderer
 }
 
-// Planner renders a chart with values, and builds the plan from the resulting documents.
+// Planner renders a chart with values, and builds the plan from the rendered documents.
 type Planner struct {
 	// Chart is the chart of the release without an order record, after Helm has processed
-	// its dependencies. Values are the values of the user. Root describes the chart and its
-	// subcharts with what they declare about order and hooks.
+	// its dependencies. Values are the user's values. Root is the tree of the chart and its
+	// subcharts, with what they declare about their order and hooks.
 	Chart  *chart.Chart
 	Values map[string]any
 	Root   *sequencer.Chart
@@ -53,9 +55,9 @@ type Planner struct {
 	options Options
 }
 
-// New returns a Planner for a chart with values. It reads what the charts declare about
-// order and hooks, and lets Helm process their dependencies, for example remove disabled
-// ones.
+// New returns a Planner for a chart and values. It reads what the charts declare about their
+// order and hooks, and then lets Helm process the dependencies, for example remove disabled
+// subcharts.
 func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, o Options) (*Planner, error) {
 	declared, err := chartloader.Declarations(chrt)
 	if err != nil {
@@ -72,31 +74,31 @@ func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, 
 	return p, nil
 }
 
-// HookModes returns how the hooks of each chart run.
+// HookModes returns which hooks can run in parallel, as the charts declare.
 func (p *Planner) HookModes() hookrunner.Modes {
 	return render.HookModes(p.Root, p.options.Release.Namespace)
 }
 
-// Rendered is a rendered chart with its plan.
+// Rendered contains the rendered documents of a chart and the plan.
 type Rendered struct {
 	*render.Result
-	// Plan is the order in which the release is deployed; nil if it has no order.
+	// Plan is the deployment graph; nil if the release is not deployed in order.
 	Plan *sequencer.Plan
-	// Warnings are about the declared order. In a dry run, they name the resources that can
-	// never become ready unless an object that they need already exists.
+	// Warnings are warnings about the declared order. In a dry run, they include the
+	// references between resources that the order cannot satisfy.
 	Warnings []string
 }
 
-// OrderError is an error in the order that the charts declare. Its type distinguishes it
-// from other errors of rendering.
+// OrderError reports that the charts declare an invalid order. It distinguishes this from
+// other errors of Render.
 type OrderError struct{ error }
 
 func (e *OrderError) Unwrap() error { return e.error }
 
 // Render renders the chart. It also builds the plan if the release is deployed in order, or
-// if a chart opts in to ordered deployment. If the order is invalid, it returns an
-// *OrderError, or only adds a warning if the order is not used. With an error, it may return
-// what it has rendered, for debugging.
+// if the declared order of a chart applies (sequencer.Chart.Sequenced). An invalid order
+// causes an *OrderError if the plan is needed or in a dry run, otherwise only a warning. In
+// addition to an error, Render may return what it has rendered, for debugging.
 func (p *Planner) Render() (*Rendered, error) {
 	o := p.options
 	chartOptions, err := p.chartOptions()
@@ -151,8 +153,8 @@ func (p *Planner) lookupConfig() (*rest.Config, error) {
 	return p.cfg.RESTClientGetter.ToRESTConfig()
 }
 
-// isSequenced reports whether the chart c or one of its subcharts opts in to ordered
-// deployment.
+// isSequenced reports whether the declared order of chart c, or of one of its subcharts,
+// applies.
 func isSequenced(c *sequencer.Chart) bool {
 	return c.Sequenced || slices.ContainsFunc(c.Subcharts, isSequenced)
 }
@@ -178,10 +180,9 @@ func (p *Planner) warnings(plan *sequencer.Plan) []string {
 	return warnings
 }
 
-// Record returns the order record to store in the release that was rendered as r: the
-// declarations from which its plan, and the order of its hooks, can be rebuilt later. It
-// returns nil if the release is neither deployed in order nor has hooks that run in
-// parallel.
+// Record returns the order record to store in rel, the release that was rendered as r. The
+// plan and the order of the hooks can later be rebuilt from it. Record returns nil if the
+// release is not deployed in order and its hooks cannot run in parallel.
 func (p *Planner) Record(rel *release.Release, r *Rendered) *orderrecord.Record {
 	switch {
 	case p.options.Ordered:

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package planview prints the result of helm plan: what an install or upgrade would do with
-// each object, as found out by package preview (docs/reference.md, "helm plan").
+// each object (docs/reference.md, "helm plan"). Package preview finds this out.
 package planview
 
 import (
@@ -17,7 +17,8 @@ import (
 )
 
 // Text writes a preview to w as text: first the objects that are created before all others,
-// then the nodes in their order, the deletions, and the hooks.
+// then the nodes of the deployment graph in their order, the objects to delete, and the
+// hooks.
 func Text(w io.Writer, p *preview.Preview) error {
 	out := bufio.NewWriter(terminal.NewWriter(w))
 	how := "without an order"
@@ -67,9 +68,9 @@ func totals(p *preview.Preview) string {
 	return strings.Join(parts, ", ")
 }
 
-// sign returns the character that begins the line of an object.
-func sign(what preview.Action) string {
-	switch what {
+// sign returns the character with which the line of an object begins.
+func sign(action preview.Action) string {
+	switch action {
 	case preview.Create:
 		return "+"
 	case preview.Change:
@@ -97,13 +98,14 @@ func writeObjects(out io.Writer, objects []preview.Object) {
 			fmt.Fprintf(out, " (%s)", o.Note)
 		}
 		fmt.Fprintln(out)
-		indent(out, shortened(o.Error))
-		indent(out, body(o.Diff))
+		indent(out, withoutMiddle(o.Error))
+		indent(out, withoutHeader(o.Diff))
 	}
 }
 
-// shortened removes the middle of a long error message, because the reason is at its end.
-func shortened(text string) string {
+// withoutMiddle removes the middle of a long error message. It keeps the end, which
+// contains the reason.
+func withoutMiddle(text string) string {
 	const maxLength = 800 // characters
 	runes := []rune(text)
 	if len(runes) <= maxLength {
@@ -112,10 +114,11 @@ func shortened(text string) string {
 	return string(runes[:maxLength/2]) + " … " + string(runes[len(runes)-maxLength/2:])
 }
 
-// body returns a unified diff without its first two lines, which contain file names.
-func body(diff string) string {
-	const names = 2
-	for range names {
+// withoutHeader returns a unified diff without its first two lines, which contain file
+// names.
+func withoutHeader(diff string) string {
+	const headerLines = 2
+	for range headerLines {
 		_, diff, _ = strings.Cut(diff, "\n")
 	}
 	return diff

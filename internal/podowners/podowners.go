@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package podowners finds the pods that objects own, directly or through other objects, by
-// the owner references of the pods.
+// Package podowners finds the pods that given objects own, directly or through other objects.
+// It follows the owner references of the pods.
 package podowners
 
 import (
@@ -22,14 +22,13 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// Finder finds the pods that objects own. It includes indirect owners: for example, a
-// Deployment owns pods through ReplicaSets.
+// Finder finds the pods that objects own, directly or indirectly. For example, a Deployment
+// owns pods through ReplicaSets.
 type Finder struct {
 	client metadata.Interface
-	// mapping returns the API resource of a kind; nil if the cluster does not serve it.
+	// mapping returns the API resource of a kind, or nil if the cluster does not serve it.
 	mapping func(apiVersion, kind string) (*meta.RESTMapping, error)
-	// forbidden is called when the account is not allowed to list a resource in a
-	// namespace. The objects of the resource are ignored then.
+	// forbidden is called when the account is not allowed to list a resource in a namespace.
 	forbidden func(resource, namespace string)
 }
 
@@ -40,20 +39,20 @@ func NewFinder(c *cluster.Connection, forbidden func(resource, namespace string)
 	return &Finder{client: client, mapping: c.Mapping, forbidden: forbidden}, err
 }
 
-// Set is the set of objects in one namespace whose pods are searched. uids has those that
-// existed when they were read, and gone those that did not.
+// Set is a set of objects in one namespace: the owners whose pods a Finder looks for. It can
+// also contain objects that no longer exist, because their pods may still exist.
 type Set struct {
-	uids map[types.UID]bool
-	gone map[goneOwner]bool
+	uids   map[types.UID]bool
+	absent map[absentOwner]bool
 }
 
-// goneOwner identifies an owner that no longer exists. Its UID is not known.
-type goneOwner struct {
+// absentOwner identifies an owner that no longer exists, so that its UID is not known.
+type absentOwner struct {
 	kind schema.GroupKind
 	name string
 }
 
-// Add adds an object that exists to the set.
+// Add adds an existing object to the set.
 func (s *Set) Add(uid types.UID) {
 	if s.uids == nil {
 		s.uids = map[types.UID]bool{}
@@ -61,37 +60,38 @@ func (s *Set) Add(uid types.UID) {
 	s.uids[uid] = true
 }
 
-// AddGone adds an object that no longer exists to the set. The objects that it owned may
-// still exist.
-func (s *Set) AddGone(kind schema.GroupKind, name string) {
-	if s.gone == nil {
-		s.gone = map[goneOwner]bool{}
+// AddAbsent adds to the set an object that no longer exists.
+func (s *Set) AddAbsent(kind schema.GroupKind, name string) {
+	if s.absent == nil {
+		s.absent = map[absentOwner]bool{}
 	}
-	s.gone[goneOwner{kind, name}] = true
+	s.absent[absentOwner{kind, name}] = true
 }
 
-// owns reports whether an object has an owner reference to an object of the set, or to a
-// ReplicaSet that no longer exists and belonged to a Deployment of the set. The name of
-// such a ReplicaSet begins with the name of the Deployment.
+// owns reports whether an object has an owner reference to an object in the set. If a
+// Deployment in the set no longer exists, its ReplicaSets may not exist either, but their
+// pods may. So owns also accepts owner references to ReplicaSets whose names are the name of
+// such a Deployment followed by the pod template hash.
 func (s *Set) owns(object *metav1.PartialObjectMetadata) bool {
 	for _, ref := range object.OwnerReferences {
 		if s.uids[ref.UID] {
 			return true
 		}
 		kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
-		if s.gone[goneOwner{kind, ref.Name}] {
+		if s.absent[absentOwner{kind, ref.Name}] {
 			return true
 		}
 		hash := object.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 		deployment, named := strings.CutSuffix(ref.Name, "-"+hash)
-		if named && hash != "" && kind == replicaSets && s.gone[goneOwner{deployments, deployment}] {
+		if named && hash != "" && kind == replicaSets && s.absent[absentOwner{deployments, deployment}] {
 			return true
 		}
 	}
 	return false
 }
 
-// Pods returns the pods in a namespace that have an owner reference to an object of owners.
+// Pods returns the pods in a namespace that have an owner reference to an object in owners.
+// AddIndirect must have added the indirect owners.
 func (f *Finder) Pods(ctx context.Context, namespace string, owners *Set) ([]metav1.PartialObjectMetadata, error) {
 	list, err := f.list(ctx, object.PodResource(), namespace)
 	if err != nil {
@@ -106,9 +106,9 @@ func (f *Finder) Pods(ctx context.Context, namespace string, owners *Set) ([]met
 	return owned, nil
 }
 
-// AddIndirect adds to owners the objects between them and their pods, such as the
-// ReplicaSets of a Deployment. It lists the pods of the namespace, then the kinds of their
-// owners, and so on.
+// AddIndirect adds to owners the objects through which they own pods, such as the ReplicaSets
+// of a Deployment. To find them, it lists all pods of the namespace, then all objects of the
+// kinds that own these pods, and so on.
 func (f *Finder) AddIndirect(ctx context.Context, namespace string, owners *Set) error {
 	objects, err := f.list(ctx, object.PodResource(), namespace)
 	if err != nil {
@@ -139,8 +139,8 @@ func (f *Finder) AddIndirect(ctx context.Context, namespace string, owners *Set)
 	return nil
 }
 
-// ownerKinds returns the kinds in the owner references of objects. It omits kinds that are
-// in listed, and adds the others to listed.
+// ownerKinds returns the kinds that appear in the owner references of objects and are not yet
+// in listed, and adds them to listed.
 func ownerKinds(objects []metav1.PartialObjectMetadata, listed map[schema.GroupVersionKind]bool) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, object := range objects {
@@ -155,8 +155,8 @@ func ownerKinds(objects []metav1.PartialObjectMetadata, listed map[schema.GroupV
 	return kinds
 }
 
-// listKind returns the objects of a kind in a namespace; none if the kind is
-// cluster-scoped.
+// listKind returns the objects of a kind in a namespace. It returns none if the kind is
+// cluster-scoped or not served.
 func (f *Finder) listKind(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]metav1.PartialObjectMetadata, error) {
 	mapping, err := f.mapping(gvk.GroupVersion().String(), gvk.Kind)
 	if err != nil {
@@ -191,8 +191,8 @@ var (
 	replicaSets = schema.GroupKind{Group: appsv1.GroupName, Kind: "ReplicaSet"}
 )
 
-// MayOwn reports whether pods of an object must be searched. It is false for kinds that
-// never own pods.
+// MayOwn reports whether an object may own pods, directly or indirectly, judging by its kind.
+// Bare Pods and other kinds that never own pods are excluded.
 func MayOwn(info *object.Info) bool {
 	if !info.Namespaced() {
 		return false

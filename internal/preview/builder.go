@@ -29,34 +29,38 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
+// These are values of Object.Note.
 const (
 	noteNewKind      = "its kind is defined by this release"
 	noteNewNamespace = "its namespace is created by this release"
+	noteReplaced     = "unchanged, but replaced (--force)"
+	noteStatusOnly   = "only fields that the diff omits are changed, such as the status"
 )
 
-// Builder collects the parts of one Preview: the Add methods add what is created first, and
-// Build adds the rest.
+// Builder builds a Preview. AddNamespace, AddCRDs and AddCRDHooks add the objects that are
+// created before all others, and Build adds the rest.
 type Builder struct {
 	op      *operation.Operation
 	preview *Preview
-	// pending are the kinds that the cluster does not know yet and that CRDs of the release
-	// will define before other objects are built. notBuilt has the objects of such kinds in
-	// a release without an order. No dry run is possible for them.
+	// pending contains the kinds that the cluster does not know yet, because CRDs of the
+	// release define them. notBuilt contains the objects of these kinds if the release has
+	// no order. The server cannot check objects of these kinds with a dry run.
 	pending  map[schema.GroupKind]bool
 	notBuilt []Object
-	// namespaces are the names of the namespaces that the release creates.
+	// namespaces contains the names of the namespaces that the release creates.
 	namespaces map[string]bool
 }
 
-// NewBuilder returns a Builder. what is "install" or "upgrade".
-func NewBuilder(op *operation.Operation, what string) *Builder {
+// NewBuilder returns a Builder for the operation op. operationName is "install" or
+// "upgrade".
+func NewBuilder(op *operation.Operation, operationName string) *Builder {
 	return &Builder{
-		op: op, preview: &Preview{Operation: what, First: []Object{}, Nodes: []Node{}, Removed: []Node{}, Hooks: []hookrunner.Plan{}},
+		op: op, preview: &Preview{Operation: operationName, First: []Object{}, Nodes: []Node{}, Removed: []Node{}, Hooks: []hookrunner.Plan{}},
 		pending: map[schema.GroupKind]bool{}, namespaces: map[string]bool{},
 	}
 }
 
-// AddNamespace adds the namespace of the release to Preview.First, if it does not exist.
+// AddNamespace adds the namespace with the given name to Preview.First, unless it exists.
 func (b *Builder) AddNamespace(ctx context.Context, name string) error {
 	list, err := b.op.Cluster.Build([]byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n"), false)
 	if err != nil {
@@ -65,7 +69,7 @@ func (b *Builder) AddNamespace(ctx context.Context, name string) error {
 	return b.addFirst(ctx, list)
 }
 
-// addFirst adds the objects of list that do not exist to Preview.First.
+// addFirst adds those objects in list that do not exist in the cluster to Preview.First.
 func (b *Builder) addFirst(ctx context.Context, list kube.ResourceList) error {
 	live, err := b.op.Cluster.Live(ctx, list)
 	if err != nil {
@@ -74,29 +78,34 @@ func (b *Builder) addFirst(ctx context.Context, list kube.ResourceList) error {
 	for _, info := range list {
 		if live[info] == nil {
 			b.preview.First = append(b.preview.First, newObject(info, Create))
-			b.noteNamespace(info)
+			b.rememberNamespace(info)
 		}
 	}
 	return nil
 }
 
-func (b *Builder) noteNamespace(info *object.Info) {
+// rememberNamespace records that the release creates the object info, in case it is a
+// namespace.
+func (b *Builder) rememberNamespace(info *object.Info) {
 	if object.IsKind(info, "Namespace") {
 		b.namespaces[info.Name] = true
 	}
 }
 
-// AddCRDs adds the CRDs from crds/ directories that do not exist to Preview.First.
-func (b *Builder) AddCRDs(ctx context.Context, definitions []chart.CRD) error {
-	for _, definition := range definitions {
-		if err := b.addDefinition(ctx, definition.File.Data); err != nil {
-			return fmt.Errorf("failed to install CRD %s: %w", definition.Name, err)
+// AddCRDs adds those CRDs from crds/ directories that do not exist in the cluster to
+// Preview.First.
+func (b *Builder) AddCRDs(ctx context.Context, crds []chart.CRD) error {
+	for _, crd := range crds {
+		if err := b.addCRDManifest(ctx, crd.File.Data); err != nil {
+			return fmt.Errorf("failed to install CRD %s: %w", crd.Name, err)
 		}
 	}
 	return nil
 }
 
-func (b *Builder) addDefinition(ctx context.Context, manifest []byte) error {
+// addCRDManifest adds those CRDs in manifest that do not exist in the cluster to
+// Preview.First, and the kinds that they define to b.pending.
+func (b *Builder) addCRDManifest(ctx context.Context, manifest []byte) error {
 	list, err := b.op.Cluster.Build(manifest, false)
 	if err != nil {
 		return err
@@ -107,19 +116,21 @@ func (b *Builder) addDefinition(ctx context.Context, manifest []byte) error {
 	return b.addFirst(ctx, list)
 }
 
-// AddCRDHooks adds the CRDs from hooks that do not exist to Preview.First.
+// AddCRDHooks adds the CRDs that are crd-install hooks, and do not exist in the cluster, to
+// Preview.First.
 func (b *Builder) AddCRDHooks(ctx context.Context, hooks []*release.Hook) error {
 	for _, h := range hookrunner.ForEvent(hooks, hookrunner.EventCRDInstall) {
-		if err := b.addDefinition(ctx, []byte(h.Manifest)); err != nil {
+		if err := b.addCRDManifest(ctx, []byte(h.Manifest)); err != nil {
 			return fmt.Errorf("failed %s: hook %s (%s): %w", hookrunner.EventCRDInstall, hookrunner.Title(h), h.Path, err)
 		}
 	}
 	return nil
 }
 
-// PendingKinds returns the kinds that the cluster will know only after the CRDs of the
-// release are installed. If ordered is false, it removes the objects of such kinds from the
-// manifest of the release, because they cannot be built yet.
+// PendingKinds returns the kinds that the cluster does not know yet, because CRDs of the
+// release define them. If ordered is false, it also removes the objects of these kinds from
+// the manifest of rel, because no Kubernetes client can be built for them yet; Build adds
+// them to the preview.
 func (b *Builder) PendingKinds(rel *release.Release, ordered bool) (map[schema.GroupKind]bool, error) {
 	for kind := range b.pending {
 		mapping, err := b.op.Cluster.Mapping(kind.Group+"/", kind.Kind)
@@ -150,22 +161,22 @@ func (b *Builder) PendingKinds(rel *release.Release, ordered bool) (map[schema.G
 	return b.pending, nil
 }
 
-// Build asks the server, with dry-run requests, what run would do, and returns the preview.
-// The caller must not have called Perform of run.
+// Build finds out with dry-run requests what run would do, and returns the preview. It must
+// not be called after run.Perform.
 func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) {
 	defer run.Close()
 	rel, o, p := run.Release(), run.Options(), b.preview
 	p.Release, p.Namespace, p.Revision, p.Ordered = rel.Name, rel.Namespace, rel.Version, run.IsOrdered()
 	for _, info := range run.Objects() {
 		if run.IsAbsent(info) {
-			b.noteNamespace(info)
+			b.rememberNamespace(info)
 		}
 	}
 	dryRuns, err := run.DryRun(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b.hideSecrets(run, dryRuns)
+	b.redactSecrets(run, dryRuns)
 	if err := b.addNodes(run, dryRuns); err != nil {
 		return nil, err
 	}
@@ -178,15 +189,15 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 		})
 	}
 	if o.RecreatePods {
-		b.op.Events.Warn("the pods of its workloads would also be deleted (--recreate-pods)")
+		b.op.Events.Warn("the pods of the workloads would also be deleted (--recreate-pods)")
 	}
 	p.summarize()
 	return p, nil
 }
 
-// hideSecrets makes the events and the preview redact the contents of Secrets, both as
-// declared and as they exist in the cluster.
-func (b *Builder) hideSecrets(run *deploy.Run, dryRuns []objectwriter.DryRunResult) {
+// redactSecrets makes the events and the preview redact the contents of Secrets, both as
+// declared and as they are in the cluster.
+func (b *Builder) redactSecrets(run *deploy.Run, dryRuns []objectwriter.DryRunResult) {
 	contents := run.Contents()
 	for _, t := range dryRuns {
 		for _, state := range []*unstructured.Unstructured{t.Before, t.After} {
@@ -198,11 +209,12 @@ func (b *Builder) hideSecrets(run *deploy.Run, dryRuns []objectwriter.DryRunResu
 	b.op.Events.RedactWith(redact.ForObjects(contents))
 }
 
-// addNodes adds to Preview.Nodes what the dry runs show for the objects of each node.
+// addNodes adds the nodes of the deployment graph to Preview.Nodes, with the results of the
+// dry runs of their objects.
 func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRunResult) error {
 	results := make(map[*object.Info]Object, len(dryRuns))
 	for _, t := range dryRuns {
-		result, err := b.result(t)
+		result, err := b.result(t, run.Options().Force)
 		if err != nil {
 			return err
 		}
@@ -220,14 +232,15 @@ func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRunResult)
 				Action: Create, APIVersion: res.APIVersion, Kind: res.ID.Kind, Namespace: res.ID.Namespace, Name: res.ID.Name, Note: noteNewKind,
 			})
 		}
-		node.Objects = append(node.Objects, b.notBuilt...) // there is only one node if there are such objects
+		node.Objects = append(node.Objects, b.notBuilt...) // not empty only without an order: there is one node
 		b.preview.Nodes = append(b.preview.Nodes, node)
 	}
 	return nil
 }
 
-// result converts the result of a dry run to an Object.
-func (b *Builder) result(t objectwriter.DryRunResult) (Object, error) {
+// result returns the Object for the result of a dry run. force says whether objects are
+// replaced (--force).
+func (b *Builder) result(t objectwriter.DryRunResult, force bool) (Object, error) {
 	switch t.Effect {
 	case objectwriter.EffectCreated:
 		return newObject(t.Info, Create), nil
@@ -235,12 +248,17 @@ func (b *Builder) result(t objectwriter.DryRunResult) (Object, error) {
 		return newObject(t.Info, Unchanged), nil
 	case objectwriter.EffectChanged:
 		o := newObject(t.Info, Change)
-		diff, err := diffOf(t.Before, withoutPlaceholders(t), b.op.Events.Redactor())
+		diff, err := diffOf(t.Before, withoutAssignedPorts(t), b.op.Events.Redactor())
 		if err != nil {
 			return o, fmt.Errorf("%s: %w", object.Describe(t.Info), err)
 		}
-		if o.Diff = diff; diff == "" {
-			o.Note = "it is replaced without a change"
+		o.Diff = diff
+		switch {
+		case diff != "":
+		case force:
+			o.Note = noteReplaced
+		default:
+			o.Note = noteStatusOnly
 		}
 		return o, nil
 	case objectwriter.EffectRejected:
@@ -248,8 +266,8 @@ func (b *Builder) result(t objectwriter.DryRunResult) (Object, error) {
 	return b.failed(t), nil
 }
 
-// failed returns the Object for an object that the server rejects in a dry run. If the
-// server rejects it only because of the dry run, the action is not Fail.
+// failed returns the Object for an object that the server rejects in a dry run. Its action
+// is Fail, unless the server rejects only the dry run and would accept the actual request.
 func (b *Builder) failed(t objectwriter.DryRunResult) Object {
 	if t.Before == nil && b.namespaces[object.Namespace(t.Info)] && apierrors.IsNotFound(t.Err) {
 		o := newObject(t.Info, Create)
@@ -269,9 +287,9 @@ func (b *Builder) failed(t objectwriter.DryRunResult) Object {
 	return o
 }
 
-// addRemoved adds to Preview.Removed the objects in found, which belong to the node id and
-// would be deleted or kept. If a node is deleted in several steps without another node
-// between them, it merges the steps.
+// addRemoved adds the objects in found, which would be deleted or kept, to Preview.Removed.
+// id is the ID of their node of the deployment graph. If the objects of a node are deleted
+// in several steps without another node between them, addRemoved merges the steps.
 func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.Found) {
 	node := Node{Node: id}
 	for _, info := range found.List {

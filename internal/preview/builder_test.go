@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/prune"
 )
 
-// TestAddRemoved checks that the steps of a node are merged if no other node is deleted
-// between them.
+// TestAddRemoved checks that the steps in which the objects of a node are deleted are
+// merged if no other node is deleted between them.
 func TestAddRemoved(t *testing.T) {
 	b := NewBuilder(nil, "upgrade")
 	kept := prune.Kept{Info: &object.Info{Name: "x", Mapping: &meta.RESTMapping{

@@ -18,20 +18,23 @@ import (
 )
 
 const (
-	hiddenValue  = "***"
-	changedValue = hiddenValue + " (changed)"
-	// lastApplied is the annotation in which kubectl stores a copy of an object.
-	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+	// maskedValue replaces a value in a Secret. changedValue replaces it if the operation
+	// would change it.
+	maskedValue  = "***"
+	changedValue = maskedValue + " (changed)"
+	// lastAppliedAnnotation is the annotation in which kubectl stores a copy of an object.
+	lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// diffOf returns a unified diff of an object in the cluster and the same object after the
-// operation. It omits fields that the server maintains, and masks the contents of Secrets.
+// diffOf returns a unified diff between the YAML of an object in the cluster (before) and
+// of the same object as the operation would leave it (after). It omits fields that the
+// server maintains, and masks the contents of Secrets.
 func diffOf(before, after *unstructured.Unstructured, redactor *redact.Redactor) (string, error) {
-	from, to := withoutNoise(before), withoutNoise(after)
+	from, to := withoutServerFields(before), withoutServerFields(after)
 	if isSecret(before) || isSecret(after) {
-		hideData(from, to)
+		maskData(from, to)
 	}
-	oldTree, newTree := hide(from, to, redactor)
+	oldTree, newTree := maskBoth(from, to, redactor)
 	texts := make([]string, 2)
 	for i, tree := range []any{oldTree, newTree} {
 		text, err := yaml.Marshal(tree)
@@ -47,10 +50,10 @@ func isSecret(object *unstructured.Unstructured) bool {
 	return object != nil && object.GetKind() == "Secret" && object.GetAPIVersion() == "v1"
 }
 
-// withoutPlaceholders returns the object as the operation would leave it. In a Service, it
-// replaces node ports that the server chose only for the dry run, because the real request
-// gets other ones.
-func withoutPlaceholders(t objectwriter.DryRunResult) *unstructured.Unstructured {
+// withoutAssignedPorts returns the object as the operation would leave it. In a Service, it
+// replaces node ports that the server assigned for the dry run only, because the server
+// would assign others to the actual request.
+func withoutAssignedPorts(t objectwriter.DryRunResult) *unstructured.Unstructured {
 	if kind := t.Info.Mapping.GroupVersionKind; kind.Group != "" || kind.Kind != "Service" {
 		return t.After
 	}
@@ -69,7 +72,7 @@ func withoutPlaceholders(t objectwriter.DryRunResult) *unstructured.Unstructured
 	return after
 }
 
-// nodePorts returns the set of the node ports of a Service.
+// nodePorts returns the node ports of a Service.
 func nodePorts(service *unstructured.Unstructured) map[string]bool {
 	found := map[string]bool{}
 	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
@@ -81,8 +84,9 @@ func nodePorts(service *unstructured.Unstructured) map[string]bool {
 	return found
 }
 
-// withoutNoise returns a copy of an object without the fields that the server maintains.
-func withoutNoise(object *unstructured.Unstructured) map[string]any {
+// withoutServerFields returns a copy of the content of an object without the fields that
+// the server maintains.
+func withoutServerFields(object *unstructured.Unstructured) map[string]any {
 	content := runtime.DeepCopyJSON(object.Object)
 	delete(content, "status")
 	if metadata, ok := content["metadata"].(map[string]any); ok {
@@ -93,48 +97,48 @@ func withoutNoise(object *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// hideData masks the data of a Secret before and after the operation. The mask of a new
-// value says whether the value has changed.
-func hideData(before, after map[string]any) {
+// maskData masks the data of a Secret before and after the operation. It masks a value that
+// the operation would change as changedValue.
+func maskData(before, after map[string]any) {
 	for _, field := range []string{"data", "stringData"} {
 		from, _ := before[field].(map[string]any)
 		to, _ := after[field].(map[string]any)
 		was := maps.Clone(from)
 		for key := range from {
-			from[key] = hiddenValue
+			from[key] = maskedValue
 		}
 		for key, value := range to {
 			old, known := was[key]
 			if known && !reflect.DeepEqual(old, value) {
 				to[key] = changedValue
 			} else {
-				to[key] = hiddenValue
+				to[key] = maskedValue
 			}
 		}
 	}
-	was, _, _ := unstructured.NestedString(before, "metadata", "annotations", lastApplied)
-	is, _, _ := unstructured.NestedString(after, "metadata", "annotations", lastApplied)
+	was, _, _ := unstructured.NestedString(before, "metadata", "annotations", lastAppliedAnnotation)
+	is, _, _ := unstructured.NestedString(after, "metadata", "annotations", lastAppliedAnnotation)
 	for _, object := range []map[string]any{before, after} {
 		annotations, _, _ := unstructured.NestedFieldNoCopy(object, "metadata", "annotations")
-		if a, ok := annotations.(map[string]any); ok && a[lastApplied] != nil {
-			a[lastApplied] = hiddenValue
+		if a, ok := annotations.(map[string]any); ok && a[lastAppliedAnnotation] != nil {
+			a[lastAppliedAnnotation] = maskedValue
 		}
 	}
 	if was != is && is != "" {
-		_ = unstructured.SetNestedField(after, changedValue, "metadata", "annotations", lastApplied) // cannot fail, because the annotation exists
+		_ = unstructured.SetNestedField(after, changedValue, "metadata", "annotations", lastAppliedAnnotation) // cannot fail, because the annotation exists
 	}
 }
 
-// hide returns two versions of a value, such as the content of an object, with the contents
-// of Secrets masked in all texts. If two texts differ but are equal after masking, the new
-// one is marked as changed.
-func hide(before, after any, redactor *redact.Redactor) (from, to any) {
+// maskBoth returns two versions of a value, such as the content of an object before and
+// after the operation, with the contents of Secrets masked in all strings. If two strings
+// differ but are equal after masking, maskBoth adds "(changed)" to the second one.
+func maskBoth(before, after any, redactor *redact.Redactor) (from, to any) {
 	switch b := before.(type) {
 	case map[string]any:
 		a, _ := after.(map[string]any)
 		oldMap, newMap := map[string]any{}, map[string]any{}
 		for key, value := range b {
-			hidden, changed := hide(value, a[key], redactor)
+			hidden, changed := maskBoth(value, a[key], redactor)
 			oldMap[redactor.Text(key)] = hidden
 			if _, stays := a[key]; stays {
 				newMap[redactor.Text(key)] = changed
@@ -142,11 +146,11 @@ func hide(before, after any, redactor *redact.Redactor) (from, to any) {
 		}
 		for key, value := range a {
 			if _, was := b[key]; !was {
-				newMap[redactor.Text(key)] = hideOne(value, redactor)
+				newMap[redactor.Text(key)] = maskOne(value, redactor)
 			}
 		}
 		if _, same := after.(map[string]any); !same {
-			return oldMap, hideOne(after, redactor)
+			return oldMap, maskOne(after, redactor)
 		}
 		return oldMap, newMap
 	case []any:
@@ -156,22 +160,22 @@ func hide(before, after any, redactor *redact.Redactor) (from, to any) {
 		for i := range max(len(b), len(a)) {
 			switch {
 			case i >= len(a):
-				oldList[i] = hideOne(b[i], redactor)
+				oldList[i] = maskOne(b[i], redactor)
 			case i >= len(b):
-				newList[i] = hideOne(a[i], redactor)
+				newList[i] = maskOne(a[i], redactor)
 			default:
-				oldList[i], newList[i] = hide(b[i], a[i], redactor)
+				oldList[i], newList[i] = maskBoth(b[i], a[i], redactor)
 			}
 		}
 		if !same {
-			return oldList, hideOne(after, redactor)
+			return oldList, maskOne(after, redactor)
 		}
 		return oldList, newList
 	case string:
 		hidden := redactor.Text(b)
 		a, same := after.(string)
 		if !same {
-			return hidden, hideOne(after, redactor)
+			return hidden, maskOne(after, redactor)
 		}
 		changed := redactor.Text(a)
 		if a != b && changed == hidden {
@@ -179,22 +183,22 @@ func hide(before, after any, redactor *redact.Redactor) (from, to any) {
 		}
 		return hidden, changed
 	}
-	return before, hideOne(after, redactor)
+	return before, maskOne(after, redactor)
 }
 
-// hideOne returns a value with the contents of Secrets masked in all texts.
-func hideOne(value any, redactor *redact.Redactor) any {
+// maskOne returns a value with the contents of Secrets masked in all strings.
+func maskOne(value any, redactor *redact.Redactor) any {
 	switch v := value.(type) {
 	case map[string]any:
 		hidden := make(map[string]any, len(v))
 		for key, value := range v {
-			hidden[redactor.Text(key)] = hideOne(value, redactor)
+			hidden[redactor.Text(key)] = maskOne(value, redactor)
 		}
 		return hidden
 	case []any:
 		hidden := make([]any, len(v))
 		for i := range v {
-			hidden[i] = hideOne(v[i], redactor)
+			hidden[i] = maskOne(v[i], redactor)
 		}
 		return hidden
 	case string:

@@ -27,13 +27,13 @@ func parseObject(t *testing.T, text string) *unstructured.Unstructured {
 	return parsed
 }
 
-// TestDiffOf checks the diff of two objects, and that it does not have the contents of
+// TestDiffOf checks the diff of two objects, and that it does not contain the contents of
 // Secrets.
 func TestDiffOf(t *testing.T) {
 	redactor := redact.New([]string{"hunter2222", "swordfish"})
 	for _, tt := range []struct {
 		name, before, after string
-		// want has the expected lines that differ, in order.
+		// want contains the expected lines of the diff that differ, in order.
 		want string
 	}{
 		{
@@ -103,7 +103,7 @@ func TestDiffOfNodePorts(t *testing.T) {
 		Before: service("{port: 80, nodePort: 30001}"),
 		After:  service("{port: 80, nodePort: 30001}, {port: 81, nodePort: 30002}, {port: 82, nodePort: 32769}"),
 	}
-	diff, err := diffOf(dryRun.Before, withoutPlaceholders(dryRun), nil)
+	diff, err := diffOf(dryRun.Before, withoutAssignedPorts(dryRun), nil)
 	if err != nil || strings.Contains(diff, "32769") || !strings.Contains(diff, "+  - nodePort: (assigned by the server)\n") || !strings.Contains(diff, "+  - nodePort: 30002\n") {
 		t.Errorf("%v:\n%s", err, diff)
 	}

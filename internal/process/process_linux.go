@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files that identify the boot of the machine and the PID namespace.
+// Files that identify the current boot of the machine, and the PID namespace.
 const (
 	bootIDFile       = "/proc/sys/kernel/random/boot_id"
 	pidNamespaceFile = "/proc/self/ns/pid"
@@ -25,8 +25,8 @@ const (
 	startTimeIndex = 19
 )
 
-// startID returns Process.StartID for a process: the boot ID, the PID namespace and the
-// start time. It is empty if these cannot be read.
+// startID returns the StartID of the process pid: its boot ID, PID namespace and start time.
+// It is empty if these cannot be read.
 func startID(pid int) string {
 	namespace := pidNamespaceID()
 	state, err := readStat(pid)
@@ -36,8 +36,8 @@ func startID(pid int) string {
 	return namespace + "/" + state[startTimeIndex]
 }
 
-// pidNamespaceID identifies the boot of the machine and the PID namespace. Within these, no
-// two processes have the same process ID at the same time. It is empty if unknown.
+// pidNamespaceID identifies the current boot of the machine and the PID namespace. Within
+// these, no two processes have the same process ID at the same time. It is empty if unknown.
 func pidNamespaceID() string {
 	boot, err := os.ReadFile(bootIDFile)
 	if err != nil {
@@ -50,7 +50,7 @@ func pidNamespaceID() string {
 	return string(bytes.TrimSpace(boot)) + "/" + space
 }
 
-// readStat returns the fields of /proc/PID/stat that follow the name of the process.
+// readStat returns the fields of /proc/PID/stat after the name of the process.
 func readStat(pid int) ([]string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -73,7 +73,7 @@ func hasExited(p Process) bool {
 	}
 	fields, err := readStat(p.PID)
 	if err != nil {
-		return false // it may exist but not be visible
+		return false // the process may exist but not be visible
 	}
 	dead := fields[stateIndex] == "Z" || fields[stateIndex] == "X"
 	return dead || namespace+"/"+fields[startTimeIndex] != p.StartID

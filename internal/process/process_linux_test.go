@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// started starts a process that waits for its input, and returns its Process.
-func started(t *testing.T) (*exec.Cmd, Process) {
+// startProcess starts a process that waits for its input, and returns its command and its
+// identity.
+func startProcess(t *testing.T) (*exec.Cmd, Process) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "cat")
 	in, err := cmd.StdinPipe()
@@ -38,13 +39,13 @@ func started(t *testing.T) (*exec.Cmd, Process) {
 	return cmd, Process{Host: "here", PID: cmd.Process.Pid, StartID: startID(cmd.Process.Pid)}
 }
 
-func TestIsGone(t *testing.T) {
-	cmd, p := started(t)
+func TestHasExited(t *testing.T) {
+	cmd, p := startProcess(t)
 	if p.StartID == "" {
-		t.Skip("the kernel does not tell when a process started")
+		t.Skip("no StartID on this system")
 	}
 	if p.HasExited() {
-		t.Error("a process that runs is gone")
+		t.Error("HasExited returned true for a running process")
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -53,37 +54,37 @@ func TestIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !p.HasExited() {
-		t.Error("a process that was killed is not gone while nobody asked what became of it")
+		t.Error("HasExited returned false for a zombie")
 	}
 	_ = cmd.Wait()
 	if !p.HasExited() {
-		t.Error("a process that was killed is not gone")
+		t.Error("HasExited returned false for a process that was killed")
 	}
 }
 
-func TestWhoIsNotGone(t *testing.T) {
+func TestHasExitedIsCertain(t *testing.T) {
 	self := Current()
 	if self.PID != os.Getpid() || self.Host == "" {
 		t.Errorf("this process is %+v", self)
 	}
 	if self.StartID == "" {
-		t.Skip("the kernel does not tell when a process started")
+		t.Skip("no StartID on this system")
 	}
 	elsewhere := strings.Replace(self.StartID, "pid:[", "pid:[1", 1)
 	for name, tt := range map[string]struct {
 		p    Process
 		want bool
 	}{
-		"itself":                               {self, false},
-		"a later one with its number":          {Process{PID: self.PID, StartID: self.StartID + "0"}, true},
-		"one of another machine":               {Process{PID: 1 << 22, StartID: "x" + self.StartID}, false},
-		"one in another container":             {Process{PID: 1 << 22, StartID: elsewhere}, false},
-		"one of which no more is known":        {Process{PID: 1 << 22}, false},
-		"one with a number that no number is":  {Process{PID: -1, StartID: self.StartID}, false},
-		"one whose number is not given so far": {Process{PID: 1 << 22, StartID: self.StartID}, true},
+		"the current process":              {self, false},
+		"a later process with the same ID": {Process{PID: self.PID, StartID: self.StartID + "0"}, true},
+		"another machine":                  {Process{PID: 1 << 22, StartID: "x" + self.StartID}, false},
+		"another container":                {Process{PID: 1 << 22, StartID: elsewhere}, false},
+		"no StartID":                       {Process{PID: 1 << 22}, false},
+		"invalid process ID":               {Process{PID: -1, StartID: self.StartID}, false},
+		"unused process ID":                {Process{PID: 1 << 22, StartID: self.StartID}, true},
 	} {
 		if got := tt.p.HasExited(); got != tt.want {
-			t.Errorf("%s: gone is %v, want %v", name, got, tt.want)
+			t.Errorf("%s: got %v, want %v", name, got, tt.want)
 		}
 	}
 }

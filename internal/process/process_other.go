@@ -5,7 +5,7 @@
 
 package process
 
-// startID returns Process.StartID, which is not supported on this platform.
+// startID returns no StartID, because this platform does not support it.
 func startID(int) string { return "" }
 
 func hasExited(Process) bool { return false }

@@ -12,20 +12,20 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// counts contains the number of nodes of a chart or an operation by their state, and the
-// time from the start of the first node to the end of the last one.
+// counts holds the number of graph nodes in each state, for one chart or a whole operation.
 type counts struct {
 	all, done, running, failed, waiting int
-	// doneAs is the word for finished nodes, "ready" or "deleted".
-	doneAs       string
+	// doneWord describes finished nodes: "ready", or "deleted" if the nodes are deleted.
+	doneWord string
+	// began is when the first node started, and ended is when the last node ended.
 	began, ended time.Time
 }
 
 func newCounts(nodes []*timeline.Span) counts {
-	c := counts{all: len(nodes), doneAs: "ready"}
+	c := counts{all: len(nodes), doneWord: "ready"}
 	for _, n := range nodes {
 		if n.Kind == timeline.Remove {
-			c.doneAs = "deleted"
+			c.doneWord = "deleted"
 		}
 		switch n.State {
 		case timeline.Done:
@@ -48,13 +48,13 @@ func newCounts(nodes []*timeline.Span) counts {
 	return c
 }
 
-// text returns a text such as "4 of 12 nodes ready".
+// text formats the number of finished nodes, as in "4 of 12 nodes ready".
 func (c counts) text() string {
-	return fmt.Sprintf("%d of %s %s", c.done, text.Count(c.all, "node"), c.doneAs)
+	return fmt.Sprintf("%d of %s %s", c.done, text.Count(c.all, "node"), c.doneWord)
 }
 
-// nodeCounts returns a text such as "4 of 12 nodes ready, 2 running, 6 waiting" about the
-// nodes of an operation. It is empty if there are no nodes.
+// nodeCounts formats how many nodes of an operation are in each state, as in "4 of 12 nodes
+// ready, 2 running, 6 waiting". It returns "" if the operation has no nodes.
 func nodeCounts(o *timeline.Operation) string {
 	kind, ended := timeline.Deploy, !o.End.IsZero()
 	if removes(o) {

@@ -11,12 +11,11 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// describe returns the line that is printed for an event in mode Plain: the node, resource
-// or hook, what happened to it, and why. It returns "" for events that mode Plain does not
-// show.
+// describe returns the line that mode Plain prints for an event: the node, resource or hook,
+// what happened to it, and why. It returns "" for events that mode Plain does not show.
 func describe(e event.Event) string {
 	switch e.Type {
-	case event.Started, event.HookLog: // only other displays show these
+	case event.Started, event.HookLog: // only the other modes show these
 		return ""
 	case event.Finished:
 		return finished(e)
@@ -51,8 +50,8 @@ func describe(e event.Event) string {
 	return oneLine(text)
 }
 
-// finished returns the line for the end of an ordered operation that succeeded, and "" for
-// any other operation. The error of a failed operation is printed by the command.
+// finished returns the line for the end of a successful ordered operation. It returns "" for
+// an unordered operation, and for a failed one, whose error the command prints.
 func finished(e event.Event) string {
 	if e.Err != nil || !e.Operation.Ordered {
 		return ""
@@ -60,8 +59,8 @@ func finished(e event.Event) string {
 	return e.Operation.Name + " of release " + e.Operation.Release + " finished"
 }
 
-// isSelfContained reports whether messages of events of type t say what happened, so that
-// no verb is needed.
+// isSelfContained reports whether the messages of events of type t already say what happened,
+// so that describe need not add a verb.
 func isSelfContained(t event.Type) bool {
 	switch t {
 	case event.ResourceChanged, event.Waiting, event.Planned, event.Removing:
@@ -70,8 +69,8 @@ func isSelfContained(t event.Type) bool {
 	return false
 }
 
-// verb returns a word for what happened, such as "ready". It is printed after the name of
-// the node, resource or hook.
+// verb returns the word that describe prints after the name of the node, resource or hook to
+// say what happened to it, such as "ready".
 func verb(e event.Event) string {
 	switch e.Type {
 	case event.NodeStarted, event.HookStarted:
@@ -100,7 +99,8 @@ func verb(e event.Event) string {
 	}
 }
 
-// messageAndError joins an event's message and error.
+// messageAndError joins the message and the error of an event with a colon. If the error
+// contains the message, it returns only the error.
 func messageAndError(e event.Event) string {
 	switch {
 	case e.Err == nil:
@@ -112,17 +112,17 @@ func messageAndError(e event.Event) string {
 	}
 }
 
-// oneLine replaces line breaks and other control characters with single spaces, because
-// texts from the cluster must not move the cursor of a terminal.
+// oneLine replaces each sequence of white space and control characters with one space,
+// because text from the cluster must not move the cursor of a terminal.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)
 	}), " ")
 }
 
-// cut shortens a very long line.
+// cut shortens a line to at most 1,000 characters.
 func cut(line string) string {
-	const maxLength = 1000 // characters
+	const maxLength = 1000
 	if utf8.RuneCountInString(line) <= maxLength {
 		return line
 	}

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package progress shows what an operation is doing while it runs: as a view that is
-// redrawn on a terminal, as lines of text, or as JSON. It receives the events of package
-// event (docs/reference.md, "Progress").
+// redrawn on a terminal, as lines of text, or as JSON. Its input are the events of the
+// operation, which package event defines (docs/reference.md, "Progress").
 package progress
 
 import (
@@ -19,17 +19,17 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// Mode is a value of the flag --progress.
+// Mode says how progress is shown. It is the value of the flag --progress.
 type Mode string
 
 const (
-	// Auto is TTY on a terminal that can redraw lines, and otherwise Plain.
+	// Auto means TTY on a terminal that can redraw lines, and Plain elsewhere.
 	Auto Mode = "auto"
-	// TTY shows a view on a terminal that is redrawn while the operation runs.
+	// TTY shows a view that is redrawn on the terminal while the operation runs.
 	TTY Mode = "tty"
 	// Plain prints one line for each event.
 	Plain Mode = "plain"
-	// JSON prints one JSON object for each event, each on its own line, for programs.
+	// JSON prints one JSON object per line for each event.
 	JSON Mode = "json"
 	// None prints only warnings.
 	None Mode = "none"
@@ -38,8 +38,7 @@ const (
 // Modes returns all modes.
 func Modes() []Mode { return []Mode{Auto, TTY, Plain, JSON, None} }
 
-// ParseMode converts the value of the flag --progress. It returns an error if the value is
-// not a Mode.
+// ParseMode returns the Mode that text names. It returns an error if there is no such mode.
 func ParseMode(text string) (Mode, error) {
 	if mode := Mode(text); slices.Contains(Modes(), mode) {
 		return mode, nil
@@ -51,31 +50,32 @@ func ParseMode(text string) (Mode, error) {
 	return "", fmt.Errorf("invalid value %q: must be one of %s", text, strings.Join(names, ", "))
 }
 
-// Display shows the progress of one operation. The operation calls Event for each event.
-// Event is safe for concurrent use and never waits for a terminal.
+// Display shows the progress of one operation.
 type Display interface {
+	// Event shows an event of the operation. It is safe for concurrent use, and never waits
+	// for a terminal.
 	Event(e event.Event)
-	// OutputAbove returns the writer to which the program must write all other output while
-	// the display is open, so that this output does not corrupt the display. After Close,
-	// the writer writes directly.
+	// OutputAbove returns a writer for all other output of the program. In mode TTY, it
+	// prints above the view, because output in the middle of the view would corrupt it. The
+	// writer can still be used after Close.
 	OutputAbove() io.Writer
-	// Close stops the display and returns when it no longer writes anything.
+	// Close stops the display, and waits until it has written everything.
 	Close()
 }
 
-// Options configures a display.
+// Options are the parameters of New.
 type Options struct {
-	// Mode says how to show the progress. It must not be Auto; see Resolve.
+	// Mode says how to show the progress. It must not be Auto, which Resolve replaces.
 	Mode Mode
-	// Out is where the display writes.
+	// Out receives the output of the display.
 	Out io.Writer
-	// Terminal is the terminal that Out writes to. It is used only in mode TTY.
+	// Terminal is the terminal to which Out writes. It is used only in mode TTY.
 	Terminal *os.File
-	// Env returns the value of an environment variable.
+	// Env returns the value of an environment variable, like os.Getenv.
 	Env func(string) string
 }
 
-// New returns a display. It shows nothing before the first event.
+// New returns a display, which shows nothing before the first event.
 func New(o Options) Display {
 	start := time.Now()
 	switch o.Mode {
@@ -84,14 +84,14 @@ func New(o Options) Display {
 	case JSON:
 		return &jsonLines{out: o.Out}
 	case None:
-		return &silent{newPlainPrinter(o.Out, start)}
+		return &warningPrinter{newPlainPrinter(o.Out, start)}
 	}
 	return newPlainPrinter(o.Out, start)
 }
 
-// Resolve returns the mode to use for a display on stderr: it replaces Auto, and returns
-// other modes unchanged. It returns an error if the mode is TTY but stderr is not a
-// terminal, or is one that cannot redraw lines.
+// Resolve replaces Auto with the mode that suits stderr, and returns other modes unchanged.
+// It returns an error if mode is TTY but stderr is not a terminal that can redraw lines. env
+// returns the value of an environment variable.
 func Resolve(mode Mode, stderr *os.File, env func(string) string) (Mode, error) {
 	terminal := stderr != nil && term.IsTerminal(stderr.Fd())
 	dumb := env("TERM") == "" || env("TERM") == "dumb"
@@ -108,7 +108,7 @@ func Resolve(mode Mode, stderr *os.File, env func(string) string) (Mode, error) 
 	return Plain, nil
 }
 
-// silent is the display for mode None. It prints only warnings.
-type silent struct{ *plainPrinter }
+// warningPrinter is the display for mode None, which prints only warnings.
+type warningPrinter struct{ *plainPrinter }
 
-func (s *silent) Event(e event.Event) { s.Warning(e) }
+func (s *warningPrinter) Event(e event.Event) { s.Warning(e) }

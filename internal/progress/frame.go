@@ -11,48 +11,50 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// frameRenderer draws frames. A frame is one state of the view in mode TTY: the lines that
-// are on the terminal at the same time.
+// frameRenderer draws frames. A frame is the content of the view in mode TTY at one time.
 type frameRenderer struct {
 	theme
 	width, height int
 	now           time.Time
-	// turn is the number of frames drawn before. It selects the picture of the animation.
-	turn int
+	// frameNumber is the number of this frame. It selects the character that the spinner
+	// shows.
+	frameNumber int
 }
 
-// rank decides which lines are omitted if a frame has more lines than the terminal. Lines
-// with a lower rank are kept longer.
+// rank says how important a line of a frame is. If a frame has more lines than the terminal,
+// the lines with the highest ranks are omitted.
 type rank int
 
 const (
-	always rank = iota
-	// running is for nodes and hooks that are running or have failed, and for the charts of
-	// such nodes.
-	running
-	// why is for the first resource that such a node waits for, or for the error.
-	why
-	// further is for the other resources that such a node waits for, and for hook logs.
-	further
-	// coming is for nodes that are still waiting.
-	coming
-	// over is for nodes and hooks that have finished.
-	over
-	ranks
+	// rankAlways is for the title and the totals of an operation.
+	rankAlways rank = iota
+	// rankRunning is for nodes and hooks that are running or have failed, and for the charts
+	// of such nodes.
+	rankRunning
+	// rankReason is for the first resource that such a node waits for, or for its error.
+	rankReason
+	// rankDetail is for the other resources that such a node waits for, and for hook logs.
+	rankDetail
+	// rankWaiting is for nodes that have not started.
+	rankWaiting
+	// rankFinished is for nodes and hooks that have finished.
+	rankFinished
+	rankCount
 )
 
-// line is one line of a frame. left and right return the text at its left and right end.
-// They are called only if the line is not omitted. If both do not fit, left is cut off.
+// line is one line of a frame.
 type line struct {
-	rank        rank
+	rank rank
+	// left and right return the text at the left and right end of the line. They are called
+	// only if the line is drawn. If both texts do not fit, the left one is cut off.
 	left, right func() string
-	// more is the number of additional lines that were not created at all, because there is
-	// no space for them.
+	// more is the number of further lines that this one stands for. They were not created,
+	// because the terminal has no space for them.
 	more int
 }
 
-// frame returns the lines for all running operations, in at most s.height lines. An
-// operation that undoes another one follows it.
+// frame returns the lines for all running operations, at most s.height. An operation that
+// rolls back or uninstalls after a failure comes after the one that failed.
 func (s frameRenderer) frame(t *timeline.Timeline) []string {
 	var lines []line
 	for _, o := range t.Operations {
@@ -64,17 +66,17 @@ func (s frameRenderer) frame(t *timeline.Timeline) []string {
 	return s.fit(lines)
 }
 
-// fit returns the texts of the lines, at most s.height. If there are more lines, it omits
-// those with the highest ranks, and adds a line with the number of omitted lines.
+// fit draws lines, at most s.height. If there are more, it omits those with the highest
+// ranks, and adds a line that says how many were omitted.
 func (s frameRenderer) fit(lines []line) []string {
 	height := max(s.height, 1)
-	limit := ranks // of this rank, only some lines are kept; of lower ranks, all
+	limit := rankCount // all lines of lower ranks are kept, but only some of this rank
 	if len(lines) > height {
 		if height > 1 {
-			height-- // for the number of removed lines
+			height-- // for the line with the number of omitted lines
 		}
 		kept := 0
-		for limit = 0; limit < ranks && kept <= height; limit++ {
+		for limit = 0; limit < rankCount && kept <= height; limit++ {
 			for _, l := range lines {
 				if l.rank == limit {
 					kept++
@@ -90,7 +92,7 @@ func (s frameRenderer) fit(lines []line) []string {
 		}
 	}
 	var texts []string
-	cut := 0
+	omitted := 0
 	for _, l := range lines {
 		switch {
 		case l.rank < limit:
@@ -99,11 +101,11 @@ func (s frameRenderer) fit(lines []line) []string {
 			space--
 			texts = append(texts, s.draw(l))
 		default:
-			cut += 1 + l.more
+			omitted += 1 + l.more
 		}
 	}
-	if cut > 0 && s.height > 1 {
-		texts = append(texts, s.row(s.width, s.faint(fmt.Sprintf("%s %d more", s.cut, cut)), ""))
+	if omitted > 0 && s.height > 1 {
+		texts = append(texts, s.row(s.width, s.faint(fmt.Sprintf("%s %d more", s.ellipsis, omitted)), ""))
 	}
 	return texts
 }
@@ -116,7 +118,7 @@ func (s frameRenderer) draw(l line) string {
 	return s.row(s.width, l.left(), right)
 }
 
-// fixedText returns a function for the fields left and right of a line that returns text.
+// fixedText returns a function that returns text, for the fields left and right of a line.
 func fixedText(text string) func() string { return func() string { return text } }
 
 func (s frameRenderer) operation(o *timeline.Operation) []line {
@@ -124,13 +126,13 @@ func (s frameRenderer) operation(o *timeline.Operation) []line {
 	if !o.Deadline.IsZero() && s.width >= 40 {
 		took += " of " + wholeSeconds(o.Deadline.Sub(o.Start).Round(time.Second))
 	}
-	title := s.busy(s.turning[s.turn%len(s.turning)]) + " " + s.bold(o.Name+" "+o.Release)
+	title := s.busy(s.spinner[s.frameNumber%len(s.spinner)]) + " " + s.bold(o.Name+" "+o.Release)
 	if s.width >= 40 {
 		title += s.faint(fmt.Sprintf("  revision %d, namespace %s", o.Revision, o.Namespace))
 	}
-	lines := []line{{rank: always, left: fixedText(title), right: fixedText(took)}}
+	lines := []line{{rank: rankAlways, left: fixedText(title), right: fixedText(took)}}
 	if text := nodeCounts(o); text != "" {
-		lines = append(lines, line{rank: always, left: fixedText("  " + text)})
+		lines = append(lines, line{rank: rankAlways, left: fixedText("  " + text)})
 	}
 	return slices.Concat(lines, s.hooks(o), s.charts(o), s.waits(o))
 }

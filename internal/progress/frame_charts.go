@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// charts returns the lines for the nodes of an operation, grouped by chart. A chart whose
-// nodes are all finished has only one line.
+// charts returns the lines for the nodes of an operation, grouped by chart. A chart in which
+// all nodes are finished has only one line.
 func (s frameRenderer) charts(o *timeline.Operation) []line {
 	var lines []line
 	nodes := map[string][]*timeline.Span{}
@@ -31,14 +31,14 @@ func (s frameRenderer) charts(o *timeline.Operation) []line {
 		nodes[n.Chart] = append(nodes[n.Chart], n)
 	}
 	slices.Sort(paths)
-	met := newFinishedDependencies(o)
+	finished := newFinishedDependencies(o)
 	shown := 0
 	for i, path := range paths {
-		if shown > s.height { // there is no space for more, and there could be thousands
-			return append(lines, line{rank: over, left: fixedText(""), more: len(paths) - i - 1})
+		if shown > s.height { // there is no space for more, and there can be thousands of nodes
+			return append(lines, line{rank: rankFinished, left: fixedText(""), more: len(paths) - i - 1})
 		}
-		for _, l := range s.chart(path, nodes[path], met) {
-			if lines = append(lines, l); l.rank <= running {
+		for _, l := range s.chart(path, nodes[path], finished) {
+			if lines = append(lines, l); l.rank <= rankRunning {
 				shown++
 			}
 		}
@@ -46,40 +46,40 @@ func (s frameRenderer) charts(o *timeline.Operation) []line {
 	return lines
 }
 
-// finishedDependencies says which dependencies of waiting nodes are finished, so that the
+// finishedDependencies says which dependencies of waiting nodes are finished, because the
 // view shows only the others. A dependency is a node or a whole chart.
 type finishedDependencies struct {
 	// nodes contains the IDs of finished nodes.
 	nodes map[string]bool
-	// open contains the paths of charts with unfinished nodes, in the chart or its
-	// subcharts.
-	open map[string]bool
+	// unfinishedCharts contains the paths of charts that have unfinished nodes, including
+	// those of their subcharts.
+	unfinishedCharts map[string]bool
 }
 
 func newFinishedDependencies(o *timeline.Operation) finishedDependencies {
-	m := finishedDependencies{nodes: map[string]bool{}, open: map[string]bool{}}
+	m := finishedDependencies{nodes: map[string]bool{}, unfinishedCharts: map[string]bool{}}
 	for _, n := range o.Spans {
 		switch {
 		case n.Kind != timeline.Deploy:
 		case n.State == timeline.Done:
 			m.nodes[n.ID] = true
 		default:
-			for path := n.Chart; path != "" && !m.open[path]; path = path[:max(strings.LastIndexByte(path, '/'), 0)] {
-				m.open[path] = true
+			for path := n.Chart; path != "" && !m.unfinishedCharts[path]; path = path[:max(strings.LastIndexByte(path, '/'), 0)] {
+				m.unfinishedCharts[path] = true
 			}
 		}
 	}
 	return m
 }
 
-// removes reports whether the operation deletes resources: as an uninstall, or because they
-// are no longer in the chart.
+// removes reports whether the operation has nodes to delete: as an uninstall does, or because
+// resources are no longer in the chart.
 func removes(o *timeline.Operation) bool {
 	return slices.ContainsFunc(o.Spans, func(n *timeline.Span) bool { return n.Kind == timeline.Remove })
 }
 
-// chart returns the lines for the nodes of the chart at path. The chart is shown with the
-// last part of its path, and is indented by its depth in the tree of charts.
+// chart returns the lines for the nodes of one chart. path is its path in the tree of
+// charts, as in "shop/queue". The line shows the last part of it, indented by its depth.
 func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDependencies) []line {
 	depth := strings.Count(path, "/")
 	indent := strings.Repeat("  ", 1+min(depth, s.width/16))
@@ -87,16 +87,16 @@ func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDepe
 	c := newCounts(nodes)
 	if c.done == len(nodes) {
 		left := func() string { return fmt.Sprintf("%s%s %s %s", indent, s.good(s.done), name, s.faint(c.text())) }
-		return []line{{rank: over, left: left, right: func() string { return s.faint(formatDuration(c.ended.Sub(c.began))) }}}
+		return []line{{rank: rankFinished, left: left, right: func() string { return s.faint(formatDuration(c.ended.Sub(c.began))) }}}
 	}
 	if c.waiting == len(nodes) {
-		return []line{{rank: coming, left: func() string {
+		return []line{{rank: rankWaiting, left: func() string {
 			return fmt.Sprintf("%s%s %s%s", indent, s.faint(s.waiting), name, s.faint(s.after(nodes[0], m)))
 		}}}
 	}
-	r := running
+	r := rankRunning
 	if c.waiting+c.done == len(nodes) {
-		r = coming
+		r = rankWaiting
 	}
 	lines := []line{{rank: r, left: func() string {
 		return indent + s.busy(s.open) + " " + s.bold(name) + " " + s.faint(c.text())
@@ -107,7 +107,7 @@ func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDepe
 		case timeline.Done:
 		case timeline.Waiting:
 			if waiting++; waiting <= maxWaitingNodes {
-				lines = append(lines, line{rank: coming, left: func() string {
+				lines = append(lines, line{rank: rankWaiting, left: func() string {
 					return fmt.Sprintf("%s  %s %s%s", indent, s.faint(s.waiting), s.faint(label(n)), s.faint(s.after(n, m)))
 				}})
 			}
@@ -116,21 +116,22 @@ func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDepe
 		}
 	}
 	if more := waiting - maxWaitingNodes; more > 0 {
-		lines = append(lines, line{rank: coming, left: func() string {
-			return fmt.Sprintf("%s  %s", indent, s.faint(fmt.Sprintf("%s %d more waiting", s.cut, more)))
+		lines = append(lines, line{rank: rankWaiting, left: func() string {
+			return fmt.Sprintf("%s  %s", indent, s.faint(fmt.Sprintf("%s %d more waiting", s.ellipsis, more)))
 		}})
 	}
 	return lines
 }
 
-// maxWaitingNodes is the maximum number of waiting nodes that are shown for a chart.
-// maxReasons is the maximum number of resources or dependencies that are shown for a node.
 const (
+	// maxWaitingNodes is the maximum number of waiting nodes that are shown for a chart.
 	maxWaitingNodes = 3
-	maxReasons      = 5
+	// maxReasons is the maximum number of unready resources, or of unfinished dependencies,
+	// that are shown for a node.
+	maxReasons = 5
 )
 
-// label returns the name of a node within its chart.
+// label returns the text that names a node below its chart.
 func label(n *timeline.Span) string {
 	if text := n.Label(); text != "" {
 		return oneLine(text)
@@ -138,8 +139,8 @@ func label(n *timeline.Span) string {
 	return "unlayered resources"
 }
 
-// after returns the text " after ..." that lists the unfinished dependencies of the waiting
-// node n.
+// after returns the text that lists the unfinished dependencies of the waiting node n, as in
+// " after database, all of queue". It is empty if there are none.
 func (s frameRenderer) after(n *timeline.Span, m finishedDependencies) string {
 	var names []string
 	for _, id := range n.Needs {
@@ -147,8 +148,8 @@ func (s frameRenderer) after(n *timeline.Span, m finishedDependencies) string {
 			names = append(names, oneLine(strings.TrimPrefix(strings.TrimPrefix(id, n.Chart), ":")))
 		}
 	}
-	for _, path := range n.NeedsAll {
-		if m.open[path] && len(names) <= maxReasons {
+	for _, path := range n.NeedsCharts {
+		if m.unfinishedCharts[path] && len(names) <= maxReasons {
 			names = append(names, "all of "+path[strings.LastIndexByte(path, '/')+1:])
 		}
 	}
@@ -156,7 +157,7 @@ func (s frameRenderer) after(n *timeline.Span, m finishedDependencies) string {
 	case len(names) == 0:
 		return ""
 	case len(names) > maxReasons:
-		names[maxReasons] = s.cut
+		names[maxReasons] = s.ellipsis
 	}
 	return " after " + strings.Join(names, ", ")
 }

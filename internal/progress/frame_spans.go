@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// hooks returns the lines for the hooks of an operation. All finished hooks of one event
-// share a line; each other hook has its own.
+// hooks returns the lines for the hooks of an operation. All finished hooks of one hook event
+// share a line, and each other hook has its own.
 func (s frameRenderer) hooks(o *timeline.Operation) []line {
 	var lines []line
 	var events []string
@@ -34,7 +34,7 @@ func (s frameRenderer) hooks(o *timeline.Operation) []line {
 	for _, event := range events {
 		if n := done[event]; n > 0 {
 			text := fmt.Sprintf("  %s %s hooks %s", s.good(s.done), event, s.faint(fmt.Sprintf("%d done", n)))
-			lines = append(lines, line{rank: over, left: fixedText(text), right: fixedText(s.faint(formatDuration(ended[event].Sub(began[event]))))})
+			lines = append(lines, line{rank: rankFinished, left: fixedText(text), right: fixedText(s.faint(formatDuration(ended[event].Sub(began[event]))))})
 		}
 		for _, h := range o.Spans {
 			if h.Kind == timeline.Hook && h.HookEvent == event && h.State != timeline.Done {
@@ -53,18 +53,18 @@ func (s frameRenderer) hook(h *timeline.Span) []line {
 		}
 		return text
 	}
-	lines := []line{{rank: running, left: title, right: s.took(h)}}
+	lines := []line{{rank: rankRunning, left: title, right: s.took(h)}}
 	switch {
 	case h.State == timeline.Failed:
-		lines = append(lines, line{rank: why, left: func() string { return "      " + s.bad(oneLine(h.Message)) }})
+		lines = append(lines, line{rank: rankReason, left: func() string { return "      " + s.bad(oneLine(h.Message)) }})
 	case h.Log != "":
-		lines = append(lines, line{rank: further, left: func() string { return "      " + s.faint(oneLine(h.Log)) }})
+		lines = append(lines, line{rank: rankDetail, left: func() string { return "      " + s.faint(oneLine(h.Log)) }})
 	}
 	return lines
 }
 
-// node returns the lines for a node that is running or has failed, including the resources
-// that it waits for.
+// node returns the lines for a node that is running or has failed, and for the resources that
+// it waits for.
 func (s frameRenderer) node(n *timeline.Span, indent string) []line {
 	title := func() string {
 		doing := ""
@@ -73,15 +73,15 @@ func (s frameRenderer) node(n *timeline.Span, indent string) []line {
 		}
 		return fmt.Sprintf("%s%s %s%s", indent, s.mark(n), s.faint(doing), label(n))
 	}
-	lines := []line{{rank: running, left: title, right: s.took(n)}}
+	lines := []line{{rank: rankRunning, left: title, right: s.took(n)}}
 	if n.State == timeline.Failed {
-		lines = append(lines, line{rank: why, left: func() string { return indent + "    " + s.bad(oneLine(n.Message)) }})
+		lines = append(lines, line{rank: rankReason, left: func() string { return indent + "    " + s.bad(oneLine(n.Message)) }})
 	}
 	return append(lines, s.resources(n, indent+"    ")...)
 }
 
-// resources returns the lines for the resources of n that are not ready yet, with the
-// reasons.
+// resources returns the lines for the resources of n that are not ready or not deleted yet,
+// with the reasons.
 func (s frameRenderer) resources(n *timeline.Span, indent string) []line {
 	var lines []line
 	open := 0
@@ -92,9 +92,9 @@ func (s frameRenderer) resources(n *timeline.Span, indent string) []line {
 		if open++; open > maxReasons {
 			continue
 		}
-		r := why
+		r := rankReason
 		if open > 1 {
-			r = further
+			r = rankDetail
 		}
 		lines = append(lines, line{rank: r, left: func() string { return indent + s.reason(res) }, right: func() string {
 			if res.Deadline.IsZero() {
@@ -107,7 +107,7 @@ func (s frameRenderer) resources(n *timeline.Span, indent string) []line {
 		}
 	}
 	if more := open - maxReasons; more > 0 {
-		lines = append(lines, line{rank: further, left: func() string { return indent + s.faint(fmt.Sprintf("%s %d more resources", s.cut, more)) }})
+		lines = append(lines, line{rank: rankDetail, left: func() string { return indent + s.faint(fmt.Sprintf("%s %d more resources", s.ellipsis, more)) }})
 	}
 	return lines
 }
@@ -118,15 +118,15 @@ func (s frameRenderer) reason(res *timeline.Resource) string {
 	if res.Namespace != "" {
 		text += s.faint(" in " + oneLine(res.Namespace))
 	}
-	reason := res.Why()
+	reason := res.MessageWithoutState()
 	if reason == "" {
 		reason = res.State
 	}
 	return text + " " + s.faint(oneLine(reason))
 }
 
-// waits returns the lines for the part of an operation that waits for all resources
-// together, as with --wait.
+// waits returns the lines for the part of an operation that waits for all resources of the
+// release at the same time, as with --wait.
 func (s frameRenderer) waits(o *timeline.Operation) []line {
 	var lines []line
 	for _, w := range o.Spans {
@@ -144,7 +144,7 @@ func (s frameRenderer) waits(o *timeline.Operation) []line {
 			as = "deleted"
 		}
 		title := fmt.Sprintf("  %s %d of %s %s", s.mark(w), finished, text.Count(w.Size, "resource"), as)
-		lines = append(lines, line{rank: running, left: fixedText(title), right: s.took(w)})
+		lines = append(lines, line{rank: rankRunning, left: fixedText(title), right: s.took(w)})
 		lines = append(lines, s.resources(w, "      ")...)
 	}
 	return lines
@@ -163,8 +163,8 @@ func (s frameRenderer) mark(n *timeline.Span) string {
 	return s.busy(s.running)
 }
 
-// took returns a function for the field right of a line. It returns how long a node or hook
-// took or, in whole seconds, how long it has been running.
+// took returns a function for the field right of a line, which returns how long n took, or
+// how long it has been running, in whole seconds.
 func (s frameRenderer) took(n *timeline.Span) func() string {
 	return func() string {
 		if n.State == timeline.Running {

@@ -23,8 +23,8 @@ func at(seconds float64) time.Time {
 	return began.Add(time.Duration(seconds * float64(time.Second)))
 }
 
-// told returns a recorder with events.
-func told(events ...event.Event) *timeline.Recorder {
+// recorded returns a recorder that has received events.
+func recorded(events ...event.Event) *timeline.Recorder {
 	r := new(timeline.Recorder)
 	for _, e := range events {
 		r.Event(e)
@@ -68,10 +68,10 @@ func shop() []event.Event {
 	}
 }
 
-// hooks returns the events of the same installation until its hooks run.
+// hooks returns the first events of the same installation, while its hooks run.
 func hooks() []event.Event { return shop()[:6] }
 
-// failing returns the events of the same installation if a node has failed.
+// failing returns the events of the same installation after a node has failed.
 func failing() []event.Event {
 	err := errors.New("StatefulSet/rabbit was not ready within 60s")
 	return append(shop(),
@@ -104,7 +104,7 @@ func complete() []event.Event {
 		event.Event{Time: at(20), Type: event.Finished, Operation: new(event.Operation)})
 }
 
-// unordered returns the events of an operation that waits for all resources together.
+// unordered returns the events of an operation that waits for all resources at the same time.
 func unordered() []event.Event {
 	return []event.Event{
 		{Time: at(0), Type: event.Started, Operation: &event.Operation{Name: "upgrade", Release: "shop", Namespace: "default", Revision: 7}},
@@ -147,16 +147,16 @@ func TestFrame(t *testing.T) {
 		{"on its way, 3 lines", shop(), plain, 80, 3, 20},
 		{"on its way, 1 line", shop(), plain, 80, 1, 20},
 		{"on its way, ASCII", shop(), newTheme(false, false), 80, 24, 20},
-		{"on its way, colours", shop(), newTheme(true, true), 80, 24, 20},
+		{"on its way, colors", shop(), newTheme(true, true), 80, 24, 20},
 		{"failing", failing(), plain, 100, 30, 20},
 		{"unordered", unordered(), plain, 80, 24, 12},
 		{"removing", removing(), plain, 80, 24, 12},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := frameRenderer{theme: tt.theme, width: tt.width, height: tt.height, now: at(tt.after), turn: 3}
+			s := frameRenderer{theme: tt.theme, width: tt.width, height: tt.height, now: at(tt.after), frameNumber: 3}
 			var lines []string
-			told(tt.events...).Read(func(tl *timeline.Timeline) { lines = s.frame(tl) })
+			recorded(tt.events...).Read(func(tl *timeline.Timeline) { lines = s.frame(tl) })
 			fits(t, lines, tt.width, tt.height)
 			checkGolden(t, tt.name, lines)
 		})
@@ -177,7 +177,7 @@ func TestSummary(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var lines []string
-			told(tt.events...).Read(func(tl *timeline.Timeline) { lines = summary(newTheme(true, false), tl, tt.width) })
+			recorded(tt.events...).Read(func(tl *timeline.Timeline) { lines = summary(newTheme(true, false), tl, tt.width) })
 			fits(t, lines, tt.width, len(lines))
 			checkGolden(t, tt.name, lines)
 		})
@@ -205,8 +205,8 @@ func many(n int, ready bool) []event.Event {
 	return events
 }
 
-// TestFrameOfAnything draws frames for various events on various screens, and checks that
-// no frame is larger than the screen.
+// TestFrameOfAnything draws frames for various events on terminals of various sizes, and
+// checks that no frame is larger than the terminal.
 func TestFrameOfAnything(t *testing.T) {
 	scripts := map[string][]event.Event{
 		"nothing": nil, "5,000 nodes": many(5000, false), "on its way": shop(), "failing": failing(), "removing": removing(),
@@ -224,7 +224,7 @@ func TestFrameOfAnything(t *testing.T) {
 		},
 	}
 	for name, events := range scripts {
-		r := told(events...)
+		r := recorded(events...)
 		for _, width := range []int{1, 2, 5, 10, 19, 20, 39, 40, 79, 80, 200} {
 			for _, height := range []int{0, 1, 2, 3, 7, 24, 100} {
 				s := frameRenderer{theme: newTheme(width%2 == 0, height%2 == 0), width: width, height: height, now: at(20)}
@@ -236,7 +236,7 @@ func TestFrameOfAnything(t *testing.T) {
 	}
 }
 
-// fits checks that lines fit into a screen and cannot move its cursor.
+// fits checks that lines fit on a terminal and cannot move its cursor.
 func fits(t *testing.T, lines []string, width, height int) {
 	t.Helper()
 	if len(lines) > max(height, 1) {
@@ -263,7 +263,7 @@ func checkGolden(t *testing.T, name string, lines []string) {
 
 // BenchmarkFrame draws a frame of 5,000 running nodes.
 func BenchmarkFrame(b *testing.B) {
-	r := told(many(5000, false)...)
+	r := recorded(many(5000, false)...)
 	s := frameRenderer{theme: newTheme(true, true), width: 120, height: 40, now: at(20)}
 	for b.Loop() {
 		r.Read(func(tl *timeline.Timeline) { s.frame(tl) })

@@ -13,18 +13,21 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// jsonLines is the display for mode JSON. It prints each event as one JSON object on its
-// own line. docs/reference.md, "Progress as JSON", describes the fields.
+// jsonLines is the display for mode JSON. It prints each event as one JSON object on a line
+// of its own.
 type jsonLines struct {
 	mu  sync.Mutex
 	out io.Writer
-	// open contains the operations that have started but not finished. An operation that
-	// undoes another one follows it.
+	// open contains the operations that have started but not finished. The last one is the
+	// current one: it can be the rollback or uninstall of --atomic, which starts before the
+	// failed operation finishes.
 	open []*event.Operation
 	// began is the time of the first event.
 	began time.Time
 }
 
+// jsonEvent is the JSON form of an event. docs/reference.md, "Progress as JSON", describes
+// the fields.
 type jsonEvent struct {
 	Time      time.Time  `json:"time"`
 	Elapsed   float64    `json:"elapsed"`
@@ -63,7 +66,7 @@ func (p *jsonLines) OutputAbove() io.Writer { return p.out }
 
 func (p *jsonLines) Close() {}
 
-// Event prints an event.
+// Event prints an event as JSON.
 func (p *jsonLines) Event(e event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,13 +79,13 @@ func (p *jsonLines) Event(e event.Event) {
 	j := jsonEvent{
 		Time: e.Time, Elapsed: math.Round(e.Time.Sub(p.began).Seconds()*1000) / 1000, Type: e.Type,
 		Node: e.Node, After: e.After, Resource: e.Resource, ResourceNamespace: e.Namespace, State: e.State,
-		Resources: e.Resources, Hook: e.Hook, HookEvent: e.HookEvent, Deadline: given(e.Deadline), Message: e.Message, Cause: e.Cause,
+		Resources: e.Resources, Hook: e.Hook, HookEvent: e.HookEvent, Deadline: timeOrNil(e.Deadline), Message: e.Message, Cause: e.Cause,
 	}
 	if len(p.open) > 0 {
 		o := p.open[len(p.open)-1]
 		j.Operation, j.Release, j.Namespace, j.Revision = o.Name, o.Release, o.Namespace, o.Revision
 		if e.Operation != nil {
-			j.Ordered, j.Deadline = &o.Ordered, given(o.Deadline)
+			j.Ordered, j.Deadline = &o.Ordered, timeOrNil(o.Deadline)
 		}
 	}
 	for _, n := range e.Nodes {
@@ -99,7 +102,8 @@ func (p *jsonLines) Event(e event.Event) {
 	}
 }
 
-func given(t time.Time) *time.Time {
+// timeOrNil returns nil for the zero time, so that JSON omits it.
+func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// undone returns the events of an installation that fails and is uninstalled again, with
-// every field.
-func undone() []event.Event {
+// uninstalledAfterFailure returns the events of an installation that fails and is uninstalled
+// because of --atomic. Every field is set in one of the events.
+func uninstalledAfterFailure() []event.Event {
 	failed := errors.New("Deployment/web was not ready within 5s")
 	install := &event.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true, Deadline: at(300)}
 	uninstall := &event.Operation{Name: "uninstall", Release: "shop", Namespace: "default", Revision: 1}
@@ -44,7 +44,7 @@ func undone() []event.Event {
 func TestJSONLines(t *testing.T) {
 	var out bytes.Buffer
 	d := New(Options{Mode: JSON, Out: &out})
-	for _, e := range undone() {
+	for _, e := range uninstalledAfterFailure() {
 		d.Event(e)
 	}
 	d.Close()

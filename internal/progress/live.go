@@ -19,33 +19,35 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// framesPerSecond is the maximum number of frames that are drawn in a second. If no event
-// occurs, one frame is drawn in a second, to update the times in it.
+// framesPerSecond is the maximum number of frames that are drawn per second. If no event
+// occurs, one frame per second is drawn, to update the times in it.
 const framesPerSecond = 5
 
-// live is the display for mode TTY. It redraws a view of the operation until the operation
-// finishes, and prints other output above the view. Close replaces the view with a summary.
+// live is the display for mode TTY. It shows a view of the operation that is redrawn while
+// the operation runs, and prints other output above the view. Close replaces the view with a
+// summary.
 type live struct {
 	options Options
 	theme   theme
-	// recorder turns the events into the data that is drawn. Until program has ended, only
+	// recorder builds the data that is drawn from the events. While program runs, only
 	// program uses it.
 	recorder timeline.Recorder
-	// closed is closed when program has ended and no longer uses the terminal.
-	closed  chan struct{}
+	// program draws the view with Bubble Tea. It is nil until the view is opened.
 	program *tea.Program
+	// programDone is closed when program has ended and no longer uses the terminal.
+	programDone chan struct{}
 
 	mu sync.Mutex
-	// pendingEvents contains the events that the recorder has not received yet. Event only
-	// adds to it, so that the operation never waits until a frame is drawn.
+	// pendingEvents contains the events that the recorder has not received yet. The method
+	// Event only appends to it, so that the operation never waits until a frame is drawn.
 	pendingEvents []event.Event
-	// pendingOutput contains other output that was not printed above the view yet. over is
-	// true after Close: then other output is written directly.
+	// pendingOutput contains the output that has not been printed above the view yet.
 	pendingOutput bytes.Buffer
-	over          bool
-	// closing is true from the beginning of Close on: then no frame is drawn.
+	// closing is true once Close has been called. No frame is drawn after that.
 	closing bool
-	// warned contains the warnings that were already printed, so that each is printed once.
+	// closed is true once the view has been removed. Output is then written directly.
+	closed bool
+	// warned contains the warnings that were printed, because each is printed only once.
 	warned map[string]bool
 }
 
@@ -56,8 +58,8 @@ func newLive(o Options) *live {
 	}
 }
 
-// showsUnicode reports whether a terminal can show more than ASCII, according to the
-// locale.
+// showsUnicode reports whether the terminal can show characters other than ASCII, according
+// to the locale in the environment.
 func showsUnicode(env func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := env(name); value != "" {
@@ -69,7 +71,7 @@ func showsUnicode(env func(string) string) bool {
 }
 
 // Event stores an event for the next frame, and prints warnings above the view. The first
-// event of a node, resource or hook opens the view.
+// event about a node, resource or hook opens the view.
 func (l *live) Event(e event.Event) {
 	l.mu.Lock()
 	l.pendingEvents = append(l.pendingEvents, e)
@@ -90,24 +92,24 @@ func (l *live) Event(e event.Event) {
 	}
 }
 
-// open starts program, which draws the view, unless it was already started.
+// open starts program, which draws the view, unless it is already running.
 func (l *live) open() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.program != nil || l.closing {
 		return
 	}
-	l.closed = make(chan struct{})
-	// The program does not query the terminal for its features, because nothing would read
-	// the response, which would then appear at the prompt. It does not use the keyboard
-	// either, so that ^C remains a signal.
+	l.programDone = make(chan struct{})
+	// The environment is set so that Bubble Tea does not query the terminal for its features:
+	// nothing would read the response, which would appear at the prompt. Without input, it
+	// does not change the mode of the keyboard, so that Ctrl-C still sends a signal.
 	program := tea.NewProgram(&model{live: l},
 		tea.WithInput(nil), tea.WithOutput(l.options.Terminal), tea.WithoutSignalHandler(),
 		tea.WithFPS(framesPerSecond), tea.WithColorProfile(colorprofile.ANSI),
 		tea.WithEnvironment([]string{"TERM=xterm-256color", "SSH_TTY=none"}))
 	l.program = program
 	go func() {
-		defer close(l.closed)
+		defer close(l.programDone)
 		// A failure to draw must not fail the operation.
 		_, _ = program.Run()
 	}()
@@ -116,19 +118,19 @@ func (l *live) open() {
 // OutputAbove returns l, whose method Write prints above the view.
 func (l *live) OutputAbove() io.Writer { return l }
 
-// Write stores output that program prints above the view. If there is no view, Write writes
-// the output directly.
+// Write stores output, which program prints above the view with the next frame. If there is
+// no view, Write writes it directly.
 func (l *live) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over || l.program == nil {
+	if l.closed || l.program == nil {
 		return l.options.Out.Write(p)
 	}
 	return l.pendingOutput.Write(p)
 }
 
-// catchUp passes pendingEvents to the recorder.
-func (l *live) catchUp() {
+// recordPendingEvents passes pendingEvents to the recorder.
+func (l *live) recordPendingEvents() {
 	l.mu.Lock()
 	events := l.pendingEvents
 	l.pendingEvents = nil
@@ -138,7 +140,7 @@ func (l *live) catchUp() {
 	}
 }
 
-// takePendingOutput removes all complete lines from pendingOutput and returns them, without
+// takePendingOutput removes the complete lines from pendingOutput and returns them, without
 // the last line break.
 func (l *live) takePendingOutput() string {
 	l.mu.Lock()
@@ -159,15 +161,15 @@ func (l *live) Close() {
 	l.mu.Unlock()
 	if program != nil {
 		program.Quit()
-		<-l.closed
+		<-l.programDone
 	}
-	l.catchUp()
+	l.recordPendingEvents()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over {
+	if l.closed {
 		return
 	}
-	l.over = true
+	l.closed = true
 	_, _ = l.pendingOutput.WriteTo(l.options.Out)
 	if l.program == nil {
 		return
@@ -186,20 +188,22 @@ func (l *live) isClosing() bool {
 	return l.closing
 }
 
-// model connects live to Bubble Tea, the library that draws the view.
+// model implements tea.Model for live. Bubble Tea, the library that draws the view, calls its
+// methods.
 type model struct {
-	live          *live
+	live *live
+	// width and height are the size of the terminal, or 0 until it is known.
 	width, height int
 	// narrowed is true if the terminal has become narrower since the last tick.
 	narrowed bool
-	// drawn is the current frame, and of is the input that it was drawn from.
-	drawn string
-	of    frameInput
-	turn  int
+	// drawn is the current frame, and drawnFrom is the input from which it was drawn.
+	drawn       string
+	drawnFrom   frameInput
+	frameNumber int
 }
 
-// frameInput identifies the input of a frame. If it has not changed, the frame has not changed
-// either. events is the number of events.
+// frameInput identifies everything that a frame depends on: a new frame is drawn only if it
+// has changed. events is the number of events received.
 type frameInput struct {
 	width, height, events int
 	second                time.Time
@@ -208,14 +212,14 @@ type frameInput struct {
 // tick is the message that makes Bubble Tea draw the next frame.
 type tick struct{}
 
-func next() tea.Cmd {
+func nextTick() tea.Cmd {
 	return tea.Tick(time.Second/framesPerSecond, func(time.Time) tea.Msg { return tick{} })
 }
 
-// Init makes Bubble Tea draw the first frame.
-func (m *model) Init() tea.Cmd { return next() }
+// Init returns the command that makes Bubble Tea draw the first frame.
+func (m *model) Init() tea.Cmd { return nextTick() }
 
-// Update handles a message from Bubble Tea: a new size of the terminal, or a tick.
+// Update handles a message from Bubble Tea: the size of the terminal, or a tick.
 func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	switch message := message.(type) {
 	case tea.WindowSizeMsg:
@@ -224,21 +228,21 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	case tick:
 		text := m.live.takePendingOutput()
 		if text == "" && m.narrowed {
-			// Lines that the terminal has wrapped may have moved the frame to the first
-			// line of the terminal. From there on, tmux would keep every cleared frame in
-			// its history.
+			// When a terminal becomes narrower, it wraps lines, which can move the frame up
+			// to the first line. At this position, tmux keeps every cleared frame in its
+			// history. Printing a line above the frame moves it down again.
 			text = " "
 		}
 		m.narrowed = false
 		if text != "" {
-			return m, tea.Batch(tea.Println(text), next())
+			return m, tea.Batch(tea.Println(text), nextTick())
 		}
-		return m, next()
+		return m, nextTick()
 	}
 	return m, nil
 }
 
-// View returns the current frame for Bubble Tea to draw; nothing when the display is
+// View returns the current frame for Bubble Tea to draw, or an empty view when the display is
 // closing.
 func (m *model) View() tea.View {
 	view := tea.NewView("")
@@ -247,30 +251,30 @@ func (m *model) View() tea.View {
 		return view
 	}
 	view.SetContent(m.frame(time.Now()))
-	// When terminals become narrower, they wrap lines by different rules, and keep the
-	// cursor at its position in the text. The cursor is therefore always at the beginning
-	// of the frame, so that everything below it is the frame, however its lines were
-	// wrapped.
+	// When a terminal becomes narrower, it wraps the lines of the frame, and moves the cursor
+	// with the text. The cursor stays at the beginning of the frame, so that clearing
+	// everything below it removes the frame, however its lines were wrapped.
 	view.Cursor = tea.NewCursor(0, 0)
 	view.Cursor.Shape, view.Cursor.Blink = tea.CursorUnderline, false
 	return view
 }
 
-// frame returns the frame for the time now. It draws a new frame only if an event has
-// occurred, the terminal has changed its size, or a second has passed.
+// frame returns the frame for the given time. It draws a new one only if an event has
+// occurred, the size of the terminal has changed, or a second has passed.
 func (m *model) frame(now time.Time) string {
-	m.live.catchUp()
-	of := frameInput{m.width, m.height, m.live.recorder.Events(), now.Truncate(time.Second)}
-	if of == m.of {
+	m.live.recordPendingEvents()
+	input := frameInput{m.width, m.height, m.live.recorder.Events(), now.Truncate(time.Second)}
+	if input == m.drawnFrom {
 		return m.drawn
 	}
-	m.of = of
-	m.turn++
-	s := frameRenderer{theme: m.live.theme, width: m.width, height: m.height - 1, now: now, turn: m.turn}
+	m.drawnFrom = input
+	m.frameNumber++
+	s := frameRenderer{theme: m.live.theme, width: m.width, height: m.height - 1, now: now, frameNumber: m.frameNumber}
 	m.live.recorder.Read(func(t *timeline.Timeline) { m.drawn = strings.Join(s.frame(t), "\n") })
 	return m.drawn
 }
 
+// widthOf returns the width of a terminal, or 80 if it cannot be determined.
 func widthOf(f *os.File) int {
 	width, _, err := term.GetSize(f.Fd())
 	if err != nil || width <= 0 {

@@ -18,13 +18,13 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// questions matches the control sequences that a terminal answers as if the answer were
-// typed: about its type, cursor position, colours, modes, keyboard and properties.
-var questions = regexp.MustCompile(`\x1b\[[0-9;?>=]*[cn]|\x1b\[\??[0-9;]*\$p|\x1b\[\?u|\x1b\[>[0-9]*q|\x1b\][0-9;]*\?|\x1b[P_]|\x05`)
+// queries matches the control sequences that query the type, cursor position, colors, modes,
+// keyboard or properties of a terminal. The terminal sends its response as keyboard input.
+var queries = regexp.MustCompile(`\x1b\[[0-9;?>=]*[cn]|\x1b\[\??[0-9;]*\$p|\x1b\[\?u|\x1b\[>[0-9]*q|\x1b\][0-9;]*\?|\x1b[P_]|\x05`)
 
-// TestTheTerminalIsAskedNothing checks that the display sends no queries to the terminal,
-// because the answers would appear at the prompt.
-func TestTheTerminalIsAskedNothing(t *testing.T) {
+// TestNoTerminalQueries checks that the display sends no queries to the terminal, because the
+// responses would appear at the prompt.
+func TestNoTerminalQueries(t *testing.T) {
 	keyboard, screen, err := openTerminal(24, 80)
 	if err != nil {
 		t.Skipf("there are no terminals here: %v", err)
@@ -77,8 +77,8 @@ func TestTheTerminalIsAskedNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-read
-	if asked := questions.FindString(shown.String()); asked != "" {
-		t.Errorf("the terminal is asked %q", asked)
+	if asked := queries.FindString(shown.String()); asked != "" {
+		t.Errorf("the display sends the query %q", asked)
 	}
 	if text := ansi.Strip(shown.String()); !strings.Contains(text, "said meanwhile") || !strings.Contains(text, "install shop") {
 		t.Errorf("got %q", text)

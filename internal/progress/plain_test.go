@@ -74,7 +74,7 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-func TestNothingIsRepeated(t *testing.T) {
+func TestRepetitionsAreNotPrinted(t *testing.T) {
 	var out bytes.Buffer
 	p := newPlainPrinter(&out, time.Time{})
 	for range 3 {
@@ -87,7 +87,7 @@ func TestNothingIsRepeated(t *testing.T) {
 	}
 }
 
-func TestTheSameElsewhereIsNoRepetition(t *testing.T) {
+func TestSameTextInAnotherNamespace(t *testing.T) {
 	var out bytes.Buffer
 	p := newPlainPrinter(&out, time.Now())
 	for range 2 {
@@ -100,7 +100,7 @@ func TestTheSameElsewhereIsNoRepetition(t *testing.T) {
 	}
 }
 
-func TestEveryOutageIsAnnounced(t *testing.T) {
+func TestEveryOutageIsPrinted(t *testing.T) {
 	const lost, back = "the API does not answer", "the API answers again"
 	for name, show := range map[string]func(*plainPrinter, event.Event){"Event": (*plainPrinter).Event, "Warning": (*plainPrinter).Warning} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestEveryOutageIsAnnounced(t *testing.T) {
 	}
 }
 
-func TestWarningShowsNothingElse(t *testing.T) {
+func TestWarningIgnoresOtherEvents(t *testing.T) {
 	var out bytes.Buffer
 	p := newPlainPrinter(&out, time.Now())
 	p.Warning(event.Event{Type: event.NodeStarted, Node: "shop"})
@@ -131,9 +131,9 @@ func TestWarningShowsNothingElse(t *testing.T) {
 	}
 }
 
-// TestResourcesThatGetReadySoonAreNoNews checks that lines are delayed that would probably
-// be outdated before somebody reads them.
-func TestResourcesThatGetReadySoonAreNoNews(t *testing.T) {
+// TestDelayedLines checks that the first line about a resource that is not ready is delayed,
+// and is not printed if it is outdated by then.
+func TestDelayedLines(t *testing.T) {
 	changed := func(after time.Duration, resource, state, why string) (time.Duration, event.Event) {
 		return after, event.Event{Type: event.ResourceChanged, Node: "shop", Resource: resource, State: state, Message: state + why}
 	}
@@ -188,7 +188,7 @@ func TestResourcesThatGetReadySoonAreNoNews(t *testing.T) {
 	}
 }
 
-func TestNothingIsPrintedAfterTheEnd(t *testing.T) {
+func TestNothingIsPrintedAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := newPlainPrinter(&out, time.Now())
@@ -201,7 +201,7 @@ func TestNothingIsPrintedAfterTheEnd(t *testing.T) {
 	})
 }
 
-func TestConcurrentEventsStayWhole(t *testing.T) {
+func TestConcurrentEvents(t *testing.T) {
 	const writers, each = 8, 50
 	var out bytes.Buffer
 	p := newPlainPrinter(&out, time.Now())

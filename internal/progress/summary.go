@@ -16,8 +16,8 @@ import (
 // maxSummaryRows is the maximum number of nodes and hooks that a summary shows.
 const maxSummaryRows = 20
 
-// summary returns the lines that replace the view after the last operation: how long each
-// node and hook took, and which of them are on the critical path.
+// summary returns the lines that replace the view when the display is closed. For each
+// operation, they say how long its nodes and hooks took, and which are on the critical path.
 func summary(th theme, t *timeline.Timeline, width int) []string {
 	var lines []string
 	for _, o := range t.Operations {
@@ -44,7 +44,7 @@ func summaryOf(th theme, o *timeline.Operation, width int) []string {
 		lines = append(lines, summaryRow(th, s, width))
 	}
 	if more := len(began) - len(shown); more > 0 {
-		lines = append(lines, th.row(width, th.faint(fmt.Sprintf("    %s %d more, all shorter", th.cut, more)), ""))
+		lines = append(lines, th.row(width, th.faint(fmt.Sprintf("    %s %d more, all shorter", th.ellipsis, more)), ""))
 	}
 	if len(shown) > 1 {
 		lines = append(lines, th.row(width, th.faint("  * critical path"), ""))
@@ -52,11 +52,11 @@ func summaryOf(th theme, o *timeline.Operation, width int) []string {
 	return lines
 }
 
-// shownInSummary selects the rows of a summary from the spans that were started: first
-// those that failed or did not finish, then those on the critical path, then the longest.
-// It returns them in the order in which they started.
+// shownInSummary returns the nodes and hooks that a summary shows, in the order in which they
+// started. If there are too many, it prefers those that failed or did not finish, then those
+// on the critical path, then those that took longest. began contains all that were started.
 func shownInSummary(began []*timeline.Span) []*timeline.Span {
-	worth := func(s *timeline.Span) int {
+	priority := func(s *timeline.Span) int {
 		switch {
 		case s.State == timeline.Failed || s.State == timeline.Unfinished:
 			return 2
@@ -67,8 +67,8 @@ func shownInSummary(began []*timeline.Span) []*timeline.Span {
 	}
 	shown := slices.Clone(began)
 	slices.SortStableFunc(shown, func(a, b *timeline.Span) int {
-		if byWorth := worth(b) - worth(a); byWorth != 0 {
-			return byWorth
+		if byPriority := priority(b) - priority(a); byPriority != 0 {
+			return byPriority
 		}
 		return int(b.End.Sub(b.Start).Microseconds() - a.End.Sub(a.Start).Microseconds())
 	})

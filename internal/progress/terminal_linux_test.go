@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal opens a pseudo-terminal with a size. A test writes input to the keyboard,
-// and reads from it what is shown. The tested program uses the screen.
+// openTerminal opens a pseudo-terminal of the given size. screen is the side that the tested
+// program uses. keyboard is the side of the test, which can read what the terminal shows and
+// write input.
 func openTerminal(rows, columns uint16) (keyboard, screen *os.File, err error) {
 	keyboard, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {

@@ -11,33 +11,34 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// theme contains the symbols of the view and the summary, and says whether they use
-// colours.
+// theme contains the symbols of the view and the summary, and says whether to use colors.
 type theme struct {
-	done, failed, running, open, waiting, cut string
-	// turning contains the pictures of the animation for a running operation.
-	turning []string
-	// colour says whether to use colours.
-	colour bool
+	// These symbols mark nodes, hooks and charts. open is for a chart whose nodes are shown.
+	done, failed, running, open, waiting string
+	// ellipsis marks text that is cut off, and lines that are omitted.
+	ellipsis string
+	// spinner contains the characters that a running operation shows in succession.
+	spinner []string
+	color   bool
 }
 
 // newTheme returns the theme for a terminal. It contains only ASCII characters if unicode
 // is false.
-func newTheme(unicode, colour bool) theme {
+func newTheme(unicode, color bool) theme {
 	if unicode {
 		return theme{
-			done: "✓", failed: "✗", running: "▸", open: "▾", waiting: "·", cut: "…",
-			turning: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}, colour: colour,
+			done: "✓", failed: "✗", running: "▸", open: "▾", waiting: "·", ellipsis: "…",
+			spinner: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}, color: color,
 		}
 	}
 	return theme{
-		done: "+", failed: "x", running: ">", open: "v", waiting: "-", cut: "~",
-		turning: []string{"|", "/", "-", `\`}, colour: colour,
+		done: "+", failed: "x", running: ">", open: "v", waiting: "-", ellipsis: "~",
+		spinner: []string{"|", "/", "-", `\`}, color: color,
 	}
 }
 
 func (t theme) styled(s ansi.Style, text string) string {
-	if !t.colour || text == "" {
+	if !t.color || text == "" {
 		return text
 	}
 	return s.Styled(text)
@@ -55,15 +56,15 @@ func (t theme) busy(text string) string {
 	return t.styled(ansi.NewStyle().ForegroundColor(ansi.Cyan), text)
 }
 
-// row returns a line of the given width that begins with left and ends with right. If there
-// is not enough space, it cuts off the end of left. If right would take more than a third
-// of the width, row omits it.
+// row returns a line of the given width that begins with left and ends with right. If both do
+// not fit, it cuts off the end of left. It omits right if right needs more than a third of
+// the width.
 func (t theme) row(width int, left, right string) string {
 	space := width - ansi.StringWidth(right) - 1
 	if right == "" || space < 2*width/3 {
-		return ansi.Truncate(left, width, t.cut)
+		return ansi.Truncate(left, width, t.ellipsis)
 	}
-	left = ansi.Truncate(left, space, t.cut)
+	left = ansi.Truncate(left, space, t.ellipsis)
 	return left + strings.Repeat(" ", width-ansi.StringWidth(left)-ansi.StringWidth(right)) + right
 }
 
@@ -79,8 +80,8 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// wholeSeconds formats a duration without fractions of a second, because the view is
-// redrawn only once a second if no event occurs.
+// wholeSeconds formats a duration without fractions of a second, because the view may be
+// redrawn only once per second.
 func wholeSeconds(d time.Duration) string {
 	if d = max(d, 0); d < time.Minute {
 		return fmt.Sprintf("%ds", int(d.Seconds()))

@@ -16,10 +16,9 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// removalError converts err, the result of Removal.Execute, to the error of Graph.Run: it
-// lists the objects that could not be deleted, and the nodes whose deletion was not
-// started.
-func (g *Graph) removalError(ctx context.Context, err error) error {
+// removalError converts err, the error of Removal.Execute, to the error of Run. The result
+// lists the objects that could not be deleted, and the nodes whose deletion was not started.
+func (d *OrderedDeletion) removalError(ctx context.Context, err error) error {
 	var execution *sequencer.ExecutionError
 	if !errors.As(err, &execution) {
 		return err
@@ -31,12 +30,12 @@ func (g *Graph) removalError(ctx context.Context, err error) error {
 			f := &failure.Resource{
 				State: failure.NotDeleted, Reason: failure.NotDeleted, Message: node.Err.Error(), Err: node.Err, Outcome: "could not be deleted",
 			}
-			f.Interrupt(result.Cause, "deleted")
+			f.SetInterrupted(result.Cause, "deleted")
 			failures = failure.Resources{f}
 		}
 		for _, f := range failures {
 			f.Node, f.Title = node.Node.ID(), node.Node.Title()
-			f.InNamespace(g.Namespace)
+			f.SetReleaseNamespace(d.Namespace)
 		}
 		result.Resources = append(result.Resources, failures...)
 	}
@@ -46,9 +45,9 @@ func (g *Graph) removalError(ctx context.Context, err error) error {
 	return result
 }
 
-// notGone converts err, the error of the wait for the objects of a group to be gone, to a
-// failure for each object that still existed. began is the time at which the wait began.
-func notGone(err error, began time.Time) error {
+// stillExistError converts err, the error of waiting until deleted objects no longer exist,
+// to a failure for each object that still existed. began is when the wait began.
+func stillExistError(err error, began time.Time) error {
 	var notReady *watcher.NotReadyError
 	if !errors.As(err, &notReady) {
 		return err
@@ -72,7 +71,7 @@ func notGone(err error, began time.Time) error {
 		f := failure.FromReport(report, notReady, waited)
 		f.Outcome = outcome
 		if flag != "" {
-			f.Remedy = fmt.Sprintf("to allow %s more time, raise %s", blockerOf(report), flag)
+			f.Remedy = fmt.Sprintf("to allow %s more time, increase %s", blockerOf(report), flag)
 		}
 		failures = append(failures, f)
 	}
@@ -80,8 +79,8 @@ func notGone(err error, began time.Time) error {
 	return failures
 }
 
-// blockerOf names, for the advice to raise a timeout, what needs more time to complete the
-// deletion of an object: the controllers of its finalizers, or the object itself.
+// blockerOf returns what needs more time to complete the deletion of an object, as part of a
+// message: the controllers of the object's finalizers, or the object itself.
 func blockerOf(report watcher.Report) string {
 	if report.Object != nil && len(report.Object.GetFinalizers()) > 0 {
 		return "the controllers of its finalizers"

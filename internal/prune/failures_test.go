@@ -34,7 +34,7 @@ func terminating(kind, name string, finalizers ...string) watcher.Report {
 func TestRemovalError(t *testing.T) {
 	top, base := &sequencer.Node{Chart: "shop", Layer: "top"}, &sequencer.Node{Chart: "shop", Layer: "base"}
 	notGoneError := func(cause error, reports ...watcher.Report) error {
-		return notGone(&watcher.NotReadyError{Reports: reports, Cause: cause}, time.Now())
+		return stillExistError(&watcher.NotReadyError{Reports: reports, Cause: cause}, time.Now())
 	}
 	kept := terminating("ConfigMap", "b", "example.com/hold")
 	tests := []struct {
@@ -47,12 +47,12 @@ func TestRemovalError(t *testing.T) {
 		{
 			name: "kept by a finalizer", err: notGoneError(&failure.TimeoutError{Limit: 5 * time.Second}, kept), is: context.DeadlineExceeded,
 			want: "ConfigMap/b still existed when the operation timed out after 5s: being deleted\n" +
-				"  to allow the controllers of its finalizers more time, raise --timeout\nnot deleted (blocked by this failure): shop:base",
+				"  to allow the controllers of its finalizers more time, increase --timeout\nnot deleted (blocked by this failure): shop:base",
 		},
 		{
 			name: "two, timeout of a node", err: notGoneError(failure.DeletionTimeout(time.Second), terminating("Pod", "b"), terminating("Pod", "a")), is: context.DeadlineExceeded,
 			want: "2 resources still exist: Pod/a, Pod/b\n  Pod/a still existed after 1s: being deleted\n  Pod/b still existed after 1s: being deleted\n" +
-				"  to allow it more time, raise --readiness-timeout\nnot deleted (blocked by this failure): shop:base",
+				"  to allow it more time, increase --readiness-timeout\nnot deleted (blocked by this failure): shop:base",
 		},
 		{
 			name: "cancelled", err: notGoneError(context.Canceled, kept), is: context.Canceled,
@@ -65,7 +65,7 @@ func TestRemovalError(t *testing.T) {
 		{
 			name: "timeout of the operation during a request", cause: &failure.TimeoutError{Limit: 3 * time.Second}, is: context.DeadlineExceeded,
 			err:  fmt.Errorf("Delete \"https://localhost\": %w", context.DeadlineExceeded),
-			want: "layer \"top\" of chart shop was interrupted while being deleted: the operation timed out after 3s: raise --timeout\nnot deleted (blocked by this failure): shop:base",
+			want: "layer \"top\" of chart shop was interrupted while being deleted: the operation timed out after 3s: increase --timeout\nnot deleted (blocked by this failure): shop:base",
 		},
 		{
 			name: "rejected, and then the operation ended", err: errors.New("no"), cause: &failure.TimeoutError{Limit: 3 * time.Second},
@@ -87,7 +87,7 @@ func TestRemovalError(t *testing.T) {
 			if tt.cause != nil {
 				cancel(tt.cause)
 			}
-			err := (&Graph{Namespace: "shop"}).removalError(ctx, execution)
+			err := (&OrderedDeletion{Namespace: "shop"}).removalError(ctx, execution)
 			if err.Error() != tt.want {
 				t.Errorf("got:\n%s\nwant:\n%s", err, tt.want)
 			}
@@ -108,7 +108,7 @@ func TestRemovalError(t *testing.T) {
 			}
 		})
 	}
-	if err := (&Graph{}).removalError(t.Context(), nil); err != nil {
+	if err := (&OrderedDeletion{}).removalError(t.Context(), nil); err != nil {
 		t.Errorf("got %v without a failure", err)
 	}
 }

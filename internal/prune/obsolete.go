@@ -20,29 +20,30 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// Obsolete prunes resources that are no longer in the chart: objects that earlier revisions
-// of a release created and that the current revision no longer has.
+// Obsolete prunes objects that earlier revisions of a release created, but that the current
+// revision does not contain.
 type Obsolete struct {
 	Cluster cluster.Reader
 	Writer  objectwriter.Writer
 	Waiter  wait.Waiter
 	Events  *event.Sink
 	Log     func(string, ...any)
-	// Inventory has the objects that earlier revisions may have left in the cluster.
+	// Inventory contains the objects that earlier revisions may have left in the cluster.
 	Inventory *inventory.Inventory
 	// Namespace is the namespace of the release.
 	Namespace string
-	// Spared has the IDs of objects that are never deleted.
+	// Spared contains the IDs of objects that must not be deleted.
 	Spared map[sequencer.ID]bool
 }
 
-// Graph returns a Graph that deletes the obsolete objects in reverse order. remaining has
-// the objects of the current revision. The Graph keeps objects with a keep policy in the
-// manifest or on the object itself, and objects that now belong to another release.
-func (o *Obsolete) Graph(remaining kube.ResourceList) *Graph {
+// Ordered returns an OrderedDeletion of the obsolete objects. remaining contains
+// the objects of the current revision. Objects are kept if the manifest or the object in the
+// cluster has the annotation helm.sh/resource-policy: keep, or if the object now belongs to
+// another release.
+func (o *Obsolete) Ordered(remaining kube.ResourceList) *OrderedDeletion {
 	kept := object.ByID(remaining)
 	policies := o.Inventory.Policies()
-	return &Graph{
+	return &OrderedDeletion{
 		Cluster: o.Cluster, Writer: o.Writer, Waiter: o.Waiter, Events: o.Events, Namespace: o.Namespace, Propagation: metav1.DeletePropagationBackground,
 		InfoOf: o.Inventory.InfoOf, Partial: true,
 		Removal: sequencer.PlanRemoval(o.Inventory.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
@@ -53,11 +54,10 @@ func (o *Obsolete) Graph(remaining kube.ResourceList) *Graph {
 	}
 }
 
-// Unordered returns the obsolete objects that exist in the cluster, for a release without
-// an order: list has those to delete, and kept those to keep. remaining has the objects of
-// the current revision. As in Helm's update, an object of the base, the revision with which
-// Helm compares the new one, is kept only if the policy on the object in the cluster says
-// so.
+// Unordered returns the obsolete objects of a release without an order: list contains those to
+// delete, and kept those to keep. remaining contains the objects of the current revision. As
+// in Helm, an object of the base (the revision with which Helm compares the new one) is kept
+// only if the object in the cluster has the annotation helm.sh/resource-policy: keep.
 func (o *Obsolete) Unordered(ctx context.Context, remaining kube.ResourceList) (list kube.ResourceList, kept []Kept) {
 	obsolete := o.Inventory.Without(remaining)
 	live := o.read(ctx, obsolete)
@@ -66,7 +66,7 @@ func (o *Obsolete) Unordered(ctx context.Context, remaining kube.ResourceList) (
 		id, found := object.IDOf(info), live[info]
 		switch {
 		case found == nil, o.Spared[id]:
-		case object.Policy(found) == kube.KeepPolicy:
+		case object.ResourcePolicy(found) == kube.KeepPolicy:
 			kept = append(kept, Kept{Info: info, Why: inventory.KeptByPolicy, LogOnly: true})
 		case o.Inventory.IsOfBase(id):
 			list = append(list, info)
@@ -81,9 +81,8 @@ func (o *Obsolete) Unordered(ctx context.Context, remaining kube.ResourceList) (
 	return list, kept
 }
 
-// DeleteUnordered deletes the objects that Unordered returns as list, all at the same time.
-// As in Helm, a failure to delete an object does not fail the operation; it emits a
-// warning.
+// DeleteUnordered deletes the objects that Unordered returns as list, without ordering. If an
+// object cannot be deleted, it emits a warning, but as in Helm returns no error.
 func (o *Obsolete) DeleteUnordered(ctx context.Context, remaining kube.ResourceList) error {
 	list, kept := o.Unordered(ctx, remaining)
 	for _, k := range kept {
@@ -100,8 +99,8 @@ func (o *Obsolete) DeleteUnordered(ctx context.Context, remaining kube.ResourceL
 	return context.Cause(ctx)
 }
 
-// read returns the live state of objects. If an object cannot be read, it emits a warning,
-// and the result does not contain the object.
+// read returns the states of objects in the cluster. If an object cannot be read, it emits a
+// warning and omits the object from the result.
 func (o *Obsolete) read(ctx context.Context, list kube.ResourceList) map[*object.Info]*unstructured.Unstructured {
 	live, err := o.Cluster.Live(ctx, list)
 	if err == nil || ctx.Err() != nil {
@@ -120,5 +119,5 @@ func (o *Obsolete) read(ctx context.Context, list kube.ResourceList) map[*object
 }
 
 func (o *Obsolete) warnNotDeleted(err error) {
-	o.Events.Warnf("failed to prune resources that are no longer in the chart; they are no longer part of the release: %v", err)
+	o.Events.Warnf("failed to prune resources that are no longer in the chart; delete them manually, because they are no longer part of the release: %v", err)
 }

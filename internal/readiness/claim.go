@@ -14,16 +14,17 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// claimRecheckInterval is the time after which an unbound PersistentVolumeClaim (claim, for
-// short) is judged again, by reading its storage class or its events. Changes of these do
-// not change the claim, so the watch of the claim does not report them.
+// claimRecheckInterval is the interval at which the storage class or the events of an unbound
+// PersistentVolumeClaim are read again. The watch of the claim does not report their changes.
 const claimRecheckInterval = time.Second
 
-// VolumeBindingMode says when the storage class of a claim binds it to a volume.
+// VolumeBindingMode says when a PersistentVolumeClaim is bound to a volume, which its storage
+// class determines.
 type VolumeBindingMode int
 
 const (
-	// BindingUnknown means that the mode could not be found. It may be found later.
+	// BindingUnknown means that the mode could not be determined. A later attempt may
+	// succeed.
 	BindingUnknown VolumeBindingMode = iota
 	// BindsImmediately means that a claim is bound before a pod uses it.
 	BindsImmediately
@@ -32,14 +33,14 @@ const (
 	BindsOnFirstConsumer
 )
 
-// VolumeBindingModeFunc returns the binding mode of a claim. If it returns an error, the
-// error is shown in the status of the claim, and the function is called again later.
+// VolumeBindingModeFunc returns the binding mode of a PersistentVolumeClaim. Its error is
+// shown in the status of the claim, and the function is called again later.
 type VolumeBindingModeFunc func(ctx context.Context, claim *unstructured.Unstructured) (VolumeBindingMode, error)
 
-// NewEvaluator returns the Evaluator for objects without readiness expressions. It returns
-// the status of Compute, except that an unbound claim is ready if binding returns
-// BindsOnFirstConsumer: the pod that uses the claim may belong to a later node of the same
-// release.
+// NewEvaluator returns the Evaluator for objects without readiness expressions. It uses
+// Compute, except for unbound PersistentVolumeClaims: if binding returns
+// BindsOnFirstConsumer, the claim is ready, because the first pod that uses it may be
+// deployed only after it is ready.
 func NewEvaluator(binding VolumeBindingModeFunc) Evaluator {
 	return func(ctx context.Context, obj *unstructured.Unstructured) Status {
 		verdict := Compute(obj)
@@ -59,9 +60,8 @@ func NewEvaluator(binding VolumeBindingModeFunc) Evaluator {
 	}
 }
 
-// mayWaitForFirstConsumer reports whether an object is a claim whose binding may depend on
-// the binding mode of its storage class. This is not the case for a claim that names its
-// volume.
+// mayWaitForFirstConsumer reports whether an object is a PersistentVolumeClaim that may be
+// bound only when a pod uses it. A claim that names its volume is bound immediately.
 func mayWaitForFirstConsumer(obj *unstructured.Unstructured) bool {
 	kind := obj.GroupVersionKind().GroupKind()
 	return kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} &&

@@ -28,7 +28,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	api := fakeapi.New(t)
+	api := fakeapi.NewServer(t)
 	return &fixture{T: t, api: api, client: fakeapi.Client(t, "http://127.0.0.1", &fakeapi.Transport{Handler: api})}
 }
 

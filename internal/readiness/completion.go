@@ -9,11 +9,12 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// ReasonDeleted is the Reason of an object that was deleted while waiting for it.
+// ReasonDeleted is the Status.Reason of an object that was deleted during the wait for it.
 const ReasonDeleted = "Deleted"
 
-// ComputeCompletion returns the status of a Job or Pod that must run to completion, such as
-// a hook: Ready when it has succeeded, and Failed when it has failed.
+// ComputeCompletion returns the status of a Job or Pod that must run to completion, such as a
+// hook. Unlike with Compute, a running Pod is never Ready: the state is Ready after success,
+// and Failed after a failure.
 func ComputeCompletion(obj *unstructured.Unstructured) Status {
 	switch {
 	case isJob(obj):
@@ -29,8 +30,8 @@ func ComputeCompletion(obj *unstructured.Unstructured) Status {
 	return inProgress("PodRunning", "not completed yet")
 }
 
-// HasSucceeded reports whether an object is a Job that is complete, or a Pod that has
-// succeeded. This is final: the object counts as ready even if it is deleted later.
+// HasSucceeded reports whether an object is a complete Job, or a Pod that has succeeded. Such
+// an object stays ready, even if it is deleted later.
 func HasSucceeded(obj *unstructured.Unstructured) bool {
 	if isJob(obj) {
 		return field.FindCondition(obj.Object, "Complete").Status == conditionTrue
@@ -44,9 +45,9 @@ func isJob(obj *unstructured.Unstructured) bool {
 	return kind.Group == "batch" && kind.Kind == "Job"
 }
 
-// MissingStatus returns the Status of an object that does not exist on the server. last is
-// the last version that was observed, or nil if there was none. The status is not final,
-// because the object may be created again.
+// MissingStatus returns the Status of an object that does not exist in the cluster. last is
+// the last version of the object that was observed, or nil if there was none. The wait can
+// continue, because the object may be created again.
 func MissingStatus(last *unstructured.Unstructured) Status {
 	status := Status{State: Missing, Reason: "NotFound", Message: "not found on the server"}
 	if last == nil {

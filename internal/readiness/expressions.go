@@ -13,23 +13,26 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// ReasonFailureExpression is the Reason of an object for which a failure expression is
-// true.
+// ReasonFailureExpression is the Status.Reason of an object that has failed because one of
+// its readiness-failure expressions is true.
 const ReasonFailureExpression = "ReadinessFailure"
 
-// Expressions are conditions that a chart sets with annotations of an object, to say when
-// it is ready or has failed (docs/reference.md, "Expressions").
+// Expressions holds the expressions in the annotations helm.sh/readiness-success and
+// helm.sh/readiness-failure of an object (docs/reference.md, "Expressions").
 type Expressions struct {
-	// Success lists expressions. If any of them is true, the object is ready.
+	// Success contains the readiness-success expressions. If any is true, the object is
+	// ready.
 	Success []annotation.Expression
-	// Failure lists expressions. If any of them is true, the object has failed.
+	// Failure contains the readiness-failure expressions. If any is true, the object has
+	// failed.
 	Failure []annotation.Expression
 }
 
-// Evaluator returns an Evaluator that applies the expressions, failure first. If Success is
-// empty, base decides when the object is ready; if Failure is empty, base decides when it
-// has failed. The object is not ready before its controller has observed the current
-// generation, if the controller reports the observed generation.
+// Evaluator returns an Evaluator that evaluates first the failure expressions, then the
+// success expressions. If there are no success expressions, base decides whether the object
+// is ready; if there are no failure expressions, base decides whether it has failed. If the
+// object has an observed generation, the expressions are evaluated only after its controller
+// has observed the current generation.
 func (r Expressions) Evaluator(base Evaluator) Evaluator {
 	if len(r.Success) == 0 && len(r.Failure) == 0 {
 		return base
@@ -46,14 +49,14 @@ func (r Expressions) Evaluator(base Evaluator) Evaluator {
 	}
 }
 
-// apply decides from the expressions and from base, the Status of the Evaluator without
-// them. status is the field status of the object.
+// apply returns the Status that follows from the expressions and from base, the Status that
+// the object would have without them. status is the object's status field.
 func (r Expressions) apply(base Status, status any) Status {
 	if e, holds := firstTrue(r.Failure, status); holds {
 		return Status{State: Failed, Reason: ReasonFailureExpression, Message: withDetail("readiness-failure expression "+e.String()+" is true", base)}
 	}
-	// If both lists are given, only they decide. If the base decides about failure, an
-	// object that it considers failed cannot be ready.
+	// If there are no failure expressions, base decides about failure: an object that has
+	// failed according to base cannot be ready.
 	if len(r.Success) == 0 || base.State == Failed && len(r.Failure) == 0 {
 		return base
 	}
@@ -63,7 +66,7 @@ func (r Expressions) apply(base Status, status any) Status {
 	return Status{State: InProgress, Reason: "ReadinessSuccessFalse", Message: withDetail(allFalseMessage(r.Success, status), base)}
 }
 
-// firstTrue returns the first expression that is true for the field status of an object.
+// firstTrue returns the first expression of list that is true for an object's status field.
 func firstTrue(list []annotation.Expression, status any) (annotation.Expression, bool) {
 	for _, e := range list {
 		if e.Holds(status) {
@@ -73,8 +76,8 @@ func firstTrue(list []annotation.Expression, status any) (annotation.Expression,
 	return annotation.Expression{}, false
 }
 
-// allFalseMessage returns the message that none of the success expressions is true. It
-// shows the value in the object for each of them.
+// allFalseMessage returns the message for users if none of the success expressions in list is
+// true. The message shows the actual value for each of them.
 func allFalseMessage(list []annotation.Expression, status any) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
@@ -89,7 +92,7 @@ func allFalseMessage(list []annotation.Expression, status any) string {
 	return "waiting for one of the readiness-success expressions: " + strings.Join(texts, "; ")
 }
 
-// withDetail appends the message of base, if base is not ready and has a message.
+// withDetail appends the message of base in parentheses, unless the state of base is Ready.
 func withDetail(message string, base Status) string {
 	if base.State == Ready || base.Message == "" {
 		return message

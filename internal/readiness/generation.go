@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// ReasonGenerationNotObserved is the Reason of an object whose status describes an
-	// earlier generation, because its controller has not observed the current one.
+	// ReasonGenerationNotObserved is the Status.Reason of an object whose controller has not
+	// yet observed the current generation, so that the status field is out of date.
 	ReasonGenerationNotObserved = "LatestGenerationNotObserved"
-	// ReasonNotObserved is the Reason of an object without a status, because no controller
-	// has observed it.
+	// ReasonNotObserved is the Status.Reason of an object that its controller has not yet
+	// observed at all.
 	ReasonNotObserved = "NotObserved"
 )
 
-// generationLag returns the Status of an object whose controller has not observed the
-// current generation. It returns false if the controller has observed it, or does not
-// report the observed generation.
+// generationLag returns the Status of an object whose controller has not yet observed the
+// current generation. It returns false if the controller has observed the generation, or
+// does not report which generation it has observed.
 func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 	observed, found := field.AsInt(field.Get(obj.Object, "status", "observedGeneration"))
 	generation := obj.GetGeneration()
@@ -38,9 +38,8 @@ func generationLag(obj *unstructured.Unstructured) (Status, bool) {
 	}, true
 }
 
-// requireObserved returns a rule for kinds whose controllers always report the observed
-// generation: an object without an observed generation is not ready. For other objects it
-// calls rule.
+// requireObserved returns a function that computes the status of an object with rule, but
+// only if the object has an observed generation. Without one, the object is not ready.
 func requireObserved(rule func(*unstructured.Unstructured) Status) func(*unstructured.Unstructured) Status {
 	return func(obj *unstructured.Unstructured) Status {
 		if field.Get(obj.Object, "status", "observedGeneration") == nil {
@@ -57,9 +56,8 @@ func terminatingMessage(obj *unstructured.Unstructured) string {
 	return "being deleted"
 }
 
-// forKstatus returns the object in a form that kstatus accepts. It removes an
-// observedGeneration that is not a number. generationLag has already checked the
-// generation.
+// forKstatus returns the object, or a copy without status.observedGeneration if kstatus would
+// reject its value, which is not an integer. generationLag has already checked the value.
 func forKstatus(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	switch field.Get(obj.Object, "status", "observedGeneration").(type) {
 	case nil, int64:

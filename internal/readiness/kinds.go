@@ -23,8 +23,7 @@ func ready(reason, format string, values ...any) Status {
 	return Status{State: Ready, Reason: reason, Message: fmt.Sprintf(format, values...)}
 }
 
-// conditionText returns the reason and message of a condition, or the one of them that it
-// has.
+// conditionText returns the reason and the message of a condition. Either can be empty.
 func conditionText(c field.Condition) string {
 	if c.Reason == "" || c.Message == "" {
 		return c.Reason + c.Message
@@ -51,8 +50,8 @@ func jobStatus(obj *unstructured.Unstructured) Status {
 		field.Int(obj.Object, 0, "status", "failed"))
 }
 
-// deploymentStatus is the rule for Deployments. A paused Deployment is ready, because its
-// rollout will not continue.
+// deploymentStatus computes the status of Deployments. A paused Deployment is ready, because
+// its rollout does not continue by itself.
 func deploymentStatus(obj *unstructured.Unstructured) Status {
 	if field.Bool(obj.Object, "spec", "paused") {
 		return ready("Paused", "paused, ready: %d of %d",
@@ -60,8 +59,8 @@ func deploymentStatus(obj *unstructured.Unstructured) Status {
 	}
 	verdict := kstatus(obj)
 	if old := field.Int(obj.Object, 0, "status", "replicas") - field.Int(obj.Object, 0, "status", "updatedReplicas"); verdict.Reason == "ExtraPods" && old > 0 {
-		// The message of kstatus says that old pods are being terminated, but they may
-		// remain.
+		// The message of kstatus says that old pods are being terminated, which may not be
+		// the case.
 		replicas := "old replicas"
 		if old == 1 {
 			replicas = "old replica"
@@ -71,9 +70,9 @@ func deploymentStatus(obj *unstructured.Unstructured) Status {
 	return verdict
 }
 
-// statefulSetStatus is the rule for StatefulSets. With the strategy OnDelete, a pod is
-// updated only when somebody deletes it, so ready pods count even if they are not updated.
-// kstatus handles partitions.
+// statefulSetStatus computes the status of StatefulSets. With the update strategy OnDelete, a
+// pod is updated only after somebody deletes it, so all ready pods count, even if they are
+// not updated.
 func statefulSetStatus(obj *unstructured.Unstructured) Status {
 	if field.String(obj.Object, "spec", "updateStrategy", "type") != "OnDelete" {
 		return kstatus(obj)
@@ -88,8 +87,8 @@ func daemonSetStatus(obj *unstructured.Unstructured) Status {
 	return onDeleteStatus(field.Int(obj.Object, 0, "status", "numberReady"), field.Int(obj.Object, 0, "status", "desiredNumberScheduled"))
 }
 
-// onDeleteStatus is the rule for the strategy OnDelete. have is the number of ready pods,
-// and want the desired number.
+// onDeleteStatus computes the status of workloads with the update strategy OnDelete. have is
+// the number of ready pods, and want is the desired number.
 func onDeleteStatus(have, want int64) Status {
 	if have < want {
 		return inProgress("LessReady", "Ready: %d/%d", have, want)
@@ -97,8 +96,8 @@ func onDeleteStatus(have, want int64) Status {
 	return ready("Ready", "Ready: %d/%d, pods are updated when they are deleted (OnDelete)", have, want)
 }
 
-// replicationControllerStatus is the rule for ReplicationControllers. It applies that for
-// ReplicaSets, whose fields have the same names and meanings.
+// replicationControllerStatus computes the status of ReplicationControllers as for
+// ReplicaSets, because the fields have the same names and meanings.
 func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 	content := maps.Clone(obj.Object)
 	content["apiVersion"], content["kind"] = "apps/v1", "ReplicaSet"
@@ -109,8 +108,8 @@ func replicationControllerStatus(obj *unstructured.Unstructured) Status {
 	return verdict
 }
 
-// replicaSetStatus is the rule for ReplicaSets. If the controller cannot create pods, the
-// message has the error of the controller.
+// replicaSetStatus computes the status of ReplicaSets. If the controller cannot create pods,
+// the message contains its error.
 func replicaSetStatus(obj *unstructured.Unstructured) Status {
 	if failure := field.FindCondition(obj.Object, "ReplicaFailure"); failure.Status == conditionTrue {
 		return inProgress(cmp.Or(failure.Reason, "ReplicaFailure"), "%s", cmp.Or(failure.Message, "pods cannot be created"))

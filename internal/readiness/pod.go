@@ -13,9 +13,9 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// podStatus is the rule for Pods. The phases Succeeded and Failed are final with every
-// restart policy. With restartPolicy Always, a Failed pod was evicted or has exceeded its
-// deadline, and the kubelet does not restart it.
+// podStatus computes the status of Pods. The phases Succeeded and Failed are final, even with
+// the restart policy Always: such a pod fails only if it is evicted or exceeds its deadline,
+// and the kubelet does not restart it then.
 func podStatus(obj *unstructured.Unstructured) Status {
 	switch phase := field.String(obj.Object, "status", "phase"); phase {
 	case "Succeeded":
@@ -35,8 +35,8 @@ func podStatus(obj *unstructured.Unstructured) Status {
 	}
 }
 
-// podFailure returns the status of a pod in the phase Failed. If the pod gives no message,
-// it names the first container that exited with an error.
+// podFailure returns the status of a pod in the phase Failed. If the pod has no message, the
+// status names the first container that exited with an error.
 func podFailure(obj *unstructured.Unstructured) Status {
 	failure := Status{
 		State: Failed, Reason: cmp.Or(field.String(obj.Object, "status", "reason"), "PodFailed"),
@@ -56,9 +56,9 @@ func podFailure(obj *unstructured.Unstructured) Status {
 	return failure
 }
 
-// podProblem returns why a pod is not ready, if its status tells: it cannot be scheduled,
-// or a container waits for another reason than its regular start. Otherwise the reason is
-// empty.
+// podProblem returns why a pod is not ready, if its status field says so: the pod cannot be
+// scheduled, or a container is waiting, but not just because it is being started. Otherwise
+// both results are empty.
 func podProblem(obj *unstructured.Unstructured) (reason, message string) {
 	if scheduled := field.FindCondition(obj.Object, "PodScheduled"); scheduled.Status == "False" && scheduled.Reason != "" {
 		return scheduled.Reason, conditionText(scheduled)

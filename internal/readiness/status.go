@@ -13,21 +13,21 @@ import (
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
 
-// State says how far an object is from being ready.
+// State says whether an object is ready, or whether it can still become ready.
 type State string
 
 const (
-	// Ready means that the dependents of the object can be deployed.
+	// Ready means that objects that depend on the object can be deployed.
 	Ready State = "Ready"
-	// InProgress means that the object is not ready but can still become ready, even if it
+	// InProgress means that the object is not ready, but can still become ready, even if it
 	// reports a problem.
 	InProgress State = "InProgress"
 	// Failed means that the object will not become ready.
 	Failed State = "Failed"
 	// Terminating means that the object is being deleted.
 	Terminating State = "Terminating"
-	// Missing means that the object does not exist on the server. Evaluators never return
-	// it; package watcher sets it.
+	// Missing means that the object does not exist in the cluster. Evaluators never return
+	// this state, but MissingStatus does.
 	Missing State = "Missing"
 )
 
@@ -39,17 +39,16 @@ type Status struct {
 	// Message is for users. It can be empty.
 	Message string
 	// RecheckAfter, if positive, is the time after which the Evaluator must be called again
-	// even if the object has not changed, because the status also depends on something
-	// else.
+	// even if the object has not changed, because the status also depends on other objects.
 	RecheckAfter time.Duration
 }
 
-// Evaluator decides whether one version of an object is ready. It must not change obj, and
-// returns early when ctx is done.
+// Evaluator returns the Status of one version of an object. It must not change obj, and must
+// return early when ctx is done.
 type Evaluator func(ctx context.Context, obj *unstructured.Unstructured) Status
 
-// ruleFor returns the function that computes the status of objects of a kind. It is
-// kstatus, except for kinds that kstatus does not know or does not judge as needed. Compute
+// ruleFor returns the function that computes the status of objects of a kind: kstatus, or our
+// own rule where kstatus does not know the kind or where we need a different result. Compute
 // checks the deletion timestamp and the generation before it calls the function.
 func ruleFor(kind schema.GroupKind) func(*unstructured.Unstructured) Status {
 	switch kind.String() {
@@ -77,17 +76,17 @@ func ruleFor(kind schema.GroupKind) func(*unstructured.Unstructured) Status {
 
 // Compute returns the status of an object, computed only from its content.
 //
-// It differs from kstatus as follows. A Job is ready when it is complete. A Pod that failed
-// has failed. An APIService is ready when it is Available. StatefulSets and DaemonSets with
-// the OnDelete strategy are ready when enough of their pods are ready, because no
-// controller replaces these pods. A paused Deployment is ready. An object is never ready
-// before its controller has observed the current generation; workloads and disruption
-// budgets are not ready before they have an observed generation.
+// The result differs from that of kstatus as follows. A Job is ready when it is complete. A
+// Pod in the phase Failed has failed. An APIService is ready when it is Available.
+// StatefulSets and DaemonSets with the update strategy OnDelete are ready when enough of
+// their pods are ready, even old ones, because no controller replaces them. A paused
+// Deployment is ready. No object is ready before its controller has observed the current
+// generation; workloads and PodDisruptionBudgets also need an observed generation.
 //
-// Only a Job or Pod can be Failed. Everything else that kstatus calls failed may recover
-// without another write, such as an exceeded progress deadline, a crash loop, a pod that
-// cannot be scheduled, a Stalled condition, or names of a custom resource definition that
-// are not accepted. It is InProgress, with a message that says what is wrong.
+// Only Jobs and Pods can be Failed. Other problems that kstatus reports as failures may
+// resolve themselves: an exceeded progress deadline, a crash loop, a pod that cannot be
+// scheduled, a Stalled condition, or a CustomResourceDefinition whose names are not
+// accepted. In these cases the state is InProgress, and the message describes the problem.
 func Compute(obj *unstructured.Unstructured) Status {
 	if obj.GetDeletionTimestamp() != nil {
 		return TerminatingStatus(obj)
@@ -98,14 +97,14 @@ func Compute(obj *unstructured.Unstructured) Status {
 	return ruleFor(obj.GroupVersionKind().GroupKind())(obj)
 }
 
-// kstatus is the rule of the kstatus library. It never returns Failed.
+// kstatus returns the status that the kstatus library computes, but never the state Failed.
 func kstatus(obj *unstructured.Unstructured) Status {
 	result, err := status.Compute(forKstatus(obj))
 	if err != nil {
 		unreadable := Status{State: InProgress, Reason: "StatusUnreadable", Message: err.Error()}
 		if status.GetLegacyConditionsFn(obj) == nil {
-			// A custom resource with a nonstandard status is treated like
-			// one without a status: there is nothing to wait for.
+			// A custom resource whose status field kstatus cannot read is treated like one
+			// without conditions: it is ready immediately.
 			unreadable.State = Ready
 		}
 		return unreadable

@@ -32,10 +32,10 @@ func storageClassResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"}
 }
 
-// StorageClasses finds the volume binding modes of claims by reading their storage classes.
-// It remembers the mode of each class. If the account is not allowed to read storage
-// classes, it looks for the event that the volume controller writes for a claim that waits
-// for its first consumer. It is safe for concurrent use.
+// StorageClasses determines the volume binding modes of PersistentVolumeClaims by reading
+// their storage classes. It caches the mode of each class. If the account is not allowed to
+// read storage classes, it looks for the event that the volume controller emits for a claim
+// that waits for its first consumer. It is safe for concurrent use.
 type StorageClasses struct {
 	client dynamic.Interface
 
@@ -44,13 +44,13 @@ type StorageClasses struct {
 	forbidden map[string]error             // by name of the class; the response that the account must not read it
 }
 
-// NewStorageClasses returns a StorageClasses that reads with client.
+// NewStorageClasses returns a StorageClasses that sends its requests with client.
 func NewStorageClasses(client dynamic.Interface) *StorageClasses {
 	return &StorageClasses{client: client, modes: map[string]VolumeBindingMode{}, forbidden: map[string]error{}}
 }
 
-// BindingMode is a VolumeBindingModeFunc. It returns BindingUnknown if it finds neither the
-// class nor, if it must not read the class, the event. The next call tries again.
+// BindingMode is a VolumeBindingModeFunc. It returns BindingUnknown if the storage class does
+// not exist, or if the account is not allowed to read it and there is no event for the claim.
 func (s *StorageClasses) BindingMode(ctx context.Context, claim *unstructured.Unstructured) (VolumeBindingMode, error) {
 	name, given := className(claim)
 	if given && name == "" {
@@ -73,7 +73,7 @@ func (s *StorageClasses) BindingMode(ctx context.Context, claim *unstructured.Un
 	return s.bindingModeFromEvents(ctx, claim, denied)
 }
 
-// remember stores the result of reading a class.
+// remember caches the result of reading a storage class: its mode, or that it is forbidden.
 func (s *StorageClasses) remember(name string, mode VolumeBindingMode, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +83,8 @@ func (s *StorageClasses) remember(name string, mode VolumeBindingMode, err error
 	}
 }
 
-// className returns the name of the storage class of a claim. given is false if the claim
-// names none; the default class applies then.
+// className returns the name of the storage class of a PersistentVolumeClaim. given is false
+// if the claim names none, so that the default class applies.
 func className(claim *unstructured.Unstructured) (name string, given bool) {
 	if name, given = claim.GetAnnotations()[classAnnotation]; given {
 		return name, true
@@ -107,8 +107,8 @@ func (s *StorageClasses) readClass(ctx context.Context, name string) (VolumeBind
 	return bindingMode(class), nil
 }
 
-// readDefault returns the mode of the default class: the newest class that is marked as
-// default, or the first by name if several are equally new, as in the API server.
+// readDefault returns the mode of the default storage class. As in the API server, this is
+// the newest class that is marked as default, or the first by name if several are equally new.
 func (s *StorageClasses) readDefault(ctx context.Context) (VolumeBindingMode, error) {
 	list, err := s.client.Resource(storageClassResource()).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -127,8 +127,8 @@ func (s *StorageClasses) readDefault(ctx context.Context) (VolumeBindingMode, er
 	return bindingMode(chosen), nil
 }
 
-// isPreferred reports whether the API server uses the default class a instead of the
-// default class b.
+// isPreferred reports whether the API server prefers the storage class a to b if both are
+// marked as default.
 func isPreferred(a, b *unstructured.Unstructured) bool {
 	born, other := a.GetCreationTimestamp(), b.GetCreationTimestamp()
 	if born.Equal(&other) {
@@ -149,9 +149,9 @@ func bindingMode(class *unstructured.Unstructured) VolumeBindingMode {
 	return BindsImmediately
 }
 
-// bindingModeFromEvents looks for the event of the volume controller that a claim waits for
-// its first consumer. If there is none, the mode is unknown, because the event may be
-// written later. forbidden is why the class could not be read.
+// bindingModeFromEvents looks for an event that says that a PersistentVolumeClaim waits for
+// its first consumer. If there is none, it returns BindingUnknown, because the event may
+// still be emitted. forbidden is the error with which the storage class could not be read.
 func (s *StorageClasses) bindingModeFromEvents(ctx context.Context, claim *unstructured.Unstructured, forbidden error) (VolumeBindingMode, error) {
 	selector := fields.Set{
 		"involvedObject.kind": "PersistentVolumeClaim",

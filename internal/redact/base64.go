@@ -9,18 +9,19 @@ import (
 )
 
 const (
-	// maxBase64Depth is how often base64 is decoded to find a value. Two times are needed
-	// for encoded credentials in a file whose content is also encoded.
+	// maxBase64Depth is how many times text is decoded from base64 to find a value. Two
+	// times are needed for encoded credentials in a file whose content is encoded again.
 	maxBase64Depth = 2
-	// minBase64Length is the minimum number of characters of base64 text that is decoded.
+	// minBase64Length is the minimum number of characters of a text that is decoded from
+	// base64.
 	minBase64Length = 8
-	// base64Group is the number of base64 characters that encode whole bytes.
+	// base64Group is the number of base64 characters that together encode whole bytes.
 	base64Group = 4
 )
 
-// findInBase64 returns the start and end of each sequence of base64 characters in a text
-// that encodes a value together with other data, such as the credentials of basic
-// authentication. depth is how often base64 can still be decoded.
+// findInBase64 returns the start and end offsets of each sequence of base64 characters in a
+// text that encodes a value of r together with other data, such as the credentials of basic
+// authentication. Decoded data is decoded again up to depth-1 times.
 func (r *Redactor) findInBase64(text string, depth int) [][2]int {
 	var spans [][2]int
 	start := 0
@@ -46,8 +47,8 @@ func isBase64(c byte) bool {
 }
 
 // encodesValue reports whether a text, or a part of it, is base64 for data that contains a
-// value. It tries to decode from each of the first four characters, because the encoded
-// data may begin within the text.
+// value of r. It starts to decode at each of the first four characters, because the encoded
+// data may begin anywhere in the text.
 func (r *Redactor) encodesValue(text string, depth int) bool {
 	standard := strings.NewReplacer("-", "+", "_", "/").Replace(text)
 	for offset := range min(base64Group, len(standard)) {
@@ -66,8 +67,8 @@ func (r *Redactor) encodesValue(text string, depth int) bool {
 	return false
 }
 
-// containsValue reports whether a text contains a value, plain or in base64 that can be
-// decoded up to depth times.
+// containsValue reports whether a text contains a value of r, either plain or in base64,
+// which is decoded up to depth times.
 func (r *Redactor) containsValue(text string, depth int) bool {
 	for _, value := range r.values {
 		if strings.Contains(text, value) {

@@ -16,21 +16,22 @@ import (
 )
 
 const (
-	// placeholder replaces each redacted part of a text.
+	// placeholder is the text that replaces each redacted part.
 	placeholder = "******"
-	// minLength is the minimum length in bytes of a redacted value. Redacting shorter
-	// values would make other text unreadable.
+	// minLength is the minimum length, in bytes, of a value that is redacted. Redacting
+	// shorter values would make other text unreadable.
 	minLength = 6
 )
 
-// Redactor replaces the values of a set of Secrets in texts. It is immutable, and safe for
-// concurrent use. A nil or zero Redactor has no values.
+// Redactor replaces certain values, such as the contents of Secrets, in texts. It is
+// immutable, and safe for concurrent use. A nil or zero Redactor replaces no values.
 type Redactor struct {
 	values []string // the longest first
 }
 
-// New returns a Redactor that replaces these values, and each line of a value that has
-// several lines. It does not replace values and lines shorter than minLength.
+// New returns a Redactor for values. If a value has several lines, the Redactor also
+// replaces each line that occurs alone. It replaces no values and lines shorter than
+// minLength.
 func New(values []string) *Redactor {
 	r := &Redactor{}
 	for _, value := range values {
@@ -48,18 +49,19 @@ func New(values []string) *Redactor {
 	return r
 }
 
-// ForObjects returns a Redactor for the values that SecretValues returns for objects.
+// ForObjects returns a Redactor for the contents of the Secrets among objects (see
+// SecretValues).
 func ForObjects(objects []map[string]any) *Redactor { return New(SecretValues(objects)) }
 
-// Text replaces the values of Secrets in a text with asterisks.
+// Text returns a text in which asterisks replace the values of r.
 //
 // It also finds values that are escaped for JSON, Go, a URL or HTML, up to four times, and
-// values that are part of base64 data. Values that overlap are replaced together. The text
-// can be a fragment: the end of a value at the start of the text, and the beginning of a
-// value at the end of the text, are replaced as well.
+// values that are part of base64 data. Values that overlap are replaced by a single
+// placeholder. The text can be a part of a longer one: if it starts with the end of a
+// value, or ends with the beginning of one, that is replaced as well.
 //
-// If nothing is replaced, the text is returned unchanged. Otherwise control characters and
-// terminal control sequences are removed from it, except tabs and line ends.
+// If the text contains no value, Text returns it unchanged. Otherwise, Text also removes
+// control characters and terminal control sequences, except tabs and line ends.
 func (r *Redactor) Text(text string) string {
 	if r == nil || len(r.values) == 0 {
 		return text
@@ -81,8 +83,8 @@ func (r *Redactor) Text(text string) string {
 	return terminal.Sanitize(out.String())
 }
 
-// Error returns an error that wraps err and whose text is ServerMessage of that of err. If
-// there is nothing to redact, it returns err itself.
+// Error returns an error that wraps err, and whose text is that of err, redacted by
+// ServerMessage. If this does not change the text, Error returns err itself.
 func (r *Redactor) Error(err error) error {
 	if err == nil {
 		return nil
@@ -95,7 +97,7 @@ func (r *Redactor) Error(err error) error {
 	return &redactedError{text: text, err: err}
 }
 
-// redactedError wraps err and has another text.
+// redactedError wraps err, and has its redacted text.
 type redactedError struct {
 	text string
 	err  error
@@ -105,8 +107,8 @@ func (e *redactedError) Error() string { return e.text }
 
 func (e *redactedError) Unwrap() error { return e.err }
 
-// spans returns the start and end of each part of a text that contains a value, in any
-// encoding that Text supports, sorted by start. The parts can overlap.
+// spans returns the start and end offsets of all parts of a text that contain a value, in
+// any encoding that Text supports, sorted by start. The parts can overlap.
 func (r *Redactor) spans(text string) [][2]int {
 	var spans [][2]int
 	for _, decoded := range decodings(text) {
@@ -119,9 +121,9 @@ func (r *Redactor) spans(text string) [][2]int {
 	return spans
 }
 
-// find returns the start and end of each value that a text contains without any encoding.
-// It includes the end of a value at the start of the text, and the beginning of a value at
-// its end.
+// find returns the start and end offsets of all values that a text contains without any
+// encoding. If the text starts with the end of a value, or ends with the beginning of one,
+// that counts too.
 func (r *Redactor) find(text string) [][2]int {
 	var spans [][2]int
 	for _, value := range r.values {
@@ -143,8 +145,8 @@ func (r *Redactor) find(text string) [][2]int {
 	return spans
 }
 
-// overlap returns the length of the longest suffix of a that is a prefix of b. It
-// returns 0 if that is shorter than minLength.
+// overlap returns the length of the longest suffix of a that is a prefix of b, or 0 if that
+// is shorter than minLength.
 func overlap(a, b string) int {
 	for n := min(len(a), len(b)); n >= minLength; n-- {
 		if a[len(a)-n:] == b[:n] {
@@ -154,15 +156,16 @@ func overlap(a, b string) int {
 	return 0
 }
 
-// isWordEnd reports whether a word ends before the text following. The end of a value at
-// the start of a text counts only if a word ends there. Otherwise the start of "sources"
-// could count as the end of a value.
+// isWordEnd reports whether a word ends before the text following. What looks like the end
+// of a value at the start of a text counts only if a word ends there. Otherwise "source" in
+// "sources" could count as the end of a value.
 func isWordEnd(following string) bool {
 	r, _ := utf8.DecodeRuneInString(following)
 	return following == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// isWordStart reports whether a word starts after the text preceding.
+// isWordStart reports whether a word starts after the text preceding. What looks like the
+// beginning of a value at the end of a text counts only if a word starts there.
 func isWordStart(preceding string) bool {
 	r, _ := utf8.DecodeLastRuneInString(preceding)
 	return preceding == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)

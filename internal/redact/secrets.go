@@ -18,9 +18,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// SecretValues returns the values in the data of those Kubernetes objects that are Secrets,
-// plain and in base64. It omits values that occur in the name or namespace of any of the
-// objects: names are not secret and must stay readable.
+// SecretValues returns the values of the Secrets among objects, which are Kubernetes
+// objects of any kind. The result contains each value both in plain text and in base64. It
+// omits values that are part of the name or namespace of one of the objects, because names
+// are not secret and must stay readable.
 func SecretValues(objects []map[string]any) []string {
 	var names, values []string
 	for _, object := range objects {
@@ -53,16 +54,16 @@ func SecretValues(objects []map[string]any) []string {
 	return values
 }
 
-// addBase64 calls add with a value in every variant of base64.
+// addBase64 calls add with value in each variant of base64.
 func addBase64(add func(string), value []byte) {
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		add(encoding.EncodeToString(value))
 	}
 }
 
-// scalars returns the strings, numbers and booleans in a value, which can be nested.
-// Numbers and booleans are not valid in a Secret, but an error may quote them: scalars
-// returns them both in JSON and as Go prints them.
+// scalars returns all strings, numbers and booleans in a value, which can be a map or list,
+// as texts. Numbers and booleans are invalid in a Secret, but an error of the server may
+// quote them: they are returned both as in JSON and as Go prints them.
 func scalars(value any) []string {
 	var texts []string
 	switch value := value.(type) {
@@ -86,8 +87,8 @@ func scalars(value any) []string {
 	return texts
 }
 
-// ManifestObjects returns the objects in a manifest. For a List, it also returns the items.
-// It skips documents that cannot be decoded.
+// ManifestObjects returns the objects in a manifest, and the items of each List. It skips
+// documents that cannot be decoded.
 func ManifestObjects(manifest string) []map[string]any {
 	var objects []map[string]any
 	for _, document := range releaseutil.SplitManifests(manifest) {
@@ -112,7 +113,7 @@ func ManifestObjects(manifest string) []map[string]any {
 	return objects
 }
 
-// HookObjects returns the objects in the manifests of hooks, as ManifestObjects does.
+// HookObjects returns the objects in the manifests of hooks, and the items of each List.
 func HookObjects(hooks []*release.Hook) []map[string]any {
 	var objects []map[string]any
 	for _, h := range hooks {

@@ -24,8 +24,8 @@ func TestSecretValues(t *testing.T) {
 	}
 }
 
-// TestSecretValuesOfManifests checks that values that are not strings, and the items of
-// lists, are found.
+// TestSecretValuesOfManifests checks that SecretValues finds values that are not strings,
+// and values in the items of lists.
 func TestSecretValuesOfManifests(t *testing.T) {
 	const manifest = `
 apiVersion: v1

@@ -9,23 +9,23 @@ import (
 )
 
 // ServerMessage redacts a message that may come from the API server. It replaces what Text
-// replaces, and also the objects and patches that a message about a Secret quotes: these
-// can contain values that the Redactor does not have, or that are shorter than minLength. A
-// nil Redactor replaces only the quoted objects.
+// replaces. If the message is about a Secret and quotes objects or patches, it replaces
+// these completely, because they can contain values that r does not know, or that are
+// shorter than minLength. A nil Redactor only replaces quoted objects.
 func (r *Redactor) ServerMessage(message string) string { return r.Text(withoutSecretObjects(message)) }
 
 var (
-	// aboutSecret matches a line of a message of a client or server about a Secret.
+	// aboutSecret matches a line of an error message that is about a Secret.
 	aboutSecret = regexp.MustCompile(`\bkind Secret\b|\bSecret "|\bsecrets? "|\bSecret in version\b|\bas a Secret\b|\bSecret/|\bSecret\.|\bSecret\{`)
-	// secretKind matches the kind field of a quoted Secret.
+	// secretKind matches the field "kind" of a quoted Secret.
 	secretKind = regexp.MustCompile(`\bkind"?\s*[:=]\s*"?Secret\b`)
-	// decodingExcerpt matches the part of an object that older API servers quote when
-	// they cannot decode it.
+	// decodingExcerpt matches the part of an object that older API servers quote if they
+	// cannot decode the object.
 	decodingExcerpt = regexp.MustCompile(`(?s)\.\.\.\|.*\|\.\.\.`)
 )
 
-// withoutSecretObjects replaces each Secret that a text quotes, and in lines about a
-// Secret, all quoted objects.
+// withoutSecretObjects returns a text in which asterisks replace each quoted Secret and, in
+// lines that are about a Secret, each quoted object.
 func withoutSecretObjects(text string) string {
 	var out strings.Builder
 	for text != "" {
@@ -50,8 +50,8 @@ func withoutSecretObjects(text string) string {
 	return out.String()
 }
 
-// secretObjects returns the start and end of each quoted object in a line that
-// withoutSecretObjects must replace. about is true if the line is about a Secret.
+// secretObjects returns the start and end offsets of the quoted objects in a line that
+// withoutSecretObjects must replace. about reports whether the line is about a Secret.
 func secretObjects(line string) (spans [][2]int, about bool) {
 	objects := quotedObjects(line)
 	about = aboutSecret.MatchString(replaceSpans(line, objects))
@@ -64,8 +64,8 @@ func secretObjects(line string) (spans [][2]int, about bool) {
 	return spans, about
 }
 
-// replaceSpans replaces the parts of a text with these starts and ends. They must be sorted
-// and must not overlap.
+// replaceSpans replaces the parts of a text with the given start and end offsets. They must
+// be sorted, and must not overlap.
 func replaceSpans(text string, spans [][2]int) string {
 	var out strings.Builder
 	end := 0
@@ -76,8 +76,9 @@ func replaceSpans(text string, spans [][2]int) string {
 	return out.String() + text[end:]
 }
 
-// quotedObjects returns the start and end of each object in a line: a JSON object or a Go
-// map, plain or in a quoted string. An incomplete object extends to the end of the line.
+// quotedObjects returns the start and end offsets of all objects that a line quotes: JSON
+// objects and Go maps, plain or within a quoted string. An object without an end extends to
+// the end of the line.
 func quotedObjects(line string) [][2]int {
 	var spans [][2]int
 	for i := 0; i < len(line); {
@@ -98,8 +99,8 @@ func quotedObjects(line string) [][2]int {
 	return spans
 }
 
-// quotedObject returns the size of the quoted string at the start of a text, and whether it
-// contains an object.
+// quotedObject returns the size of the quoted string at the start of a text, and reports
+// whether it contains an object.
 func quotedObject(text string) (size int, isObject bool) {
 	size = quotedSize(text)
 	if size == 0 { // incomplete, or a single quotation mark
@@ -111,8 +112,8 @@ func quotedObject(text string) (size int, isObject bool) {
 	return size, strings.ContainsAny(text[:size], "{[") && strings.Contains(text[:size], ":")
 }
 
-// quotedSize returns the size of the quoted string at the start of a text, or 0 if the
-// closing quotation mark is missing.
+// quotedSize returns the size of the quoted string at the start of a text, with its
+// quotation marks, or 0 if the closing one is missing.
 func quotedSize(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -126,7 +127,7 @@ func quotedSize(text string) int {
 }
 
 // bracketedSize returns the size of the JSON object or Go map at the start of a text. If
-// the closing bracket is missing, it is the size of the text.
+// the closing bracket is missing, this is the size of the whole text.
 func bracketedSize(text string) int {
 	opening, closing := byte('{'), byte('}')
 	if strings.HasPrefix(text, "map[") {

@@ -14,19 +14,20 @@ import (
 	"github.com/ordered-helm/helm/internal/terminal"
 )
 
-// maxEscapes is how often escapes are decoded to find a value. A text is escaped several
-// times if, for example, a log quotes a JSON message that contains JSON.
+// maxEscapes is how many times escapes are decoded to find a value. A text is escaped
+// several times if, for example, a log quotes a JSON message that contains JSON.
 const maxEscapes = 4
 
-// decodedText is a text after decoding escapes. It maps each of its bytes to the original,
-// so that a value found in it can be replaced in the original.
+// decodedText is a text after decoding escapes. It knows where each of its bytes comes
+// from, so that a value found in it can be replaced in the original text.
 type decodedText struct {
 	text string
-	// offsets has the offset in the original of each byte of text, and of its end.
+	// offsets contains, for each byte of text and for its end, the offset in the original
+	// text.
 	offsets []int
 }
 
-// undecoded returns a decodedText that is equal to the original.
+// undecoded returns a decodedText that equals its original text.
 func undecoded(text string) decodedText {
 	offsets := make([]int, len(text)+1)
 	for i := range offsets {
@@ -41,7 +42,7 @@ type decodedBuilder struct {
 	offsets []int
 }
 
-// add appends a rune that begins at an offset in the original.
+// add appends r, which begins at the given offset in the original text.
 func (b *decodedBuilder) add(r rune, offset int) {
 	before := b.text.Len()
 	b.text.WriteRune(r)
@@ -50,13 +51,14 @@ func (b *decodedBuilder) add(r rune, offset int) {
 	}
 }
 
-// build returns the result. end is the offset of the end in the original.
+// build returns the decodedText. end is the offset at which the original text ends.
 func (b *decodedBuilder) build(end int) decodedText {
 	return decodedText{b.text.String(), append(b.offsets, end)}
 }
 
-// decodings returns what unescapeAll returns for a text. If the text has plus signs, it
-// also returns the same with spaces in their place, as in the query of a URL.
+// decodings returns a text before and after each round of decoding escapes, as unescapeAll
+// does. If the text contains plus signs, it also returns all of this with spaces instead of
+// plus signs, which have this meaning in the query of a URL.
 func decodings(text string) []decodedText {
 	original := undecoded(text)
 	list := original.unescapeAll()
@@ -67,8 +69,8 @@ func decodings(text string) []decodedText {
 	return list
 }
 
-// unescapeAll returns the text itself, and the text after decoding its escapes once, twice,
-// and so on, up to maxEscapes times. All results are normalized.
+// unescapeAll returns d, and d after decoding its escapes once, twice and so on, up to
+// maxEscapes times. All results are normalized.
 func (d decodedText) unescapeAll() []decodedText {
 	list := []decodedText{d.normalize()}
 	for range maxEscapes {
@@ -85,8 +87,8 @@ func (d decodedText) unescapeAll() []decodedText {
 	return list
 }
 
-// unescape decodes the escapes in a text once, as in JSON, Go, URLs and HTML. It drops an
-// incomplete escape at the end of the text.
+// unescape decodes the escapes of JSON, Go, URLs and HTML in d once. It drops an incomplete
+// escape at the end.
 func (d decodedText) unescape() decodedText {
 	var out decodedBuilder
 	for i := 0; i < len(d.text); {
@@ -109,9 +111,9 @@ func (d decodedText) unescape() decodedText {
 	return out.build(d.offsets[len(d.text)])
 }
 
-// byteEscapes decodes a sequence of escapes of single bytes at index i, as in \xc3\xa9 or
-// %C3%A9. It returns the bytes, their offsets in the original, and the index after the
-// sequence, which is i if there is none.
+// byteEscapes decodes a sequence of escaped bytes, as in \xc3\xa9 or %C3%A9, that starts at
+// index i. It returns the bytes, their offsets in the original text, and the index after
+// the sequence. This is i if no such sequence starts there.
 func (d decodedText) byteEscapes(i int) (raw []byte, offsets []int, next int) {
 	for {
 		rest := d.text[i:]
@@ -134,7 +136,7 @@ func (d decodedText) byteEscapes(i int) (raw []byte, offsets []int, next int) {
 }
 
 // unescapeRune decodes the character or escape at the start of a text, and returns its size
-// in the text. The size is 0 for an incomplete escape.
+// in the text. The size is 0 if the escape is incomplete.
 func unescapeRune(text string) (r rune, size int) {
 	r, size = utf8.DecodeRuneInString(text)
 	if r == '&' {
@@ -166,7 +168,8 @@ func unescapeRune(text string) (r rune, size int) {
 }
 
 // unescapeEntity decodes the HTML entity at the start of a text, such as &amp; or &#34;. If
-// there is none, or it means several characters, it returns the ampersand.
+// the text does not start with an entity, or with one that stands for several characters,
+// it returns the ampersand.
 func unescapeEntity(text string) (r rune, size int) {
 	const maxEntity = 10
 	end := strings.IndexByte(text[:min(len(text), maxEntity)], ';') + 1
@@ -176,8 +179,8 @@ func unescapeEntity(text string) (r rune, size int) {
 	return '&', 1
 }
 
-// unescapeUnicode decodes the escape at the start of a text: \u with four digits, a
-// surrogate pair of two of these, or \U with eight digits.
+// unescapeUnicode decodes the escape at the start of a text: \u with four digits, two of
+// these that form a surrogate pair, or \U with eight digits. digits is four or eight.
 func unescapeUnicode(text string, digits int) (r rune, size int) {
 	size = 2 + digits
 	value, ok := parseHex(text, 2, digits)
@@ -195,7 +198,8 @@ func unescapeUnicode(text string, digits int) (r rune, size int) {
 	return rune(value), size
 }
 
-// parseHex parses the given number of hexadecimal digits, beginning at the index from.
+// parseHex parses the given number of hexadecimal digits in a text, beginning at index
+// from.
 func parseHex(text string, from, digits int) (value uint64, ok bool) {
 	if len(text) < from+digits {
 		return 0, false
@@ -204,7 +208,7 @@ func parseHex(text string, from, digits int) (value uint64, ok bool) {
 	return value, err == nil
 }
 
-// normalize implements Normalize.
+// normalize returns d without control sequences and control characters (see Normalize).
 func (d decodedText) normalize() decodedText {
 	var out decodedBuilder
 	sequences := terminal.ControlSequences(d.text)
@@ -223,7 +227,7 @@ func (d decodedText) normalize() decodedText {
 			out.add(' ', d.offsets[i])
 		case r == '\n' || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r):
 			out.add(r, d.offsets[i])
-		default: // dropped; last remains the previous character
+		default: // drop r, and keep last
 			i += size
 			continue
 		}
@@ -233,7 +237,7 @@ func (d decodedText) normalize() decodedText {
 	return out.build(d.offsets[len(d.text)])
 }
 
-// Normalize removes terminal control sequences and control characters from a text, makes
-// each line end with \n, and replaces tabs with spaces. A Redactor normalizes values and
+// Normalize removes terminal control sequences and control characters from a text, replaces
+// all line ends with \n, and replaces tabs with spaces. A Redactor normalizes values and
 // texts before it compares them.
 func Normalize(text string) string { return undecoded(text).normalize().text }

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reference finds the objects that a resource refers to and needs in order to
-// become ready, for example the ConfigMaps of a Deployment. It covers the kinds built into
-// Kubernetes.
+// Package reference finds the objects that a resource needs in order to become ready, because
+// it refers to them. For example, a Deployment can refer to ConfigMaps. The package covers the
+// kinds that are built into Kubernetes.
 package reference
 
 import (
@@ -12,31 +12,31 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// Reference names an object that a resource needs. Group is the API group of its kind.
-// Namespace is empty for cluster-scoped objects.
+// Reference identifies an object that a resource needs. Group is the API group of its
+// kind. Namespace is empty for cluster-scoped objects.
 type Reference struct{ Group, Kind, Namespace, Name string }
 
-// Of returns the objects that a resource of this kind and namespace needs in order to
-// become ready. It omits references that are marked as optional.
+// Of returns the objects that a resource needs in order to become ready. kind, namespace and
+// object are those of the resource. References that are marked as optional are omitted.
 func Of(kind, namespace string, object map[string]any) []Reference {
 	c := collector{namespace: namespace}
 	if pod := PodSpec(kind, object); pod != nil {
-		c.pod(pod)
+		c.addPod(pod)
 	}
 	spec := field.Map(object, "spec")
 	switch kind {
 	case "StatefulSet":
-		c.local("Service", field.String(spec, "serviceName"))
+		c.addLocal("Service", field.String(spec, "serviceName"))
 		for _, claim := range field.Maps(spec, "volumeClaimTemplates") {
-			c.storageClass(field.Map(claim, "spec"))
+			c.addStorageClass(field.Map(claim, "spec"))
 		}
 	case "PersistentVolumeClaim":
-		c.storageClass(spec)
+		c.addStorageClass(spec)
 	case "APIService":
-		c.service(field.Map(spec, "service"))
+		c.addService(field.Map(spec, "service"))
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
 		for _, hook := range field.Maps(object, "webhooks") {
-			c.service(field.Map(hook, "clientConfig", "service"))
+			c.addService(field.Map(hook, "clientConfig", "service"))
 		}
 	}
 	return c.refs
@@ -56,8 +56,7 @@ func PodSpec(kind string, object map[string]any) map[string]any {
 	return nil
 }
 
-// ClaimNames returns the names of the PersistentVolumeClaims that the pods of a workload
-// use.
+// ClaimNames returns the names of the PersistentVolumeClaims that the pods of a workload use.
 func ClaimNames(kind string, object map[string]any) []string {
 	var names []string
 	for _, volume := range field.Maps(PodSpec(kind, object), "volumes") {
@@ -80,67 +79,68 @@ func (c *collector) add(group, kind, namespace, name string) {
 	}
 }
 
-// local adds a reference to a core object in the namespace of the resource.
-func (c *collector) local(kind, name string) { c.add("", kind, c.namespace, name) }
+// addLocal adds an object of the core API group in the namespace of the resource.
+func (c *collector) addLocal(kind, name string) { c.add("", kind, c.namespace, name) }
 
-func (c *collector) storageClass(claim map[string]any) {
+func (c *collector) addStorageClass(claim map[string]any) {
 	c.add("storage.k8s.io", "StorageClass", "", field.String(claim, "storageClassName"))
 }
 
-func (c *collector) service(ref map[string]any) {
+func (c *collector) addService(ref map[string]any) {
 	c.add("", "Service", cmp.Or(field.String(ref, "namespace"), c.namespace), field.String(ref, "name"))
 }
 
-func (c *collector) pod(spec map[string]any) {
-	c.local("ServiceAccount", ServiceAccountName(spec))
+func (c *collector) addPod(spec map[string]any) {
+	c.addLocal("ServiceAccount", ServiceAccountName(spec))
 	for _, secret := range field.Maps(spec, "imagePullSecrets") {
-		c.local("Secret", field.String(secret, "name"))
+		c.addLocal("Secret", field.String(secret, "name"))
 	}
 	c.add("scheduling.k8s.io", "PriorityClass", "", field.String(spec, "priorityClassName"))
 	c.add("node.k8s.io", "RuntimeClass", "", field.String(spec, "runtimeClassName"))
 	for _, v := range field.Maps(spec, "volumes") {
-		c.volume(v)
+		c.addVolume(v)
 	}
 	for _, list := range []string{"initContainers", "containers"} {
 		for _, container := range field.Maps(spec, list) {
-			c.container(container)
+			c.addContainer(container)
 		}
 	}
 }
 
-// ServiceAccountName returns the service account that a pod spec names, in the current or
-// in the deprecated field.
+// ServiceAccountName returns the name of the service account in a pod spec: that in the
+// current field or else that in the deprecated one. It is empty if neither is set.
 func ServiceAccountName(spec map[string]any) string {
 	return cmp.Or(field.String(spec, "serviceAccountName"), field.String(spec, "serviceAccount"))
 }
 
-func (c *collector) volume(v map[string]any) {
-	c.source("ConfigMap", field.Map(v, "configMap"), "name")
-	c.source("Secret", field.Map(v, "secret"), "secretName")
-	c.local("PersistentVolumeClaim", field.String(field.Map(v, "persistentVolumeClaim"), "claimName"))
-	c.storageClass(field.Map(v, "ephemeral", "volumeClaimTemplate", "spec"))
-	c.local("Secret", field.String(field.Map(v, "csi", "nodePublishSecretRef"), "name"))
+func (c *collector) addVolume(v map[string]any) {
+	c.addUnlessOptional("ConfigMap", field.Map(v, "configMap"), "name")
+	c.addUnlessOptional("Secret", field.Map(v, "secret"), "secretName")
+	c.addLocal("PersistentVolumeClaim", field.String(field.Map(v, "persistentVolumeClaim"), "claimName"))
+	c.addStorageClass(field.Map(v, "ephemeral", "volumeClaimTemplate", "spec"))
+	c.addLocal("Secret", field.String(field.Map(v, "csi", "nodePublishSecretRef"), "name"))
 	for _, s := range field.Maps(field.Map(v, "projected"), "sources") {
-		c.source("ConfigMap", field.Map(s, "configMap"), "name")
-		c.source("Secret", field.Map(s, "secret"), "name")
+		c.addUnlessOptional("ConfigMap", field.Map(s, "configMap"), "name")
+		c.addUnlessOptional("Secret", field.Map(s, "secret"), "name")
 	}
 }
 
-func (c *collector) container(container map[string]any) {
+func (c *collector) addContainer(container map[string]any) {
 	for _, s := range field.Maps(container, "envFrom") {
-		c.source("ConfigMap", field.Map(s, "configMapRef"), "name")
-		c.source("Secret", field.Map(s, "secretRef"), "name")
+		c.addUnlessOptional("ConfigMap", field.Map(s, "configMapRef"), "name")
+		c.addUnlessOptional("Secret", field.Map(s, "secretRef"), "name")
 	}
 	for _, e := range field.Maps(container, "env") {
 		from := field.Map(e, "valueFrom")
-		c.source("ConfigMap", field.Map(from, "configMapKeyRef"), "name")
-		c.source("Secret", field.Map(from, "secretKeyRef"), "name")
+		c.addUnlessOptional("ConfigMap", field.Map(from, "configMapKeyRef"), "name")
+		c.addUnlessOptional("Secret", field.Map(from, "secretKeyRef"), "name")
 	}
 }
 
-// source adds the object that ref names in its field key, unless ref is marked as optional.
-func (c *collector) source(kind string, ref map[string]any, key string) {
+// addUnlessOptional adds the object of this kind that ref names in its field key, unless
+// ref is marked as optional.
+func (c *collector) addUnlessOptional(kind string, ref map[string]any, key string) {
 	if !field.Bool(ref, "optional") {
-		c.local(kind, field.String(ref, key))
+		c.addLocal(kind, field.String(ref, key))
 	}
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// hookModeField is a field of Chart.yaml. An example in a proposal for Helm shows it in the
-// metadata of a template, where it has no effect.
+// hookModeField is a field of Chart.yaml that some users put into the metadata of a
+// template, as in an example in a proposal for Helm. It has no effect there, and is
+// therefore rejected.
 const hookModeField = "runHooksInParallel"
 
-// canonicalFiles takes rendered templates by name, and converts sequencing annotations that
-// Kubernetes or Helm's parser would reject to the canonical form (see package annotation).
-// It changes nothing else.
+// canonicalFiles converts the sequencing annotations in rendered templates to the canonical
+// form, which Kubernetes and Helm's parser accept (see package annotation). It changes
+// nothing else. files contains the text of each template by name.
 func canonicalFiles(files map[string]string) (map[string]string, error) {
 	canonical := make(map[string]string, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -34,7 +35,8 @@ func canonicalFiles(files map[string]string) (map[string]string, error) {
 	return canonical, nil
 }
 
-// canonicalText converts the annotations in all documents of one rendered template.
+// canonicalText converts the sequencing annotations in all documents of one rendered
+// template.
 func canonicalText(content string) (string, error) {
 	if !mayNeedRewriting(content) {
 		return content, checkAliases(content)
@@ -57,8 +59,8 @@ func canonicalText(content string) (string, error) {
 	return replaceDocuments(content, docs, canonical), nil
 }
 
-// checkAliases returns an error if a document has so many YAML aliases that it would become
-// too large.
+// checkAliases returns an error if a document in content would become too large when its
+// YAML aliases are expanded.
 func checkAliases(content string) error {
 	if !yamledit.MayHaveAliases(content) {
 		return nil
@@ -71,16 +73,17 @@ func checkAliases(content string) error {
 	return nil
 }
 
-// mayNeedRewriting reports whether a text could contain annotations to convert. If not, it
-// need not be parsed, which is so for almost all documents.
+// mayNeedRewriting reports whether a text could contain annotations to convert. If it
+// returns false, as for almost all documents, the text need not be parsed.
 func mayNeedRewriting(text string) bool {
 	return slices.ContainsFunc([]string{
 		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.Layer, annotation.ResourceGroup, hookModeField,
 	}, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// canonicalDocument converts the annotations in one document. It returns a document that it
-// cannot parse unchanged, because Helm's parser then rejects it with a better message.
+// canonicalDocument converts the sequencing annotations in one document. It does not change
+// a document that it cannot parse, because Helm's parser rejects it later with a better
+// message.
 func canonicalDocument(doc string) (string, error) {
 	root, err := yamledit.Parse(doc)
 	if err != nil || root == nil {
@@ -92,7 +95,7 @@ func canonicalDocument(doc string) (string, error) {
 		metadata := yamledit.Lookup(object, "metadata")
 		if mode := yamledit.Lookup(metadata, hookModeField); mode != nil {
 			return "", fmt.Errorf("%s: %w", objectName(object), &annotation.ValueError{
-				Key: "metadata." + hookModeField, Value: annotation.DecodeNode(mode),
+				Key: "metadata." + hookModeField, Value: annotation.DecodeYAML(mode),
 				Reason: "has no effect in a template: move " + hookModeField + " into Chart.yaml",
 			})
 		}
@@ -107,9 +110,9 @@ func canonicalDocument(doc string) (string, error) {
 	return yamledit.Apply(doc, root, changes)
 }
 
-// withMerged returns mapping and the mappings that it includes with YAML merge keys ("<<").
-// It omits the mappings in seen, because several objects can share one, and adds the others
-// to seen.
+// withMerged returns mapping, and the mappings that it includes with YAML merge keys
+// ("<<"). It omits mappings that are in seen, and adds the others to seen, because several
+// objects can share a mapping through YAML aliases.
 func withMerged(mapping *yaml.Node, seen map[*yaml.Node]bool) []*yaml.Node {
 	mapping = yamledit.Resolve(mapping)
 	if mapping == nil || mapping.Kind != yaml.MappingNode || seen[mapping] {
@@ -132,7 +135,8 @@ func withMerged(mapping *yaml.Node, seen map[*yaml.Node]bool) []*yaml.Node {
 	return all
 }
 
-// canonicalAnnotations returns the changes that convert all annotations of a mapping.
+// canonicalAnnotations returns the changes that convert all sequencing annotations in a
+// mapping of annotations. It returns an error for invalid ones.
 func canonicalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 	var changes []yamledit.Change
 	lists := map[string]bool{}
@@ -142,7 +146,7 @@ func canonicalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 		var err error
 		if lists[key] {
 			return nil, &annotation.ValueError{
-				Key: key, Value: annotation.DecodeNode(value), Problem: annotation.Conflict, Reason: "the key is defined twice: combine the values in one list",
+				Key: key, Value: annotation.DecodeYAML(value), Problem: annotation.Conflict, Reason: "the key is defined twice: combine the values in one list",
 			}
 		}
 		if annotation.IsList(key) {
@@ -161,10 +165,10 @@ func canonicalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 	return changes, nil
 }
 
-// checkScalar returns an error if the value of a sequencing annotation that is not a list
-// is invalid.
+// checkScalar returns an error if value is invalid for key, a sequencing annotation whose
+// value is not a list.
 func checkScalar(key string, value *yaml.Node) error {
-	v := annotation.DecodeNode(value)
+	v := annotation.DecodeYAML(value)
 	if _, isText := v.(string); isText {
 		return nil
 	}
@@ -172,8 +176,9 @@ func checkScalar(key string, value *yaml.Node) error {
 	return err
 }
 
-// canonicalList returns the changes that convert one annotation whose value is a list. If
-// the mapping contains the same annotation under another key, the two lists are merged.
+// canonicalList returns the changes that convert one sequencing annotation whose value is a
+// list. If annotations also contains an alternative key with the same meaning, the two
+// lists are merged.
 func canonicalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yamledit.Change, error) {
 	c := yamledit.Change{Mapping: annotations, Key: key}
 	text, change, err := annotation.CanonicalValue(key, value)
@@ -198,8 +203,8 @@ func canonicalList(annotations *yaml.Node, key string, value *yaml.Node) ([]yaml
 	return []yamledit.Change{c}, nil
 }
 
-// otherKey returns another key in the mapping that means the same as key, or an empty
-// string.
+// otherKey returns the alternative key in annotations that has the same meaning as key, or
+// an empty string if there is none.
 func otherKey(annotations *yaml.Node, key string) string {
 	for i := 0; i < len(annotations.Content); i += 2 {
 		if other := annotations.Content[i].Value; other != key && annotation.CanonicalKey(other) == annotation.CanonicalKey(key) {
@@ -209,12 +214,12 @@ func otherKey(annotations *yaml.Node, key string) string {
 	return ""
 }
 
-// mergeLists returns the changes that move the items of key to the list under the key
-// canonical.
+// mergeLists returns the changes that delete key, and append its items to the list under
+// the key canonical.
 func mergeLists(annotations *yaml.Node, key, canonical string) ([]yamledit.Change, error) {
 	var items []string
 	for _, k := range []string{canonical, key} {
-		more, err := annotation.ReadItems(k, annotation.DecodeNode(yamledit.Lookup(annotations, k)))
+		more, err := annotation.ReadItems(k, annotation.DecodeYAML(yamledit.Lookup(annotations, k)))
 		if err != nil {
 			return nil, err
 		}

@@ -14,15 +14,15 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// job returns a document with annotations. The other parts of the document must remain
-// unchanged.
+// job returns a document with the given annotations. Its other parts are written in an
+// unusual way, to show that they remain unchanged.
 func job(annotations string) string {
 	return "# about it\nkind: Job   # a job\napiVersion: \"batch/v1\"\nmetadata:\n    name:  j\n    annotations:\n" + annotations + "\n    labels: {a: 'b'}\nspec: {n: 0x10, \"on\": [ 1,2 ]}"
 }
 
-// TestLegalForm checks that only invalid annotations are rewritten, and that all other
-// bytes are unchanged.
-func TestLegalForm(t *testing.T) {
+// TestCanonicalForm checks that only annotations that Kubernetes or Helm would reject are
+// rewritten, and that all other bytes are unchanged.
+func TestCanonicalForm(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"what is legal stays", job("        helm.sh/layer: a # c\n        depends-on.helm.sh/layers: '[\"b\"]'"), job("        helm.sh/layer: a # c\n        depends-on.helm.sh/layers: '[\"b\"]'")},
 		{"the key with two slashes", job("        helm.sh/depends-on/layers: b # c"), job("        depends-on.helm.sh/layers: b # c")},
@@ -87,8 +87,8 @@ func TestLegalForm(t *testing.T) {
 	}
 }
 
-// TestLegalFormOfAFile checks that the text between the documents of a file is unchanged.
-func TestLegalFormOfAFile(t *testing.T) {
+// TestCanonicalFormOfAFile checks that the text between the documents of a file is unchanged.
+func TestCanonicalFormOfAFile(t *testing.T) {
 	const other, list, same = "kind: A\nmetadata: {name: a}\n# helm.sh/layer", "kind: B\nmetadata: {name: b, annotations: {depends-on.helm.sh/layers: [x]}}", "kind: C\nmetadata: {name: c}"
 	const legal = "kind: B\nmetadata: {name: b, annotations: {depends-on.helm.sh/layers: \"[\\\"x\\\"]\"}}"
 	got := rendered(t, template("\n---\n"+other+"\n\n---   \n# first\n"+list+"\n---\n"+same+"\n--- # x\n"+strings.ReplaceAll(list, "b,", "b2,")+"\n")).Manifest
@@ -98,8 +98,8 @@ func TestLegalFormOfAFile(t *testing.T) {
 	}
 }
 
-// TestLegalFormOfHooks checks that annotations of hooks are also converted.
-func TestLegalFormOfHooks(t *testing.T) {
+// TestCanonicalFormOfHooks checks that annotations of hooks are converted, too.
+func TestCanonicalFormOfHooks(t *testing.T) {
 	r := rendered(t, template(job("        helm.sh/hook: pre-install\n        helm.sh/depends-on/layers: [a]")))
 	want := job("        helm.sh/hook: pre-install\n        depends-on.helm.sh/layers: '[\"a\"]'")
 	if len(r.Hooks) != 1 || r.Hooks[0].Manifest != want || r.Manifest != "" {
@@ -107,9 +107,9 @@ func TestLegalFormOfHooks(t *testing.T) {
 	}
 }
 
-// TestIllegalAnnotations checks that errors name the file, the resource, the key and the
+// TestInvalidAnnotations checks that errors name the file, the resource, the key and the
 // value.
-func TestIllegalAnnotations(t *testing.T) {
+func TestInvalidAnnotations(t *testing.T) {
 	const prefix = "shop/templates/x.yaml: Job/j: "
 	tests := []struct{ name, in, want string }{
 		{"a number", job("        helm.sh/layer: 5"), prefix + "helm.sh/layer: 5: the name of a layer must be a string, not a number or boolean: quote it"},
@@ -145,9 +145,9 @@ func TestIllegalAnnotations(t *testing.T) {
 	}
 }
 
-// TestAliasesThatMakeTooMuch checks that aliases that expand to a large document are
+// TestAliasExpansionIsLimited checks that aliases that expand to a large document are
 // rejected before Helm's parser expands them.
-func TestAliasesThatMakeTooMuch(t *testing.T) {
+func TestAliasExpansionIsLimited(t *testing.T) {
 	text := "kind: A\nmetadata: {name: a}\na: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a,", 200) + "]\n"
 	for name, more := range map[string]string{"plain": "", "with an order": "# helm.sh/layer\n"} {
 		_, err := prepare(t, template("kind: B\n---\n"+text+more)).render()
@@ -172,9 +172,9 @@ func TestAnAnchorThatContainsItself(t *testing.T) {
 	}
 }
 
-// TestNestingWithoutEnd checks that everything that reads a chart rejects very deep nesting
+// TestNestingDepthIsLimited checks that everything that reads a chart rejects very deep nesting
 // without a stack overflow.
-func TestNestingWithoutEnd(t *testing.T) {
+func TestNestingDepthIsLimited(t *testing.T) {
 	const want = "exceeded max depth of 10000"
 	for name, deep := range map[string]string{
 		"lists": strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), "maps": strings.Repeat("{a: ", 20_000) + strings.Repeat("}", 20_000),

@@ -13,10 +13,11 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// ChartTree returns the charts of a release with their declarations, for sequencer.Build. d
-// has the declarations as loaded from the chart. processed is the same chart after Helm has
-// processed its dependencies: disabled subcharts are removed, and a subchart with several
-// aliases is copied.
+// ChartTree returns the tree of charts from which sequencer.Build builds the graph: each
+// chart with what it declares about order and hooks. d contains the declarations as loaded
+// from the chart. processed is the same chart after Helm has processed its dependencies:
+// disabled subcharts are removed, and a subchart with several aliases is present several
+// times.
 func ChartTree(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Chart {
 	c := &sequencer.Chart{
 		Name: processed.Name(), Sequenced: d.Sequenced(), Declares: d.Declares(),
@@ -40,33 +41,35 @@ func ChartTree(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Ch
 }
 
 // removeSelfDependencies removes dependencies of a chart on itself. They arise if Helm
-// merges several entries under "dependencies" into one chart.
+// merges several entries under "dependencies" into one chart. dependencies belongs to the
+// chart that d describes.
 func removeSelfDependencies(d *chartloader.Declaration, dependencies []sequencer.Dependency) {
 	for i, s := range dependencies {
 		if s.Disabled || s.Alias == d.Dependencies[i].Alias {
-			continue // the entry has a chart of its own
+			continue // the entry is not merged with another one
 		}
 		s.DependsOn = slices.DeleteFunc(slices.Clone(s.DependsOn), func(name string) bool {
 			return slices.ContainsFunc(d.Dependencies, func(other chartloader.Dependency) bool {
-				return other.Name == s.Name && other.Title() == name
+				return other.Name == s.Name && other.NameInTree() == name
 			})
 		})
 		dependencies[i] = s
 	}
 }
 
-// matchDependency converts the entry e and sets Disabled if no chart in present belongs to
-// it. present has the enabled subcharts by name.
+// matchDependency returns the Dependency of e, an entry under "dependencies" of the chart
+// that d describes. It sets Disabled if no chart in present belongs to the entry. present
+// contains the enabled subcharts by name.
 //
-// Helm ignores aliases in the second copy of a chart: if a chart has two aliases, its
-// subcharts keep their own names in that copy. There, the alias of a subchart becomes a
-// tag, so that depends-on can still use it.
+// If a chart is included under two aliases, Helm ignores the aliases of its subcharts in
+// the second copy: there, they have their own names. matchDependency adds the ignored alias
+// to the tags, so that depends-on can still refer to it.
 func matchDependency(d *chartloader.Declaration, e chartloader.Dependency, present map[string]*chart.Chart) sequencer.Dependency {
 	s := sequencer.Dependency{Name: e.Name, Alias: e.Alias, Tags: e.Tags, DependsOn: e.DependsOn}
-	if present[e.Title()] != nil {
+	if present[e.NameInTree()] != nil {
 		return s
 	}
-	isItsName := func(other chartloader.Dependency) bool { return other.Title() == e.Name }
+	isItsName := func(other chartloader.Dependency) bool { return other.NameInTree() == e.Name }
 	unaliased := present[e.Name]
 	if unaliased == nil || slices.ContainsFunc(d.Dependencies, isItsName) ||
 		!chartutil.IsCompatibleRange(e.Version, unaliased.Metadata.Version) {
@@ -77,11 +80,11 @@ func matchDependency(d *chartloader.Declaration, e chartloader.Dependency, prese
 	return s
 }
 
-// findDeclaration returns the declaration of the subchart sub, whose name can be an alias.
-// It returns nil if there is none.
+// findDeclaration returns the declarations of sub, a subchart of the chart that parent
+// describes; nil if there are none. The name of sub can be an alias.
 func findDeclaration(parent *chartloader.Declaration, sub *chart.Chart) *chartloader.Declaration {
 	for _, e := range parent.Dependencies {
-		if e.Title() != sub.Name() {
+		if e.NameInTree() != sub.Name() {
 			continue
 		}
 		for _, s := range parent.Subcharts {

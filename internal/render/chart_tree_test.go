@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// TestCharts checks that declarations, which are read before Helm processes the
-// dependencies, are matched to the resulting tree.
+// TestCharts checks that the declarations of charts, which are read before Helm processes
+// the dependencies, are assigned to the right charts in the resulting tree.
 func TestCharts(t *testing.T) {
 	sub := func(name string) string { return "apiVersion: v2\nname: " + name + "\nversion: 1.2.3\n" }
 	root := prepare(t, tree{
@@ -92,8 +92,8 @@ func TestChartsOfVersionsThatBothFit(t *testing.T) {
 	}
 }
 
-// TestChartsThatHelmLeavesUnaliased uses a second copy of a chart that contains aliases,
-// which Helm drops. The order in the copy must be the same.
+// TestChartsThatHelmLeavesUnaliased includes a chart twice. In the second copy, Helm drops
+// the aliases of subcharts. The order in both copies must be the same.
 func TestChartsThatHelmLeavesUnaliased(t *testing.T) {
 	p := prepare(t, tree{
 		"Chart.yaml": chartYAML("shop", "dependencies: [{name: app, version: 1.0.0, alias: one}, {name: app, version: 1.0.0, alias: two}]\n"),
@@ -147,8 +147,8 @@ func TestChartsInsideAnAliasedOne(t *testing.T) {
 	}
 }
 
-// TestAChartThatIsRenderedTwice checks a chart whose aliases have already been applied.
-// This happens if a program renders it twice.
+// TestAChartThatIsRenderedTwice checks a chart to which Helm has already applied the
+// aliases, because a program renders it for the second time.
 func TestAChartThatIsRenderedTwice(t *testing.T) {
 	files := tree{
 		"Chart.yaml":              chartYAML("shop", "dependencies: [{name: redis, version: 1.0.0, alias: cache}, {name: web, version: 1.0.0, depends-on: redis}]\n"),

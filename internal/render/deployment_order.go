@@ -13,21 +13,22 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// OrderedDocument is a document of a manifest, for output in the order of deployment.
+// OrderedDocument is a document of a manifest with its place in the deployment order.
 type OrderedDocument struct {
-	// Text is the document. File is its template.
+	// Text is the document. File is the template that contains it.
 	Text, File string
-	// Node is the node of the document in the plan. It is nil for a
-	// CustomResourceDefinition from a crds/ directory.
+	// Node is the node of the deployment graph that the document belongs to. It is nil for
+	// a CustomResourceDefinition from a crds/ directory.
 	Node *sequencer.Node
-	// Objects are the parsed objects in the document.
+	// Objects contains the parsed objects in the document.
 	Objects []map[string]any
 }
 
-// OrderDocuments sorts documents in the order of deployment. CustomResourceDefinitions from
-// crds/ directories come first. Then comes one node after the other, with its resources in
-// their order. If the items of a List are in several nodes, each becomes a document.
-// Documents that contain only comments are left out.
+// OrderDocuments sorts documents in deployment order. CustomResourceDefinitions from crds/
+// directories come first, followed by the nodes of the deployment graph and, within a node,
+// its resources. A List whose items are in several nodes is split into a document for each
+// item. Documents that contain only comments are left out. root is the tree of charts, and
+// namespace is the namespace of the release.
 func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([]OrderedDocument, error) {
 	var ordered []OrderedDocument
 	var in sequencer.Input
@@ -45,7 +46,7 @@ func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([
 	if err != nil {
 		return nil, err
 	}
-	nodes := make([]map[*sequencer.Node]bool, len(sources)) // per document, the nodes of its objects
+	nodes := make([]map[*sequencer.Node]bool, len(sources)) // for each source, the nodes of its objects
 	for _, n := range plan.Nodes {
 		for _, r := range n.Resources {
 			if nodes[r.Source] == nil {
@@ -55,7 +56,7 @@ func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([
 		}
 	}
 	for _, n := range plan.Nodes {
-		done := map[int]int{} // the index in ordered of each document of this node
+		done := map[int]int{} // for each source of this node, the index in ordered
 		for _, r := range n.Resources {
 			at, exists := done[r.Source]
 			if !exists || len(nodes[r.Source]) > 1 {
@@ -73,11 +74,12 @@ func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([
 	return ordered, nil
 }
 
-// orderedDocument returns the document that contains r. If apart is set, the result
-// contains only r and not the other items of the List.
-func orderedDocument(d Document, n *sequencer.Node, r *sequencer.PlannedResource, apart bool) (OrderedDocument, error) {
+// orderedDocument returns d, the document that contains the resource r, as a document of
+// the node n. If alone is set, the result contains only r, and not the other items of the
+// List.
+func orderedDocument(d Document, n *sequencer.Node, r *sequencer.PlannedResource, alone bool) (OrderedDocument, error) {
 	ordered := OrderedDocument{Text: d.Text, File: d.Resource.File, Node: n}
-	if !apart {
+	if !alone {
 		return ordered, nil
 	}
 	text, err := yaml.Marshal(r.Object())
@@ -88,9 +90,9 @@ func orderedDocument(d Document, n *sequencer.Node, r *sequencer.PlannedResource
 	return ordered, nil
 }
 
-// Stream concatenates documents to a YAML stream. If markers is set, comments mark where
-// each layer starts and ends. They are part of the documents, so that the number of
-// documents stays the same.
+// Stream joins documents to a YAML stream. If markers is set, it adds comments that mark
+// the start and the end of each layer. The comments are part of the documents, so that the
+// number of documents stays the same.
 func Stream(docs []OrderedDocument, markers bool) string {
 	var b strings.Builder
 	for i, d := range docs {
@@ -108,12 +110,14 @@ func Stream(docs []OrderedDocument, markers bool) string {
 	return b.String()
 }
 
+// startMarker and endMarker begin the comments that mark the start and the end of a layer.
 const (
 	startMarker = "## START layer: "
 	endMarker   = "## END layer: "
 )
 
-// WithoutMarkers removes the comments that Stream adds from a document.
+// WithoutMarkers returns a document without the comments that Stream adds at the start and
+// the end of a layer.
 func WithoutMarkers(doc string) string {
 	if strings.HasPrefix(doc, startMarker) {
 		_, doc, _ = strings.Cut(doc, "\n")
@@ -124,7 +128,7 @@ func WithoutMarkers(doc string) string {
 	return doc
 }
 
-// Files converts documents for WriteFiles.
+// Files returns documents in the form that WriteFiles needs: without their Source comments.
 func Files(docs []OrderedDocument) []File {
 	files := make([]File, len(docs))
 	for i, d := range docs {

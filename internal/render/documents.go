@@ -15,10 +15,11 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// Split returns the documents of a YAML stream, as Helm splits it.
+// Split returns the documents of a YAML stream in their order. It splits the stream as Helm
+// does.
 func Split(stream string) []string {
 	manifests := releaseutil.SplitManifests(stream)
-	keys := slices.SortedFunc(maps.Keys(manifests), func(a, b string) int { // they end with a number
+	keys := slices.SortedFunc(maps.Keys(manifests), func(a, b string) int { // such as "manifest-2" and "manifest-10"
 		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 	})
 	docs := make([]string, len(keys))
@@ -28,9 +29,9 @@ func Split(stream string) []string {
 	return docs
 }
 
-// rewrite replaces each document of a stream with the result of change. It keeps the
-// separators between documents.
-func rewrite(stream string, change func(doc string) (string, error)) (string, error) {
+// rewriteDocuments replaces each document of a stream with the result of change. It keeps
+// the separators between documents.
+func rewriteDocuments(stream string, change func(doc string) (string, error)) (string, error) {
 	docs := Split(stream)
 	changed := make([]string, len(docs))
 	for i, doc := range docs {
@@ -42,24 +43,24 @@ func rewrite(stream string, change func(doc string) (string, error)) (string, er
 	return replaceDocuments(stream, docs, changed), nil
 }
 
-// replaceDocuments replaces each of docs, which are the documents of stream in order, with
-// the element of others at the same index.
-func replaceDocuments(stream string, docs, others []string) string {
+// replaceDocuments replaces each document of a stream with the element of replacements that
+// has the same index. docs contains the documents of the stream in their order.
+func replaceDocuments(stream string, docs, replacements []string) string {
 	var b strings.Builder
 	b.Grow(len(stream))
 	rest := stream
 	for i, doc := range docs {
 		before, after, _ := strings.Cut(rest, doc)
 		b.WriteString(before)
-		b.WriteString(others[i])
+		b.WriteString(replacements[i])
 		rest = after
 	}
 	b.WriteString(rest)
 	return b.String()
 }
 
-// Objects returns the Kubernetes objects in a document: the document itself and, if it is a
-// List, its items.
+// Objects returns the YAML nodes of the Kubernetes objects in a document: root itself and,
+// if it is a List, its items.
 func Objects(root *yaml.Node) []*yaml.Node {
 	var objects []*yaml.Node
 	seen := map[*yaml.Node]bool{} // an anchor can contain an alias of itself
@@ -82,6 +83,7 @@ func Objects(root *yaml.Node) []*yaml.Node {
 	return objects
 }
 
+// objectName returns the kind and name of an object, as in "Deployment/web".
 func objectName(object *yaml.Node) string {
 	value := func(path ...string) string {
 		if n := yamledit.Lookup(object, path...); n != nil {

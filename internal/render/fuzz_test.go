@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
-// manifests returns the seeds of fuzz targets.
+// manifests returns the seed corpus of the fuzz targets.
 func manifests() []string {
 	return []string{
 		shapes["templates/all.yaml"], shapes["templates/crlf.yaml"],
@@ -26,10 +26,10 @@ func manifests() []string {
 	}
 }
 
-// FuzzLegalForm renders any text. It checks that converting the canonical form again
-// changes nothing, and that adding and removing the markers for a post-renderer changes
-// nothing.
-func FuzzLegalForm(f *testing.F) {
+// FuzzCanonicalForm renders any text as a template. It checks that converting the canonical
+// form once more changes nothing, and that adding the markers for a post-renderer and
+// removing them changes nothing.
+func FuzzCanonicalForm(f *testing.F) {
 	for _, text := range manifests() {
 		f.Add(text)
 	}
@@ -37,7 +37,7 @@ func FuzzLegalForm(f *testing.F) {
 	log.SetOutput(io.Discard)
 	f.Cleanup(func() { log.SetOutput(os.Stderr) })
 	f.Fuzz(func(t *testing.T, text string) {
-		p.chart.Templates[0].Data = []byte(literally(text))
+		p.chart.Templates[0].Data = []byte(literalTemplate(text))
 		p.options.PostRenderer, p.options.Root = nil, nil
 		r, err := p.render()
 		if err != nil {
@@ -47,7 +47,7 @@ func FuzzLegalForm(f *testing.F) {
 			if strings.Contains(file.Content, "---") {
 				continue // Helm treats it as more than one document
 			}
-			p.chart.Templates[0].Data = []byte(literally(file.Content))
+			p.chart.Templates[0].Data = []byte(literalTemplate(file.Content))
 			again, err := p.render()
 			if err != nil || len(again.Files) == 1 && again.Files[0].Content != file.Content {
 				t.Fatalf("the legal form %q has another: %+v, %v", file.Content, again.Files, err)
@@ -56,7 +56,7 @@ func FuzzLegalForm(f *testing.F) {
 		if _, err := render.Resources(r.Manifest, nil, p.root, false); err != nil {
 			return
 		}
-		p.chart.Templates[0].Data = []byte(literally(text))
+		p.chart.Templates[0].Data = []byte(literalTemplate(text))
 		p.options.PostRenderer, p.options.Root = chartgen.Cat{}, p.root
 		if marked, err := p.render(); err == nil && marked.Manifest != r.Manifest {
 			t.Fatalf("a post-renderer that changes nothing makes %q of %q", marked.Manifest, r.Manifest)

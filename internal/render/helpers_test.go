@@ -16,8 +16,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// tree maps paths to the files of a chart. If it has no Chart.yaml, it is the chart "shop"
-// of apiVersion v3.
+// tree contains the files of a chart by path. If it has no Chart.yaml, it is the chart
+// "shop" of apiVersion v3.
 type tree map[string]string
 
 func chartYAML(name, more string) string {
@@ -36,7 +36,8 @@ func (files tree) buffered() []*chartloader.BufferedFile {
 	return list
 }
 
-// prepared is a chart whose dependencies Helm has processed.
+// prepared holds a chart whose dependencies Helm has processed, and the options to render
+// it.
 type prepared struct {
 	chart   *chart.Chart
 	root    *sequencer.Chart
@@ -85,10 +86,11 @@ func rendered(t *testing.T, files tree) *render.Result {
 	return r
 }
 
-// template returns a chart with one template.
+// template returns a chart with one template, which has the given text.
 func template(text string) tree { return tree{"templates/x.yaml": text} }
 
-// stored returns documents of that template as stored in a release.
+// stored returns documents, all from the template of the function template, in the form of
+// a stored manifest.
 func stored(docs ...string) string {
 	var b strings.Builder
 	for _, doc := range docs {

@@ -10,8 +10,9 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// HookModes returns how the hooks of each chart of a release run. namespace is that of the
-// release. root is nil if the charts are not known. Then all hooks run as in Helm.
+// HookModes returns how the hooks of each chart of a release run: in parallel, or as in
+// Helm. root is the tree of charts; if it is nil, all hooks run as in Helm. namespace is
+// the namespace of the release.
 func HookModes(root *sequencer.Chart, namespace string) hookrunner.Modes {
 	modes := hookrunner.Modes{Namespace: namespace, ByChart: map[string]hookrunner.Mode{}}
 	if root == nil {

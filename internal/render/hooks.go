@@ -19,8 +19,8 @@ import (
 )
 
 // sortManifests splits the documents of rendered templates into hooks and other resources,
-// each in Helm's install order. Unlike Helm 3, it accepts hooks with the events crd-install
-// and test-failure of Helm 2, which are called legacy events here.
+// both in Helm's install order. Unlike Helm 3, it accepts hooks for the events crd-install
+// and test-failure of Helm 2. In this file, these are called legacy events.
 func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Manifest, error) {
 	legacy := legacyHooks{}
 	files, err := legacy.replaceIn(files)
@@ -39,9 +39,9 @@ func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Mani
 	return hooks, manifests, nil
 }
 
-// legacyHooks are the hooks with legacy events. While Helm sorts the manifests, which would
-// drop these hooks, each of them is replaced with a placeholder: a document of the same kind
-// and name with the event "test". The map has the original hook of each placeholder.
+// legacyHooks contains the hooks with legacy events, by their placeholders. Helm drops such
+// hooks when it sorts manifests. While it does so, a placeholder stands for each of them: a
+// document of the same kind and name with the event "test".
 type legacyHooks map[string]legacyHook
 
 type legacyHook struct {
@@ -49,14 +49,15 @@ type legacyHook struct {
 	events   []release.HookEvent
 }
 
-// replaceIn returns files with a placeholder for each hook that has a legacy event.
+// replaceIn returns files with a placeholder instead of each hook that has a legacy event.
+// It adds these hooks to l.
 func (l legacyHooks) replaceIn(files map[string]string) (map[string]string, error) {
 	changed := maps.Clone(files)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !mayBeLegacyHook(files[name]) {
 			continue
 		}
-		content, err := rewrite(files[name], l.replace)
+		content, err := rewriteDocuments(files[name], l.replace)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -65,8 +66,9 @@ func (l legacyHooks) replaceIn(files map[string]string) (map[string]string, erro
 	return changed, nil
 }
 
-// mayBeLegacyHook reports whether a text could contain a hook with a legacy event or with
-// HookDeleteTimeout. If not, it need not be parsed, which is so for almost all documents.
+// mayBeLegacyHook reports whether a text could contain a hook with a legacy event, or with
+// the annotation HookDeleteTimeout, which must be checked. If it returns false, as for
+// almost all documents, the text need not be parsed.
 func mayBeLegacyHook(text string) bool {
 	if !strings.Contains(text, release.HookAnnotation) {
 		return false
@@ -76,8 +78,9 @@ func mayBeLegacyHook(text string) bool {
 		strings.Contains(lower, string(hookrunner.EventCRDInstall)) || strings.Contains(lower, string(hookrunner.EventTestFailure))
 }
 
-// replace returns a placeholder if doc is a hook with a legacy event. It returns any other
-// document unchanged, including those that Helm drops or rejects.
+// replace returns a placeholder for doc and adds doc to l, if doc is a hook with a legacy
+// event. Any other document is returned unchanged, even if Helm drops or rejects it later.
+// It returns an error if the annotations of the hook are invalid.
 func (l legacyHooks) replace(doc string) (string, error) {
 	if !mayBeLegacyHook(doc) {
 		return doc, nil
@@ -104,8 +107,8 @@ func (l legacyHooks) replace(doc string) (string, error) {
 	return placeholder, nil
 }
 
-// hookEvents returns the events in the value of the annotation helm.sh/hook. known is false
-// if any of them is unknown. Helm drops such a hook.
+// hookEvents returns the events that the value of the annotation helm.sh/hook names. known
+// is false if it names an unknown one. Helm drops a hook with an unknown event.
 func hookEvents(value string) (events []release.HookEvent, known bool) {
 	for name := range strings.SplitSeq(value, ",") {
 		event, ok := hookEvent(strings.ToLower(strings.TrimSpace(name)))
@@ -117,7 +120,7 @@ func hookEvents(value string) (events []release.HookEvent, known bool) {
 	return events, true
 }
 
-// HookEvents returns the names of all events that a hook can have.
+// HookEvents returns the names of all hook events, including those of Helm 2.
 func HookEvents() []string {
 	var names []string
 	for _, event := range append(hookrunner.HelmEvents(), testSuccess, hookrunner.EventTestFailure, hookrunner.EventCRDInstall) {
@@ -126,10 +129,11 @@ func HookEvents() []string {
 	return names
 }
 
-// testSuccess is the name of HookTest in Helm 2.
+// testSuccess is the name of the event test in Helm 2.
 const testSuccess release.HookEvent = "test-success"
 
-// hookEvent returns the event with this name, and whether there is one.
+// hookEvent returns the event with the given name, and reports whether this is a known
+// event.
 func hookEvent(name string) (event release.HookEvent, known bool) {
 	if event = release.HookEvent(name); event == testSuccess {
 		event = release.HookTest
@@ -137,14 +141,15 @@ func hookEvent(name string) (event release.HookEvent, known bool) {
 	return event, slices.Contains(HookEvents(), name)
 }
 
-// isLegacyEvent reports whether Helm 3 no longer supports the event.
+// isLegacyEvent reports whether event exists only in Helm 2.
 func isLegacyEvent(event release.HookEvent) bool {
 	return event == hookrunner.EventCRDInstall || event == hookrunner.EventTestFailure
 }
 
-// CheckHook checks a document of this kind with these annotations. hook reports whether it
-// is a hook. events is empty if any event is unknown, because Helm drops such a hook. The
-// error is about invalid annotations of a hook.
+// CheckHook checks the annotations of a document of the given kind. hook reports whether
+// the document is a hook. events contains the events of the hook; it is empty if any of
+// them is unknown, because Helm then drops the hook. err is not nil if an annotation of the
+// hook is invalid.
 func CheckHook(kind string, annotations map[string]string) (hook bool, events []release.HookEvent, err error) {
 	value, hook := annotations[release.HookAnnotation]
 	if !hook {
@@ -157,7 +162,8 @@ func CheckHook(kind string, annotations map[string]string) (hook bool, events []
 	return true, events, checkHook(kind, annotations, events)
 }
 
-// checkHook returns an error if the annotations of a hook with these events are invalid.
+// checkHook returns an error if the annotations of a hook of the given kind and events are
+// invalid.
 func checkHook(kind string, annotations map[string]string, events []release.HookEvent) error {
 	value := annotations[release.HookAnnotation]
 	if slices.Contains(events, hookrunner.EventCRDInstall) && kind != "CustomResourceDefinition" {
@@ -176,7 +182,8 @@ func checkHook(kind string, annotations map[string]string, events []release.Hook
 	return err
 }
 
-// newPlaceholder returns the placeholder of a hook. number makes the text unique.
+// newPlaceholder returns the placeholder of a hook, whose header is head. number makes the
+// placeholder unique.
 func newPlaceholder(head *releaseutil.SimpleHead, number int) (string, error) {
 	annotations := map[string]string{}
 	for key, value := range head.Metadata.Annotations {
@@ -196,7 +203,7 @@ func newPlaceholder(head *releaseutil.SimpleHead, number int) (string, error) {
 	return escapeForYAML(string(text)), nil
 }
 
-// escapeForYAML escapes the characters in a JSON text that YAML would reject or change.
+// escapeForYAML escapes those characters of a JSON text that YAML would reject or change.
 func escapeForYAML(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -25,8 +25,8 @@ import (
 	"github.com/ordered-helm/helm/internal/render"
 )
 
-// hook returns a document with the annotation helm.sh/hook. The other parts of the document
-// must remain unchanged.
+// hook returns a document with the annotation helm.sh/hook. Its other parts are written in
+// an unusual way, to show that they remain unchanged.
 func hook(kind, name, events, more string) string {
 	return "# about it\nkind: " + kind + "   # a kind\napiVersion: \"x/v1\"\nmetadata:\n    annotations:\n        helm.sh/hook: " +
 		events + more + "\n    name:  " + name + "\nspec: {n: 0x10, \"on\": [ 1,2 ]}"
@@ -34,42 +34,43 @@ func hook(kind, name, events, more string) string {
 
 const crd = "CustomResourceDefinition"
 
-// literally returns a template that renders to the text.
-func literally(text string) string { return "{{ " + strconv.Quote(text) + " }}" }
+// literalTemplate returns a template that renders to the given text.
+func literalTemplate(text string) string { return "{{ " + strconv.Quote(text) + " }}" }
 
-// inFiles returns a chart with literal templates, by their names in templates/.
+// inFiles returns a chart with templates that render to the given texts. The keys are the
+// names of the templates.
 func inFiles(files map[string]string) tree {
 	t := tree{}
 	for name, text := range files {
-		t["templates/"+name] = literally(text)
+		t["templates/"+name] = literalTemplate(text)
 	}
 	return t
 }
 
-// Legacy events. They are replaced with other events to get the expected result from Helm's
-// own sorting.
+// asCRDInstall and asTestFailure match the legacy events: those that only Helm 2 supports.
 var (
 	asCRDInstall  = regexp.MustCompile(`(?i)crd-install`)
 	asTestFailure = regexp.MustCompile(`(?i)test-failure`)
 )
 
-func asKnown(text string) string {
+// withSupportedEvents replaces each legacy event with an event that Helm supports.
+func withSupportedEvents(text string) string {
 	text = asCRDInstall.ReplaceAllString(text, string(release.HookPreRollback))
 	return asTestFailure.ReplaceAllString(text, string(release.HookPostRollback))
 }
 
-// expected returns the result of Helm's own sorting with each legacy event replaced by one
-// that Helm supports. It then restores the documents and events.
+// expected sorts the files with Helm's own code, with supported events instead of legacy
+// events, and puts the original documents and events into the result.
 func expected(t *testing.T, files map[string]string) ([]*release.Hook, []releaseutil.Manifest) {
 	t.Helper()
 	known, originals := map[string]string{}, map[string]string{}
 	for name, text := range files {
-		known["shop/templates/"+name] = asKnown(text)
+		known["shop/templates/"+name] = withSupportedEvents(text)
 		for _, doc := range render.Split(text) {
-			if other, ok := originals[asKnown(doc)]; ok && other != doc {
+			if other, ok := originals[withSupportedEvents(doc)]; ok && other != doc {
 				t.Fatalf("two documents are the same but for the spelling of the event:\n%s", doc)
 			}
-			originals[asKnown(doc)] = doc
+			originals[withSupportedEvents(doc)] = doc
 		}
 	}
 	hooks, manifests, err := releaseutil.SortManifests(known, nil, releaseutil.InstallOrder)
@@ -188,7 +189,7 @@ func TestEveryEventBesideAnOlderOne(t *testing.T) {
 	}
 }
 
-// compare reports differences from the result of Helm's sorting.
+// compare reports where the hooks and manifests differ from those of Helm's own code.
 func compare(t *testing.T, r *render.Result, hooks []*release.Hook, manifests []releaseutil.Manifest) {
 	t.Helper()
 	if len(r.Hooks) != len(hooks) || len(r.Files) != len(manifests) {
@@ -206,7 +207,7 @@ func compare(t *testing.T, r *render.Result, hooks []*release.Hook, manifests []
 	}
 }
 
-// logged returns the log output of f.
+// logged returns what f writes to the standard logger.
 func logged(t *testing.T, f func()) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -314,8 +315,9 @@ func TestOlderHooksBesideWhatDoesNotParse(t *testing.T) {
 	}
 }
 
-// TestLegalFormOfOlderHooks checks that their annotations are also converted.
-func TestLegalFormOfOlderHooks(t *testing.T) {
+// TestCanonicalFormOfOlderHooks checks that the annotations of hooks with legacy events are
+// converted, too.
+func TestCanonicalFormOfOlderHooks(t *testing.T) {
 	in := hook("Job", "j", "test-failure", "\n        helm.sh/depends-on/layers: [a]")
 	want := hook("Job", "j", "test-failure", "\n        depends-on.helm.sh/layers: '[\"a\"]'")
 	if r := rendered(t, inFiles(map[string]string{"x": in})); len(r.Hooks) != 1 || r.Hooks[0].Manifest != want {
@@ -323,8 +325,8 @@ func TestLegalFormOfOlderHooks(t *testing.T) {
 	}
 }
 
-// FuzzOlderHooks checks that the hooks of any file are the same as those of the file with
-// events that Helm supports.
+// FuzzOlderHooks checks, for any file, that hooks with legacy events are sorted like the
+// same hooks with events that Helm supports.
 func FuzzOlderHooks(f *testing.F) {
 	f.Add(hook("Pod", "p", "test-failure", "") + "\n---\n" + hook(crd, "c", "crd-install, Pre-install", "") + "\n---\n" + hook("Job", "j", "soon", ""))
 	f.Add(`{"kind":"Pod","metadata":{"name":"p","annotations":{"helm.sh/hook":"test-failure","helm.sh/hook-delete-policy":"a,b"}}}`)
@@ -335,7 +337,7 @@ func FuzzOlderHooks(f *testing.F) {
 	f.Cleanup(func() { log.SetOutput(os.Stderr) })
 	f.Fuzz(func(t *testing.T, text string) {
 		result := func(text string) (*render.Result, error) {
-			p.chart.Templates[0].Data = []byte(literally(text))
+			p.chart.Templates[0].Data = []byte(literalTemplate(text))
 			return p.render()
 		}
 		got, err := result(text)
@@ -343,7 +345,7 @@ func FuzzOlderHooks(f *testing.F) {
 		if errors.As(err, &value) {
 			return
 		}
-		want, wantErr := result(asKnown(text))
+		want, wantErr := result(withSupportedEvents(text))
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%v, with events that are known %v", err, wantErr)
 		}
@@ -354,21 +356,21 @@ func FuzzOlderHooks(f *testing.F) {
 			if !slices.Contains(render.Split(text), h.Manifest) {
 				t.Errorf("no document of the file: %q", h.Manifest)
 			}
-			if asKnown(h.Kind) != h.Kind {
+			if withSupportedEvents(h.Kind) != h.Kind {
 				return // the order is different
 			}
-			h.Name, h.Manifest = asKnown(h.Name), asKnown(h.Manifest)
+			h.Name, h.Manifest = withSupportedEvents(h.Name), withSupportedEvents(h.Manifest)
 			for i, event := range h.Events {
-				h.Events[i] = release.HookEvent(asKnown(string(event)))
+				h.Events[i] = release.HookEvent(withSupportedEvents(string(event)))
 			}
 			for i, policy := range h.DeletePolicies {
-				h.DeletePolicies[i] = release.HookDeletePolicy(asKnown(string(policy)))
+				h.DeletePolicies[i] = release.HookDeletePolicy(withSupportedEvents(string(policy)))
 			}
 			for i, policy := range h.OutputLogPolicies {
-				h.OutputLogPolicies[i] = release.HookOutputLogPolicy(asKnown(string(policy)))
+				h.OutputLogPolicies[i] = release.HookOutputLogPolicy(withSupportedEvents(string(policy)))
 			}
 		}
-		if !reflect.DeepEqual(got.Hooks, want.Hooks) || asKnown(got.Manifest) != want.Manifest {
+		if !reflect.DeepEqual(got.Hooks, want.Hooks) || withSupportedEvents(got.Manifest) != want.Manifest {
 			t.Errorf("got:\n%+v\nwant:\n%+v", got, want)
 		}
 	})

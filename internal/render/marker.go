@@ -16,29 +16,30 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// marker is a temporary annotation that contains the path of an object's chart. It is added
-// before a post-renderer runs and removed after it. The Source comments, from which the
-// chart is known otherwise, can be lost in a post-renderer.
+// marker is an annotation with the path of an object's chart. Objects have it only while a
+// post-renderer runs, because a post-renderer can drop the Source comments, which otherwise
+// say to which chart a document belongs.
 const marker = "ordered.helm.sh/chart"
 
-// The value of a marker begins with one of these characters. It says which annotations the
-// object had before, so that removing the marker restores the object exactly.
+// The value of a marker starts with one of these characters, followed by the path of the
+// chart. The character says which annotations the object had before, so that the object can
+// be restored exactly.
 const (
 	hadAnnotations = '='
 	hadNone        = '+'
-	hadNull        = '~' // the annotations were null; followed by an index in nulls
+	hadNull        = '~' // "annotations" was null; an index in nulls follows
 )
 
-// nulls are the notations of null in YAML.
+// nulls are the ways to write null in YAML.
 var nulls = [...]string{"", "null", "~", "Null", "NULL"}
 
 // addChartMarkers returns the manifest with a marker in every object. If hideSecret is set,
-// the contents of Secrets are hidden.
+// comments replace Secrets.
 func (r *Result) addChartMarkers(root *sequencer.Chart, hideSecret bool) (string, error) {
 	var b strings.Builder
 	for _, f := range r.Files {
 		chart := ChartOf(root, f.Name)
-		content, err := rewrite(f.text(hideSecret), func(doc string) (string, error) {
+		content, err := rewriteDocuments(f.text(hideSecret), func(doc string) (string, error) {
 			return markDocument(doc, chart)
 		})
 		if err != nil {
@@ -49,11 +50,12 @@ func (r *Result) addChartMarkers(root *sequencer.Chart, hideSecret bool) (string
 	return b.String(), nil
 }
 
-// markDocument adds a marker with the path of the chart to each object in doc.
+// markDocument adds a marker to each object in doc. chart is the path that the marker
+// contains.
 func markDocument(doc, chart string) (string, error) {
 	root, err := yamledit.Parse(doc)
 	if err != nil || root == nil {
-		return doc, nil //nolint:nilerr // it is not a valid document, so it has no chart
+		return doc, nil //nolint:nilerr // a document without objects gets no marker
 	}
 	var changes []yamledit.Change
 	seen := map[*yaml.Node]bool{} // several objects may share one mapping
@@ -82,11 +84,12 @@ func markDocument(doc, chart string) (string, error) {
 	return yamledit.Apply(doc, root, changes)
 }
 
-// removeChartMarkers removes the markers from r.Manifest, the output of the post-renderer,
-// and sets r.Charts from them. A document without a marker belongs to the root chart.
+// removeChartMarkers removes the markers from r.Manifest, which is the output of the
+// post-renderer, and sets r.Charts to the charts that they name. A document without a
+// marker belongs to rootChart.
 func (r *Result) removeChartMarkers(rootChart string) error {
 	r.Charts = []string{}
-	clean, err := rewrite(r.Manifest, func(doc string) (string, error) {
+	clean, err := rewriteDocuments(r.Manifest, func(doc string) (string, error) {
 		clean, chart, err := unmarkDocument(doc)
 		r.Charts = append(r.Charts, cmp.Or(chart, rootChart))
 		return clean, err
@@ -98,8 +101,8 @@ func (r *Result) removeChartMarkers(rootChart string) error {
 	return nil
 }
 
-// unmarkDocument removes the markers from doc, and returns the chart that they name. chart
-// is empty if there are none.
+// unmarkDocument returns doc without its markers, and the path of the chart that they name;
+// an empty path if there are none. It returns an error if they name different charts.
 func unmarkDocument(doc string) (clean, chart string, err error) {
 	if !strings.Contains(doc, marker) {
 		return doc, "", nil
@@ -136,8 +139,8 @@ func unmarkDocument(doc string) (clean, chart string, err error) {
 	return clean, chart, err
 }
 
-// readMarker splits the value of a marker. had is the character that says which annotations
-// the object had, null their notation if they were null, and path the path of the chart.
+// readMarker splits the value of a marker: had is the first character, null says how null
+// was written if the annotations were null, and path is the path of the chart.
 func readMarker(value string) (had byte, null, path string) {
 	if value == "" {
 		return hadAnnotations, "", ""

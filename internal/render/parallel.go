@@ -11,7 +11,7 @@ import (
 )
 
 // forEachParallel calls do with each number from 0 to n-1, in parallel. If several calls
-// fail, it returns the error of the lowest number.
+// fail, it returns the error for the lowest number.
 func forEachParallel(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var g errgroup.Group

@@ -58,8 +58,8 @@ func postRendered(t *testing.T, files tree, post postrender.PostRenderer) (*prep
 	return p, r
 }
 
-// TestCatIsAsIfNone checks that a post-renderer that changes nothing results in the same
-// bytes and the same charts as no post-renderer.
+// TestCatIsAsIfNone checks that the result with a post-renderer that changes nothing is,
+// byte for byte, the result without a post-renderer, with the same charts.
 func TestCatIsAsIfNone(t *testing.T) {
 	charts := []tree{shapes}
 	for seed := range uint64(12) {
@@ -98,8 +98,8 @@ func objectName(object map[string]any) string {
 	return name
 }
 
-// TestChartsSurviveAnyPostRenderer uses post-renderers that drop comments, reorder
-// documents and add one.
+// TestChartsSurviveAnyPostRenderer checks that the chart of each document is still known
+// after post-renderers that drop comments, reorder documents or add a document.
 func TestChartsSurviveAnyPostRenderer(t *testing.T) {
 	for name, post := range map[string]chartgen.PostRenderer{
 		"drops comments": chartgen.DropComments, "writes JSON": chartgen.ToJSON, "reorders": chartgen.Reverse, "adds": chartgen.AddDocument,
@@ -189,9 +189,9 @@ func TestDocumentsWithoutAMarkerBelongToTheRoot(t *testing.T) {
 	}
 }
 
-// TestPostRendererSeesLegalFormAndNoHooks checks what the reference promises about the
+// TestPostRendererSeesCanonicalFormAndNoHooks checks what the reference promises about the
 // input of a post-renderer.
-func TestPostRendererSeesLegalFormAndNoHooks(t *testing.T) {
+func TestPostRendererSeesCanonicalFormAndNoHooks(t *testing.T) {
 	var seen string
 	_, r := postRendered(t, template(job("        helm.sh/depends-on/layers: [a]")+"\n---\n"+job("        helm.sh/hook: pre-install")),
 		chartgen.PostRenderer(func(docs []string) ([]string, error) {
@@ -206,7 +206,8 @@ func TestPostRendererSeesLegalFormAndNoHooks(t *testing.T) {
 	}
 }
 
-// TestPostRendererWithoutAnOrder checks that the input has no markers.
+// TestPostRendererWithoutAnOrder checks that the input of a post-renderer has no markers in
+// an operation without an order.
 func TestPostRendererWithoutAnOrder(t *testing.T) {
 	p := prepare(t, shapes)
 	p.options.PostRenderer = chartgen.PostRenderer(func(docs []string) ([]string, error) {
@@ -261,7 +262,8 @@ func TestPostRendererThatFails(t *testing.T) {
 	}
 }
 
-// TestHiddenSecretsStayHiddenFromThePostRenderer checks this with and without markers.
+// TestHiddenSecretsStayHiddenFromThePostRenderer checks that a post-renderer gets no
+// contents of Secrets if HideSecret is set, with and without markers.
 func TestHiddenSecretsStayHiddenFromThePostRenderer(t *testing.T) {
 	files := template("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter2}\n---\nkind: A\nmetadata: {name: a}\n")
 	for _, ordered := range []bool{true, false} {

@@ -14,7 +14,8 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
-// TestRealCharts renders real charts with post-renderers, and builds their plans.
+// TestRealCharts renders published charts with various post-renderers, and builds their
+// plans.
 func TestRealCharts(t *testing.T) {
 	archives, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", "charts", "*.tgz"))
 	if err != nil {
@@ -70,7 +71,7 @@ func checkRealChart(t *testing.T, archive string) {
 	}
 }
 
-// unchanged returns the manifest without any post-renderer.
+// unchanged returns the manifest as it is without a post-renderer.
 func unchanged(r *render.Result) string {
 	var b strings.Builder
 	for _, f := range r.Files {

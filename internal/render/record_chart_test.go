@@ -10,9 +10,9 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
 
-// richChart returns a random chart with additional subcharts: charts with everything that a
-// plan can contain, charts that are used twice with aliases, charts that tags disable, and
-// undeclared charts.
+// richChart returns a random chart with additional subcharts: charts with every feature
+// that a plan can contain, charts that are included twice under different aliases, charts
+// that tags disable, and charts that are not declared as dependencies.
 func richChart(r *rand.Rand) tree {
 	files := tree{}
 	for _, f := range chartgen.Random(r).Files(r) {
@@ -40,8 +40,8 @@ func richChart(r *rand.Rand) tree {
 	return files
 }
 
-// richFiles returns the files of the chart that is used twice. It can contain a chart with
-// an alias, which Helm does not apply in the second copy.
+// richFiles returns the files of the chart that is included twice. It can contain a
+// subchart with an alias, which Helm does not apply in the second copy.
 func richFiles(r *rand.Rand) tree {
 	version := []string{"apiVersion: v3\n", "apiVersion: v2\nannotations: {helm.sh/sequencing: enabled}\n", "apiVersion: v2\n"}[r.IntN(3)]
 	inner := []string{
@@ -66,8 +66,8 @@ func richFiles(r *rand.Rand) tree {
 	return files
 }
 
-// richTemplates have features that the resources of random charts do not have. Some of them
-// depend on others, which may be missing.
+// richTemplates are templates with features that the resources of random charts do not
+// have. Some of their resources depend on others, which may not exist.
 var richTemplates = []string{
 	`apiVersion: batch/v1
 kind: Job

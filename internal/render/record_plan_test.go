@@ -50,7 +50,7 @@ func TestThePlanOfAStoredReleaseIsTheOneExecuted(t *testing.T) {
 		if rec, err := orderrecord.Read(rel); err != nil || rec.Revision != rel.Version || !slices.Equal(rec.DocumentCharts, planned.Result.Charts) {
 			t.Fatalf("seed %d, %s: record %+v, %v", seed, name, rec, err)
 		}
-		note(seen, planned)
+		countFeatures(seen, planned)
 		seen["post-renderer "+name]++
 	}
 	checkSeen(t, seen)
@@ -110,7 +110,7 @@ func rebuild(t *testing.T, rel *release.Release) *sequencer.Plan {
 	return plan
 }
 
-// planText returns the whole plan as text.
+// planText returns everything that a plan contains as text.
 func planText(p *sequencer.Plan) string {
 	var b strings.Builder
 	for i, n := range p.Nodes {
@@ -136,8 +136,8 @@ func planText(p *sequencer.Plan) string {
 	return b.String()
 }
 
-// note counts the features of a plan that could be lost.
-func note(seen map[string]int, planned *chartgen.Rendered) {
+// countFeatures adds the features of a plan that could be lost in a stored release to seen.
+func countFeatures(seen map[string]int, planned *chartgen.Rendered) {
 	has := func(what string, yes bool) {
 		if yes {
 			seen[what]++
@@ -168,16 +168,16 @@ func note(seen map[string]int, planned *chartgen.Rendered) {
 		}
 	}
 	has("unmet need", len(p.Unmet) > 0)
-	noteCharts(has, planned.Root)
+	countChartFeatures(has, planned.Root)
 }
 
-func noteCharts(has func(what string, yes bool), c *sequencer.Chart) {
+func countChartFeatures(has func(what string, yes bool), c *sequencer.Chart) {
 	names := map[string]bool{}
 	for _, sub := range c.Subcharts {
 		names[sub.Name] = true
 		has("sequenced chart", sub.Sequenced)
 		has("chart that is not sequenced", !sub.Sequenced)
-		noteCharts(has, sub)
+		countChartFeatures(has, sub)
 	}
 	copies := map[string]int{}
 	for _, d := range c.Dependencies {
@@ -193,7 +193,7 @@ func noteCharts(has func(what string, yes bool), c *sequencer.Chart) {
 	has("undeclared", len(names) > 0)
 }
 
-// checkSeen checks that the random charts had all of these features.
+// checkSeen checks that each of the features occurred in one of the random charts.
 func checkSeen(t *testing.T, seen map[string]int) {
 	t.Helper()
 	for _, what := range []string{

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package render renders a chart with its values, and returns manifests, hooks and notes.
-// It converts sequencing annotations to a form that Kubernetes accepts, and determines
-// which chart each document comes from, for package sequencer.
+// Package render renders a chart with its values to a manifest, hooks and notes, as Helm
+// does. It also converts sequencing annotations to the canonical form, which Kubernetes
+// accepts, and finds out which chart each document comes from, for package sequencer.
 package render
 
 import (
@@ -28,54 +28,56 @@ import (
 // notesFile is the name of the template with the notes of a chart.
 const notesFile = "NOTES.txt"
 
-// Options configure the function Chart.
+// Options are the options of the function Chart.
 type Options struct {
-	// Values are the values for the templates, as returned by chartutil.ToRenderValues.
+	// Values contains the values for the templates, as returned by
+	// chartutil.ToRenderValues.
 	Values chartutil.Values
-	// Capabilities are the capabilities of the cluster.
+	// Capabilities describes the cluster to the templates.
 	Capabilities *chartutil.Capabilities
-	// RESTConfig lets the template function lookup read from the cluster. It can be nil.
+	// RESTConfig, if not nil, lets the template function "lookup" read from the cluster.
 	RESTConfig *rest.Config
-	// EnableDNS lets the template function getHostByName make DNS lookups.
+	// EnableDNS lets the template function "getHostByName" look up addresses.
 	EnableDNS bool
 	// SubNotes adds the notes of subcharts to those of the chart.
 	SubNotes bool
 	// IncludeCRDs adds the contents of crds/ directories at the start of the manifest.
 	IncludeCRDs bool
-	// HideSecret hides the contents of Secrets in Result.Manifest.
+	// HideSecret replaces Secrets in Result.Manifest with comments.
 	HideSecret bool
-	// PostRenderer changes the manifest. It can be nil.
+	// PostRenderer, if not nil, changes the manifest.
 	PostRenderer postrender.PostRenderer
-	// Root is the tree of charts. It is used to determine the chart of each document in the
-	// output of a post-renderer.
+	// Root is the tree of charts, from which the chart of each document in the output of a
+	// post-renderer is determined. If it is nil, Result.Charts is not set.
 	Root *sequencer.Chart
 }
 
-// Result is what the function Chart returns.
+// Result is the result of the function Chart.
 type Result struct {
-	// Hooks are sorted in Helm's order.
+	// Hooks contains the hooks in Helm's install order.
 	Hooks []*release.Hook
-	// Manifest contains all resources that are not hooks, as a YAML stream, as stored in a
-	// release.
+	// Manifest contains all resources that are not hooks, as a YAML stream, in the form
+	// that is stored in a release.
 	Manifest string
-	// Files are the documents of Manifest before any post-renderer.
+	// Files contains the documents of Manifest as they were before a post-renderer changed
+	// them.
 	Files []File
-	// Notes are the rendered notes.
+	// Notes is the text of the rendered notes.
 	Notes string
-	// Charts is the path of the chart of each document in Manifest. If it is nil, the
-	// charts are determined from Source comments.
+	// Charts contains the path of the chart of each document in Manifest. If it is nil, the
+	// charts are determined from the Source comments of the documents.
 	Charts []string
 }
 
-// File is a rendered document. Name is the path of its template.
+// File is a rendered document. Name is the path of the template that contains it.
 type File struct {
 	Name, Content string
-	// Secret reports whether the document is a core/v1 Secret.
+	// Secret says whether the document is a Secret of the Kubernetes core API (v1).
 	Secret bool
 }
 
-// Chart renders ch. If documents cannot be parsed, it returns an error and a result whose
-// Manifest contains the rendered text, for debugging.
+// Chart renders ch. If a document cannot be parsed, it returns an error together with a
+// result whose Manifest is the rendered text, for debugging.
 func Chart(ch *chart.Chart, o Options) (*Result, error) {
 	r := &Result{Hooks: []*release.Hook{}}
 	if want := ch.Metadata.KubeVersion; want != "" {
@@ -121,17 +123,17 @@ func runEngine(ch *chart.Chart, o Options) (map[string]string, error) {
 	return e.Render(ch, o.Values)
 }
 
-// extractNotes removes the rendered NOTES.txt files from files and returns their text. Only
-// the notes of the root chart are returned, unless all is set. Then those of the subcharts
-// follow, sorted by path.
-func extractNotes(ch *chart.Chart, files map[string]string, all bool) string {
+// extractNotes removes the rendered NOTES.txt files from files, and returns their text:
+// only that of the root chart unless subNotes is set, otherwise followed by those of the
+// subcharts, sorted by path.
+func extractNotes(ch *chart.Chart, files map[string]string, subNotes bool) string {
 	own := path.Join(ch.Name(), "templates", notesFile)
 	notes := files[own]
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !strings.HasSuffix(name, notesFile) {
 			continue
 		}
-		if all && name != own {
+		if subNotes && name != own {
 			if notes != "" {
 				notes += "\n"
 			}
@@ -157,8 +159,8 @@ func writeDocument(b *strings.Builder, name, content string) {
 	fmt.Fprintf(b, "---\n# Source: %s\n%s\n", name, content)
 }
 
-// addFiles adds documents to r.Files, in the order of the manifest. If crds is set, the
-// contents of crds/ directories come first.
+// addFiles adds the documents of the manifest to r.Files, in their order. If crds is set,
+// the contents of the crds/ directories come first.
 func (r *Result) addFiles(ch *chart.Chart, manifests []releaseutil.Manifest, crds bool) {
 	if crds {
 		for _, crd := range ch.CRDObjects() {
@@ -172,7 +174,8 @@ func (r *Result) addFiles(ch *chart.Chart, manifests []releaseutil.Manifest, crd
 	}
 }
 
-// text returns the document for output. If hideSecret is set, a comment replaces a Secret.
+// text returns the content of the document, or a comment if it is a Secret and hideSecret
+// is set.
 func (f File) text(hideSecret bool) string {
 	if hideSecret && f.Secret {
 		return "# HIDDEN: The Secret output has been suppressed"
@@ -180,6 +183,7 @@ func (f File) text(hideSecret bool) string {
 	return f.Content
 }
 
+// stream joins r.Files to a YAML stream. If hideSecret is set, comments replace Secrets.
 func (r *Result) stream(hideSecret bool) string {
 	var b strings.Builder
 	for _, f := range r.Files {
@@ -188,9 +192,9 @@ func (r *Result) stream(hideSecret bool) string {
 	return b.String()
 }
 
-// postRender replaces r.Manifest with the output of the post-renderer. If o.Root is set,
-// each object temporarily gets an annotation that names its chart, from which r.Charts is
-// set.
+// postRender replaces r.Manifest with the output of the post-renderer. If o.Root is set, it
+// also sets r.Charts: while the post-renderer runs, each object has an annotation that
+// names its chart.
 func (r *Result) postRender(o Options) error {
 	in := r.Manifest
 	if o.Root != nil {

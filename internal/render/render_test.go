@@ -94,8 +94,8 @@ func TestHideSecret(t *testing.T) {
 	}
 }
 
-// TestDump checks that the result contains all rendered text if a document cannot be
-// parsed.
+// TestDump checks that Chart returns all rendered text with the error if a document cannot
+// be parsed.
 func TestDump(t *testing.T) {
 	for name, bad := range map[string]string{"no YAML": "a: b: c", "an annotation": "metadata: {annotations: {a: [b]}}"} {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestResources(t *testing.T) {
 			t.Errorf("%q: got %v", manifest, err)
 		}
 	}
-	if _, err := render.Resources("kind: A", []string{"shop", "shop"}, root, false); err == nil || err.Error() != "the manifest has 1 documents, but the release record has charts for 2" {
+	if _, err := render.Resources("kind: A", []string{"shop", "shop"}, root, false); err == nil || err.Error() != "the manifest has 1 documents, but the order record has charts for 2" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -238,9 +238,9 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestEverySpellingGivesTheSamePlan writes random charts to files, with random notations,
-// and compares the plan with the one built without files.
-func TestEverySpellingGivesTheSamePlan(t *testing.T) {
+// TestAllFormsGiveTheSamePlan writes random charts to files, with random forms of keys and
+// lists, and compares the plan of the files with the plan that is built directly.
+func TestAllFormsGiveTheSamePlan(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		ch := chartgen.Random(r)
@@ -261,8 +261,8 @@ func TestEverySpellingGivesTheSamePlan(t *testing.T) {
 	}
 }
 
-// TestFiveThousandDocuments renders and plans a chart with this number of documents in one
-// template.
+// TestFiveThousandDocuments renders a chart with five thousand documents in one template,
+// and builds its plan.
 func TestFiveThousandDocuments(t *testing.T) {
 	const text = `{{- range $i := until 5000 }}
 ---

@@ -16,12 +16,13 @@ import (
 // noSource is the file name in messages about a document without a Source comment.
 const noSource = "(no Source comment)"
 
-// Resources parses the documents of a manifest. charts is the path of the chart of each
-// document. If it is nil, the chart follows from the document's Source comment. A document
-// without one belongs to the chart of the previous document.
+// Resources parses the documents of a manifest, and returns the resources among them.
+// charts contains the path of the chart of each document. If charts is nil, the Source
+// comment of a document determines its chart in the tree of charts root. A document without
+// such a comment belongs to the chart of the document before it.
 //
-// withCRDs says that the manifest was rendered with IncludeCRDs. Resources from crds/
-// directories are then left out, because they are not part of the order.
+// withCRDs says that the manifest was rendered with the option IncludeCRDs. Documents from
+// crds/ directories are then left out, because they are not part of the deployment order.
 func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
 	docs, err := Documents(manifest, charts, root, withCRDs)
 	if err != nil {
@@ -36,25 +37,25 @@ func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	return resources, nil
 }
 
-// Document is one document of a manifest, as Documents returns it.
+// Document is one document of a manifest.
 type Document struct {
 	// Text is the document, unchanged.
 	Text string
-	// CRD reports whether the document comes from a crds/ directory. Such a document is not
+	// CRD says whether the document comes from a crds/ directory. Such a document is not
 	// parsed.
 	CRD bool
-	// Resource is the parsed document. Its Object is empty if the document is not parsed or
-	// contains only comments.
+	// Resource is the parsed document. Its Object is empty if the document was not parsed,
+	// or contains only comments.
 	Resource sequencer.Resource
 }
 
-// Documents splits and parses a manifest. The parameters are those of Resources. Unlike
-// Resources, it returns all documents, including empty ones and those from crds/
-// directories.
+// Documents splits and parses a manifest. Its parameters are those of Resources. Unlike
+// Resources, it returns all documents, including those from crds/ directories and those
+// that contain only comments.
 func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs bool) ([]Document, error) {
 	texts := Split(manifest)
 	if charts != nil && len(charts) != len(texts) {
-		return nil, fmt.Errorf("the manifest has %d documents, but the release record has charts for %d", len(texts), len(charts))
+		return nil, fmt.Errorf("the manifest has %d documents, but the order record has charts for %d", len(texts), len(charts))
 	}
 	docs, ends := make([]Document, len(texts)), make([]string, len(texts))
 	file := noSource
@@ -88,9 +89,10 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	return docs, nil
 }
 
-// Resources returns the parsed resources, for sequencer.Build. They come from the output of
-// the post-renderer if r.Charts is known. Otherwise they come from the manifest before the
-// post-renderer, in which Secrets are not hidden.
+// Resources returns the parsed resources of the manifest, for sequencer.Build. If r.Charts
+// is set, these are in the output of the post-renderer. Otherwise, they are in the manifest
+// before a post-renderer changed it, and no Secrets are hidden. withCRDs is as in the
+// function Resources.
 func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
 	if r.Charts != nil {
 		return Resources(r.Manifest, r.Charts, root, withCRDs)
@@ -98,21 +100,23 @@ func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Re
 	return Resources(r.stream(false), nil, root, withCRDs)
 }
 
-// Documents splits the rendered manifest, in the order in which it is stored. If
-// unprocessed is set, it returns the documents as they were before the post-renderer.
-func (r *Result) Documents(root *sequencer.Chart, withCRDs, unprocessed bool) ([]Document, error) {
-	if unprocessed {
+// Documents returns the documents of the manifest, in the order in which they are stored.
+// If beforePostRenderer is set, they are as before a post-renderer changed them. withCRDs
+// is as in the function Resources.
+func (r *Result) Documents(root *sequencer.Chart, withCRDs, beforePostRenderer bool) ([]Document, error) {
+	if beforePostRenderer {
 		return Documents(r.stream(false), nil, root, withCRDs)
 	}
 	return Documents(r.Manifest, r.Charts, root, withCRDs)
 }
 
+// leadingSpace returns the whitespace at the start of a text.
 func leadingSpace(text string) string {
 	return text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
 }
 
-// sourceFile returns the file that the Source comment of a document names. Helm writes
-// this comment at the start of a document. It returns an empty string if there is none.
+// sourceFile returns the path of the template in the Source comment that Helm writes at the
+// start of a document, or an empty string if the document has no such comment.
 func sourceFile(doc string) string {
 	first, _, _ := strings.Cut(doc, "\n")
 	file, found := strings.CutPrefix(first, "# Source: ")
@@ -122,21 +126,21 @@ func sourceFile(doc string) string {
 	return strings.TrimSpace(file)
 }
 
-// ChartOf returns the path in the tree of charts of the chart that contains a template, for
-// example "foo/bar" for "foo/charts/bar/templates/x.yaml".
+// ChartOf returns the path of the chart in the tree root that contains a template, for
+// example "foo/bar" for the template "foo/charts/bar/templates/x.yaml".
 func ChartOf(root *sequencer.Chart, file string) string {
 	chart, _ := findChart(root, file)
 	return chart
 }
 
-// findChart returns the path of the chart that contains file, and below, the path of the
-// file within that chart.
+// findChart returns the path of the chart in the tree root that contains file. below is the
+// path of the file within that chart.
 func findChart(root *sequencer.Chart, file string) (chart, below string) {
 	chart = root.Name
 	below, found := strings.CutPrefix(file, root.Name+"/")
 	for found {
 		name, rest, isSub := subchartPath(below)
-		sub := subchartAt(root, name)
+		sub := subchartInDirectory(root, name)
 		if !isSub || sub == nil {
 			break
 		}
@@ -146,21 +150,22 @@ func findChart(root *sequencer.Chart, file string) (chart, below string) {
 	return chart, below
 }
 
-// subchartPath splits a path such as charts/name/below. is reports whether it has this
-// form.
+// subchartPath splits a path such as "charts/name/below" into name and below. is reports
+// whether the path starts with "charts/".
 func subchartPath(path string) (name, below string, is bool) {
 	path, is = strings.CutPrefix(path, "charts/")
 	name, below, _ = strings.Cut(path, "/")
 	return name, below, is
 }
 
-// subchartAt returns the subchart of c in a directory of charts/, or nil. In the names of
-// templates, Helm calls the directory of an aliased chart by the alias. For undeclared
-// charts inside an aliased chart it uses the name instead.
-func subchartAt(c *sequencer.Chart, folder string) *sequencer.Chart {
-	names := []string{folder}
+// subchartInDirectory returns the subchart of c to which a directory of charts/ belongs in
+// the names of templates; nil if there is none. If the subchart has an alias, this is the
+// directory's name, except in the names of templates of charts inside the subchart that are
+// not declared as its dependencies: there, Helm uses the subchart's own name.
+func subchartInDirectory(c *sequencer.Chart, directory string) *sequencer.Chart {
+	names := []string{directory}
 	for _, d := range c.Dependencies {
-		if d.Name == folder && d.Alias != "" && !d.Disabled {
+		if d.Name == directory && d.Alias != "" && !d.Disabled {
 			names = append(names, d.Alias)
 		}
 	}

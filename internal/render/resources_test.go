@@ -42,7 +42,7 @@ func asKubernetesReads(t *testing.T, stream string) []map[string]any {
 	}
 }
 
-// blocks returns documents that end with a block scalar in different ways.
+// blocks returns documents that end with YAML block scalars, written in different ways.
 func blocks() map[string]string {
 	return map[string]string{
 		"kept": "|\n    hello\n", "stripped": "|-\n    hello\n", "all kept": "|+\n    hello\n\n\n",
@@ -51,8 +51,8 @@ func blocks() map[string]string {
 	}
 }
 
-// TestBlocksAtTheEnd checks that documents that end with a block scalar are read as by
-// Kubernetes, at any position in a stream.
+// TestBlocksAtTheEnd checks that a block scalar at the end of a document has the same value
+// as in Kubernetes clients, wherever the document is in the stream.
 func TestBlocksAtTheEnd(t *testing.T) {
 	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  f: "
 	for name, block := range blocks() {
@@ -80,9 +80,9 @@ func TestBlocksAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestBlocksAtTheEndStayLegal checks that converting annotations in such documents does not
-// change the block scalar.
-func TestBlocksAtTheEndStayLegal(t *testing.T) {
+// TestCanonicalFormKeepsBlocksAtTheEnd checks that converting the annotations of a document
+// does not change a block scalar at its end.
+func TestCanonicalFormKeepsBlocksAtTheEnd(t *testing.T) {
 	const annotation = "annotations: {helm.sh/depends-on/layers: [b, c]}"
 	for name, block := range blocks() {
 		for where, text := range map[string]string{

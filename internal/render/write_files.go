@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// WriteFiles writes each document to a file in dir that has the name of its template, and
-// prints the names of the files to stdout, as Helm does. If useReleaseName is set, the
-// files are in a subdirectory with the name of the release.
+// WriteFiles writes each document to a file in dir, and prints the names of the files to
+// standard output, as Helm does. A file has the path of its template. If useReleaseName is
+// set, all files are in a subdirectory with the name of the release.
 func WriteFiles(dir, releaseName string, useReleaseName bool, files []File) error {
 	if useReleaseName {
 		dir = filepath.Join(dir, releaseName)
@@ -28,14 +28,14 @@ func WriteFiles(dir, releaseName string, useReleaseName bool, files []File) erro
 	return nil
 }
 
-// writeFile writes one document to the file name. If more is set, it appends the document
-// to the file.
-func writeFile(name string, f File, more bool) (err error) {
+// writeFile writes the document f to the file with the given name. If toEnd is set, it
+// appends the document to the file.
+func writeFile(name string, f File, toEnd bool) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
 	flags, mode := os.O_RDWR|os.O_CREATE|os.O_TRUNC, os.FileMode(0o666)
-	if more {
+	if toEnd {
 		flags, mode = os.O_APPEND|os.O_WRONLY, 0o600
 	}
 	file, err := os.OpenFile(name, flags, mode)

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package repoindex creates the index of a chart repository from the chart archives in a
-// directory. Unlike Helm, it accepts each Chart.yaml that package chartloader accepts, and
-// reports which archives it leaves out. The index has only the fields that Helm knows,
-// because Helm rejects an index with others.
+// directory. In contrast to Helm, it accepts every Chart.yaml that package chartloader
+// accepts, and reports which archives it skips. The index contains only the fields that stock
+// Helm knows, because stock Helm rejects an index with other fields.
 package repoindex
 
 import (
@@ -28,64 +28,65 @@ type Skipped struct {
 	Reason error
 }
 
-// Directory creates an index of the archives (*.tgz) in a directory and in its immediate
-// subdirectories. The index is not sorted. base is the URL of the repository. If it is
-// empty, the URLs in the index are relative.
-func Directory(folder, base string) (*repo.IndexFile, []Skipped, error) {
-	packages, err := find(folder)
+// Directory creates an index of the chart archives (*.tgz) in the directory dir and in its
+// immediate subdirectories. The index is not sorted. base is the URL of the repository. If
+// it is empty, the URLs in the index are relative.
+func Directory(dir, base string) (*repo.IndexFile, []Skipped, error) {
+	archives, err := findArchives(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	index := repo.NewIndexFile()
 	var skipped []Skipped
-	for _, name := range packages {
-		chart, err := chartloader.Load(filepath.Join(folder, name))
+	for _, name := range archives {
+		chart, err := chartloader.Load(filepath.Join(dir, name))
 		if err != nil {
 			skipped = append(skipped, Skipped{Path: name, Reason: err})
 			continue
 		}
-		digest, err := provenance.DigestFile(filepath.Join(folder, name))
+		digest, err := provenance.DigestFile(filepath.Join(dir, name))
 		if err != nil {
 			return nil, nil, err
 		}
-		within, file := filepath.Split(name)
-		if err := index.MustAdd(chart.Metadata, file, join(base, filepath.Dir(within)), digest); err != nil {
+		subdirectory, file := filepath.Split(name)
+		if err := index.MustAdd(chart.Metadata, file, joinURL(base, filepath.Dir(subdirectory)), digest); err != nil {
 			return nil, nil, fmt.Errorf("failed adding to %s to index: %w", file, err) // the same text as in Helm
 		}
 	}
 	return index, skipped, nil
 }
 
-// find returns the archives in a directory, followed by those in its immediate
-// subdirectories. The paths are relative to the directory.
-func find(folder string) ([]string, error) {
-	var packages []string
+// findArchives returns the paths of the chart archives in dir, followed by those in its
+// immediate subdirectories. The paths are relative to dir.
+func findArchives(dir string) ([]string, error) {
+	var archives []string
 	for _, pattern := range []string{"*.tgz", filepath.Join("*", "*.tgz")} {
-		found, err := filepath.Glob(filepath.Join(folder, pattern))
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range found {
-			relative, err := filepath.Rel(folder, name)
+			relative, err := filepath.Rel(dir, name)
 			if err != nil {
 				return nil, err
 			}
-			packages = append(packages, relative)
+			archives = append(archives, relative)
 		}
 	}
-	return packages, nil
+	return archives, nil
 }
 
-// join appends a relative directory to a URL. It appends nothing for the directory ".".
-func join(base, folder string) string {
-	if folder == "." {
-		folder = ""
+// joinURL appends a relative directory to the URL base. For the directory ".", it appends
+// nothing.
+func joinURL(base, dir string) string {
+	if dir == "." {
+		dir = ""
 	}
-	folder = filepath.ToSlash(folder)
+	dir = filepath.ToSlash(dir)
 	u, err := url.Parse(base)
 	if err != nil {
-		return path.Join(base, folder)
+		return path.Join(base, dir)
 	}
-	u.Path = path.Join(u.Path, folder)
+	u.Path = path.Join(u.Path, dir)
 	return u.String()
 }

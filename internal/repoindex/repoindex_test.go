@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/chartpack"
 )
 
-// addPackage packs a chart with one Chart.yaml.
+// addPackage writes an archive of a chart that consists only of a Chart.yaml to the file to.
 func addPackage(t *testing.T, to, chartYAML string) {
 	t.Helper()
 	source := filepath.Join(t.TempDir(), "chart")
@@ -98,7 +98,7 @@ func TestJoin(t *testing.T) {
 		{"%zz", "sub", "%zz/sub"},
 	} {
 		t.Run(tt.base+" and "+tt.folder, func(t *testing.T) {
-			if got := join(tt.base, tt.folder); got != tt.want {
+			if got := joinURL(tt.base, tt.folder); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

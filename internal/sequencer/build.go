@@ -13,12 +13,12 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// Build computes the plan of a release. It reports all errors in the declarations together.
-// Each error names the file, resource, key and value (docs/reference.md, "The graph").
+// Build computes the plan of a release: the graph in which its resources are deployed. If
+// declarations are invalid, it returns one error for all of them, with the file, resource,
+// key and value of each (docs/reference.md, "The graph").
 //
-// A reference that the order makes impossible to satisfy is not an error here, because only
-// the cluster can tell whether the object exists already. Build returns such references in
-// Plan.Unmet.
+// A reference that the order cannot satisfy is not an error, because the object may
+// already exist in the cluster. Build returns such references in Plan.Unmet.
 func Build(in Input) (*Plan, error) {
 	b := newBuilder(in)
 	if err := errors.Join(b.readResources(in), b.resolveSubcharts()); err != nil {
@@ -32,16 +32,15 @@ func Build(in Input) (*Plan, error) {
 	return b.buildPlan(), nil
 }
 
-// newBuilder returns a builder that contains the charts of in. The caller reads the
-// resources.
+// newBuilder returns a builder with the charts of in. readResources adds the resources.
 func newBuilder(in Input) *builder {
 	b := &builder{namespace: in.Namespace, byPath: map[string]*draftChart{}}
 	b.addChart(in.Root, nil)
 	return b
 }
 
-// buildPlan converts the graph, which must be acyclic, to a plan, and adds the unmet needs
-// and the warnings to it.
+// buildPlan converts b.graph, which must be acyclic, to a plan. It adds the unsatisfied
+// references and the warnings.
 func (b *builder) buildPlan() *Plan {
 	plan := b.newPlan()
 	c := orderChecker{builder: b, plan: plan, order: plan.graph.Reachability()}
@@ -53,58 +52,58 @@ func (b *builder) buildPlan() *Plan {
 	return plan
 }
 
-// builder collects what Build needs to compute a plan.
+// builder holds the intermediate results of Build.
 type builder struct {
 	namespace string
 	charts    []*draftChart // each before its subcharts
 	byPath    map[string]*draftChart
-	resources []*resource
-	byID      map[ID]*resource
+	resources []*draftResource
+	byID      map[ID]*draftResource
 	nodes     []*draftNode
 	graph     *dag.Graph
-	// declarations are all declared dependencies between nodes or charts, for Plan.Edges.
-	declarations []declaration[end]
-	// dependencies counts the declared dependencies. unknownSubcharts counts the names of
-	// subcharts that do not exist.
+	// declarations lists all declared dependencies, for Plan.Edges.
+	declarations []declaration[draftEnd]
+	// dependencies counts the declared dependencies. unknownSubcharts counts the
+	// references to subcharts that do not exist.
 	dependencies     dependencyCounter
 	unknownSubcharts int
 	warnings         []Warning
-	// definitions maps each kind that the release defines to its CustomResourceDefinition.
-	definitions map[groupKind]ID
+	// crds maps each custom kind that the release defines to its CustomResourceDefinition.
+	crds map[groupKind]ID
 }
 
-// draftChart is a chart while the plan is built, with its place in the tree of charts and
-// in the graph.
+// draftChart is a chart while Build computes the plan, with its place in the tree of
+// charts and its vertices in the graph.
 type draftChart struct {
 	*Chart
 	path, file string
 	index      int // in builder.charts
 	parent     *draftChart
 	subcharts  []*draftChart
-	ignored    bool // its declarations are ignored, because it is not sequenced
-	// after are the siblings that must be ready before the chart, and ownAfter the
-	// subcharts that must be ready before its own resources.
+	ignored    bool // it declares an order that is ignored (see Chart.Sequenced)
+	// after lists the siblings that must be ready before the chart and its subcharts. ownAfter
+	// lists the subcharts that must be ready before the own resources of the chart.
 	after, ownAfter []*draftChart
 	layers          map[string]*draftNode
-	nodes           []*draftNode // its unlayered resources last
-	// These vertices are gates: vertices without resources that stand for the beginning or
-	// end of a chart. beforeAll comes before the chart and its subcharts, beforeOwn before
-	// the chart's own resources, and afterAll after the chart and its subcharts.
+	nodes           []*draftNode // sorted by compareNodes
+	// Gates are vertices without resources that stand for the beginning or end of a chart:
+	// beforeAll comes before the chart and its subcharts, beforeOwn before the chart's own
+	// resources, and afterAll after the chart and its subcharts.
 	beforeAll, beforeOwn, afterAll int
 }
 
-// draftNode is a node while the plan is built.
+// draftNode is a node of the deployment graph while Build computes the plan.
 type draftNode struct {
 	chart     *draftChart
 	layer     string
-	unlayered bool // consists of the unlayered resources of the chart
-	resources []*resource
-	vertex    int   // in builder.graph
-	planned   *Node // set when the plan is created
+	unlayered bool // it consists of the unlayered resources of the chart
+	resources []*draftResource
+	vertex    int   // its number in builder.graph
+	planned   *Node // the same node in the plan; set by newPlan
 }
 
-// addChart adds the chart c and, sorted by name, its subcharts. parent is nil for the root
-// chart.
+// addChart adds the chart c and then its subcharts, sorted by name. parent is nil for the
+// root chart.
 func (b *builder) addChart(c *Chart, parent *draftChart) {
 	draft := &draftChart{
 		Chart: c, path: c.Name, file: c.Name, index: len(b.charts), parent: parent,
@@ -115,7 +114,7 @@ func (b *builder) addChart(c *Chart, parent *draftChart) {
 		draft.file = parent.file + "/charts/" + c.Name
 	}
 	if b.byPath[draft.path] != nil {
-		return // two versions of one subchart, whose templates Helm also merges
+		return // a second version of the same subchart: Helm also merges their templates
 	}
 	b.charts = append(b.charts, draft)
 	b.byPath[draft.path] = draft
@@ -129,13 +128,14 @@ func (b *builder) addChart(c *Chart, parent *draftChart) {
 	}
 }
 
-// makeNodes assigns each resource to a node: that of its layer, a node of its own if it has
-// no layer but depends on layers, or otherwise the node of the chart's unlayered resources.
+// makeNodes assigns each resource to a node: to the node of its layer, to a node of its
+// own if it has no layer but depends on layers, or otherwise to the node of its chart's
+// unlayered resources.
 func (b *builder) makeNodes() {
 	type key struct {
 		chart *draftChart
 		layer string
-		alone *resource
+		alone *draftResource
 	}
 	nodes := map[key]*draftNode{}
 	for _, r := range b.resources {
@@ -162,8 +162,8 @@ func (b *builder) makeNodes() {
 	}
 }
 
-// compareNodes sorts nodes by chart. Within a chart, layers come first, sorted by name.
-// Then come nodes of a single resource, and last the unlayered resources.
+// compareNodes orders nodes by chart. Within a chart, the layers come first, by name, then
+// the single resources that depend on layers, and last the unlayered resources.
 func compareNodes(x, y *draftNode) int {
 	rank := func(n *draftNode) int {
 		switch {
@@ -182,9 +182,8 @@ func compareNodes(x, y *draftNode) int {
 	)
 }
 
-// newPlan converts the graph to a plan. It computes the levels, sorts the nodes by level
-// and renumbers the vertices accordingly. In the plan's graph, the nodes come first and the
-// gates last.
+// newPlan converts the graph to a plan. It sorts the nodes by level and renumbers the
+// vertices of the graph accordingly: nodes come first, gates (see draftChart) last.
 func (b *builder) newPlan() *Plan {
 	levels, dependents := b.graph.Depths(len(b.nodes)), b.graph.Reverse().Depths(len(b.nodes))
 	sorted := slices.Clone(b.nodes)
@@ -196,7 +195,7 @@ func (b *builder) newPlan() *Plan {
 	p := &Plan{}
 	for i, n := range sorted {
 		numbers[n.vertex] = i
-		n.planned = n.plan()
+		n.planned = n.plannedNode()
 		n.planned.index, n.planned.Level, n.planned.Awaited = i, levels[n.vertex], dependents[n.vertex] > 0
 		p.Nodes = append(p.Nodes, n.planned)
 	}
@@ -211,8 +210,8 @@ func (b *builder) newPlan() *Plan {
 	return p
 }
 
-// makeIDsUnique adds a suffix to the ID of a node if an earlier node has the same ID. This
-// happens if two resources have the same kind and name, but different namespaces.
+// makeIDsUnique adds a suffix to each ID that an earlier node already has, which happens
+// if two resources in different namespaces have the same kind and name.
 func makeIDsUnique(nodes []*Node) {
 	seen := make(map[string]int, len(nodes))
 	for _, n := range nodes {
@@ -223,8 +222,9 @@ func makeIDsUnique(nodes []*Node) {
 	}
 }
 
-// plan returns the node of the plan, without its level.
-func (n *draftNode) plan() *Node {
+// plannedNode converts n to a node of the plan. The caller sets its index and level, and
+// Awaited.
+func (n *draftNode) plannedNode() *Node {
 	node := &Node{Chart: n.chart.path, Layer: n.layer, Unsequenced: n.unlayered}
 	for _, r := range n.resources {
 		node.Resources = append(node.Resources, &r.PlannedResource)

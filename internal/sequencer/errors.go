@@ -10,7 +10,7 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// ResourceError adds to an error the resource and file that have it.
+// ResourceError says which resource, in which file, the error Err is about.
 type ResourceError struct {
 	File string
 	ID   ID
@@ -24,7 +24,7 @@ func (e *ResourceError) Error() string {
 func (e *ResourceError) Unwrap() error { return e.Err }
 
 // DuplicateError reports that two documents define the same object. First and Second are
-// their templates.
+// the paths of their templates.
 type DuplicateError struct {
 	ID            ID
 	First, Second string
@@ -39,18 +39,18 @@ func (e *DuplicateError) Error() string {
 		e.ID, e.ID.Namespace, where)
 }
 
-// UnknownSubchartError reports that a chart depends on a subchart that it does not have.
+// UnknownSubchartError reports that a Chart.yaml refers to a subchart that does not exist.
 type UnknownSubchartError struct {
-	// File and Key say where Name is used: Key is an annotation in Chart.yaml or, as in
-	// Reason, an entry under "dependencies".
+	// File is the Chart.yaml, and Key is the key in it whose value contains Name. Key has
+	// the same form as Reason.Key.
 	File, Key string
 	Name      string
 	// Dependency is the name of the entry under "dependencies" whose depends-on contains
-	// Name. It is empty if an annotation contains it.
+	// Name. It is empty if an annotation contains Name.
 	Dependency string
-	// Nearest is the most similar name that exists. It is empty if none is similar.
+	// Nearest is the valid name that is most similar to Name. It is empty if none is similar.
 	Nearest string
-	// Known are all names that would be valid.
+	// Known lists all valid names.
 	Known []string
 }
 
@@ -66,36 +66,35 @@ func (e *UnknownSubchartError) Error() string {
 	return fmt.Sprintf("%s: %s refers to unknown subchart %q%s", e.File, e.Key, e.Name, hint)
 }
 
-// dependencyKey is the prefix of Reason.Key and similar keys for declarations in
-// Chart.yaml: the name of the entry under "dependencies" that has the depends-on follows
-// it.
-const dependencyKey = "depends-on of dependency "
+// dependencyKeyPrefix is the beginning of Reason.Key for an entry under "dependencies" in
+// a Chart.yaml. The name of the entry follows.
+const dependencyKeyPrefix = "depends-on of dependency "
 
-// dependencyIn returns the name that follows dependencyKey in a key, or "" if the key is an
-// annotation.
-func dependencyIn(key string) string {
-	name, is := strings.CutPrefix(key, dependencyKey)
+// dependencyOfKey returns the name that follows dependencyKeyPrefix in key, or "" if key
+// is that of an annotation.
+func dependencyOfKey(key string) string {
+	name, is := strings.CutPrefix(key, dependencyKeyPrefix)
 	if !is {
 		return ""
 	}
 	return name
 }
 
-// CycleError reports that charts or layers depend on each other.
+// CycleError reports that charts or layers depend on each other in a cycle.
 type CycleError struct {
-	// Edges are the edges of the cycle. Each begins where the previous one ends, and the
-	// last ends where the first begins.
+	// Edges lists the dependencies in the cycle. The To of each is the From of the next,
+	// and the To of the last is the From of the first.
 	Edges []CycleEdge
 }
 
-// CycleEdge is one edge of a cycle: From depends on To, because Key in File says so.
+// CycleEdge is one dependency in a cycle: Key in File declares that From depends on To.
 type CycleEdge struct {
 	From, To, File, Key string
 }
 
 // Dependency returns the name of the entry under "dependencies" whose depends-on declares
-// the edge. It is empty if an annotation declares it.
-func (e CycleEdge) Dependency() string { return dependencyIn(e.Key) }
+// the edge. It is empty if an annotation declares the edge.
+func (e CycleEdge) Dependency() string { return dependencyOfKey(e.Key) }
 
 func (e *CycleError) Error() string {
 	var b strings.Builder
@@ -111,8 +110,8 @@ func (e *CycleError) Error() string {
 	return b.String()
 }
 
-// UnmetNeedsError reports references that the order makes impossible to satisfy. Actions
-// return it only for objects that do not exist in the cluster either.
+// UnmetNeedsError reports references that the order cannot satisfy. Actions return it only
+// for objects that do not exist in the cluster either.
 type UnmetNeedsError struct {
 	Needs []UnmetNeed
 }
@@ -125,20 +124,20 @@ func (e *UnmetNeedsError) Error() string {
 	return "the order cannot be satisfied:\n  " + strings.Join(lines, "\n  ")
 }
 
-// String describes which resource needs which object, why the object comes too late, and
-// how to fix that.
+// String says which resource refers to which object, why the object is deployed too late,
+// and how to change the order.
 func (n UnmetNeed) String() string {
 	why := fmt.Sprintf("which is deployed after it, in %s (%s)", n.ToNode.Title(), n.To.File)
 	switch {
 	case n.FromNode == n.ToNode:
-		why = fmt.Sprintf("which is deployed together with it (%s)", n.To.File)
+		why = fmt.Sprintf("which is deployed at the same time (%s)", n.To.File)
 	case n.unordered:
 		why = fmt.Sprintf("which is not ordered before it, in %s (%s)", n.ToNode.Title(), n.To.File)
 	}
 	return fmt.Sprintf("%s in %s (%s) needs %s, %s: %s", n.From.ID, n.FromNode.Title(), n.From.File, n.To.ID, why, n.remedy())
 }
 
-// remedy returns advice for the author of the charts on how to change the order.
+// remedy returns advice on how to change the charts so that the reference is satisfied.
 func (n UnmetNeed) remedy() string {
 	from, to := n.FromNode.Chart, n.ToNode.Chart
 	switch {
@@ -151,10 +150,10 @@ func (n UnmetNeed) remedy() string {
 		return fmt.Sprintf("reverse the order of charts %s and %s, which is declared by depends-on in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
 	case from != to:
 		return fmt.Sprintf("make chart %s depend on chart %s, with depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
-	case mustComeFirst(n.To.ID.Kind, n.FromNode == n.ToNode), n.FromNode.Layer != "" && n.layer == "":
+	case mustComeFirst(n.To.ID.Kind, n.FromNode == n.ToNode), n.FromNode.Layer != "" && n.suggestedLayer == "":
 		return fmt.Sprintf("put %s into a separate layer (helm.sh/layer), and list that layer in depends-on.helm.sh/layers of %s", n.To.ID, n.From.ID)
 	case n.FromNode.Layer != "":
-		return fmt.Sprintf("annotate %s with helm.sh/layer: %s, or an earlier layer", n.To.ID, n.layer)
+		return fmt.Sprintf("annotate %s with helm.sh/layer: %s, or an earlier layer", n.To.ID, n.suggestedLayer)
 	}
 	return fmt.Sprintf("annotate %s with helm.sh/layer and a layer that %s depends on", n.To.ID, n.From.ID)
 }

@@ -117,7 +117,7 @@ func TestErrors(t *testing.T) {
 		{
 			"a chart that the release does not have",
 			v3("shop"), all("other ConfigMap/a"),
-			[]string{`other/templates/a.yaml: comes from chart "other", which the release does not have`},
+			[]string{`other/templates/a.yaml: belongs to chart "other", which is not part of the release`},
 		},
 		{
 			"all that is wrong is reported together",

@@ -12,16 +12,16 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// ExecutionError reports which nodes failed, and which were not started because of these
-// failures.
+// ExecutionError reports which nodes failed, and which were skipped because of these
+// failures or because the context was done.
 type ExecutionError struct {
-	// Failed are the nodes that failed, in the order of the plan.
+	// Failed lists the nodes that failed, in the order of the plan or of deletion.
 	Failed []NodeError
-	// NotStarted are the nodes that were not started, in the same order.
+	// NotStarted lists the skipped nodes, in the same order.
 	NotStarted []*Node
 }
 
-// NodeError is the failure of one node.
+// NodeError says in which node of the deployment graph the error Err occurred.
 type NodeError struct {
 	Node *Node
 	Err  error
@@ -46,7 +46,7 @@ func (e *ExecutionError) Error() string {
 	return strings.Join(parts, "\n")
 }
 
-// Unwrap returns the errors of the nodes.
+// Unwrap returns the elements of e.Failed.
 func (e *ExecutionError) Unwrap() []error {
 	errs := make([]error, len(e.Failed))
 	for i, f := range e.Failed {
@@ -55,19 +55,19 @@ func (e *ExecutionError) Unwrap() []error {
 	return errs
 }
 
-// Execute calls deploy for each node n, in its own goroutine, as soon as deploy has
-// returned without an error for all dependencies of n. The argument after is the dependency
-// of n that finished last, or nil if n has none. If n.Awaited is set, deploy must not
-// return before n is ready.
+// Execute calls deploy once for each node n of p, in its own goroutine, as soon as deploy
+// has returned without an error for all dependencies of n. The argument after is the
+// dependency of n that finished last, or nil if n has none. If n.Awaited is set, deploy
+// must not return before n is ready.
 //
-// After the first failure, or when ctx is done, Execute starts no further nodes and waits
-// for the running ones. It returns all failures together, as an *ExecutionError.
+// After the first failure, or when ctx is done, Execute starts no further nodes and waits for
+// the running ones. It returns all failures in one error, which wraps an *ExecutionError.
 func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, after *Node) error) error {
 	return executionError(ctx, p.Nodes, walk(ctx, p.graph, p.Nodes, deploy))
 }
 
-// walk calls visit for each of the vertices in the order of the graph, like dag.Walk. The
-// other vertices of the graph are gates.
+// walk calls dag.Walk for a graph whose first vertices stand for the elements of vertices,
+// and passes these elements to visit. The other vertices of the graph are not visited.
 func walk[T any](ctx context.Context, graph *dag.Graph, vertices []*T, visit func(ctx context.Context, v, after *T) error) []dag.Outcome {
 	return dag.Walk(ctx, graph, len(vertices), func(ctx context.Context, v, after int) error {
 		if after < 0 {
@@ -77,10 +77,10 @@ func walk[T any](ctx context.Context, graph *dag.Graph, vertices []*T, visit fun
 	})
 }
 
-// executionError builds the error for the outcomes of nodes, or returns nil if all
-// succeeded. The same node, identified by its ID, can occur several times if it was visited
-// in several parts. Then its failures are combined. It counts as not started if at least
-// one part was not started and none failed.
+// executionError combines the outcomes of nodes in one error, or returns nil if all
+// succeeded. A node whose resources are deleted in several groups occurs several times in
+// nodes. Its failures are combined. It counts as not started if none of its groups failed,
+// but at least one was not started.
 func executionError(ctx context.Context, nodes []*Node, outcomes []dag.Outcome) error {
 	e := &ExecutionError{}
 	failed, notStarted := map[string]int{}, map[string]bool{}

@@ -5,22 +5,22 @@ package sequencer
 
 import "errors"
 
-// Inspection is what Inspect finds in the declarations of a release.
+// Inspection holds the result of Inspect.
 type Inspection struct {
-	// Errors are all errors. Unlike those of Build, they are not joined.
+	// Errors lists all errors individually. Build joins them.
 	Errors []error
-	// Warnings are those of Plan.Warnings. They are also set if there is a cycle.
+	// Warnings are those of Plan or, if there is a cycle, those that can be found without
+	// a plan.
 	Warnings []Warning
-	// Plan is built from the valid declarations. It is nil if there is a cycle.
+	// Plan is built from the valid declarations. It is nil if they contain a cycle.
 	Plan *Plan
 }
 
 // maxCycles limits how many cycles Inspect reports.
 const maxCycles = 20
 
-// Inspect checks the declarations of a release, for helm lint. Build returns no plan if
-// there is an error. Inspect ignores the invalid declarations and continues with the
-// others.
+// Inspect checks the order that the charts of a release declare, for helm lint. Unlike
+// Build, it continues after errors: it ignores invalid declarations and checks the others.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
 	i := &Inspection{Errors: splitErrors(errors.Join(b.readResources(in), b.resolveSubcharts()))}
@@ -39,7 +39,7 @@ func Inspect(in Input) *Inspection {
 		for at, v := range cycle {
 			inCycle[[2]int{v, cycle[(at+1)%len(cycle)]}] = true
 		}
-		b.graph = b.graph.Without(func(v, w int) bool { // to find another cycle
+		b.graph = b.graph.Without(func(v, w int) bool { // break this cycle, to find others
 			_, isDeclared := declared[[2]int{v, w}]
 			return isDeclared && inCycle[[2]int{v, w}]
 		})

@@ -6,11 +6,11 @@ package sequencer
 import "fmt"
 
 const (
-	// MaxDependencies limits how many dependencies a release can declare. Each layer that a
-	// resource names counts, and each subchart that a name in a Chart.yaml refers to. A few
-	// names can refer to very many subcharts if they are tags.
+	// MaxDependencies limits how many dependencies a release can declare. Each layer that
+	// a resource depends on counts, and each subchart that a name in a Chart.yaml refers
+	// to. A tag can refer to many subcharts.
 	MaxDependencies = 250_000
-	// maxUnknownSubcharts limits how many nonexistent subcharts are reported.
+	// maxUnknownSubcharts limits how many references to unknown subcharts are reported.
 	maxUnknownSubcharts = 100
 )
 
@@ -25,12 +25,11 @@ func (e *DependenciesError) Error() string {
 		"remove those that are implied by others, or put resources with equal dependencies into one layer", e.File, MaxDependencies)
 }
 
-// dependencyCounter counts the declared dependencies of a release, to enforce
-// MaxDependencies.
+// dependencyCounter counts the declared dependencies of a release, to enforce MaxDependencies.
 type dependencyCounter int
 
-// add counts n dependencies that are declared in file. It returns an error only the first
-// time that the limit is exceeded.
+// add counts n dependencies that are declared in file. It returns an error only for the
+// call that first exceeds the limit.
 func (b *dependencyCounter) add(n int, file string) error {
 	if b.exceeded() {
 		return nil

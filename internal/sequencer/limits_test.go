@@ -74,7 +74,7 @@ func annotated(n, tags int) Input {
 	return in
 }
 
-func TestDependenciesAreNotWithoutNumber(t *testing.T) {
+func TestNumberOfDependenciesIsLimited(t *testing.T) {
 	tests := []struct {
 		name string
 		in   Input
@@ -125,9 +125,9 @@ func errorsOf[E error](problems []error) int {
 	return n
 }
 
-// TestNamesThatAreNotDeclaredAreNotListedWithoutEnd checks that the number of reported
+// TestListOfUndeclaredNamesIsLimited checks that the number of reported
 // errors is limited.
-func TestNamesThatAreNotDeclaredAreNotListedWithoutEnd(t *testing.T) {
+func TestListOfUndeclaredNamesIsLimited(t *testing.T) {
 	in := siblings(100)
 	in.Root.DependsOnSubcharts = numbered("unknown-", 5000)
 	problems := Inspect(in).Errors

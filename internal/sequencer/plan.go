@@ -11,50 +11,49 @@ import (
 	"github.com/ordered-helm/helm/internal/kind"
 )
 
-// Plan says in which order the resources of a release are deployed. Its graph connects
-// nodes, the sets of resources that are applied together. A Plan must not be changed.
+// Plan is the order in which the resources of a release are deployed: a graph of nodes, each
+// of which is a set of resources that are deployed as a unit. A Plan must not be changed.
 type Plan struct {
 	// Nodes are sorted by level, chart path and layer name.
 	Nodes []*Node
-	// Charts has each chart before its subcharts, which are sorted by name.
+	// Charts lists each chart before its subcharts, which are sorted by name.
 	Charts []*PlannedChart
-	// Warnings are for the author of the charts. The order is deterministic.
+	// Warnings lists probable mistakes in the charts, in a deterministic order.
 	Warnings []Warning
-	// Unmet are the references that the order makes impossible to satisfy. The order is
-	// deterministic.
+	// Unmet lists the references that the order cannot satisfy, in a deterministic order.
 	Unmet []UnmetNeed
 
-	// graph has a vertex for each node, numbered as in Nodes. The vertices after these are
-	// gates: they have no resources and stand for the beginning or end of a chart.
+	// graph has a vertex for each node: its number is the index of the node in Nodes. The
+	// other vertices are gates: they have no resources and stand for the beginning or end
+	// of a chart.
 	graph *dag.Graph
-	// declarations are the declared dependencies, from which Edges computes its result.
+	// declarations lists the declared dependencies, from which Edges computes its result.
 	declarations []declaration[EdgeEnd]
 }
 
-// Node is a set of resources that are applied together: a layer, the unlayered resources of
-// a chart, or a single resource without a layer that depends on layers.
+// Node is a node of the deployment graph: a set of resources that are deployed as a unit.
+// It is a layer, the unlayered resources of a chart, or a single resource that depends on
+// layers but is in none.
 type Node struct {
 	// Chart is the path of the chart, as in Resource.Chart.
 	Chart string
 	// Layer is the name of the layer. It is empty if the node is not a layer.
 	Layer string
-	// Unsequenced reports whether the node consists of the unlayered resources of the
-	// chart.
+	// Unsequenced reports whether the node consists of the unlayered resources of the chart.
 	Unsequenced bool
 	// Level is 0 for a node without dependencies. For other nodes it is one more than the
-	// highest level of a dependency.
+	// highest level of a node that they depend on.
 	Level int
-	// Awaited reports whether the node has dependents, so that its readiness must be
-	// awaited.
+	// Awaited reports whether other nodes depend on this one, and start only when it is ready.
 	Awaited bool
-	// DependsOn are the layers of the same chart that the node depends on, sorted.
+	// DependsOn lists the layers of the same chart that the node depends on, sorted.
 	DependsOn []string
 	// Resources are sorted by Helm's install order of kinds, then by name.
 	Resources []*PlannedResource
 
 	// index is the position of the node in Plan.Nodes.
 	index int
-	// suffix makes the ID unique if another node would have the same ID.
+	// suffix is the end of the ID. It is empty unless another node would have the same ID.
 	suffix string
 }
 
@@ -81,7 +80,7 @@ func (n *Node) Title() string {
 	return n.Resources[0].ID.String() + " of chart " + n.Chart
 }
 
-// PlannedResource is a resource of a node, with the values of its annotations.
+// PlannedResource is a resource of a node, with what it declares about readiness and deletion.
 type PlannedResource struct {
 	ID   ID
 	File string
@@ -94,8 +93,8 @@ type PlannedResource struct {
 	// Policy is the value of helm.sh/resource-policy on the resource, or else on the List
 	// that contained it.
 	Policy string
-	// SelfDefined reports whether a CustomResourceDefinition of the release defines the
-	// kind. The cluster might not know the kind yet.
+	// SelfDefined reports whether the kind is defined by a CustomResourceDefinition of the
+	// same release. The cluster might not know the kind yet.
 	SelfDefined bool
 	// Source is the index in Input.Resources of the document that contains the resource.
 	Source int
@@ -116,32 +115,32 @@ func (r *PlannedResource) Object() map[string]any { return r.object }
 type PlannedChart struct {
 	// Path is the path of the chart, as in Resource.Chart.
 	Path string
-	// After are the paths of the siblings that must be ready, including their subcharts,
+	// After lists the paths of the siblings that must be ready, including their subcharts,
 	// before this chart and its subcharts. They are sorted.
 	After []string
-	// OwnAfter are the paths of the subcharts that must be ready, including their own
+	// OwnAfter lists the paths of the subcharts that must be ready, including their own
 	// subcharts, before this chart's own resources. They are sorted.
 	OwnAfter []string
 }
 
-// UnmetNeed is a reference to an object of the same release that is deployed only after the
-// referring resource is ready. If the object does not exist already, the resource therefore
-// never becomes ready. A reference to a CustomResourceDefinition or a Namespace is also
-// unmet if the order does not put that object first.
+// UnmetNeed is a reference from one resource of a release to another that the order cannot
+// satisfy: To is deployed only after From is ready. Unless To already exists in the
+// cluster, From never becomes ready. A reference to a CustomResourceDefinition or a
+// Namespace is also an UnmetNeed if nothing orders it before From.
 type UnmetNeed struct {
-	// From refers to To. FromNode and ToNode are their nodes.
+	// From refers to To. FromNode and ToNode are the nodes that contain them.
 	From, To         *PlannedResource
 	FromNode, ToNode *Node
 
-	// unordered reports whether neither node comes before the other.
+	// unordered reports whether neither node depends on the other.
 	unordered bool
-	// layer is the layer to suggest for To. There, To would be in time for all layers of
-	// its chart that now need it too early. It is empty if there is no such layer.
-	layer string
+	// suggestedLayer is the layer that messages suggest for To: if To is in this layer, it is
+	// in time for all layers of its chart that need it. It is empty if there is no such layer.
+	suggestedLayer string
 }
 
-// Levels groups the nodes by level, for printing. Deployment does not wait for a level to
-// end.
+// Levels groups the nodes by level, for printing. During deployment, no node waits for a
+// whole level.
 func (p *Plan) Levels() [][]*Node {
 	var levels [][]*Node
 	for _, n := range p.Nodes {
@@ -153,10 +152,10 @@ func (p *Plan) Levels() [][]*Node {
 	return levels
 }
 
-// ComesAfter reports whether node i depends on node j, directly or indirectly. Both are
-// indexes in Nodes.
-func (p *Plan) ComesAfter(i, j int) bool { return p.graph.Descendants(i)[j] }
+// ComesAfter reports whether the node with index i in Nodes depends on the node with index
+// j, directly or indirectly.
+func (p *Plan) ComesAfter(i, j int) bool { return p.graph.Reachable(i)[j] }
 
-// Dependencies returns the nodes that must be ready before node i starts, as sorted indexes
-// in Nodes. It includes nodes on which node i depends through other charts.
+// Dependencies returns the nodes on which node i depends directly, as sorted indexes in
+// Nodes. It includes the nodes of charts on which the chart of node i depends.
 func (p *Plan) Dependencies(i int) []int { return p.graph.DependenciesAmong(len(p.Nodes), i) }

@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/internal/kind"
 )
 
-// resource is a resource while the plan is built.
-type resource struct {
+// draftResource is a resource while Build computes the plan.
+type draftResource struct {
 	PlannedResource
 	chart *draftChart
 	node  *draftNode
@@ -25,13 +25,13 @@ type resource struct {
 	order annotation.Resource
 }
 
-// groupKind is a kind with its API group.
+// groupKind identifies a kind.
 type groupKind struct{ group, kind string }
 
 func (id ID) groupKind() groupKind { return groupKind{id.Group, id.Kind} }
 
-// readResources sets b.resources. It replaces each List with its items, identifies the
-// objects and reads their annotations. It returns all errors together.
+// readResources sets b.resources. It replaces each List with its items, determines the IDs
+// of the objects and reads their annotations. It returns all errors joined.
 func (b *builder) readResources(in Input) error {
 	numbered := slices.Clone(in.Resources)
 	for i := range numbered {
@@ -43,7 +43,7 @@ func (b *builder) readResources(in Input) error {
 	for _, r := range flat {
 		chart := b.byPath[r.Chart]
 		if chart == nil {
-			problems = append(problems, fmt.Errorf("%s: comes from chart %q, which the release does not have", r.File, r.Chart))
+			problems = append(problems, fmt.Errorf("%s: belongs to chart %q, which is not part of the release", r.File, r.Chart))
 			continue
 		}
 		res := newResource(r, in.Namespace, scopes)
@@ -58,21 +58,21 @@ func (b *builder) readResources(in Input) error {
 		b.resources = append(b.resources, res)
 	}
 	// The plan must not depend on the order of the input.
-	slices.SortStableFunc(b.resources, func(x, y *resource) int {
+	slices.SortStableFunc(b.resources, func(x, y *draftResource) int {
 		return cmp.Or(cmp.Compare(x.chart.index, y.chart.index), compareResources(x, y))
 	})
 	for i, r := range b.resources {
 		r.index = i
 	}
-	b.readDefinitions()
-	problems = append(problems, b.duplicates()...)
+	b.findCRDs()
+	problems = append(problems, b.findDuplicates()...)
 	return errors.Join(problems...)
 }
 
-// newResource returns r with its ID. namespace is that of the release. scopes is the result
-// of customScopes.
-func newResource(r Resource, namespace string, scopes map[groupKind]bool) *resource {
-	res := &resource{PlannedResource: PlannedResource{
+// newResource returns r with its ID. namespace is the namespace of the release, and scopes
+// the result of customScopes.
+func newResource(r Resource, namespace string, scopes map[groupKind]bool) *draftResource {
+	res := &draftResource{PlannedResource: PlannedResource{
 		File: r.File, Policy: cmp.Or(policyOf(r.Object), r.policy), Source: r.source, object: r.Object,
 	}}
 	res.identify(namespace, scopes)
@@ -80,7 +80,7 @@ func newResource(r Resource, namespace string, scopes map[groupKind]bool) *resou
 	return res
 }
 
-// flatten replaces each List with its items, also if Lists are nested.
+// flatten replaces each List with its items. Lists can be nested.
 func flatten(in []Resource) []Resource {
 	out := make([]Resource, 0, len(in))
 	for _, r := range in {
@@ -102,7 +102,7 @@ func policyOf(object map[string]any) string {
 	return field.String(field.Map(object, "metadata", "annotations"), annotation.ResourcePolicy)
 }
 
-func (r *resource) identify(namespace string, scopes map[groupKind]bool) {
+func (r *draftResource) identify(namespace string, scopes map[groupKind]bool) {
 	metadata := field.Map(r.object, "metadata")
 	r.APIVersion = field.String(r.object, "apiVersion")
 	r.ID.Kind, r.ID.Name = field.String(r.object, "kind"), field.String(metadata, "name")
@@ -116,23 +116,23 @@ func (r *resource) identify(namespace string, scopes map[groupKind]bool) {
 	}
 }
 
-// readDefinitions sets b.definitions, and marks the resources whose kind the release itself
-// defines as SelfDefined.
-func (b *builder) readDefinitions() {
-	b.definitions = map[groupKind]ID{}
+// findCRDs sets b.crds, and marks the resources of kinds that the release itself defines
+// as SelfDefined.
+func (b *builder) findCRDs() {
+	b.crds = map[groupKind]ID{}
 	for _, r := range b.resources {
-		if defined, _, is := definedKind(r.object); is {
-			b.definitions[defined] = r.ID
+		if defined, _, isCRD := kindDefinedBy(r.object); isCRD {
+			b.crds[defined] = r.ID
 		}
 	}
 	for _, r := range b.resources {
-		_, r.SelfDefined = b.definitions[r.ID.groupKind()]
+		_, r.SelfDefined = b.crds[r.ID.groupKind()]
 	}
 }
 
-// definedKind returns the kind that a CustomResourceDefinition defines, and whether this
-// kind is cluster-scoped. is reports whether object is a CustomResourceDefinition.
-func definedKind(object map[string]any) (defined groupKind, clusterScoped, is bool) {
+// kindDefinedBy returns the kind that a CustomResourceDefinition defines, and whether this
+// kind is cluster-scoped. isCRD reports whether object is a CustomResourceDefinition.
+func kindDefinedBy(object map[string]any) (defined groupKind, clusterScoped, isCRD bool) {
 	if field.String(object, "kind") != "CustomResourceDefinition" {
 		return groupKind{}, false, false
 	}
@@ -140,21 +140,22 @@ func definedKind(object map[string]any) (defined groupKind, clusterScoped, is bo
 	return groupKind{field.String(spec, "group"), field.String(spec, "names", "kind")}, field.String(spec, "scope") == "Cluster", true
 }
 
-// customScopes returns, for each kind that a CustomResourceDefinition of the release
-// defines, whether it is cluster-scoped.
+// customScopes returns, for each kind that a CustomResourceDefinition in the list defines,
+// whether it is cluster-scoped.
 func customScopes(in []Resource) map[groupKind]bool {
 	scopes := map[groupKind]bool{}
 	for _, r := range in {
-		if defined, clusterScoped, is := definedKind(r.Object); is {
+		if defined, clusterScoped, isCRD := kindDefinedBy(r.Object); isCRD {
 			scopes[defined] = clusterScoped
 		}
 	}
 	return scopes
 }
 
-// readAnnotations sets the fields of r that come from its annotations. If the chart is not
-// sequenced, it notes only whether there are sequencing annotations, for a warning.
-func (r *resource) readAnnotations() error {
+// readAnnotations sets the fields of r that its annotations declare. If the declared order
+// of the chart does not apply, it only records in r.chart.ignored whether there are such
+// annotations.
+func (r *draftResource) readAnnotations() error {
 	metadata := field.Map(r.object, "metadata")
 	annotations := field.Map(metadata, "annotations")
 	if misplaced, is := metadata["runHooksInParallel"]; is {
@@ -175,7 +176,8 @@ func (r *resource) readAnnotations() error {
 	return errors.Join(annotation.CheckKeys(annotations), err)
 }
 
-// splitErrors returns the individual errors of an error that errors.Join created.
+// splitErrors returns the individual errors that errors.Join combined, also if they were
+// joined repeatedly.
 func splitErrors(err error) []error {
 	joined, isJoined := err.(interface{ Unwrap() []error })
 	switch {
@@ -191,10 +193,10 @@ func splitErrors(err error) []error {
 	return all
 }
 
-// duplicates returns an error for each object that two documents define, and sets b.byID.
-// It skips objects whose name the server generates.
-func (b *builder) duplicates() []error {
-	b.byID = make(map[ID]*resource, len(b.resources))
+// findDuplicates sets b.byID, and returns an error for each object that two documents
+// define. It ignores objects whose names the server generates.
+func (b *builder) findDuplicates() []error {
+	b.byID = make(map[ID]*draftResource, len(b.resources))
 	var problems []error
 	for _, r := range b.resources {
 		if first := b.byID[r.ID]; first != nil {
@@ -206,8 +208,8 @@ func (b *builder) duplicates() []error {
 	return problems
 }
 
-// compareResources sorts resources in the order in which a node deploys them.
-func compareResources(x, y *resource) int {
+// compareResources defines the order of Node.Resources.
+func compareResources(x, y *draftResource) int {
 	return cmp.Or(
 		cmp.Compare(x.rank, y.rank),
 		strings.Compare(x.ID.Kind, y.ID.Kind),

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
-// resolveSubcharts sets after and ownAfter of all charts: it finds the subcharts that the
-// names in each Chart.yaml refer to.
+// resolveSubcharts sets the fields after and ownAfter of all charts: the subcharts that
+// the names in each Chart.yaml refer to.
 func (b *builder) resolveSubcharts() error {
 	var problems []error
 	for _, c := range b.charts {
@@ -23,7 +23,7 @@ func (b *builder) resolveSubcharts() error {
 		}
 		names := newSubchartNames(c)
 		key := cmp.Or(c.DependsOnKey, annotation.DependsOnSubcharts)
-		charts, err := b.resolve(names, c.DependsOnSubcharts, key, end{chart: c, own: true})
+		charts, err := b.resolve(names, c.DependsOnSubcharts, key, draftEnd{chart: c, own: true})
 		c.ownAfter = charts
 		problems = append(problems, c.Problem, err)
 		for _, d := range c.Dependencies {
@@ -36,14 +36,14 @@ func (b *builder) resolveSubcharts() error {
 	return errors.Join(problems...)
 }
 
-// resolveSiblings finds the charts that the depends-on of d refers to, and adds them to the
-// after of the chart d. The names must be valid even if d is disabled.
+// resolveSiblings finds the charts that d.DependsOn refers to, and adds them to the field
+// after of the chart that d refers to. If d is disabled, it only checks that the names exist.
 func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
-	self := names.present[d.title()]
+	self := names.present[d.nameInTree()]
 	if d.Disabled {
 		self = nil
 	}
-	charts, err := b.resolve(names, d.DependsOn, dependencyKey+d.title(), end{chart: self})
+	charts, err := b.resolve(names, d.DependsOn, dependencyKeyPrefix+d.nameInTree(), draftEnd{chart: self})
 	if self != nil {
 		self.after = sortUnique(append(self.after, charts...))
 	}
@@ -55,14 +55,14 @@ func sortUnique(charts []*draftChart) []*draftChart {
 	return slices.Compact(charts)
 }
 
-// subchartNames has the names by which one chart, with the Chart.yaml file, can refer to
-// its subcharts.
+// subchartNames contains the names that the Chart.yaml of one chart can use for its
+// subcharts. file is the path of this Chart.yaml.
 type subchartNames struct {
 	file string
-	// present maps the names of the enabled subcharts in the tree to the charts.
+	// present maps the names of the enabled subcharts to the charts.
 	present map[string]*draftChart
-	// known maps each name, alias and tag to the enabled subcharts that it refers to. The
-	// list is empty for a name that refers only to disabled subcharts.
+	// known maps each valid name, alias and tag to the enabled subcharts that it refers
+	// to. The list is empty if all of them are disabled.
 	known map[string][]*draftChart
 }
 
@@ -73,9 +73,9 @@ func newSubchartNames(c *draftChart) *subchartNames {
 		n.known[sub.Name] = []*draftChart{sub}
 	}
 	for _, d := range c.Dependencies {
-		for _, name := range append([]string{d.Name, d.title()}, d.Tags...) {
+		for _, name := range append([]string{d.Name, d.nameInTree()}, d.Tags...) {
 			charts := n.known[name]
-			if sub := n.present[d.title()]; sub != nil && !d.Disabled {
+			if sub := n.present[d.nameInTree()]; sub != nil && !d.Disabled {
 				charts = append(charts, sub)
 			}
 			n.known[name] = charts
@@ -88,10 +88,10 @@ func newSubchartNames(c *draftChart) *subchartNames {
 }
 
 // resolve returns the subcharts that the names in list refer to, sorted, and declares that
-// they must be ready before then. key is where list is declared. If it is the depends-on of
-// a disabled dependency, then.chart is nil, and nothing is declared. A name such as a tag
-// can refer to the dependency itself and to others. Then only the others count.
-func (b *builder) resolve(n *subchartNames, list []string, key string, then end) ([]*draftChart, error) {
+// dependent depends on them. key is the key in Chart.yaml whose value is list. For the
+// depends-on of a disabled dependency, dependent.chart is nil, and nothing is declared. If
+// a name, such as a tag, refers to dependent itself and to others, only the others count.
+func (b *builder) resolve(n *subchartNames, list []string, key string, dependent draftEnd) ([]*draftChart, error) {
 	var all []*draftChart
 	var problems []error
 	for _, name := range list {
@@ -105,13 +105,13 @@ func (b *builder) resolve(n *subchartNames, list []string, key string, then end)
 		if b.dependencies.exceeded() {
 			break
 		}
-		if then.chart == nil {
+		if dependent.chart == nil {
 			continue
 		}
 		for _, c := range charts {
-			if c != then.chart || len(charts) == 1 {
+			if c != dependent.chart || len(charts) == 1 {
 				all = append(all, c)
-				b.declare(end{chart: c}, then, Reason{File: n.file, Key: key, Value: name})
+				b.declare(draftEnd{chart: c}, dependent, Reason{File: n.file, Key: key, Value: name})
 			}
 		}
 	}
@@ -119,14 +119,14 @@ func (b *builder) resolve(n *subchartNames, list []string, key string, then end)
 }
 
 // unknownSubchart returns the error for a name that refers to no subchart. After
-// maxUnknownSubcharts such errors it returns nil, because a user would not read more, and
-// finding similar names takes time.
+// maxUnknownSubcharts such errors it returns nil, because users would not read more, and
+// finding similar names is slow.
 func (b *builder) unknownSubchart(n *subchartNames, name, key string) error {
 	if b.unknownSubcharts++; b.unknownSubcharts > maxUnknownSubcharts {
 		return nil
 	}
 	all := slices.Sorted(maps.Keys(n.known))
 	return &UnknownSubchartError{
-		File: n.file, Key: key, Name: name, Dependency: dependencyIn(key), Nearest: similar.Nearest(name, all), Known: all,
+		File: n.file, Key: key, Name: name, Dependency: dependencyOfKey(key), Nearest: similar.Nearest(name, all), Known: all,
 	}
 }

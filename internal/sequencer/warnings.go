@@ -9,7 +9,7 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 )
 
-// WarningKind classifies a warning, so that helm lint can assign it to a rule.
+// WarningKind classifies a Warning, so that helm lint can assign it to a rule.
 type WarningKind string
 
 const (
@@ -18,11 +18,11 @@ const (
 	WarningUnknownLayer WarningKind = "unknown layer"
 	// WarningExpressionPath is about a readiness expression whose path is probably wrong.
 	WarningExpressionPath WarningKind = "expression path"
-	// WarningNotSequenced is about a chart whose declarations are ignored, because
-	// sequencing does not apply to it.
+	// WarningNotSequenced is about a chart whose declared order is ignored (see
+	// Chart.Sequenced).
 	WarningNotSequenced WarningKind = "not sequenced"
-	// WarningLateBinding is about a role binding that is deployed only after a workload
-	// with a bound service account is ready.
+	// WarningLateBinding is about a role binding that grants permissions to the service
+	// account of a workload, but is deployed only after the workload is ready.
 	WarningLateBinding WarningKind = "late binding"
 )
 
@@ -36,21 +36,21 @@ type Warning struct {
 	File string
 	// ID is the resource. It is zero for a warning about a chart.
 	ID ID
-	// Key is the annotation, and Name the value in it that the warning is about. Both can
-	// be empty.
+	// Key is the key of the annotation that the warning is about, and Name the name in its
+	// value. Both can be empty.
 	Key, Name string
 
 	text string
 }
 
-// String returns the text for the user.
+// String returns the message for the user.
 func (w Warning) String() string { return w.text }
 
-func (b *builder) warn(kind WarningKind, r *resource, key, name, text string) {
+func (b *builder) warn(kind WarningKind, r *draftResource, key, name, text string) {
 	b.warnings = append(b.warnings, Warning{Kind: kind, Chart: r.chart.path, File: r.File, ID: r.ID, Key: key, Name: name, text: text})
 }
 
-func (b *builder) warnUnknownLayer(r *resource, layer string) {
+func (b *builder) warnUnknownLayer(r *draftResource, layer string) {
 	b.warn(WarningUnknownLayer, r, r.order.DependsOnKey, layer, fmt.Sprintf(
 		"%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored", r.File, r.ID, layer, r.chart.path))
 }

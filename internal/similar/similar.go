@@ -1,18 +1,19 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package similar proposes corrections for misspelled names, for messages such as "did you
-// mean ...?".
+// Package similar finds the name that a user probably meant by a misspelled one, for messages
+// such as "did you mean ...?".
 package similar
 
 import "strings"
 
-// maxLength limits the length of the names to compare, in bytes. The time that a comparison
-// takes grows with the square of the length.
+// maxLength is the maximum length of names that are compared, in bytes. The time for a
+// comparison grows with the square of the length.
 const maxLength = 256
 
-// Nearest returns the candidate that is most similar to name, ignoring case. It returns an
-// empty string if none is similar enough to be what the user meant.
+// Nearest returns the candidate that is most similar to name, ignoring case. It returns "" if
+// the user can hardly have meant any of them: the limit is one difference, or one for every
+// three bytes of a longer name.
 func Nearest(name string, candidates []string) string {
 	best, least := "", 1+max(1, len(name)/3)
 	for _, c := range candidates {
@@ -27,7 +28,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// Distance returns how many bytes must be inserted, deleted or replaced to change a to b.
+// Distance returns the Levenshtein distance of a and b: how many bytes must be inserted,
+// deleted or replaced to change a to b.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -21,8 +21,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestNearestOfLongNames checks that very long names are not compared, because the time for
-// it grows with the square of the length.
+// TestNearestOfLongNames checks that very long names are not compared, because the time for a
+// comparison grows with the square of the length.
 func TestNearestOfLongNames(t *testing.T) {
 	for length, found := range map[int]bool{256: true, 257: false} {
 		name := strings.Repeat("a", length)

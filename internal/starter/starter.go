@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package starter creates a new chart from a starter, which is a chart that serves as a
-// pattern (helm create --starter). Unlike Helm, it keeps the starter's declarations of
+// Package starter implements helm create --starter: it creates a chart as a copy of another
+// chart, the starter. In contrast to Helm, it keeps the starter's fields and annotations about
 // order and hooks.
 package starter
 
@@ -19,34 +19,34 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// placeholder stands for the name of the new chart in the files of a starter.
+// placeholder is replaced with the name of the new chart in the files of a starter.
 const placeholder = "<CHARTNAME>"
 
-// Create creates a chart in a subdirectory of parent that has the name of the chart. It
-// copies the starter at path and replaces its metadata with meta. From the Chart.yaml of
-// the starter it keeps the apiVersion v3, runHooksInParallel and the sequencing
-// annotations. It adds the apiVersion and the annotations to meta.
+// Create copies the starter at path to the directory parent/meta.Name, and replaces its
+// metadata with meta. From the Chart.yaml of the starter, Create keeps runHooksInParallel,
+// the apiVersion if it is v3, and the sequencing annotations. The latter two are also set in
+// meta.
 func Create(meta *chart.Metadata, parent, path string) error {
-	pattern, err := chartloader.Load(path)
+	starter, err := chartloader.Load(path)
 	if err != nil {
 		return fmt.Errorf("could not load %s: %w", path, err)
 	}
-	keepOrder(meta, pattern.Metadata)
-	pattern.Metadata = meta
-	if err := rename(pattern, meta.Name); err != nil {
+	keepOrder(meta, starter.Metadata)
+	starter.Metadata = meta
+	if err := replacePlaceholder(starter, meta.Name); err != nil {
 		return err
 	}
-	return archive.SaveDir(pattern, parent, func(field string) bool { return field == "runHooksInParallel" })
+	return archive.SaveDir(starter, parent, func(field string) bool { return field == "runHooksInParallel" })
 }
 
-// keepOrder copies the apiVersion v3 and the sequencing annotations from the metadata of a
-// starter to meta.
-func keepOrder(meta, from *chart.Metadata) {
-	if from.APIVersion == chartloader.APIVersionV3 {
+// keepOrder copies the sequencing annotations, and the apiVersion if it is v3, from the
+// metadata of a starter to meta.
+func keepOrder(meta, starter *chart.Metadata) {
+	if starter.APIVersion == chartloader.APIVersionV3 {
 		meta.APIVersion = chartloader.APIVersionV3
 	}
 	for _, key := range annotation.ChartKeys() {
-		value, ok := from.Annotations[key]
+		value, ok := starter.Annotations[key]
 		if !ok {
 			continue
 		}
@@ -57,23 +57,24 @@ func keepOrder(meta, from *chart.Metadata) {
 	}
 }
 
-// rename replaces the placeholder in the templates and values of a starter with the name of
-// the new chart.
-func rename(pattern *chart.Chart, name string) error {
+// replacePlaceholder replaces the placeholder in the templates and the values.yaml of a
+// starter with the name of the new chart.
+func replacePlaceholder(starter *chart.Chart, name string) error {
 	replaced := func(data []byte) []byte {
 		return bytes.ReplaceAll(data, []byte(placeholder), []byte(name))
 	}
-	for _, template := range pattern.Templates {
+	for _, template := range starter.Templates {
 		template.Data = replaced(template.Data)
 	}
-	for _, file := range pattern.Raw {
+	for _, file := range starter.Raw {
 		if file.Name != chartutil.ValuesfileName {
 			continue
 		}
 		file.Data = replaced(file.Data)
 	}
-	// The name can make the values invalid. Helm checks them without their comments.
-	values, err := yaml.Marshal(pattern.Values)
+	// Check that the values are still valid with the new name. As in Helm, comments are not
+	// part of what is checked.
+	values, err := yaml.Marshal(starter.Values)
 	if err != nil {
 		return fmt.Errorf("reading values file: %w", err)
 	}

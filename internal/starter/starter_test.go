@@ -79,7 +79,7 @@ annotations:
 	}
 }
 
-func TestCreateRefuses(t *testing.T) {
+func TestCreateErrors(t *testing.T) {
 	pattern := t.TempDir()
 	if err := Create(&chart.Metadata{APIVersion: "v2", Name: "shop", Version: "0.1.0"}, t.TempDir(), filepath.Join(pattern, "none")); err == nil || !strings.HasPrefix(err.Error(), "could not load ") {
 		t.Errorf("no starter: error is %v", err)

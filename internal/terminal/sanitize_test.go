@@ -13,11 +13,11 @@ import (
 	"github.com/ordered-helm/helm/internal/terminal"
 )
 
-func TestHarmless(t *testing.T) {
+func TestSanitize(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"nothing", "", ""},
 		{"text", "a\tä 日本\n", "a\tä 日本\n"},
-		{"colours", "\x1b[31;1mred\x1b[0m", "red"},
+		{"colors", "\x1b[31;1mred\x1b[0m", "red"},
 		{"a title", "\x1b]0;title\x07x\x1b]8;;http://a\x1b\\y", "xy"},
 		{"a short one", "\x1bcx\x1b(By", "xy"},
 		{"one that is cut off", "x\x1b[31", "x31"},
@@ -53,8 +53,8 @@ func TestWriterThatFails(t *testing.T) {
 	}
 }
 
-// FuzzHarmless checks that the result contains nothing that affects a terminal.
-func FuzzHarmless(f *testing.F) {
+// FuzzSanitize checks that the result contains no control characters.
+func FuzzSanitize(f *testing.F) {
 	f.Add("\x1b[\x1b[31m31mx\x1b", 3)
 	f.Fuzz(func(t *testing.T, text string, at int) {
 		got := terminal.Sanitize(text)

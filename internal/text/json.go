@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// JSON returns value as JSON in one line. Unlike json.Marshal, it does not escape <, > and &,
-// which occur in readiness expressions and messages.
+// JSON encodes value as JSON on one line. Unlike json.Marshal, it does not escape the
+// characters <, > and &, which are common in readiness expressions and messages.
 func JSON(value any) (string, error) {
 	var b strings.Builder
 	err := newEncoder(&b).Encode(value)
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// WriteJSON writes value to out as indented JSON, with the same characters as JSON.
+// WriteJSON writes value to out as indented JSON. Like JSON, it does not escape <, > and &.
 func WriteJSON(out io.Writer, value any) error {
 	enc := newEncoder(out)
 	enc.SetIndent("", "  ")

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package text formats parts of the output: counts, lists of names, text that must fit into
-// one line, and JSON.
+// Package text formats parts of messages and of the program's output: counts with nouns, lists
+// of names, text that must fit on one line, and JSON.
 package text
 
 import (
@@ -10,10 +10,12 @@ import (
 	"strings"
 )
 
-// OneLine replaces each sequence of white space, including line breaks, with one space.
+// OneLine converts s to one line: it replaces each sequence of white space, including line
+// breaks, with one space.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Truncate converts s to one line and cuts it after limit characters.
+// Truncate converts s to one line. If that has more than limit characters, Truncate cuts off
+// the rest and appends "…".
 func Truncate(limit int, s string) string {
 	line := []rune(OneLine(s))
 	if len(line) > limit {
@@ -22,8 +24,8 @@ func Truncate(limit int, s string) string {
 	return string(line)
 }
 
-// List joins names with commas. If there are more than limit, it ends with the number of
-// the others, for example "a, b and 3 more".
+// List joins names with commas. If there are more than limit, it lists only the first ones and
+// the number of the others, as in "a, b and 3 more".
 func List(names []string, limit int) string {
 	if len(names) > limit {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
@@ -31,7 +33,8 @@ func List(names []string, limit int) string {
 	return strings.Join(names, ", ")
 }
 
-// Count returns a number with a noun, for example "1 resource", "3 resources" or "2 batches".
+// Count returns n with a noun in the singular or plural, as in "1 resource", "3 resources" or
+// "2 batches".
 func Count(n int, noun string) string {
 	switch {
 	case n == 1:
@@ -42,12 +45,12 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Indent adds the text by at the start of each line except the first.
-func Indent(s, by string) string {
-	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n"+by)
+// Indent removes white space around s, and inserts prefix before each line except the first.
+func Indent(s, prefix string) string {
+	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n"+prefix)
 }
 
-// JoinErrors returns the messages of errors in one line, separated by semicolons.
+// JoinErrors joins the messages of errors with semicolons.
 func JoinErrors(errs []error) string {
 	texts := make([]string, len(errs))
 	for i, err := range errs {

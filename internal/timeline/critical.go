@@ -5,8 +5,8 @@ package timeline
 
 import "slices"
 
-// markCritical sets Critical in the spans on the critical path. It begins with the span
-// that ended last, continues with the last span that this one waited for, and so on.
+// markCritical sets the field Critical of the spans on the critical path. It starts with the
+// span that ended last, continues with the span for which that one waited last, and so on.
 func (o *Operation) markCritical() {
 	byNode := map[spanKey]*Span{}
 	for _, s := range o.Spans {
@@ -22,15 +22,15 @@ func (o *Operation) markCritical() {
 	}
 }
 
-// last returns the span that ended last before until started, or nil if no span had ended.
-// If until is nil, it returns the span that ended last of all. It is used for spans that
-// did not wait for a single node: they started after a hook or after all nodes.
-func (o *Operation) last(until *Span) *Span {
+// last returns the span that ended last before next started, or nil if none had ended. If next
+// is nil, it returns the span that ended last of all. markCritical uses it for a span that
+// started after hooks or after all nodes, because such a span has no dependency in After.
+func (o *Operation) last(next *Span) *Span {
 	var last *Span
 	for _, s := range o.Spans {
 		switch {
-		case s == until || s.End.IsZero():
-		case until != nil && s.End.After(until.Start):
+		case s == next || s.End.IsZero():
+		case next != nil && s.End.After(next.Start):
 		case last == nil || s.End.After(last.End):
 			last = s
 		}
@@ -38,8 +38,8 @@ func (o *Operation) last(until *Span) *Span {
 	return last
 }
 
-// CriticalPath returns the spans on the critical path, in the order in which they started.
-// Each of them could start only after the one before it had ended.
+// CriticalPath returns the spans that determined how long the operation took, in the order in
+// which they started. Each of them could start only after the one before it had ended.
 func (o *Operation) CriticalPath() []*Span {
 	var path []*Span
 	for _, s := range o.Spans {

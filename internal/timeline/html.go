@@ -4,7 +4,7 @@
 package timeline
 
 import (
-	_ "embed" // for the page
+	_ "embed" // for page.html
 	"html/template"
 	"io"
 )
@@ -12,9 +12,9 @@ import (
 //go:embed page.html
 var page string
 
-// HTML writes a timeline to w as a self-contained web page. The page shows a bar for each
-// node and hook, and what it waited for. The element "timeline" contains the same data as
-// JSON.
+// HTML writes a timeline to w as a self-contained web page, which shows a bar for each node
+// and hook, and what it waited for. The element with the ID "timeline" contains the data
+// that JSON writes.
 func HTML(w io.Writer, t *Timeline) error {
 	parsed, err := template.New("page").Parse(page)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// JSON writes a timeline to w as JSON. docs/reference.md, "The timeline", describes the
-// fields. Times are in seconds since the start of the first operation.
+// JSON writes a timeline to w as JSON. Times are in seconds since the start of the first
+// operation (docs/reference.md, "The timeline").
 func JSON(w io.Writer, t *Timeline) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -22,6 +22,8 @@ func JSON(w io.Writer, t *Timeline) error {
 // field changes.
 const schemaVersion = 1
 
+// document is the JSON form of a Timeline. The types documentOperation, documentSpan and so on
+// are the JSON forms of its parts.
 type document struct {
 	Version    int                 `json:"version"`
 	Start      time.Time           `json:"start"`
@@ -80,19 +82,21 @@ type documentWarning struct {
 	Text string  `json:"text"`
 }
 
-// clock is the start of the first operation. Its methods convert times to seconds since
-// then.
-type clock time.Time
+// timeBase is the start of the first operation. Its methods convert parts of a timeline to
+// their JSON forms, with times in seconds since that start.
+type timeBase time.Time
 
-func (c clock) at(t time.Time) float64 {
-	return math.Round(t.Sub(time.Time(c)).Seconds()*1000) / 1000
+// at converts a time to seconds, rounded to milliseconds.
+func (base timeBase) at(t time.Time) float64 {
+	return math.Round(t.Sub(time.Time(base)).Seconds()*1000) / 1000
 }
 
-func (c clock) given(t time.Time) *float64 {
+// atOrNil is like at, but returns nil for the zero time, so that JSON omits it.
+func (base timeBase) atOrNil(t time.Time) *float64 {
 	if t.IsZero() {
 		return nil
 	}
-	at := c.at(t)
+	at := base.at(t)
 	return &at
 }
 
@@ -101,24 +105,24 @@ func newDocument(t *Timeline) *document {
 	if len(t.Operations) > 0 {
 		d.Start = t.Operations[0].Start
 	}
-	c := clock(d.Start)
+	base := timeBase(d.Start)
 	for _, o := range t.Operations {
-		d.Operations = append(d.Operations, c.operation(o))
+		d.Operations = append(d.Operations, base.operation(o))
 	}
 	for _, w := range t.Warnings {
-		d.Warnings = append(d.Warnings, documentWarning{c.at(w.At), w.Text})
+		d.Warnings = append(d.Warnings, documentWarning{base.at(w.At), w.Text})
 	}
 	return d
 }
 
-func (c clock) operation(o *Operation) documentOperation {
+func (base timeBase) operation(o *Operation) documentOperation {
 	d := documentOperation{
 		Name: o.Name, Release: o.Release, Namespace: o.Namespace, Revision: o.Revision, Ordered: o.Ordered,
-		Start: c.at(o.Start), End: c.given(o.End), Deadline: c.given(o.Deadline), Error: errorText(o.Err),
+		Start: base.at(o.Start), End: base.atOrNil(o.End), Deadline: base.atOrNil(o.Deadline), Error: errorText(o.Err),
 		Spans: []documentSpan{}, CriticalPath: []string{},
 	}
 	for _, s := range o.Spans {
-		d.Spans = append(d.Spans, c.span(s))
+		d.Spans = append(d.Spans, base.span(s))
 	}
 	for _, s := range o.CriticalPath() {
 		d.CriticalPath = append(d.CriticalPath, s.ID)
@@ -126,11 +130,11 @@ func (c clock) operation(o *Operation) documentOperation {
 	return d
 }
 
-func (c clock) span(s *Span) documentSpan {
+func (base timeBase) span(s *Span) documentSpan {
 	d := documentSpan{
 		Kind: s.Kind, ID: s.ID, Chart: s.Chart, Layer: s.Layer, HookEvent: s.HookEvent, State: s.State,
 		Critical: s.Critical, Size: s.Size, After: s.After,
-		Start: c.given(s.Start), Applied: c.given(s.Applied), End: c.given(s.End),
+		Start: base.atOrNil(s.Start), Applied: base.atOrNil(s.Applied), End: base.atOrNil(s.End),
 		Message: s.Message, Error: errorText(s.Err), Log: s.Log,
 	}
 	if d.Message == d.Error {
@@ -139,7 +143,7 @@ func (c clock) span(s *Span) documentSpan {
 	for _, res := range s.Resources {
 		r := documentResource{Name: res.Name, Namespace: res.Namespace}
 		for _, change := range res.Changes {
-			r.Changes = append(r.Changes, documentChange{c.at(change.At), change.State, change.Why(), change.Cause})
+			r.Changes = append(r.Changes, documentChange{base.at(change.At), change.State, change.MessageWithoutState(), change.Cause})
 		}
 		d.Resources = append(d.Resources, r)
 	}

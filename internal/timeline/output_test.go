@@ -15,9 +15,9 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
-// undone returns the events of an installation that failed and was uninstalled again, with
-// everything that a timeline can show.
-func undone() *script {
+// uninstalledAfterFailure returns the events of an installation that failed and was
+// uninstalled because of --atomic. They contain everything that a timeline can show.
+func uninstalledAfterFailure() *script {
 	failed := errors.New("Deployment/b was not ready within 10s")
 	return install().
 		tell(event.Event{Type: event.Warning, Message: "chart shop says nothing of its order"}).
@@ -52,14 +52,14 @@ func asJSON(out *bytes.Buffer, tl *Timeline) error { return JSON(out, tl) }
 func asHTML(out *bytes.Buffer, tl *Timeline) error { return HTML(out, tl) }
 
 func TestJSON(t *testing.T) {
-	got := encoded(t, undone(), asJSON)
+	got := encoded(t, uninstalledAfterFailure(), asJSON)
 	golden.Assert(t, got, "undone.json")
 }
 
-// TestPageHoldsTheSameData reads the data from the page, and checks that the page loads no
+// TestHTML checks that the page contains the same data as the JSON output, and loads no
 // external resources.
-func TestPageHoldsTheSameData(t *testing.T) {
-	s := undone().begin("install").planned(event.Planned, `shop:</script><script>alert(1)</script>`, "shop:データベース").finish(nil)
+func TestHTML(t *testing.T) {
+	s := uninstalledAfterFailure().begin("install").planned(event.Planned, `shop:</script><script>alert(1)</script>`, "shop:データベース").finish(nil)
 	got := encoded(t, s, asHTML)
 	data := regexp.MustCompile(`(?s)<script id="timeline" type="application/json">(.*?)</script>`).FindStringSubmatch(got)
 	if data == nil {

@@ -11,30 +11,30 @@ import (
 )
 
 // maxChanges is the maximum number of states that are stored for one resource. If there are
-// more, the first one and the newest ones are kept.
+// more, only the first one and the latest ones are kept.
 const maxChanges = 100
 
-// Recorder builds a Timeline from the events of operations. The zero value is ready to use.
-// It is safe for concurrent use.
+// Recorder builds a Timeline from the events of operations. The zero value is ready to use,
+// and a Recorder is safe for concurrent use.
 type Recorder struct {
 	mu       sync.Mutex
 	timeline Timeline
-	// open contains the operations that have not finished. An operation that undoes another
-	// one follows it.
-	open []*recording
+	// running contains the operations that have not finished. Events belong to the last one:
+	// it can be the rollback or uninstall of --atomic, which starts before the failed
+	// operation finishes.
+	running []*recording
 	// events is the number of events received.
 	events int
 }
 
-// recording is a running operation, with indexes to find the span and the resource that an
-// event is about.
+// recording is a running operation, with maps that find the span or resource of an event.
 type recording struct {
 	*Operation
-	spans map[spanKey]*Span
-	// resources contains the resources that events were about.
+	spans     map[spanKey]*Span
 	resources map[resourceKey]*Resource
 }
 
+// spanKey identifies a span of an operation. event is the hook event of a hook.
 type spanKey struct {
 	kind      Kind
 	id, event string
@@ -45,12 +45,12 @@ type resourceKey struct {
 	namespace, name string
 }
 
-// Read calls do with the timeline as it is now. do must not use the timeline after it
-// returns.
-func (r *Recorder) Read(do func(t *Timeline)) {
+// Read calls use with the current timeline, which the recorder does not change until use
+// returns. use must not keep the timeline.
+func (r *Recorder) Read(use func(t *Timeline)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	do(&r.timeline)
+	use(&r.timeline)
 }
 
 // Events returns the number of events that the recorder has received.
@@ -60,8 +60,7 @@ func (r *Recorder) Events() int {
 	return r.events
 }
 
-// Event adds an event to the timeline. It ignores events outside an operation, except
-// warnings.
+// Event adds an event to the timeline. Outside an operation, it adds only warnings.
 func (r *Recorder) Event(e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,13 +73,13 @@ func (r *Recorder) Event(e event.Event) {
 		r.timeline.Warnings = append(r.timeline.Warnings, Warning{e.Time, e.Message})
 		return
 	}
-	if len(r.open) == 0 {
+	if len(r.running) == 0 {
 		return
 	}
-	o := r.open[len(r.open)-1]
+	o := r.running[len(r.running)-1]
 	if e.Type == event.Finished {
 		o.finish(e)
-		r.open = r.open[:len(r.open)-1]
+		r.running = r.running[:len(r.running)-1]
 		return
 	}
 	o.event(e)
@@ -89,7 +88,7 @@ func (r *Recorder) Event(e event.Event) {
 func (r *Recorder) begin(e event.Event) {
 	o := &Operation{Operation: *e.Operation, Start: e.Time}
 	r.timeline.Operations = append(r.timeline.Operations, o)
-	r.open = append(r.open, &recording{Operation: o, spans: map[spanKey]*Span{}, resources: map[resourceKey]*Resource{}})
+	r.running = append(r.running, &recording{Operation: o, spans: map[spanKey]*Span{}, resources: map[resourceKey]*Resource{}})
 }
 
 func (o *recording) event(e event.Event) {
@@ -97,7 +96,7 @@ func (o *recording) event(e event.Event) {
 	case event.Planned, event.Removing:
 		o.plan(e)
 	case event.Waiting:
-		o.Doing = e.Message
+		o.LastMessage = e.Message
 		if !o.Ordered || o.Name == "uninstall" {
 			o.start(o.span(spanKey{kind: Wait}), e)
 		}
@@ -114,7 +113,7 @@ func (o *recording) event(e event.Event) {
 	}
 }
 
-// finish sets the end of the operation and of all spans that are still running.
+// finish sets the end of the operation, and of its spans that are still running.
 func (o *recording) finish(e event.Event) {
 	o.End, o.Err = e.Time, e.Err
 	for _, s := range o.Spans {
@@ -131,18 +130,18 @@ func (o *recording) finish(e event.Event) {
 
 // plan adds a span for each node that the operation will deploy or delete.
 func (o *recording) plan(e event.Event) {
-	o.Doing = e.Message
+	o.LastMessage = e.Message
 	kind := Deploy
 	if e.Type == event.Removing || o.Name == "uninstall" {
 		kind = Remove
 	}
 	for _, n := range e.Nodes {
 		s := o.span(spanKey{kind: kind, id: n.ID})
-		s.Chart, s.Layer, s.Needs, s.NeedsAll, s.Size = n.Chart, n.Layer, n.After, n.AfterCharts, n.Resources
+		s.Chart, s.Layer, s.Needs, s.NeedsCharts, s.Size = n.Chart, n.Layer, n.After, n.AfterCharts, n.Resources
 	}
 }
 
-// span returns the span for a node or hook. It adds the span to the operation if it is new.
+// span returns the span with the given key. If there is none, it adds one to the operation.
 func (o *recording) span(key spanKey) *Span {
 	s := o.spans[key]
 	if s == nil {
@@ -153,9 +152,9 @@ func (o *recording) span(key spanKey) *Span {
 	return s
 }
 
-// current returns the span for an event about a node, given by its ID. A node can have two
-// spans: one for its deployment and, later in the same operation, one for its deletion. If
-// node is empty, current returns the span for the wait for all resources.
+// current returns the span to which an event about a node belongs; node is its ID. A node can
+// have two spans: one for its deployment and, later in the same operation, one for its
+// deletion. If node is empty, the event belongs to the wait for all resources.
 func (o *recording) current(node string) *Span {
 	if node == "" {
 		return o.span(spanKey{kind: Wait})
@@ -174,7 +173,7 @@ func (o *recording) start(s *Span, e event.Event) {
 	}
 	s.State, s.Message = Running, e.Message
 	if s.Kind == Wait {
-		s.ID, s.Size = o.Doing, e.Resources
+		s.ID, s.Size = o.LastMessage, e.Resources
 	}
 }
 
@@ -214,8 +213,8 @@ func (o *recording) hook(s *Span, e event.Event) {
 	}
 }
 
-// change records a new state of a resource. If the node was ready and the resource no
-// longer is, the node is running again.
+// change records a new state of a resource. If the span was done but the resource is not ready
+// any more, the span is running again.
 func (o *recording) change(s *Span, e event.Event) {
 	key := resourceKey{s, e.Namespace, e.Resource}
 	res := o.resources[key]

@@ -17,7 +17,7 @@ import (
 
 var begin = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 
-// script is a sequence of events, each at a given second.
+// script passes events to a recorder. The method at sets the time of the next events.
 type script struct {
 	recorder Recorder
 	now      time.Time
@@ -58,7 +58,7 @@ func (s *script) finish(err error) *script {
 	return s.tell(event.Event{Type: event.Finished, Operation: new(event.Operation), Err: err})
 }
 
-// planned announces nodes of the chart shop.
+// planned adds an event that announces nodes of the chart shop.
 func (s *script) planned(what event.Type, ids ...string) *script {
 	var nodes []event.PlannedNode
 	for _, id := range ids {
@@ -67,8 +67,8 @@ func (s *script) planned(what event.Type, ids ...string) *script {
 	return s.tell(event.Event{Type: what, Nodes: nodes})
 }
 
-// told returns each operation as text, with one line for each span.
-func (s *script) told() string {
+// timelineText formats the timeline of the events, with one line for each span.
+func (s *script) timelineText() string {
 	var b strings.Builder
 	s.recorder.Read(func(t *Timeline) {
 		for _, o := range t.Operations {
@@ -140,33 +140,33 @@ func TestRecorder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.in.told(); got != tt.want {
+			if got := tt.in.timelineText(); got != tt.want {
 				t.Errorf("got:\n%swant:\n%s", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestOfManyChangesTheFirstAndTheLastAreKept(t *testing.T) {
+func TestNumberOfChangesIsLimited(t *testing.T) {
 	s := install().node(event.NodeStarted, "shop:a", "")
 	for i := range 3 * maxChanges {
 		s.at(float64(i)).resource("shop:a", "Deployment/a", "InProgress", fmt.Sprint(i))
 	}
 	s.recorder.Read(func(tl *Timeline) {
 		changes := tl.Operations[0].Spans[0].Resources[0].Changes
-		if len(changes) != maxChanges || changes[0].Why() != "0" || changes[maxChanges-1].Why() != "299" || changes[1].Why() != "201" {
+		if len(changes) != maxChanges || changes[0].MessageWithoutState() != "0" || changes[maxChanges-1].MessageWithoutState() != "299" || changes[1].MessageWithoutState() != "201" {
 			t.Errorf("%d changes, from %v to %v", len(changes), changes[0], changes[len(changes)-1])
 		}
 	})
 }
 
-// TestCriticalPathOfRandomGraphs plays random graphs in which every node begins as soon as
-// it can, and checks that the spans of the critical path take the whole time of the
-// operation.
+// TestCriticalPathOfRandomGraphs simulates operations with random graphs, in which every node
+// starts as soon as its dependencies are done. It checks that the spans of the critical path
+// add up to the whole duration of the operation.
 func TestCriticalPathOfRandomGraphs(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		s, end := played(r)
+		s, end := simulated(r)
 		s.recorder.Read(func(tl *Timeline) {
 			path := tl.Operations[0].CriticalPath()
 			at := begin
@@ -183,8 +183,9 @@ func TestCriticalPathOfRandomGraphs(t *testing.T) {
 	}
 }
 
-// played plays a random graph in chronological order, and returns the total time.
-func played(r *rand.Rand) (*script, time.Duration) {
+// simulated returns the events of an operation with a random graph, in chronological order,
+// and its duration.
+func simulated(r *rand.Rand) (*script, time.Duration) {
 	n := 1 + r.IntN(12)
 	type scripted struct {
 		at    time.Duration

@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package timeline builds a record of an operation from its events: when each node and hook
-// started and ended, what it waited for, and which of them are on the critical path.
-// Package progress draws this record, and JSON and HTML write it to a file
-// (docs/reference.md, "The timeline").
+// Package timeline builds a record of an operation from its events: when each hook and each
+// node of the deployment graph started and ended, what it waited for, and which of them are on
+// the critical path. Package progress draws this record on the terminal, and the functions
+// JSON and HTML write it to a file (docs/reference.md, "The timeline").
 package timeline
 
 import (
@@ -14,48 +14,48 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// Timeline contains the operation that the user requested. If that failed and was undone,
-// as with --atomic, the operation that undid it follows.
+// Timeline is the record of the operation that the user requested.
 type Timeline struct {
+	// Operations contains this operation. If it failed and was rolled back or uninstalled,
+	// as with --atomic, the rollback or uninstall is the second operation.
 	Operations []*Operation
-	// Warnings contains the warnings of all operations, for the chart author or the user.
-	Warnings []Warning
+	Warnings   []Warning
 }
 
-// Warning is a warning and the time at which it was emitted.
+// Warning is a warning of an operation, and the time at which it was emitted.
 type Warning struct {
 	At   time.Time
 	Text string
 }
 
-// Operation is what the timeline shows of one install, upgrade, rollback, uninstall or
-// test. End is zero while it is running.
+// Operation is the record of one install, upgrade, rollback, uninstall or test.
 type Operation struct {
 	event.Operation
 
+	// Start and End are when the operation started and ended. End is zero while it is running.
 	Start, End time.Time
-	// Err is the reason why the operation failed, or nil.
+	// Err is the error of a failed operation; nil if it succeeded or is running.
 	Err error
-	// Doing is the last message about the whole operation, such as that it waits for all
-	// resources.
-	Doing string
-	// Spans contains the nodes and hooks of the operation. Nodes are added in the order of
-	// the plan as soon as it is known; hooks are added when they start.
+	// LastMessage is the last message about the whole operation, for example that it waits
+	// for resources to become ready.
+	LastMessage string
+	// Spans contains the parts of the operation. All nodes are added when the operation
+	// announces them, in their order. Hooks and the wait for all resources are added when
+	// they start.
 	Spans []*Span
 }
 
-// Kind says what a Span is about.
+// Kind says what part of an operation a Span is.
 type Kind string
 
 const (
-	// Deploy is for a node that is deployed.
+	// Deploy is the deployment of a node.
 	Deploy Kind = "node"
-	// Remove is for a node that is deleted.
+	// Remove is the deletion of a node.
 	Remove Kind = "removal"
-	// Hook is for a hook.
+	// Hook is the run of a hook.
 	Hook Kind = "hook"
-	// Wait is for the time in which an operation waits for all resources together, as with
-	// --wait.
+	// Wait is the wait for all resources of the release at the same time, as with --wait.
 	Wait Kind = "wait"
 )
 
@@ -65,54 +65,54 @@ type State string
 const (
 	// Waiting means that the span has not started.
 	Waiting State = "waiting"
-	// Running means that the span has started and not ended.
+	// Running means that the span has started, but has not ended.
 	Running State = "running"
 	// Done means that the span has succeeded.
 	Done State = "done"
 	// Failed means that the span has failed.
 	Failed State = "failed"
-	// Unfinished means that the span was still running when the operation failed for
-	// another reason.
+	// Unfinished means that the span was running when the operation ended, because another
+	// part of the operation failed.
 	Unfinished State = "unfinished"
 )
 
-// Span is a part of an operation with a start and an end: a node, a hook, or a wait for all
-// resources.
+// Span is a part of an operation that has a start and an end: the deployment or deletion of a
+// node, the run of a hook, or the wait for all resources. Fields that do not apply to its Kind
+// are zero.
 type Span struct {
 	Kind Kind
-	// ID is the ID of the node, the kind and name of the hook, or the message about the
-	// wait.
+	// ID is the ID of the node, the kind and name of the hook, or the message that says what
+	// the operation waits for.
 	ID string
-	// Chart is the path of the chart of a node. Layer is the name of its layer; empty if
-	// the node is not a layer.
+	// Chart is the path of the chart of a node. Layer is the name of the layer that the node
+	// stands for, if any.
 	Chart, Layer string
 	// HookEvent is the event for which a hook runs, such as pre-install.
 	HookEvent string
 	State     State
-	// After is the ID of the dependency that finished last, so that the node could start;
-	// empty if it did not wait for any.
+	// After is the ID of the dependency that finished last, after which a node could start.
+	// It is empty if the node did not have to wait.
 	After string
-	// Needs contains the IDs of the nodes on which a node depends. NeedsAll contains the
-	// paths of the charts on which it depends as a whole.
-	Needs, NeedsAll []string
-	// Size is the number of resources of a node or of a wait.
+	// Needs contains the IDs of the nodes on which a node depends. NeedsCharts contains the
+	// paths of the charts on all of whose nodes it depends.
+	Needs, NeedsCharts []string
+	// Size is the number of resources of a node, or for which an operation waits.
 	Size int
-	// Start, Applied and End are the times at which the span started, at which all
-	// resources of a node were written, and at which the span ended. They are zero until
-	// then.
+	// Start and End are when the span started and ended. Applied is when all resources of a
+	// node were written. They are zero until then.
 	Start, Applied, End time.Time
 	// Deadline is the time at which a hook times out; zero if there is no limit.
 	Deadline time.Time
-	// Message is the last message about the span. Err is the reason why it failed, or nil.
+	// Message is the last message about the span. Err is the error of a failed span, or nil.
 	Message string
 	Err     error
 	// Log is the last line of the log of a hook.
 	Log string
-	// Resources contains the resources of the span that events were about, in the order of
+	// Resources contains the resources whose state events have reported, in the order of
 	// their first events.
 	Resources []*Resource
-	// Critical says whether the span is on the critical path. It is set when the operation
-	// ends.
+	// Critical reports whether the span is on the critical path. It is false until the
+	// operation has ended.
 	Critical bool
 }
 
@@ -121,34 +121,39 @@ type Resource struct {
 	// Name is the kind and name, as in "Deployment/web". Namespace is empty if the resource
 	// is in the namespace of the release.
 	Name, Namespace string
+	// Change is the current state.
 	Change
 	// Deadline is the time until which the operation waits for the resource; zero if there
 	// is no limit.
 	Deadline time.Time
-	// Changes contains the states of the resource until now, the oldest first.
+	// Changes contains all states of the resource, the current one last. The oldest ones may
+	// have been dropped.
 	Changes []Change
 }
 
-// Change is a state of a resource, and the time At at which the resource entered it.
+// Change is a state that a resource entered.
 type Change struct {
-	At             time.Time
+	// At is when the resource entered the state.
+	At time.Time
+	// State is the name of the state, such as Ready (see event.Event). Message explains it,
+	// and can begin with its name.
 	State, Message string
-	// Cause says why the resource is in this state, for example because of its pods. It can
-	// be empty.
+	// Cause says why the resource is in this state, as far as it is known, for example
+	// because an image cannot be pulled.
 	Cause string
 }
 
-// IsReadyOrDeleted reports whether the resource is in the state that the operation waits
-// for.
+// IsReadyOrDeleted reports whether the state is one that operations wait for: Ready, or Gone
+// for a resource that is deleted.
 func (c Change) IsReadyOrDeleted() bool { return c.State == "Ready" || c.State == "Gone" }
 
-// Why returns the message, without the name of the state if the message begins with it.
-func (c Change) Why() string {
+// MessageWithoutState returns the message without the name of the state at its beginning.
+func (c Change) MessageWithoutState() string {
 	return strings.TrimPrefix(strings.TrimPrefix(c.Message, c.State), ": ")
 }
 
-// Took returns how long the span took or, if it is still running, how long it has taken
-// until now. It returns 0 if the span has not started.
+// Took returns how long the span took. If it is still running, this is the time from its start
+// until now, and if it has not started, 0.
 func (s *Span) Took(now time.Time) time.Duration {
 	switch {
 	case s.Start.IsZero():
@@ -159,8 +164,9 @@ func (s *Span) Took(now time.Time) time.Duration {
 	return s.End.Sub(s.Start)
 }
 
-// Label returns the ID of a node without the path of its chart; empty for the unlayered
-// resources of the chart. For other spans, it returns the ID.
+// Label returns a name of the span that is unique within its chart. For a node, this is the ID
+// without the path of the chart, which is empty for the unlayered resources of the chart. For
+// other spans, it is the ID.
 func (s *Span) Label() string {
 	if s.Kind != Deploy && s.Kind != Remove {
 		return s.ID
@@ -168,8 +174,8 @@ func (s *Span) Label() string {
 	return strings.TrimPrefix(strings.TrimPrefix(s.ID, s.Chart), ":")
 }
 
-// Took returns how long the operation took or, if it is still running, how long it has
-// taken until now.
+// Took returns how long the operation took. If it is still running, this is the time from its
+// start until now.
 func (o *Operation) Took(now time.Time) time.Duration {
 	if o.End.IsZero() {
 		return now.Sub(o.Start)

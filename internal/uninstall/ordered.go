@@ -25,35 +25,36 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// ordered deletes objects in the reverse of the order in which they were deployed. The
-// record of the release says which nodes are already deleted.
+// ordered is the strategy that deletes objects in the reverse order of deployment. It stores
+// in the release which nodes are already deleted.
 type ordered struct {
 	op        *operation.Operation
 	writer    *history.Writer
 	inventory *inventory.Inventory
 	options   Options
-	graph     *prune.Graph
+	deletion  *prune.OrderedDeletion
 }
 
 func (o *ordered) prepare(ctx context.Context) (kept string, err error) {
 	inv := o.inventory
 	if err := inv.ReadPlans(ctx, o.op.Cluster, false); err != nil {
-		return "", fmt.Errorf("uninstall: %w: use --wait=false to delete everything at once", err)
+		return "", fmt.Errorf("uninstall: %w: use --wait=false to delete everything without ordering", err)
 	}
 	policies := inv.Policies()
-	o.graph = &prune.Graph{
+	o.deletion = &prune.OrderedDeletion{
 		Cluster: o.op.Cluster, Writer: o.op.Writer, Waiter: o.op.Waiter, Events: o.op.Events, Namespace: o.writer.Release().Namespace,
 		Propagation: propagation(o.options.Propagation, o.op.Log), Timeout: o.options.ReadinessTimeout, InfoOf: inv.InfoOf, Progress: o.writer.Progress,
 		Removal: sequencer.PlanRemoval(inv.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			id, exists := inv.IDOf(res)
-			return id, exists && !object.Keeps(policies[id]) && !o.options.Spared[id]
+			return id, exists && !object.PolicyKeeps(policies[id]) && !o.options.Spared[id]
 		}),
 		WhyKeep: func(live *unstructured.Unstructured) string { return inv.WhyKeep(live, policies, true) },
 	}
 	return o.listKept(policies), o.recordProgress()
 }
 
-// listKept lists the objects that are kept because of their resource policy.
+// listKept lists the objects that are kept because of the annotation helm.sh/resource-policy,
+// one per line.
 func (o *ordered) listKept(policies map[sequencer.ID]string) string {
 	var list strings.Builder
 	listed := map[sequencer.ID]bool{}
@@ -61,7 +62,7 @@ func (o *ordered) listKept(policies map[sequencer.ID]string) string {
 		for _, n := range plan.Nodes {
 			for _, res := range n.Resources {
 				id, exists := o.inventory.IDOf(res)
-				if exists && object.Keeps(policies[id]) && !listed[id] {
+				if exists && object.PolicyKeeps(policies[id]) && !listed[id] {
 					listed[id] = true
 					fmt.Fprintf(&list, "[%s] %s\n", res.ID.Kind, res.ID.Name)
 				}
@@ -71,7 +72,7 @@ func (o *ordered) listKept(policies map[sequencer.ID]string) string {
 	return list.String()
 }
 
-// recordProgress makes the writer store from now on which nodes are already deleted.
+// recordProgress makes the writer store in the release, from now on, which nodes are deleted.
 func (o *ordered) recordProgress() error {
 	rec, err := orderrecord.Read(o.writer.Release())
 	if err != nil {
@@ -80,16 +81,16 @@ func (o *ordered) recordProgress() error {
 	if err := o.writer.SetStoredRecord(rec); err != nil {
 		return err
 	}
-	return o.writer.Progress.ExpectNodes(o.graph.Nodes(), true)
+	return o.writer.Progress.Reset(o.deletion.NodeCount(), true)
 }
 
 func (o *ordered) deleteObjects(ctx context.Context) (kube.ResourceList, error) {
 	o.op.Events.Emit(event.Event{
-		Type: event.Planned, Message: fmt.Sprintf("uninstalling release %s: %s, in reverse order", o.writer.Release().Name, o.graph.Extent()),
-		Nodes: event.RemovedNodes(o.graph.Removal),
+		Type: event.Planned, Message: fmt.Sprintf("uninstalling release %s: %s, in reverse order", o.writer.Release().Name, o.deletion.Extent()),
+		Nodes: event.RemovedNodes(o.deletion.Removal),
 	})
-	err := o.graph.Run(ctx)
-	return o.graph.Deleted(), errors.Join(err, o.writer.Progress.Finish(err == nil))
+	err := o.deletion.Run(ctx)
+	return o.deletion.Deleted(), errors.Join(err, o.writer.Progress.Finish(err == nil))
 }
 
 func (o *ordered) hookError(_ context.Context, err error) error { return err }
@@ -100,4 +101,4 @@ func (o *ordered) deletionError(_ context.Context, err error) error {
 
 func (o *ordered) waitTimeout() time.Duration { return wait.UntilOperationEnds }
 
-func (o *ordered) restoresRecord() bool { return false }
+func (o *ordered) restoresRelease() bool { return false }

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package uninstall deletes the objects of a release, in the reverse of the order in which
-// they were deployed or all at the same time as Helm does, and records the result
-// (docs/reference.md, "Uninstall").
+// Package uninstall uninstalls a release: it runs the delete hooks, deletes the objects, and
+// updates or deletes the stored release (docs/reference.md, "Uninstall"). It deletes objects
+// in the reverse order of deployment or, as Helm does, without ordering.
 package uninstall
 
 import (
@@ -30,24 +30,24 @@ import (
 
 // Options say how a release is uninstalled.
 type Options struct {
-	// Ordered deletes the objects in the reverse of the order in which they were deployed.
+	// Ordered says whether to delete objects in the reverse order of deployment.
 	Ordered bool
-	// Wait waits until all deleted objects no longer exist.
+	// Wait says whether to wait until all deleted objects no longer exist.
 	Wait bool
-	// Timeout limits this wait if the release is not uninstalled in order. ReadinessTimeout
-	// limits the deletion of the objects of a node in an ordered uninstall; 0 means no limit
-	// of its own.
+	// Timeout limits this wait if Ordered is false. ReadinessTimeout limits the deletion of
+	// the objects of each node if Ordered is true; 0 means that only the timeout of the
+	// operation applies.
 	Timeout, ReadinessTimeout time.Duration
-	// Propagation says whether objects that are owned by a deleted object are deleted, too:
-	// "background", "foreground" or "orphan".
+	// Propagation is the deletion propagation: "background", "foreground" or "orphan".
 	Propagation string
-	// Spared are objects that are not deleted.
+	// Spared contains the IDs of objects that must not be deleted.
 	Spared map[sequencer.ID]bool
-	// KeepHistory keeps the stored revisions. Description, if not empty, is then stored as
-	// the description of the last one.
+	// KeepHistory says whether to keep the stored revisions. If so, Description replaces the
+	// description of the last revision, unless Description is empty.
 	KeepHistory bool
 	Description string
-	// DisableHooks skips the hooks. Hooks says how they run; New sets its Modes and Filter.
+	// DisableHooks says whether to skip the hooks. Hooks says how they run; Perform sets its
+	// fields Modes and Filter.
 	DisableHooks bool
 	Hooks        hooks.Options
 }
@@ -59,23 +59,24 @@ type Run struct {
 	options Options
 	target  *Target
 	writer  *history.Writer
-	// strategy deletes the objects in reverse order, or as Helm does.
+	// strategy deletes the objects: in reverse order, or as Helm does.
 	strategy strategy
 	// start locks the release when the uninstall begins.
 	start *lease.UninstallStart
 	// interrupted contains the revisions of operations that terminated unexpectedly. Their
-	// hooks may still be running, and must be cleaned up.
-	interrupted []*history.Interrupted
-	// kept lists the objects that are not deleted because of their resource policy.
+	// hooks may still be running, so Perform recovers them first.
+	interrupted []*history.InterruptedRevision
+	// kept lists, for the user, the objects that are kept because of the annotation
+	// helm.sh/resource-policy.
 	kept string
 	// isDeleting is true after the deletion of objects has begun.
 	isDeleting bool
-	// errs are errors that did not stop the uninstall.
+	// errs contains the errors that did not stop the uninstall.
 	errs     []error
 	response *release.UninstallReleaseResponse
 }
 
-// New returns a Run that uninstalls the release t.
+// New returns a Run that uninstalls the release t. It sends no requests.
 func New(op *operation.Operation, t *Target, o Options) *Run {
 	w := op.Store.NewWriter(t.Release)
 	return &Run{
@@ -89,15 +90,15 @@ func New(op *operation.Operation, t *Target, o Options) *Run {
 	}
 }
 
-// Prepare finds out which objects will be deleted. It changes nothing in the cluster.
+// Prepare determines which objects to delete. It changes nothing in the cluster.
 func (r *Run) Prepare(ctx context.Context) (err error) {
 	r.hideSecrets()
 	r.kept, err = r.strategy.prepare(ctx)
 	return err
 }
 
-// hideSecrets makes the operation mask the contents of the release's Secrets in everything
-// that it prints, for every revision that may have left objects in the cluster.
+// hideSecrets makes the operation redact the contents of Secrets in all output. This includes
+// the Secrets of every revision that may have left objects in the cluster.
 func (r *Run) hideSecrets() {
 	var contents []map[string]any
 	for _, rel := range r.target.inventory.Revisions() {
@@ -107,17 +108,16 @@ func (r *Run) hideSecrets() {
 	r.op.Events.RedactWith(redact.ForObjects(contents))
 }
 
-// Begin locks the release and records that it is being uninstalled, before anything is
-// deleted.
+// Begin locks the release, and stores that it is being uninstalled.
 func (r *Run) Begin(ctx context.Context) (err error) {
 	r.op.Log("uninstall: Deleting %s", r.target.Release.Name)
 	r.interrupted, err = r.start.Begin(ctx, r.op.Events)
 	return err
 }
 
-// Perform runs the pre-delete hooks, deletes the objects, waits until they no longer exist
-// if the options say so, and runs the post-delete hooks. A failure of the last two steps
-// does not stop the uninstall: Conclude returns its error.
+// Perform runs the pre-delete hooks, deletes the objects, waits until they no longer exist if
+// Options.Wait is set, and runs the post-delete hooks. If the wait or a post-delete hook
+// fails, the uninstall continues, and Conclude returns the error.
 func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, error) {
 	r.writer.Background.Start()
 	defer r.writer.Background.Stop()
@@ -147,9 +147,9 @@ func (r *Run) addError(err error) {
 	}
 }
 
-// hooks returns the runner of the hooks. If this uninstall continues an earlier one, the
-// runner skips hooks that succeeded then, because objects that they need may no longer
-// exist.
+// hooks returns the runner of the hooks. If this uninstall continues an interrupted one, the
+// runner skips hooks that have already succeeded, because objects that they need may no
+// longer exist.
 func (r *Run) hooks() *hooks.Runner {
 	o, rel := r.options.Hooks, r.target.Release
 	o.Modes = history.HookModesOrWarn(rel, r.op.Events)
@@ -162,8 +162,8 @@ func (r *Run) hooks() *hooks.Runner {
 	return r.op.Hooks(o)
 }
 
-// runPreDeleteHooks first cleans up the hooks of operations that terminated unexpectedly,
-// and then runs the pre-delete hooks.
+// runPreDeleteHooks recovers the hooks of operations that terminated unexpectedly, and then
+// runs the pre-delete hooks.
 func (r *Run) runPreDeleteHooks(ctx context.Context, runner *hooks.Runner) error {
 	if r.options.DisableHooks {
 		r.op.Log("delete hooks disabled for %s", r.target.Release.Name)
@@ -206,5 +206,5 @@ func (r *Run) awaitDeleted(ctx context.Context, list kube.ResourceList) error {
 		r.op.Events.Emit(e)
 	}}
 	r.op.Events.Emit(event.Event{Type: event.Waiting, Message: "waiting for " + text.Count(len(list), "resource") + " to be deleted", Resources: len(list)})
-	return r.op.Waiter.Deleted(ctx, list, options)
+	return r.op.Waiter.WaitDeleted(ctx, list, options)
 }

@@ -93,7 +93,7 @@ func TestUninstallDoesNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noAnswer := func(int) error {
 			time.Sleep(8 * time.Second)
-			return &httpretry.RecordTimeoutError{Err: errors.New("no answer")}
+			return &httpretry.ReleaseUpdateTimeoutError{Err: errors.New("no answer")}
 		}
 		upgrade := historytest.RevisionWithChart(2, release.StatusPendingUpgrade)
 		damaged := historytest.RevisionWithChart(2, release.StatusDeployed)
@@ -181,7 +181,7 @@ func TestFirstWriteOfLease(t *testing.T) {
 		run, d := newTestRun(t, cfg, func(attempt int) error {
 			time.Sleep(8 * time.Second)
 			if attempt < 4 {
-				return &httpretry.RecordTimeoutError{Err: errors.New("no answer")}
+				return &httpretry.ReleaseUpdateTimeoutError{Err: errors.New("no answer")}
 			}
 			return nil
 		})

@@ -15,26 +15,26 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 )
 
-// strategy has the steps of Run that depend on whether the release is uninstalled in order.
-// The type ordered deletes objects in reverse order, and unordered all at the same time, as
-// Helm does.
+// strategy consists of the steps of Run that depend on whether the release is uninstalled in
+// order. It has two implementations: ordered deletes objects in reverse order, and unordered
+// deletes them without ordering, as Helm does.
 type strategy interface {
-	// prepare finds out which objects will be deleted. It changes nothing in the cluster.
-	// kept lists, one in a line, the objects that are not deleted because of their resource
-	// policy.
+	// prepare determines which objects to delete. It changes nothing in the cluster. kept
+	// lists, one per line, the objects that are kept because of the annotation
+	// helm.sh/resource-policy.
 	prepare(ctx context.Context) (kept string, err error)
-	// deleteObjects deletes the objects that prepare found, and returns those that it
-	// deleted.
+	// deleteObjects deletes the objects that prepare determined. It returns those for which
+	// the server accepted the delete request, except that unordered returns all.
 	deleteObjects(ctx context.Context) (deleted kube.ResourceList, err error)
-	// hookError converts the error of failed hooks to the error of the uninstall, and
-	// deletionError does the same with an error of deleteObjects.
+	// hookError converts the error of pre-delete hooks to the error of the uninstall.
+	// deletionError converts the error of deleteObjects.
 	hookError(ctx context.Context, err error) error
 	deletionError(ctx context.Context, err error) error
 	// waitTimeout returns how long to wait until the deleted objects no longer exist.
 	waitTimeout() time.Duration
-	// restoresRecord reports whether the previous record of the release is restored if the
-	// uninstall fails before it has deleted anything.
-	restoresRecord() bool
+	// restoresRelease reports whether the stored release is restored to its previous state if
+	// the uninstall fails before it has deleted an object or run a hook.
+	restoresRelease() bool
 }
 
 func newStrategy(op *operation.Operation, w *history.Writer, inv *inventory.Inventory, o Options) strategy {
@@ -44,8 +44,8 @@ func newStrategy(op *operation.Operation, w *history.Writer, inv *inventory.Inve
 	return &unordered{op: op, writer: w, inventory: inv, options: o}
 }
 
-// propagation converts Options.Propagation to Kubernetes' type. An unknown value means
-// "background", as in Helm.
+// propagation converts Options.Propagation to the type of Kubernetes. As in Helm, an unknown
+// value means "background".
 func propagation(value string, log func(string, ...any)) metav1.DeletionPropagation {
 	switch value {
 	case "orphan":

@@ -15,29 +15,32 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
-// Target is the release to uninstall.
+// Target describes the release to uninstall.
 type Target struct {
-	// Release is a copy of the newest revision, which the uninstall changes.
+	// Release is a copy of the newest stored revision. The uninstall changes the copy, for
+	// example its status.
 	Release *release.Release
 
-	// state contains all revisions, the oldest first, as read when the lock was checked.
-	state *lease.State
+	// state contains all stored revisions, oldest first, as they were when the lock of the
+	// release was checked.
+	state *lease.CheckResult
 	// inventory contains the objects that the release may have in the cluster, including
 	// those of failed revisions.
 	inventory *inventory.Inventory
 }
 
-// NewTarget returns the release in state, which must contain at least one revision.
-func NewTarget(state *lease.State) *Target {
+// NewTarget returns the Target for the release whose stored revisions are in state. There must
+// be at least one revision.
+func NewTarget(state *lease.CheckResult) *Target {
 	releaseutil.SortByRevision(state.History)
 	rel := history.Copy(history.Newest(state.History))
 	return &Target{Release: rel, state: state, inventory: inventory.New(state.History, rel)}
 }
 
-// IsOrdered reports whether the last deployed revision, or one that failed after it, was
-// deployed in order. If the order record of a revision cannot be used, it returns an error,
-// or false if ignoreUnusable is set.
-func (t *Target) IsOrdered(ignoreUnusable bool) (bool, error) {
+// IsOrdered reports whether the objects can be deleted in reverse order: whether the last
+// deployed revision, or a later failed one, was deployed in order. If the order record of a
+// revision is unreadable, the result is false if ignoreUnreadable is set, otherwise an error.
+func (t *Target) IsOrdered(ignoreUnreadable bool) (bool, error) {
 	if !t.inventory.IsOrdered() {
 		return false, nil
 	}
@@ -45,10 +48,10 @@ func (t *Target) IsOrdered(ignoreUnusable bool) (bool, error) {
 		_, err := orderrecord.Read(rel)
 		switch {
 		case err == nil:
-		case ignoreUnusable:
+		case ignoreUnreadable:
 			return false, nil
 		default:
-			return false, fmt.Errorf("uninstall: %w: use --wait=true or --wait=false to delete everything at once", err)
+			return false, fmt.Errorf("uninstall: %w: use --wait=true or --wait=false to delete everything without ordering", err)
 		}
 	}
 	return true, nil

@@ -24,14 +24,14 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// unordered deletes all objects at the same time, as Helm does.
+// unordered is the strategy that deletes all objects without ordering, as Helm does.
 type unordered struct {
 	op        *operation.Operation
 	writer    *history.Writer
 	inventory *inventory.Inventory
 	options   Options
-	// documents are the documents of the manifest that will be deleted, in Helm's uninstall
-	// order.
+	// documents are the documents of the manifest whose objects will be deleted, in Helm's
+	// uninstall order.
 	documents []releaseutil.Manifest
 }
 
@@ -49,7 +49,7 @@ func (u *unordered) prepare(context.Context) (kept string, err error) {
 	}
 	var list strings.Builder
 	for _, d := range documents {
-		if d.Head.Metadata != nil && object.Keeps(d.Head.Metadata.Annotations[kube.ResourcePolicyAnno]) {
+		if d.Head.Metadata != nil && object.PolicyKeeps(d.Head.Metadata.Annotations[kube.ResourcePolicyAnno]) {
 			fmt.Fprintf(&list, "[%s] %s\n", d.Head.Kind, d.Head.Metadata.Name)
 		} else {
 			u.documents = append(u.documents, d)
@@ -77,10 +77,10 @@ func (u *unordered) deleteObjects(ctx context.Context) (kube.ResourceList, error
 	return list, errors.Join(errs...)
 }
 
-// withLeftovers returns the objects in list and, if a revision of the release was deployed
-// in order, those that earlier revisions may have left. It then omits objects that do not
-// exist or do not belong to the release. If it cannot read the objects, it warns and
-// returns list.
+// withLeftovers adds to list the objects that other revisions may have left in the cluster,
+// if any revision was deployed in order. In this case, it also removes objects that do not
+// exist or do not belong to the release. If it cannot read the objects, it warns and returns
+// list unchanged.
 func (u *unordered) withLeftovers(ctx context.Context, list kube.ResourceList) kube.ResourceList {
 	inv := u.inventory
 	if !inv.IsOrdered() || u.op.Delegates() {
@@ -127,4 +127,4 @@ func (u *unordered) deletionError(ctx context.Context, err error) error {
 
 func (u *unordered) waitTimeout() time.Duration { return u.options.Timeout }
 
-func (u *unordered) restoresRecord() bool { return true }
+func (u *unordered) restoresRelease() bool { return true }

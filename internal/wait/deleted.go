@@ -13,35 +13,34 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// UntilOperationEnds is a value of DeletedOptions.Timeout. It means that the wait has no
-// timeout of its own and ends with its context.
+// UntilOperationEnds as DeletedOptions.Timeout means that only the context limits the wait.
 const UntilOperationEnds = time.Duration(-1)
 
-// DeletedOptions are the options of Waiter.Deleted.
+// DeletedOptions are the options of Waiter.WaitDeleted.
 type DeletedOptions struct {
 	// Timeout limits the wait, or is UntilOperationEnds.
 	Timeout time.Duration
-	// OnChange is called with each new state of an object; it can be nil.
+	// OnChange, if not nil, is called whenever the state of an object changes.
 	OnChange func(context.Context, watcher.Report)
 }
 
-// Deleted implements Waiter.
-func (w *watching) Deleted(ctx context.Context, list kube.ResourceList, o DeletedOptions) error {
-	return w.deleted(ctx, list, o, nil)
+// WaitDeleted implements Waiter.
+func (w *watchingWaiter) WaitDeleted(ctx context.Context, list kube.ResourceList, o DeletedOptions) error {
+	return w.waitDeleted(ctx, list, o, nil)
 }
 
-// deleted is Deleted with the tracker that observes the objects. If tracker is nil, deleted
-// creates one if it is needed, and closes it.
-func (w *watching) deleted(ctx context.Context, list kube.ResourceList, o DeletedOptions, tracker *watcher.Watcher) error {
+// waitDeleted is WaitDeleted with a given Watcher. If objectWatcher is nil and any object
+// still exists, waitDeleted creates a Watcher for this call only.
+func (w *watchingWaiter) waitDeleted(ctx context.Context, list kube.ResourceList, o DeletedOptions, objectWatcher *watcher.Watcher) error {
 	live, err := w.cluster.Live(ctx, list)
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	if tracker == nil {
-		if tracker, err = newTracker(ctx, w.cluster, func(watcher.Notice) {}); err != nil {
+	if objectWatcher == nil {
+		if objectWatcher, err = newWatcher(ctx, w.cluster, func(watcher.Notice) {}); err != nil {
 			return err
 		}
-		defer tracker.Close()
+		defer objectWatcher.Close()
 	}
 	if o.Timeout != UntilOperationEnds {
 		var cancel context.CancelFunc
@@ -58,6 +57,6 @@ func (w *watching) deleted(ctx context.Context, list kube.ResourceList, o Delete
 	if o.OnChange != nil {
 		onChange = func(report watcher.Report) { o.OnChange(ctx, report) }
 	}
-	_, err = tracker.WaitDeleted(ctx, targets, onChange)
+	_, err = objectWatcher.WaitDeleted(ctx, targets, onChange)
 	return err
 }

@@ -17,38 +17,38 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// maxExplained is the maximum number of resources whose causes one call of Explain looks
-// for. For the others, the error has only their own status.
+// maxExplained is the maximum number of failures for which one call of Explain looks for
+// causes. For the others, users see only the status of the resource.
 const maxExplained = 10
 
-// Explainer adds causes, such as a crashing container, to the failures of resources that
-// are not ready. A nil Explainer adds nothing.
+// Explainer finds the causes of failures, for example a crashing container of a Deployment
+// that is not ready. A nil Explainer finds nothing.
 type Explainer struct {
 	events *event.Sink
 	// withoutTimeout calls its argument with a context that ends when the operation is
-	// cancelled, but not when it times out. So causes can be found after a timeout.
+	// canceled, but not when it times out, so that causes can be found after a timeout.
 	withoutTimeout func(func(context.Context))
-	// diagnoser returns the Diagnoser that sends the requests. All calls return the same
-	// one. It is nil if a client cannot be created.
+	// diagnoser returns the Diagnoser that reads pods, events and logs, or nil if no client
+	// could be created. Only the first call creates the Diagnoser.
 	diagnoser func() *diagnosis.Diagnoser
 }
 
-// NotAppliedFunc looks up an object that another object refers to and that does not exist.
-// If this operation deploys it in a later node, it returns the title of that node,
-// otherwise "".
+// NotAppliedFunc says when the operation will apply an object that does not exist yet, but
+// to which another object refers. It returns the title of the node of the deployment graph
+// that contains the missing object, or "" if no node that is still to be applied does.
 type NotAppliedFunc func(kind schema.GroupKind, namespace, name string) string
 
-// newExplainer returns an explainer. It redacts the contents of the Secrets that are known to
-// w.events when the first failure is explained. notApplied can be nil.
-func (w *watching) newExplainer(notApplied NotAppliedFunc) *Explainer {
+// newExplainer returns an Explainer that redacts the contents of Secrets. It uses the
+// Redactor that w.events has when the first failure is explained. notApplied can be nil.
+func (w *watchingWaiter) newExplainer(notApplied NotAppliedFunc) *Explainer {
 	return &Explainer{
 		events: w.events, withoutTimeout: w.withoutTimeout,
 		diagnoser: sync.OnceValue(func() *diagnosis.Diagnoser { return newDiagnoser(w.cluster, w.events, notApplied) }),
 	}
 }
 
-// Explain sets the causes of failures. reports has one report for each failure, in the same
-// order.
+// Explain looks for the causes of failures, and stores them in the field Causes of each.
+// reports contains the last report on each failed object, in the order of failures.
 func (x *Explainer) Explain(failures []*failure.Resource, reports []watcher.Report) {
 	if len(failures) == 0 || x == nil {
 		return
@@ -60,15 +60,15 @@ func (x *Explainer) Explain(failures []*failure.Resource, reports []watcher.Repo
 			return
 		}
 		var subjects []diagnosis.Subject
-		var of []*failure.Resource
+		var examined []*failure.Resource
 		for i, report := range reports {
-			// An object that is gone or cannot be read cannot be examined.
+			// The causes can be found only for objects that exist and can be read.
 			if !report.Deleted && report.ObserveError == nil && report.Forbidden == nil && len(subjects) < maxExplained {
-				subjects, of = append(subjects, subjectOf(report)), append(of, failures[i])
+				subjects, examined = append(subjects, subjectOf(report)), append(examined, failures[i])
 			}
 		}
 		for i, causes := range d.Diagnose(ctx, subjects) {
-			of[i].Causes = causes
+			examined[i].Causes = causes
 		}
 	})
 }

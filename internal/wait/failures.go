@@ -17,10 +17,10 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// failures returns a failure with its causes for each object of the list that did not
-// become ready. It names separately, as unfinished, objects that might still have become
-// ready: the operation stopped waiting for them because others failed.
-func (w *watchedNodes) failures(ctx context.Context, list []*objectState) (failures failure.Resources, unfinished []string) {
+// failures returns a failure, with its causes, for each object of list that did not become
+// ready. Objects for which the operation stopped waiting only because another object failed
+// might still have become ready: failures returns only their names, as unfinished.
+func (w *watchingNodeWaiter) failures(ctx context.Context, list []*objectState) (failures failure.Resources, unfinished []string) {
 	var reports []watcher.Report
 	for _, o := range list {
 		if o.err == nil {
@@ -33,7 +33,7 @@ func (w *watchedNodes) failures(ctx context.Context, list []*objectState) (failu
 		}
 		f := failure.FromReport(o.report, o.err, o.waited)
 		f.File, f.Node, f.Title = o.resource.File, o.node.ID(), o.node.Title()
-		f.InNamespace(w.Namespace)
+		f.SetReleaseNamespace(w.Namespace)
 		f.Unchanged = w.IsUnchanged(o.info)
 		w.setOutcome(f, o, context.Cause(ctx))
 		failures = append(failures, f)
@@ -44,9 +44,9 @@ func (w *watchedNodes) failures(ctx context.Context, list []*objectState) (failu
 }
 
 // setOutcome sets f.Outcome, which says how the wait for the object ended, and f.Remedy,
-// which tells the user how to allow more time. cause is the cause of the end of the
-// operation, or nil if it is still running.
-func (w *watchedNodes) setOutcome(f *failure.Resource, o *objectState, cause error) {
+// which tells the user what to do, for example how to allow more time. cause says why the
+// operation ended; it is nil if the operation is still running.
+func (w *watchingNodeWaiter) setOutcome(f *failure.Resource, o *objectState, cause error) {
 	var operation *failure.TimeoutError
 	switch {
 	case o.report.Status.State == readiness.Failed, o.report.Forbidden != nil:
@@ -55,7 +55,7 @@ func (w *watchedNodes) setOutcome(f *failure.Resource, o *objectState, cause err
 		f.Remedy = w.remedy(o.node, o.resource)
 	case errors.As(cause, &operation):
 		f.Outcome = fmt.Sprintf("was not ready when the operation timed out after %s", operation.Limit)
-		f.Remedy = "to allow more time, raise --timeout"
+		f.Remedy = "to allow more time, increase --timeout"
 	case errors.Is(cause, context.Canceled):
 		f.Outcome = "was not ready when the operation was cancelled"
 	}
@@ -64,26 +64,25 @@ func (w *watchedNodes) setOutcome(f *failure.Resource, o *objectState, cause err
 	}
 	if f.Unchanged {
 		f.Remedy = strings.TrimPrefix(f.Remedy+"; ", "; ") +
-			"this operation did not change it; --wait=false applies everything at once without waiting for it"
+			"not changed by this operation; to deploy without waiting for it, use --wait=false"
 	}
 }
 
-// remedy names the annotation or the flag with which the user can raise the timeout of res,
-// a resource of the node n.
-func (w *watchedNodes) remedy(n *sequencer.Node, res *sequencer.PlannedResource) string {
-	advice := "set the annotation " + annotation.ReadinessTimeout + ", or raise --readiness-timeout"
+// remedy tells the user how to increase the timeout of res, a resource of the node n: with an
+// annotation or a flag.
+func (w *watchingNodeWaiter) remedy(n *sequencer.Node, res *sequencer.PlannedResource) string {
+	advice := "set the annotation " + annotation.ReadinessTimeout + ", or increase --readiness-timeout"
 	if res.Timeout > 0 {
-		advice = "raise the annotation " + annotation.ReadinessTimeout
+		advice = "increase " + annotation.ReadinessTimeout
 	}
 	if w.timeoutOf(n, res) == w.Timeouts.Operation {
-		advice = "raise --timeout, and " + advice
+		advice = "increase --timeout, and " + advice
 	}
 	return "to allow more time, " + advice
 }
 
-// DeployError converts err, the result of executing the plan, to the error that the
-// operation returns. It first stops the waits for leaves, and adds their failures.
-func (w *watchedNodes) DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError {
+// DeployError implements NodeWaiter. The result includes the failures of leaves.
+func (w *watchingNodeWaiter) DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError {
 	e := newDeployError(ctx, w.Plan, err)
 	w.leaves.stop(errOtherFailure)
 	leaves, unfinished := w.failures(ctx, w.leafObjects())
@@ -92,9 +91,8 @@ func (w *watchedNodes) DeployError(ctx context.Context, err *sequencer.Execution
 	return e
 }
 
-// newDeployError returns an error with the failures of the nodes in err.Failed, and the
-// names of the nodes that were not deployed because of these failures. Both are in the
-// order of the plan.
+// newDeployError returns an error that contains the failures of the nodes in err.Failed, and
+// the IDs of the nodes that were skipped because of these failures, in the order of plan.
 func newDeployError(ctx context.Context, plan *sequencer.Plan, err *sequencer.ExecutionError) *failure.DeployError {
 	e := &failure.DeployError{Cause: context.Cause(ctx)}
 	notStarted := err.NotStarted
@@ -102,7 +100,7 @@ func newDeployError(ctx context.Context, plan *sequencer.Plan, err *sequencer.Ex
 		var found failure.Resources
 		if errors.As(failed.Err, &found) {
 			e.Resources = append(e.Resources, found...)
-		} else { // errOtherFailure
+		} else { // the node was not started because a leaf failed (errOtherFailure)
 			notStarted = append(notStarted, failed.Node)
 		}
 	}
@@ -115,11 +113,11 @@ func newDeployError(ctx context.Context, plan *sequencer.Plan, err *sequencer.Ex
 	return e
 }
 
-// sortByNode sorts failures by the position of their nodes in the plan.
+// sortByNode sorts failures by the positions of their nodes in plan.Nodes.
 func sortByNode(plan *sequencer.Plan, list []*failure.Resource) {
-	place := map[string]int{}
+	position := map[string]int{}
 	for i, n := range plan.Nodes {
-		place[n.ID()] = i
+		position[n.ID()] = i
 	}
-	slices.SortStableFunc(list, func(a, b *failure.Resource) int { return place[a.Node] - place[b.Node] })
+	slices.SortStableFunc(list, func(a, b *failure.Resource) int { return position[a.Node] - position[b.Node] })
 }

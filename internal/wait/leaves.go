@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// failureWindow is the time to wait for more leaves to fail after the first failure, so
-// that failures with the same cause are reported together.
+// failureWindow is how long the waits for the other leaves continue after the first leaf has
+// failed, so that failures with the same cause are reported in one error.
 const failureWindow = 500 * time.Millisecond
 
-// leafWaits runs the waits for leaves, the nodes without dependents, in the background
-// while other nodes are deployed. It stops all of them when one fails.
+// leafWaits waits for leaves in the background while other nodes are deployed. Leaves are the
+// nodes of the deployment graph that have no dependents. When one leaf fails, the waits for
+// all others are stopped.
 type leafWaits struct {
 	running sync.WaitGroup
 	// failed is closed when an object of a leaf has failed.
@@ -23,7 +24,7 @@ type leafWaits struct {
 	// applied is closed when the objects of all nodes have been written.
 	applied chan struct{}
 
-	// mu guards cancel, which has the functions that end the contexts of the waits.
+	// mu guards cancel, the functions that cancel the contexts of the waits.
 	mu     sync.Mutex
 	cancel []context.CancelCauseFunc
 }
@@ -32,8 +33,7 @@ func newLeafWaits() *leafWaits {
 	return &leafWaits{failed: make(chan struct{}), applied: make(chan struct{})}
 }
 
-// start calls wait in the background. The method stop cancels the context that it passes to
-// wait.
+// start calls wait in a new goroutine, with a context that leafWaits.stop cancels.
 func (l *leafWaits) start(ctx context.Context, wait func(context.Context)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
@@ -58,8 +58,7 @@ func (l *leafWaits) hasFailed() bool {
 	}
 }
 
-// stop cancels the contexts of all waits with a cause, and returns when all waits have
-// ended.
+// stop cancels the contexts of all waits with cause, and returns when all waits have ended.
 func (l *leafWaits) stop(cause error) {
 	l.mu.Lock()
 	for _, cancel := range l.cancel {
@@ -69,8 +68,8 @@ func (l *leafWaits) stop(cause error) {
 	l.running.Wait()
 }
 
-// wait returns when all background waits have ended. If a leaf fails, it stops the others
-// after failureWindow. It is called once, when the objects of all nodes have been written.
+// wait returns when all background waits have ended. If a leaf fails, wait stops the other
+// waits after failureWindow. It must be called once, after all nodes have been applied.
 func (l *leafWaits) wait() {
 	close(l.applied)
 	done := make(chan struct{})

@@ -18,10 +18,9 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
-// newTracker returns a Watcher, here called tracker, that observes objects until it is
-// closed, even if ctx ends first. It calls notify when objects cannot be watched or the API
-// server does not respond.
-func newTracker(ctx context.Context, c *cluster.Connection, notify func(watcher.Notice)) (*watcher.Watcher, error) {
+// newWatcher returns a Watcher that watches objects until it is closed, even if ctx ends
+// first. It calls notify if objects cannot be watched or the API server does not respond.
+func newWatcher(ctx context.Context, c *cluster.Connection, notify func(watcher.Notice)) (*watcher.Watcher, error) {
 	client, err := c.DynamicNoRetry()
 	if err != nil {
 		return nil, err
@@ -29,8 +28,8 @@ func newTracker(ctx context.Context, c *cluster.Connection, notify func(watcher.
 	return watcher.New(context.WithoutCancel(ctx), watcher.Config{Client: client, Notify: notify}), nil
 }
 
-// targetOf identifies an object to a tracker. If uid is empty, any object with the name
-// matches.
+// targetOf returns the Target with which a Watcher waits for an object. If uid is empty, the
+// Target matches any object with the same name.
 func targetOf(info *object.Info, uid types.UID) watcher.Target {
 	return watcher.Target{
 		GVR: info.Mapping.Resource, GVK: info.Mapping.GroupVersionKind,
@@ -38,9 +37,8 @@ func targetOf(info *object.Info, uid types.UID) watcher.Target {
 	}
 }
 
-// setApplied tells a group which versions of its objects were written, so that the group
-// ignores the state before the write. The list has the objects as the server returned them
-// for the write.
+// setApplied tells a watcher.Group which versions of its objects were written, so that it
+// ignores older versions. list contains the objects as the server returned them.
 func setApplied(group *watcher.Group, list kube.ResourceList) error {
 	for _, info := range list {
 		live, ok := info.Object.(*unstructured.Unstructured)
@@ -54,9 +52,10 @@ func setApplied(group *watcher.Group, list kube.ResourceList) error {
 	return nil
 }
 
-// ChangeEvent returns the event that tells users about a new state of an object. node is
-// the ID of its node, or empty if it has none. namespace is the namespace of the release:
-// the event names the namespace of the object only if it is another one.
+// ChangeEvent returns the event that tells users about a new state of an object. node is the
+// ID of the object's node in the deployment graph, or empty if there is no graph. namespace
+// is the namespace of the release: the event names the object's namespace only if that is a
+// different one.
 func ChangeEvent(report watcher.Report, node, namespace string) event.Event {
 	e := event.Event{
 		Type: event.ResourceChanged, Node: node, Resource: report.Target.GVK.Kind + "/" + report.Target.Name,

@@ -14,34 +14,33 @@ import (
 )
 
 const (
-	// initialDiagnosis is the delay before a resource that is not ready is diagnosed for
+	// initialDiagnosisDelay is the delay before a resource that is not ready is diagnosed for
 	// the first time. The delay doubles before each further diagnosis, up to
 	// maxDiagnosisInterval.
-	initialDiagnosis     = 2 * time.Second
-	maxDiagnosisInterval = 30 * time.Second
-	// maxDiagnosed is the maximum number of resources that are diagnosed while the
-	// operation waits for them.
+	initialDiagnosisDelay = 2 * time.Second
+	maxDiagnosisInterval  = 30 * time.Second
+	// maxDiagnosed limits how many resources are diagnosed periodically, over all nodes.
 	maxDiagnosed = 10
 )
 
-// periodicDiagnosis looks for the causes why objects of a node are not ready while the
-// operation still waits for them, and emits these as events. So users see a problem before
-// the timeout, even if it may go away.
+// periodicDiagnosis looks, while an operation waits for the objects of a node, for the causes
+// why they are not ready, and emits events with the causes. So users see a problem before the
+// timeout, although the problem may still resolve itself.
 type periodicDiagnosis struct {
-	nodes   *watchedNodes
+	nodes   *watchingNodeWaiter
 	state   *nodeState
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
 	mu sync.Mutex
-	// reports has the last report on each object that is not ready. The key is
+	// reports contains the last report on each object that is not ready, by
 	// Target.String().
 	reports map[string]watcher.Report
 }
 
-// startDiagnosis starts the periodic diagnosis of a node in the background. It does nothing
-// if nobody listens to events. The caller must call stop.
-func (w *watchedNodes) startDiagnosis(ctx context.Context, s *nodeState) *periodicDiagnosis {
+// startDiagnosis starts the periodic diagnosis of a node in the background, unless nobody
+// listens to events. The caller must call stop in either case.
+func (w *watchingNodeWaiter) startDiagnosis(ctx context.Context, s *nodeState) *periodicDiagnosis {
 	d := &periodicDiagnosis{nodes: w, state: s, reports: map[string]watcher.Report{}}
 	ctx, d.cancel = context.WithCancel(ctx)
 	if w.events.HasListener() {
@@ -50,14 +49,14 @@ func (w *watchedNodes) startDiagnosis(ctx context.Context, s *nodeState) *period
 	return d
 }
 
-// stop stops the diagnosis, and returns when none is running.
+// stop stops the periodic diagnosis, and returns when its goroutine has ended.
 func (d *periodicDiagnosis) stop() {
 	d.cancel()
 	d.running.Wait()
 }
 
-// update records the latest report on an object, and reports whether to emit an event for
-// it. The event is omitted for an object that was ready as soon as it was written.
+// update records the latest report on an object, and says whether to emit an event for the
+// report. No event is emitted for an object that was ready as soon as it was written.
 func (d *periodicDiagnosis) update(report watcher.Report) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +71,7 @@ func (d *periodicDiagnosis) update(report watcher.Report) bool {
 }
 
 // unready returns the last reports on the objects that are not ready, in the order of the
-// node. It omits deleted objects, which cannot be diagnosed.
+// node's resources. It omits deleted objects, which cannot be diagnosed.
 func (d *periodicDiagnosis) unready() []watcher.Report {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,15 +87,15 @@ func (d *periodicDiagnosis) unready() []watcher.Report {
 
 func (d *periodicDiagnosis) run(ctx context.Context) {
 	last := map[string]string{} // the causes last emitted for each object, by Target.String()
-	// Each object to diagnose needs one of the places in nodes.diagnosed. The node keeps
-	// its places until the diagnosis ends.
-	places := 0
+	// Each object to diagnose needs a slot of the semaphore nodes.diagnosed. The node keeps
+	// its slots until the periodic diagnosis ends.
+	slots := 0
 	defer func() {
-		for range places {
+		for range slots {
 			<-d.nodes.diagnosed
 		}
 	}()
-	for interval := initialDiagnosis; ; interval = min(2*interval, maxDiagnosisInterval) {
+	for interval := initialDiagnosisDelay; ; interval = min(2*interval, maxDiagnosisInterval) {
 		timer := time.NewTimer(interval)
 		select {
 		case <-timer.C:
@@ -105,17 +104,17 @@ func (d *periodicDiagnosis) run(ctx context.Context) {
 			return
 		}
 		unready := d.unready()
-		for places < len(unready) && d.reserveSlot() {
-			places++
+		for slots < len(unready) && d.reserveSlot() {
+			slots++
 		}
-		for _, report := range unready[:min(places, len(unready))] {
+		for _, report := range unready[:min(slots, len(unready))] {
 			d.diagnose(ctx, report, last)
 		}
 	}
 }
 
-// reserveSlot takes a place in the semaphore for one more object, and returns false if
-// maxDiagnosed objects have one already. It does not block.
+// reserveSlot tries to take a slot of the semaphore for one more object, without blocking. It
+// reports whether a slot was free.
 func (d *periodicDiagnosis) reserveSlot() bool {
 	select {
 	case d.nodes.diagnosed <- struct{}{}:
@@ -125,8 +124,8 @@ func (d *periodicDiagnosis) reserveSlot() bool {
 	}
 }
 
-// diagnose emits an event with the causes why an object is not ready. It emits nothing if
-// it finds none, or the same as in last.
+// diagnose looks for the causes why an object is not ready, and emits an event with them. It
+// emits nothing if it finds no causes, or those that last already contains for the object.
 func (d *periodicDiagnosis) diagnose(ctx context.Context, report watcher.Report, last map[string]string) {
 	diagnoser := d.nodes.explainer.diagnoser()
 	if diagnoser == nil {
@@ -142,5 +141,5 @@ func (d *periodicDiagnosis) diagnose(ctx context.Context, report watcher.Report,
 		return
 	}
 	last[name] = result
-	d.nodes.changed(d.state, report, result)
+	d.nodes.emitChange(d.state, report, result)
 }

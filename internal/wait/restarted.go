@@ -20,14 +20,13 @@ import (
 // podCheckInterval is the interval between counts of the pods of a restarted workload.
 const podCheckInterval = 500 * time.Millisecond
 
-// RestartedFunc tells whether this operation deleted the pods of a workload after it wrote
-// it. It returns the workload as the server returned it for the write, or nil if its pods
-// were not deleted.
+// RestartedFunc tells whether this operation restarted a workload, by deleting its pods after
+// it wrote the workload. If so, it returns the workload as the server returned it for the
+// write, otherwise nil.
 type RestartedFunc func(*object.Info) *object.Info
 
-// afterRestart returns an Evaluator that calls evaluate and, once restarted says that the
-// pods of the object were deleted, accepts a ready status only if enough new pods are
-// ready. restarted can be nil.
+// afterRestart returns an Evaluator that calls evaluate. If this operation has restarted the
+// object, the Evaluator checks a ready status with confirmReady. restarted can be nil.
 func afterRestart(c *cluster.Connection, info *object.Info, restarted RestartedFunc, evaluate readiness.Evaluator) readiness.Evaluator {
 	if restarted == nil {
 		return evaluate
@@ -41,11 +40,11 @@ func afterRestart(c *cluster.Connection, info *object.Info, restarted RestartedF
 	}
 }
 
-// confirmReady checks a ready status of a workload whose pods were deleted, because it can
-// still describe the deleted pods. The status counts if at least as many pods as it states
-// are ready and not being deleted, or if the account is not allowed to list pods.
-// confirmReady returns the status unchanged if it is not ready, or if the status of the
-// object has no number of ready pods.
+// confirmReady checks the ready status of a restarted workload, which may still describe the
+// deleted pods. It counts the pods that are ready and not being deleted. If they are fewer
+// than the number in the status of the live object, the result is InProgress. Otherwise, or
+// if it cannot be checked because the account must not list pods or the live object states
+// no number, confirmReady returns status.
 func confirmReady(ctx context.Context, c *cluster.Connection, info *object.Info, live *unstructured.Unstructured, status readiness.Status) readiness.Status {
 	expected := readyReplicas(live)
 	if status.State != readiness.Ready || expected == 0 || object.PodSelector(info) == "" {

@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wait waits until the objects of a release are ready or gone, and reports why they
-// are not (docs/reference.md, "Readiness"). It decides how long to wait and what to tell
-// the user. It leaves observing the objects to package watcher, judging them to package
-// readiness, and finding the causes of failures to package diagnosis.
+// Package wait waits until the objects of a release are ready or no longer exist, and reports
+// why they are not (docs/reference.md, "Readiness"). It decides for how long to wait and what
+// to tell the user. Package watcher watches the objects, package readiness decides whether
+// they are ready, and package diagnosis finds the causes if they are not.
 package wait
 
 import (
@@ -17,46 +17,46 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 )
 
-// Waiter waits for the objects of one operation. One implementation watches them in the
-// cluster. The other, for a Kubernetes client without a cluster, calls the wait methods of
-// that client.
+// Waiter waits for the objects of one operation. New returns the implementation that watches
+// the objects in a cluster. NewWithoutCluster returns the one that calls the wait methods of
+// a custom Kubernetes client.
 type Waiter interface {
-	// Nodes returns a Nodes that waits until the nodes of a plan are ready.
-	Nodes(c NodesConfig) Nodes
-	// Ready waits as Helm's --wait does for a release without an order: until all objects
-	// of the list are ready at the same time by Helm's rules. The list has the objects as
-	// the server returned them for the write. If objects do not become ready in the
-	// cluster, the error is a *failure.DeployError.
-	Ready(ctx context.Context, list kube.ResourceList, o ReadyOptions) error
-	// Established waits until the API server has accepted the CRDs in list. list has them
-	// in the states that the server returned when they were written.
-	Established(ctx context.Context, list kube.ResourceList) error
-	// Deleted waits until deleted objects are gone. If the list has the UID of an object,
-	// another object with the same name does not count. In a cluster, the error names the
-	// objects that still exist, and says why.
-	Deleted(ctx context.Context, list kube.ResourceList, o DeletedOptions) error
-	// Deletions returns a Deletions that waits for objects that are deleted step by step.
-	Deletions(ctx context.Context) (Deletions, error)
-	// Completions returns a Completions that waits for the objects of hooks. Without a
-	// cluster, timeout limits the wait for each hook.
-	Completions(ctx context.Context, timeout time.Duration) (Completions, error)
+	// NewNodeWaiter returns a NodeWaiter for the nodes of a deployment graph.
+	NewNodeWaiter(c NodeWaiterConfig) NodeWaiter
+	// WaitReady waits as Helm's --wait does, for a release without an order: until all
+	// objects of list are ready by Helm's rules at the same time. list contains the objects
+	// as the server returned them when they were written. If objects do not become ready in
+	// the cluster, the error is a *failure.DeployError.
+	WaitReady(ctx context.Context, list kube.ResourceList, o ReadyOptions) error
+	// WaitEstablished waits until the API server serves the CRDs in list, which contains
+	// them as the server returned them when they were written.
+	WaitEstablished(ctx context.Context, list kube.ResourceList) error
+	// WaitDeleted waits until deleted objects no longer exist. If list contains the UID of
+	// an object, another object with the same name is ignored. In a cluster, the error says
+	// which objects still exist, and why.
+	WaitDeleted(ctx context.Context, list kube.ResourceList, o DeletedOptions) error
+	// NewDeletionWaiter returns a DeletionWaiter for objects that are deleted in steps.
+	NewDeletionWaiter(ctx context.Context) (DeletionWaiter, error)
+	// NewHookWaiter returns a HookWaiter for the objects of hooks. timeout limits the wait
+	// for each hook, but only without a cluster; otherwise the contexts limit the waits.
+	NewHookWaiter(ctx context.Context, timeout time.Duration) (HookWaiter, error)
 }
 
-// establishTimeout limits the wait until the API server has accepted new CRDs.
+// establishTimeout limits the wait until the API server serves new CRDs.
 const establishTimeout = 60 * time.Second
 
-// watching is the Waiter that watches the objects in a cluster.
-type watching struct {
+// watchingWaiter is the Waiter that watches the objects in a cluster.
+type watchingWaiter struct {
 	cluster *cluster.Connection
 	events  *event.Sink
 	// withoutTimeout calls its argument with a context that ends when the operation is
-	// cancelled, but not when it times out. It is used to find the causes of failures.
+	// canceled, but not when it times out. It is used to find the causes of failures.
 	withoutTimeout func(func(context.Context))
 }
 
 // New returns a Waiter that watches the objects in the cluster of c, and emits their changes
-// as events. withoutTimeout calls its argument with a context that ends when the operation is
-// cancelled, but not when it times out; it is used to find the causes of failures.
+// as events. withoutTimeout must call its argument with a context that ends when the
+// operation is canceled, but not when it times out; it is used to find causes of failures.
 func New(c *cluster.Connection, events *event.Sink, withoutTimeout func(func(context.Context))) Waiter {
-	return &watching{cluster: c, events: events, withoutTimeout: withoutTimeout}
+	return &watchingWaiter{cluster: c, events: events, withoutTimeout: withoutTimeout}
 }

@@ -15,22 +15,22 @@ import (
 )
 
 var (
-	// ErrFailed is NotReadyError.Cause if an object has failed.
+	// ErrFailed is NotReadyError.Cause if an object has failed permanently.
 	ErrFailed = errors.New("failed permanently")
 	// ErrClosed is NotReadyError.Cause if the Watcher was closed during the wait.
 	ErrClosed = errors.New("the watcher was closed")
 )
 
 // NotReadyError is the error of a wait that ended before all objects were ready. Cause says
-// why it ended: ErrFailed, ErrClosed, a *TimeoutError, a *ForbiddenError, or the cause of
-// the end of the context.
+// why: it is ErrFailed, ErrClosed, a *TimeoutError, a *ForbiddenError, or context.Cause of
+// the wait's context.
 type NotReadyError struct {
 	// Reports has a report for each target that is not ready, in the order of the targets.
 	Reports []Report
 	Cause   error
 }
 
-// Error returns the cause and the reports of up to ten targets, failed ones first.
+// Error returns the cause and the reports on up to ten targets, failed ones first.
 func (e *NotReadyError) Error() string {
 	const shown = 10
 	reports := slices.Clone(e.Reports)
@@ -56,8 +56,8 @@ func failedFirst(r Report) int {
 // Unwrap returns Cause.
 func (e *NotReadyError) Unwrap() error { return e.Cause }
 
-// ForbiddenError reports that an object can be neither watched nor read because of missing
-// permissions. Verb is the verb that is not allowed.
+// ForbiddenError reports that the account is allowed neither to watch nor to read an object.
+// Verb is the API verb that was denied.
 type ForbiddenError struct {
 	Verb      string
 	Resource  schema.GroupResource

@@ -10,9 +10,8 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher/observations"
 )
 
-// readAwaited is called after a watch has failed. It reads the objects of attached items
-// once, to find out whether the API server responds. It returns true if all of them were
-// read, or if there are none.
+// readAwaited reads the objects for which a group waits, to find out after a failed watch
+// whether the API server responds. It returns true if it could read all, or if there are none.
 func (a *attempt) readAwaited(ctx context.Context) bool {
 	s := a.stream
 	names := s.awaitedNames()
@@ -30,19 +29,19 @@ func (a *attempt) readAwaited(ctx context.Context) bool {
 	return a.isCurrent() && s.useReads(readings)
 }
 
-// useReads delivers the results of readAwaited to attached items. It returns false if any
-// object could not be read because of missing permissions. Otherwise the server responds,
-// and the outage is finished. The caller must have locked the watcher's mu.
+// useReads delivers the results of readAwaited, and ends the outage. But if an object could
+// not be read because of missing permissions, it returns false and the outage continues. The
+// caller must have locked the watcher's mu.
 func (s *stream) useReads(readings map[string]objectreader.Result) bool {
 	complete := true
-	for name, one := range readings {
-		for i := range s.items[name] {
+	for name, result := range readings {
+		for i := range s.objects[name] {
 			switch {
-			case !i.attached:
-			case one.Forbidden != nil: // this does not end the wait, because watching is allowed
+			case !i.awaited:
+			case result.Forbidden != nil: // the wait continues, because watching is allowed
 				complete = false
 			default:
-				i.enqueue(observations.OfSupplementaryRead(one.Object, one.Version))
+				i.enqueue(observations.OfSupplementaryRead(result.Object, result.Version))
 				if i.queue.IsIncomparable() { // later events of the watch may be older than the read
 					s.version = ""
 				}
@@ -52,16 +51,16 @@ func (s *stream) useReads(readings map[string]objectreader.Result) bool {
 	if !complete {
 		return false
 	}
-	s.connection.markAnswered()
+	s.connection.markResponded()
 	return true
 }
 
-// readNow reads the objects with these names and delivers the results to attached items. A
-// watch can run at the same time: if it has delivered an event during the read, the result
-// counts only if its version is newer. Errors are ignored.
+// readNow reads the objects with these names, and delivers the results to the groups that
+// wait for them. If the watch has delivered an event for an object during the read, the
+// result is dropped unless its version is newer. Errors are ignored.
 func (s *stream) readNow(ctx context.Context, names []string) {
-	marks := s.positions(names)
-	if len(marks) == 0 {
+	positions := s.positions(names)
+	if len(positions) == 0 {
 		return
 	}
 	ctx, stop := s.watcher.withResponseTimeout(ctx)
@@ -72,27 +71,28 @@ func (s *stream) readNow(ctx context.Context, names []string) {
 	}
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	for i, m := range marks {
-		one, ok := readings[i.target.Name]
-		if ok && i.attached && one.Forbidden == nil && (m == i.queue.Position() || observations.Before(i.queue.Version(), one.Version)) {
-			i.enqueue(observations.OfSupplementaryRead(one.Object, one.Version))
+	for i, before := range positions {
+		result, ok := readings[i.target.Name]
+		if ok && i.awaited && result.Forbidden == nil && (before == i.queue.Position() || observations.Before(i.queue.Version(), result.Version)) {
+			i.enqueue(observations.OfSupplementaryRead(result.Object, result.Version))
 		}
 	}
 }
 
-// positions returns the positions of the attached items with these names.
-func (s *stream) positions(names []string) map[*item]observations.Position {
+// positions returns the queue positions of the objects with these names for which a group
+// waits. They show later whether a queue has accepted another observation.
+func (s *stream) positions(names []string) map[*watchedObject]observations.Position {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	marks := map[*item]observations.Position{}
+	positions := map[*watchedObject]observations.Position{}
 	for _, name := range names {
-		for i := range s.items[name] {
-			if i.attached {
-				marks[i] = i.queue.Position()
+		for i := range s.objects[name] {
+			if i.awaited {
+				positions[i] = i.queue.Position()
 			}
 		}
 	}
-	return marks
+	return positions
 }
 
 // withResponseTimeout returns a context that also ends after responseTimeout, or when the

@@ -54,7 +54,7 @@ func (j *recorder[T]) all() []T {
 func runTest(t *testing.T, test func(b *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		api := fakeapi.New(t)
+		api := fakeapi.NewServer(t)
 		b := &fixture{T: t, api: api, transport: &fakeapi.Transport{Handler: api}, notices: &recorder[Notice]{}}
 		b.client = fakeapi.Client(t, "http://127.0.0.1", b.transport)
 		b.watcher = New(t.Context(), Config{Client: b.client, Notify: b.notices.add})

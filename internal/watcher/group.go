@@ -17,19 +17,20 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher/observations"
 )
 
-// Group waits for several objects together, its targets. A Group is used once: call Applied
-// for each object that was written, then Wait. Call Close if Wait is never called.
+// Group waits for several objects at the same time: its targets. It is used for only one
+// wait: call Applied for each object that was written, and then Wait. Call Close instead if
+// Wait will not be called.
 type Group struct {
-	// items are the targets, in the order of ExpectReady. index finds them by object.
+	// objects are the targets, in the order of the arguments of ExpectReady.
 	watcher *Watcher
-	items   []*item
-	index   map[objectKey]*item
-	// changed wakes the goroutine in Wait. It receives a value when any item has new
+	objects []*watchedObject
+	index   map[objectKey]*watchedObject
+	// changed wakes the goroutine in Wait: a value is sent when any object has new
 	// observations.
 	changed chan struct{}
 	options Options
-	// changedItems are the items that have new observations. Guarded by the watcher's mu.
-	changedItems []*item
+	// changedObjects have new observations in their queues. Guarded by the watcher's mu.
+	changedObjects []*watchedObject
 }
 
 // objectKey identifies an object. It has no API version, because the same object can be
@@ -39,10 +40,10 @@ type objectKey struct {
 	namespace, name string
 }
 
-// Applied tells the group that an object was written; obj is the object that the server
-// returned. Wait judges obj first, and after it only newer versions of the object. The
-// caller must not change obj afterwards. Applied can be called by several goroutines. It
-// returns an error for an object that is not a target of the group.
+// Applied tells the group that one of its targets was written. obj is the object that the
+// server returned: Wait evaluates obj first, and then only newer versions. The caller must
+// not change obj afterwards. Applied can be called by several goroutines. It returns an error
+// if obj is not a target of the group.
 func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	kind := obj.GroupVersionKind().GroupKind()
 	i := g.index[objectKey{kind, obj.GetNamespace(), obj.GetName()}]
@@ -57,29 +58,28 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 
 // Options configure how a group waits.
 type Options struct {
-	// Start is the time from which Target.Timeout is counted.
+	// Start is the time at which Target.Timeout starts to run.
 	Start time.Time
-	// WaitForAll says when a wait with a failed target ends: if true, when each target is
-	// ready, has failed, or has timed out; if false, as soon as one target has failed or
-	// cannot be read because of missing permissions.
+	// WaitForAll says how to continue after a target has failed or turned out to be
+	// forbidden to read. If true, the wait continues until the result of every target is
+	// known. If false, the wait ends immediately.
 	WaitForAll bool
-	// StayReadyUntil, if not nil, delays the success of a wait: when all targets are ready,
-	// Wait does not return before the channel is closed, and all targets must be ready
-	// then.
+	// StayReadyUntil, if not nil, delays the success of the wait: Wait returns without an
+	// error only after the channel is closed and all targets are ready.
 	StayReadyUntil <-chan struct{}
 }
 
-// SetOptions sets the options of the group. It must be called before Wait.
+// SetOptions sets the options of the next call of Wait.
 func (g *Group) SetOptions(options Options) { g.options = options }
 
-// Wait waits until all targets are ready at the same time. It returns a report for each
+// Wait waits until all targets are ready at the same time. It returns a report on each
 // target, in the order of the targets, even if there is an error. The error is a
-// *NotReadyError if a target has failed, if all targets that are not ready have timed out,
-// or if ctx is done. A Job or Pod that has succeeded stays ready, even if it is deleted.
-// Wait first reads the targets for which Applied was not called.
+// *NotReadyError if a target has failed or is forbidden to read, if all targets that are not
+// ready have timed out, or if ctx is done. A Job or Pod that has succeeded stays ready, even
+// if it is deleted. Wait first reads the targets for which Applied was not called.
 //
-// Wait calls onChange, if not nil, with the first report on each target and whenever a
-// report changes. It calls onChange in the goroutine of the caller.
+// Wait calls onChange, if not nil, with the first report on each target, and with each
+// later report that differs. The calls are made by the goroutine that called Wait.
 func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, error) {
 	defer g.Close()
 	if err := g.readWithoutBaseline(ctx); err != nil {
@@ -87,12 +87,12 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 	}
 	for {
 		g.evaluate(ctx, onChange)
-		mustStayReady := g.mustStayReady() // read only once, because the channel may be closed between outcome and waitForChange
+		mustStayReady := g.mustStayReady() // once, because the channel may be closed between outcome and waitForChange
 		if over, err := g.outcome(mustStayReady); over {
 			return g.result(err)
 		}
 		g.startStreams()
-		if g.timeOutItems(ctx) {
+		if g.timeOutObjects(ctx) {
 			continue
 		}
 		if err := g.waitForChange(ctx, mustStayReady); err != nil {
@@ -105,21 +105,21 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 	}
 }
 
-// Close stops the observation of the targets. Wait calls it before it returns.
+// Close stops watching the targets. Wait calls Close before it returns.
 func (g *Group) Close() {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
-	for _, i := range g.items {
+	for _, i := range g.objects {
 		i.stream.unregister(i)
 	}
 }
 
-// notify tells the goroutine in Wait that an item has new observations. It never blocks.
-// The caller must have locked the watcher's mu.
-func (g *Group) notify(i *item) {
+// notify wakes the goroutine in Wait, because an object has new observations. It does not
+// block. The caller must have locked the watcher's mu.
+func (g *Group) notify(i *watchedObject) {
 	if !i.notified {
 		i.notified = true
-		g.changedItems = append(g.changedItems, i)
+		g.changedObjects = append(g.changedObjects, i)
 	}
 	select {
 	case g.changed <- struct{}{}:
@@ -127,57 +127,57 @@ func (g *Group) notify(i *item) {
 	}
 }
 
-// evaluate judges new observations, and judges items again whose recheck is due (see
+// evaluate processes new observations, and evaluates objects again whose recheck is due (see
 // readiness.Status.RecheckAfter). It calls onChange for each report that changes.
 func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
 	for _, i := range g.takeChanged() {
-		next := i.unjudged
-		i.unjudged = nil
+		next := i.unprocessed
+		i.unprocessed = nil
 		if i.timedOut {
 			continue
 		}
 		for _, o := range next {
-			g.observe(ctx, i, o, onChange)
+			g.process(ctx, i, o, onChange)
 			if i.report.Status.State == readiness.Failed {
 				break
 			}
 		}
 	}
-	for _, i := range g.items {
+	for _, i := range g.objects {
 		if !i.timedOut && !i.recheckAt.IsZero() && !time.Now().Before(i.recheckAt) {
-			g.observe(ctx, i, observations.Observation{Object: i.report.Object}, onChange)
+			g.process(ctx, i, observations.Observation{Object: i.report.Object}, onChange)
 		}
 	}
 }
 
-func (g *Group) observe(ctx context.Context, i *item, o observations.Observation, onChange func(Report)) {
-	if i.observe(ctx, o) && onChange != nil {
+func (g *Group) process(ctx context.Context, i *watchedObject, o observations.Observation, onChange func(Report)) {
+	if i.process(ctx, o) && onChange != nil {
 		onChange(g.completeReport(i))
 	}
 }
 
-// takeChanged returns the items that have new observations, in the order of the targets. It
-// moves these observations from the queues of the items to item.unjudged.
-func (g *Group) takeChanged() []*item {
+// takeChanged returns the objects that have new observations, in the order of the targets.
+// It moves these observations from the queues to watchedObject.unprocessed.
+func (g *Group) takeChanged() []*watchedObject {
 	g.watcher.mu.Lock()
-	changed := g.changedItems
-	g.changedItems = nil
+	changed := g.changedObjects
+	g.changedObjects = nil
 	for _, i := range changed {
-		i.unjudged, i.notified = i.queue.Take(), false
+		i.unprocessed, i.notified = i.queue.Take(), false
 	}
 	g.watcher.mu.Unlock()
-	slices.SortFunc(changed, func(a, b *item) int { return a.index - b.index })
+	slices.SortFunc(changed, func(a, b *watchedObject) int { return a.index - b.index })
 	return changed
 }
 
-// outcome reports whether the wait is finished, and returns the cause of the failure if it
-// failed. If mustStayReady is true, a wait whose targets are all ready is not finished yet.
+// outcome reports whether the wait is over, and returns the cause if it failed. While
+// mustStayReady is true, the wait continues even if all targets are ready.
 func (g *Group) outcome(mustStayReady bool) (over bool, err error) {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
 	var failed, forbidden, timeout error
 	open := false
-	for _, i := range g.items {
+	for _, i := range g.objects {
 		switch {
 		case i.report.Status.State == readiness.Failed:
 			failed = ErrFailed
@@ -201,7 +201,7 @@ func (g *Group) outcome(mustStayReady bool) (over bool, err error) {
 	return !mustStayReady, nil
 }
 
-// mustStayReady reports whether StayReadyUntil is set and not closed yet.
+// mustStayReady reports whether Options.StayReadyUntil is set and not closed yet.
 func (g *Group) mustStayReady() bool {
 	if g.options.StayReadyUntil == nil {
 		return false
@@ -214,35 +214,35 @@ func (g *Group) mustStayReady() bool {
 	}
 }
 
-// startStreams makes the streams of all targets run that are not ready.
+// startStreams starts the streams of targets that are not ready, unless they already run.
 func (g *Group) startStreams() {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
-	for _, part := range g.byStream(func(i *item) bool { return !i.attached && i.report.Status.State != readiness.Ready }) {
-		part.stream.ensureRunning(part.items)
+	for _, part := range g.byStream(func(i *watchedObject) bool { return !i.awaited && i.report.Status.State != readiness.Ready }) {
+		part.stream.ensureRunning(part.objects)
 	}
 }
 
-// streamItems has the items of a group that one stream observes.
-type streamItems struct {
-	stream *stream
-	items  []*item
+// streamObjects holds the objects of a group that one stream observes.
+type streamObjects struct {
+	stream  *stream
+	objects []*watchedObject
 }
 
-func (s streamItems) names() []string {
-	names := make([]string, len(s.items))
-	for n, i := range s.items {
+func (s streamObjects) names() []string {
+	names := make([]string, len(s.objects))
+	for n, i := range s.objects {
 		names[n] = i.target.Name
 	}
 	return names
 }
 
-// byStream returns the items for which pick is true, grouped by stream, in the order of the
-// targets. The caller must have locked the watcher's mu.
-func (g *Group) byStream(pick func(*item) bool) []streamItems {
-	var parts []streamItems
+// byStream returns the objects for which pick is true, grouped by the stream that observes
+// them. The caller must have locked the watcher's mu.
+func (g *Group) byStream(pick func(*watchedObject) bool) []streamObjects {
+	var parts []streamObjects
 	index := map[*stream]int{}
-	for _, i := range g.items {
+	for _, i := range g.objects {
 		if !pick(i) {
 			continue
 		}
@@ -250,16 +250,16 @@ func (g *Group) byStream(pick func(*item) bool) []streamItems {
 		if !ok {
 			n = len(parts)
 			index[i.stream] = n
-			parts = append(parts, streamItems{stream: i.stream})
+			parts = append(parts, streamObjects{stream: i.stream})
 		}
-		parts[n].items = append(parts[n].items, i)
+		parts[n].objects = append(parts[n].objects, i)
 	}
 	return parts
 }
 
-// waitForChange returns nil when there is a reason to evaluate the targets again: a new
-// observation, a recheck or timeout that is due, or, with mustStayReady, that
-// StayReadyUntil was closed. It returns an error when ctx is done or the Watcher is closed.
+// waitForChange returns nil when the targets must be evaluated again: after a new
+// observation, at the time of a recheck or timeout, or, if mustStayReady is true, when
+// StayReadyUntil is closed. It returns an error when ctx is done or the Watcher is closed.
 func (g *Group) waitForChange(ctx context.Context, mustStayReady bool) error {
 	var due <-chan time.Time
 	if next, found := g.nextCheck(); found {
@@ -283,12 +283,12 @@ func (g *Group) waitForChange(ctx context.Context, mustStayReady bool) error {
 	}
 }
 
-// result builds what Wait returns: a report for each target, and, if cause is not nil, a
-// NotReadyError with the reports of the targets that are not ready.
+// result returns the results of Wait: a report on each target and, if cause is not nil, a
+// *NotReadyError with the reports on the targets that are not ready.
 func (g *Group) result(cause error) ([]Report, error) {
-	reports := make([]Report, 0, len(g.items))
+	reports := make([]Report, 0, len(g.objects))
 	var open []Report
-	for _, i := range g.items {
+	for _, i := range g.objects {
 		report := g.completeReport(i)
 		reports = append(reports, report)
 		if report.Status.State != readiness.Ready || report.TimedOutAfter > 0 {
@@ -301,16 +301,16 @@ func (g *Group) result(cause error) ([]Report, error) {
 	return reports, &NotReadyError{Reports: open, Cause: cause}
 }
 
-// completeReport returns the report of an item, with the fields that describe problems of
-// its stream.
-func (g *Group) completeReport(i *item) Report {
+// completeReport returns the report on an object, including the fields that describe
+// problems with observing the object.
+func (g *Group) completeReport(i *watchedObject) Report {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
 	report := i.report
 	if report.Status.State != readiness.Ready && report.Status.State != readiness.Failed {
 		report.Forbidden = i.forbidden
 	}
-	if i.attached {
+	if i.awaited {
 		report.Unobserved = i.stream.connection.outages(time.Now()) - i.outagesBefore
 		report.ObserveError = i.stream.connection.err
 	}

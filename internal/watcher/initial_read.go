@@ -12,24 +12,24 @@ import (
 	"github.com/ordered-helm/helm/internal/watcher/observations"
 )
 
-// readWithoutBaseline reads the targets for which Applied was not called, for example
-// objects that the operation does not write. Later observations are compared with the
-// version that it read, as they are with the version that was written for other targets.
+// readWithoutBaseline reads the targets for which Applied was not called, such as objects
+// that are deleted. The version that it reads becomes the baseline: as with the written
+// version of other targets, only newer observations count.
 func (g *Group) readWithoutBaseline(ctx context.Context) error {
 	g.watcher.mu.Lock()
-	parts := g.byStream(func(i *item) bool { return !i.queue.HasBaseline() })
+	parts := g.byStream(func(i *watchedObject) bool { return !i.queue.HasBaseline() })
 	g.watcher.mu.Unlock()
 	for _, part := range parts {
-		readings, err := part.stream.readUntilAnswered(ctx, part.names())
+		readings, err := part.stream.readUntilResponse(ctx, part.names())
 		if err != nil {
 			return err
 		}
 		g.watcher.mu.Lock()
-		for _, i := range part.items {
-			if one := readings[i.target.Name]; one.Forbidden != nil {
-				i.forbidden = part.stream.connection.forbidden(i, one.Forbidden)
+		for _, i := range part.objects {
+			if result := readings[i.target.Name]; result.Forbidden != nil {
+				i.forbidden = part.stream.connection.forbidden(i, result.Forbidden)
 			} else {
-				i.setBaseline(observations.OfRead(one.Object, one.Version))
+				i.setBaseline(observations.OfRead(result.Object, result.Version))
 			}
 		}
 		g.watcher.mu.Unlock()
@@ -37,9 +37,9 @@ func (g *Group) readWithoutBaseline(ctx context.Context) error {
 	return nil
 }
 
-// readUntilAnswered reads objects, and retries until the API server responds, ctx is done,
+// readUntilResponse reads objects, and retries until the API server responds, ctx is done,
 // or the Watcher is closed.
-func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[string]objectreader.Result, error) {
+func (s *stream) readUntilResponse(ctx context.Context, names []string) (map[string]objectreader.Result, error) {
 	pause := retryBackoff()
 	state := initialRead{connection: &s.connection}
 	defer state.end()
@@ -61,16 +61,15 @@ func (s *stream) readUntilAnswered(ctx context.Context, names []string) (map[str
 	}
 }
 
-// initialRead records for one call of readUntilAnswered whether the API server does not
-// respond. While failing is true, the connection counts the call in failingReads, and so
-// counts as unreachable.
+// initialRead records for one call of readUntilResponse whether its last request failed.
+// While failing is true, the call is included in connection.failingReads.
 type initialRead struct {
 	connection *connection
 	failing    bool
 }
 
-// record records the result of one attempt to read: err is nil if the server responded. It
-// sends NoticeUnreachable and NoticeReachable.
+// record records the result of one request. err is nil if the server responded. record
+// sends NoticeUnreachable or NoticeReachable if that changes.
 func (r *initialRead) record(err error) {
 	r.connection.watcher.mu.Lock()
 	defer r.connection.watcher.mu.Unlock()
@@ -86,7 +85,7 @@ func (r *initialRead) record(err error) {
 	}
 }
 
-// end must be called when no further attempt follows.
+// end must be called after the last request.
 func (r *initialRead) end() {
 	r.connection.watcher.mu.Lock()
 	defer r.connection.watcher.mu.Unlock()

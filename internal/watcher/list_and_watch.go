@@ -19,37 +19,38 @@ import (
 )
 
 const (
-	// responseTimeout limits the time until the server responds to the request for a watch,
-	// and the duration of reads that check a watch.
+	// responseTimeout limits the time until the API server responds to a watch request. It
+	// also limits reads that check whether the API server responds.
 	responseTimeout = 5 * time.Second
-	// maxSilence is how long an open watch can be without events before its objects are
-	// read in addition, because some proxies delay the events of a watch.
+	// maxSilence is how long an open watch can deliver no events before its objects are
+	// read in addition. Some proxies delay the events of a watch.
 	maxSilence = 15 * time.Second
 )
 
-// attempt is one try of a stream to observe its objects: it lists them if necessary, and then
-// watches or polls them until it fails or is interrupted. epoch, version and polling are
-// those of the stream at the start of the attempt.
+// attempt is one attempt of a stream to observe its objects. It lists them if necessary, and
+// then watches or polls them until an error occurs or the stream cancels the attempt. epoch,
+// version and polling are copies of the stream's fields at the start of the attempt.
 type attempt struct {
 	stream  *stream
 	epoch   int
 	version string
 	polling bool
 
-	// Set at the end of the attempt. err is why it ended. healthy is true if it worked for a
-	// while before, so that the next attempt can start without delay.
+	// These fields are set at the end. err says why the attempt ended. healthy is true if
+	// the attempt was successful for a while, so that the next one can start without delay.
 	err     error
 	healthy bool
 	endedAt time.Time
 }
 
-// run performs the attempt, and sets why and when it ended.
+// run performs the attempt, and sets the fields err, healthy and endedAt.
 func (a *attempt) run(ctx context.Context) {
 	a.healthy, a.err = a.observe(ctx)
 	a.endedAt = time.Now()
 }
 
-// observe lists, watches or polls the objects. It returns the fields healthy and err.
+// observe polls the objects, or lists them if necessary and watches them. It returns the
+// values of the fields healthy and err.
 func (a *attempt) observe(ctx context.Context) (healthy bool, err error) {
 	if a.polling {
 		return a.poll(ctx)
@@ -63,28 +64,28 @@ func (a *attempt) observe(ctx context.Context) (healthy bool, err error) {
 	return a.watch(ctx, version)
 }
 
-// isCurrent reports whether the stream was not restarted since the attempt began. Otherwise
-// the results of the attempt do not count. The caller must have locked the watcher's mu.
+// isCurrent reports whether this is still the stream's latest attempt. If the stream was
+// restarted, the results are dropped. The caller must have locked the watcher's mu.
 func (a *attempt) isCurrent() bool { return a.epoch == a.stream.epoch }
 
-// list lists the objects of the stream, delivers the result to the items, and returns the
-// resource version from which to watch.
+// list lists the objects of the stream, delivers the results, and returns the resource
+// version from which to watch.
 func (a *attempt) list(ctx context.Context) (version string, err error) {
 	s := a.stream
-	objects, version, err := s.reader.List(ctx)
+	listed, version, err := s.reader.List(ctx)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return "", err
 	}
-	// NotFound means that the API server does not serve the resource, so no object exists.
+	// NotFound means that the API server does not serve the resource: no object exists.
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
 	if !a.isCurrent() {
 		return "", errRestarted
 	}
-	for name, items := range s.items {
-		o := observations.OfRead(objects[name], version)
-		for i := range items {
-			if err == nil || i.attached {
+	for name, objects := range s.objects {
+		o := observations.OfRead(listed[name], version)
+		for i := range objects {
+			if err == nil || i.awaited {
 				i.enqueue(o)
 			}
 		}
@@ -96,7 +97,7 @@ func (a *attempt) list(ctx context.Context) (version string, err error) {
 }
 
 // watch opens a watch from version, and delivers its events until it ends. healthy is true
-// if it delivered an event or lasted for healthyWatchDuration.
+// if the watch delivered an event or lasted for at least healthyWatchDuration.
 func (a *attempt) watch(ctx context.Context, version string) (healthy bool, err error) {
 	w, end, err := a.stream.open(ctx, version)
 	if err != nil {
@@ -134,8 +135,8 @@ func (a *attempt) watch(ctx context.Context, version string) (healthy bool, err 
 	}
 }
 
-// open opens a watch from version. It fails if the server does not respond within
-// responseTimeout. The caller must call the returned function to end the watch.
+// open opens a watch from version. It fails if the API server does not respond within
+// responseTimeout. The caller must call the returned function to close the watch.
 func (s *stream) open(ctx context.Context, version string) (watch.Interface, func(), error) {
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(responseTimeout, cancel)
@@ -147,13 +148,13 @@ func (s *stream) open(ctx context.Context, version string) (watch.Interface, fun
 			return
 		}
 		w.Stop()
-		for range w.ResultChan() { // the goroutine of the watch has ended when this channel is closed
+		for range w.ResultChan() { // it is closed when the goroutine of the watch has ended
 		}
 	}
 	switch {
 	case !inTime:
 		end()
-		return nil, nil, errNoAnswer
+		return nil, nil, errNoResponse
 	case err != nil:
 		end()
 		return nil, nil, err
@@ -161,8 +162,8 @@ func (s *stream) open(ctx context.Context, version string) (watch.Interface, fun
 	return w, end, nil
 }
 
-// handleEvent delivers an event of a watch to the items of its object. It returns an error
-// if the watch must end.
+// handleEvent delivers an event of a watch to all groups that wait for the object. It returns
+// an error if the watch must end.
 func (a *attempt) handleEvent(event watch.Event) error {
 	s := a.stream
 	if event.Type == watch.Error {
@@ -180,20 +181,20 @@ func (a *attempt) handleEvent(event watch.Event) error {
 	if version := obj.GetResourceVersion(); version != "" {
 		s.version = version
 	}
-	items := s.items[obj.GetName()] // a bookmark has no name
-	if len(items) == 0 {
+	objects := s.objects[obj.GetName()] // a bookmark has no name
+	if len(objects) == 0 {
 		return nil
 	}
 	o := observations.Of(obj)
 	o.Gone = event.Type == watch.Deleted
-	for i := range items {
+	for i := range objects {
 		i.enqueue(o)
 	}
 	return nil
 }
 
-// poll reads the objects that somebody waits for at intervals, until there are none left or
-// a request fails. healthy is true if a read was successful.
+// poll reads the objects for which a group waits at intervals, until there are none left or a
+// request fails. healthy is true if a request was successful.
 func (a *attempt) poll(ctx context.Context) (healthy bool, err error) {
 	for {
 		names := a.stream.awaitedNames()
@@ -214,8 +215,8 @@ func (a *attempt) poll(ctx context.Context) (healthy bool, err error) {
 	}
 }
 
-// handleReads delivers to attached items what poll has read; the keys of readings are
-// names. It returns false if the stream was restarted after the attempt began.
+// handleReads delivers what poll has read; readings contains the results by object name. It
+// returns false if the stream was restarted after the attempt began.
 func (a *attempt) handleReads(readings map[string]objectreader.Result) bool {
 	s := a.stream
 	s.watcher.mu.Lock()
@@ -223,31 +224,31 @@ func (a *attempt) handleReads(readings map[string]objectreader.Result) bool {
 	if !a.markConnected(time.Now()) {
 		return false
 	}
-	for name, one := range readings {
-		for i := range s.items[name] {
+	for name, result := range readings {
+		for i := range s.objects[name] {
 			switch {
-			case !i.attached:
-			case one.Forbidden != nil:
-				i.forbidden = s.connection.forbidden(i, one.Forbidden)
+			case !i.awaited:
+			case result.Forbidden != nil:
+				i.forbidden = s.connection.forbidden(i, result.Forbidden)
 				i.group.notify(i)
 			default:
-				i.enqueue(observations.OfRead(one.Object, one.Version))
+				i.enqueue(observations.OfRead(result.Object, result.Version))
 			}
 		}
 	}
 	return true
 }
 
-// markOpened records that the watch of the attempt has been open since a time. It returns
-// false if the stream was restarted after the attempt began.
+// markOpened records that the watch was opened at the time since. It returns false if the
+// stream was restarted after the attempt began.
 func (a *attempt) markOpened(since time.Time) bool {
 	a.stream.watcher.mu.Lock()
 	defer a.stream.watcher.mu.Unlock()
 	return a.markConnected(since)
 }
 
-// markConnected records that the attempt has been successful since a time. It returns false
-// if the stream was restarted after the attempt began. The caller must have locked the
+// markConnected records that the attempt has been successful from the time since. It returns
+// false if the stream was restarted after the attempt began. The caller must have locked the
 // watcher's mu.
 func (a *attempt) markConnected(since time.Time) bool {
 	if !a.isCurrent() {

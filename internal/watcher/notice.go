@@ -10,22 +10,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// NoticeKind says what a Notice tells the user.
+// NoticeKind is the kind of a Notice: what it tells the user.
 type NoticeKind string
 
 const (
-	// NoticePolling is sent once for each resource and namespace that cannot be watched,
-	// and is read at intervals instead.
+	// NoticePolling is sent once for each API resource and namespace whose objects the
+	// account is not allowed to watch, and which are therefore read at intervals.
 	NoticePolling NoticeKind = "Polling"
-	// NoticeUnreachable is sent when the API server does not respond, or responds only
-	// with server errors, to both watching and reading.
+	// NoticeUnreachable is sent when the API server does not respond to watch and read
+	// requests, or responds only with server errors.
 	NoticeUnreachable NoticeKind = "Unreachable"
-	// NoticeReachable is sent after NoticeUnreachable, when all objects can be observed
-	// again.
+	// NoticeReachable is sent after NoticeUnreachable, when the API server responds again
+	// to the requests for all objects.
 	NoticeReachable NoticeKind = "Reachable"
 )
 
-// Notice tells the user about a problem with watching objects, or about its end.
+// Notice tells the user about a problem with watching objects, or that it is resolved.
 type Notice struct {
 	Kind      NoticeKind
 	Resource  schema.GroupVersionResource
@@ -36,14 +36,14 @@ type Notice struct {
 	Err error
 }
 
-// String returns the notice in one line.
+// String returns the text of the notice for users, in one line.
 func (n Notice) String() string {
 	switch n.Kind {
 	case NoticePolling:
 		return fmt.Sprintf("cannot watch %s %s, reading every %s instead: %v",
 			n.Resource.GroupResource(), inNamespace(n.Namespace), n.Interval, n.Err)
 	case NoticeUnreachable:
-		return fmt.Sprintf("the Kubernetes API server does not respond for %s %s, retrying: %v",
+		return fmt.Sprintf("no response from the Kubernetes API server to requests for %s %s; retrying: %v",
 			n.Resource.GroupResource(), inNamespace(n.Namespace), n.Err)
 	default:
 		return "the Kubernetes API server responds again"

@@ -82,7 +82,7 @@ func expectNoGoroutines(t *testing.T) {
 // TestRealConnections observes objects of many groups over TCP, while the API restarts,
 // compacts its history and closes its watches.
 func TestRealConnections(t *testing.T) {
-	b := &fixture{T: t, api: fakeapi.New(t), notices: &recorder[Notice]{}}
+	b := &fixture{T: t, api: fakeapi.NewServer(t), notices: &recorder[Notice]{}}
 	h := &host{t: t, api: b.api}
 	h.start()
 	defer h.stop()
@@ -130,7 +130,7 @@ func TestRealConnections(t *testing.T) {
 // TestCloseWhileTheAPIIsAway checks that Close stops everything even if the API is
 // unavailable.
 func TestCloseWhileTheAPIIsAway(t *testing.T) {
-	b := &fixture{T: t, api: fakeapi.New(t), notices: &recorder[Notice]{}}
+	b := &fixture{T: t, api: fakeapi.NewServer(t), notices: &recorder[Notice]{}}
 	h := &host{t: t, api: b.api}
 	h.start()
 	h.stop()

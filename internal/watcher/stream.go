@@ -19,32 +19,30 @@ import (
 var (
 	errStreamEnded = errors.New("the watch ended")
 	errRestarted   = errors.New("the watch was restarted")
-	errNoAnswer    = errors.New("the server does not respond")
+	errNoResponse  = errors.New("the server does not respond")
 )
 
 const (
-	// healthyWatchDuration is how long a watch without events must last so that the next
-	// watch starts without delay.
+	// healthyWatchDuration is how long a watch without events must last before it ends, so
+	// that the next watch is opened without delay.
 	healthyWatchDuration = time.Second
-	// watchOpenDelay is how long a watch without events must stay open to count as
-	// opened. A connection that is dropped without a response looks like a watch that
-	// ended.
+	// watchOpenDelay is how long a watch without events must last to count as opened. A
+	// connection that is dropped without a response looks like a watch that ended.
 	watchOpenDelay = 200 * time.Millisecond
-	// maxShortWatches is how many consecutive watches can end while they open before the
-	// API server counts as unreachable.
+	// maxShortWatches is a limit: if this many consecutive watches end before they count as
+	// opened, the API server counts as unreachable.
 	maxShortWatches = 2
 )
 
-// stream observes one resource in one namespace, for the items of all groups. It starts to
-// run when a group waits for an object that is not ready. It keeps its watch open for later
-// items, and stops when the watch ends and no group waits.
+// stream observes the objects of one API resource in one namespace, for all groups. It starts
+// to run when a group waits for an object that is not ready. It keeps its watch open for
+// later waits, and stops when the watch ends and no group waits. While it runs, it makes one
+// attempt after another to watch or poll the objects.
 //
-// It misses no change after a write, because items are registered before the write. If the
-// stream is running then, it delivers all later events. If not, it starts from the version
-// that was written. It only has to restart if it was started from a later version in the
-// meantime (see ensureRunning).
-//
-// A run is a sequence of attempts.
+// No change after a write is missed, because objects are registered before they are written.
+// If the stream is already running at that time, it delivers all later events. Otherwise it
+// starts later, from the resource version that was written. Only if it was started from a
+// newer version in the meantime, it has to restart (see ensureRunning).
 type stream struct {
 	watcher *Watcher
 	client  dynamic.ResourceInterface
@@ -52,47 +50,46 @@ type stream struct {
 
 	// Guarded by the watcher's mu.
 	connection connection
-	items      itemSet
+	objects    objectSet
 	running    bool
 	polling    bool   // whether to poll, because the account is not allowed to watch
-	version    string // the resource version from which the next watch starts, or empty to list first
-	// coveredFrom is the version from which the watch was started. If it had to list since
-	// then, the list brought every item up to date. coverage counts how often the stream
-	// was started: an item that was registered after the last start has missed nothing.
+	version    string // the resource version from which the next watch starts; if empty, it lists first
+	// coveredFrom is the resource version from which the stream was started: it has
+	// delivered all changes after this version. coverage counts how often it was started. An
+	// object that was registered after the latest start has missed no change.
 	coveredFrom string
 	coverage    int
-	// epoch is increased at each restart. Results of attempts with an earlier epoch are
-	// dropped. restart cancels the current attempt.
+	// epoch is incremented at each restart. The results of attempts with an older epoch are
+	// dropped. restart cancels the context of the current attempt.
 	epoch   int
 	restart context.CancelFunc
-	// shortWatches is the number of consecutive watches that ended before they counted as
-	// opened.
+	// shortWatches counts the consecutive watches that ended before they counted as opened.
 	shortWatches int
 }
 
-// register makes the stream deliver observations of its object to an item. For this method,
-// unregister, ensureRunning and attach, the caller must have locked the watcher's mu.
-func (s *stream) register(i *item) {
-	s.items.add(i)
+// register makes the stream deliver observations to an object. For register, unregister,
+// ensureRunning and markAwaited, the caller must have locked the watcher's mu.
+func (s *stream) register(i *watchedObject) {
+	s.objects.add(i)
 	i.coverage = -1
 	if s.running {
 		i.coverage = s.coverage
 	}
 }
 
-func (s *stream) unregister(i *item) {
+func (s *stream) unregister(i *watchedObject) {
 	i.queue.Take()
-	s.items.remove(i)
+	s.objects.remove(i)
 }
 
-// ensureRunning starts the stream if it is not running. If the running stream was started
-// from a later version than one of the items needs, it restarts it from the earlier
-// version.
-func (s *stream) ensureRunning(items []*item) {
+// ensureRunning makes the stream deliver all changes of the given objects, which must be
+// registered. It starts the stream, or restarts it if it was started from a newer resource
+// version than that of one of the objects.
+func (s *stream) ensureRunning(objects []*watchedObject) {
 	if s.watcher.closed {
 		return
 	}
-	from, list := s.attach(items)
+	from, list := s.markAwaited(objects)
 	switch {
 	case s.polling: // restart, to read immediately
 	case list:
@@ -102,7 +99,7 @@ func (s *stream) ensureRunning(items []*item) {
 		s.coverage++
 	case from != "" && s.version != "":
 		s.version, s.coveredFrom = from, from
-	default: // the running watch, or a list in progress, covers the items
+	default: // the running watch, or a list in progress, delivers the changes of all objects
 		return
 	}
 	s.epoch++
@@ -115,15 +112,15 @@ func (s *stream) ensureRunning(items []*item) {
 	s.watcher.start(s.run)
 }
 
-// attach sets attached for the items. If they need a new watch, it returns the version from
-// which the watch must start, or that a list is needed because versions cannot be compared.
-// Otherwise the version is empty.
-func (s *stream) attach(items []*item) (from string, list bool) {
+// markAwaited sets awaited for the given objects. If they need a new watch, it returns the
+// resource version from which the watch must start, otherwise "". If their versions cannot be
+// compared, it reports instead that a list is needed.
+func (s *stream) markAwaited(objects []*watchedObject) (from string, list bool) {
 	if !s.running {
-		from = s.items.earliestVersion()
+		from = s.objects.earliestVersion()
 	}
-	for _, i := range items {
-		i.attached = true
+	for _, i := range objects {
+		i.awaited = true
 		i.outagesBefore = s.connection.outages(time.Now())
 		if i.queue.IsIncomparable() {
 			list = true
@@ -139,7 +136,7 @@ func (s *stream) attach(items []*item) (from string, list bool) {
 	return from, list
 }
 
-// run makes attempts until no group waits or the Watcher is closed.
+// run makes attempts to watch or poll until no group waits or the Watcher is closed.
 func (s *stream) run(ctx context.Context) {
 	pause := retryBackoff()
 	for {
@@ -157,13 +154,13 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
-// startAttempt returns the next attempt and its context. It returns false, and marks the
-// stream as stopped, if no group waits or the Watcher is closed.
+// startAttempt returns the next attempt and its context. If no group waits or the Watcher is
+// closed, it marks the stream as stopped and returns false.
 func (s *stream) startAttempt(ctx context.Context) (context.Context, *attempt, bool) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
 	s.interrupt()
-	if ctx.Err() != nil || len(s.items.attachedNames()) == 0 {
+	if ctx.Err() != nil || len(s.objects.awaitedNames()) == 0 {
 		s.running = false
 		s.connection.stop()
 		return nil, nil, false
@@ -172,15 +169,15 @@ func (s *stream) startAttempt(ctx context.Context) (context.Context, *attempt, b
 	return ctx, &attempt{stream: s, epoch: s.epoch, version: s.version, polling: s.polling}, true
 }
 
-// interrupt cancels the current attempt. The caller must have locked the watcher's mu.
+// interrupt cancels the current attempt, if any. The caller must have locked the watcher's mu.
 func (s *stream) interrupt() {
 	if s.restart != nil {
 		s.restart()
 	}
 }
 
-// needsRead reports whether objects must be read after an attempt to find out whether the
-// API server responds: the error of the attempt does not tell.
+// needsRead reports whether the error of an attempt leaves open whether the API server
+// responds, so that objects must be read to find out.
 func (s *stream) needsRead(ctx context.Context, a *attempt) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -189,19 +186,19 @@ func (s *stream) needsRead(ctx context.Context, a *attempt) bool {
 		return false
 	case errors.Is(a.err, errStreamEnded):
 		s.shortWatches++
-		return s.endedTooOften(a)
+		return s.tooManyShortWatches(a)
 	}
 	return !a.polling && !isExpired(a.err) && !objectreader.IsNotAllowed(a.err) && !apierrors.IsNotFound(a.err)
 }
 
-// endedTooOften reports whether so many watches ended early that the API server counts as
-// unreachable.
-func (s *stream) endedTooOften(a *attempt) bool {
+// tooManyShortWatches reports whether so many consecutive watches ended before they counted
+// as opened that the API server counts as unreachable.
+func (s *stream) tooManyShortWatches(a *attempt) bool {
 	return !a.healthy && s.shortWatches >= maxShortWatches
 }
 
-// finishAttempt sets the fields that decide what the next attempt does, depending on the
-// error of this attempt. It returns whether to pause before the next attempt.
+// finishAttempt prepares the next attempt, depending on the error of a: whether to poll, and
+// from which version to watch. It reports whether to pause before the next attempt.
 func (s *stream) finishAttempt(ctx context.Context, a *attempt) (pause bool) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -211,7 +208,7 @@ func (s *stream) finishAttempt(ctx context.Context, a *attempt) (pause bool) {
 	}
 	switch {
 	case errors.Is(a.err, errStreamEnded):
-		if s.endedTooOften(a) {
+		if s.tooManyShortWatches(a) {
 			s.connection.markUnreachable(a.err)
 		}
 		return !a.healthy
@@ -223,8 +220,8 @@ func (s *stream) finishAttempt(ctx context.Context, a *attempt) (pause bool) {
 		s.connection.notify(NoticePolling, a.err)
 		return false
 	case apierrors.IsNotFound(a.err):
-		// The resource is not served, or not yet. Because the API server responded, this is
-		// not an outage.
+		// The API server does not serve the resource, or not yet. Because it responded, this
+		// is not an outage.
 		s.connection.markRestored(time.Now())
 		s.version, s.connection.err = "", a.err
 	default:
@@ -233,15 +230,15 @@ func (s *stream) finishAttempt(ctx context.Context, a *attempt) (pause bool) {
 	return true
 }
 
-// awaitedNames returns the names of the objects of attached items.
+// awaitedNames returns the names of the objects for which a group waits.
 func (s *stream) awaitedNames() []string {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	return s.items.attachedNames()
+	return s.objects.awaitedNames()
 }
 
-// isExpired reports whether an error means that the server no longer has the changes since
-// the version from which to watch.
+// isExpired reports whether an error means that a watch must start with a new list, because
+// the API server no longer has the changes since the requested resource version.
 func isExpired(err error) bool {
 	return apierrors.IsGone(err) || apierrors.IsResourceExpired(err)
 }

@@ -15,19 +15,19 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
-// Target is an object to wait for, and how to wait for it.
+// Target describes an object to wait for, and how to wait for it.
 type Target struct {
 	GVR schema.GroupVersionResource
 	GVK schema.GroupVersionKind
 	// Namespace is empty for cluster-scoped objects.
 	Namespace string
 	Name      string
-	// UID is used only by WaitDeleted: it waits for the object with this UID. If it is
-	// empty, WaitDeleted waits for the object that has the name when it first reads it.
+	// UID is used only by WaitDeleted, which waits until no object with this UID exists. If
+	// it is empty, WaitDeleted uses the UID that the object has when it is first read.
 	UID types.UID
-	// Timeout is how long Group.Wait waits for the object to become ready, starting at
-	// Options.Start. 0 means no limit. Time in which the API server cannot be reached does
-	// not count.
+	// Timeout limits how long Group.Wait waits for the object to become ready, from
+	// Options.Start on. 0 means no limit. Time during which the API server cannot be reached
+	// does not count.
 	Timeout time.Duration
 	// Evaluate decides whether the object is ready. If nil, Watcher.Evaluate does.
 	Evaluate readiness.Evaluator
@@ -45,33 +45,33 @@ func (t Target) String() string {
 	return kind + " " + t.Namespace + "/" + t.Name
 }
 
-// Report tells a caller of Group.Wait the current state of one target.
+// Report describes the current state of one target to a caller of Group.Wait.
 type Report struct {
 	Target Target
-	// Object is the last version that was observed, without managedFields. It is nil if
-	// none was observed. It is shared and must not be changed.
+	// Object is the last observed version of the object, without managedFields, or nil if
+	// none was observed. It is shared, and must not be changed.
 	Object *unstructured.Unstructured
 	Status readiness.Status
 	// Since is when the object changed to Status.State.
 	Since time.Time
-	// Deleted is true if the object did not exist when it was last observed.
+	// Deleted is true if the object did not exist at the last observation.
 	Deleted bool
 	// Replaced is true if the object was deleted during the wait and another object with
 	// the same name was created. Object and Status are then those of the new object.
 	Replaced bool
-	// Unobserved is how long the object could not be observed during the wait, because
-	// the API server could not be reached.
+	// Unobserved is the total time of the wait during which the object could be neither
+	// watched nor read, because the API server could not be reached.
 	Unobserved time.Duration
 	// TimedOutAfter is the timeout of the target if it has timed out, otherwise 0.
 	TimedOutAfter time.Duration
-	// Forbidden is a *ForbiddenError if the object is neither ready nor failed and a
-	// permission to observe it is missing, otherwise nil.
+	// Forbidden is a *ForbiddenError if the result of the target is not known because a
+	// permission to watch or read the object is missing, otherwise nil.
 	Forbidden error
-	// ObserveError is why the object currently cannot be observed, or nil.
+	// ObserveError says why the object currently can be neither watched nor read, or is nil.
 	ObserveError error
 }
 
-// String returns the state of the target in one line.
+// String returns the target and its state, in one line.
 func (r Report) String() string {
 	var line strings.Builder
 	fmt.Fprintf(&line, "%s: %s", r.Target, r.Status.State)
@@ -87,8 +87,8 @@ func (r Report) String() string {
 	return line.String()
 }
 
-// sameStatus reports whether two reports show a user the same status, so that onChange is
-// not called for the second.
+// sameStatus reports whether two reports look the same to a user. The onChange function of
+// Group.Wait is not called for the second of them.
 func sameStatus(a, b Report) bool {
 	return a.Status.State == b.Status.State && a.Status.Reason == b.Status.Reason &&
 		a.Status.Message == b.Status.Message && a.Deleted == b.Deleted && a.Replaced == b.Replaced

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// outageCheckInterval is how often a timeout is checked during an outage, when its time
-	// is not running.
+	// outageCheckInterval is the interval between checks of timeouts during an outage, which
+	// suspends the timeouts.
 	outageCheckInterval = 100 * time.Millisecond
-	// finalReadTimeout limits the final read: objects that are not ready at their timeout
-	// are read again, in case the watch has not reported yet that they are ready.
+	// finalReadTimeout limits the final read: objects that are not ready when they time out
+	// are read once more, because the watch may not have reported the latest version.
 	finalReadTimeout = 2 * time.Second
 )
 
-// TimeoutError is NotReadyError.Cause if targets have timed out.
+// TimeoutError is the Cause of a NotReadyError if the wait for one or more targets timed out.
 type TimeoutError struct {
 	// Timeout is the timeout of the first of these targets.
 	Timeout time.Duration
@@ -30,10 +30,10 @@ type TimeoutError struct {
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("not ready within %s", e.Timeout) }
 
-// remainingTime returns the time until an item times out. Outages of the stream do not
-// count; suspended is true during an outage. The timeout starts again when a ready object
-// becomes unready. The caller must have locked the watcher's mu.
-func (i *item) remainingTime(now time.Time) (remaining time.Duration, suspended bool) {
+// remainingTime returns the time until the wait for the object times out. Outages of the
+// stream do not count; suspended is true during an outage. The timeout starts again when the
+// object was ready and no longer is. The caller must have locked the watcher's mu.
+func (i *watchedObject) remainingTime(now time.Time) (remaining time.Duration, suspended bool) {
 	since, outagesBefore := i.group.options.Start, i.outagesBefore
 	if i.unreadySince.After(since) {
 		since = i.unreadySince
@@ -43,21 +43,22 @@ func (i *item) remainingTime(now time.Time) (remaining time.Duration, suspended 
 		outagesBefore = i.outagesBeforeUnready
 	}
 	remaining = i.target.Timeout - now.Sub(since)
-	if i.attached {
+	if i.awaited {
 		remaining += i.stream.connection.outages(now) - outagesBefore
 		suspended = i.stream.connection.hasOutage()
 	}
 	return remaining, suspended
 }
 
-// isOpen reports whether the result of an item is still open: it is not ready, but can
-// still become ready. The caller must have locked the watcher's mu.
-func (i *item) isOpen() bool {
+// isOpen reports whether the object is not ready, but the wait can still succeed: the object
+// has not failed, timed out, or turned out to be forbidden to read. The caller must have
+// locked the watcher's mu.
+func (i *watchedObject) isOpen() bool {
 	return !i.timedOut && i.forbidden == nil && i.report.Status.State != readiness.Ready && i.report.Status.State != readiness.Failed
 }
 
-// nextCheck returns the time until Wait must evaluate the targets again although none has
-// changed, because of a timeout or a recheck. found is false if no item has either.
+// nextCheck returns the time until the next timeout or recheck of a target, when Wait must
+// evaluate the targets even if nothing has changed. found is false if there is none.
 func (g *Group) nextCheck() (next time.Duration, found bool) {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
@@ -67,7 +68,7 @@ func (g *Group) nextCheck() (next time.Duration, found bool) {
 			next, found = after, true
 		}
 	}
-	for _, i := range g.items {
+	for _, i := range g.objects {
 		if !i.timedOut && !i.recheckAt.IsZero() {
 			add(i.recheckAt.Sub(now))
 		}
@@ -83,15 +84,15 @@ func (g *Group) nextCheck() (next time.Duration, found bool) {
 	return next, found
 }
 
-// timeOutItems handles open items whose time is up. The first time, it reads them again; if
-// they are still open at the next call, they have timed out. It returns true if there were
-// any.
-func (g *Group) timeOutItems(ctx context.Context) bool {
-	var unread []*item
+// timeOutObjects handles open objects whose timeout has expired. At the first call for an
+// object, it reads the object once more. If the object is still open at the next call, it has
+// timed out. timeOutObjects reports whether there were any such objects.
+func (g *Group) timeOutObjects(ctx context.Context) bool {
+	var unread []*watchedObject
 	timedOut := false
 	g.watcher.mu.Lock()
 	now := time.Now()
-	for _, i := range g.items {
+	for _, i := range g.objects {
 		if i.target.Timeout <= 0 || !i.isOpen() {
 			continue
 		}
@@ -107,40 +108,39 @@ func (g *Group) timeOutItems(ctx context.Context) bool {
 	}
 	g.watcher.mu.Unlock()
 	if len(unread) > 0 {
-		g.readItemsNow(ctx, unread)
+		g.readObjectsNow(ctx, unread)
 	}
 	return timedOut || len(unread) > 0
 }
 
-// readItemsNow reads the objects of items and delivers the results, while the watches
-// continue to run.
-func (g *Group) readItemsNow(ctx context.Context, items []*item) {
+// readObjectsNow reads objects in addition to the running watches, and delivers the results.
+func (g *Group) readObjectsNow(ctx context.Context, objects []*watchedObject) {
 	ctx, cancel := context.WithTimeout(ctx, finalReadTimeout)
 	defer cancel()
 	g.watcher.mu.Lock()
-	parts := g.byStream(func(i *item) bool { return i.attached && slices.Contains(items, i) })
+	parts := g.byStream(func(i *watchedObject) bool { return i.awaited && slices.Contains(objects, i) })
 	g.watcher.mu.Unlock()
 	for _, part := range parts {
 		part.stream.readNow(ctx, part.names())
 	}
 }
 
-// readAtDeadline is the final read if the deadline of ctx has passed: it reads all open
-// items and judges them. It does nothing if ctx ended for another reason.
+// readAtDeadline reads and evaluates all open objects one last time if the deadline of ctx
+// has passed. It does nothing if ctx ended for another reason.
 func (g *Group) readAtDeadline(ctx context.Context, onChange func(Report)) {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalReadTimeout)
 	defer cancel()
-	var open []*item
+	var open []*watchedObject
 	g.watcher.mu.Lock()
-	for _, i := range g.items {
+	for _, i := range g.objects {
 		if i.isOpen() {
 			open = append(open, i)
 		}
 	}
 	g.watcher.mu.Unlock()
-	g.readItemsNow(ctx, open)
+	g.readObjectsNow(ctx, open)
 	g.evaluate(ctx, onChange)
 }

@@ -213,7 +213,7 @@ func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 		b.write(second, deployments, b.deployment("a", false))
 		current := attempt{stream: s, epoch: s.epoch}
 		current.handleReads(map[string]objectreader.Result{"a": {Object: late, Version: "1000"}})
-		if n := second.items[0].queue.Len(); n != 1 {
+		if n := second.objects[0].queue.Len(); n != 1 {
 			b.Errorf("a reading that may be older than the write counts")
 		}
 		b.expectWaiting(again)
@@ -252,7 +252,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		}
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectWaiting(other)
-		if n := g.items[0].queue.Len(); n != observations.MaxQueued {
+		if n := g.objects[0].queue.Len(); n != observations.MaxQueued {
 			b.Errorf("%d versions are kept", n)
 		}
 		b.expectOver(b.wait(g), nil)

@@ -23,46 +23,45 @@ const (
 	maxRetryInterval     = 2 * time.Second
 )
 
-// Config configures a Watcher.
+// Config holds the parameters of New.
 type Config struct {
-	// Client sends the requests. It must not limit their rate, because delayed requests
-	// delay what the Watcher observes.
+	// Client sends the requests. It must not limit their rate, because that would delay
+	// observations.
 	Client dynamic.Interface
-	// Notify, if not nil, receives notices about problems with watching. It is called by
-	// one goroutine at a time, and not after Close has returned. It must return quickly,
-	// because it blocks the Watcher. It must not call the Watcher or its groups.
+	// Notify, if not nil, is called with notices about problems with watching, by one
+	// goroutine at a time, and not after Close has returned. It must return quickly, because
+	// the Watcher is locked meanwhile, and must not call the Watcher or its groups.
 	Notify func(Notice)
 }
 
-// Watcher observes the objects that one operation waits for. Create a Group for each wait.
+// Watcher observes the objects for which one operation waits. Each wait is a Group.
 type Watcher struct {
 	config   Config
 	evaluate readiness.Evaluator
-	// start runs a function in a goroutine, with a context that Close cancels. wg counts
+	// start runs a function in a new goroutine, with a context that Close cancels. wg counts
 	// these goroutines.
 	start  func(func(context.Context))
 	wg     sync.WaitGroup
 	cancel context.CancelFunc
 	done   <-chan struct{}
-	// afterClose calls a function when the Watcher is closed, unless the returned function
-	// is called before.
+	// afterClose calls a function when the Watcher is closed, unless stop is called earlier.
 	afterClose func(func()) (stop func() bool)
 
-	// mu guards the fields below, the streams, and the fields of items that streams use.
+	// mu guards the fields below, the streams, and some fields of watchedObject and Group.
 	mu                  sync.Mutex
 	closed              bool
-	notifiedUnreachable bool // whether NoticeUnreachable was sent
+	notifiedUnreachable bool // whether NoticeUnreachable was sent, and NoticeReachable not yet
 	streams             map[streamKey]*stream
 }
 
-// streamKey identifies the objects that one stream observes.
+// streamKey identifies the stream for the objects of one API resource in one namespace.
 type streamKey struct {
 	resource  schema.GroupVersionResource
 	namespace string
 }
 
-// New returns a Watcher that runs until ctx is done or Close is called. It sends no request
-// before a wait begins.
+// New returns a Watcher that runs until ctx is done or Close is called. It sends no requests
+// before Group.Wait or WaitDeleted is called.
 func New(ctx context.Context, config Config) *Watcher {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &Watcher{
@@ -74,36 +73,36 @@ func New(ctx context.Context, config Config) *Watcher {
 	return w
 }
 
-// ExpectReady returns a group that waits until its targets are ready. Call it before the
-// targets are written. The group then keeps the events of running watches until Applied is
-// called with the written version.
+// ExpectReady returns a group that waits until its targets are ready. It must be called
+// before the targets are written, so that events that arrive before Group.Applied is called
+// are kept.
 func (w *Watcher) ExpectReady(targets ...Target) *Group {
-	return w.newGroup(targets, (*item).judgeReadiness)
+	return w.newGroup(targets, (*watchedObject).readinessStatus)
 }
 
 // ExpectCompletion returns a group that waits until its targets, which are Jobs and Pods,
-// have completed. A target is Ready when it has succeeded, and Failed when it has failed
-// or was deleted before it completed. Later changes are ignored.
+// have completed. The state of a target is Ready after it has succeeded, and Failed after it
+// has failed or was deleted before it completed. Later changes are ignored.
 func (w *Watcher) ExpectCompletion(targets ...Target) *Group {
-	return w.newGroup(targets, (*item).judgeCompletion)
+	return w.newGroup(targets, (*watchedObject).completionStatus)
 }
 
-// WaitDeleted waits until objects are deleted. An object is identified by its UID, so
-// that another object with the same name does not count. WaitDeleted reads the objects
-// first, and watches only those that exist. It calls onChange and returns reports as
-// Group.Wait does; the state Ready means deleted.
+// WaitDeleted waits until objects no longer exist. Objects are identified by their UIDs:
+// another object with the same name is ignored. WaitDeleted first reads the objects, and
+// watches only those that still exist. It calls onChange and returns reports as Group.Wait
+// does, but the state Ready means that the object no longer exists.
 func (w *Watcher) WaitDeleted(ctx context.Context, targets []Target, onChange func(Report)) ([]Report, error) {
-	return w.newGroup(targets, (*item).judgeAbsence).Wait(ctx, onChange)
+	return w.newGroup(targets, (*watchedObject).deletionStatus).Wait(ctx, onChange)
 }
 
-// Evaluate decides whether an object is ready. It is readiness.NewEvaluator with the storage
-// classes of the cluster.
+// Evaluate decides whether an object is ready. It is the readiness.Evaluator that the Watcher
+// uses for targets without their own. It can read storage classes of the cluster.
 func (w *Watcher) Evaluate(ctx context.Context, obj *unstructured.Unstructured) readiness.Status {
 	return w.evaluate(ctx, obj)
 }
 
 // Close ends all watches, and returns when all goroutines of the Watcher have ended. Waits
-// that are still running return ErrClosed as cause. Close can be called more than once.
+// that are still running fail with the cause ErrClosed. Close can be called more than once.
 func (w *Watcher) Close() {
 	w.mu.Lock()
 	w.closed = true
@@ -112,24 +111,24 @@ func (w *Watcher) Close() {
 	w.wg.Wait()
 }
 
-// newGroup returns a group whose observations are judged by judge.
-func (w *Watcher) newGroup(targets []Target, judge judgeFunc) *Group {
-	g := &Group{watcher: w, index: map[objectKey]*item{}, changed: make(chan struct{}, 1)}
+// newGroup returns a group that computes the status of its targets with computeStatus.
+func (w *Watcher) newGroup(targets []Target, computeStatus statusFunc) *Group {
+	g := &Group{watcher: w, index: map[objectKey]*watchedObject{}, changed: make(chan struct{}, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, target := range targets {
-		i := newItem(g, target, judge)
-		i.index = len(g.items)
+		i := newWatchedObject(g, target, computeStatus)
+		i.index = len(g.objects)
 		i.stream = w.stream(target)
 		i.stream.register(i)
-		g.items = append(g.items, i)
+		g.objects = append(g.objects, i)
 		g.index[objectKey{target.GVK.GroupKind(), target.Namespace, target.Name}] = i
 	}
 	return g
 }
 
-// stream returns the stream that observes a target. All targets with the same resource and
-// namespace share one. The caller must have locked mu.
+// stream returns the stream that observes a target. All targets with the same API resource
+// and namespace share one. The caller must have locked mu.
 func (w *Watcher) stream(target Target) *stream {
 	key := streamKey{target.GVR, target.Namespace}
 	s := w.streams[key]
@@ -137,15 +136,15 @@ func (w *Watcher) stream(target Target) *stream {
 		client := w.config.Client.Resource(key.resource).Namespace(key.namespace)
 		s = &stream{
 			watcher: w, client: client, reader: objectreader.New(client),
-			connection: connection{watcher: w, key: key}, items: itemSet{},
+			connection: connection{watcher: w, key: key}, objects: objectSet{},
 		}
 		w.streams[key] = s
 	}
 	return s
 }
 
-// stopCause returns why a wait with ctx ends after done was closed: the cause of ctx, or
-// ErrClosed.
+// stopCause returns why a wait ends after the Watcher was closed: the cause of ctx if it is
+// done, too, otherwise ErrClosed.
 func (w *Watcher) stopCause(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -153,9 +152,8 @@ func (w *Watcher) stopCause(ctx context.Context) error {
 	return ErrClosed
 }
 
-// notify passes a notice to Config.Notify. It drops NoticeReachable unless
-// NoticeUnreachable was sent before and all streams are reachable again. The caller must
-// have locked mu.
+// notify calls Config.Notify. It drops NoticeReachable unless NoticeUnreachable was sent
+// before and the API server responds to all streams again. The caller must have locked mu.
 func (w *Watcher) notify(n Notice) {
 	switch n.Kind {
 	case NoticeUnreachable:
@@ -171,8 +169,8 @@ func (w *Watcher) notify(n Notice) {
 	}
 }
 
-// hasUnreachableStream reports whether the API server does not respond to any of the
-// streams.
+// hasUnreachableStream reports whether there is a stream to whose requests the API server
+// does not respond.
 func (w *Watcher) hasUnreachableStream() bool {
 	for _, s := range w.streams {
 		if s.connection.isUnreachable() {
@@ -182,8 +180,8 @@ func (w *Watcher) hasUnreachableStream() bool {
 	return false
 }
 
-// retryBackoff returns the intervals between retries: each call of Step returns a longer
-// one, up to maxRetryInterval.
+// retryBackoff returns the intervals between retries. They grow from initialRetryInterval to
+// maxRetryInterval.
 func retryBackoff() wait.Backoff {
 	return wait.Backoff{Duration: initialRetryInterval, Factor: 2, Jitter: 0.2, Steps: 32, Cap: maxRetryInterval}
 }

@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// MaxExpanded limits the size of a document after each alias is replaced with a copy of
-	// its anchored value, in bytes.
-	MaxExpanded = 16 << 20
-	// nodeSize is how many bytes a YAML node counts in addition to its text.
-	nodeSize = 16
+	// MaxExpandedSize is the maximum expanded size of a document, in bytes. The expanded
+	// size is that of the document after each alias is replaced with a copy of the value to
+	// which it refers.
+	MaxExpandedSize = 16 << 20
+	// nodeOverhead is what each YAML node adds to the expanded size, besides its text.
+	nodeOverhead = 16
 )
 
-// AliasError reports that a document with its aliases replaced exceeds MaxExpanded.
+// AliasError reports that the expanded size of a document exceeds MaxExpandedSize.
 type AliasError struct{}
 
 func (*AliasError) Error() string {
-	return fmt.Sprintf("its aliases expand to more than %d MiB: shorten the anchored value, or use fewer aliases", MaxExpanded>>20)
+	return fmt.Sprintf("its aliases expand to more than %d MiB: shorten the anchored value, or use fewer aliases", MaxExpandedSize>>20)
 }
 
-// CheckAliases returns an *AliasError if a document with its aliases replaced would exceed
-// MaxExpanded. The YAML parser limits only the number of nodes, not their size.
-// CheckAliases ignores a document that cannot be parsed, because the caller's parser
-// rejects it.
+// CheckAliases returns an *AliasError if the expanded size of a document exceeds
+// MaxExpandedSize. The YAML parser limits only the number of nodes, not their size. If the
+// document cannot be parsed, CheckAliases returns nil, because a parser will reject it anyway.
 func CheckAliases(text string) error {
 	if !MayHaveAliases(text) {
 		return nil
@@ -37,20 +37,19 @@ func CheckAliases(text string) error {
 	if err != nil || root == nil {
 		return nil //nolint:nilerr // see above
 	}
-	if size := (expansion{}).size(root); size > MaxExpanded {
+	if size := (expansion{}).size(root); size > MaxExpandedSize {
 		return &AliasError{}
 	}
 	return nil
 }
 
-// MayHaveAliases reports whether a text could contain an anchor and an alias. If not, it
-// need not be parsed, which is so for almost all documents.
+// MayHaveAliases reports whether a text may contain an anchor and an alias. It is fast, and
+// true for few documents without aliases.
 func MayHaveAliases(text string) bool {
 	return mayContainToken(text, '&') && mayContainToken(text, '*')
 }
 
-// mayContainToken reports whether sign occurs in a place where an anchor or alias can
-// begin.
+// mayContainToken reports whether sign occurs where an anchor or alias can begin.
 func mayContainToken(text string, sign byte) bool {
 	for at := 0; ; {
 		next := strings.IndexByte(text[at:], sign)
@@ -58,17 +57,17 @@ func mayContainToken(text string, sign byte) bool {
 			return false
 		}
 		at += next + 1
-		begins := at == 1 || strings.IndexByte(" \t\r\n[{,:\"'}]", text[at-2]) >= 0
-		if begins && at < len(text) && strings.IndexByte(" \t\r\n&*", text[at]) < 0 {
+		canBegin := at == 1 || strings.IndexByte(" \t\r\n[{,:\"'}]", text[at-2]) >= 0
+		if canBegin && at < len(text) && strings.IndexByte(" \t\r\n&*", text[at]) < 0 {
 			return true
 		}
 	}
 }
 
-// expansion has the sizes of the anchored nodes that size has already computed.
+// expansion computes expanded sizes. It contains the results for anchored nodes.
 type expansion map[*yaml.Node]int
 
-// size returns the size of n after its aliases are replaced, but at most MaxExpanded+1.
+// size returns the expanded size of n, or MaxExpandedSize+1 if it is larger.
 func (e expansion) size(n *yaml.Node) int {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -79,9 +78,9 @@ func (e expansion) size(n *yaml.Node) int {
 	if n.Anchor != "" {
 		e[n] = 0 // the parser rejects an anchor that contains itself
 	}
-	size := len(n.Value) + nodeSize
+	size := len(n.Value) + nodeOverhead
 	for _, c := range n.Content {
-		size = min(size+e.size(c), MaxExpanded+1)
+		size = min(size+e.size(c), MaxExpandedSize+1)
 	}
 	if n.Anchor != "" {
 		e[n] = size

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// laughs returns a document with a few lines, each of which repeats the previous one.
+// laughs returns a document ("billion laughs") in which each line contains nine aliases of the
+// previous line.
 func laughs(lines int) string {
 	var b strings.Builder
 	b.WriteString("l0: &l0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]\n")
@@ -20,7 +21,8 @@ func laughs(lines int) string {
 	return b.String()
 }
 
-// repeated returns a document with a text of a length and a number of aliases of it.
+// repeated returns a document with an anchored text of the given length, and the given number
+// of aliases of this text.
 func repeated(length, times int) string {
 	return "a: &a " + strings.Repeat("x", length) + "\nb: [" + strings.Repeat("*a,", times) + "]\n"
 }
@@ -34,7 +36,7 @@ func TestCheckAliases(t *testing.T) {
 		{"no YAML", "a: *a &a [\n", false},
 		{"an anchor", "a: &a 1\nb: *a\nc: {<<: *a}\n", false},
 		{"an anchor that contains itself", "a: &a [*a, *a]\n", false},
-		{"long text without an alias", "a: &a " + strings.Repeat("x", MaxExpanded) + " *\n", false},
+		{"long text without an alias", "a: &a " + strings.Repeat("x", MaxExpandedSize) + " *\n", false},
 		{"text of a shell", "a: |\n  x && y * z & *.go\n", false},
 		{"laughs", laughs(4), false},
 		{"more laughs", laughs(20), true},

@@ -11,16 +11,16 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// encode encodes the changed tree root. It keeps the comments at the start and end of text.
-// Sometimes the YAML encoder places a comment where it makes the document invalid. Then
-// encode drops all comments.
+// encode returns the changed document with the node root as YAML. text is the document before
+// the changes, whose comments at the start and end are kept. If the YAML encoder puts a
+// comment where it makes the document invalid, encode omits all comments.
 func encode(text string, root *yaml.Node) (string, error) {
-	if err := restoreLost(root); err != nil {
+	if err := restoreAliases(root); err != nil {
 		return "", err
 	}
 	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(EndLine(text)), &doc); err != nil {
-		return "", fmt.Errorf("read the document again: %w", err)
+	if err := yaml.Unmarshal([]byte(WithFinalNewline(text)), &doc); err != nil {
+		return "", fmt.Errorf("parse the document: %w", err)
 	}
 	doc.Content = []*yaml.Node{root}
 	for range 2 {
@@ -28,7 +28,7 @@ func encode(text string, root *yaml.Node) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("encode the changed document: %w", err)
 		}
-		if sameMeaning(encoded, root) {
+		if contentEquals(encoded, root) {
 			return encoded, nil
 		}
 		dropComments(&doc)
@@ -56,9 +56,9 @@ func dropComments(n *yaml.Node) {
 	}
 }
 
-// restoreLost makes aliases valid whose anchored value a change has removed: it replaces
-// each with a copy of that value.
-func restoreLost(root *yaml.Node) error {
+// restoreAliases replaces each alias that refers to a node that is no longer part of the
+// document, because of a change, with a copy of this node.
+func restoreAliases(root *yaml.Node) error {
 	inTree := map[*yaml.Node]bool{}
 	var aliases []*yaml.Node
 	var walk func(n *yaml.Node)
@@ -76,7 +76,7 @@ func restoreLost(root *yaml.Node) error {
 		if inTree[alias.Alias] {
 			continue
 		}
-		restored, err := copied(alias.Alias, inTree, map[*yaml.Node]bool{})
+		restored, err := copyNode(alias.Alias, inTree, map[*yaml.Node]bool{})
 		if err != nil {
 			return err
 		}
@@ -85,41 +85,41 @@ func restoreLost(root *yaml.Node) error {
 	return nil
 }
 
-// copied returns a copy of n, which is no longer in the tree, without its anchors. inTree
-// has the nodes that are still in the tree, and within the nodes that are being copied, to
-// find cycles.
-func copied(n *yaml.Node, inTree, within map[*yaml.Node]bool) (*yaml.Node, error) {
+// copyNode returns a copy of n, which is no longer part of the document, without anchors.
+// inTree contains the nodes that are still part of the document. copying contains the nodes
+// that contain n and are being copied, to detect cycles.
+func copyNode(n *yaml.Node, inTree, copying map[*yaml.Node]bool) (*yaml.Node, error) {
 	if n.Kind == yaml.AliasNode {
 		if inTree[n.Alias] {
-			again := *n
-			return &again, nil
+			alias := *n
+			return &alias, nil
 		}
 		n = n.Alias
 	}
-	if within[n] {
+	if copying[n] {
 		return nil, errors.New("encode the changed document: an anchor contains itself")
 	}
-	within[n] = true
-	defer delete(within, n)
+	copying[n] = true
+	defer delete(copying, n)
 	c := *n
 	c.Anchor, c.Content = "", make([]*yaml.Node, len(n.Content))
 	for i := range n.Content {
 		var err error
-		if c.Content[i], err = copied(n.Content[i], inTree, within); err != nil {
+		if c.Content[i], err = copyNode(n.Content[i], inTree, copying); err != nil {
 			return nil, err
 		}
 	}
 	return &c, nil
 }
 
-// sameMeaning reports whether parsing text results in the tree want.
-func sameMeaning(text string, want *yaml.Node) bool {
+// contentEquals reports whether text has the content want, apart from formatting and comments.
+func contentEquals(text string, want *yaml.Node) bool {
 	got, err := Parse(text)
 	return err == nil && got != nil && equal(got, want, map[*yaml.Node]*yaml.Node{})
 }
 
-// equal reports whether two trees are equal. Aliases must refer to corresponding nodes.
-// anchored maps the anchored nodes of a to those of b.
+// equal reports whether two nodes have equal content, and their aliases refer to corresponding
+// nodes. anchored maps the anchored nodes in a that were already compared to those in b.
 func equal(a, b *yaml.Node, anchored map[*yaml.Node]*yaml.Node) bool {
 	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value ||
 		a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {

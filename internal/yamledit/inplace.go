@@ -13,14 +13,14 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// edit replaces the bytes of a document from start to end with text.
+// edit replaces the bytes of a document from offset start to offset end with text.
 type edit struct {
 	start, end int
 	text       string
 }
 
-// splice applies edits to text. If they overlap, it returns an empty text. This is not a
-// valid document, and the caller therefore encodes the document instead.
+// splice returns text with the edits applied. If edits overlap, it returns an empty string,
+// for which contentEquals is false.
 func splice(text string, edits []edit) string {
 	slices.SortStableFunc(edits, func(a, b edit) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
@@ -39,9 +39,9 @@ func splice(text string, edits []edit) string {
 	return b.String()
 }
 
-// plan converts changes to edits of the text, and reports whether this is possible. The
-// caller must check that the result has the intended content.
-func plan(text string, changes []Change) ([]edit, bool) {
+// planEdits converts changes to edits of the text. It returns false if it cannot. Because it
+// does not understand all of YAML, the caller must check the result with contentEquals.
+func planEdits(text string, changes []Change) ([]edit, bool) {
 	src := newSource(text)
 	var edits []edit
 	for _, c := range changes {
@@ -78,7 +78,7 @@ func (s *source) replace(c Change) ([]edit, bool) {
 		edits = append(edits, edit{keyStart, keyEnd, c.NewKey})
 	}
 	if c.NewValue != nil {
-		e, ok := s.value(keyEnd, c.Mapping.Content[i+1])
+		e, ok := s.removeValue(keyEnd, c.Mapping.Content[i+1])
 		if !ok {
 			return nil, false
 		}
@@ -93,13 +93,13 @@ func (s *source) replace(c Change) ([]edit, bool) {
 	return edits, true
 }
 
-// keySpan returns the start and end offset of a key, without its quotes.
+// keySpan returns the start and end offsets of a key, without its quotes.
 func (s *source) keySpan(key *yaml.Node) (start, end int, ok bool) {
 	at, ok := s.offset(key)
 	if !ok {
 		return 0, 0, false
 	}
-	if quoted(key) {
+	if isQuoted(key) {
 		at++
 	}
 	if at > len(s.text) || !strings.HasPrefix(s.text[at:], key.Value) {
@@ -108,17 +108,17 @@ func (s *source) keySpan(key *yaml.Node) (start, end int, ok bool) {
 	return at, at + len(key.Value), true
 }
 
-// value returns an edit that removes the value v after a key that ends at keyEnd. To
-// replace v, the caller appends the new value to the text of the edit. If v is on separate
-// lines, the edit also removes comments on these lines.
-func (s *source) value(keyEnd int, v *yaml.Node) (edit, bool) {
+// removeValue returns an edit that removes the value v of an entry. To replace the value, the
+// caller appends the new value to the text of the edit. keyEnd is the end offset of the key
+// of the entry. If v is on lines of its own, the edit also removes comments on these lines.
+func (s *source) removeValue(keyEnd int, v *yaml.Node) (edit, bool) {
 	start, startKnown := s.offset(v)
 	end, endKnown := s.end(v)
 	colon := strings.IndexByte(s.text[keyEnd:], ':')
 	switch {
 	case !startKnown || !endKnown || colon < 0:
 		return edit{}, false
-	case v.Kind == yaml.ScalarNode && v.Value == "" && !quoted(v):
+	case v.Kind == yaml.ScalarNode && v.Value == "" && !isQuoted(v):
 		return edit{start: start, end: end, text: " "}, true
 	case v.Kind == yaml.ScalarNode || v.Kind == yaml.AliasNode || isFlow(v):
 		return edit{start: start, end: end}, true
@@ -159,7 +159,7 @@ func (s *source) insertInFlow(c Change) ([]edit, bool) {
 	return []edit{{at + 1, at + 1, entry}}, true
 }
 
-// remove returns the edit that removes an entry. In a block mapping, it removes whole
+// remove returns the edit that removes an entry. In a block mapping, the edit removes whole
 // lines.
 func (s *source) remove(c Change) ([]edit, bool) {
 	i := find(c.Mapping, c.Key)
@@ -167,7 +167,7 @@ func (s *source) remove(c Change) ([]edit, bool) {
 		return nil, true
 	}
 	if isFlow(c.Mapping) {
-		return s.removeFlowEntryEdits(c.Mapping, i)
+		return s.removeFromFlow(c.Mapping, i)
 	}
 	at, ok := s.offset(c.Mapping.Content[i])
 	if !ok {
@@ -181,7 +181,7 @@ func (s *source) remove(c Change) ([]edit, bool) {
 	if strings.Trim(s.text[start:at], " ") != "" {
 		return nil, false
 	}
-	if next, more := s.nextLine(end); more {
+	if next, ok := s.nextLine(end); ok {
 		return []edit{{start, next, ""}}, true
 	}
 	if start > 0 {
@@ -190,9 +190,9 @@ func (s *source) remove(c Change) ([]edit, bool) {
 	return []edit{{start, len(s.text), ""}}, true
 }
 
-// removeFlowEntryEdits returns the edit that removes entry i of a flow mapping, with the comma
+// removeFromFlow returns the edit that removes entry i of a flow mapping, with the comma
 // after it or, if it is the last entry, the comma before it.
-func (s *source) removeFlowEntryEdits(mapping *yaml.Node, i int) ([]edit, bool) {
+func (s *source) removeFromFlow(mapping *yaml.Node, i int) ([]edit, bool) {
 	start, ok := s.offset(mapping.Content[i])
 	if !ok {
 		return nil, false
@@ -211,8 +211,8 @@ func (s *source) removeFlowEntryEdits(mapping *yaml.Node, i int) ([]edit, bool) 
 	return []edit{{start, end, ""}}, ok
 }
 
-// inline returns the YAML of n on one line. If flow is set, it uses the syntax of JSON,
-// because a flow mapping could be part of a JSON document.
+// inline returns n as YAML on one line. flow is true if n will be part of a flow mapping; then
+// inline uses the syntax of JSON, because the document can be JSON.
 func inline(n *yaml.Node, flow bool) string {
 	if n.Kind == yaml.MappingNode {
 		entries := make([]string, 0, len(n.Content)/2)

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ParseObject parses a document to an object, with numbers as in the Kubernetes API
-// machinery: integers are not converted to floats. It adds a line break at the end if there
-// is none, as EndLine does. For a document without content it returns nil.
+// ParseObject parses a YAML or JSON document. As in Kubernetes' API machinery, integers become
+// int64 values, not floats. The document need not end with a line break (see
+// WithFinalNewline). The result is nil if the document has no content.
 func ParseObject(doc string) (map[string]any, error) {
 	var object map[string]any
 	if strings.HasPrefix(doc, "{") && utiljson.Unmarshal([]byte(doc), &object) == nil {
@@ -21,7 +21,7 @@ func ParseObject(doc string) (map[string]any, error) {
 	if err := CheckAliases(doc); err != nil {
 		return nil, err
 	}
-	text, err := yaml.YAMLToJSON([]byte(EndLine(doc)))
+	text, err := yaml.YAMLToJSON([]byte(WithFinalNewline(doc)))
 	if err != nil {
 		return nil, err
 	}

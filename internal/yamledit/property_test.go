@@ -12,8 +12,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// document returns a random document of block and flow mappings, with the entry to change
-// in the mapping m. It also returns the lines that do not belong to the entry.
+// document returns a random document with an entry a/b/c in the mapping m. It also returns the
+// lines that do not belong to this entry.
 func document(r *rand.Rand) (text string, others []string) {
 	newline := []string{"\n", "\r\n"}[r.IntN(2)]
 	var lines []string
@@ -86,9 +86,9 @@ func TestApplyInPlaceKeepsEveryOtherLine(t *testing.T) {
 	}
 }
 
-// TestInsertAndDeleteGiveTheSameBytes checks that inserting and deleting an entry restores
-// the text. Adding and removing markers depends on this.
-func TestInsertAndDeleteGiveTheSameBytes(t *testing.T) {
+// TestInsertAndDeleteRestoreText checks that inserting and then deleting an entry restores the
+// text. Package render depends on this for its markers.
+func TestInsertAndDeleteRestoreText(t *testing.T) {
 	texts := []string{
 		"m: {}", "m: { }\n", `{"m":{}}`, `{"m":{"k":1}}`, "m: {\n  k: 1 }", "m:\n  k: 1", "m:\r\n  k: 1\r\n",
 		"m:\n  # c\n\n  k: 1 # d\n", "m: &m\n  k: 1\nn: *m\n", "\ufeffm:\n  k: 1", "m:\n        \"k\": {}\n",
@@ -114,9 +114,9 @@ func TestInsertAndDeleteGiveTheSameBytes(t *testing.T) {
 	}
 }
 
-// FuzzApply checks that for any text, the result has the meaning of the changed document,
-// and nothing panics. While the fuzzing engine minimizes an input, its counter does not
-// increase. To limit that time, use -fuzzminimizetime=10x.
+// FuzzApply checks that for any text, the result of Apply has the content of the changed
+// document. While the fuzzing engine minimizes an input, it does not count executions. To
+// limit the time for this, use -fuzzminimizetime=10x.
 func FuzzApply(f *testing.F) {
 	for _, tt := range append(replaceTests, insertAndDeleteTests...) {
 		f.Add(strings.ReplaceAll(tt.in, "gone", "a/b/c"))

@@ -11,19 +11,20 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// byteOrderMark can be at the start of a text. The YAML parser does not count it as a
+// byteOrderMark is a character that can begin a text. The YAML parser does not count it as a
 // column.
 const byteOrderMark = "\ufeff"
 
-// source converts the lines and columns of YAML nodes to offsets in the text of a document.
+// source contains the text of a document, and converts the lines and columns of its YAML nodes
+// to offsets in the text.
 type source struct {
 	text  string
 	lines []line
-	// newline is the line break that the text uses.
+	// newline is the first line break in the text, or "\n" if there is none.
 	newline string
 }
 
-// line has the start and end offset of a line, without the line break.
+// line holds the start and end offsets of a line, excluding the line break.
 type line struct{ start, end int }
 
 func newSource(text string) *source {
@@ -67,8 +68,8 @@ func lineBreak(text string) int {
 	return 0
 }
 
-// offset returns where n begins, including its anchor and tag. It counts columns in
-// characters, as the parser does. It reports false if the position is not in the text.
+// offset returns the start offset of n, including its anchor and tag. It returns false if the
+// position of n is outside the text. Columns are counted in characters, as by the YAML parser.
 func (s *source) offset(n *yaml.Node) (int, bool) {
 	if n.Line < 1 || n.Line > len(s.lines) {
 		return 0, false
@@ -89,8 +90,8 @@ func (s *source) lineOf(offset int) line {
 	return s.lines[max(after-1, 0)]
 }
 
-// nextLine returns where the line after the one with this offset starts. It reports false
-// if there is none.
+// nextLine returns the start offset of the line that follows the line with the given offset.
+// It returns false if there is no such line.
 func (s *source) nextLine(offset int) (int, bool) {
 	after := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].start > offset })
 	if after == len(s.lines) {
@@ -99,8 +100,8 @@ func (s *source) nextLine(offset int) (int, bool) {
 	return s.lines[after].start, true
 }
 
-// end returns where the text of v ends. It reports false if this is unknown, for example
-// for a block scalar.
+// end returns the end offset of v. It returns false if it cannot determine the offset, for
+// example for a block scalar.
 func (s *source) end(v *yaml.Node) (int, bool) {
 	start, ok := s.offset(v)
 	if !ok {
@@ -109,7 +110,7 @@ func (s *source) end(v *yaml.Node) (int, bool) {
 	switch {
 	case v.Kind == yaml.AliasNode:
 		return start + 1 + len(v.Value), strings.HasPrefix(s.text[start:], "*"+v.Value)
-	case v.Kind == yaml.ScalarNode && quoted(v):
+	case v.Kind == yaml.ScalarNode && isQuoted(v):
 		end := quotedEnd(s.text, start)
 		return end + 1, end >= 0
 	case v.Kind == yaml.ScalarNode:
@@ -124,11 +125,12 @@ func (s *source) end(v *yaml.Node) (int, bool) {
 
 func isFlow(n *yaml.Node) bool { return n.Style&yaml.FlowStyle != 0 }
 
-func quoted(n *yaml.Node) bool {
+func isQuoted(n *yaml.Node) bool {
 	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
 }
 
-// flowEnd returns where the flow sequence or mapping that begins at start ends.
+// flowEnd returns the end offset of the flow sequence or mapping that begins at start. It
+// returns false if there is no end.
 func flowEnd(text string, start int) (int, bool) {
 	depth := 0
 	for i := start; i < len(text); i++ {
@@ -140,7 +142,7 @@ func flowEnd(text string, start int) (int, bool) {
 				return i + 1, true
 			}
 		case '"', '\'':
-			if !beginsToken(text[start:i]) {
+			if !canBeginToken(text[start:i]) {
 				continue
 			}
 			end := quotedEnd(text, i)
@@ -162,15 +164,15 @@ func flowEnd(text string, start int) (int, bool) {
 	return 0, false
 }
 
-// beginsToken reports whether a token of a flow collection can begin after the text before.
-// Elsewhere, a quote is an ordinary character.
-func beginsToken(before string) bool {
+// canBeginToken reports whether a token can begin after the text before, which is part of a
+// flow sequence or mapping. Where no token can begin, a quote is an ordinary character.
+func canBeginToken(before string) bool {
 	before = strings.TrimRight(before, " \t\r\n")
 	return before == "" || strings.ContainsRune("[{,:", rune(before[len(before)-1]))
 }
 
-// quotedEnd returns the index of the closing quote of the quoted text that begins at start,
-// or -1.
+// quotedEnd returns the offset of the closing quote of the quoted text that begins at start,
+// or -1 if there is none.
 func quotedEnd(text string, start int) int {
 	if start >= len(text) || text[start] != '"' && text[start] != '\'' {
 		return -1

@@ -10,38 +10,48 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// Actions that Ordered Helm does not change are Helm's own. One Configuration works with
-// these and with the changed actions.
+// These types are Helm's own. One Configuration can be used with them and with the actions
+// that this package changes.
 type (
-	// Configuration is Helm's Configuration.
+	// Configuration holds what actions need to work: the Kubernetes client, the release
+	// storage, the registry client and a log function. It is Helm's type.
 	Configuration = helmaction.Configuration
-	// RESTClientGetter is Helm's RESTClientGetter.
+	// RESTClientGetter provides the client configuration, the discovery client and the REST
+	// mapper for a cluster. It is Helm's interface.
 	RESTClientGetter = helmaction.RESTClientGetter
-	// DebugLog is Helm's DebugLog.
+	// DebugLog is a function that logs debug messages, with the parameters of fmt.Printf.
+	// It is Helm's type.
 	DebugLog = helmaction.DebugLog
-	// ChartPathOptions is Helm's ChartPathOptions.
+	// ChartPathOptions says where to find a chart and how to download it: the repository,
+	// the version, the credentials and the TLS files. It is Helm's type.
 	ChartPathOptions = helmaction.ChartPathOptions
-	// Get is Helm's Get.
+	// Get reads a stored release (helm get). It is Helm's action.
 	Get = helmaction.Get
-	// GetMetadata is Helm's GetMetadata.
+	// GetMetadata reads the Metadata of a stored release (helm get metadata). It is Helm's
+	// action.
 	GetMetadata = helmaction.GetMetadata
-	// GetValues is Helm's GetValues.
+	// GetValues reads the values of a stored release (helm get values). It is Helm's
+	// action.
 	GetValues = helmaction.GetValues
-	// History is Helm's History.
+	// History lists the stored revisions of a release (helm history). It is Helm's action.
 	History = helmaction.History
-	// List is Helm's List.
+	// List lists releases (helm list). It is Helm's action.
 	List = helmaction.List
-	// ListStates is Helm's ListStates.
+	// ListStates is a set of release states, as a bit mask, by which List filters releases.
+	// It is Helm's type.
 	ListStates = helmaction.ListStates
-	// Metadata is Helm's Metadata.
+	// Metadata is the result of GetMetadata: the chart, its version, the revision and the
+	// state of a release. It is Helm's type.
 	Metadata = helmaction.Metadata
-	// Sorter is Helm's Sorter.
+	// Sorter is the order in which List sorts releases. It is Helm's type.
 	Sorter = helmaction.Sorter
-	// Status is Helm's Status.
+	// Status reads a stored release and, if ShowResources is set, its objects in the
+	// cluster (helm status). It is Helm's action.
 	Status = helmaction.Status
 )
 
-// The release states that List can filter by, as in Helm.
+// The values of ListStates, which can be combined with |. ListAll contains all states
+// except ListUnknown. They are Helm's constants.
 const (
 	ListDeployed        = helmaction.ListDeployed
 	ListUninstalled     = helmaction.ListUninstalled
@@ -55,7 +65,7 @@ const (
 	ListAll             = helmaction.ListAll
 )
 
-// The sort orders of List, as in Helm.
+// The values of Sorter. The zero value sorts by name, ascending. They are Helm's constants.
 const (
 	ByNameDesc = helmaction.ByNameDesc
 	ByDateAsc  = helmaction.ByDateAsc
@@ -64,41 +74,44 @@ const (
 
 var (
 	// Timestamper is a copy of the function that Helm calls to get the current time.
-	// Setting it has no effect: to change the clock, set the variable in Helm's package.
+	// Setting this variable has no effect: to change the clock, set the variable with this
+	// name in Helm's package.
 	Timestamper = helmaction.Timestamper
-	// ValidName is Helm's pattern for release names. Use ValidateReleaseName of Helm's
-	// package chartutil instead.
+	// ValidName is a copy of Helm's pattern for release names. To check a name, use
+	// ValidateReleaseName of Helm's package chartutil, which also limits the length.
 	ValidName = helmaction.ValidName
 )
 
-// GetVersionSet returns the API versions that a cluster supports. It is Helm's function.
+// GetVersionSet returns the API versions and kinds that a cluster supports. It is Helm's
+// function.
 func GetVersionSet(client discovery.ServerResourcesInterface) (chartutil.VersionSet, error) {
 	return helmaction.GetVersionSet(client)
 }
 
-// NewGet returns Helm's Get action.
+// NewGet returns a Get with Helm's defaults.
 func NewGet(cfg *Configuration) *Get { return helmaction.NewGet(cfg) }
 
-// NewGetMetadata returns Helm's GetMetadata action.
+// NewGetMetadata returns a GetMetadata with Helm's defaults.
 func NewGetMetadata(cfg *Configuration) *GetMetadata { return helmaction.NewGetMetadata(cfg) }
 
-// NewGetValues returns Helm's GetValues action.
+// NewGetValues returns a GetValues with Helm's defaults.
 func NewGetValues(cfg *Configuration) *GetValues { return helmaction.NewGetValues(cfg) }
 
-// NewList returns Helm's List action.
+// NewList returns a List with Helm's defaults.
 func NewList(cfg *Configuration) *List { return helmaction.NewList(cfg) }
 
-// NewStatus returns Helm's Status action.
+// NewStatus returns a Status with Helm's defaults.
 func NewStatus(cfg *Configuration) *Status { return helmaction.NewStatus(cfg) }
 
-// CheckDependencies returns an error that lists the dependencies that a chart declares but
-// does not contain. It is Helm's function.
+// CheckDependencies returns an error that names the dependencies in reqs that ch does not
+// contain. It is Helm's function.
 func CheckDependencies(ch *chart.Chart, reqs []*chart.Dependency) error {
 	return helmaction.CheckDependencies(ch, reqs)
 }
 
-// TemplateName renders the template given with --name-template. It is Helm's function.
+// TemplateName returns the release name that the Go template nameTemplate generates, as for
+// the flag --name-template. It is Helm's function.
 func TemplateName(nameTemplate string) (string, error) { return helmaction.TemplateName(nameTemplate) }
 
-// NewHistory returns Helm's History action.
+// NewHistory returns a History with Helm's defaults.
 func NewHistory(cfg *Configuration) *History { return helmaction.NewHistory(cfg) }

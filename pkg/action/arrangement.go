@@ -12,27 +12,29 @@ import (
 	"github.com/ordered-helm/helm/internal/render"
 )
 
-// Arrangement says how a dry run prints the order of a chart. Other tools that deploy the
-// printed manifests can use it (docs/reference.md, "Template").
+// Arrangement is the form in which a dry run of Install writes the deployment order into
+// the manifest that it returns. Other tools that deploy the manifest can then use the order
+// (docs/reference.md, "Template").
 type Arrangement string
 
 const (
-	// ArrangeStock prints the manifest in Helm's order of kinds. It is the default.
+	// ArrangeStock sorts the documents of the manifest in Helm's order of kinds, as stock
+	// Helm does. It is the default.
 	ArrangeStock Arrangement = ""
-	// ArrangeOrdered prints the manifest in deployment order. Comments mark the start and
-	// the end of each layer.
+	// ArrangeOrdered sorts the documents in deployment order, and adds comments at the
+	// start and the end of each layer. WithoutMarkers removes these comments.
 	ArrangeOrdered Arrangement = "ordered"
-	// ArrangeArgoCD prints the manifest in deployment order and adds Argo CD's annotations
-	// to its objects and to the hooks, without the comments of ArrangeOrdered.
+	// ArrangeArgoCD sorts the documents in deployment order, and adds annotations to
+	// resources and hooks from which Argo CD derives this order. It adds no comments.
 	ArrangeArgoCD Arrangement = "argocd"
 )
 
-// WithoutMarkers removes the comments that ArrangeOrdered adds around layers from one
-// document.
+// WithoutMarkers returns a document of a manifest without the comments that ArrangeOrdered
+// adds at the start and the end of a layer.
 func WithoutMarkers(document string) string { return render.WithoutMarkers(document) }
 
-// arrange changes the rendered documents to the form that the field Arrange requests. It
-// does nothing for ArrangeStock.
+// arrange changes the rendered documents to the form that the field Arrange selects. It
+// returns an error if Arrange is set and this is not a dry run of an ordered install.
 func (r *installRun) arrange(rendered *planner.Rendered) error {
 	i := r.action
 	if i.Arrange == ArrangeStock {
@@ -58,12 +60,12 @@ func (r *installRun) arrange(rendered *planner.Rendered) error {
 	}
 	rendered.Files = render.Files(ordered)
 	rendered.Manifest = render.Stream(ordered, i.Arrange == ArrangeOrdered)
-	rendered.Charts = nil // they were in the order of the earlier manifest
+	rendered.Charts = nil // it describes the documents in their previous order
 	return nil
 }
 
-// sequenceForArgoCD adds annotations to the documents and to the hooks, so that Argo CD
-// applies them in the order of the plan. docs must be in deployment order.
+// sequenceForArgoCD adds annotations to docs and to the rendered hooks, so that Argo CD
+// applies them in deployment order. docs must already be in this order.
 func (r *installRun) sequenceForArgoCD(rendered *planner.Rendered, docs []render.OrderedDocument) error {
 	if err := argocd.SequenceDocuments(docs, rendered.Plan, r.op.Events.Warn); err != nil {
 		return err

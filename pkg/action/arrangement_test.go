@@ -18,9 +18,9 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// arranged renders random charts and passes each manifest to check, with the oracle that
-// knows which of its objects must come before which.
-func arranged(t *testing.T, how action.Arrangement, check func(t *testing.T, manifest string, oracle *chartgen.ExpectedOrder)) {
+// forEachArrangement renders random charts with the given arrangement, and passes each
+// manifest to check. oracle says which of its objects must come before which.
+func forEachArrangement(t *testing.T, how action.Arrangement, check func(t *testing.T, manifest string, oracle *chartgen.ExpectedOrder)) {
 	posts := map[string]postrender.PostRenderer{
 		"none": nil, "drops comments": chartgen.PostRenderer(chartgen.DropComments), "writes JSON": chartgen.PostRenderer(chartgen.ToJSON),
 		"reorders": chartgen.PostRenderer(chartgen.Reverse),
@@ -72,10 +72,10 @@ func nameOf(object map[string]any) string {
 	return object["metadata"].(map[string]any)["name"].(string)
 }
 
-// TestArrangedInOrder checks that everything comes after its dependencies, and that each
-// object occurs once.
-func TestArrangedInOrder(t *testing.T) {
-	arranged(t, action.ArrangeOrdered, func(t *testing.T, manifest string, oracle *chartgen.ExpectedOrder) {
+// TestArrangedManifestIsInOrder checks that every object comes after the objects on which
+// it depends, and occurs once.
+func TestArrangedManifestIsInOrder(t *testing.T) {
+	forEachArrangement(t, action.ArrangeOrdered, func(t *testing.T, manifest string, oracle *chartgen.ExpectedOrder) {
 		place := map[string]int{}
 		for i, object := range objects(t, manifest) {
 			if _, twice := place[nameOf(object)]; twice {
@@ -97,8 +97,8 @@ func TestArrangedInOrder(t *testing.T) {
 	})
 }
 
-// checkMarkers checks that markers come in pairs, inside documents, around every object of
-// a layer and around nothing else.
+// checkMarkers checks that the comments at the start and end of layers come in pairs, are
+// part of documents, and surround all objects of the layer and no others.
 func checkMarkers(t *testing.T, manifest string) {
 	t.Helper()
 	open := ""
@@ -130,10 +130,11 @@ func checkMarkers(t *testing.T, manifest string) {
 	}
 }
 
-// TestWavesAreInOrder checks that everything has a higher wave than its dependencies.
+// TestWavesAreInOrder checks that every object has a higher wave than the objects on which
+// it depends.
 func TestWavesAreInOrder(t *testing.T) {
 	pairs := 0
-	arranged(t, action.ArrangeArgoCD, func(t *testing.T, manifest string, oracle *chartgen.ExpectedOrder) {
+	forEachArrangement(t, action.ArrangeArgoCD, func(t *testing.T, manifest string, oracle *chartgen.ExpectedOrder) {
 		waves := map[string]int{}
 		for _, object := range objects(t, manifest) {
 			annotations, _ := object["metadata"].(map[string]any)["annotations"].(map[string]any)

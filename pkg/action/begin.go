@@ -9,12 +9,13 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 )
 
-// begin locks the release and stores the new revision that run deploys, before anything is
-// deployed, so that no other operation can change the release. what is the operation, as in
-// "upgrade". state has no last revision if the new one is the first.
-func begin(op *operation.Operation, run *deploy.Run, what string, state *lease.State) error {
+// begin locks the release and stores the new revision that run will deploy, so that no
+// other operation can change the release. Nothing is deployed yet. operationName, such as
+// "upgrade", is stored with the lock. state.Last is nil if the new revision is the first
+// one.
+func begin(op *operation.Operation, run *deploy.Run, operationName string, state *lease.CheckResult) error {
 	rel := run.Release()
-	if _, err := op.Lock(run.Writer(), what, rel.Info.Status); err != nil {
+	if _, err := op.Lock(run.Writer(), operationName, rel.Info.Status); err != nil {
 		return err
 	}
 	if state.Last == nil {

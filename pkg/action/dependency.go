@@ -11,15 +11,18 @@ import (
 	"github.com/ordered-helm/helm/internal/dependency"
 )
 
-// Dependency lists the dependencies of a chart and whether they are present. It has the
-// fields of Helm's Dependency, with the same meaning (docs/reference.md, "Packages").
+// Dependency lists the dependencies that a chart declares, and whether its charts/
+// directory contains them (helm dependency list). It has the fields of Helm's Dependency,
+// with the same meaning (docs/reference.md, "Packages").
 type Dependency helmaction.Dependency
 
 // NewDependency returns a Dependency with Helm's defaults.
 func NewDependency() *Dependency { return (*Dependency)(helmaction.NewDependency()) }
 
-// List prints a table of the dependencies of the chart at chartpath, and warnings about
-// other files in its charts directory.
+// List writes a table of the declared dependencies of a chart, with the state of each, to
+// out. It also writes a warning for each chart in the charts/ directory that is not
+// declared. chartpath is the chart's directory or archive. List returns an error if the
+// chart cannot be loaded.
 func (d *Dependency) List(chartpath string, out io.Writer) error {
 	return dependency.List(chartpath, out, d.ColumnWidth)
 }

@@ -46,13 +46,13 @@ func TestHooksThousandRuns(t *testing.T) {
 	}
 }
 
-// life runs the operations on one release.
+// life is the life of one release: the operations on it, from install to uninstall.
 type life struct {
 	*testing.T
 	*rand.Rand
 	seed uint64
 	cfg  *action.Configuration
-	kube *restlessKube
+	kube *flakyKubeClient
 	// runs counts the events for which hooks were run.
 	runs int
 	// events counts the reported events. They must be reported one at a time.
@@ -61,12 +61,12 @@ type life struct {
 
 func newLife(t *testing.T, seed uint64) *life {
 	l := &life{T: t, Rand: rand.New(rand.NewPCG(seed, 10)), seed: seed, cfg: configuration(memory())}
-	l.kube = &restlessKube{seed: seed, trouble: uint64(l.IntN(20))}
+	l.kube = &flakyKubeClient{seed: seed, trouble: uint64(l.IntN(20))}
 	l.cfg.KubeClient = l.kube
 	return l
 }
 
-// read reads the release until the returned function is called.
+// read reads the release continuously, in another goroutine, until stop is called.
 func (l *life) read() (stop func()) {
 	over := make(chan struct{})
 	var reading sync.WaitGroup
@@ -87,7 +87,8 @@ func (l *life) read() (stop func()) {
 	}
 }
 
-// look reads everything that is stored of the release and that an operation might change.
+// look reads those parts of the stored release that an operation might change, and checks
+// that they are complete.
 func (l *life) look(releases *storage.Storage) {
 	history, err := releases.History("test")
 	if err != nil {
@@ -111,7 +112,8 @@ func (l *life) look(releases *storage.Storage) {
 	}
 }
 
-// live installs the release, changes and tests it, and uninstalls it.
+// live installs the release, upgrades, rolls back and tests it in random order, and
+// uninstalls it.
 func (l *life) live() {
 	l.do(l.install, release.HookPreInstall, release.HookPostInstall)
 	for range 1 + l.IntN(3) {
@@ -127,8 +129,8 @@ func (l *life) live() {
 	l.do(l.uninstall, release.HookPreDelete, release.HookPostDelete)
 }
 
-// do runs an operation, which can fail or be cancelled, and compares the record of the
-// hooks with what was done.
+// do runs an operation, which can fail or be canceled, and checks that the stored results
+// of the hooks are those of the hooks that ran for events.
 func (l *life) do(operation func(context.Context) error, events ...release.HookEvent) {
 	ctx, cancel := context.WithCancel(l.Context())
 	defer cancel()

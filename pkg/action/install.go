@@ -18,27 +18,34 @@ import (
 	"github.com/ordered-helm/helm/internal/preview"
 )
 
-// Install installs a chart. It has every field of Helm's Install, with the same meaning
-// (docs/reference.md, "Install").
+// Install installs a chart as a new release. It has every field of Helm's Install, with the
+// same meaning (docs/reference.md, "Install").
 type Install struct {
 	*helmaction.Install
 
-	// WaitStrategy, if not empty, takes precedence over the field Wait.
+	// WaitStrategy, if WaitStrategyOrdered, makes the install follow the order that the
+	// charts declare, and wait until all resources are ready. It then takes precedence over
+	// the field Wait.
 	WaitStrategy WaitStrategy
-	// ReadinessTimeout is how long each resource with dependents may take to become ready.
-	// 0 means ten seconds, or Timeout if that is shorter. It must not be longer than
-	// Timeout. Resources can declare their own timeout.
+	// ReadinessTimeout is the time that each resource on which others depend may take to
+	// become ready after it was applied. It is used only in an ordered install. An
+	// annotation of the resource takes precedence. 0 means ten seconds, or Timeout if that
+	// is shorter. A negative value, or one longer than Timeout, is an error
+	// (docs/reference.md, "Time").
 	ReadinessTimeout time.Duration
-	// MaxParallelHooks is the maximum number of hooks that run at the same time, if the
-	// chart lets hooks run in parallel. 0 means no limit. It must not be negative.
+	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
+	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each running hook about once a second and passes its
-	// last line to OnEvent.
+	// FollowHookLogs makes the operation read the log of each running hook about once a
+	// second, and report its last line in an event of type EventHookLog.
 	FollowHookLogs bool
-	// Arrange is the form in which a dry run with WaitStrategyOrdered prints the order.
+	// Arrange is the form in which a dry run writes the deployment order into the manifest.
+	// Any value except ArrangeStock is an error unless the install is a dry run with
+	// WaitStrategyOrdered.
 	Arrange Arrangement
-	// OnEvent, if set, is called for every step of the operation. It is called from
-	// different goroutines, but never concurrently. It must return quickly.
+	// OnEvent, if not nil, is called with each event of the operation (docs/reference.md,
+	// "Events"). It is called from different goroutines, but never concurrently. It must
+	// return quickly, because the operation waits for it.
 	OnEvent func(Event)
 
 	cfg *Configuration
@@ -49,14 +56,18 @@ func NewInstall(cfg *Configuration) *Install {
 	return &Install{Install: helmaction.NewInstall(cfg), cfg: cfg}
 }
 
-// Run is like RunWithContext with a context that is never cancelled.
+// Run is like RunWithContext with a context that is never canceled.
 func (i *Install) Run(chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	return i.RunWithContext(context.Background(), chrt, vals) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext installs the chart. When ctx is done, it stops, records the release as
-// failed and returns; none of its work continues after that. If the install fails after the
-// release was recorded, RunWithContext returns the release together with the error.
+// RunWithContext installs chrt with the values vals, and returns the stored release. A dry
+// run returns the rendered release and changes nothing.
+//
+// When ctx is done, RunWithContext stops, records the release as failed and returns an
+// error that wraps the cause of ctx. None of its work continues after it has returned. If
+// the install fails after the release was stored, RunWithContext returns both the release
+// and the error, such as a *DeployError or a *HookError (docs/reference.md, "SDK").
 func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	run, ctx, end, err := i.start(ctx, dryRunMode(i.DryRunOption, i.DryRun))
 	if err != nil {
@@ -64,17 +75,18 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 	}
 	defer end()
 	if !run.mode.isDryRun() {
-		run.op.Begin(Operation{Name: "install", Release: i.ReleaseName, Namespace: i.Namespace, Revision: 1, Ordered: i.ordered()})
+		run.op.Announce(Operation{Name: "install", Release: i.ReleaseName, Namespace: i.Namespace, Revision: 1, Ordered: i.ordered()})
 	}
 	rel, err := run.install(ctx, chrt, vals)
 	return rel, run.op.Finish(ctx, err)
 }
 
-// Preview returns what RunWithContext would do. It writes no object, runs no hook and
-// records no revision. If RunWithContext would fail before it changes anything, Preview
-// returns the same error. Objects that the server would reject are part of the preview.
-// Preview ignores the fields DryRun and DryRunOption. Unlike RunWithContext, it does not
-// change the chart and the values.
+// Preview returns what RunWithContext would do (docs/reference.md, "helm plan"). It changes
+// no object, runs no hook and stores no revision. If RunWithContext would fail before it
+// changes anything, Preview returns the same error. Objects that the server would reject
+// are no error, but part of the preview. Preview needs a cluster: ClientOnly and OutputDir
+// are errors. It ignores the fields DryRun and DryRunOption, and does not modify chrt and
+// vals, which RunWithContext does.
 func (i *Install) Preview(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
 	if i.ClientOnly || i.OutputDir != "" {
 		return nil, errors.New("a preview needs a cluster and writes no files: ClientOnly and OutputDir cannot be used with it")
@@ -90,8 +102,10 @@ func (i *Install) Preview(ctx context.Context, chrt *chart.Chart, vals map[strin
 
 func (i *Install) ordered() bool { return i.WaitStrategy == WaitStrategyOrdered }
 
-// Plan renders the chart and returns how it would be deployed, without deploying anything
-// (docs/reference.md, "helm dag").
+// Plan renders chrt with the values vals, and returns the graph in which an ordered install
+// would deploy it, and the order of its hooks (docs/reference.md, "helm dag"). It deploys
+// nothing, and does not modify chrt and vals. It ignores WaitStrategy. With ClientOnly, it
+// needs no cluster.
 func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Plan, error) {
 	return i.plan(ctx, chrt, vals, i.plannerOptions(dryRunMode(i.DryRunOption, i.DryRun)))
 }
@@ -114,7 +128,7 @@ func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	o.Ordered = true // even if the options do not say so
+	o.Ordered = true // whatever WaitStrategy says
 	p, err := planner.New(i.cfg, chartloader.Copy(chrt), chartloader.CopyValues(vals), o)
 	if err != nil {
 		return nil, err

@@ -15,18 +15,19 @@ import (
 )
 
 // installCRDs installs the CustomResourceDefinitions from the crds/ directories of the
-// charts. It does this before the templates are rendered, because templates may look up the
-// new kinds. In an ordered install, it first checks the order.
+// charts. It does this before the templates are rendered, because templates may look up
+// objects of the new kinds. An ordered install first checks the order. A dry run installs
+// nothing.
 func (r *installRun) installCRDs(ctx context.Context) error {
 	i := r.action
-	definitions := r.planner.Chart.CRDObjects()
+	chartCRDs := r.planner.Chart.CRDObjects()
 	switch {
 	case i.ClientOnly:
 		return nil
 	case len(i.APIVersions) > 0:
 		r.op.Log("API Version list given outside of client only mode, this list will be ignored")
 	}
-	if i.SkipCRDs || len(definitions) == 0 {
+	if i.SkipCRDs || len(chartCRDs) == 0 {
 		return nil
 	}
 	if r.mode.isDryRun() {
@@ -41,29 +42,29 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 			return err
 		}
 	}
-	installer := &crds.Installer{Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log}
-	_, err := installer.Install(ctx, definitions)
+	installer := crds.NewInstaller(r.op.Cluster, r.op.Writer, r.op.Waiter, r.op.Log)
+	_, err := installer.Install(ctx, chartCRDs)
 	return err
 }
 
-// checkBeforeCRDs renders the chart and does every check that does not need the
-// CustomResourceDefinitions that are about to be installed. If the chart cannot be rendered
-// without them, it checks nothing.
+// checkBeforeCRDs renders the chart and makes every check that is possible before its
+// CustomResourceDefinitions are installed. If the declared order is invalid, it returns an
+// error. If the chart cannot be rendered for another reason, it checks nothing.
 func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
 	rendered, err := r.planner.Render()
 	if isOrderError(err) {
 		return err
 	}
 	if err != nil {
-		return nil //nolint:nilerr // some charts render only after their definitions are installed
+		return nil //nolint:nilerr // some charts render only after their CRDs are installed
 	}
 	rel := r.newRelease()
 	setRendered(rel, rendered)
 	return deploy.CheckBeforeCRDs(ctx, r.deployConfig(rel, rendered.Plan, nil, nil), r.planner.Record(rel, rendered))
 }
 
-// isOrderError reports whether rendering failed because of what the charts declare about
-// order.
+// isOrderError reports whether err, an error of rendering, is about the order that the
+// charts declare.
 func isOrderError(err error) bool {
 	if _, ok := errors.AsType[*planner.OrderError](err); ok {
 		return true

@@ -28,13 +28,13 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// installRun is the state of one call of Install.RunWithContext or Install.Preview.
+// installRun holds the state of one call of Install.RunWithContext or Install.Preview.
 type installRun struct {
 	action *Install
 	mode   runMode
 	op     *operation.Operation
 	// replaced contains the revisions of the uninstalled or failed release whose name this
-	// install reuses; nil if it reuses none.
+	// install reuses, because the field Replace is set. It is nil if no name is reused.
 	replaced []*release.Release
 
 	planner  *planner.Planner
@@ -106,16 +106,16 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 	return b.Build(ctx, r.deploy)
 }
 
-// load reads what the charts declare about order and hooks, and lets Helm process their
-// dependencies.
+// load reads what chrt and its subcharts declare about order and hooks, and makes Helm
+// process their dependencies.
 func (r *installRun) load(chrt *chart.Chart, vals map[string]any) (err error) {
 	r.planner, err = planner.New(r.action.cfg, chrt, vals, r.action.plannerOptions(r.mode))
 	return err
 }
 
-// render renders the chart and creates the release from the result. If a document cannot be
-// parsed, it returns the incomplete release with the error, so that the caller can show the
-// document.
+// render renders the chart and creates the new release from the result. If a document
+// cannot be parsed, it returns the incomplete release with the error, so that the caller
+// can print the rendered text.
 func (r *installRun) render() (*release.Release, error) {
 	r.rel = r.newRelease()
 	if driver.ContainsSystemLabels(r.action.Labels) {
@@ -141,7 +141,7 @@ func (r *installRun) render() (*release.Release, error) {
 	return r.rel, nil
 }
 
-// setRendered puts the rendered hooks, resources and notes into the release.
+// setRendered sets the hooks, the manifest and the notes of rel to the rendered ones.
 func setRendered(rel *release.Release, rendered *planner.Rendered) {
 	rel.Hooks, rel.Manifest, rel.Info.Notes = rendered.Hooks, rendered.Manifest, rendered.Notes
 }
@@ -150,8 +150,8 @@ func reservedLabelsError() error {
 	return fmt.Errorf("user supplied labels contains system reserved label name. System labels: %+v", driver.GetSystemLabels())
 }
 
-// writeFiles writes the rendered documents to OutputDir, if that is set, and removes them
-// from the release.
+// writeFiles writes the rendered documents to OutputDir and empties the manifest of the
+// release, as Helm does. It does nothing if OutputDir is empty.
 func (r *installRun) writeFiles() error {
 	i := r.action
 	if i.OutputDir == "" {
@@ -173,7 +173,7 @@ func (r *installRun) newRelease() *release.Release {
 func (r *installRun) deployConfig(rel *release.Release, plan *sequencer.Plan, inv *inventory.Inventory, pending map[schema.GroupKind]bool) deploy.Config {
 	i := r.action
 	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: plan, Inventory: inv, Options: deploy.Options{
-		IgnoreUnusableRecords: true, Wait: i.Wait || i.Atomic, Jobs: i.WaitForJobs, Timeout: i.Timeout,
+		IgnoreInvalidRecords: true, Wait: i.Wait || i.Atomic, Jobs: i.WaitForJobs, Timeout: i.Timeout,
 		Force: i.Force, TakeOwnership: i.TakeOwnership, ThreeWay: i.TakeOwnership, Validate: !i.DisableOpenAPIValidation,
 		PendingKinds: pending, Conflict: "Unable to continue with install",
 		Hooks: deploy.Hooks{
@@ -186,8 +186,9 @@ func (r *installRun) deployConfig(rel *release.Release, plan *sequencer.Plan, in
 	}}
 }
 
-// check prepares the deployment and does all checks that are possible before anything is
-// changed. A preview passes in pending the kinds that the install itself would define.
+// check builds the objects of the release, and makes all checks that are possible before
+// anything is changed. Only a preview sets pending: the kinds that do not exist in the
+// cluster yet, but would be defined by CRDs of the release.
 func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]bool) error {
 	i := r.action
 	warn(r.op.Events, r.rendered.Warnings)
@@ -215,9 +216,9 @@ func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 	return r.deploy.Check(ctx)
 }
 
-// inventory returns the objects that the replaced release may have left in the cluster, or
-// nil if they do not matter. They matter only in an ordered install that replaces a failed
-// release: it updates or deletes them like objects of any earlier revision. If a release is
+// inventory returns the objects that the replaced release (r.replaced) may have left in the
+// cluster. It returns nil unless this is an ordered install that replaces a failed release;
+// such an install updates or deletes these objects, as an upgrade would. If a release is
 // replaced, inventory also sets the revision of the new release.
 func (r *installRun) inventory() *inventory.Inventory {
 	last := history.Newest(r.replaced)
@@ -231,7 +232,8 @@ func (r *installRun) inventory() *inventory.Inventory {
 	return inventory.New(r.replaced, last)
 }
 
-// begin locks the release and stores it, before anything is deployed.
+// begin creates the namespace if CreateNamespace is set, locks the release and stores it.
+// Nothing else is changed yet.
 func (r *installRun) begin(ctx context.Context) (*release.Release, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -241,7 +243,7 @@ func (r *installRun) begin(ctx context.Context) (*release.Release, error) {
 			return nil, err
 		}
 	}
-	state := &lease.State{Last: history.Newest(r.replaced), History: r.replaced}
+	state := &lease.CheckResult{Last: history.Newest(r.replaced), History: r.replaced}
 	err := begin(r.op, r.deploy, "install", state)
 	switch {
 	case state.Last == nil:
@@ -253,8 +255,9 @@ func (r *installRun) begin(ctx context.Context) (*release.Release, error) {
 	return r.rel, nil
 }
 
-// supersede records that the release that had this name before was replaced. A failure is
-// only logged, because the cluster contains no objects of that release any more.
+// supersede records replaced, the last revision of the release whose name is reused, as
+// superseded. A failed revision stays failed. If recording fails, this is only logged,
+// because the cluster contains no objects of that revision any more.
 func (r *installRun) supersede(replaced *release.Release) {
 	if replaced.Info.Status == release.StatusFailed {
 		return
@@ -263,8 +266,8 @@ func (r *installRun) supersede(replaced *release.Release) {
 	w.LogFailure(w.Write(func(rel *release.Release) { rel.SetStatus(release.StatusSuperseded, "superseded by new release") }))
 }
 
-// conclude records that the release is deployed. As in Helm, the install succeeds even if
-// this cannot be recorded, unless another operation has taken over the release.
+// conclude records the release as deployed. As in Helm, the install succeeds even if this
+// cannot be recorded, unless another operation has taken over the release.
 func (r *installRun) conclude() error {
 	description := r.action.Description
 	if description == "" {
@@ -278,13 +281,13 @@ func (r *installRun) conclude() error {
 		return lost
 	}
 	r.op.Log("failed to record the release: %s", err)
-	r.op.Events.Warnf("release %s is installed, but recording that failed, so Helm still considers the installation unfinished: "+
-		"upgrade the release once it can be recorded: %v", r.rel.Name, err)
+	r.op.Events.Warnf("release %s is installed, but its status is still pending-install, because the new status could not be stored: "+
+		"upgrade the release when its storage is available again: %v", r.rel.Name, err)
 	return nil
 }
 
 // fail records that the install failed because of cause. If Atomic is set, it also
-// uninstalls the release. It returns the error of the install.
+// uninstalls the release. It returns the release and the error of the install.
 func (r *installRun) fail(ctx context.Context, cause error) (*release.Release, error) {
 	i := r.action
 	if lost := r.op.Lease().Lost(); lost != nil {
@@ -297,7 +300,7 @@ func (r *installRun) fail(ctx context.Context, cause error) (*release.Release, e
 		return r.rel, cause
 	}
 	r.op.Log("Install failed and atomic is set, uninstalling release")
-	r.op.Events.Warnf("release %s failed; uninstalling it because of --atomic: %s", i.ReleaseName, text.OneLine(failure.Description(cause)))
+	r.op.Events.Warnf("--atomic: uninstalling the failed release %s; cause of the failure: %s", i.ReleaseName, text.OneLine(failure.Description(cause)))
 	u := NewUninstall(i.cfg)
 	u.DisableHooks, u.MaxParallelHooks, u.Timeout = i.DisableHooks, i.MaxParallelHooks, i.Timeout
 	u.OnEvent, u.FollowHookLogs = i.OnEvent, i.FollowHookLogs
@@ -308,8 +311,8 @@ func (r *installRun) fail(ctx context.Context, cause error) (*release.Release, e
 	return r.rel, fmt.Errorf("release %s failed, and has been uninstalled due to atomic being set: %w", i.ReleaseName, cause)
 }
 
-// undoTarget identifies the failed operation op on rel. The uninstall or rollback of
-// --atomic needs this to get past the lock of op.
+// undoTarget identifies op, a failed operation on the revision rel. The uninstall or
+// rollback that --atomic starts needs it, because op still holds the lock on the release.
 func undoTarget(op *operation.Operation, rel *release.Release) *lease.UndoTarget {
 	return &lease.UndoTarget{Revision: rel.Version, LeaseID: op.Lease().ID()}
 }

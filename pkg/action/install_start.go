@@ -22,8 +22,8 @@ import (
 )
 
 // start checks the options and the name of the release, and starts an operation. It returns
-// the run and the context for its steps, which in an ordered install ends at the timeout.
-// The caller must call end when the run is finished.
+// the run, and the context for its steps. In an ordered install, this context also ends
+// when Timeout expires. The caller must call end when the run has finished.
 func (i *Install) start(ctx context.Context, mode runMode) (run *installRun, bounded context.Context, end func(), err error) {
 	limits, err := i.validate(mode)
 	if err != nil {
@@ -42,8 +42,8 @@ func (i *Install) start(ctx context.Context, mode runMode) (run *installRun, bou
 	return &installRun{action: i, mode: mode, op: op, replaced: replaced}, ctx, end, nil
 }
 
-// validate checks the options. The only request that it sends to the cluster checks whether
-// the cluster is reachable.
+// validate checks the options, and returns the timeouts. Unless ClientOnly is set, it also
+// checks that the cluster is reachable.
 func (i *Install) validate(mode runMode) (wait.Timeouts, error) {
 	if err := validateOptions(i.WaitStrategy, TakeoverAuto, i.MaxParallelHooks); err != nil {
 		return wait.Timeouts{}, err
@@ -65,9 +65,9 @@ func (i *Install) checkReachable() error {
 	return i.cfg.KubeClient.IsReachable()
 }
 
-// checkNameIsFree checks that the name of the release is valid and not in use. If Replace is set
-// and the name belongs to an uninstalled or failed release, it returns the revisions of
-// that release; otherwise nil.
+// checkNameIsFree checks that the name of the release is valid and not in use. If Replace
+// is set and the name belongs to an uninstalled or failed release, it returns the revisions
+// of that release, otherwise nil. In a dry run, it checks only whether the name is valid.
 func (i *Install) checkNameIsFree(mode runMode) (replaced []*release.Release, err error) {
 	if err := chartutil.ValidateReleaseName(i.ReleaseName); err != nil {
 		return nil, fmt.Errorf("release name %q: %w", i.ReleaseName, err)
@@ -92,8 +92,9 @@ func (i *Install) checkNameIsFree(mode runMode) (replaced []*release.Release, er
 	return nil, inUse
 }
 
-// useFakeCluster replaces the Kubernetes client and the storage in the configuration with
-// fakes, as Helm does for ClientOnly, so that rendering needs no cluster.
+// useFakeCluster replaces the Kubernetes client and the release storage in the
+// configuration with fakes that need no cluster, as Helm does for ClientOnly. The
+// capabilities are those in the fields KubeVersion and APIVersions, or Helm's defaults.
 func (i *Install) useFakeCluster() {
 	caps := chartutil.DefaultCapabilities.Copy()
 	if i.KubeVersion != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/ordered-helm/helm/internal/history/historytest"
 )
 
-// TestClaimNameOfDamagedRecord checks that a release is not replaced if its last revision
-// has a record that Helm would not have stored.
-func TestClaimNameOfDamagedRecord(t *testing.T) {
+// TestCheckNameIsFreeWithDamagedRecord checks that a release is not replaced if its last revision
+// is stored with data that Helm would not have stored.
+func TestCheckNameIsFreeWithDamagedRecord(t *testing.T) {
 	for name, corrupt := range map[string]func(*release.Release){
 		"no status":     func(rel *release.Release) { rel.Info = nil },
 		"an empty hook": func(rel *release.Release) { rel.Hooks = []*release.Hook{nil} },
@@ -38,9 +38,9 @@ func TestClaimNameOfDamagedRecord(t *testing.T) {
 	}
 }
 
-// TestClaimName checks that a name is free if there is no release and, as in Helm, if the
+// TestCheckNameIsFree checks that a name is free if there is no release and, as in Helm, if the
 // account is not allowed to list releases, but not if the storage cannot be read.
-func TestClaimName(t *testing.T) {
+func TestCheckNameIsFree(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
 		free bool

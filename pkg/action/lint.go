@@ -11,35 +11,42 @@ import (
 	"github.com/ordered-helm/helm/internal/lintreport"
 )
 
-// LintResult is Helm's LintResult.
+// LintResult contains what Lint.Run found: messages, each with a severity, and errors. It
+// is Helm's type.
 type LintResult = helmaction.LintResult
 
 // Lint finds problems in charts. It has the fields of Helm's Lint, with the same meaning
 // (docs/lint.md).
 type Lint struct {
-	Strict               bool
-	Namespace            string
-	WithSubcharts        bool
-	Quiet                bool
+	// Strict makes Run return an error for each warning, too.
+	Strict bool
+	// Namespace is the release namespace with which templates are rendered.
+	Namespace string
+	// WithSubcharts and Quiet are for the caller. Lint does not use them.
+	WithSubcharts, Quiet bool
+	// SkipSchemaValidation skips the validation of values against values.schema.json.
 	SkipSchemaValidation bool
-	KubeVersion          *chartutil.KubeVersion
-	// Quietly, if set, is called with a function that renders a chart for the second time,
-	// after Helm's rules have rendered it. Quietly must call that function. During the call
-	// it can discard what Helm's packages write to the standard logger, because they wrote
-	// the same messages the first time.
+	// KubeVersion is the Kubernetes version for which templates are rendered. If it is nil,
+	// Helm's default version is used.
+	KubeVersion *chartutil.KubeVersion
+	// Quietly, if not nil, is called when Lint renders a chart for the second time, for the
+	// rules that Helm does not have; Helm's rules have rendered it before. Quietly must
+	// call render. Meanwhile, it can discard what Helm's packages write to the standard
+	// logger, because they have already written the same messages.
 	Quietly func(render func())
 }
 
 // NewLint returns a Lint with Helm's defaults.
 func NewLint() *Lint { return new(Lint) }
 
-// HasWarningsOrErrors is Helm's HasWarningsOrErrors.
+// HasWarningsOrErrors reports whether result contains an error, or a message with the
+// severity of a warning or higher. It is Helm's function.
 func HasWarningsOrErrors(result *LintResult) bool { return helmaction.HasWarningsOrErrors(result) }
 
-// Run checks the charts at the paths, which are directories or archives. For each chart, it
-// returns first the messages of Helm's rules, then those of the rules for order, readiness
-// and hooks. Charts of apiVersion v3 and charts whose annotations are lists are also
-// accepted.
+// Run checks the charts at paths, which are directories or archives, with the values vals.
+// The result contains, for each chart, the messages of Helm's rules, followed by those of
+// the rules for order, readiness and hooks. A chart that cannot be read adds an error to
+// the result. Charts of apiVersion v3 and charts whose annotations are lists are accepted.
 func (l *Lint) Run(paths []string, vals map[string]any) *LintResult {
 	result := new(LintResult)
 	for _, path := range paths {
@@ -62,15 +69,16 @@ type (
 	LintedChart = lintreport.Chart
 	// LintFinding is one problem that a rule found in a chart.
 	LintFinding = lint.Finding
-	// LintRule describes a rule that Helm does not have.
+	// LintRule describes one of the rules for order, readiness and hooks, which Helm does
+	// not have.
 	LintRule = lint.Rule
 )
 
-// LintRules describes the rules that Helm does not have, sorted by name.
+// LintRules returns the rules that Helm does not have, sorted by name.
 func LintRules() []LintRule { return lint.Rules() }
 
-// Check checks one chart, which is a directory or an archive. It is like Run, but returns
-// separate findings with their rule, file and line.
+// Check checks one chart, which is a directory or an archive, with the values vals. Unlike
+// Run, it returns each finding with its rule, file and line.
 func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 	c := &LintedChart{Path: path}
 	report, err := lint.CheckChart(path, lint.Options{

@@ -11,15 +11,17 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// WaitStrategy selects between the order that charts declare and Helm's way to deploy
-// (docs/reference.md, "SDK").
+// WaitStrategy says whether an operation follows the order that charts declare
+// (docs/reference.md, "SDK"). Any value that is not one of the constants below is an error.
 type WaitStrategy string
 
 const (
-	// WaitStrategyNone waits only if the field Wait is set, as in Helm. It is the default.
+	// WaitStrategyNone makes an operation work as in Helm: it waits only if the field Wait
+	// is set. It is the default. A rollback or uninstall of a release that was deployed in
+	// order follows that order nevertheless.
 	WaitStrategyNone WaitStrategy = ""
-	// WaitStrategyOrdered deploys in the order that the charts declare, and waits until all
-	// resources are ready.
+	// WaitStrategyOrdered deploys resources in the order that the charts declare, and waits
+	// until all of them are ready.
 	WaitStrategyOrdered WaitStrategy = "ordered"
 )
 
@@ -46,48 +48,48 @@ func validateParallelHooks(limit int) error {
 	return nil
 }
 
-// defaultReadinessTimeout is how long a resource may take to become ready if neither the
-// resource nor the caller specifies a timeout.
+// defaultReadinessTimeout is how long a resource may take to become ready if neither its
+// annotation nor the field ReadinessTimeout says so.
 const defaultReadinessTimeout = 10 * time.Second
 
 // newTimeouts combines the timeout of the whole operation with the readiness timeout of
-// single resources. If readiness is 0, it uses the default, limited to the timeout of the
-// operation. It returns an error if the given readiness timeout is longer than that of the
-// operation.
-func newTimeouts(operation, readiness time.Duration, ordered bool) (wait.Timeouts, error) {
+// single resources. A readinessTimeout of 0 means the default, or operationTimeout if that
+// is shorter. It is an error if readinessTimeout is negative or longer than
+// operationTimeout.
+func newTimeouts(operationTimeout, readinessTimeout time.Duration, ordered bool) (wait.Timeouts, error) {
 	switch {
-	case ordered && operation < 0:
-		return wait.Timeouts{}, fmt.Errorf("the timeout %s is negative: raise --timeout (0 means no limit)", operation)
-	case readiness < 0:
-		return wait.Timeouts{}, fmt.Errorf("the readiness timeout %s is negative", readiness)
-	case operation > 0 && readiness > operation:
-		return wait.Timeouts{}, fmt.Errorf("the readiness timeout %s is longer than the timeout of the whole operation, %s: raise --timeout, or lower --readiness-timeout", readiness, operation)
-	case readiness == 0:
-		readiness = defaultReadinessTimeout
-		if operation > 0 {
-			readiness = min(readiness, operation)
+	case ordered && operationTimeout < 0:
+		return wait.Timeouts{}, fmt.Errorf("the timeout %s is negative: increase --timeout (0 means no limit)", operationTimeout)
+	case readinessTimeout < 0:
+		return wait.Timeouts{}, fmt.Errorf("the readiness timeout %s is negative", readinessTimeout)
+	case operationTimeout > 0 && readinessTimeout > operationTimeout:
+		return wait.Timeouts{}, fmt.Errorf("the readiness timeout %s is longer than the timeout of the whole operation, %s: increase --timeout, or lower --readiness-timeout", readinessTimeout, operationTimeout)
+	case readinessTimeout == 0:
+		readinessTimeout = defaultReadinessTimeout
+		if operationTimeout > 0 {
+			readinessTimeout = min(readinessTimeout, operationTimeout)
 		}
 	}
-	return wait.Timeouts{Operation: operation, Readiness: readiness}, nil
+	return wait.Timeouts{Operation: operationTimeout, Readiness: readinessTimeout}, nil
 }
 
-// runMode says what a call of an install or upgrade does.
+// runMode distinguishes a call that changes the cluster from dry runs and previews.
 type runMode int
 
 const (
-	// deploying changes the cluster.
+	// deploying is the mode of an install or upgrade that changes the cluster.
 	deploying runMode = iota
 	// clientDryRun and serverDryRun are Helm's dry runs. In clientDryRun, the template
-	// function lookup does not read objects from the cluster.
+	// function "lookup" does not read from the cluster.
 	clientDryRun
 	serverDryRun
-	// previewing is for a call of Preview: unlike a dry run, it renders and checks
-	// everything as if it were deploying.
+	// previewing is the mode of Preview. Unlike a dry run, a preview renders and checks
+	// everything as an install or upgrade that changes the cluster does.
 	previewing
 )
 
-// dryRunMode returns the mode that the fields DryRunOption and DryRun of Helm's types
-// select.
+// dryRunMode returns the mode that the fields DryRunOption (option) and DryRun (enabled) of
+// Helm's types select.
 func dryRunMode(option string, enabled bool) runMode {
 	switch {
 	case option == "server":
@@ -102,17 +104,17 @@ func dryRunMode(option string, enabled bool) runMode {
 	return clientDryRun
 }
 
-// isDryRun reports whether the operation is one of Helm's dry runs.
+// isDryRun reports whether m is one of Helm's dry runs.
 func (m runMode) isDryRun() bool { return m == clientDryRun || m == serverDryRun }
 
-// looksUp reports whether the template function lookup reads objects from the cluster.
+// looksUp reports whether the template function "lookup" reads from the cluster.
 func (m runMode) looksUp() bool { return m != clientDryRun }
 
-// validateHideSecret returns an error if hide is true although the operation is not a dry
-// run.
+// validateHideSecret returns Helm's error if the field HideSecret (hide) is set although
+// the operation is not a dry run.
 func (m runMode) validateHideSecret(hide bool) error {
 	if hide && !m.isDryRun() {
-		return errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's words
+		return errors.New("Hiding Kubernetes secrets requires a dry-run mode") //nolint:staticcheck // Helm's text
 	}
 	return nil
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Package creates chart archives. It has the fields of Helm's Package, with the same
-// meaning (docs/reference.md, "Packages").
+// Package packs a chart directory into an archive (helm package). It has the fields of
+// Helm's Package, with the same meaning (docs/reference.md, "Packages").
 type Package helmaction.Package
 
 // NewPackage returns a Package with Helm's defaults.
 func NewPackage() *Package { return new(Package) }
 
-// Run packages the chart in the directory path, signs the archive if Sign is set, and
+// Run packs the chart in the directory at path, signs the archive if Sign is set, and
 // returns the path of the archive. Unlike Helm's, the archive keeps every field of
-// Chart.yaml. Annotations that are lists become JSON strings, so that every version of Helm
-// can load the chart. The second parameter is ignored; it exists for compatibility with
-// Helm.
+// Chart.yaml. Annotations in Chart.yaml that are lists become JSON strings, so that stock
+// Helm can load the chart. Run ignores its second parameter, which exists for compatibility
+// with Helm.
 func (p *Package) Run(path string, _ map[string]any) (string, error) {
 	ch, err := chartloader.LoadDir(path)
 	if err != nil {
@@ -61,7 +61,8 @@ func (p *Package) Run(path string, _ map[string]any) (string, error) {
 	return name, err
 }
 
-// Clearsign writes the provenance file of an archive. It is Helm's method.
+// Clearsign signs the chart archive with the given file name, and writes its provenance
+// file next to it. It calls Helm's method.
 func (p *Package) Clearsign(filename string) error {
 	return (*helmaction.Package)(p).Clearsign(filename)
 }

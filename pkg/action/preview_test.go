@@ -20,9 +20,8 @@ import (
 	"github.com/ordered-helm/helm/internal/history/historytest"
 )
 
-// loadPreviewed loads a chart in which Helm changes everything that it can change while it
-// processes the dependencies: a subchart with a condition, a subchart with an alias, and
-// values that the chart imports.
+// loadPreviewed loads a chart with everything that Helm changes while it processes
+// dependencies: a subchart with a condition, a subchart with an alias, and imported values.
 func loadPreviewed(t *testing.T) *chart.Chart {
 	t.Helper()
 	var files []*chartloader.BufferedFile
@@ -86,9 +85,9 @@ func exportedFields(action any) map[string]string {
 	return fields
 }
 
-// TestPreviewKeepsArguments checks that a preview, or a plan, changes neither the fields of
-// the action nor the chart or the values of the caller, so that a later call with other
-// values finds every subchart.
+// TestPreviewKeepsArguments checks that Preview and Plan do not modify the fields of the
+// action, the chart and the values of the caller, so that a later call with other values
+// finds every subchart.
 func TestPreviewKeepsArguments(t *testing.T) {
 	current := historytest.RevisionWithChart(1, release.StatusDeployed)
 	current.Config = map[string]any{"db": map[string]any{"size": 2}, "more": map[string]any{"a": 1}}

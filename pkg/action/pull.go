@@ -16,14 +16,14 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 )
 
-// Pull downloads charts. It has the fields of Helm's Pull, with the same meaning
-// (docs/reference.md, "Packages").
+// Pull downloads charts (helm pull). It has the fields of Helm's Pull, with the same
+// meaning (docs/reference.md, "Packages").
 type Pull helmaction.Pull
 
 // PullOpt is an option for NewPullWithOpts.
 type PullOpt func(*Pull)
 
-// WithConfig sets the configuration of a Pull.
+// WithConfig sets the Configuration of a Pull.
 func WithConfig(cfg *Configuration) PullOpt {
 	return func(p *Pull) { helmaction.WithConfig(cfg)((*helmaction.Pull)(p)) }
 }
@@ -41,13 +41,14 @@ func NewPullWithOpts(opts ...PullOpt) *Pull {
 	return p
 }
 
-// SetRegistryClient sets the client for OCI registries.
+// SetRegistryClient sets the client that downloads charts from OCI registries.
 func (p *Pull) SetRegistryClient(client *registry.Client) {
 	(*helmaction.Pull)(p).SetRegistryClient(client)
 }
 
-// Run downloads the chart, and unpacks it if Untar is set. It returns the text that the
-// command prints.
+// Run downloads the chart chartRef, which is a URL or the name of a chart in a repository.
+// If Untar is set, it unpacks the chart into UntarDir, where it never overwrites a file.
+// Run returns the text that the command prints.
 func (p *Pull) Run(chartRef string) (string, error) {
 	if !p.Untar {
 		return p.download(chartRef, p.DestDir)
@@ -64,40 +65,40 @@ func (p *Pull) Run(chartRef string) (string, error) {
 }
 
 func (p *Pull) download(chartRef, dir string) (string, error) {
-	helms := helmaction.Pull(*p)
-	helms.Untar, helms.DestDir = false, dir
-	return helms.Run(chartRef)
+	helmPull := helmaction.Pull(*p)
+	helmPull.Untar, helmPull.DestDir = false, dir
+	return helmPull.Run(chartRef)
 }
 
-// unpack unpacks the downloaded archive, which is in dir, into UntarDir. It never
-// overwrites anything: it returns an error if UntarDir already contains a file or directory
-// with the name in chartRef or with the name of the chart.
+// unpack unpacks the downloaded archive, which is in dir, into UntarDir. It returns an
+// error if UntarDir already contains a file or directory with the last part of chartRef as
+// its name, or with the name of the chart.
 func (p *Pull) unpack(chartRef, dir string) error {
 	target := p.UntarDir
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(p.DestDir, target)
 	}
-	asked := filepath.Join(target, filepath.Base(chartRef))
-	if _, err := os.Stat(asked); err == nil {
-		return fmt.Errorf("failed to untar: %w", &archive.ExistsError{Name: asked})
+	requested := filepath.Join(target, filepath.Base(chartRef))
+	if _, err := os.Stat(requested); err == nil {
+		return fmt.Errorf("failed to untar: %w", &archive.ExistsError{Name: requested})
 	}
 	if err := os.MkdirAll(target, 0o755); err != nil {
 		return fmt.Errorf("failed to untar (mkdir): %w", err)
 	}
-	saved, err := downloaded(dir)
+	saved, err := findArchive(dir)
 	if err != nil {
 		return err
 	}
 	err = archive.ExpandFile(target, saved)
-	if there, ok := errors.AsType[*archive.ExistsError](err); ok {
-		return fmt.Errorf("failed to untar: %w", &archive.ExistsError{Name: filepath.Join(target, there.Name)})
+	if exists, ok := errors.AsType[*archive.ExistsError](err); ok {
+		return fmt.Errorf("failed to untar: %w", &archive.ExistsError{Name: filepath.Join(target, exists.Name)})
 	}
 	return err
 }
 
-// downloaded returns the path of the archive in a directory that contains only the archive
-// and, possibly, its provenance file.
-func downloaded(dir string) (string, error) {
+// findArchive returns the path of the chart archive in dir, which contains only the archive
+// and, if it is signed, its provenance file.
+func findArchive(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return "", err

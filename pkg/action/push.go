@@ -15,8 +15,11 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 )
 
-// Push uploads charts, as Helm's Push does (docs/reference.md, "Packages").
+// Push uploads chart archives to OCI registries (helm push), as Helm's Push does
+// (docs/reference.md, "Packages").
 type Push struct {
+	// Settings are the settings of Helm's command line, such as the paths of its
+	// configuration files.
 	Settings *cli.EnvSettings
 
 	options []helmaction.PushOpt
@@ -28,22 +31,21 @@ type PushOpt func(*Push)
 // WithPushConfig sets the Configuration of a Push.
 func WithPushConfig(cfg *Configuration) PushOpt { return helmPushOpt(helmaction.WithPushConfig(cfg)) }
 
-// WithTLSClientConfig sets the TLS files: the client's certificate, its key, and the
-// certificate authority.
+// WithTLSClientConfig sets the TLS files of a Push: the client's certificate, the key of
+// that certificate, and the certificate authorities that verify the registry's certificate.
 func WithTLSClientConfig(certFile, keyFile, caFile string) PushOpt {
 	return helmPushOpt(helmaction.WithTLSClientConfig(certFile, keyFile, caFile))
 }
 
-// WithInsecureSkipTLSVerify sets whether to skip verification of the registry's
-// certificate.
+// WithInsecureSkipTLSVerify sets whether a Push accepts any certificate from the registry.
 func WithInsecureSkipTLSVerify(insecureSkipTLSVerify bool) PushOpt {
 	return helmPushOpt(helmaction.WithInsecureSkipTLSVerify(insecureSkipTLSVerify))
 }
 
-// WithPlainHTTP sets whether to use HTTP instead of HTTPS.
+// WithPlainHTTP sets whether a Push uses HTTP instead of HTTPS.
 func WithPlainHTTP(plainHTTP bool) PushOpt { return helmPushOpt(helmaction.WithPlainHTTP(plainHTTP)) }
 
-// WithPushOptWriter sets the writer to which a Push prints its messages, as in Helm.
+// WithPushOptWriter sets the writer to which a Push prints its messages.
 func WithPushOptWriter(out io.Writer) PushOpt { return helmPushOpt(helmaction.WithPushOptWriter(out)) }
 
 func helmPushOpt(option helmaction.PushOpt) PushOpt {
@@ -60,20 +62,20 @@ func NewPushWithOpts(opts ...PushOpt) *Push {
 }
 
 // Run uploads the chart archive chartRef to the registry remote, and returns the text that
-// the command prints. Helm's registry client cannot read an archive whose Chart.yaml has
-// annotations that are lists. Run then uploads a copy in which these annotations are
-// strings. If such an archive is signed, Run returns an error, because the signature would
-// not match the copy.
+// the command prints. If annotations in the archive's Chart.yaml are lists, Run uploads a
+// copy in which they are JSON strings, because Helm's registry client cannot read the
+// original. If such an archive is signed, Run returns an error instead, because the
+// signature would not match the copy.
 func (p *Push) Run(chartRef, remote string) (string, error) {
-	helms := helmaction.NewPushWithOpts(p.options...)
-	helms.Settings = p.Settings
+	helmPush := helmaction.NewPushWithOpts(p.options...)
+	helmPush.Settings = p.Settings
 	canonical, err := archive.CanonicalCopy(chartRef)
 	switch {
 	case err != nil:
 		return "", err
 	case canonical == "":
-		return helms.Run(chartRef, remote)
+		return helmPush.Run(chartRef, remote)
 	}
-	out, err := helms.Run(canonical, remote)
+	out, err := helmPush.Run(canonical, remote)
 	return out, errors.Join(err, os.RemoveAll(filepath.Dir(canonical)))
 }

@@ -78,9 +78,9 @@ func graph(t *testing.T, p *action.Plan) string {
 	return b.String()
 }
 
-// TestReleasePlanIsTheOneExecuted installs random charts, with post-renderers that drop all
-// information about where a document comes from, and rebuilds the graph from only the
-// stored release.
+// TestReleasePlanIsTheOneExecuted checks that the plan that ReleasePlan rebuilds from a
+// stored release is the plan that the install executed. The post-renderers drop all
+// information about where a document comes from.
 func TestReleasePlanIsTheOneExecuted(t *testing.T) {
 	posts := map[string]postrender.PostRenderer{
 		"none": nil, "cat": chartgen.Cat{}, "drops comments": chartgen.PostRenderer(chartgen.DropComments),
@@ -151,7 +151,8 @@ func checkReleasePlan(t *testing.T, seed uint64, d driver.Driver, post postrende
 	}
 }
 
-// TestReleasePlanOfWhatHasNoOrder checks that the plan is nil and that there is no record.
+// TestReleasePlanOfWhatHasNoOrder checks that a release that was deployed without an order
+// has no plan and no order record.
 func TestReleasePlanOfWhatHasNoOrder(t *testing.T) {
 	cfg := configuration(memory())
 	r := rand.New(rand.NewPCG(1, 1))

@@ -21,27 +21,28 @@ import (
 )
 
 const (
-	// IncludeNameFilter is the key in Filters whose value lists the names of the tests to
-	// run.
+	// IncludeNameFilter is the key in ReleaseTesting.Filters whose value lists the names of
+	// the tests to run. If it is not set, all tests run.
 	IncludeNameFilter = helmaction.IncludeNameFilter
-	// ExcludeNameFilter is the key in Filters whose value lists the names of the tests to
-	// skip.
+	// ExcludeNameFilter is the key in ReleaseTesting.Filters whose value lists the names of
+	// the tests to skip. It takes precedence over IncludeNameFilter.
 	ExcludeNameFilter = helmaction.ExcludeNameFilter
 )
 
-// ReleaseTesting runs the tests of a release. It has every field of Helm's ReleaseTesting,
-// with the same meaning (docs/reference.md, "helm test").
+// ReleaseTesting runs the tests of a release: its hooks for the event test. It has every
+// field of Helm's ReleaseTesting, with the same meaning (docs/reference.md, "helm test").
 type ReleaseTesting struct {
 	*helmaction.ReleaseTesting
 
-	// MaxParallelHooks is the maximum number of hooks that run at the same time, if the
-	// chart lets hooks run in parallel. 0 means no limit. It must not be negative.
+	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
+	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each running hook about once a second and passes its
-	// last line to OnEvent.
+	// FollowHookLogs makes the operation read the log of each running hook about once a
+	// second, and report its last line in an event of type EventHookLog.
 	FollowHookLogs bool
-	// OnEvent, if set, is called for every step of the operation. It is called from
-	// different goroutines, but never concurrently. It must return quickly.
+	// OnEvent, if not nil, is called with each event of the operation (docs/reference.md,
+	// "Events"). It is called from different goroutines, but never concurrently. It must
+	// return quickly, because the operation waits for it.
 	OnEvent func(Event)
 
 	cfg *Configuration
@@ -52,14 +53,15 @@ func NewReleaseTesting(cfg *Configuration) *ReleaseTesting {
 	return &ReleaseTesting{ReleaseTesting: helmaction.NewReleaseTesting(cfg), cfg: cfg}
 }
 
-// Run is like RunWithContext with a context that is never cancelled.
+// Run is like RunWithContext with a context that is never canceled.
 func (t *ReleaseTesting) Run(name string) (*release.Release, error) {
 	return t.RunWithContext(context.Background(), name) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext runs the tests that Filters selects. The returned release contains their
-// results, and the other tests unchanged. If a test fails, RunWithContext returns both the
-// release and an error.
+// RunWithContext runs those tests of the release with the given name that Filters selects.
+// When ctx is done, it stops, and the running tests count as failed. The returned release
+// contains the results of these tests, and the earlier results of the others. If a test
+// fails, RunWithContext returns the release together with a *HookError.
 func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*release.Release, error) {
 	if err := validateParallelHooks(t.MaxParallelHooks); err != nil {
 		return nil, err
@@ -77,7 +79,7 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	rel := history.Copy(stored)
 	op, ctx, end := operation.Start(ctx, t.cfg, operation.Options{Notify: t.OnEvent})
 	defer end()
-	op.Begin(Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
+	op.Announce(Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
 	op.Events.RedactWith(redact.ForObjects(append(redact.ManifestObjects(rel.Manifest), redact.HookObjects(rel.Hooks)...)))
 	w := op.Store.NewHookResultWriter(rel)
 	w.Background.Start()
@@ -98,14 +100,15 @@ func (t *ReleaseTesting) Picks(h *release.Hook) bool {
 	return !slices.Contains(exclude, h.Name) && (len(include) == 0 || slices.Contains(include, h.Name))
 }
 
-// GetPodLogs writes the logs of all tests in rel that have run and that Filters selects.
-// The order of the logs is by weight and name, even if the tests ran in parallel.
+// GetPodLogs writes the logs of the tests in rel that have run and that Filters selects to
+// out. The logs are sorted by the weight and name of the tests, even if the tests ran in
+// parallel.
 func (t *ReleaseTesting) GetPodLogs(out io.Writer, rel *release.Release) error {
 	return t.GetPodLogsWithContext(context.Background(), out, rel) //nolint:forbidigo // the signature is Helm's
 }
 
 // GetPodLogsWithContext is like GetPodLogs, but stops when ctx is done. If a test is a Job,
-// it writes the log of each container of the Job's pods.
+// both write the log of each container of the Job's pods.
 func (t *ReleaseTesting) GetPodLogsWithContext(ctx context.Context, out io.Writer, rel *release.Release) error {
 	client, err := t.cfg.KubernetesClientSet()
 	if err != nil {

@@ -16,57 +16,81 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// The steps of an operation (docs/reference.md, "Events").
+// The types of events, with which an operation reports its steps (docs/reference.md,
+// "Events").
 type (
 	// Event describes one step of an operation. It never contains the content of an object.
 	Event = event.Event
-	// EventType is the type of an Event.
+	// EventType says what an Event reports, such as EventNodeReady.
 	EventType = event.Type
-	// Operation describes the operation that EventStarted and EventFinished are about: its
-	// name, release, namespace, revision and deadline.
+	// Operation describes an operation in its events EventStarted and EventFinished: its
+	// name, its release with namespace and revision, and its deadline.
 	Operation = event.Operation
-	// PlannedNode describes a node that EventPlanned or EventRemoving announces.
+	// PlannedNode describes a node of the deployment graph, a set of resources that are
+	// deployed or deleted as a unit, in an event of type EventPlanned or EventRemoving.
 	PlannedNode = event.PlannedNode
 )
 
-// The types of events. docs/reference.md, "Events", says when each of them is emitted.
+// The values of EventType. The comments say what an event of each type reports
+// (docs/reference.md, "Events").
 const (
-	EventStarted         = event.Started
-	EventFinished        = event.Finished
-	EventWarning         = event.Warning
-	EventObserving       = event.Observing
-	EventPlanned         = event.Planned
-	EventNodeStarted     = event.NodeStarted
-	EventNodeApplied     = event.NodeApplied
-	EventNodeReady       = event.NodeReady
-	EventNodeFailed      = event.NodeFailed
-	EventRemoving        = event.Removing
-	EventNodeDeleting    = event.NodeDeleting
-	EventNodeDeleted     = event.NodeDeleted
+	// EventStarted: an operation starts.
+	EventStarted = event.Started
+	// EventFinished: an operation has finished; it has failed if the event's Err is not nil.
+	EventFinished = event.Finished
+	// EventWarning: something that the author of the chart or the user should know.
+	EventWarning = event.Warning
+	// EventObserving: the API server cannot be reached, can be reached again, or is read
+	// instead of watched.
+	EventObserving = event.Observing
+	// EventPlanned: an ordered deployment starts; the event lists its nodes.
+	EventPlanned = event.Planned
+	// EventNodeStarted: the operation starts to apply the resources of a node.
+	EventNodeStarted = event.NodeStarted
+	// EventNodeApplied: all resources of a node have been applied.
+	EventNodeApplied = event.NodeApplied
+	// EventNodeReady: all resources of a node that the operation waits for are ready.
+	EventNodeReady = event.NodeReady
+	// EventNodeFailed: a node has failed or timed out.
+	EventNodeFailed = event.NodeFailed
+	// EventRemoving: the operation starts to delete objects; the event lists their nodes.
+	EventRemoving = event.Removing
+	// EventNodeDeleting: the operation starts to delete the objects of a node.
+	EventNodeDeleting = event.NodeDeleting
+	// EventNodeDeleted: the objects of a node are deleted.
+	EventNodeDeleted = event.NodeDeleted
+	// EventResourceChanged: the readiness of a resource has changed.
 	EventResourceChanged = event.ResourceChanged
-	EventHookStarted     = event.HookStarted
-	EventHookDone        = event.HookDone
-	EventHookLog         = event.HookLog
-	EventWaiting         = event.Waiting
+	// EventHookStarted: a hook starts.
+	EventHookStarted = event.HookStarted
+	// EventHookDone: a hook has completed or failed.
+	EventHookDone = event.HookDone
+	// EventHookLog: the log of a running hook has a new last line (FollowHookLogs).
+	EventHookLog = event.HookLog
+	// EventWaiting: everything is applied or deleted, and the operation waits for the rest.
+	EventWaiting = event.Waiting
 )
 
-// The errors of operations (docs/reference.md, "Failure reports").
+// The errors that operations return. Use errors.As to find them in an error
+// (docs/reference.md, "Failure reports").
 type (
-	// DeployError is the error for a release that could not be deployed. It says which
-	// resources failed or timed out and why, and which were therefore never started.
+	// DeployError reports that a release could not be deployed, or did not become ready. It
+	// says which resources failed or timed out and why, and which nodes of the deployment
+	// graph were skipped.
 	DeployError = failure.DeployError
-	// RemovalError lists the objects that could not be deleted in order, or still existed
+	// RemovalError reports which objects could not be deleted in order, or still existed
 	// when the timeout expired.
 	RemovalError = failure.RemovalError
-	// HookError lists the hooks that failed, and why.
+	// HookError reports which hooks failed, and why.
 	HookError = failure.HookError
-	// UndoError is the error for an operation that failed and that could not be undone, for
-	// example with Atomic. It contains both failures.
+	// UndoError reports that an operation failed, and that the rollback, uninstall or
+	// cleanup after it (Atomic, CleanupOnFail) failed as well. It wraps both errors.
 	UndoError = failure.UndoError
-	// PermissionError is the error for an account that is not allowed to write some of the
-	// resources of the release.
+	// PermissionError reports which permissions the account lacks to deploy the release.
+	// Nothing has been changed.
 	PermissionError = failure.PermissionError
-	// ResourceFailure describes one resource in a DeployError or RemovalError.
+	// ResourceFailure describes the failure of one resource in a DeployError, RemovalError
+	// or HookError.
 	ResourceFailure = failure.Resource
 	// Cause is one reason why a resource is not ready, such as a pod that cannot be
 	// scheduled.
@@ -82,74 +106,85 @@ const (
 
 // The lock on a release (docs/reference.md, "Release locks").
 type (
-	// Holder is the process that works on a release.
+	// Holder describes the lock holder of a release: the process whose operation has locked
+	// it.
 	Holder = lease.Holder
-	// Takeover says what an operation does if another operation is working on the release,
-	// or terminated unexpectedly while it did.
+	// Takeover says when an operation takes over a release that another operation has
+	// locked.
 	Takeover = lease.Takeover
-	// HeldError is the error for an operation that cannot begin because another operation
-	// works on the release, or may be working on it.
+	// HeldError reports that an operation could not start, because another operation has
+	// locked the release.
 	HeldError = lease.HeldError
-	// TakenOverError is the error for an operation that stopped because another operation
-	// has taken over the release.
+	// TakenOverError reports that an operation stopped, because another operation has taken
+	// over the release.
 	TakenOverError = lease.LostError
 )
 
 const (
-	// TakeoverAuto takes over the release if the lock holder in its record is no longer
-	// alive. It is the default; an empty value means the same.
+	// TakeoverAuto takes over the release if its lock holder is known and no longer alive.
+	// It is the default, also for an empty value.
 	TakeoverAuto = lease.TakeoverAuto
 	// TakeoverNever never takes over a release.
 	TakeoverNever = lease.TakeoverNever
-	// TakeoverForce also takes over a release whose record names no lock holder.
+	// TakeoverForce also takes over a locked release whose lock holder is not known, for
+	// example because stock Helm locked it. Like TakeoverAuto, it never takes over a
+	// release whose lock holder is alive.
 	TakeoverForce = lease.TakeoverForce
 )
 
-// Takeovers returns all values of Takeover, for use in flags and help texts.
+// Takeovers returns all values of Takeover, for example for the help text of a flag.
 func Takeovers() []Takeover { return lease.Takeovers() }
 
-// HolderOf returns the process that works on a revision of a release. It returns nil if no
-// process does, or if the process is unknown, as for an operation of stock Helm.
+// HolderOf returns the lock holder of a revision of a release. It returns nil if the
+// revision is not locked, or if the lock holder is not known, as with stock Helm.
 func HolderOf(rel *release.Release) *Holder { return lease.HolderOf(rel) }
 
-// What an operation would do (docs/reference.md, "helm plan").
+// The result of a preview (docs/reference.md, "helm plan").
 type (
-	// Preview is what an install or upgrade would do.
+	// Preview describes what an install or upgrade would do.
 	Preview = preview.Preview
-	// PreviewNode lists what would happen to the objects of one node.
+	// PreviewNode describes what would happen to the objects of one node of the deployment
+	// graph.
 	PreviewNode = preview.Node
-	// PreviewObject is what would happen to one object: its PreviewAction, and a diff if it
-	// would change.
+	// PreviewObject describes what would happen to one object. If the object would be
+	// changed, it contains a diff.
 	PreviewObject = preview.Object
-	// PreviewAction is the action for one object, such as PreviewCreate.
+	// PreviewAction is what would happen to an object, such as PreviewCreate.
 	PreviewAction = preview.Action
 )
 
 // The values of PreviewAction.
 const (
-	PreviewCreate    = preview.Create
-	PreviewChange    = preview.Change
-	PreviewDelete    = preview.Delete
+	// PreviewCreate: the object would be created.
+	PreviewCreate = preview.Create
+	// PreviewChange: the object would be changed.
+	PreviewChange = preview.Change
+	// PreviewDelete: the object is no longer in the chart, and would be deleted.
+	PreviewDelete = preview.Delete
+	// PreviewUnchanged: the object is as declared.
 	PreviewUnchanged = preview.Unchanged
-	PreviewKeep      = preview.Keep
-	PreviewFail      = preview.Fail
+	// PreviewKeep: the object is no longer in the chart, but would be kept.
+	PreviewKeep = preview.Keep
+	// PreviewFail: the server would reject the object, or its deletion.
+	PreviewFail = preview.Fail
 )
 
-// Plan is how a release is deployed: the graph of its resources, and its hooks
-// (docs/reference.md, "helm dag").
+// Plan describes in which order a release is deployed: the deployment graph of its
+// resources, and the order of its hooks (docs/reference.md, "helm dag").
 type Plan struct {
 	*sequencer.Plan
-	// Hooks says in which order the hooks run, for each event that has hooks. The events
-	// are in the order in which they can occur.
+	// Hooks contains a HookPlan for each event that has hooks, in the order in which the
+	// events can occur.
 	Hooks []HookPlan
 }
 
-// HookPlan is the order in which the hooks of one event, such as pre-install, run.
+// HookPlan describes the order in which the hooks of one event run, such as pre-install.
 type HookPlan = hookrunner.Plan
 
 // ReleasePlan returns the plan by which a stored release was deployed. It rebuilds the plan
-// from the stored record and manifest. It returns nil if the release was not deployed in
-// order (docs/reference.md, "The order record").
+// from the order record and the manifest of the release. It returns nil if the release was
+// not deployed in order, and an error if the order record cannot be used
+// (docs/reference.md, "The order record").
 func ReleasePlan(rel *release.Release) (*Plan, error) {
 	plan, rec, err := history.Plan(rel)
 	if err != nil || plan == nil {
@@ -158,11 +193,12 @@ func ReleasePlan(rel *release.Release) (*Plan, error) {
 	return &Plan{Plan: plan, Hooks: hookrunner.Plans(rel.Hooks, render.HookModes(rec.Charts, rel.Namespace))}, nil
 }
 
-// Order says whether and how far a release was deployed in order: the number of nodes and,
-// while an operation is running or after it failed, the finished nodes (docs/reference.md,
-// "The order record").
+// Order describes how far a release was deployed in order: the number of its nodes and,
+// while an operation is running or after it failed, which nodes are finished
+// (docs/reference.md, "The order record").
 type Order = history.Order
 
-// OrderOf reads the Order from the record of a stored release. It returns nil if the
-// release was not deployed in order.
+// OrderOf returns what the order record of a stored release says about the order. It
+// returns nil if the release was not deployed in order, and an error if the order record
+// cannot be used.
 func OrderOf(rel *release.Release) (*Order, error) { return history.OrderOf(rel) }

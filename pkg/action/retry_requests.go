@@ -12,9 +12,9 @@ import (
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
 
-// RetryRequests makes all requests of a Kubernetes client retry if the server does not answer.
-// getter is where the client gets its configuration. Without RetryRequests, operations retry
-// all requests except those of Helm's release storage. Call it once, before getter is used.
+// RetryRequests makes the clients that get their configuration from getter retry requests
+// to which the API server does not respond. Operations retry their own requests without it,
+// but not those of Helm's release storage. Call RetryRequests once, before getter is used.
 // It does nothing if getter is not a *genericclioptions.ConfigFlags (docs/reliability.md,
 // "When the API server is unavailable").
 func RetryRequests(getter genericclioptions.RESTClientGetter) {
@@ -22,15 +22,15 @@ func RetryRequests(getter genericclioptions.RESTClientGetter) {
 	if !ok {
 		return
 	}
-	before, server := flags.WrapConfigFn, new(httpretry.Server)
+	wrapBefore, server := flags.WrapConfigFn, new(httpretry.Server)
 	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
-		if before != nil {
-			config = before(config)
+		if wrapBefore != nil {
+			config = wrapBefore(config)
 		}
 		config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &httpretry.Transport{Base: rt, Server: server} })
 		return config
 	}
 }
 
-// Persevere is another name of RetryRequests.
+// Persevere does the same as RetryRequests. New programs should call RetryRequests.
 func Persevere(getter genericclioptions.RESTClientGetter) { RetryRequests(getter) }

@@ -14,41 +14,46 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Rollback returns a release to an earlier revision. It has every field of Helm's Rollback,
-// with the same meaning. If the earlier revision was deployed in order, the rollback runs
-// in the same order (docs/reference.md, "Rollback").
+// Rollback rolls a release back to an earlier revision. It has every field of Helm's
+// Rollback, with the same meaning. If the earlier revision was deployed in order, the
+// rollback follows the same order and waits until all resources are ready
+// (docs/reference.md, "Rollback").
 type Rollback struct {
 	*helmaction.Rollback
 
 	// WaitStrategy, if WaitStrategyOrdered, makes the rollback wait until all resources are
 	// ready, even if the earlier revision was not deployed in order.
 	WaitStrategy WaitStrategy
-	// IgnoreOrder changes all objects at the same time, even if the earlier revision was
-	// deployed in order.
+	// IgnoreOrder makes the rollback change and delete all objects at the same time,
+	// without ordering, even if the earlier revision was deployed in order.
 	IgnoreOrder bool
-	// ReadinessTimeout is how long each resource with dependents may take to become ready.
-	// 0 means ten seconds, or Timeout if that is shorter. It must not be longer than
-	// Timeout. Resources can declare their own timeout.
+	// ReadinessTimeout is the time that each resource on which others depend may take to
+	// become ready after it was applied. It is used only in an ordered rollback. An
+	// annotation of the resource takes precedence. 0 means ten seconds, or Timeout if that
+	// is shorter. A negative value, or one longer than Timeout, is an error
+	// (docs/reference.md, "Time").
 	ReadinessTimeout time.Duration
-	// MaxParallelHooks is the maximum number of hooks that run at the same time, if the
-	// chart lets hooks run in parallel. 0 means no limit. It must not be negative.
+	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
+	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each running hook about once a second and passes its
-	// last line to OnEvent.
+	// FollowHookLogs makes the operation read the log of each running hook about once a
+	// second, and report its last line in an event of type EventHookLog.
 	FollowHookLogs bool
-	// Takeover says what to do if another operation is working on the release, or
-	// terminated unexpectedly while it did. An empty value means TakeoverAuto.
+	// Takeover says what to do if another operation has locked the release and may have
+	// terminated unexpectedly. An empty value means TakeoverAuto. If the release is not
+	// taken over, the error is a *HeldError (docs/reference.md, "Release locks").
 	Takeover Takeover
-	// OnEvent, if set, is called for every step of the operation. It is called from
-	// different goroutines, but never concurrently. It must return quickly.
+	// OnEvent, if not nil, is called with each event of the operation (docs/reference.md,
+	// "Events"). It is called from different goroutines, but never concurrently. It must
+	// return quickly, because the operation waits for it.
 	OnEvent func(Event)
 
 	cfg *Configuration
-	// spared contains objects that must not be deleted. The rollback of --atomic sets it to
-	// the objects that existed before the upgrade without belonging to the release.
+	// spared contains objects that must not be deleted. In a rollback because of --atomic,
+	// these are the objects that the failed upgrade adopted.
 	spared map[sequencer.ID]bool
-	// undo is the failed operation that this rollback undoes because of --atomic; otherwise
-	// nil.
+	// undo identifies the failed upgrade that started this rollback because of --atomic;
+	// otherwise nil.
 	undo *lease.UndoTarget
 }
 
@@ -57,13 +62,18 @@ func NewRollback(cfg *Configuration) *Rollback {
 	return &Rollback{Rollback: helmaction.NewRollback(cfg), cfg: cfg}
 }
 
-// Run is like RunWithContext with a context that is never cancelled.
+// Run is like RunWithContext with a context that is never canceled.
 func (r *Rollback) Run(name string) error {
 	return r.RunWithContext(context.Background(), name) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext rolls the release back. When ctx is done, it stops, records the new
-// revision as failed and returns; none of its work continues after that.
+// RunWithContext rolls the release with the given name back to the revision in the field
+// Version, or to the previous revision if Version is 0. It does this by creating a new
+// revision.
+//
+// When ctx is done, RunWithContext stops, records the new revision as failed and returns an
+// error that wraps the cause of ctx. None of its work continues after it has returned. The
+// error can be a *DeployError, *RemovalError or *HookError (docs/reference.md, "SDK").
 func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	if err := validateOptions(r.WaitStrategy, r.Takeover, r.MaxParallelHooks); err != nil {
 		return err
@@ -89,6 +99,6 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	op, ctx, end := operation.Start(ctx, r.cfg, operation.Options{Notify: r.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
 	run := &rollbackRun{action: r, op: op, target: target, rel: target.newRelease()}
-	op.Begin(Operation{Name: "rollback", Release: name, Namespace: run.rel.Namespace, Revision: run.rel.Version, Ordered: ordered})
+	op.Announce(Operation{Name: "rollback", Release: name, Namespace: run.rel.Namespace, Revision: run.rel.Version, Ordered: ordered})
 	return op.Finish(ctx, run.rollBack(ctx))
 }

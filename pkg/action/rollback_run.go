@@ -24,19 +24,20 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// rollbackTarget is the revision to which a release is rolled back.
+// rollbackTarget describes the revision to which a release is rolled back.
 type rollbackTarget struct {
 	// state contains the revisions of the release, as read when the lock was checked.
-	// current is the newest revision, and revision is the one to return to.
-	state             *lease.State
+	state *lease.CheckResult
+	// current is the newest revision of the release, and revision is the one to return to.
 	current, revision *release.Release
-	// plan is the plan of revision; nil if it was not deployed in order. record is the order
-	// record from which plan was rebuilt.
+	// plan is the deployment plan of revision; nil if the rollback follows no order. record
+	// is the order record from which plan was rebuilt.
 	plan   *sequencer.Plan
 	record *orderrecord.Record
 }
 
-// load reads the release and checks that no other operation works on it.
+// load reads the release, finds the revision to return to, and checks that no other
+// operation has locked the release.
 func (r *Rollback) load(ctx context.Context, name string) (t *rollbackTarget, err error) {
 	if err := chartutil.ValidateReleaseName(name); err != nil {
 		return nil, fmt.Errorf("prepareRollback: Release name is invalid: %s", name)
@@ -72,26 +73,27 @@ func (r *Rollback) load(ctx context.Context, name string) (t *rollbackTarget, er
 }
 
 // readState reads the revisions of the release. Unless this is a dry run, it returns an
-// error if another operation works on the release.
-func (r *Rollback) readState(ctx context.Context, name string) (*lease.State, error) {
+// error if another operation has locked the release.
+func (r *Rollback) readState(ctx context.Context, name string) (*lease.CheckResult, error) {
 	store := history.NewStore(r.cfg.Releases, r.cfg.Log)
 	if r.DryRun {
 		revisions, err := store.ReadAll(name)
-		return &lease.State{History: revisions, Err: err}, nil
+		return &lease.CheckResult{History: revisions, Err: err}, nil
 	}
 	check := &lease.Check{Store: store, Events: event.NewSink(r.OnEvent, nil), Release: name, Takeover: r.Takeover, Undo: r.undo}
 	return check.Run(ctx)
 }
 
-// orderOf returns the plan of a revision and the record from which it was rebuilt. Both are
-// nil if the revision was not deployed in order, or if IgnoreOrder is set. If the record is
-// unusable, it returns an error, unless the field Wait asks for a rollback without an order.
+// orderOf returns the deployment plan of a revision, and the order record from which it was
+// rebuilt. Both are nil if the revision was not deployed in order, or if IgnoreOrder is
+// set. If the order record cannot be used, orderOf returns an error, unless the field Wait
+// requests a rollback that follows no order.
 func (r *Rollback) orderOf(rel *release.Release) (*sequencer.Plan, *orderrecord.Record, error) {
 	if r.IgnoreOrder {
 		return nil, nil, nil
 	}
 	plan, rec, err := history.Plan(rel)
-	if history.IsUnusable(err) && r.Wait && r.WaitStrategy == WaitStrategyNone {
+	if history.IsInvalidRecord(err) && r.Wait && r.WaitStrategy == WaitStrategyNone {
 		return nil, nil, nil
 	}
 	if err != nil {
@@ -100,7 +102,7 @@ func (r *Rollback) orderOf(rel *release.Release) (*sequencer.Plan, *orderrecord.
 	return plan, rec, nil
 }
 
-// rollbackRun is the state of one call of Rollback.RunWithContext.
+// rollbackRun holds the state of one call of Rollback.RunWithContext.
 type rollbackRun struct {
 	action *Rollback
 	op     *operation.Operation
@@ -129,7 +131,7 @@ func (r *rollbackRun) rollBack(ctx context.Context) error {
 	return r.conclude()
 }
 
-// newRelease returns the new revision: a copy of the target.
+// newRelease returns the new revision, which is a copy of the revision to return to.
 func (t *rollbackTarget) newRelease() *release.Release {
 	return &release.Release{
 		Name: t.current.Name, Namespace: t.current.Namespace, Chart: t.revision.Chart, Config: t.revision.Config,
@@ -141,12 +143,12 @@ func (t *rollbackTarget) newRelease() *release.Release {
 	}
 }
 
-// check prepares the deployment and does all checks that are possible before anything is
-// changed.
+// check builds the objects of the new revision, and makes all checks that are possible
+// before anything is changed.
 func (r *rollbackRun) check(ctx context.Context) error {
 	b := r.action
 	if !r.ordered() && b.WaitStrategy == WaitStrategyOrdered {
-		r.op.Events.Warnf("revision %d of release %s was not deployed in order: all resources are changed at once, then waited for", r.target.revision.Version, r.rel.Name)
+		r.op.Events.Warnf("revision %d of release %s was not deployed in order: all resources are changed at the same time, without ordering, then waited for", r.target.revision.Version, r.rel.Name)
 	}
 	inv := inventory.New(r.target.state.History, r.target.current)
 	inReverse := r.ordered() || !b.IgnoreOrder && inv.IsOrdered() && !r.op.Delegates()
@@ -173,7 +175,7 @@ func (r *rollbackRun) check(ctx context.Context) error {
 func (r *rollbackRun) deployConfig(inv *inventory.Inventory, inReverse bool) deploy.Config {
 	b := r.action
 	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.target.plan, Inventory: inv, Options: deploy.Options{
-		PruneInReverse: inReverse, IgnoreUnusableRecords: true, Wait: b.Wait || b.WaitStrategy == WaitStrategyOrdered, Jobs: b.WaitForJobs, Timeout: b.Timeout,
+		PruneInReverse: inReverse, IgnoreInvalidRecords: true, Wait: b.Wait || b.WaitStrategy == WaitStrategyOrdered, Jobs: b.WaitForJobs, Timeout: b.Timeout,
 		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipChartChecks: true, Spared: b.spared,
 		Hooks: deploy.Hooks{
 			Disabled: b.DisableHooks, Before: release.HookPreRollback, After: release.HookPostRollback,
@@ -197,8 +199,8 @@ func (r *rollbackRun) setOrderRecord() error {
 	return r.deploy.SetRecord(bare, history.RollbackRecord(r.target.revision, r.rel.Version, r.target.record))
 }
 
-// conclude records the new revision as deployed, and every other deployed one as
-// superseded.
+// conclude records the new revision as deployed, and all revisions that were recorded as
+// deployed as superseded.
 func (r *rollbackRun) conclude() error {
 	if err := r.op.Lease().MayConclude(); err != nil {
 		return err
@@ -229,17 +231,17 @@ func (r *rollbackRun) fail(ctx context.Context, cause error) error {
 	r.op.Log("warning: %s", description)
 	result := cause
 	switch r.deploy.Phase() {
-	case deploy.Applying: // as in Helm, but a failed revision was never deployed
+	case deploy.Applying: // as in Helm, except that a failed revision stays failed
 		if !r.ordered() && r.target.current.Info.Status == release.StatusDeployed {
 			r.supersede(r.target.current)
 		}
-	case deploy.Waiting: // only without an order
+	case deploy.Waiting: // a phase of deployments without an order
 		description = fmt.Sprintf("Release %q failed: %s", r.rel.Name, failure.Description(cause))
 		result = fmt.Errorf("release %s failed: %w", r.rel.Name, cause)
 	}
 	var lost, unclean error
 	if r.action.CleanupOnFail && r.deploy.Phase() != deploy.Waiting {
-		lost, unclean = r.deploy.RecordCleanedUp(context.WithoutCancel(ctx), cause, description)
+		lost, unclean = r.deploy.CleanUpAndRecord(context.WithoutCancel(ctx), cause, description)
 	} else {
 		lost = r.deploy.RecordFailure(description)
 	}

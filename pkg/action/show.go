@@ -18,10 +18,10 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// ShowOutputFormat is Helm's ShowOutputFormat.
+// ShowOutputFormat is the part of a chart that Show returns. It is Helm's type.
 type ShowOutputFormat = helmaction.ShowOutputFormat
 
-// The parts of a chart that Show can print, as in Helm.
+// The values of ShowOutputFormat. They are Helm's constants.
 const (
 	ShowAll    = helmaction.ShowAll
 	ShowChart  = helmaction.ShowChart
@@ -30,28 +30,28 @@ const (
 	ShowCRDs   = helmaction.ShowCRDs
 )
 
-// Show prints parts of a chart. It has the fields of Helm's Show, with the same meaning
-// (docs/reference.md, "Packages").
+// Show returns parts of a chart as text (helm show). It has the fields of Helm's Show, with
+// the same meaning (docs/reference.md, "Packages").
 type Show helmaction.Show
 
-// NewShow returns a Show that prints the given part of charts. To show a chart from a
-// registry, use NewShowWithConfig or SetRegistryClient.
+// NewShow returns a Show for the given part of charts. To show charts in OCI registries,
+// use NewShowWithConfig or SetRegistryClient.
 func NewShow(output ShowOutputFormat) *Show { return &Show{OutputFormat: output} }
 
-// NewShowWithConfig is like NewShow, but also sets the client for OCI registries to that of
-// the configuration.
+// NewShowWithConfig is like NewShow, but uses the registry client of cfg for charts in OCI
+// registries.
 func NewShowWithConfig(output ShowOutputFormat, cfg *Configuration) *Show {
 	return (*Show)(helmaction.NewShowWithConfig(output, cfg))
 }
 
-// SetRegistryClient sets the client for OCI registries.
+// SetRegistryClient sets the client that downloads charts from OCI registries.
 func (s *Show) SetRegistryClient(client *registry.Client) {
 	(*helmaction.Show)(s).SetRegistryClient(client)
 }
 
 // Run returns the text that the command prints for the chart at chartpath, which is a
-// directory or an archive. It shows all fields of Chart.yaml, including those that only
-// Ordered Helm has. Annotations that are lists are shown as strings.
+// directory or an archive. It shows the fields of Chart.yaml that Helm knows, and those
+// that Ordered Helm adds. Annotations that are lists are shown as JSON strings.
 func (s *Show) Run(chartpath string) (string, error) {
 	ch, err := chartloader.Load(chartpath)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Show) Run(chartpath string) (string, error) {
 	return out.String(), nil
 }
 
-// separate writes a separator line before a part of the chart, if all parts are printed.
+// separate writes a line between two parts of the chart if all parts are shown.
 func (s *Show) separate(out *strings.Builder) {
 	if s.OutputFormat == ShowAll {
 		out.WriteString("---\n")

@@ -23,40 +23,42 @@ import (
 )
 
 // Uninstall uninstalls a release. It has every field of Helm's Uninstall, with the same
-// meaning. A release that was deployed in order is uninstalled in reverse order
+// meaning. A release that was deployed in order is uninstalled in the reverse order
 // (docs/reference.md, "Uninstall").
 type Uninstall struct {
 	*helmaction.Uninstall
 
-	// WaitStrategy, if WaitStrategyOrdered, also makes the uninstall wait until all objects
-	// are deleted.
+	// WaitStrategy, if WaitStrategyOrdered, makes the uninstall wait until all objects are
+	// deleted, as the field Wait does. It does not change the order.
 	WaitStrategy WaitStrategy
-	// IgnoreOrder deletes all objects at the same time, even if the release was deployed in
-	// order.
+	// IgnoreOrder makes the uninstall delete all objects at the same time, without
+	// ordering, even if the release was deployed in order.
 	IgnoreOrder bool
-	// ReadinessTimeout is how long the deletion of the objects of a node, and of their
-	// pods, may take if the deletion of other nodes waits for it. 0 means until Timeout
-	// expires.
+	// ReadinessTimeout is the time that the deletion of one node of the deployment graph
+	// (its objects and their pods) may take, if other nodes are deleted after it. 0 means
+	// no limit except Timeout. A negative value, or one longer than Timeout, is an error.
 	ReadinessTimeout time.Duration
-	// MaxParallelHooks is the maximum number of hooks that run at the same time, if the
-	// chart lets hooks run in parallel. 0 means no limit. It must not be negative.
+	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
+	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each running hook about once a second and passes its
-	// last line to OnEvent.
+	// FollowHookLogs makes the operation read the log of each running hook about once a
+	// second, and report its last line in an event of type EventHookLog.
 	FollowHookLogs bool
-	// Takeover says what to do if another operation is working on the release, or
-	// terminated unexpectedly while it did. An empty value means TakeoverAuto.
+	// Takeover says what to do if another operation has locked the release and may have
+	// terminated unexpectedly. An empty value means TakeoverAuto. If the release is not
+	// taken over, the error is a *HeldError (docs/reference.md, "Release locks").
 	Takeover Takeover
-	// OnEvent, if set, is called for every step of the operation. It is called from
-	// different goroutines, but never concurrently. It must return quickly.
+	// OnEvent, if not nil, is called with each event of the operation (docs/reference.md,
+	// "Events"). It is called from different goroutines, but never concurrently. It must
+	// return quickly, because the operation waits for it.
 	OnEvent func(Event)
 
 	cfg *Configuration
-	// spared contains objects that must not be deleted. The uninstall of --atomic sets it
-	// to the objects that existed before the install without belonging to the release.
+	// spared contains objects that must not be deleted. In an uninstall because of
+	// --atomic, these are the objects that the failed install adopted.
 	spared map[sequencer.ID]bool
-	// undo is the failed install that this uninstall undoes because of --atomic; otherwise
-	// nil.
+	// undo identifies the failed install that started this uninstall because of --atomic;
+	// otherwise nil.
 	undo *lease.UndoTarget
 }
 
@@ -65,14 +67,17 @@ func NewUninstall(cfg *Configuration) *Uninstall {
 	return &Uninstall{Uninstall: helmaction.NewUninstall(cfg), cfg: cfg}
 }
 
-// Run is like RunWithContext with a context that is never cancelled.
+// Run is like RunWithContext with a context that is never canceled.
 func (u *Uninstall) Run(name string) (*release.UninstallReleaseResponse, error) {
 	return u.RunWithContext(context.Background(), name) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext uninstalls the release. When ctx is done, it stops, records the release as
-// failed and returns; none of its work continues after that. Call RunWithContext again to
-// delete the remaining objects.
+// RunWithContext uninstalls the release with the given name.
+//
+// When ctx is done, RunWithContext stops, records the release as failed and returns an
+// error that wraps the cause of ctx. None of its work continues after it has returned.
+// After a failure, call it again to delete the remaining objects. The error can be a
+// *RemovalError or *HookError (docs/reference.md, "SDK").
 func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.UninstallReleaseResponse, error) {
 	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
 		return nil, err
@@ -97,14 +102,15 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 	}
 	op, ctx, end := operation.Start(ctx, u.cfg, operation.Options{Notify: u.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
-	op.Begin(Operation{Name: "uninstall", Release: name, Namespace: target.Release.Namespace, Revision: target.Release.Version, Ordered: ordered})
+	op.Announce(Operation{Name: "uninstall", Release: name, Namespace: target.Release.Namespace, Revision: target.Release.Version, Ordered: ordered})
 	response, err = perform(ctx, uninstall.New(op, target, u.options(ordered)))
 	return response, op.Finish(ctx, err)
 }
 
-// load reads the release and checks that no other operation works on it. If there is
-// nothing to uninstall, the target is nil: the release does not exist and IgnoreNotFound is
-// set, or it was already uninstalled and load deleted its stored revisions.
+// load reads the release and checks that no other operation has locked it. The returned
+// target is nil if nothing is left to uninstall: the release does not exist and
+// IgnoreNotFound is set, or the release is already uninstalled. In the second case, load
+// deletes its stored revisions.
 func (u *Uninstall) load(ctx context.Context, name string) (*uninstall.Target, *release.UninstallReleaseResponse, error) {
 	if err := chartutil.ValidateReleaseName(name); err != nil {
 		return nil, nil, fmt.Errorf("uninstall: Release name is invalid: %s", name)
@@ -135,7 +141,7 @@ func (u *Uninstall) load(ctx context.Context, name string) (*uninstall.Target, *
 	return nil, &release.UninstallReleaseResponse{Release: target.Release}, nil
 }
 
-// isOrdered reports whether the release is uninstalled in reverse order.
+// isOrdered reports whether to uninstall the release in reverse order.
 func (u *Uninstall) isOrdered(target *uninstall.Target) (bool, error) {
 	if u.IgnoreOrder {
 		return false, nil
@@ -165,7 +171,7 @@ func perform(ctx context.Context, run *uninstall.Run) (*release.UninstallRelease
 	return run.Conclude()
 }
 
-// dryRun only checks that the release exists.
+// dryRun returns the release as it is stored. As in Helm, it checks nothing else.
 func (u *Uninstall) dryRun(name string) (*release.UninstallReleaseResponse, error) {
 	if err := chartutil.ValidateReleaseName(name); err != nil {
 		return &release.UninstallReleaseResponse{}, fmt.Errorf("releaseContent: Release name is invalid: %s", name)

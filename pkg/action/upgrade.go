@@ -20,28 +20,34 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// Upgrade upgrades a release. It has every field of Helm's Upgrade, with the same meaning
-// (docs/reference.md, "Upgrade").
+// Upgrade upgrades a release to a new revision. It has every field of Helm's Upgrade, with
+// the same meaning (docs/reference.md, "Upgrade").
 type Upgrade struct {
 	*helmaction.Upgrade
 
-	// WaitStrategy, if not empty, takes precedence over the field Wait.
+	// WaitStrategy, if WaitStrategyOrdered, makes the upgrade follow the order that the
+	// charts declare, and wait until all resources are ready. It then takes precedence over
+	// the field Wait.
 	WaitStrategy WaitStrategy
-	// ReadinessTimeout is how long each resource with dependents may take to become ready.
-	// 0 means ten seconds, or Timeout if that is shorter. It must not be longer than
-	// Timeout. Resources can declare their own timeout.
+	// ReadinessTimeout is the time that each resource on which others depend may take to
+	// become ready after it was applied. It is used only in an ordered upgrade. An
+	// annotation of the resource takes precedence. 0 means ten seconds, or Timeout if that
+	// is shorter. A negative value, or one longer than Timeout, is an error
+	// (docs/reference.md, "Time").
 	ReadinessTimeout time.Duration
-	// MaxParallelHooks is the maximum number of hooks that run at the same time, if the
-	// chart lets hooks run in parallel. 0 means no limit. It must not be negative.
+	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
+	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.
 	MaxParallelHooks int
-	// FollowHookLogs reads the log of each running hook about once a second and passes its
-	// last line to OnEvent.
+	// FollowHookLogs makes the operation read the log of each running hook about once a
+	// second, and report its last line in an event of type EventHookLog.
 	FollowHookLogs bool
-	// Takeover says what to do if another operation is working on the release, or
-	// terminated unexpectedly while it did. An empty value means TakeoverAuto.
+	// Takeover says what to do if another operation has locked the release and may have
+	// terminated unexpectedly. An empty value means TakeoverAuto. If the release is not
+	// taken over, the error is a *HeldError (docs/reference.md, "Release locks").
 	Takeover Takeover
-	// OnEvent, if set, is called for every step of the operation. It is called from
-	// different goroutines, but never concurrently. It must return quickly.
+	// OnEvent, if not nil, is called with each event of the operation (docs/reference.md,
+	// "Events"). It is called from different goroutines, but never concurrently. It must
+	// return quickly, because the operation waits for it.
 	OnEvent func(Event)
 
 	cfg *Configuration
@@ -52,15 +58,20 @@ func NewUpgrade(cfg *Configuration) *Upgrade {
 	return &Upgrade{Upgrade: helmaction.NewUpgrade(cfg), cfg: cfg}
 }
 
-// Run is like RunWithContext with a context that is never cancelled.
+// Run is like RunWithContext with a context that is never canceled.
 func (u *Upgrade) Run(name string, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	return u.RunWithContext(context.Background(), name, chrt, vals) //nolint:forbidigo // the signature is Helm's
 }
 
-// RunWithContext upgrades the release. When ctx is done, it stops, records the new revision
-// as failed and returns; none of its work continues after that. If the upgrade fails after
-// the new revision was recorded, RunWithContext returns the release together with the
-// error.
+// RunWithContext upgrades the release with the given name to chrt, with the values vals,
+// and returns the new revision. A dry run returns the rendered revision and changes
+// nothing.
+//
+// When ctx is done, RunWithContext stops, records the new revision as failed and returns an
+// error that wraps the cause of ctx. None of its work continues after it has returned. If
+// the upgrade fails after the new revision was stored, RunWithContext returns both the
+// revision and the error, for example a *DeployError, *RemovalError or *HookError
+// (docs/reference.md, "SDK").
 func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
 	run, ctx, end, err := u.start(ctx, name, chrt, dryRunMode(u.DryRunOption, u.DryRun))
 	if err != nil {
@@ -71,8 +82,11 @@ func (u *Upgrade) RunWithContext(ctx context.Context, name string, chrt *chart.C
 	return rel, run.op.Finish(ctx, err)
 }
 
-// Preview returns what RunWithContext would do, without changing anything. It works like
-// Install.Preview.
+// Preview returns what RunWithContext would do (docs/reference.md, "helm plan"). It changes
+// no object, runs no hook and stores no revision. If RunWithContext would fail before it
+// changes anything, Preview returns the same error. Objects that the server would reject
+// are no error, but part of the preview. Preview ignores the fields DryRun and
+// DryRunOption, and does not modify chrt and vals.
 func (u *Upgrade) Preview(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
 	run, ctx, end, err := u.start(ctx, name, chrt, previewing)
 	if err != nil {
@@ -83,9 +97,9 @@ func (u *Upgrade) Preview(ctx context.Context, name string, chrt *chart.Chart, v
 	return p, run.op.Finish(ctx, err)
 }
 
-// start checks the options and starts an operation. It returns the run and the context for
-// its steps, which in an ordered upgrade ends at the timeout. The caller must call end when
-// the run is finished.
+// start checks the options and starts an operation. It returns the run, and the context for
+// its steps. In an ordered upgrade, this context also ends when Timeout expires. The caller
+// must call end when the run has finished.
 func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mode runMode) (run *upgradeRun, bounded context.Context, end func(), err error) {
 	limits, err := u.validate(name, chrt, mode)
 	if err != nil {
@@ -95,8 +109,7 @@ func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mod
 	return &upgradeRun{action: u, mode: mode, op: op, name: name}, ctx, end, nil
 }
 
-// validate checks the options. The only request that it sends to the cluster checks whether
-// the cluster is reachable.
+// validate checks the options, and that the cluster is reachable. It returns the timeouts.
 func (u *Upgrade) validate(name string, chrt *chart.Chart, mode runMode) (wait.Timeouts, error) {
 	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
 		return wait.Timeouts{}, err
@@ -120,8 +133,9 @@ func (u *Upgrade) validate(name string, chrt *chart.Chart, mode runMode) (wait.T
 func (u *Upgrade) ordered() bool { return u.WaitStrategy == WaitStrategyOrdered }
 
 // values returns the values of the new revision: vals, combined with the values of the
-// current revision as ResetValues, ReuseValues and ResetThenReuseValues require. With
-// ReuseValues, it also replaces the default values in chrt.
+// current revision as the fields ResetValues, ReuseValues and ResetThenReuseValues require.
+// If ReuseValues is set, it also replaces the default values in chrt with those of the
+// current revision.
 func (u *Upgrade) values(chrt *chart.Chart, current *release.Release, vals map[string]any) (map[string]any, error) {
 	switch {
 	case u.ResetValues:
@@ -143,8 +157,8 @@ func (u *Upgrade) values(chrt *chart.Chart, current *release.Release, vals map[s
 	return vals, nil
 }
 
-// labels returns the labels of the last revision, changed as the field Labels says. The
-// value "null" removes a label.
+// labels returns the labels of the last revision, with the changes in the field Labels. A
+// label whose new value is "null" is removed.
 func (u *Upgrade) labels(last *release.Release) map[string]string {
 	labels := map[string]string{}
 	for _, from := range []map[string]string{last.Labels, u.Labels} {

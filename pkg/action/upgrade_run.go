@@ -28,16 +28,17 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// upgradeRun is the state of one call of Upgrade.RunWithContext or Upgrade.Preview.
+// upgradeRun holds the state of one call of Upgrade.RunWithContext or Upgrade.Preview.
 type upgradeRun struct {
 	action *Upgrade
 	mode   runMode
 	op     *operation.Operation
 	name   string
 
-	state *lease.State
+	state *lease.CheckResult
 	// last is the newest revision. current is the revision whose manifest Helm compares
-	// with the new one: the last deployed one, or last if none is deployed.
+	// with the new one: the revision that is recorded as deployed or, if there is none,
+	// last.
 	last, current *release.Release
 	planner       *planner.Planner
 	rendered      *planner.Rendered
@@ -51,7 +52,7 @@ func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[st
 		return nil, err
 	}
 	if !r.mode.isDryRun() {
-		r.op.Begin(Operation{Name: "upgrade", Release: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, Ordered: r.action.ordered()})
+		r.op.Announce(Operation{Name: "upgrade", Release: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, Ordered: r.action.ordered()})
 	}
 	if err := r.render(chrt, vals); err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (r *upgradeRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 	return b.Build(ctx, r.deploy)
 }
 
-// load reads the release, checks that no other operation works on it, and sets last and
+// load reads the release, checks that no other operation has locked it, and sets last and
 // current.
 func (r *upgradeRun) load(ctx context.Context) error {
 	check := &lease.Check{
@@ -128,14 +129,14 @@ func (r *upgradeRun) load(ctx context.Context) error {
 	return nil
 }
 
-// newestWith returns the newest of the revisions with the given status, or nil if there is
-// none.
+// newestWith returns the newest of the revisions that have the given status; nil if none
+// has it.
 func newestWith(revisions []*release.Release, status release.Status) *release.Release {
 	return history.Newest(slices.DeleteFunc(slices.Clone(revisions), func(rel *release.Release) bool { return rel.Info.Status != status }))
 }
 
-// inProgressError returns the error of stock Helm for a release whose last revision has a
-// status that says that another operation works on it.
+// inProgressError returns stock Helm's error for a release that is locked, because its last
+// revision has the given status, such as pending-upgrade.
 func (r *upgradeRun) inProgressError(status release.Status) error {
 	if status.IsPending() {
 		return lease.ErrPending
@@ -198,27 +199,28 @@ func (r *upgradeRun) deployConfig(pending map[schema.GroupKind]bool) deploy.Conf
 	}}
 }
 
-// installCRDHooks creates the CustomResourceDefinitions that are crd-install hooks, after
+// installCRDHooks installs the CustomResourceDefinitions that are crd-install hooks, after
 // all checks that do not need the new kinds.
 func (r *upgradeRun) installCRDHooks(ctx context.Context) error {
 	if r.mode.isDryRun() || r.action.SkipCRDs {
 		return nil
 	}
-	return explainUnusable(deploy.InstallCRDHooks(ctx, r.deployConfig(nil), r.planner.Record(r.rel, r.rendered)))
+	return explainUnusableRecord(deploy.InstallCRDHooks(ctx, r.deployConfig(nil), r.planner.Record(r.rel, r.rendered)))
 }
 
-// explainUnusable says what to do if err is about the order record of an earlier revision
-// that cannot be used.
-func explainUnusable(err error) error {
-	if history.IsUnusable(err) {
+// explainUnusableRecord adds advice to err if it reports that the order record of an
+// earlier revision cannot be used.
+func explainUnusableRecord(err error) error {
+	if history.IsInvalidRecord(err) {
 		return fmt.Errorf("%w: upgrade with --wait=true, which ignores the order; later upgrades can be ordered again", err)
 	}
 	return err
 }
 
-// check prepares the deployment and does all checks that are possible before anything is
-// changed. A preview passes in pending the kinds that the upgrade itself would define. In
-// some error cases, check returns the release with the error, as Helm does.
+// check builds the objects of the new revision, and makes all checks that are possible
+// before anything is changed. Only a preview sets pending: the kinds that do not exist in
+// the cluster yet, but would be defined by CRDs of the release. In some cases, check
+// returns the release together with the error, as Helm does.
 func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]bool) (*release.Release, error) {
 	warn(r.op.Events, r.rendered.Warnings)
 	config := r.deployConfig(pending)
@@ -227,7 +229,7 @@ func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 		return nil, err
 	}
 	if err := config.ReadInventory(ctx); err != nil {
-		return r.rel, explainUnusable(err)
+		return r.rel, explainUnusableRecord(err)
 	}
 	if err := r.deploy.SetRecord(r.planner.Chart, r.planner.Record(r.rel, r.rendered)); err != nil {
 		return nil, err
@@ -242,8 +244,8 @@ func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 	return nil, r.deploy.Check(ctx)
 }
 
-// begin locks the release and stores the new revision as pending, so that other operations
-// cannot upgrade the release.
+// begin locks the release and stores the new revision as pending. Nothing else is changed
+// yet.
 func (r *upgradeRun) begin(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -253,7 +255,8 @@ func (r *upgradeRun) begin(ctx context.Context) error {
 	return begin(r.op, r.deploy, "upgrade", r.state)
 }
 
-// conclude records the new revision as deployed, and the one before it as superseded.
+// conclude records the new revision as deployed, and the revision that was deployed before
+// as superseded.
 func (r *upgradeRun) conclude() error {
 	if err := r.op.Lease().MayConclude(); err != nil {
 		return err
@@ -265,16 +268,16 @@ func (r *upgradeRun) conclude() error {
 	})
 }
 
-func (r *upgradeRun) description(otherwise string) string {
+func (r *upgradeRun) description(fallback string) string {
 	if r.action.Description != "" {
 		return r.action.Description
 	}
-	return otherwise
+	return fallback
 }
 
-// fail records that the upgrade failed because of cause. If CleanupOnFail is set, it
-// deletes the objects that the upgrade created. If Atomic is set, it rolls the release
-// back. It returns the error of the upgrade.
+// fail records that the upgrade failed because of cause. If CleanupOnFail is set, it then
+// deletes the objects that the upgrade created; if Atomic is set, it rolls the release
+// back. It returns the new revision and the error of the upgrade.
 func (r *upgradeRun) fail(ctx context.Context, cause error) (*release.Release, error) {
 	r.op.Log("warning: Upgrade %q failed: %s", r.name, cause)
 	if lost := r.op.Lease().Lost(); lost != nil {
@@ -283,7 +286,7 @@ func (r *upgradeRun) fail(ctx context.Context, cause error) (*release.Release, e
 	undo, description := context.WithoutCancel(ctx), fmt.Sprintf("Upgrade %q failed: %s", r.name, failure.Description(cause))
 	var lost, unclean error
 	if r.action.CleanupOnFail {
-		lost, unclean = r.deploy.RecordCleanedUp(undo, cause, description)
+		lost, unclean = r.deploy.CleanUpAndRecord(undo, cause, description)
 	} else {
 		lost = r.deploy.RecordFailure(description)
 	}
@@ -299,7 +302,9 @@ func (r *upgradeRun) fail(ctx context.Context, cause error) (*release.Release, e
 	return r.rel, r.rollBack(undo, cause)
 }
 
-// rollBack rolls the release back to the last revision that was deployed.
+// rollBack rolls the release back to the newest revision that is recorded as deployed or,
+// if there is none, as superseded. cause is the failure of the upgrade. rollBack returns
+// the error of the upgrade, which wraps cause.
 func (r *upgradeRun) rollBack(ctx context.Context, cause error) error {
 	u := r.action
 	r.op.Log("Upgrade failed and atomic is set, rolling back to last successful release")
@@ -314,7 +319,7 @@ func (r *upgradeRun) rollBack(ctx context.Context, cause error) error {
 	if target == nil {
 		return fmt.Errorf("unable to find a previously successful release when attempting to rollback. original upgrade error: %w", cause)
 	}
-	r.op.Events.Warnf("the upgrade of release %s failed; rolling back to revision %d because of --atomic: %s", r.name, target.Version, text.OneLine(failure.Description(cause)))
+	r.op.Events.Warnf("--atomic: rolling back the failed upgrade of release %s to revision %d; cause of the failure: %s", r.name, target.Version, text.OneLine(failure.Description(cause)))
 	b := NewRollback(u.cfg)
 	b.Version, b.Wait, b.WaitForJobs, b.DisableHooks, b.Recreate, b.Force, b.Timeout = target.Version, true, u.WaitForJobs, u.DisableHooks, u.Recreate, u.Force, u.Timeout
 	b.MaxParallelHooks, b.FollowHookLogs = u.MaxParallelHooks, u.FollowHookLogs

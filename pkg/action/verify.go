@@ -7,8 +7,8 @@ import (
 	helmaction "helm.sh/helm/v3/pkg/action"
 )
 
-// Verify is Helm's Verify.
+// Verify checks the signature of a chart archive (helm verify). It is Helm's action.
 type Verify = helmaction.Verify
 
-// NewVerify returns Helm's Verify action.
+// NewVerify returns a Verify with Helm's defaults.
 func NewVerify() *Verify { return helmaction.NewVerify() }

@@ -16,8 +16,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// TestOrderedInstallWithoutCluster uses a Kubernetes client of another implementation,
-// without a cluster to watch. The client waits for the objects.
+// TestOrderedInstallWithoutCluster installs with a Kubernetes client that is not Helm's and
+// has no cluster to watch. The wait for objects is delegated to this client.
 func TestOrderedInstallWithoutCluster(t *testing.T) {
 	notReady := errors.New("it is not ready")
 	for name, layers := range map[string]string{

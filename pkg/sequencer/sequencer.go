@@ -1,26 +1,25 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sequencer contains the types of a plan: the graph that says which resources of a
-// release are deployed together, and in which order. action.Plan and action.ReleasePlan
-// embed such a plan. Build creates one from charts and rendered resources, without a
-// cluster (docs/reference.md, "The graph").
+// Package sequencer contains the types of a plan: the graph that says in which order the
+// resources of a release are deployed. action.Plan and action.ReleasePlan embed such a plan.
+// Build creates one from charts and rendered resources, without a cluster
+// (docs/reference.md, "The graph").
 package sequencer
 
 import "github.com/ordered-helm/helm/internal/sequencer"
 
 // The input of Build.
 type (
-	// Input contains everything that Build needs: the charts, the rendered resources, and
-	// the namespace of the release.
+	// Input holds everything that Build needs: the charts, the rendered resources, and the
+	// namespace of the release.
 	Input = sequencer.Input
-	// Chart contains what one chart of a release declares about order and hooks, and its
+	// Chart holds what one chart of a release declares about order and hooks, and its
 	// subcharts.
 	Chart = sequencer.Chart
 	// Dependency is one entry under "dependencies" in a Chart.yaml.
 	Dependency = sequencer.Dependency
-	// Resource is one rendered document, with its chart and the template that it comes
-	// from.
+	// Resource is one rendered document, with its chart and template.
 	Resource = sequencer.Resource
 )
 
@@ -29,39 +28,39 @@ type (
 	// Plan is the graph in which a release is deployed: its nodes and the dependencies
 	// between them. It must not be modified.
 	Plan = sequencer.Plan
-	// Node is a set of resources that are applied together: a layer, the unlayered
-	// resources of a chart, or a single resource that depends on layers.
+	// Node is a node of the graph: a set of resources that are deployed as a unit. It is a
+	// layer, the unlayered resources of a chart, or a single resource that depends on
+	// layers but is in none.
 	Node = sequencer.Node
-	// PlannedChart lists the charts that must be ready before a chart.
+	// PlannedChart lists the charts that must be ready before a chart is deployed.
 	PlannedChart = sequencer.PlannedChart
 	// PlannedResource is a resource of a node, with its readiness expressions, its
 	// readiness timeout and its resource policy.
 	PlannedResource = sequencer.PlannedResource
 	// ID identifies an object in a cluster by its group, kind, namespace and name.
 	ID = sequencer.ID
-	// Edge is one dependency: its end First must be ready before its end Then starts. Its
-	// Reasons are the declarations that require this.
+	// Edge is a declared dependency: its end First must be ready before its end Then is
+	// deployed. Its Reasons are the declarations that require this.
 	Edge = sequencer.Edge
 	// EdgeEnd is one end of an Edge: a single node, or all nodes of a chart.
 	EdgeEnd = sequencer.EdgeEnd
-	// Reason is the place in a chart that declares an Edge: the file, the annotation or
-	// field, and its value.
+	// Reason is the place in a chart that declares an Edge: the file, the key of an
+	// annotation or field, and its value.
 	Reason = sequencer.Reason
 )
 
 // The warnings and errors about an order.
 type (
-	// Warning is a problem that the chart author should know about. It does not prevent a
-	// deployment.
+	// Warning is a probable mistake of the chart author that does not prevent a deployment.
 	Warning = sequencer.Warning
-	// WarningKind is the kind of problem that a Warning is about.
+	// WarningKind classifies a Warning.
 	WarningKind = sequencer.WarningKind
-	// UnmetNeed is a resource that can never become ready: it needs another object of the
-	// release, such as a ConfigMap, that the order deploys only after the resource is
-	// ready.
+	// UnmetNeed is a reference from one resource of the release to another, such as a
+	// ConfigMap, that the order cannot satisfy: the order deploys the ConfigMap only when
+	// the referring resource is ready, which it cannot become without the ConfigMap.
 	UnmetNeed = sequencer.UnmetNeed
-	// UnmetNeedsError lists each UnmetNeed of an order. Operations return it if the needed
-	// objects do not exist in the cluster either.
+	// UnmetNeedsError lists references that the order cannot satisfy. Operations return it
+	// only for objects that do not exist in the cluster either.
 	UnmetNeedsError = sequencer.UnmetNeedsError
 	// CycleError is the error for charts or layers that depend on each other in a cycle.
 	CycleError = sequencer.CycleError
@@ -69,14 +68,14 @@ type (
 	CycleEdge = sequencer.CycleEdge
 	// DuplicateError is the error for two documents that define the same object.
 	DuplicateError = sequencer.DuplicateError
-	// UnknownSubchartError is the error for a chart that refers to a subchart that it does
-	// not have.
+	// UnknownSubchartError is the error for a Chart.yaml that refers to a subchart that
+	// does not exist.
 	UnknownSubchartError = sequencer.UnknownSubchartError
 	// DependenciesError is the error for a release that declares more than MaxDependencies
 	// dependencies.
 	DependenciesError = sequencer.DependenciesError
-	// ResourceError is the error for a single resource that is invalid, for example because
-	// of one of its annotations.
+	// ResourceError is the error for a single invalid resource, for example because of one
+	// of its annotations.
 	ResourceError = sequencer.ResourceError
 )
 
@@ -96,8 +95,7 @@ const (
 // subcharts that a release can declare.
 const MaxDependencies = sequencer.MaxDependencies
 
-// Build creates the plan of a release. If declarations are invalid, it returns one error
-// that contains all problems, each with its file, resource, key and value. An UnmetNeed is
-// not an error but part of the plan, because the needed object may already exist in the
-// cluster.
+// Build computes the plan of a release. If declarations are invalid, it returns one error
+// for all of them, with the file, resource, key and value of each. An UnmetNeed is not an
+// error but part of the plan, because the object may already exist in the cluster.
 func Build(in Input) (*Plan, error) { return sequencer.Build(in) }

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package devcluster contains the module's go.mod and go.sum, which define the versions of
-// the dev cluster. Everything else is in the packages below it.
+// Package devcluster embeds the go.mod and go.sum of this module, which determine the versions
+// of the components of a dev cluster.
 package devcluster
 
 import _ "embed"
@@ -13,9 +13,9 @@ var goMod string
 //go:embed go.sum
 var goSum string
 
-// GoMod returns the text of the go.mod, which pins every component of the cluster and names
-// them in its tool lines.
+// GoMod returns the text of go.mod. Its tool lines name the components of the cluster, and its
+// require lines pin their versions.
 func GoMod() string { return goMod }
 
-// GoSum returns the text of the go.sum that belongs to GoMod.
+// GoSum returns the text of go.sum.
 func GoSum() string { return goSum }

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command sbom writes the bill of materials of a Go binary as CycloneDX 1.6 in JSON. It
-// lists the modules that are recorded in the binary. It does not use the network, and its
-// output depends only on the binary.
+// Command sbom writes the software bill of materials (SBOM) of a Go binary to stdout, in
+// CycloneDX 1.6 JSON. The SBOM lists the modules that are recorded in the binary. The command
+// does not use the network, and its output depends only on the binary and the flags.
 package main
 
 import (
@@ -34,12 +34,12 @@ func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("sbom", flag.ContinueOnError)
 	name := flags.String("name", "helm", "name of the binary")
 	version := flags.String("version", "", "version of the binary")
-	licence := flags.String("licence", "Apache-2.0", "SPDX identifier of its license")
+	spdxID := flags.String("license", "Apache-2.0", "SPDX identifier of its license")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() != 1 {
-		return errors.New("usage: sbom [-name NAME] [-version VERSION] [-licence SPDX-ID] BINARY")
+		return errors.New("usage: sbom [-name NAME] [-version VERSION] [-license SPDX-ID] BINARY")
 	}
 	data, err := os.ReadFile(flags.Arg(0))
 	if err != nil {
@@ -53,7 +53,7 @@ func run(args []string, out io.Writer) error {
 	described := component{
 		Type: "application", Ref: "binary", Name: *name, Version: *version,
 		Hashes:   []hash{{"SHA-256", hex.EncodeToString(sum[:])}},
-		Licenses: []license{{licenseID{*licence}}},
+		Licenses: []license{{licenseID{*spdxID}}},
 		Properties: []property{
 			{"platform", setting(info, "GOOS") + "/" + setting(info, "GOARCH")},
 		},
@@ -64,7 +64,7 @@ func run(args []string, out io.Writer) error {
 	return encoder.Encode(describe(described, info))
 }
 
-// bom is the part of the format of a bill of materials that is used here.
+// bom contains the fields of a CycloneDX SBOM that are used here.
 type bom struct {
 	Format       string       `json:"bomFormat"`
 	Spec         string       `json:"specVersion"`
@@ -112,8 +112,8 @@ type dependency struct {
 	Uses []string `json:"dependsOn,omitempty"`
 }
 
-// describe lists the modules of a binary, starting with the standard library. The binary
-// does not record which modules depend on which.
+// describe returns the SBOM of a binary, whose first component is the standard library. It
+// contains no dependencies between modules, because the binary does not record them.
 func describe(binary component, info *debug.BuildInfo) bom {
 	components := []component{library("std", strings.TrimPrefix(info.GoVersion, "go"), "")}
 	for _, module := range info.Deps {
@@ -132,7 +132,7 @@ func describe(binary component, info *debug.BuildInfo) bom {
 	}
 }
 
-// library describes a module, with its checksum from go.sum.
+// library returns the component for a module, with its checksum from go.sum.
 func library(path, version, sum string) component {
 	purl := "pkg:golang/" + path + "@" + url.QueryEscape(cmp.Or(version, "unknown"))
 	c := component{Type: "library", Ref: purl, Name: path, Version: version, PURL: purl}

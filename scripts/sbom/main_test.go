@@ -67,7 +67,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestRunRefuses(t *testing.T) {
+func TestRunErrors(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(text, []byte("no binary"), 0o600); err != nil {
 		t.Fatal(err)

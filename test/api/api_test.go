@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package api compares the packages that replace Helm's with the API of Helm's packages: a
-// program that changes the import prefix must find every exported name, and must be able to
-// use it as before.
+// Package api checks that the Go packages of Ordered Helm can replace Helm's packages of the
+// same name: a program that changes the prefix of its imports must find every exported name,
+// and must be able to use it as before.
 package api
 
 import (
@@ -22,8 +22,9 @@ const (
 	ours  = "github.com/ordered-helm/helm/pkg/"
 )
 
-// TestNothingIsMissing compares every exported name of Helm's packages.
-func TestNothingIsMissing(t *testing.T) {
+// TestPackagesMatchHelmAPI checks that our packages have every exported name of Helm's
+// packages, with a compatible type.
+func TestPackagesMatchHelmAPI(t *testing.T) {
 	for _, path := range []string{"action", "chart/loader"} {
 		t.Run(path, func(t *testing.T) {
 			pair := load(t, helms+path, ours+path)
@@ -34,8 +35,9 @@ func TestNothingIsMissing(t *testing.T) {
 	}
 }
 
-// TestComparisonFinds checks that the comparison can fail.
-func TestComparisonFinds(t *testing.T) {
+// TestComparisonFindsDifferences checks that the comparison reports all kinds of differences,
+// with the packages in testdata.
+func TestComparisonFindsDifferences(t *testing.T) {
 	pair := load(t, "./testdata/theirs", "./testdata/ours")
 	want := []string{
 		"Alike.B is not a field of its own: literals with it do not compile",
@@ -75,8 +77,8 @@ func load(t *testing.T, patterns ...string) [2]*types.Package {
 	return pair
 }
 
-// comparison compares one of our packages with the Helm package that it replaces. In the
-// text of types both have the same name.
+// comparison compares one of our packages with the Helm package that it replaces. Types are
+// compared as texts, in which both packages have the same name.
 type comparison struct {
 	theirs, ours *types.Package
 	problems     []string
@@ -132,8 +134,9 @@ func (c *comparison) object(want, got types.Object) {
 	c.methods(name, want.Type(), got.Type())
 }
 
-// fields checks that every field can be read and set. If Helm's type has only exported
-// fields, it also checks that literals compile.
+// fields checks that the struct got has every exported field of want, with the same type. If
+// all fields of want are exported, it also checks that composite literals without field names
+// compile.
 func (c *comparison) fields(name string, want *types.Struct, got types.Type) {
 	literal := true
 	for field := range want.Fields() {
@@ -177,7 +180,7 @@ func (c *comparison) sameType(name string, want, got types.Type) {
 	}
 }
 
-// text returns the text of a type without parameter names.
+// text returns a type as text, without the names of parameters.
 func (c *comparison) text(t types.Type) string {
 	if signature, ok := t.(*types.Signature); ok {
 		t = unnamed(signature)

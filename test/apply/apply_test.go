@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply compares the state that internal/cluster produces on a real API server with
-// the state that Helm's own client produces.
+// Package apply checks that internal/cluster changes objects on an API server in the same way
+// as Helm's client, kube.Client.
 package apply
 
 import (
@@ -31,9 +31,9 @@ import (
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// TestApplyIsHelmsUpdate compares the state that Apply produces on a real API server with
-// the state that Helm's own Update produces.
-func TestApplyIsHelmsUpdate(t *testing.T) {
+// TestApplyMatchesHelmUpdate checks that Apply leads to the same objects on the API server as
+// the method Update of Helm's client, or to the same error.
+func TestApplyMatchesHelmUpdate(t *testing.T) {
 	group := defined(t)
 	for _, c := range parityCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestApplyIsHelmsUpdate(t *testing.T) {
 			if c.threeWay {
 				update = helms.kube.UpdateThreeWayMerge
 			}
-			// Helm does not retry if a controller writes a status at the same time.
+			// Unlike Apply, Helm's client does not retry after a conflict with a controller.
 			helmsErr := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 				_, err := update(original, target, c.force)
 				return err
@@ -73,7 +73,7 @@ func TestApplyIsHelmsUpdate(t *testing.T) {
 	}
 }
 
-// defined creates a definition of the kind Widget and returns its group.
+// defined creates the CRD of the kind Widget in a new group, and returns the group.
 func defined(t *testing.T) string {
 	s := newSite(t, "")
 	s.create(definition)
@@ -81,7 +81,7 @@ func defined(t *testing.T) string {
 	return s.group
 }
 
-// site is a namespace with a Helm client.
+// site is a namespace with Helm's client for it, and with the group of the kind Widget.
 type site struct {
 	testing.TB
 	namespace string
@@ -90,7 +90,7 @@ type site struct {
 	kube      *kube.Client
 }
 
-// newSite returns a site. If group is empty, the site gets its own group.
+// newSite creates a namespace and returns its site. If group is empty, it creates a CRD too.
 func newSite(t testing.TB, group string) *site {
 	shared := testcluster.Shared(t)
 	namespace, kubeconfig, cache := shared.Namespace(t), shared.Kubeconfig(), t.TempDir()
@@ -117,7 +117,8 @@ func (s *site) fill(manifest string) string {
 	return strings.NewReplacer("NS", s.namespace, "GROUP", s.group).Replace(manifest)
 }
 
-// empty is the inverse of fill.
+// empty is the inverse of fill: it replaces the namespace and the group in a text by NS and
+// GROUP.
 func (s *site) empty(text string) string {
 	return strings.NewReplacer(s.group, "GROUP", s.namespace, "NS").Replace(text)
 }
@@ -155,7 +156,7 @@ func (s *site) create(manifest string) {
 	}
 }
 
-// await waits until the server serves the defined kind.
+// await waits until the API server serves the kind Widget.
 func (s *site) await() {
 	s.Helper()
 	dc, err := s.getter.ToDiscoveryClient()
@@ -196,7 +197,7 @@ func (s *site) live(c parityCase) string {
 	return s.clean(info.Object)
 }
 
-// quotedObject matches a complete object, which the server quotes in some error messages.
+// quotedObject matches the whole object that the server quotes in some error messages.
 var quotedObject = regexp.MustCompile(`Invalid value: "\{.*\}"`)
 
 func (s *site) text(err error) string {
@@ -206,8 +207,8 @@ func (s *site) text(err error) string {
 	return s.empty(quotedObject.ReplaceAllString(err.Error(), `Invalid value: ...`))
 }
 
-// clean returns an object as text without the parts that differ from run to run or depend
-// on the timing of controllers.
+// clean returns an object as text, without the parts that differ between sites or depend on
+// the timing of controllers.
 func (s *site) clean(object any) string {
 	s.Helper()
 	u := object.(*unstructured.Unstructured).DeepCopy()

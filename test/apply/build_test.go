@@ -16,9 +16,9 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// TestBuildIsHelmsBuild compares the result of Build for a manifest with the result of
-// Helm's own client, including errors.
-func TestBuildIsHelmsBuild(t *testing.T) {
+// TestBuildMatchesHelmBuild checks that Build returns the same result or error for a manifest
+// as the method Build of Helm's client.
+func TestBuildMatchesHelmBuild(t *testing.T) {
 	group := defined(t)
 	for _, c := range buildCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -28,8 +28,8 @@ func TestBuildIsHelmsBuild(t *testing.T) {
 	}
 }
 
-// TestBuildOfRealCharts compares both for unmodified public charts.
-func TestBuildOfRealCharts(t *testing.T) {
+// TestBuildOfPublicCharts does the same for the manifests of public charts.
+func TestBuildOfPublicCharts(t *testing.T) {
 	charts, err := filepath.Glob(filepath.Join(binaries.Root(t), "..", "shared", "charts", "*.tgz"))
 	if err != nil {
 		t.Fatal(err)
@@ -48,8 +48,8 @@ func TestBuildOfRealCharts(t *testing.T) {
 	}
 }
 
-// compareBuilds builds a manifest with both clients. short is whether our client must use
-// the shortcut, which can be seen from objects that share a client.
+// compareBuilds compares the results of Build of both clients for a manifest. If short is
+// true, our client must use its faster method, in which objects of a kind share a REST client.
 func compareBuilds(t *testing.T, s *site, manifest string, short bool) {
 	t.Helper()
 	client := cluster.New(s.kube, cluster.Connect(s.getter, t.Logf))
@@ -76,7 +76,7 @@ func compareBuilds(t *testing.T, s *site, manifest string, short bool) {
 	}
 }
 
-// identified returns an info without its object and its client.
+// identified returns a copy of an info without its object and its client.
 func identified(info *resource.Info) resource.Info {
 	bare := *info
 	bare.Object, bare.Client = nil, nil
@@ -122,8 +122,9 @@ func buildCases() []buildCase {
 	}
 }
 
-// TestBuildIsHelmsBuildWithoutNamespace uses the namespace of the kubeconfig.
-func TestBuildIsHelmsBuildWithoutNamespace(t *testing.T) {
+// TestBuildMatchesHelmBuildWithoutNamespace compares clients that use the namespace of the
+// kubeconfig.
+func TestBuildMatchesHelmBuildWithoutNamespace(t *testing.T) {
 	s := newSite(t, "")
 	s.kube.Namespace = ""
 	compareBuilds(t, s, configMap+"---\n"+strings.Replace(configMap, "settings", "others", 1), true)

@@ -5,17 +5,18 @@ package apply
 
 import "strings"
 
-// parityCase is a change of one object, described by manifests. In them NS stands for the
-// namespace, and GROUP for the group of a custom kind.
+// parityCase is a change of one object, described by manifests. In these, NS stands for the
+// namespace, and GROUP for the group of the kind Widget.
 type parityCase struct {
 	name string
-	// before is the manifest that was deployed; empty if there is none.
+	// before is the manifest that was deployed before, or empty if there was none.
 	before string
-	// foreign is a change that somebody else made after that, as a merge patch.
+	// foreign is a change by another client after that, as a merge patch.
 	foreign string
 	// after is the manifest to apply.
 	after string
-	// adopted is whether before is unknown, so that the live object is the base.
+	// adopted is true if the release adopts the object: before is not known to the client,
+	// which computes the patch from the live object.
 	adopted         bool
 	force, threeWay bool
 }
@@ -84,7 +85,7 @@ metadata: {name: web}
 spec: {selector: {app: web, tier: front}, ports: [{name: http, port: 80, targetPort: 8080}, {name: new, port: 82}]}
 `
 
-// role is cluster-scoped, although it contains a namespace.
+// role is the manifest of a cluster-scoped object that contains a namespace.
 const role = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

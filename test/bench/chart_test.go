@@ -9,19 +9,19 @@ import (
 	"testing"
 )
 
-// The metadata of charts: with an order that applies, or without one.
+// Chart.yaml of charts whose annotations for the order apply, and of charts without an order.
 const (
 	orderedChart = "apiVersion: v3\nname: bench\nversion: 0.1.0\n"
 	plainChart   = "apiVersion: v2\nname: bench\nversion: 0.1.0\n"
 )
 
-// writeChart writes a chart with one template and an order.
+// writeChart writes a chart with one template, whose annotations for the order apply.
 func writeChart(b *testing.B, template string) string {
 	b.Helper()
 	return writeFiles(b, map[string]string{"Chart.yaml": orderedChart, "templates/all.yaml": template})
 }
 
-// writeFiles writes files to a new directory, by path.
+// writeFiles writes files to a new directory. The keys of the map are their paths.
 func writeFiles(b *testing.B, files map[string]string) (dir string) {
 	b.Helper()
 	dir = b.TempDir()

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// node is a Deployment that comes after other nodes.
+// node is a Deployment that is created after other nodes are ready.
 type node struct {
 	name  string
 	needs []string
-	// after is how long its pod takes to become ready.
+	// after is the time that its pod takes to become ready.
 	after time.Duration
 }
 
@@ -25,7 +25,7 @@ type graph []node
 
 func name(i int) string { return fmt.Sprintf("d%03d", i) }
 
-// chain returns n nodes, each after the previous one.
+// chain returns n nodes, each of which depends on the previous one.
 func chain(n int) graph {
 	g := make(graph, n)
 	for i := range g {
@@ -37,7 +37,7 @@ func chain(n int) graph {
 	return g
 }
 
-// fanOut returns one node, n nodes after it, and one after all of these.
+// fanOut returns one node, n nodes that depend on it, and a node that depends on all of these.
 func fanOut(n int) graph {
 	g := graph{{name: "first"}}
 	last := node{name: "last"}
@@ -65,8 +65,8 @@ func random(n int) graph {
 	return g
 }
 
-// levels returns the same graph with a barrier after each level: each node depends on the
-// complete previous level.
+// levels returns the same nodes with a barrier after each level of the graph: each node
+// depends on all nodes of the previous level.
 func (g graph) levels() graph {
 	level := map[string]int{}
 	byLevel := map[int][]string{}
@@ -83,7 +83,7 @@ func (g graph) levels() graph {
 	return barred
 }
 
-// walk tracks the progress of a graph.
+// walk tracks which nodes of a graph are ready, and which nodes can start.
 type walk struct {
 	graph   graph
 	missing map[string]int // the number of dependencies that a node still waits for
@@ -99,7 +99,7 @@ func (g graph) begin() *walk {
 	return w
 }
 
-// first returns the nodes without dependencies.
+// first returns the nodes without dependencies, which can start first.
 func (w *walk) first() (ready []node) {
 	for _, n := range w.graph {
 		if len(n.needs) == 0 {
@@ -126,7 +126,7 @@ func (w *walk) done(name string) (ready []node) {
 	return ready
 }
 
-// manifest returns a node as YAML, with annotations.
+// manifest returns the manifest of a node, with additional annotations.
 func (n node) manifest(annotations ...string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: %s\n", n.name)

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestGraphsAreWalkedInOrder walks each graph as byHand does.
-func TestGraphsAreWalkedInOrder(t *testing.T) {
+// TestGraphsAreTraversedInOrder checks that walk returns each node once, after its
+// dependencies.
+func TestGraphsAreTraversedInOrder(t *testing.T) {
 	for what, g := range map[string]graph{"chain": chain(10), "fan-out": fanOut(5), "random": random(30), "levels": random(30).levels()} {
 		w := g.begin()
 		var order []string
@@ -46,7 +47,7 @@ func TestLevelsAreBarriers(t *testing.T) {
 	}
 }
 
-func TestRandomIsTheSameOnEveryRun(t *testing.T) {
+func TestRandomGraphIsDeterministic(t *testing.T) {
 	if !reflect.DeepEqual(random(30), random(30)) {
 		t.Error("two graphs differ")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// BenchmarkGrowth measures how the cost of an object changes with the number of objects.
+// BenchmarkGrowth measures how the cost of operations grows with the number of objects.
 func BenchmarkGrowth(b *testing.B) {
 	c := cluster.Shared(b)
 	helm := ours(b, c)
@@ -19,8 +19,8 @@ func BenchmarkGrowth(b *testing.B) {
 		About: "Costs of N ConfigMaps with one short key each, with Ordered Helm and without an order.",
 	}
 	for _, n := range []int{100, 300, 1000, 3000, 10000} {
-		con := helmLife(report.Ours, helm, life{chart: objectsChart(b, n, 0)}).without(report.Changed)
-		w := workload{contestants: []contestant{con}, rounds: 3, size: n}
+		t := helmLifecycle(report.Ours, helm, lifecycle{chart: objectsChart(b, n, 0)}).without(report.Changed)
+		w := workload{tools: []tool{t}, rounds: 3, size: n}
 		result.Rounds = w.counted(b)
 		result.Rows = append(result.Rows, rows(b, c, w)...)
 	}

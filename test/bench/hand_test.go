@@ -34,9 +34,9 @@ func unthrottled(b *testing.B, c *cluster.Cluster) kubernetes.Interface {
 	return client
 }
 
-// byHand deploys a graph of Deployments with one watch. It creates each Deployment as soon
-// as all its dependencies are Available. The result is the minimum time that the cluster
-// itself needs.
+// byHand deploys a graph of Deployments without Helm, with one watch. It creates each
+// Deployment as soon as all its dependencies are Available. Its time is the minimum that the
+// cluster needs.
 func byHand(ctx context.Context, client kubernetes.Interface, namespace string, g graph) error {
 	deployments := client.AppsV1().Deployments(namespace)
 	list, err := deployments.List(ctx, metav1.ListOptions{})
@@ -79,7 +79,7 @@ func isAvailable(d *appsv1.Deployment) bool {
 	return d.Status.AvailableReplicas == 1 && d.Status.ObservedGeneration == d.Generation
 }
 
-// deployment returns the Deployment that the charts contain for a node.
+// deployment returns the Deployment of a node, as in the charts.
 func (n node) deployment() *appsv1.Deployment {
 	labels := map[string]string{"app": n.name}
 	return &appsv1.Deployment{

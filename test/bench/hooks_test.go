@@ -19,9 +19,8 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// BenchmarkHooks runs Jobs that take one second and are hooks of one weight in a chart with
-// runHooksInParallel. Stock Helm runs them one after the other, which takes minutes if
-// there are many.
+// BenchmarkHooks runs hook Jobs of equal weight, which take one second each, in a chart with
+// runHooksInParallel. Stock Helm, which runs them sequentially, is left out if there are many.
 func BenchmarkHooks(b *testing.B) {
 	for _, n := range []int{20, 200} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -29,7 +28,7 @@ func BenchmarkHooks(b *testing.B) {
 			chart, client := hookChart(b, n), unthrottled(b, c)
 			helm, plain := ours(b, c), stock(b, c)
 			install := []string{"install", "rel", chart}
-			contestants := []contestant{
+			tools := []tool{
 				{report.Ours, []step{helm.does(report.Install, install...)}, helm.agent},
 				{name: report.Hand, steps: []step{{name: report.Install, do: inProcess(func(ctx context.Context, namespace string) error {
 					return jobsByHand(ctx, client, namespace, n)
@@ -37,14 +36,14 @@ func BenchmarkHooks(b *testing.B) {
 			}
 			about := "Each Job takes a second. All of them are hooks of equal weight in a chart with `runHooksInParallel`. "
 			if n <= 20 {
-				contestants = append(contestants, contestant{report.Stock, []step{plain.does(report.Install, install...)}, plain.agent})
+				tools = append(tools, tool{report.Stock, []step{plain.does(report.Install, install...)}, plain.agent})
 				about += "Stock runs them one at a time."
 			} else {
 				about += "Stock, which runs them one at a time, is omitted: it takes several minutes."
 			}
 			measure(b, c, workload{
 				name: report.HooksName(n), title: fmt.Sprintf("%d hook Jobs", n), about: about,
-				base: []string{report.Hand}, contestants: contestants,
+				base: []string{report.Hand}, tools: tools,
 			})
 		})
 	}
@@ -62,8 +61,8 @@ func hookChart(b *testing.B, n int) string {
 	return writeFiles(b, map[string]string{"Chart.yaml": plainChart + "runHooksInParallel: true\n", "templates/all.yaml": text.String()})
 }
 
-// jobsByHand measures the limit: the time that the cluster itself needs for n Jobs at the
-// same time.
+// jobsByHand creates n Jobs in parallel, without Helm, and waits until all are complete. Its
+// time is the minimum that the cluster needs.
 func jobsByHand(ctx context.Context, client kubernetes.Interface, namespace string, n int) error {
 	jobs := client.BatchV1().Jobs(namespace)
 	list, err := jobs.List(ctx, metav1.ListOptions{})

@@ -17,9 +17,8 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// BenchmarkLiveView measures the share of a core that the terminal view uses, and the
-// longest time for which it blocks the sender of an event, while the nodes of a release
-// become ready one after the other, each in several steps.
+// BenchmarkLiveView measures the live view of an operation in a terminal: the share of a CPU
+// core that it uses, and the longest time for which it blocks the sender of an event.
 func BenchmarkLiveView(b *testing.B) {
 	for _, nodes := range []int{20, 5000} {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
@@ -41,8 +40,8 @@ func BenchmarkLiveView(b *testing.B) {
 	}
 }
 
-// play sends events to a display for several seconds. It returns the share of a core that
-// the process used, and the longest time that the display took for an event.
+// play sends events to a display for several seconds. It returns the share of a CPU core that
+// the process used, and the longest time that the display took for one event.
 func play(b *testing.B, events []action.Event, to progress.Display) (core float64, longest time.Duration) {
 	b.Helper()
 	const lasts = 8 * time.Second
@@ -56,8 +55,8 @@ func play(b *testing.B, events []action.Event, to progress.Display) (core float6
 	return (processorTime(b) - before).Seconds() / time.Since(began).Seconds(), longest
 }
 
-// busy returns the events of an install: all nodes at the same time, with five changes
-// each.
+// busy returns the events of an install whose nodes are all deployed in parallel, with five
+// changes of status each.
 func busy(nodes int) []action.Event {
 	operation := &action.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true}
 	planned := action.Event{Type: action.EventPlanned}
@@ -82,8 +81,8 @@ func busy(nodes int) []action.Event {
 	return append([]action.Event{{Type: action.EventStarted, Operation: operation}, planned}, events...)
 }
 
-// openTerminal opens a terminal of 120 columns and 40 lines. shown receives the number of
-// bytes that it displayed.
+// openTerminal opens a pseudoterminal of 120 columns and 40 lines. When the terminal is
+// closed, shown receives the number of bytes that were written to it.
 func openTerminal(b *testing.B) (terminal *os.File, shown <-chan int64) {
 	b.Helper()
 	controller, terminal, err := pty.Open()

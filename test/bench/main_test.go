@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bench compares with other programs and with the cluster's own limit. It measures
-// everything alternately in one run, so that only ratios matter.
+// Package bench measures Ordered Helm in comparison with stock Helm, with other tools, and
+// with the minimum time that the cluster needs. All of them run in alternation in one run, so
+// that other load on the machine affects them equally. Only the ratios are meaningful.
 package bench
 
 import (
@@ -18,7 +19,8 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// writeEnv contains the directory in which the results are stored and the page is written.
+// writeEnv is the environment variable with the directory to which the results and the page
+// are written. If it is not set, they are only printed.
 const writeEnv = "BENCH_WRITE"
 
 // measured contains the results of this process. It is a variable because a testing.M
@@ -32,7 +34,7 @@ func TestMain(m *testing.M) {
 	cluster.Main(m, publish)
 }
 
-// collect stores a result for the end of the run.
+// collect adds a result to the results that publish prints and writes.
 func collect(b *testing.B, r report.Result) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op")
@@ -42,8 +44,8 @@ func collect(b *testing.B, r report.Result) {
 	measured.results = append(measured.results, r)
 }
 
-// publish prints the tables and the state of the aims according to this run, and writes
-// the page if requested.
+// publish prints the results of this run and their comparison with the goals. It writes the
+// page if writeEnv is set.
 func publish() error {
 	measured.mu.Lock()
 	defer measured.mu.Unlock()
@@ -53,7 +55,7 @@ func publish() error {
 		fmt.Printf("\n%s", r.Text())
 	}
 	if len(results) > 0 {
-		fmt.Printf("\nThe aims, by this run\n%s", results.Text())
+		fmt.Printf("\nGoals, with the results of this run\n%s", results.Text())
 	}
 	if dir := os.Getenv(writeEnv); dir != "" {
 		return report.Update(dir, measured.results)
@@ -61,7 +63,7 @@ func publish() error {
 	return nil
 }
 
-// commit returns the git commit that is measured, with "+" if files differ from it.
+// commit returns the measured git commit, followed by "+" if files were changed since.
 func commit(b *testing.B) string {
 	b.Helper()
 	out, err := exec.CommandContext(b.Context(), "git", "describe", "--always", "--exclude=*", "--abbrev=9", "--dirty=+").Output()

@@ -15,54 +15,56 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// roundsEnv sets the number of measured rounds, instead of usualRounds.
+// roundsEnv is the environment variable with the number of measured rounds. The default is
+// usualRounds.
 const (
 	roundsEnv   = "BENCH_ROUNDS"
 	usualRounds = 5
 )
 
-// workload is a task, and the contestants that perform it.
+// workload is a task, and the tools that perform it for comparison.
 type workload struct {
 	name, title, about string
-	// base contains the contestants with whose sum the others are compared.
-	base        []string
-	contestants []contestant
+	// base contains the names of the tools with which all tools are compared; see
+	// report.Result.Base.
+	base  []string
+	tools []tool
 	// rounds is the number of rounds; 0 means the usual number.
 	rounds int
-	// cold is whether the first round is measured too.
+	// cold is true if the first round is measured too.
 	cold bool
-	// size is the number of objects, if one result contains several.
+	// size is the number of objects, if a result contains rows for several numbers.
 	size int
 }
 
-// contestant is one way to perform the task, step by step.
-type contestant struct {
+// tool is a program, or one way to use it, that performs the steps of a task.
+type tool struct {
 	name  string
 	steps []step
-	// agent is the beginning of the user agent of its requests; empty if they are not
-	// counted.
+	// agent is the prefix of the user agent of its requests. If it is empty, its requests are
+	// not counted.
 	agent string
 }
 
-// step performs a part of the task in a namespace. An uncounted step is performed but not
-// measured.
+// step is a part of a task. do performs it in a namespace. An uncounted step is performed, but
+// not measured.
 type step struct {
 	name      string
 	do        func(ctx context.Context, namespace string) (launch.Usage, error)
 	uncounted bool
 }
 
-// key identifies the samples of a step and a contestant.
-type key struct{ step, contestant string }
+// key identifies the samples of a tool in a step.
+type key struct{ step, tool string }
 
-// measure runs the contestants of a workload alternately (A B C A B C), ignores the first
-// round, and stores the result.
+// measure runs the tools of a workload in alternation (A B C A B C), and stores the result. It
+// ignores the first round unless w.cold is set.
 func measure(b *testing.B, c *cluster.Cluster, w workload) {
 	b.Helper()
 	collect(b, report.Result{Name: w.name, Title: w.title, About: w.about, Base: w.base, Rounds: w.counted(b), Rows: rows(b, c, w)})
 }
 
-// rows measures the contestants of a workload.
+// rows measures the tools of a workload, and returns a row for each tool and step.
 func rows(b *testing.B, c *cluster.Cluster, w workload) []report.Row {
 	b.Helper()
 	samples := map[key][]report.Sample{}
@@ -71,19 +73,19 @@ func rows(b *testing.B, c *cluster.Cluster, w workload) []report.Row {
 		warmUp = 0
 	}
 	for round := range w.counted(b) + warmUp {
-		for _, con := range w.contestants {
-			for step, sample := range turn(b, c, con) {
+		for _, t := range w.tools {
+			for step, sample := range runOnce(b, c, t) {
 				if round >= warmUp {
-					samples[key{step, con.name}] = append(samples[key{step, con.name}], sample)
+					samples[key{step, t.name}] = append(samples[key{step, t.name}], sample)
 				}
 			}
 		}
 	}
 	var rows []report.Row
 	for _, name := range w.steps() {
-		for _, con := range w.contestants {
-			if of := samples[key{name, con.name}]; len(of) > 0 {
-				row := report.NewRow(name, con.name, of)
+		for _, t := range w.tools {
+			if of := samples[key{name, t.name}]; len(of) > 0 {
+				row := report.NewRow(name, t.name, of)
 				row.Size = w.size
 				rows = append(rows, row)
 			}
@@ -92,9 +94,10 @@ func rows(b *testing.B, c *cluster.Cluster, w workload) []report.Row {
 	return rows
 }
 
-// turn makes a contestant perform its steps once, and cleans up. Without a cluster there is
-// no namespace, and there are no requests.
-func turn(b *testing.B, c *cluster.Cluster, con contestant) map[string]report.Sample {
+// runOnce makes a tool perform its steps once in a new namespace, deletes the namespace, and
+// returns the samples by step. If c is nil, there is no namespace, and no requests are
+// counted.
+func runOnce(b *testing.B, c *cluster.Cluster, t tool) map[string]report.Sample {
 	b.Helper()
 	var namespace string
 	var mark cluster.AuditMark
@@ -102,10 +105,10 @@ func turn(b *testing.B, c *cluster.Cluster, con contestant) map[string]report.Sa
 		namespace, mark = c.Namespace(b), c.AuditMark(b)
 	}
 	took := map[string]launch.Usage{}
-	for _, step := range con.steps {
+	for _, step := range t.steps {
 		used, err := step.do(b.Context(), namespace)
 		if err != nil {
-			b.Fatalf("%s, %s: %v", con.name, step.name, err)
+			b.Fatalf("%s, %s: %v", t.name, step.name, err)
 		}
 		if !step.uncounted {
 			took[step.name] = used
@@ -113,8 +116,8 @@ func turn(b *testing.B, c *cluster.Cluster, con contestant) map[string]report.Sa
 	}
 	requests := map[string]map[string]int{}
 	if c != nil {
-		if con.agent != "" {
-			requests = requestsIn(b, c, mark, con.agent, took)
+		if t.agent != "" {
+			requests = requestsIn(b, c, mark, t.agent, took)
 		}
 		removeAll(b, c, namespace)
 	}
@@ -125,12 +128,12 @@ func turn(b *testing.B, c *cluster.Cluster, con contestant) map[string]report.Sa
 	return samples
 }
 
-// steps returns the names of all measured steps, in order.
+// steps returns the names of the measured steps of all tools, in order.
 func (w workload) steps() []string {
 	var names []string
 	seen := map[string]bool{}
-	for _, con := range w.contestants {
-		for _, step := range con.steps {
+	for _, t := range w.tools {
+		for _, step := range t.steps {
 			if !step.uncounted && !seen[step.name] {
 				seen[step.name] = true
 				names = append(names, step.name)
@@ -160,7 +163,7 @@ func (w workload) counted(b *testing.B) int {
 	}
 }
 
-// inProcess measures the time of a function of this process.
+// inProcess returns a step function that calls do in this process and measures its time.
 func inProcess(do func(ctx context.Context, namespace string) error) func(context.Context, string) (launch.Usage, error) {
 	return func(ctx context.Context, namespace string) (launch.Usage, error) {
 		begin := time.Now()

@@ -14,7 +14,8 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// objectsTemplate renders ConfigMaps with one short key. The first of them are changed.
+// objectsTemplate renders ConfigMaps with one short key. The values determine how many of them
+// have changed content.
 const objectsTemplate = `{{- $v := .Values }}
 {{- range $i := until (int $v.count) }}
 ---
@@ -34,7 +35,8 @@ data: {key: {{ if lt $i (int $v.changed) }}changed{{ else }}same{{ end }}}
 {{- end }}
 `
 
-// objectsChart writes a chart of n ConfigMaps, in layers if layers is not 0.
+// objectsChart writes a chart of n ConfigMaps, in the given number of layers. If layers is 0,
+// they are unlayered.
 func objectsChart(b *testing.B, n, layers int) string {
 	b.Helper()
 	metadata := plainChart
@@ -47,29 +49,29 @@ func objectsChart(b *testing.B, n, layers int) string {
 	})
 }
 
-// BenchmarkObjects runs all operations of a release with small objects.
+// BenchmarkObjects runs all operations on releases with many small objects.
 func BenchmarkObjects(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			const layers = 5
 			c := cluster.Shared(b)
 			plain, layered := objectsChart(b, n, 0), objectsChart(b, n, layers)
-			contestants := []contestant{
-				helmLife(report.Stock, stock(b, c), life{plain, n / 100, nil}),
-				helmLife(report.Ours, ours(b, c), life{plain, n / 100, nil}),
-				helmLife(report.Ordered, ours(b, c), life{layered, n / 100, []string{"--wait=ordered"}}),
+			tools := []tool{
+				helmLifecycle(report.Stock, stock(b, c), lifecycle{plain, n / 100, nil}),
+				helmLifecycle(report.Ours, ours(b, c), lifecycle{plain, n / 100, nil}),
+				helmLifecycle(report.Ordered, ours(b, c), lifecycle{layered, n / 100, []string{"--wait=ordered"}}),
 			}
-			if p, takesPart := peer(b, c, kappEnv); takesPart {
-				contestants = append(contestants, kappLife(b, p, plain, n/100))
+			if p, found := optionalTool(b, c, kappEnv); found {
+				tools = append(tools, kappLifecycle(b, p, plain, n/100))
 			}
-			if p, takesPart := peer(b, c, nelmEnv); takesPart {
-				contestants = append(contestants, nelmLife(p, plain, n/100))
+			if p, found := optionalTool(b, c, nelmEnv); found {
+				tools = append(tools, nelmLifecycle(p, plain, n/100))
 			}
 			w := workload{
 				name: report.ObjectsName(n), title: report.Thousands(n) + " small objects",
 				about: "ConfigMaps with one short key each. *ours, ordered* deploys them in five layers with `--wait=ordered`, the other tools " +
 					"without an order. kapp gets a rendered manifest, and does not store it.",
-				base: []string{report.Stock}, contestants: contestants,
+				base: []string{report.Stock}, tools: tools,
 			}
 			if n > 1000 {
 				w.rounds, w.cold = 1, true // a round takes many minutes
@@ -79,18 +81,18 @@ func BenchmarkObjects(b *testing.B) {
 	}
 }
 
-// life returns the steps of a Helm program with a chart of objects.
-type life struct {
+// lifecycle contains the parameters of helmLifecycle.
+type lifecycle struct {
 	chart   string
 	changed int
 	flags   []string
 }
 
-func helmLife(name string, p program, l life) contestant {
+func helmLifecycle(name string, p program, l lifecycle) tool {
 	does := func(step string, args ...string) step {
 		return p.does(step, append(args, l.flags...)...)
 	}
-	return contestant{name, []step{
+	return tool{name, []step{
 		does(report.Install, "install", "rel", l.chart),
 		does(report.Noop, "upgrade", "rel", l.chart),
 		does(report.Changed, "upgrade", "rel", l.chart, "--set", fmt.Sprint("changed=", l.changed)),
@@ -98,17 +100,17 @@ func helmLife(name string, p program, l life) contestant {
 	}, p.agent}
 }
 
-// without removes a step.
-func (c contestant) without(name string) contestant {
+// without returns the tool without one of its steps.
+func (c tool) without(name string) tool {
 	c.steps = slices.DeleteFunc(c.steps, func(s step) bool { return s.name == name })
 	return c
 }
 
-// kappLife deploys the output of stock Helm for the chart with kapp.
-func kappLife(b *testing.B, p program, chart string, changed int) contestant {
+// kappLifecycle deploys the output of stock Helm for the chart with kapp.
+func kappLifecycle(b *testing.B, p program, chart string, changed int) tool {
 	b.Helper()
 	first, second := rendered(b, chart), rendered(b, chart, "--set", fmt.Sprint("changed=", changed))
-	return contestant{report.Kapp, []step{
+	return tool{report.Kapp, []step{
 		p.does(report.Install, "deploy", "-y", "-a", "rel", "-f", first),
 		p.does(report.Noop, "deploy", "-y", "-a", "rel", "-f", first),
 		p.does(report.Changed, "deploy", "-y", "-a", "rel", "-f", second),
@@ -116,8 +118,8 @@ func kappLife(b *testing.B, p program, chart string, changed int) contestant {
 	}, p.agent}
 }
 
-func nelmLife(p program, chart string, changed int) contestant {
-	return contestant{report.Nelm, []step{
+func nelmLifecycle(p program, chart string, changed int) tool {
+	return tool{report.Nelm, []step{
 		p.does(report.Install, "release", "install", "-r", "rel", chart),
 		p.does(report.Noop, "release", "install", "-r", "rel", chart),
 		p.does(report.Changed, "release", "install", "-r", "rel", chart, "--set", fmt.Sprint("changed=", changed)),
@@ -125,7 +127,7 @@ func nelmLife(p program, chart string, changed int) contestant {
 	}, p.agent}
 }
 
-// rendered returns a file with the rendered chart.
+// rendered returns the path of a file with the chart as stock Helm renders it.
 func rendered(b *testing.B, chart string, flags ...string) string {
 	b.Helper()
 	took, err := stock(b, nil).run(b.Context(), append([]string{"template", "rel", chart}, flags...)...)

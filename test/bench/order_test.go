@@ -14,68 +14,69 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// orderBase is what an ordered deployment is compared with: the deployment by hand, plus
-// the remaining work of Helm.
+// orderBase contains the tools with which ordered installs are compared: the deployment
+// without Helm, plus stock Helm, which stands for the work of Helm apart from waiting.
 var orderBase = []string{report.Hand, report.Stock}
 
-// BenchmarkChain deploys Deployments in a chain, each after the previous one is Available.
+// BenchmarkChain installs chains of Deployments, each of which is created when the previous
+// one is Available.
 func BenchmarkChain(b *testing.B) {
 	for _, n := range []int{10, 30, 100} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			c, g := cluster.Shared(b), chain(n)
 			chart := g.layersChart(b)
-			contestants := inOrder(b, c, chart, g)
+			tools := inOrder(b, c, chart, g)
 			p := stock(b, c)
-			contestants = append(contestants, contestant{report.Waiting, []step{p.does(report.Install, "install", "rel", chart, "--wait")}, p.agent})
+			tools = append(tools, tool{report.Waiting, []step{p.does(report.Install, "install", "rel", chart, "--wait")}, p.agent})
 			measure(b, c, workload{
 				name: report.ChainName(n), title: fmt.Sprintf("Chain of %d Deployments", n),
 				about: "Each Deployment is created after the previous one is Available; pods are ready immediately. Stock installs the same " +
 					"objects without waiting, and also with `--wait`, which creates all objects at the same time and waits for all of them.",
-				base: orderBase, contestants: contestants,
+				base: orderBase, tools: tools,
 			})
 		})
 	}
 }
 
-// BenchmarkSubcharts deploys subcharts with random dependencies.
+// BenchmarkSubcharts installs a chart of subcharts with random dependencies.
 func BenchmarkSubcharts(b *testing.B) {
 	const n = 30
 	c, g := cluster.Shared(b), random(n)
-	contestants := inOrder(b, c, g.subcharts(b), g)
-	contestants = append(contestants, handContestant("hand, by levels", unthrottled(b, c), g.levels()))
+	tools := inOrder(b, c, g.subcharts(b), g)
+	tools = append(tools, handTool("hand, by levels", unthrottled(b, c), g.levels()))
 	measure(b, c, workload{
 		name: report.SubchartsName, title: fmt.Sprintf("%d subcharts with random dependencies", n),
 		about: "Each subchart is a Deployment, depends on up to three of the eight before it, and has a pod that is ready after " +
 			"100 to 600 ms. *hand* needs the time of the critical path. *hand, by levels* starts a level when all Deployments of " +
 			"the previous one are Available.",
-		base: orderBase, contestants: contestants,
+		base: orderBase, tools: tools,
 	})
 }
 
-// BenchmarkFanOut deploys one Deployment, then a hundred, then one.
+// BenchmarkFanOut installs one Deployment, then a hundred in parallel, then one.
 func BenchmarkFanOut(b *testing.B) {
 	c, g := cluster.Shared(b), fanOut(100)
 	measure(b, c, workload{
 		name: report.FanOutName, title: "Fan-out 1–100–1",
 		about: "One Deployment, a hundred that depend on it, and one that depends on all of these; pods are ready immediately.",
-		base:  orderBase, contestants: inOrder(b, c, g.layersChart(b), g),
+		base:  orderBase, tools: inOrder(b, c, g.layersChart(b), g),
 	})
 }
 
-// inOrder returns the contestants that deploy a graph: ours in order, by hand, and stock
-// Helm without any order or waiting.
-func inOrder(b *testing.B, c *cluster.Cluster, chart string, g graph) []contestant {
+// inOrder returns the tools that deploy a graph: Ordered Helm in order, the deployment without
+// Helm, and stock Helm without order or waiting.
+func inOrder(b *testing.B, c *cluster.Cluster, chart string, g graph) []tool {
 	b.Helper()
 	helm, plain := ours(b, c), stock(b, c)
-	return []contestant{
+	return []tool{
 		{report.Ours, []step{helm.does(report.Install, "install", "rel", chart, "--wait=ordered", "--readiness-timeout", "1m")}, helm.agent},
-		handContestant(report.Hand, unthrottled(b, c), g),
+		handTool(report.Hand, unthrottled(b, c), g),
 		{report.Stock, []step{plain.does(report.Install, "install", "rel", chart)}, plain.agent},
 	}
 }
 
-func handContestant(name string, client kubernetes.Interface, g graph) contestant {
-	return contestant{name: name, steps: []step{{name: report.Install, do: inProcess(func(ctx context.Context, namespace string) error {
+func handTool(name string, client kubernetes.Interface, g graph) tool {
+	return tool{name: name, steps: []step{{name: report.Install, do: inProcess(func(ctx context.Context, namespace string) error {
 		return byHand(ctx, client, namespace, g)
 	})}}}
 }

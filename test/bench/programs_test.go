@@ -16,38 +16,40 @@ import (
 )
 
 const (
-	// kappEnv and nelmEnv contain the paths of the peers' binaries. A peer takes part if
-	// its variable is set.
+	// kappEnv and nelmEnv are environment variables with the paths of the binaries of kapp and
+	// nelm. A tool is measured only if its variable is set.
 	kappEnv = "KAPP"
 	nelmEnv = "NELM"
 
-	// helmAgent is the beginning of the user agent of both Helms.
+	// helmAgent is the prefix of the user agents of Ordered Helm and stock Helm.
 	helmAgent = "Helm/"
 )
 
 // program is a binary with its own home directory, including its cache.
 type program struct {
 	binary string
-	// agent is the beginning of its user agent. The default is the name of the binary.
+	// agent is the prefix of the user agent of its requests.
 	agent string
 	env   []string
-	// launcher is the program that starts it.
+	// launcher is the path of the program that starts the binary; see package launch.
 	launcher string
 }
 
-// ours returns the program under test, with or without a cluster. stock returns Helm.
+// ours returns Ordered Helm, for the cluster unless c is nil.
 func ours(b *testing.B, c *cluster.Cluster) program {
 	b.Helper()
 	return newProgram(b, c, binaries.Get(b).Helm, helmAgent)
 }
 
+// stock returns stock Helm, for the cluster unless c is nil.
 func stock(b *testing.B, c *cluster.Cluster) program {
 	b.Helper()
 	return newProgram(b, c, binaries.Get(b).Stock, helmAgent)
 }
 
-// peer returns a program that takes part if a variable contains the path of its binary.
-func peer(b *testing.B, c *cluster.Cluster, env string) (p program, takesPart bool) {
+// optionalTool returns the program whose path is in an environment variable. found is false if
+// the variable is not set.
+func optionalTool(b *testing.B, c *cluster.Cluster, env string) (p program, found bool) {
 	b.Helper()
 	binary := os.Getenv(env)
 	if binary == "" {
@@ -69,8 +71,8 @@ func newProgram(b *testing.B, c *cluster.Cluster, binary, agent string) program 
 	return program{binary: installed(b, binary), agent: agent, env: env, launcher: launcher}
 }
 
-// installed copies a binary, as an installation does. The system keeps more memory for a
-// file in the form that the linker wrote, and counts it as memory of the program.
+// installed returns the path of a copy of a binary. Binaries are copied when they are
+// installed, and Linux attributes more memory to a process whose file the linker wrote.
 func installed(b *testing.B, binary string) string {
 	b.Helper()
 	content, err := os.ReadFile(binary)
@@ -84,7 +86,7 @@ func installed(b *testing.B, binary string) string {
 	return path
 }
 
-// does returns a step that runs the program in the namespace.
+// does returns a step that runs the program with the arguments.
 func (p program) does(name string, args ...string) step {
 	return step{name: name, do: func(ctx context.Context, namespace string) (launch.Usage, error) {
 		if namespace != "" {
@@ -101,7 +103,7 @@ func (p program) run(ctx context.Context, args ...string) (launch.Usage, error) 
 	return launch.Run(ctx, p.launcher, cmd)
 }
 
-// installs installs a chart in order, for benchmarks that measure something else.
+// installs installs a chart in order, with long timeouts.
 func (p program) installs(ctx context.Context, chart, namespace string) (launch.Usage, error) {
 	return p.run(ctx, "install", "rel", chart, "--namespace", namespace,
 		"--wait=ordered", "--readiness-timeout", "5m", "--timeout", "10m")

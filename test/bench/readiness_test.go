@@ -18,21 +18,22 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// chained is the number of pods in the chain.
+// chained is the number of pods in the chain of BenchmarkReadinessLatency.
 const chained = 200
 
-// BenchmarkReadinessLatency deploys pods in a chain. It reports the time from the answer to
-// the write that made a pod ready to the arrival of the create request for the next pod,
-// both by the server's clock, in milliseconds: median and maximum. The same done by hand
-// with one watch is the limit. A negative time is possible, because watchers can receive a
-// write before its answer is logged.
+// BenchmarkReadinessLatency installs a chain of pods. It reports the median and the maximum of
+// the time between the readiness of a pod and the creation of the next pod, in milliseconds:
+// from the response to the write that made the pod ready to the arrival of the create request
+// for the next pod, both in the audit log. A negative time is possible, because watchers can
+// receive a write before the response is logged. For comparison, it does the same without
+// Helm, with one watch.
 //
-// It also lists the requests that our binary sent, by verb and resource.
+// It also prints the requests of Ordered Helm, by verb and resource.
 func BenchmarkReadinessLatency(b *testing.B) {
 	c := cluster.Shared(b)
 	client := unthrottled(b, c)
 	helm, chart := ours(b, c), writeChart(b, podChain(chained))
-	for _, contestant := range []struct {
+	for _, tool := range []struct {
 		name string
 		work func(ctx context.Context, namespace string) error
 	}{
@@ -43,16 +44,16 @@ func BenchmarkReadinessLatency(b *testing.B) {
 		}},
 	} {
 		namespace, mark := c.Namespace(b), c.AuditMark(b)
-		if err := contestant.work(b.Context(), namespace); err != nil {
-			b.Fatalf("%s: %v", contestant.name, err)
+		if err := tool.work(b.Context(), namespace); err != nil {
+			b.Fatalf("%s: %v", tool.name, err)
 		}
 		gaps := readyToCreate(b, c, mark, namespace)
 		if len(gaps) != chained-1 {
-			b.Fatalf("%s: %d gaps were found, want %d", contestant.name, len(gaps), chained-1)
+			b.Fatalf("%s: %d gaps were found, want %d", tool.name, len(gaps), chained-1)
 		}
-		b.ReportMetric(milliseconds(slices.Sorted(slices.Values(gaps))[len(gaps)/2]), contestant.name+"-median-ms")
-		b.ReportMetric(milliseconds(slices.Max(gaps)), contestant.name+"-worst-ms")
-		if contestant.name == "ours" {
+		b.ReportMetric(milliseconds(slices.Sorted(slices.Values(gaps))[len(gaps)/2]), tool.name+"-median-ms")
+		b.ReportMetric(milliseconds(slices.Max(gaps)), tool.name+"-worst-ms")
+		if tool.name == "ours" {
 			requests := requestsOf(b, c, mark, namespace)
 			b.ReportMetric(float64(len(requests))/chained, "requests/node")
 			b.Log("\n" + table(requests, chained))
@@ -78,7 +79,7 @@ func podChain(n int) string {
 	return text.String()
 }
 
-// podsByHand creates the chain with one watch.
+// podsByHand creates the chain of pods without Helm, with one watch.
 func podsByHand(ctx context.Context, client kubernetes.Interface, namespace string, n int) error {
 	pods := client.CoreV1().Pods(namespace)
 	w, err := pods.Watch(ctx, metav1.ListOptions{})
@@ -112,8 +113,8 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// readyToCreate returns the time between the readiness of a pod and the next create, for
-// each pod of the chain except the last.
+// readyToCreate returns, for each pod of the chain except the last, the time between the
+// readiness of the pod and the create request for the next pod.
 func readyToCreate(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, namespace string) []time.Duration {
 	b.Helper()
 	ready, created := map[string]time.Time{}, map[string]time.Time{}

@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// removeAll deletes everything that runs in a namespace, and returns when it no longer
-// exists, so that rounds do not accumulate.
+// removeAll deletes everything that runs in a namespace, and waits until it no longer exists,
+// so that one round does not slow down the next.
 func removeAll(b *testing.B, c *cluster.Cluster, namespace string) {
 	b.Helper()
 	now, background := int64(0), metav1.DeletePropagationBackground

@@ -9,11 +9,11 @@ import (
 	"github.com/ordered-helm/helm/test/bench/report"
 )
 
-// BenchmarkRender renders the charts of the other benchmarks, and prints the order of those
-// that have one. It needs no cluster.
+// BenchmarkRender runs `helm template` for the charts of the other benchmarks, and `helm dag`
+// for those that declare an order. It needs no cluster.
 func BenchmarkRender(b *testing.B) {
-	helm := contestant{name: report.Ours}
-	plain := contestant{name: report.Stock}
+	helm := tool{name: report.Ours}
+	plain := tool{name: report.Stock}
 	oursIs, stockIs := ours(b, nil), stock(b, nil)
 	for _, chart := range charts(b) {
 		if chart.path == "" {
@@ -27,11 +27,11 @@ func BenchmarkRender(b *testing.B) {
 	measure(b, nil, workload{
 		name: report.RenderName, title: "template and dag",
 		about: "`helm template` of the charts of the other workloads, and `helm dag`, which stock does not have. No cluster is used.",
-		base:  []string{report.Stock}, contestants: []contestant{plain, helm},
+		base:  []string{report.Stock}, tools: []tool{plain, helm},
 	})
 }
 
-// namedChart is a chart of a workload.
+// namedChart is a chart with a name for its step.
 type namedChart struct {
 	name, path string
 	flags      []string

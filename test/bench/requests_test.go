@@ -15,9 +15,9 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// requestsIn counts the requests of an agent during each step, by verb. Requests for the
-// API itself, without a resource, are "discovery". Requests that the server rejected
-// because of overload are "refused".
+// requestsIn counts the requests of the clients whose user agent begins with agent, for each
+// step and verb. Requests about the API itself, without a resource, count as "discovery".
+// Requests that the server rejected because of overload count as "refused".
 func requestsIn(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, agent string, steps map[string]launch.Usage) map[string]map[string]int {
 	b.Helper()
 	counts := map[string]map[string]int{}
@@ -44,11 +44,12 @@ func requestsIn(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, agent 
 	return counts
 }
 
-// endOfWatch reports whether an event is the second event of a watch.
+// endOfWatch reports whether an audit event is the end of a watch, whose start is another
+// event.
 func endOfWatch(e cluster.Event) bool { return e.Verb == "watch" && e.Stage == cluster.StageComplete }
 
-// requestsOf returns our requests in a namespace after a mark in the audit log, each
-// request once.
+// requestsOf returns the requests of Ordered Helm in a namespace after a mark in the audit
+// log, each request once.
 func requestsOf(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, namespace string) []cluster.Event {
 	b.Helper()
 	var events []cluster.Event
@@ -61,7 +62,7 @@ func requestsOf(b *testing.B, c *cluster.Cluster, mark cluster.AuditMark, namesp
 	return events
 }
 
-// table lists requests by verb and resource, in total and per node.
+// table lists the number of requests by verb and resource, in total and per node of the graph.
 func table(requests []cluster.Event, nodes int) string {
 	counts := map[string]int{}
 	for _, r := range requests {

@@ -29,8 +29,8 @@ func stackChart(b *testing.B) (archive string, flags []string) {
 	return found[0], []string{"--set", "grafana.enabled=false"} // the archive does not contain it
 }
 
-// BenchmarkStack installs kube-prometheus-stack. Its custom resource definitions exist
-// before, because only the server determines how long they take.
+// BenchmarkStack installs kube-prometheus-stack. Its CRDs are created before, because only the
+// server determines how long they take to be established.
 func BenchmarkStack(b *testing.B) {
 	archive, flags := stackChart(b)
 	if archive == "" {
@@ -38,21 +38,21 @@ func BenchmarkStack(b *testing.B) {
 	}
 	c := cluster.Shared(b)
 	define(b, c, archive)
-	var contestants []contestant
-	for _, con := range []struct {
+	var tools []tool
+	for _, t := range []struct {
 		name    string
 		program program
 	}{{report.Stock, stock(b, c)}, {report.Ours, ours(b, c)}} {
-		contestants = append(contestants, helmLife(con.name, con.program, life{chart: archive, flags: flags}).without(report.Changed))
+		tools = append(tools, helmLifecycle(t.name, t.program, lifecycle{chart: archive, flags: flags}).without(report.Changed))
 	}
 	measure(b, c, workload{
 		name: report.StackName, title: "kube-prometheus-stack",
 		about: "The public chart, with hooks, without grafana, and without an order. Its CRDs are already in the cluster.",
-		base:  []string{report.Stock}, contestants: contestants,
+		base:  []string{report.Stock}, tools: tools,
 	})
 }
 
-// define applies the definitions of a chart for the duration of the benchmark.
+// define creates the CRDs of a chart for the duration of the benchmark.
 func define(b *testing.B, c *cluster.Cluster, chart string) {
 	b.Helper()
 	took, err := stock(b, nil).run(b.Context(), "show", "crds", chart)

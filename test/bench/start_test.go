@@ -11,30 +11,30 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// BenchmarkStart compares the cost of short commands, which is mostly the start of the
-// program. It needs no cluster.
+// BenchmarkStart measures short commands, whose cost is mostly the start of the program. It
+// needs no cluster.
 func BenchmarkStart(b *testing.B) {
 	chart := writeChart(b, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n")
-	var contestants []contestant
-	for _, con := range []struct {
+	var tools []tool
+	for _, t := range []struct {
 		name    string
 		program program
 	}{{report.Stock, stock(b, nil)}, {report.Ours, ours(b, nil)}} {
-		contestants = append(contestants, contestant{name: con.name, steps: []step{
-			con.program.does("version", "version"),
-			con.program.does("template", "template", "web", chart),
-			con.program.does("__complete", "__complete", "install", "--wa"),
+		tools = append(tools, tool{name: t.name, steps: []step{
+			t.program.does("version", "version"),
+			t.program.does("template", "template", "web", chart),
+			t.program.does("__complete", "__complete", "install", "--wa"),
 		}})
 	}
 	const rounds = 50
 	measure(b, nil, workload{
 		name: report.StartName, title: "Cold start",
 		about: "Short commands, without a cluster: `version`, `template` of a chart of one object, and the completion of a flag.",
-		base:  []string{report.Stock}, contestants: contestants, rounds: rounds,
+		base:  []string{report.Stock}, tools: tools, rounds: rounds,
 	})
 }
 
-// BenchmarkSize compares the sizes of the binaries.
+// BenchmarkSize reports the sizes of the binaries.
 func BenchmarkSize(b *testing.B) {
 	programs := binaries.Get(b)
 	size := func(path string) float64 {

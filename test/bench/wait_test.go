@@ -21,30 +21,30 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// BenchmarkWait upgrades a release that is ready and does not change, and waits for it.
+// BenchmarkWait runs `helm upgrade --wait` for a release that is ready and does not change.
 func BenchmarkWait(b *testing.B) {
 	const n = 100
 	c := cluster.Shared(b)
 	chart := writeFiles(b, map[string]string{"Chart.yaml": plainChart, "templates/all.yaml": unordered(n)})
 	client := c.Client()
-	var contestants []contestant
-	for _, con := range []struct {
+	var tools []tool
+	for _, t := range []struct {
 		name    string
 		program program
 	}{{report.Stock, stock(b, c)}, {report.Ours, ours(b, c)}} {
-		contestants = append(contestants, contestant{con.name, []step{
+		tools = append(tools, tool{t.name, []step{
 			deployed(ours(b, c), client, chart, n),
-			con.program.does(report.Noop, "upgrade", "rel", chart, "--wait"),
-		}, con.program.agent})
+			t.program.does(report.Noop, "upgrade", "rel", chart, "--wait"),
+		}, t.program.agent})
 	}
 	measure(b, c, workload{
 		name: report.WaitName, title: fmt.Sprintf("`--wait` on %d ready Deployments", n),
 		about: "`upgrade --wait` of a release of Deployments that are all ready and do not change.",
-		base:  []string{report.Stock}, contestants: contestants,
+		base:  []string{report.Stock}, tools: tools,
 	})
 }
 
-// unordered returns n Deployments.
+// unordered returns a template of n Deployments without an order.
 func unordered(n int) string {
 	var text strings.Builder
 	for i := range n {

@@ -30,10 +30,10 @@ const (
 	writers = 16
 )
 
-// BenchmarkWatched1000 waits for a thousand custom resources in one namespace. The
-// benchmark acts as their controller, which begins when all of them exist. It reports the
-// resource usage of the whole install, and the requests during the wait: after the last
-// resource was created and before its dependents are created.
+// BenchmarkWatched1000 installs a thousand custom resources in one namespace and waits for
+// them. The benchmark acts as their controller, which starts when all of them exist. It
+// reports the resource usage of the install, and the requests during the wait: between the
+// creation of the last resource and the creation of the object that depends on them.
 func BenchmarkWatched1000(b *testing.B) {
 	c := cluster.Shared(b)
 	config := c.Config()
@@ -57,7 +57,7 @@ func BenchmarkWatched1000(b *testing.B) {
 	if err := work.Wait(); err != nil {
 		b.Fatal(err)
 	}
-	waiting := inTheWaiting(requestsOf(b, c, mark, namespace), resource.Resource)
+	waiting := requestsDuringWait(requestsOf(b, c, mark, namespace), resource.Resource)
 	b.ReportMetric(took.PeakMiB, "peak-MiB")
 	b.ReportMetric(took.CPU.Seconds(), "cpu-s")
 	b.ReportMetric(float64(len(waiting)), "requests")
@@ -65,7 +65,7 @@ func BenchmarkWatched1000(b *testing.B) {
 	b.Log("\n" + table(waiting, watched))
 }
 
-// defineWork adds a definition for the duration of the benchmark.
+// defineWork creates the CRD of the kind Work for the duration of the benchmark.
 func defineWork(b *testing.B, client dynamic.Interface, namespace string) schema.GroupVersionResource {
 	b.Helper()
 	group := namespace + ".example"
@@ -103,8 +103,8 @@ func defineWork(b *testing.B, client dynamic.Interface, namespace string) schema
 	return resource
 }
 
-// workChart returns a template with a layer of custom resources and one object that comes
-// after them.
+// workChart returns a template with a layer of custom resources of the kind Work, and one
+// object that depends on the layer.
 func workChart(group string) string {
 	var text strings.Builder
 	for i := range watched {
@@ -118,7 +118,8 @@ func workChart(group string) string {
 
 func workName(i int) string { return fmt.Sprintf("w%04d", i) }
 
-// control waits until all resources exist, and then marks each of them as done.
+// control acts as the controller of Work: it waits until all resources exist, and then marks
+// each of them as done.
 func control(ctx context.Context, works dynamic.ResourceInterface) error {
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
 		one, err := works.List(ctx, metav1.ListOptions{Limit: 1}) // the others are only counted
@@ -145,9 +146,9 @@ func control(ctx context.Context, works dynamic.ResourceInterface) error {
 	return nil
 }
 
-// inTheWaiting returns the requests after the last create of the resource and before the
-// create of its dependents.
-func inTheWaiting(requests []cluster.Event, resource string) []cluster.Event {
+// requestsDuringWait returns the requests after the last creation of a resource and before the
+// creation of its dependents.
+func requestsDuringWait(requests []cluster.Event, resource string) []cluster.Event {
 	var from, to time.Time
 	for _, r := range requests {
 		switch {

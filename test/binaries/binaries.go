@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package binaries builds the programs that tests run, in the way users build them.
+// Package binaries builds the programs that tests run, Ordered Helm and stock Helm, with make.
 package binaries
 
 import (
@@ -15,19 +15,19 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Set contains the paths of the programs.
+// Set contains the paths of the programs under test.
 type Set struct {
-	// Helm is our program. Stock is Helm's own, of the same version and with the same link
-	// flags.
+	// Helm is Ordered Helm. Stock is stock Helm of the same version, built with the same
+	// linker flags.
 	Helm, Stock string
 }
 
 // built builds the programs, once per test process.
 var built = sync.OnceValues(build)
 
-// Get builds both programs with make and returns their paths. It builds them once per
-// process, and only one process builds at a time. If the variable BINARIES names a
-// directory with the programs helm and stock-helm, it builds nothing.
+// Get builds both programs with make, and returns their paths. It builds them once per
+// process, and only one process at a time builds. If the environment variable BINARIES is set,
+// it builds nothing, and returns the programs helm and stock-helm in that directory.
 func Get(tb testing.TB) Set {
 	tb.Helper()
 	set, err := Build()
@@ -83,8 +83,8 @@ func build() (Set, error) {
 		return Set{}, err
 	}
 	defer func() { _ = lock.Unlock() }()
-	// The build belongs to the process and not to the first test that needs it, so the end
-	// of a test must not cancel it.
+	// The build is for all tests of the process, so the end of the first test must not cancel
+	// it.
 	cmd := exec.Command("make", "-C", root, "build", "stock") //nolint:noctx // see above
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return Set{}, fmt.Errorf("make build stock: %w\n%s", err, out)

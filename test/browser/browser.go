@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package browser opens the pages that helm draws in a real browser: the distribution's
-// Chromium, without a window.
+// Package browser tests the SVG and HTML files that helm writes, in headless Chromium, which
+// must be installed from the distribution.
 package browser
 
 import (
@@ -18,19 +18,19 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// limit is the timeout for a page. It is sufficient on a busy machine.
+// limit is the timeout for a page.
 const limit = 2 * time.Minute
 
-// View describes how a page is viewed.
+// View describes the window and the color scheme in which a page is opened.
 type View struct {
 	// Width and Height are the size of the window, in pixels.
 	Width, Height int64
-	// Dark is whether the reader prefers dark mode.
+	// Dark is true if the user prefers dark mode.
 	Dark bool
 }
 
-// Views returns the views in which drawings should be checked: a small and a large window,
-// each in light and dark mode.
+// Views returns the views in which the tests open every file: a small and a large window, each
+// in light and dark mode.
 func Views() map[string]View {
 	return map[string]View{
 		"small, light": {Width: 800, Height: 600},
@@ -43,8 +43,8 @@ func Views() map[string]View {
 // Browser is a running browser.
 type Browser struct{ ctx context.Context }
 
-// Start starts a browser that ends with the test. If there is no browser, the test is
-// skipped. The browser has no network access.
+// Start starts a browser, which is stopped at the end of the test. It skips the test if
+// Chromium is not installed. The browser has no network access.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	path := find()
@@ -81,7 +81,7 @@ func find() string {
 	return ""
 }
 
-// Page is an open page.
+// Page is a file that is open in a tab of the browser.
 type Page struct {
 	t   testing.TB
 	ctx context.Context

@@ -23,13 +23,14 @@ import (
 	"github.com/ordered-helm/helm/test/browser"
 )
 
-// names are names that are difficult to draw.
+// names contains names that are difficult to draw: long ones, and ones with special
+// characters.
 var names = []string{
 	"web", "</text><script>document.title='hacked'</script>", `"quoted"&'more'`, "日本語の層の名前", "العربية-الطبقة", "देवनागरी-परत", "ชั้นข้อมูล",
 	"🚀🚀🚀-rocket", strings.Repeat("W", 60), strings.Repeat("長い名前", 15), "a", "Ελληνικά-επίπεδο", "кириллица-слой", "]]>", "&amp;", "ﷺﷺﷺ", "한국어-계층", "𝔣𝔯𝔞𝔨𝔱𝔲𝔯",
 }
 
-// resource returns a resource in a layer that comes after other layers.
+// resource returns a resource in a layer that depends on other layers.
 func resource(chart, name, layer string, after ...string) sequencer.Resource {
 	annotations := map[string]any{}
 	if layer != "" {
@@ -47,8 +48,8 @@ func resource(chart, name, layer string, after ...string) sequencer.Resource {
 	}}
 }
 
-// input returns a chart with a subchart, both with layers that have such names, in random
-// order.
+// input returns the input of the sequencer for a chart with a subchart, both with the given
+// number of layers, whose names are from names and whose dependencies are random.
 func input(layers int, seed uint64) sequencer.Input {
 	r := rand.New(rand.NewPCG(seed, 1))
 	sub := &sequencer.Chart{Name: "platform", Sequenced: true, Subcharts: []*sequencer.Chart{{Name: "empty", Sequenced: true}}}
@@ -76,7 +77,7 @@ func input(layers int, seed uint64) sequencer.Input {
 	return in
 }
 
-// wide returns many layers that come after the same layer.
+// wide returns the input of the sequencer for many layers that depend on the same layer.
 func wide() sequencer.Input {
 	in := sequencer.Input{Root: &sequencer.Chart{Name: "shop", Sequenced: true}, Namespace: "default"}
 	in.Resources = append(in.Resources, resource("shop", "base", "base"), resource("shop", "rest", ""))
@@ -102,7 +103,8 @@ func hooks() []hookrunner.Plan {
 	})
 }
 
-// drawn writes the drawing of a view to a file, and checks that it is XML.
+// drawn writes the drawing of a view to a file, checks that it is valid XML, and returns its
+// path.
 func drawn(t *testing.T, v graphview.View) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -123,7 +125,7 @@ func drawn(t *testing.T, v graphview.View) string {
 	return file
 }
 
-// faults is a script that finds errors in a drawing.
+// faults is a script that returns errors in a drawing, such as texts that overlap.
 const faults = `(() => {
   const found = [], box = e => e.getBoundingClientRect(), slack = 0.6;
   const inside = (a, b) => a.left >= b.left-slack && a.right <= b.right+slack && a.top >= b.top-slack && a.bottom <= b.bottom+slack;
@@ -157,8 +159,8 @@ const faults = `(() => {
   return found;
 })()`
 
-// colours is a script that lists the colours of texts and of their backgrounds.
-const colours = `(() => {
+// colors is a script that returns the colors of texts and of their backgrounds.
+const colors = `(() => {
   const painted = [...document.querySelectorAll('rect')].map(r => ({r: r.getBoundingClientRect(), c: getComputedStyle(r).fill})).filter(x => x.c !== 'none');
   const seen = new Map();
   for (const t of document.querySelectorAll('text')) {
@@ -184,7 +186,7 @@ func TestGraph(t *testing.T) {
 	for name, v := range map[string]graphview.View{
 		"small":    {Plan: plan(input(3, 1)), Hooks: hooks()},
 		"large":    {Plan: plan(input(30, 3))},
-		"compared": {Plan: plan(input(10, 4)), Before: &graphview.Before{Plan: plan(before), Release: "shop", Revision: 3}},
+		"compared": {Plan: plan(input(10, 4)), CompareWith: &graphview.RevisionPlan{Plan: plan(before), Release: "shop", Revision: 3}},
 		"gathered": {Plan: plan(wide())},
 		"empty":    {Plan: plan(sequencer.Input{Root: &sequencer.Chart{Name: "shop"}})},
 	} {
@@ -204,7 +206,7 @@ func checkGraph(t *testing.T, page *browser.Page, view browser.View) {
 		Text   string `json:"text"`
 		Ground string `json:"ground"`
 		Label  string `json:"label"`
-	}](page, colours)
+	}](page, colors)
 	if len(pairs) == 0 {
 		t.Error("there are no texts")
 	}

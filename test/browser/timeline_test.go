@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/test/browser"
 )
 
-// operations returns the install of many nodes with names that are difficult to draw, which
-// fails after some time, and the uninstall that follows.
+// operations records the events of two operations, with the given number of nodes whose names
+// are difficult to draw: an install that fails after the time took, and an uninstall.
 func operations(nodes int, took time.Duration) *timeline.Recorder {
 	began := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 	at := func(part float64) time.Time { return began.Add(time.Duration(part * float64(took))) }
@@ -58,7 +58,7 @@ func operations(nodes int, took time.Duration) *timeline.Recorder {
 	return recorder
 }
 
-// timelineChecks is a script that returns errors in the page.
+// timelineChecks is a script that returns errors in a timeline, such as texts that overlap.
 const timelineChecks = `(() => {
   const wrong = [], box = e => e.getBoundingClientRect();
   const say = text => { if (wrong.length < 20) wrong.push(text); };
@@ -92,8 +92,8 @@ const timelineChecks = `(() => {
   return wrong;
 })()`
 
-// hoverChecks is a script that hovers over the bar of the last node that began, and returns
-// errors.
+// hoverChecks is a script that moves the mouse over the bar of the node that started last, and
+// returns errors in what the page then shows.
 const hoverChecks = `(() => {
   const wrong = [], bars = document.querySelectorAll(".row.failed .bar");
   if (bars.length !== 1) return [bars.length + " bars failed"];
@@ -109,15 +109,14 @@ const hoverChecks = `(() => {
   return wrong;
 })()`
 
-// textColours is a script that lists the colours of texts and of their backgrounds.
-const textColours = `[...document.querySelectorAll("h1, .failed, .facts, .error, .legend li, .tick, .name, .took, .none")].map(e => {
+// textColors is a script that returns the colors of texts and of their backgrounds.
+const textColors = `[...document.querySelectorAll("h1, .failed, .facts, .error, .legend li, .tick, .name, .took, .none")].map(e => {
   let ground = e;
   while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)") ground = ground.parentElement;
   return [getComputedStyle(e).color, getComputedStyle(ground).backgroundColor, e.textContent.slice(0, 40)];
 })`
 
-// TestTimeline checks timelines in windows of two sizes and of a phone's size, in light and
-// dark mode.
+// TestTimeline checks timelines in the views of Views, and in a window of the size of a phone.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -143,7 +142,7 @@ func TestTimeline(t *testing.T) {
 						t.Errorf("%s", strings.Join(wrong, "\n"))
 					}
 				}
-				for _, c := range browser.Evaluate[[][3]string](page, textColours) {
+				for _, c := range browser.Evaluate[[][3]string](page, textColors) {
 					if contrast, err := browser.Contrast(c[0], c[1]); err != nil || contrast < browser.MinContrast {
 						t.Errorf("%q is not readable: %s on %s, contrast %.1f, %v", c[2], c[0], c[1], contrast, err)
 					}

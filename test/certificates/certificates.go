@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package certificates creates the TLS files that a server on the loopback interface and
-// its clients need in tests: a certificate authority, and a certificate for each.
+// Package certificates creates certificates for tests with TLS: a certificate authority, and
+// certificates for a server on this machine and for its clients.
 package certificates
 
 import (
@@ -35,9 +35,9 @@ type Files struct {
 	Cert, Key string
 }
 
-// Make writes the clients' files to a directory and returns the server's configuration. If
-// a client presents a certificate, it must be signed by the authority. clientsMust is
-// whether clients must present one.
+// Make creates an authority and certificates, writes the files for clients to a directory, and
+// returns the configuration for the server. If clientsMust is true, the server rejects clients
+// without a certificate. Certificates of clients must be signed by the authority in any case.
 func Make(folder string, clientsMust bool) (*tls.Config, Files, error) {
 	authority, err := newAuthority()
 	if err != nil {
@@ -91,7 +91,7 @@ func (f Files) write(a *authority, client tls.Certificate) error {
 	return nil
 }
 
-// authority signs certificates for this machine.
+// authority is a certificate authority that signs certificates for this machine.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package charts writes the charts that tests install, from their metadata, objects,
-// hooks and subcharts.
+// Package charts writes the charts that the tests install. A chart is described by a Chart,
+// its objects and hooks by an Object.
 package charts
 
 import (
@@ -13,23 +13,23 @@ import (
 	"testing"
 )
 
-// Metadata is the Chart.yaml of a chart that is named app.
+// Metadata is the content of Chart.yaml for a chart named app whose apiVersion is v3.
 const Metadata = "apiVersion: v3\nname: app\nversion: 0.1.0\n"
 
-// Chart is a chart, or a subchart.
+// Chart describes a chart or subchart.
 type Chart struct {
-	// Name is app by default.
+	// Name is the name of the chart. The default is app.
 	Name string
-	// APIVersion is v3 by default.
+	// APIVersion is the apiVersion in Chart.yaml. The default is v3.
 	APIVersion string
 	// HookMode is the value of runHooksInParallel in Chart.yaml. If it is empty, Chart.yaml
 	// does not contain the field.
 	HookMode string
-	// Metadata contains further lines of Chart.yaml.
+	// Metadata contains additional lines of Chart.yaml.
 	Metadata string
 	// Values is the text of values.yaml.
 	Values string
-	// Objects are the objects of templates/all.yaml, after the manifests of Template.
+	// Objects are the objects in templates/all.yaml, after the text of Template.
 	Objects  []Object
 	Template string
 	// TemplatePerObject writes each object to its own template, named after the object.
@@ -38,7 +38,7 @@ type Chart struct {
 	Templates map[string]string
 	// CRDs is the text of crds/all.yaml.
 	CRDs string
-	// Subcharts are written to the directory charts.
+	// Subcharts are the subcharts in the directory charts.
 	Subcharts []Chart
 }
 
@@ -50,7 +50,7 @@ func (c Chart) Write(tb testing.TB) string {
 	return WriteFiles(tb, files)
 }
 
-// addTo adds the files of the chart, by path.
+// addTo adds the files of the chart to files, with paths below dir.
 func (c Chart) addTo(files map[string]string, dir string) {
 	if c.APIVersion == "" {
 		c.APIVersion = "v3"
@@ -83,19 +83,20 @@ func (c Chart) addTo(files map[string]string, dir string) {
 	}
 }
 
-// Write writes a chart whose objects are all in one template, and returns its directory.
+// Write writes a chart with the objects, in one template, and returns its directory.
 func Write(tb testing.TB, objects ...Object) string {
 	tb.Helper()
 	return Chart{Objects: objects}.Write(tb)
 }
 
-// WriteTemplate writes a chart with one template.
+// WriteTemplate writes a chart with one template, and returns its directory.
 func WriteTemplate(tb testing.TB, text string) string {
 	tb.Helper()
 	return Chart{Template: text}.Write(tb)
 }
 
-// WriteFiles writes a chart from files, by path, and returns its directory.
+// WriteFiles writes the files of a chart, whose keys are their paths, and returns its
+// directory.
 func WriteFiles(tb testing.TB, files map[string]string) string {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "chart")
@@ -109,7 +110,8 @@ func WriteFiles(tb testing.TB, files map[string]string) string {
 	return dir
 }
 
-// Copy copies the chart in a directory, so that a test can change it.
+// Copy copies the chart in a directory, so that a test can change it, and returns the new
+// directory.
 func Copy(tb testing.TB, from string) string {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "chart")
@@ -134,8 +136,8 @@ func CopyFile(tb testing.TB, from, to string) {
 	}
 }
 
-// Edit replaces text in a file of a chart. Each pair is an old text, which must occur in
-// the file, and the new one.
+// Edit replaces text in a file of the chart in dir. Each pair consists of an old text, which
+// must occur in the file, and the new text.
 func Edit(tb testing.TB, dir, name string, pairs ...string) {
 	tb.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name))
@@ -152,14 +154,14 @@ func Edit(tb testing.TB, dir, name string, pairs ...string) {
 	AddFile(tb, dir, name, text)
 }
 
-// AddFinalizer adds the finalizer ordered.example/hold to an object of a chart. The object
-// must have annotations. It is not deleted before the finalizer is removed.
+// AddFinalizer adds the finalizer ordered.example/hold to the object with a name in
+// templates/all.yaml. The object must have annotations.
 func AddFinalizer(tb testing.TB, dir, name string) {
 	tb.Helper()
 	Edit(tb, dir, "templates/all.yaml", "{name: "+name+",", "{name: "+name+", finalizers: [ordered.example/hold],")
 }
 
-// AddFile writes a file of a chart.
+// AddFile adds a file to the chart in dir, or replaces it.
 func AddFile(tb testing.TB, dir, name, text string) {
 	tb.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -167,7 +169,7 @@ func AddFile(tb testing.TB, dir, name, text string) {
 	}
 }
 
-// RemoveFile removes a file of a chart.
+// RemoveFile deletes a file of the chart in dir.
 func RemoveFile(tb testing.TB, dir, name string) {
 	tb.Helper()
 	if err := os.Remove(filepath.Join(dir, name)); err != nil {

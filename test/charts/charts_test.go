@@ -28,8 +28,8 @@ func parse(t *testing.T, o Object) *unstructured.Unstructured {
 	return parsed
 }
 
-// TestEveryKind writes an object of every kind with all fields that apply to each.
-func TestEveryKind(t *testing.T) {
+// TestManifestsOfEveryKind checks the manifests of objects of every kind with all fields set.
+func TestManifestsOfEveryKind(t *testing.T) {
 	want := map[string]string{
 		"helm.sh/layer": "web", "depends-on.helm.sh/layers": "db, cache", "helm.sh/hook": "pre-install,test", "helm.sh/hook-weight": "-5",
 		"helm.sh/hook-delete-policy": "hook-succeeded", "helm.sh/hook-output-log-policy": "hook-failed", IDAnnotation: "id", "helm.sh/readiness-timeout": "30s",
@@ -50,7 +50,7 @@ func TestEveryKind(t *testing.T) {
 	parse(t, CustomResource("example.com", "Widget", "one"))
 }
 
-// TestPodTemplate checks the pods of a workload.
+// TestPodTemplate checks the pod template in the manifest of a workload.
 func TestPodTemplate(t *testing.T) {
 	o := Object{
 		Kind: "Job", Name: "work", Value: "v", Gate: "gate", Hook: "test", Spec: []string{"backoffLimit: 3", "ttlSecondsAfterFinished: 0"},
@@ -76,8 +76,8 @@ func TestPodTemplate(t *testing.T) {
 	}
 }
 
-// TestFiles checks which files a chart has.
-func TestFiles(t *testing.T) {
+// TestChartFiles checks which files Chart.Write writes.
+func TestChartFiles(t *testing.T) {
 	dir := Chart{
 		HookMode: "true", Values: "a: b\n", CRDs: Definition("example.com", "Widget").Manifest(),
 		Objects: []Object{{Name: "one"}}, Templates: map[string]string{"NOTES.txt": "Done.\n"},

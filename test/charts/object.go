@@ -9,16 +9,17 @@ import (
 	"strings"
 )
 
-// Object is an object of a chart, or a hook.
+// Object describes an object or a hook of a chart.
 type Object struct {
-	// APIVersion is by default the usual one of the kind. The default of Kind is ConfigMap.
+	// Kind is the kind of the object; the default is ConfigMap. The default of APIVersion is
+	// the usual one of the kind.
 	APIVersion, Kind string
 	Name, Namespace  string
 	// Layer is the layer of the object. DependsOn lists the layers that it depends on,
 	// separated by commas.
 	Layer, DependsOn string
-	// Value is stored in the data of a ConfigMap, or in an environment variable of a
-	// container. Tests change it.
+	// Value is stored in the data of a ConfigMap or Secret, or in an environment variable of a
+	// container. Tests change it from revision to revision.
 	Value string
 	// Hook lists the events of a hook, separated by commas. Weight is its weight.
 	Hook   string
@@ -27,47 +28,50 @@ type Object struct {
 	DeletePolicy, LogPolicy string
 	// ID is the value of the annotation IDAnnotation.
 	ID string
-	// Gate is a ConfigMap without which the containers do not start.
+	// Gate is the name of a ConfigMap that the containers need, so that they do not start
+	// before a test creates it.
 	Gate string
-	// Labels are the labels, lines of YAML.
+	// Labels are the labels, as lines of YAML.
 	Labels []string
-	// Annotations are other annotations, PodAnnotations those of the pods, as lines of
-	// YAML.
+	// Annotations are additional annotations of the object, PodAnnotations those of its pods,
+	// as lines of YAML.
 	Annotations, PodAnnotations []string
-	// Spec contains lines of the spec of a workload.
+	// Spec contains additional lines of the spec of a workload.
 	Spec []string
-	// PodSpec contains entries of the spec of the pods, in YAML flow style. It can contain
-	// the containers.
+	// PodSpec contains additional entries of the spec of the pods, in YAML flow style. If it
+	// contains containers, they replace the default ones.
 	PodSpec string
 	// Containers are the names of the containers. The default is one container named c.
 	Containers []string
-	// Body is the text after the metadata, for an object with an APIVersion.
+	// Body is the text of the manifest after the metadata, for objects with an APIVersion.
 	Body string
 }
 
-// IDAnnotation is the annotation by which a test finds an object in the audit log.
+// IDAnnotation is the annotation with Object.ID, by which tests find an object in the audit
+// log.
 const IDAnnotation = "e2e/hook"
 
-// Annotations of a workload that never becomes ready, and values for how long Helm waits
-// for a workload: very short, and long enough for one that becomes ready.
+// NeverReady contains annotations of pods that never become ready. ShortTimeout and
+// LongTimeout contain readiness timeouts: a very short one, and one that is sufficient for any
+// workload.
 var (
 	NeverReady   = []string{"devcluster/pod: never"}
 	ShortTimeout = []string{"helm.sh/readiness-timeout: 1s"}
 	LongTimeout  = []string{"helm.sh/readiness-timeout: 30s"}
 )
 
-// Pod returns a pod in a layer, with annotations.
+// Pod returns a Pod in a layer, with additional annotations.
 func Pod(name, layer string, annotations ...string) Object {
 	return Object{Kind: "Pod", Name: name, Layer: layer, Annotations: annotations}
 }
 
-// Last returns a ConfigMap in the layer last, which depends on layers, separated by commas.
+// Last returns a ConfigMap named last, in the layer last, which depends on the layers in
+// dependsOn, separated by commas.
 func Last(dependsOn string) Object {
 	return Object{Name: "last", Layer: "last", DependsOn: dependsOn}
 }
 
-// Definition returns a CustomResourceDefinition for a group and a kind that accepts any
-// fields.
+// Definition returns a CRD for a kind in a group, whose schema accepts any fields.
 func Definition(group, kind string) Object {
 	singular := strings.ToLower(kind)
 	return Object{
@@ -77,7 +81,7 @@ func Definition(group, kind string) Object {
 	}
 }
 
-// CustomResource returns an object of the kind of a Definition.
+// CustomResource returns a custom resource of a kind that a Definition defines.
 func CustomResource(group, kind, name string) Object {
 	return Object{APIVersion: group + "/v1", Kind: kind, Name: name}
 }
@@ -87,7 +91,7 @@ func ConfigMap(name string, annotations ...string) string {
 	return Object{Name: name, Annotations: annotations}.Manifest()
 }
 
-// Manifests returns the manifests of objects, one after the other.
+// Manifests returns the manifests of objects as one YAML stream.
 func Manifests(objects ...Object) string {
 	var text strings.Builder
 	for _, o := range objects {
@@ -96,11 +100,11 @@ func Manifests(objects ...Object) string {
 	return text.String()
 }
 
-// kind is the API version of a kind, and the content besides metadata that its objects
-// need.
+// kind contains the API version of a kind, and the content that its objects need apart from
+// metadata.
 type kind struct{ apiVersion, body string }
 
-// kinds contains the kinds without pods.
+// kinds contains the supported kinds, except those whose objects create pods.
 var kinds = map[string]kind{
 	"ConfigMap":             {"v1", ""},
 	"Secret":                {"v1", "stringData: {a: b}\n"},
@@ -114,10 +118,10 @@ var kinds = map[string]kind{
 	"PodDisruptionBudget":   {"policy/v1", "spec: {maxUnavailable: 1, selector: {matchLabels: {app: none}}}\n"},
 }
 
-// unknownAPIVersion is the API version of kinds that are not listed. No server supports it.
+// unknownAPIVersion is the API version of all other kinds. No server serves it.
 const unknownAPIVersion = "ordered.example/v1"
 
-// String returns "Kind/name" of the object.
+// String returns the "Kind/name" of the object.
 func (o Object) String() string { return o.kind() + "/" + o.Name }
 
 func (o Object) kind() string {
@@ -127,7 +131,7 @@ func (o Object) kind() string {
 	return o.Kind
 }
 
-// Manifest returns the object as text for a template.
+// Manifest returns the manifest of the object, for a template.
 func (o Object) Manifest() string {
 	annotations := o.annotations()
 	if o.APIVersion != "" {
@@ -175,7 +179,7 @@ func (o Object) annotations() []string {
 	return annotations
 }
 
-// head returns a manifest up to and including its metadata.
+// head returns the beginning of a manifest, up to and including the metadata.
 func (o Object) head(apiVersion string, annotations []string) string {
 	metadata := "name: " + plain(o.Name)
 	if o.Namespace != "" {
@@ -187,7 +191,7 @@ func (o Object) head(apiVersion string, annotations []string) string {
 	return "---\napiVersion: " + apiVersion + "\nkind: " + o.kind() + "\nmetadata: " + annotated(metadata, annotations) + "\n"
 }
 
-// plain returns a name in YAML. It quotes y and n, because YAML reads them as booleans.
+// plain returns a name as YAML. It quotes y and n, which YAML would read as booleans.
 func plain(name string) string {
 	if name == "y" || name == "n" {
 		return `"` + name + `"`
@@ -195,7 +199,7 @@ func plain(name string) string {
 	return name
 }
 
-// annotated returns metadata with annotations, if there are any.
+// annotated adds annotations, if there are any, to the text of metadata.
 func annotated(metadata string, annotations []string) string {
 	if len(annotations) > 0 {
 		metadata += ", annotations: {" + strings.Join(annotations, ", ") + "}"

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// HangingChart writes a chart of three layers, of which the second never becomes ready.
+// HangingChart writes a chart with three layers, of which the second never becomes ready and
+// has the given readiness timeout.
 func HangingChart(tb testing.TB, timeout string) string {
 	tb.Helper()
 	never := Pod("never", "second", "helm.sh/readiness-timeout: "+timeout, "devcluster/pod: never")
@@ -16,7 +17,7 @@ func HangingChart(tb testing.TB, timeout string) string {
 	return Write(tb, Object{Name: "first", Layer: "first"}, never, Object{Name: "third", Layer: "third", DependsOn: "second"})
 }
 
-// OwnConfigMap returns the manifest of a ConfigMap named own.
+// OwnConfigMap returns the manifest of a ConfigMap named own, with a value.
 func OwnConfigMap(value string) string { return Object{Name: "own", Value: value}.Manifest() }
 
 // UnreadyObjects returns ThreeLayerObjects with a Deployment that never becomes ready.
@@ -26,8 +27,9 @@ func UnreadyObjects(value string, more ...Object) []Object {
 	return append(objects, more...)
 }
 
-// FailingObjects returns ThreeLayerObjects with additional objects and without the last
-// one, and with a Deployment that never becomes ready.
+// FailingObjects returns the objects of a revision that fails: ThreeLayerObjects with
+// additional objects, without the last ConfigMap, and with a Deployment that never becomes
+// ready.
 func FailingObjects(value string) []Object {
 	objects := ThreeLayerObjects(value)
 	objects[1].PodAnnotations, objects[1].Annotations, objects[1].DependsOn = NeverReady, ShortTimeout, "first, over"
@@ -35,13 +37,14 @@ func FailingObjects(value string) []Object {
 		Object{Name: "marked", Layer: "extra", Annotations: []string{"bad: a"}})
 }
 
-// ThreeLayers writes a chart of ThreeLayerObjects and further objects.
+// ThreeLayers writes a chart with ThreeLayerObjects and additional objects.
 func ThreeLayers(tb testing.TB, value string, more ...Object) string {
 	tb.Helper()
 	return Write(tb, append(ThreeLayerObjects(value), more...)...)
 }
 
-// ThreeLayerObjects returns a ConfigMap, a Deployment after it, and a ConfigMap after that.
+// ThreeLayerObjects returns three objects in layers of their own: ConfigMap first, Deployment
+// app, which depends on it, and ConfigMap last, which depends on the Deployment.
 func ThreeLayerObjects(value string) []Object {
 	return []Object{
 		{Name: "first", Layer: "first", Value: value},
@@ -50,13 +53,13 @@ func ThreeLayerObjects(value string) []Object {
 	}
 }
 
-// OddObjects returns ThreeLayerObjects and two further objects, odd and odder.
+// OddObjects returns ThreeLayerObjects and two additional ConfigMaps, odd and odder.
 func OddObjects(value string) []Object {
 	return append(ThreeLayerObjects(value), Object{Name: "odd", Layer: "odd", DependsOn: "last"}, Object{Name: "odder", Layer: "odder", DependsOn: "odd"})
 }
 
-// WithMissingConfigMap writes a chart whose pods need MissingConfigMap, which is not part
-// of the chart.
+// WithMissingConfigMap writes a chart whose pods need MissingConfigMap, which is not part of
+// the chart.
 func WithMissingConfigMap(tb testing.TB, value string) string {
 	tb.Helper()
 	objects := ThreeLayerObjects(value)
@@ -66,18 +69,18 @@ func WithMissingConfigMap(tb testing.TB, value string) string {
 	return dir
 }
 
-// MissingConfigMap is the manifest of a ConfigMap that is not part of the release.
+// MissingConfigMap is the manifest of a ConfigMap that the pods of WithMissingConfigMap need.
 const MissingConfigMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: outside}\ndata: {a: b}\n"
 
-// FullChart writes a chart with hooks of every operation, a subchart, and layers with every
-// kind of object that Helm waits for. Its objects depend on the value.
+// FullChart writes a chart with hooks for every operation, a subchart, and layers with every
+// kind of object that Helm waits for. The contents of its objects depend on the value.
 func FullChart(tb testing.TB) string {
 	tb.Helper()
 	const value = "{{ .Values.value }}"
 	var hooks []Object
 	for _, when := range []string{"pre", "post"} {
 		job := Object{Kind: "Job", Hook: fmt.Sprintf("%[1]s-install,%[1]s-upgrade,%[1]s-rollback,%[1]s-delete", when)}
-		// This hook fails if its previous run has left anything.
+		// This hook fails if the object of its previous run still exists.
 		once, again := job, job
 		once.Name, once.DeletePolicy, once.PodAnnotations = when+"-once", "hook-succeeded", []string{"devcluster/after: 100ms"}
 		again.Name, again.DeletePolicy, again.PodAnnotations = when+"-again", "before-hook-creation,hook-succeeded", []string{"devcluster/after: 0s"}

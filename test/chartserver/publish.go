@@ -16,15 +16,15 @@ import (
 	"github.com/ordered-helm/helm/internal/testutil/chartpack"
 )
 
-// Created is the creation time of every published chart in the index.
+// Created is the creation time of every published chart, as in the index.
 var Created = chartpack.Created
 
-// Load loads the chart in a directory.
+// Load is a function that loads the chart in a directory.
 type Load func(folder string) (*chart.Chart, error)
 
-// Publish packages chart directories into the directory of a repository, and writes its
-// index. The output is identical for identical charts. The index contains URLs relative to
-// itself, and the metadata that load returns.
+// Publish packages chart directories into a directory, and writes the index of the repository
+// there. The index contains the metadata that load returns, and relative URLs. The files are
+// identical for identical charts.
 func Publish(load Load, folder string, charts ...string) error {
 	index := repo.NewIndexFile()
 	index.Generated = Created
@@ -62,6 +62,6 @@ func publish(load Load, index *repo.IndexFile, folder, source string) error {
 	return nil
 }
 
-// Pack packages the chart in a directory unchanged: it does not check, leave out or rewrite
-// anything. The output is identical for an identical directory.
+// Pack returns an archive of the chart in a directory, with all files unchanged and without
+// checking the chart. The archive is identical for an identical directory.
 func Pack(source string) ([]byte, error) { return chartpack.Pack(source) }

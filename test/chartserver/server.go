@@ -25,8 +25,8 @@ type Options struct {
 	Username, Password string
 	// TLS serves HTTPS, with a certificate signed by the server's own authority.
 	TLS bool
-	// ClientCertificates rejects clients without a certificate signed by that authority. It
-	// implies TLS.
+	// ClientCertificates rejects clients without a certificate that the server's authority has
+	// signed. It implies TLS.
 	ClientCertificates bool
 }
 
@@ -34,8 +34,9 @@ type Options struct {
 type Server struct {
 	// URL is the address of the repository: http:// or https://, 127.0.0.1 and the port.
 	URL string
-	// CAFile is the certificate of the server's authority. CertFile and KeyFile are a
-	// client certificate that it signed. They are empty without TLS.
+	// CAFile is the path of the certificate of the server's authority. CertFile and KeyFile
+	// are the paths of a client certificate that it has signed, and its key. Without TLS, they
+	// are empty.
 	CAFile, CertFile, KeyFile string
 
 	options Options
@@ -46,24 +47,24 @@ type Server struct {
 	answers  map[string]http.HandlerFunc
 }
 
-// Request is a request to a server.
+// Request describes a request that a Server has received.
 type Request struct {
 	// Path is the path of the URL, including the query if there is one.
 	Method, Path string
 	// Username and Password are the credentials of basic authentication.
 	Username, Password string
-	// Client is the common name of the client's certificate.
+	// Client is the common name of the client's certificate, or empty without a certificate.
 	Client string
 	Header http.Header
 }
 
-// Start serves the files of a directory until the test ends. Files can be added and changed
-// while it runs.
+// Start starts a server for the files in a directory, which is stopped at the end of the test.
+// Files can be added and changed while it runs.
 func Start(tb testing.TB, folder string, o Options) *Server {
 	tb.Helper()
 	s := &Server{options: o, files: http.FileServer(http.Dir(folder)), answers: make(map[string]http.HandlerFunc)}
 	listener := httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
-	// A test may use clients that do not trust the server, so TLS errors are not logged.
+	// TLS errors are not logged, because some tests use clients that do not trust the server.
 	listener.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if o.TLS || o.ClientCertificates {
 		config, files, err := certificates.Make(tb.TempDir(), o.ClientCertificates)
@@ -84,8 +85,9 @@ func Start(tb testing.TB, folder string, o Options) *Server {
 	return s
 }
 
-// Answer lets the handler answer a path, such as "/index.yaml", from now on. nil serves the
-// file again. Password and certificate are still required.
+// Answer makes the server answer requests for a path, such as "/index.yaml", with the handler
+// from now on. With a nil handler, it serves the file again. Password and client certificate
+// are still required.
 func (s *Server) Answer(path string, handler http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,8 +5,8 @@ package cluster
 
 import "syscall"
 
-// dieWithParent makes the kernel end a child when the thread that started it ends, so that
-// a build does not outlive a test that is killed.
+// dieWithParent returns attributes with which the kernel kills a child process when the thread
+// that started it ends, so that a build does not outlive a test that is killed.
 func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

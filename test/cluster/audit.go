@@ -25,22 +25,22 @@ import (
 
 const (
 	auditTimeout = 30 * time.Second
-	// markerPrefix begins the names of namespaces that nobody creates. A request for such a
-	// namespace leaves a marker in the log.
+	// markerPrefix is the prefix of the names of namespaces that are never created. A request
+	// for such a namespace marks a position in the audit log.
 	markerPrefix = "audit-marker-"
 )
 
-// The stages of a request in the log.
+// The stages of a request for which the audit log contains events.
 const (
-	// StageComplete is a request that was answered.
+	// StageComplete is the stage in which the response was sent.
 	StageComplete = "ResponseComplete"
-	// StageStarted is the start of a watch. Its end is StageComplete.
+	// StageStarted is the start of a watch. The end of the watch has StageComplete.
 	StageStarted = "ResponseStarted"
-	// StagePanic is a request that caused a panic in the server.
+	// StagePanic is the stage of a request that caused a panic in the server.
 	StagePanic = "Panic"
 )
 
-// Event is one entry of the API server's audit log.
+// Event is one entry in the API server's audit log: a request in one of its stages.
 type Event struct {
 	// Stage is one of the stages above.
 	Stage string
@@ -56,7 +56,8 @@ type Event struct {
 	URI string
 	// User and UserAgent identify the client.
 	User, UserAgent string
-	// Received is when the request was received. Completed is when the stage was reached.
+	// Received is the time at which the request was received, Completed the time at which the
+	// stage was reached.
 	Received, Completed time.Time
 	// Code is the HTTP status.
 	Code int
@@ -66,8 +67,8 @@ type Event struct {
 	Request, Response json.RawMessage
 }
 
-// DecodeResponse decodes the object in the server's response. For a write this is the
-// object after the write.
+// DecodeResponse decodes the object in the response. For a write, this is the object as it was
+// stored.
 func (e Event) DecodeResponse(into any) error {
 	if len(e.Response) == 0 {
 		return fmt.Errorf("the audit log has no response of %s %s", e.Verb, e.URI)
@@ -78,7 +79,7 @@ func (e Event) DecodeResponse(into any) error {
 	return nil
 }
 
-// line is an entry as the server writes it.
+// line is an entry of the audit log in the format of the API server.
 type line struct {
 	Stage      string
 	RequestURI string
@@ -116,7 +117,7 @@ func (l line) event() Event {
 	}
 }
 
-// auditLog reads a log to which the server appends.
+// auditLog stores the events of an audit log and the position up to which it was read.
 type auditLog struct {
 	mu     sync.Mutex
 	path   string
@@ -124,14 +125,14 @@ type auditLog struct {
 	events []Event
 }
 
-// Audit returns the audit log of the cluster up to the call, in the order in which the
-// requests were answered.
+// Audit returns the events in the audit log of the cluster up to the call, in the order in
+// which their stages were reached.
 func (c *Cluster) Audit(tb testing.TB) []Event {
 	tb.Helper()
 	return c.audited(tb, func(Event) bool { return true })
 }
 
-// AuditIn returns the part of Audit for one namespace. It copies less.
+// AuditIn returns the events of Audit for one namespace. It is faster than filtering Audit.
 func (c *Cluster) AuditIn(tb testing.TB, namespace string) []Event {
 	tb.Helper()
 	return c.audited(tb, func(e Event) bool { return e.Namespace == namespace })
@@ -162,8 +163,8 @@ func (c *Cluster) AuditMark(tb testing.TB) AuditMark {
 	return AuditMark{offset: info.Size()}
 }
 
-// AuditAfter calls show for each event after a mark and before the call. In contrast to
-// Audit, it does not keep the events, so that it can read a log of many objects.
+// AuditAfter calls show for each event between a mark and the call. In contrast to Audit, it
+// does not store the events, which would need much memory if there are many objects.
 func (c *Cluster) AuditAfter(tb testing.TB, mark AuditMark, show func(Event)) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), auditTimeout)
@@ -200,7 +201,8 @@ func (c *Cluster) readAuditAfter(ctx context.Context, offset int64, show func(Ev
 	return nil
 }
 
-// leaveMarker sends a request that leaves a unique entry in the log.
+// leaveMarker sends a request that has a unique entry in the audit log, and returns the name
+// by which the entry is found.
 func (c *Cluster) leaveMarker(ctx context.Context) (string, error) {
 	marker := fmt.Sprintf("%s%016x", markerPrefix, rand.Uint64())
 	_, err := c.client.CoreV1().Namespaces().Get(ctx, marker, metav1.GetOptions{})
@@ -247,14 +249,14 @@ func (a *auditLog) length() int {
 	return len(a.events)
 }
 
-// read parses the lines that were added since the last call.
+// read reads the events that the server has added since the last call.
 func (a *auditLog) read() (err error) {
 	a.offset, err = scan(a.path, a.offset, func(e Event) { a.events = append(a.events, e) })
 	return err
 }
 
-// scan calls show for the events of a log from an offset on, and returns the offset of
-// their end. If the offset is inside a line, it begins with the next line.
+// scan calls show for the events in an audit log after an offset, and returns the offset of
+// the end of the last one. If the offset is inside a line, it starts with the next line.
 func scan(path string, offset int64, show func(Event)) (end int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -269,7 +271,7 @@ func scan(path string, offset int64, show func(Event)) (end int64, err error) {
 	for first := offset > 0; ; first = false {
 		text, err := reader.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			// A line without an end is read next time.
+			// The server has not finished writing this line.
 			return max(start, offset), nil
 		}
 		if err != nil {

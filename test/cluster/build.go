@@ -21,13 +21,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// cacheEnv is the variable that also tells devcluster where to cache what it builds.
+// cacheEnv is the environment variable with the cache directory, which devcluster uses too.
 const cacheEnv = "DEVCLUSTER_CACHE"
 
 const modulePath = "github.com/ordered-helm/helm"
 
-// Key identifies the clusters that New and Shared start. It changes with the source of
-// devcluster, which pins the versions and flags of the control plane.
+// Key returns a digest of the source of devcluster, which determines the versions and flags of
+// the clusters that New and Shared start.
 func Key() (string, error) {
 	source, err := sourceDir()
 	if err != nil {
@@ -42,8 +42,9 @@ func sourceDir() (string, error) {
 	return filepath.Join(root, "scripts", "devcluster"), err
 }
 
-// buildCommand returns the devcluster command of this checkout. It is built once for each
-// state of its source, even if several processes need it.
+// buildCommand returns the path of the devcluster command of this checkout. It builds the
+// command if it is not in the cache for the current source. Several processes can call it in
+// parallel.
 func buildCommand(ctx context.Context) (string, error) {
 	source, err := sourceDir()
 	if err != nil {
@@ -74,15 +75,15 @@ func buildCommand(ctx context.Context) (string, error) {
 	return command, errors.Join(err, lock.Unlock())
 }
 
-// build builds the command in source and removes the commands of earlier states of the
-// source. The caller holds the lock.
+// build builds the devcluster command from its source, and deletes the cached commands of
+// earlier sources. The caller must hold the lock of the cache.
 func build(ctx context.Context, source, cache, command string) error {
 	old, err := filepath.Glob(filepath.Join(cache, "command-*"))
 	if err != nil {
 		return fmt.Errorf("look for old commands: %w", err)
 	}
 	for _, path := range old {
-		// A process that runs the command can continue to use it.
+		// Processes that run the command are not affected.
 		if err := os.Remove(path); err != nil {
 			return fmt.Errorf("remove old command: %w", err)
 		}
@@ -103,7 +104,7 @@ func build(ctx context.Context, source, cache, command string) error {
 	return nil
 }
 
-// sourceKey returns a key for the state of the source of the command.
+// sourceKey returns a digest of the source of the command.
 func sourceKey(source string) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, runtime.Version(), runtime.GOOS, runtime.GOARCH)
@@ -151,8 +152,8 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "ordered-helm", "devcluster"), nil
 }
 
-// moduleRoot returns the root of the main module. It searches upwards from the working
-// directory, because go test runs a test in the directory of its package.
+// moduleRoot returns the root directory of the main module. It searches upward from the
+// working directory, which is the directory of the tested package.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster starts a real API server for tests: a dev cluster of scripts/devcluster,
-// which starts in seconds and ends with the test process, however that ends.
+// Package cluster starts dev clusters for tests, with the devcluster command in
+// scripts/devcluster: a Kubernetes control plane that simulates pods. A cluster starts in
+// seconds, and ends with the test process, even if that is killed.
 package cluster
 
 import (
@@ -20,12 +21,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// ReuseEnv contains the directory of a cluster that "devcluster up" started. Shared then
-// uses that cluster and leaves it running.
+// ReuseEnv is an environment variable with the directory of a cluster that "devcluster up" has
+// started. If it is set, Shared uses that cluster, and does not stop it.
 const ReuseEnv = "DEVCLUSTER_KUBECONFIG_DIR"
 
-// startTimeout includes the time to build the cluster's binaries, once per machine, on a
-// slow machine.
+// startTimeout is the timeout for starting a cluster. It is so long because the first start on
+// a machine builds Kubernetes.
 const startTimeout = 30 * time.Minute
 
 // Cluster is a running cluster.
@@ -45,7 +46,7 @@ type Options struct {
 	Dir string
 }
 
-// New starts a cluster that is stopped at the end of the test.
+// New starts a cluster for one test. It is stopped at the end of the test.
 func New(tb testing.TB, opts Options) *Cluster {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
@@ -62,7 +63,7 @@ func New(tb testing.TB, opts Options) *Cluster {
 	return c
 }
 
-// start starts a cluster, which runs until stop is called or this process ends.
+// start starts a cluster. It runs until stop is called or this process ends.
 func start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	command, err := buildCommand(ctx)
 	if err != nil {
@@ -87,7 +88,7 @@ func start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	return c, nil
 }
 
-// open returns the cluster that runs in dir.
+// open returns the running cluster whose directory is dir.
 func open(dir string) (*Cluster, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -112,7 +113,7 @@ func open(dir string) (*Cluster, error) {
 	return c, nil
 }
 
-// stop stops the cluster and returns when it has ended completely.
+// stop stops the cluster, and returns when all its processes have ended.
 func (c *Cluster) stop() error {
 	if c.process == nil {
 		return nil
@@ -123,17 +124,17 @@ func (c *Cluster) stop() error {
 // Dir returns the absolute path of the cluster's directory.
 func (c *Cluster) Dir() string { return c.dir }
 
-// Kubeconfig returns the path of a kubeconfig whose user is allowed to do everything.
+// Kubeconfig returns the path of a kubeconfig whose user has all permissions.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "kubeconfig") }
 
-// AuditLog returns the path of the API server's audit log. Audit reads it.
+// AuditLog returns the path of the API server's audit log. Use Audit to read it.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.dir, "audit.log") }
 
 // Kubectl returns the path of a kubectl of the cluster's version.
 func (c *Cluster) Kubectl() string { return filepath.Join(c.binDir, "kubectl") }
 
-// Config returns a client configuration without a rate limit. The caller can change it.
+// Config returns a new client configuration without a rate limit, which the caller can change.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
-// Client returns a client that is allowed to do everything.
+// Client returns a client with all permissions.
 func (c *Cluster) Client() kubernetes.Interface { return c.client }

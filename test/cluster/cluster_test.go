@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestSharedIsOneCluster(t *testing.T) {
+func TestSharedReturnsOneCluster(t *testing.T) {
 	if first, second := Shared(t), Shared(t); first != second {
 		t.Error("two calls of Shared return two clusters")
 	}
@@ -31,7 +31,7 @@ func TestKubectlReachesTheCluster(t *testing.T) {
 	}
 }
 
-func TestNamespacesAreTheTestsOwn(t *testing.T) {
+func TestNamespace(t *testing.T) {
 	c := Shared(t)
 	var inside string
 	t.Run("With / Odd_Names", func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestNamespacesAreTheTestsOwn(t *testing.T) {
 }
 
 // expectLeft checks that nothing runs in the namespace of a finished test, and that the
-// namespace is deleted if the cluster stays.
+// namespace is deleted if the cluster keeps running after the tests.
 func expectLeft(t *testing.T, c *Cluster, name string) {
 	t.Helper()
 	namespace, err := c.Client().CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
@@ -74,7 +74,7 @@ func expectLeft(t *testing.T, c *Cluster, name string) {
 	}
 }
 
-func TestAuditShowsWhatHappened(t *testing.T) {
+func TestAudit(t *testing.T) {
 	c := Shared(t)
 	namespace := c.Namespace(t)
 	maps := c.Client().CoreV1().ConfigMaps(namespace)
@@ -123,7 +123,7 @@ func TestAuditShowsWhatHappened(t *testing.T) {
 	}
 }
 
-func TestAuditAfterShowsWhatCameAfterAMark(t *testing.T) {
+func TestAuditAfter(t *testing.T) {
 	c := Shared(t)
 	namespace := c.Namespace(t)
 	create := func(name string) {
@@ -159,7 +159,7 @@ func TestAuditAfterShowsWhatCameAfterAMark(t *testing.T) {
 	}
 }
 
-func TestNewIsAClusterOfItsOwn(t *testing.T) {
+func TestNewStartsSeparateCluster(t *testing.T) {
 	var dir string
 	t.Run("inside", func(t *testing.T) {
 		c := New(t, Options{})
@@ -176,7 +176,7 @@ func TestNewIsAClusterOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestClusterOfUpIsUsedAndLeftRunning(t *testing.T) {
+func TestReusedClusterKeepsRunning(t *testing.T) {
 	c := Shared(t)
 	t.Setenv(ReuseEnv, c.Dir())
 	reused, err := openOrStart(t.Context())
@@ -198,7 +198,7 @@ func TestClusterOfUpIsUsedAndLeftRunning(t *testing.T) {
 	}
 }
 
-func TestOpenSaysWhatIsMissing(t *testing.T) {
+func TestOpenWithoutCluster(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "nothing")
 	if _, err := open(dir); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("open of a folder without a cluster says %v", err)

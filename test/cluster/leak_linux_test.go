@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// goneTimeout is how long the cluster of a killed test may take to end.
+// goneTimeout is the maximum time that the cluster of a killed test may take to end.
 const goneTimeout = 30 * time.Second
 
-func TestNothingOutlivesAKilledTest(t *testing.T) {
+func TestKilledTestLeavesNoProcesses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cluster")
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), childEnv+"="+dir)
@@ -56,7 +56,7 @@ func TestNothingOutlivesAKilledTest(t *testing.T) {
 	}
 }
 
-func TestNothingOutlivesAKilledSupervisor(t *testing.T) {
+func TestKilledSupervisorLeavesNoProcesses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cluster")
 	c, err := start(t.Context(), Options{Dir: dir})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// childEnv makes this test binary start a cluster and wait to be killed, instead of running
-// tests.
+// childEnv is an environment variable with the directory of a cluster. If it is set, this test
+// binary starts a cluster and waits to be killed, instead of running tests.
 const childEnv = "CLUSTER_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	Main(m)
 }
 
-// runChild starts a cluster in dir, reports that, and never ends by itself.
+// runChild starts a cluster in dir, prints that it is ready, and runs until it is killed.
 func runChild(dir string) {
 	c, err := start(context.Background(), Options{Dir: dir})
 	if err != nil {

@@ -17,18 +17,19 @@ import (
 const (
 	namespaceTimeout = 30 * time.Second
 	lookInterval     = 10 * time.Millisecond
-	// maxPrefix leaves room for the random end of a name.
+	// maxPrefix is the maximum length of the part of a namespace name that comes from the
+	// test. The server appends random characters.
 	maxPrefix = 40
 )
 
-// Namespace creates a namespace for the test in which pods can run. Nothing runs in it
-// after the test. Its name begins with the name of the test.
+// Namespace creates a namespace in which pods can run, and returns its name, which begins with
+// the name of the test. After the test, everything that runs in the namespace is deleted.
 func (c *Cluster) Namespace(tb testing.TB) string {
 	tb.Helper()
 	return c.newNamespace(tb, metav1.ObjectMeta{GenerateName: prefix(tb.Name())})
 }
 
-// NamespaceNamed is like Namespace, with a given name.
+// NamespaceNamed is like Namespace, but creates a namespace with the given name.
 func (c *Cluster) NamespaceNamed(tb testing.TB, name string) {
 	tb.Helper()
 	c.newNamespace(tb, metav1.ObjectMeta{Name: name})
@@ -55,9 +56,9 @@ func (c *Cluster) newNamespace(tb testing.TB, meta metav1.ObjectMeta) string {
 	return created.Name
 }
 
-// leave ensures that nothing runs in a namespace any more. It deletes the namespace from a
-// cluster that stays. From a cluster that ends with the tests, it deletes only what runs,
-// because deleting a namespace takes more work than most tests.
+// leave deletes everything that runs in a namespace. If the cluster keeps running after the
+// tests, it deletes the namespace too. Otherwise it does not, because that takes longer than
+// most tests.
 func (c *Cluster) leave(ctx context.Context, namespace string) error {
 	if c.process == nil {
 		return c.client.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{})
@@ -80,7 +81,7 @@ func (c *Cluster) leave(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// awaitServiceAccount waits for the service account that every pod of a namespace needs.
+// awaitServiceAccount waits until the service account default exists, which every pod needs.
 func (c *Cluster) awaitServiceAccount(ctx context.Context, namespace string) error {
 	for {
 		_, err := c.client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
@@ -98,7 +99,7 @@ func (c *Cluster) awaitServiceAccount(ctx context.Context, namespace string) err
 	}
 }
 
-// prefix returns a valid beginning of a namespace name from the name of a test.
+// prefix converts the name of a test to a valid prefix for names of namespaces.
 func prefix(test string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

@@ -14,24 +14,24 @@ import (
 	"sync"
 )
 
-// process is the supervisor of a cluster. It ends when its stdin is closed, which is at the
-// latest when this process ends.
+// process is a running devcluster command, which supervises the processes of a cluster. It
+// ends when its stdin is closed, which happens at the latest when this process ends.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	ended chan struct{}
 	err   error
-	// stderr can be read after ended is closed.
+	// stderr must only be read after ended is closed.
 	stderr *bytes.Buffer
 
 	stopping sync.Once
 }
 
-// startProcess starts a supervisor and returns when its cluster is ready.
+// startProcess starts the devcluster command, and returns when its cluster is ready.
 func startProcess(ctx context.Context, command, dir string, args ...string) (*process, error) {
 	args = append([]string{"run", "--with-parent", "--dir", dir}, args...)
 	p := &process{
-		// The process must not end when the start has finished.
+		// The process must not be killed when the context of the start ends.
 		cmd:    exec.CommandContext(context.WithoutCancel(ctx), command, args...),
 		ended:  make(chan struct{}),
 		stderr: &bytes.Buffer{},
@@ -61,7 +61,8 @@ func startProcess(ctx context.Context, command, dir string, args ...string) (*pr
 	}
 }
 
-// read reads the output of the supervisor until it ends.
+// read reads the output of the command until it ends, and closes ready when the cluster is
+// ready.
 func (p *process) read(stdout io.Reader, ready chan<- struct{}) {
 	defer close(p.ended)
 	lines := bufio.NewScanner(stdout)
@@ -76,8 +77,8 @@ func (p *process) read(stdout io.Reader, ready chan<- struct{}) {
 	}
 }
 
-// stop ends the cluster and returns when it has ended. It returns an error if the cluster
-// had already ended, or did not end properly.
+// stop stops the cluster, and returns when the command has exited. It returns an error if the
+// command had exited before, or if it fails.
 func (p *process) stop() error {
 	var early bool
 	select {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// shared is the cluster of this test process. It is a variable because a testing.M cannot
-// pass it to the tests.
+// shared contains the cluster that the tests of this process share. It is a package variable
+// because TestMain cannot pass values to tests.
 var shared struct {
 	mu      sync.Mutex
 	tried   bool
@@ -20,16 +20,15 @@ var shared struct {
 	err     error
 }
 
-// Shared returns the cluster that all tests of this process share, and starts it for the
-// first of them. The process's TestMain must call Main. Each test must use its own
-// namespaces.
+// Shared returns the cluster that all tests of this process share. The first call starts it.
+// The package's TestMain must call Main. Each test must use its own namespaces.
 func Shared(tb testing.TB) *Cluster {
 	tb.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if !shared.tried {
 		shared.tried = true
-		// The test's context is not used, because the cluster outlives the test.
+		// The cluster outlives the test, so its context must not end with the test's.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), startTimeout)
 		defer cancel()
 		shared.cluster, shared.err = openOrStart(ctx)
@@ -52,8 +51,8 @@ func openOrStart(ctx context.Context) (*Cluster, error) {
 	return c, nil
 }
 
-// Main runs the tests, stops the shared cluster if it was started, calls the atEnd
-// functions, and ends the process. It is for TestMain.
+// Main runs the tests of a package, stops the shared cluster if it was started, calls the
+// functions in atEnd, and exits. TestMain must call it.
 func Main(m *testing.M, atEnd ...func() error) {
 	code := m.Run()
 	for _, do := range append([]func() error{stopShared}, atEnd...) {

@@ -12,19 +12,19 @@ import (
 // wildcard matches any text. Alone on a line, it matches any lines.
 const wildcard = "..."
 
-// varying contains patterns of text that differs from run to run, and the text that
-// replaces it before a page and an output are compared.
+// varying contains patterns of text that differs from run to run, with the text that replaces
+// it in both the page and the output before they are compared.
 var varying = []struct {
 	pattern     *regexp.Regexp
 	replacement string
 }{
 	{regexp.MustCompile(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d+ \d\d:\d\d:\d\d \d{4}\b`), "TIME"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( ?[+-]\d{4} [A-Z]+|Z|[+-]\d\d:\d\d)?`), "TIME"},
-	// The suffix that a ReplicaSet or a Job adds to the names of its pods.
+	// The suffixes that a Deployment and its ReplicaSet add to the names of pods.
 	{regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "-HASH-POD"},
 	{regexp.MustCompile(`(Pod [a-z0-9/.-]+)-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "$1-POD"},
-	// Seconds with a fraction were measured. Seconds without one, such as 10s, were
-	// configured.
+	// Only seconds with a fraction are measured times. Those without one, such as 10s, are
+	// timeouts, and are compared.
 	{regexp.MustCompile(` *\b\d+\.\d+s\b`), " SECONDS"},
 	{regexp.MustCompile(`restarted (\d+ times|once)`), "restarted N times"},
 	{regexp.MustCompile(`(\S)[ \t]+`), "$1 "},
@@ -41,9 +41,9 @@ func normalize(line string) string {
 	return strings.TrimRight(line, " \t")
 }
 
-// Match compares the output of a command with the lines on a page. It ignores times, the
-// random ends of names, blanks between columns, and lines about resources that are not
-// ready yet.
+// Match returns an error unless the output of a command matches the lines on a page. It
+// ignores measured times, random suffixes of names, blanks between columns, and lines about
+// resources that are not ready yet.
 func Match(want []string, output string) error {
 	got := strings.Split(strings.TrimRight(output, "\n"), "\n")
 	var actual strings.Builder
@@ -72,7 +72,8 @@ func Match(want []string, output string) error {
 	return nil
 }
 
-// linePattern returns a regular expression for a line of a page.
+// linePattern returns a regular expression that matches a line on a page, which may contain
+// wildcards.
 func linePattern(line string) string {
 	if strings.TrimSpace(line) == wildcard {
 		return `(?:[^\n]*\n)*?`
@@ -88,8 +89,8 @@ func linePattern(line string) string {
 	return b.String() + `[ ]*\n`
 }
 
-// normalizePart normalizes the text between wildcards. It keeps blanks next to a wildcard,
-// because they are inside the line.
+// normalizePart normalizes the part of a line between two wildcards. first and last are true
+// at the start and the end of the line, where blanks are removed.
 func normalizePart(part string, first, last bool) string {
 	normalized := normalize(part)
 	if !first && strings.HasPrefix(normalized, " ") {

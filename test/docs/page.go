@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package docs runs the pages of the documentation: it writes the files that a page shows,
-// runs the commands, and compares their output.
+// Package docs checks the pages of the documentation: it writes the files that a page shows,
+// runs the commands, and compares their output with the page.
 //
 // The language of a fenced block on a page determines how it is used:
 //
@@ -29,29 +29,29 @@ import (
 
 // Page contains the parts of a page that can be checked.
 type Page struct {
-	// Steps are its files and commands, from top to bottom.
+	// Steps are the files and commands of the page, from top to bottom.
 	Steps []Step
-	// Parts are parts of files of the page itself or of examples/.
+	// Parts are blocks that must be part of a file on the page or in examples/.
 	Parts []Part
-	// NotRun are the reasons for which blocks are not run.
+	// NotRun contains the reasons of the "not run" comments on the page.
 	NotRun []string
 }
 
 // Step is one file to write or one command to run.
 type Step struct {
-	// Line is its line number on the page, starting at 1.
+	// Line is the line number of the step on the page, starting at 1.
 	Line int
-	// File is the path of a file, and Content is its content. Both are empty for a command.
+	// File and Content are the path and the content of a file. Both are empty for a command.
 	File, Content string
 	// Command is a shell command.
 	Command string
 	// Output contains the expected lines. It is empty if the output is not checked.
 	Output []string
-	// Code is its exit code.
+	// Code is the expected exit code of the command.
 	Code int
 }
 
-// Part is a part of a file.
+// Part is a block on a page that must be part of a file.
 type Part struct {
 	Line int
 	// Language is yaml or go.
@@ -59,12 +59,13 @@ type Part struct {
 	Text     string
 }
 
-// block is a fenced block.
+// block is a fenced code block on a page.
 type block struct {
 	line     int // of its first line of content
 	language string
 	lines    []string
-	// notRun is the reason why it is not run; empty if it is run.
+	// notRun is the reason in the comment "not run" before the block, or empty if there is
+	// none.
 	notRun string
 }
 
@@ -117,7 +118,7 @@ func (p *Page) add(b block) error {
 	return nil
 }
 
-// blocks returns the fenced blocks of a page.
+// blocks returns the fenced code blocks of a page.
 func blocks(text string) ([]block, error) {
 	const fence = "```"
 	var found []block
@@ -153,7 +154,7 @@ func blocks(text string) ([]block, error) {
 	return found, nil
 }
 
-// commands parses the commands of a block.
+// commands returns the commands in a console block, with their output.
 func commands(b block) ([]Step, error) {
 	const prompt, exitCode = "$ ", "echo $?"
 	var steps []Step
@@ -193,7 +194,7 @@ func commands(b block) ([]Step, error) {
 	return kept, nil
 }
 
-// Contains reports whether a file contains the lines of a part, one after the other, at any
+// Contains reports whether a file contains the lines of a part consecutively, with any
 // indentation.
 func Contains(file, part string) bool {
 	lines := func(text string) string {

@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"a block without an end":         {"\n```console\n$ ls", "3: the block does not end"},
 		"an empty block":                 {"```yaml\n```", "2: an empty block"},

@@ -22,14 +22,15 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// notOurs are keys in the code that belong to Helm.
+// notOurs contains the annotation keys in the code that stock Helm defines.
 var notOurs = []string{"helm.sh/resource-policy"}
 
-// chartFields are the additional fields of Chart.yaml, besides annotations.
+// chartFields contains the fields that Ordered Helm adds to Chart.yaml.
 var chartFields = []string{"depends-on", "runHooksInParallel"}
 
-// TestKeysHavePages compares the keys in the code with the keys that have a page.
-func TestKeysHavePages(t *testing.T) {
+// TestKeysAreDocumented checks that the annotation keys and fields in the code are those that
+// have a page.
+func TestKeysAreDocumented(t *testing.T) {
 	want := slices.Clone(chartFields)
 	for _, file := range goFiles(t, "internal/annotation") {
 		for _, spec := range constants(t, file) {
@@ -45,9 +46,9 @@ func TestKeysHavePages(t *testing.T) {
 	wantSame(t, "keys", got, want)
 }
 
-// TestFlagsHavePages compares the flags and variables that are marked in the help texts
-// with those that have a page.
-func TestFlagsHavePages(t *testing.T) {
+// TestFlagsAreDocumented checks that the flags and environment variables that the help texts
+// mark as additions of Ordered Helm are those that have a page.
+func TestFlagsAreDocumented(t *testing.T) {
 	t.Parallel()
 	const mark = "[not in stock Helm]"
 	var wantFlags, wantVariables []string
@@ -58,7 +59,8 @@ func TestFlagsHavePages(t *testing.T) {
 			wantVariables = append(wantVariables, m[1])
 		}
 	}
-	// The flags of a new command are those that the similar Helm command does not have.
+	// The flags of these commands of Ordered Helm are additions unless the similar command of
+	// stock Helm has them.
 	like := map[string]string{"dag": "template", "plan": "upgrade"}
 	for _, command := range commandsOf(t) {
 		known := map[string]bool{"help": true}
@@ -102,7 +104,7 @@ func help(t *testing.T, command ...string) string {
 	return string(out)
 }
 
-// commandsOf returns the commands whose flags can be marked.
+// commandsOf returns the commands of helm.
 func commandsOf(t *testing.T) []string {
 	t.Helper()
 	_, list, _ := strings.Cut(help(t), "Available Commands:\n")
@@ -120,7 +122,7 @@ func commandsOf(t *testing.T) []string {
 	return names
 }
 
-// pagesIn returns the pages in a directory.
+// pagesIn returns the names of the pages in a directory.
 func pagesIn(t *testing.T, folder string) []string {
 	t.Helper()
 	found := slices.DeleteFunc(pages(t), func(name string) bool { return !strings.HasPrefix(name, folder) })
@@ -130,7 +132,8 @@ func pagesIn(t *testing.T, folder string) []string {
 	return found
 }
 
-// row returns the texts in backquotes in a row of the table at the top of a page.
+// row returns the texts in backquotes in the row with a name in the table at the top of a
+// page.
 func row(t *testing.T, page, name string) []string {
 	t.Helper()
 	for line := range strings.Lines(read(t, page)) {
@@ -165,9 +168,9 @@ func wantSame(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// TestMessages checks that the messages on the troubleshooting page occur in the code or in
-// the output on other pages.
-func TestMessages(t *testing.T) {
+// TestDocumentedMessagesExist checks that the messages that pages quote occur in the code, or
+// in the output on other pages.
+func TestDocumentedMessagesExist(t *testing.T) {
 	var texts []string
 	for _, dir := range []string{"cmd", "internal", "pkg"} {
 		for _, file := range goFiles(t, dir) {
@@ -193,8 +196,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// messages returns the messages that a page quotes: in the headings of the troubleshooting
-// page, and in the last column of tables of errors.
+// messages returns the error messages that a page quotes: in the headings of the
+// troubleshooting page, and in the last column of tables of errors.
 func messages(t *testing.T, name string) []string {
 	t.Helper()
 	var found []string
@@ -214,7 +217,8 @@ func messages(t *testing.T, name string) []string {
 	return found
 }
 
-// says reports whether a text contains the parts of a message in this order.
+// says reports whether a text contains the parts of a message, which its placeholders
+// separate, in this order.
 func says(text, message string) bool {
 	for part := range strings.SplitSeq(message, wildcard) {
 		_, rest, found := strings.Cut(text, strings.TrimSpace(part))
@@ -269,7 +273,8 @@ func constants(t *testing.T, file string) []string {
 	return found
 }
 
-// stringsIn returns all strings in a file. Concatenated strings are one string.
+// stringsIn returns the values of all string literals in a Go file. Concatenated literals are
+// one string.
 func stringsIn(t *testing.T, file string) []string {
 	t.Helper()
 	var found []string
@@ -302,7 +307,7 @@ func stringOf(expression ast.Expr) (string, bool) {
 	return "", false
 }
 
-// TestLinks checks the links between pages.
+// TestLinks checks that the links between pages lead to existing files and headings.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	root := binaries.Root(t)
@@ -327,7 +332,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors returns the link anchors of the headings of a page.
+// anchors returns the anchors of the headings of a page, as GitHub generates them.
 func anchors(text string) []string {
 	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
 	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
@@ -339,8 +344,9 @@ func anchors(text string) []string {
 	return found
 }
 
-// TestOrderOfKinds compares the order of kinds on the page with Helm's order.
-func TestOrderOfKinds(t *testing.T) {
+// TestDocumentedOrderOfKinds checks that the order of kinds in docs/how-it-works.md is the
+// order in which Helm installs kinds.
+func TestDocumentedOrderOfKinds(t *testing.T) {
 	var want []string
 	for _, kind := range releaseutil.InstallOrder {
 		if !strings.HasSuffix(kind, "List") {
@@ -354,7 +360,7 @@ func TestOrderOfKinds(t *testing.T) {
 	}
 }
 
-// TestEveryPageIsListed checks that the index lists each page.
+// TestEveryPageIsListed checks that docs/README.md lists each page.
 func TestEveryPageIsListed(t *testing.T) {
 	index := read(t, "docs/README.md")
 	for _, page := range append(pages(t), notPages...) {

@@ -24,11 +24,11 @@ import (
 
 func TestMain(m *testing.M) { cluster.Main(m) }
 
-// notPages are the files of docs/ that contain no sequence of commands. Other tests check
-// their content.
+// notPages contains the files in docs/ that are not run, because they contain no sequence of
+// commands. Other tests check their content.
 var notPages = []string{"docs/reference.md", "docs/differences.md", "docs/lint.md", "docs/benchmarks.md", "docs/permissions.md"}
 
-// pages returns the pages that are run, as paths relative to the repository.
+// pages returns the paths of the pages that are run, relative to the root of the repository.
 func pages(tb testing.TB) []string {
 	tb.Helper()
 	root := binaries.Root(tb)
@@ -70,7 +70,7 @@ func parsePage(tb testing.TB, name string) *Page {
 	return page
 }
 
-// TestPages runs every page.
+// TestPages follows every page: it runs the commands and compares their output with the page.
 func TestPages(t *testing.T) {
 	for _, name := range pages(t) {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// checkParts checks that every part shown on a page occurs in a file.
+// checkParts checks that every Part of a page occurs in a file on the page or in examples/.
 func checkParts(t *testing.T, name string, page *Page) {
 	t.Helper()
 	for _, part := range page.Parts {
@@ -104,7 +104,7 @@ func checkParts(t *testing.T, name string, page *Page) {
 	}
 }
 
-// examples returns the contents of the files in examples/ whose names end with end.
+// examples returns the contents of the files in examples/ whose names have the suffix end.
 func examples(t *testing.T, end string) []string {
 	t.Helper()
 	var texts []string
@@ -122,11 +122,11 @@ func examples(t *testing.T, end string) []string {
 	return texts
 }
 
-// reader follows the instructions on a page.
+// reader follows the steps of a page in a directory and a namespace of its own.
 type reader struct {
 	t    *testing.T
 	page string
-	// dir is the working directory. It contains the examples.
+	// dir is the working directory, which contains a link to examples/.
 	dir       string
 	env       []string
 	namespace string
@@ -161,7 +161,8 @@ func newReader(t *testing.T, page string) *reader {
 	return r
 }
 
-// kubeconfig writes a configuration for the reader's namespace.
+// kubeconfig writes a kubeconfig whose default namespace is that of the reader, and returns
+// its path.
 func (r *reader) kubeconfig(c *cluster.Cluster, dir string) string {
 	r.t.Helper()
 	config, err := clientcmd.LoadFromFile(c.Kubeconfig())
@@ -175,8 +176,8 @@ func (r *reader) kubeconfig(c *cluster.Cluster, dir string) string {
 	return filepath.Join(dir, "kubeconfig")
 }
 
-// follow executes the steps of a page from top to bottom. It stops at the first command
-// whose output differs from the page, because later commands would fail too.
+// follow executes the steps of a page. It stops at the first command whose output differs from
+// the page, because later commands would probably fail too.
 func (r *reader) follow(page *Page) {
 	r.t.Helper()
 	for _, s := range page.Steps {
@@ -209,8 +210,8 @@ func (r *reader) write(s Step) {
 	}
 }
 
-// run runs a command and returns what a terminal would show. In the output, the namespace
-// is called default.
+// run runs a command and returns its output, as a terminal would show it. The name of the
+// reader's namespace is replaced by "default".
 func (r *reader) run(command string) (output string, code int) {
 	r.t.Helper()
 	const longest = 2 * time.Minute

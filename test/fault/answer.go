@@ -8,14 +8,15 @@ import (
 	"net/http"
 )
 
-// answer is the response to a request, stored instead of sent.
+// answer is an http.ResponseWriter that stores a response, so that a rule can change it or
+// send only part of it.
 type answer struct {
 	header http.Header
 	code   int
 	body   bytes.Buffer
 }
 
-// ask lets the rules after the calling rule and the server answer a request.
+// ask returns the response of the server, or of a later rule, to a request.
 func ask(r *http.Request) *answer {
 	a := &answer{header: http.Header{}, code: http.StatusOK}
 	Pass(a, r)
@@ -32,7 +33,7 @@ func (a *answer) WriteHeader(code int) {
 	}
 }
 
-// send sends the header and the first n bytes of the body.
+// send sends the header and the first n bytes of the body to the client.
 func (a *answer) send(w http.ResponseWriter, n int) {
 	for name, values := range a.header {
 		w.Header()[name] = values
@@ -41,15 +42,16 @@ func (a *answer) send(w http.ResponseWriter, n int) {
 	_, _ = w.Write(a.body.Bytes()[:n]) // errors are ignored because the client may have gone
 }
 
-// interim reports whether code is that of an informational response before the final one.
+// interim reports whether code is the status of an informational response (1xx), which
+// precedes the final response.
 func interim(code int) bool { return code < http.StatusOK }
 
-// endless reports whether the response to a request has no end that can be waited for:
-// watches, logs that are followed, and upgraded connections, as for exec.
+// endless reports whether the response to a request has no end: watches, followed logs, and
+// upgraded connections, such as for exec.
 func endless(r *http.Request, what Request) bool {
 	follow := what.Query.Get("follow")
 	return what.Verb == "watch" || follow == "true" || follow == "1" || r.Header.Get("Upgrade") != ""
 }
 
-// flush sends what was written until now.
+// flush sends everything that was written until now to the client.
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }

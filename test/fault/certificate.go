@@ -26,7 +26,8 @@ import (
 // certificateLife is how long a certificate is valid. It is longer than any test.
 const certificateLife = 24 * time.Hour
 
-// NewTLS starts a proxy with TLS that is closed at the end of the test.
+// NewTLS starts a proxy that serves HTTPS, as StartTLS does. It is closed at the end of the
+// test.
 func NewTLS(tb testing.TB, config *rest.Config, authority *Authority) *Proxy {
 	tb.Helper()
 	p, err := StartTLS(context.WithoutCancel(tb.Context()), config, authority)
@@ -37,7 +38,8 @@ func NewTLS(tb testing.TB, config *rest.Config, authority *Authority) *Proxy {
 	return p
 }
 
-// StartTLS is like Start, for a proxy with TLS that uses a certificate of the authority.
+// StartTLS is like Start, but the proxy serves HTTPS, with a certificate that the authority
+// signs.
 func StartTLS(ctx context.Context, config *rest.Config, authority *Authority) (*Proxy, error) {
 	identity := &identity{}
 	if err := identity.change(authority); err != nil {
@@ -46,9 +48,9 @@ func StartTLS(ctx context.Context, config *rest.Config, authority *Authority) (*
 	return start(ctx, config, identity)
 }
 
-// ChangeCertificate makes the proxy use a new certificate, of the same or another
-// authority, and drops every connection, like a server that restarts. With another
-// authority, clients that trust the previous one reject the certificate.
+// ChangeCertificate makes the proxy use a new certificate, signed by the same or another
+// authority, and closes all connections, like a server that restarts. Clients that trust only
+// the previous authority reject a certificate of another one.
 func (p *Proxy) ChangeCertificate(authority *Authority) error {
 	if p.identity == nil {
 		return errors.New("the proxy does not speak TLS")
@@ -60,8 +62,8 @@ func (p *Proxy) ChangeCertificate(authority *Authority) error {
 	return nil
 }
 
-// identity is the certificate that a proxy presents to its clients. It is nil if the proxy
-// uses plain HTTP.
+// identity contains the certificate that a proxy presents to its clients. It is nil if the
+// proxy serves plain HTTP.
 type identity struct {
 	mu          sync.Mutex
 	authority   *Authority
@@ -79,7 +81,7 @@ func (i *identity) change(authority *Authority) error {
 	return nil
 }
 
-// trusted returns the certificate that a client has to trust.
+// trusted returns the certificate of the authority that clients have to trust, as PEM.
 func (i *identity) trusted() []byte {
 	if i == nil {
 		return nil
@@ -101,13 +103,13 @@ func (i *identity) config() *tls.Config {
 	}
 }
 
-// Authority signs the certificates of proxies.
+// Authority is a certificate authority that signs the certificates of proxies.
 type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority creates an authority. Only clients that were given its PEM trust it.
+// NewAuthority creates an authority. Clients do not trust it unless they are given its PEM.
 func NewAuthority() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

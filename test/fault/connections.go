@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// connections are the open connections that a listener accepted.
+// connections is a listener that tracks the open connections that it has accepted.
 type connections struct {
 	net.Listener
 	silence *silence
@@ -17,7 +17,7 @@ type connections struct {
 	open map[*connection]struct{}
 }
 
-// Accept waits for a connection.
+// Accept implements net.Listener.
 func (c *connections) Accept() (net.Conn, error) {
 	accepted, err := c.Listener.Accept()
 	if err != nil {
@@ -30,8 +30,8 @@ func (c *connections) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// drop closes all connections and returns their number. It does not close TLS properly,
-// because that would send a message, which a silence would block.
+// drop closes all connections and returns their number. It does not end TLS properly, because
+// the message for that would be blocked during a silence.
 func (c *connections) drop() int {
 	c.mu.Lock()
 	dropped := make([]*connection, 0, len(c.open))
@@ -52,7 +52,7 @@ func (c *connections) count() int {
 	return len(c.open)
 }
 
-// connection is a connection to a client. No data arrive during a silence.
+// connection is a connection to a client. During a silence, its reads and writes block.
 type connection struct {
 	net.Conn
 	all    *connections
@@ -60,26 +60,26 @@ type connection struct {
 	once   sync.Once
 }
 
-// Read reads data from the client, or the end of the data, after any silence.
+// Read reads data from the client. During a silence, it blocks.
 func (c *connection) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.all.silence.wait(c.closed)
 	return n, err
 }
 
-// Write sends data after any silence.
+// Write sends data to the client. During a silence, it blocks.
 func (c *connection) Write(b []byte) (int, error) {
 	c.all.silence.wait(c.closed)
 	return c.Conn.Write(b)
 }
 
-// CloseWrite closes the direction to the client, after any silence.
+// CloseWrite closes the direction to the client. During a silence, it blocks.
 func (c *connection) CloseWrite() error {
 	c.all.silence.wait(c.closed)
 	return closeWrite(c.Conn)
 }
 
-// Close ends both directions.
+// Close closes both directions of the connection.
 func (c *connection) Close() error {
 	c.once.Do(func() {
 		close(c.closed)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Delay returns a rule that forwards a request after a delay. If the client gives up during
-// the delay, the request is not forwarded.
+// Delay returns a rule that forwards requests after a delay. A request is not forwarded if its
+// client cancels it during the delay.
 func Delay(d time.Duration) Rule {
 	return func(_ http.ResponseWriter, r *http.Request, _ Request) bool {
 		readAhead(r)
@@ -29,15 +29,14 @@ func Delay(d time.Duration) Rule {
 	}
 }
 
-// Hang is a rule that never answers. The request ends when its client gives up.
+// Hang is a rule that never answers a request. The request ends when its client cancels it.
 func Hang(_ http.ResponseWriter, r *http.Request, _ Request) bool {
 	readAhead(r)
 	<-r.Context().Done()
 	return true
 }
 
-// Silent is a rule that accepts a watch and then sends nothing, like a proxy that holds
-// back the data.
+// Silent is a rule that answers a watch with a header, and then sends no events.
 func Silent(w http.ResponseWriter, r *http.Request, what Request) bool {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
@@ -45,9 +44,8 @@ func Silent(w http.ResponseWriter, r *http.Request, what Request) bool {
 	return Hang(w, r, what)
 }
 
-// HalfClose is a rule that closes the connection only in the direction to the client,
-// without an answer, and continues to read until the client closes its own direction. It
-// does not forward the request to the server.
+// HalfClose is a rule that does not answer a request. It closes the connection only in the
+// direction to the client, and reads until the client closes the other direction.
 func HalfClose(w http.ResponseWriter, r *http.Request, _ Request) bool {
 	connection, sent, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -76,8 +74,8 @@ func closeWrite(connection net.Conn) error {
 	return half.CloseWrite()
 }
 
-// readAhead reads the body of a request. Only after that does an http.Server detect that
-// the client has gone.
+// readAhead reads the whole body of a request, because an http.Server does not detect before
+// that the client has closed the connection.
 func readAhead(r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return

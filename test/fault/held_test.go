@@ -43,7 +43,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-func TestWhatIsDelayedKeepsItsBody(t *testing.T) {
+func TestDelayKeepsRequestBody(t *testing.T) {
 	noLeaks(t)
 	got := make(chan string, 1)
 	p := newProxyTo(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -69,9 +69,9 @@ func post(ctx context.Context, p *Proxy, body string) (*http.Response, error) {
 	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
 }
 
-// TestWhatIsHeldEndsWithItsClient checks that a held request ends with its client, even if
-// the client has sent data that nobody read.
-func TestWhatIsHeldEndsWithItsClient(t *testing.T) {
+// TestDelayedRequestEndsWithClient checks that a delayed or hanging request ends when its
+// client cancels it, even if the client has sent a body that was not read.
+func TestDelayedRequestEndsWithClient(t *testing.T) {
 	for name, rule := range map[string]Rule{"hang": Hang, "silent": Silent, "delay": Delay(time.Hour)} {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
@@ -125,8 +125,8 @@ func TestHalfClose(t *testing.T) {
 				if got, err := io.ReadAll(client); len(got) > 0 || err != nil {
 					t.Errorf("got %q, %v, want an end in good order", got, err)
 				}
-				// This is more than any buffer can store, so the proxy must continue to
-				// read.
+				// This is more than fits into the buffers of the connection, so the proxy must
+				// read it.
 				for range 64 {
 					send(t, client, strings.Repeat("x", 1<<18))
 				}
@@ -140,7 +140,7 @@ func TestHalfClose(t *testing.T) {
 	}
 }
 
-// dial creates a proxy and one connection to it.
+// dial starts a proxy, with TLS if secure is true, and connects to it.
 func dial(t *testing.T, secure bool, authority *Authority) (*Proxy, net.Conn) {
 	t.Helper()
 	a := newAPI(t)
@@ -161,7 +161,7 @@ func dial(t *testing.T, secure bool, authority *Authority) (*Proxy, net.Conn) {
 	return p, client
 }
 
-// watchOn starts a watch on a connection and reads its first event.
+// watchOn sends a watch request over a connection, and reads the first event.
 func watchOn(t *testing.T, client net.Conn) *bufio.Reader {
 	t.Helper()
 	send(t, client, "GET "+podsPath+"?watch=1 HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// noLeaks checks that the test leaves no goroutine after everything that it started since
-// the call is closed.
+// noLeaks checks at the end of the test that no goroutine is left that was started after the
+// call.
 func noLeaks(t *testing.T) {
 	t.Helper()
 	before := runtime.NumGoroutine()
@@ -30,7 +30,7 @@ func noLeaks(t *testing.T) {
 	})
 }
 
-// newProxyTo starts a proxy in front of a server with this handler.
+// newProxyTo starts a server with the handler, and a proxy in front of it.
 func newProxyTo(t *testing.T, handler http.HandlerFunc) *Proxy {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -38,8 +38,9 @@ func newProxyTo(t *testing.T, handler http.HandlerFunc) *Proxy {
 	return New(t, &rest.Config{Host: server.URL})
 }
 
-// call applies one rule to a request, with a server behind it. It returns whether the rule
-// answered, and whether it dropped the connection.
+// call applies a rule to a request, with server as the server behind the proxy. It returns the
+// response, whether the rule answered the request, and whether the rule dropped the
+// connection.
 func call(ctx context.Context, rule Rule, server http.HandlerFunc, method, target string) (w *httptest.ResponseRecorder, answered, dropped bool) {
 	r := httptest.NewRequestWithContext(ctx, method, target, nil)
 	what := describe(r)

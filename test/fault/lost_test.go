@@ -13,9 +13,10 @@ import (
 	"testing"
 )
 
-// eventful answers a create with the created object, and a watch or a followed log with one
-// line that is not the last.
-func eventful(asked *atomic.Int64) http.HandlerFunc {
+// serverWithEvents returns a handler that answers a create request with the object, and a
+// watch or a followed log with one line, without ending the response. asked counts the
+// requests.
+func serverWithEvents(asked *atomic.Int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		body, _ := io.ReadAll(r.Body)
@@ -53,7 +54,7 @@ func TestLostAnswers(t *testing.T) {
 			t.Helper()
 			noLeaks(t)
 			var asked atomic.Int64
-			p := newProxyTo(t, eventful(&asked))
+			p := newProxyTo(t, serverWithEvents(&asked))
 			p.Intercept(rule)
 			r, err := http.NewRequestWithContext(t.Context(), tt.method, p.URL()+tt.target, strings.NewReader("1234567890"))
 			if err != nil {
@@ -89,10 +90,10 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-func TestPassAsksTheLaterRules(t *testing.T) {
+func TestPassAppliesLaterRules(t *testing.T) {
 	noLeaks(t)
 	var asked atomic.Int64
-	p := newProxyTo(t, eventful(&asked))
+	p := newProxyTo(t, serverWithEvents(&asked))
 	var order []string
 	note := func(name string, then Rule) Rule {
 		return func(w http.ResponseWriter, r *http.Request, what Request) bool {
@@ -118,7 +119,7 @@ func TestPassAsksTheLaterRules(t *testing.T) {
 	}
 }
 
-func TestPassIsForRequestsOfAProxy(t *testing.T) {
+func TestPassOutsideProxyPanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("a request that came by no proxy was passed on")

@@ -3,7 +3,7 @@
 
 package fault
 
-// Any matches every request.
+// Any matches every request. Functions like this select the requests for a rule; see Only.
 func Any(Request) bool { return true }
 
 // Reads matches get and list requests.
@@ -11,11 +11,11 @@ func Reads(what Request) bool {
 	return what.Resource != "" && (what.Verb == "get" || what.Verb == "list")
 }
 
-// Watches matches watches.
+// Watches matches watch requests.
 func Watches(what Request) bool { return what.Verb == "watch" }
 
-// Writes matches requests that change objects. It does not match reviews, which are sent as
-// a create but change nothing.
+// Writes matches requests that change objects. It does not match reviews, such as access
+// reviews, which are create requests but store nothing.
 func Writes(what Request) bool {
 	switch what.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":
@@ -24,12 +24,12 @@ func Writes(what Request) bool {
 	return false
 }
 
-// Resumed matches watches with the resource version from which to continue.
+// Resumed matches watches that start at a given resource version.
 func Resumed(what Request) bool {
 	return Watches(what) && what.Query.Get("resourceVersion") != ""
 }
 
-// AnyVersion matches reads that accept an answer of any age.
+// AnyVersion matches reads that accept data of any age: those whose resourceVersion is 0.
 func AnyVersion(what Request) bool {
 	return Reads(what) && what.Query.Get("resourceVersion") == "0"
 }

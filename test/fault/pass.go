@@ -5,19 +5,19 @@ package fault
 
 import "net/http"
 
-// passageKey is the context key for the passage of a request.
+// passageKey is the key under which the context of a request contains its passage.
 type passageKey struct{}
 
-// passage is the path of one request through the rules to the server.
+// passage tracks how far a request has come on its way through the rules to the server.
 type passage struct {
 	what   Request
 	rules  []*Rule // the rules that have not seen it yet
 	server http.Handler
 }
 
-// Pass lets the later rules and then the server answer a request, and writes the answer to
-// w. A rule can pass another writer to change the answer. A rule can call it once, with the
-// request that it received or a request derived from it.
+// Pass lets the later rules, and then the server, answer a request, and writes the response to
+// w. A rule that changes the response calls Pass with a ResponseWriter of its own. A rule can
+// call Pass once, with the request that it received or one with a derived context.
 func Pass(w http.ResponseWriter, r *http.Request) {
 	way, ok := r.Context().Value(passageKey{}).(*passage)
 	if !ok {

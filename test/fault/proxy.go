@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fault puts a proxy in front of an API server, so that tests see how an operation
-// behaves if the server is unavailable, drops connections, or gives unusual answers.
+// Package fault provides a proxy in front of an API server that injects faults: tests use it
+// to check how clients behave if the server is unavailable, drops connections, rejects
+// requests, or sends stale data. A Rule defines a fault.
 package fault
 
 import (
@@ -26,17 +27,17 @@ import (
 )
 
 const (
-	// idlePerHost is the number of idle connections to the server that are kept.
+	// idlePerHost is the maximum number of idle connections to the server that are kept open.
 	idlePerHost = 64
-	// headerTimeout is how long a client may take to send its request header, including any
-	// silence that a test causes.
+	// headerTimeout is the time within which a client must send the header of a request. It is
+	// longer than any silence.
 	headerTimeout = 10 * time.Minute
 )
 
-// Proxy forwards requests to an API server as the user of its configuration. It keeps
-// headers that impersonate another user. It uses HTTP/1.1, plain or over TLS (see
-// StartTLS), so that a connection carries one request at a time, and dropping it affects no
-// other request. It is safe for concurrent use.
+// Proxy forwards requests to an API server, with the credentials of the configuration that
+// Start was given. Headers that impersonate another user are kept. It serves HTTP/1.1, plain
+// or over TLS (see StartTLS), so that each connection carries one request at a time, and
+// dropping a connection affects no other request. It is safe for concurrent use.
 type Proxy struct {
 	ctx       context.Context // of Start; its end stops the proxy
 	address   string
@@ -54,7 +55,7 @@ type Proxy struct {
 	watches map[*Request]*watching
 }
 
-// New starts a proxy that is closed at the end of the test.
+// New starts a proxy, as Start does, that is closed at the end of the test.
 func New(tb testing.TB, config *rest.Config) *Proxy {
 	tb.Helper()
 	p, err := Start(context.WithoutCancel(tb.Context()), config)
@@ -65,8 +66,8 @@ func New(tb testing.TB, config *rest.Config) *Proxy {
 	return p
 }
 
-// Start starts a proxy on a free port of this machine. It runs until Close. The end of the
-// context ends every request.
+// Start starts a proxy on a free port of 127.0.0.1. It runs until Close is called. When the
+// context ends, all requests end.
 func Start(ctx context.Context, config *rest.Config) (*Proxy, error) {
 	return start(ctx, config, nil)
 }
@@ -103,8 +104,8 @@ func start(ctx context.Context, config *rest.Config, identity *identity) (*Proxy
 	return p, nil
 }
 
-// Close drops every connection, and returns when everything that the proxy started has
-// ended. A rule must not call it.
+// Close closes all connections, and returns when all goroutines of the proxy have ended. A
+// rule must not call it.
 func (p *Proxy) Close() {
 	p.Down()
 	p.mu.Lock()
@@ -121,9 +122,8 @@ func (p *Proxy) URL() string {
 	return "http://" + p.address
 }
 
-// WriteKubeconfig writes a kubeconfig for clients of the proxy. They need no credentials.
-// With TLS, they trust the authority of the current certificate, but not that of a later
-// one.
+// WriteKubeconfig writes a kubeconfig with which clients use the proxy. They need no
+// credentials. With TLS, they trust only the authority of the current certificate.
 func (p *Proxy) WriteKubeconfig(path, namespace string) error {
 	const name = "proxy"
 	config := clientcmdapi.NewConfig()
@@ -133,8 +133,8 @@ func (p *Proxy) WriteKubeconfig(path, namespace string) error {
 	return clientcmd.WriteToFile(*config, path)
 }
 
-// Intercept adds a rule, which is applied after the existing ones. The returned function
-// removes the rule.
+// Intercept adds a rule, which applies to requests that no earlier rule has answered. The
+// returned function removes the rule.
 func (p *Proxy) Intercept(rule Rule) (remove func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,8 +155,8 @@ func (p *Proxy) OnRequest(look func(*http.Request)) {
 	})
 }
 
-// DropConnections drops every connection, including idle ones, and returns their number.
-// The proxy still accepts new ones.
+// DropConnections closes all connections, including idle ones, and returns their number. The
+// proxy still accepts new connections.
 func (p *Proxy) DropConnections() int {
 	p.mu.Lock()
 	s := p.server
@@ -167,8 +167,8 @@ func (p *Proxy) DropConnections() int {
 	return s.drop()
 }
 
-// Down drops every connection and refuses new ones, until Up. When it returns, no request
-// is in progress. A rule must not call it.
+// Down closes all connections, and refuses new ones until Up is called. When it returns, no
+// request is in progress. A rule must not call it.
 func (p *Proxy) Down() {
 	p.mu.Lock()
 	s := p.server
@@ -179,8 +179,8 @@ func (p *Proxy) Down() {
 	}
 }
 
-// Up ends Down: the proxy listens on the same address again. It does nothing if the proxy
-// is up.
+// Up makes the proxy accept connections again, on the same address, after Down. If the proxy
+// accepts connections, Up does nothing.
 func (p *Proxy) Up() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -209,7 +209,7 @@ func (p *Proxy) Requests() []Request {
 	return all
 }
 
-// Counts returns the number of requests until now, by verb and path: "list
+// Counts returns the number of requests until now, by verb and path, such as "list
 // /api/v1/namespaces/shop/pods".
 func (p *Proxy) Counts() map[string]int {
 	counts := map[string]int{}
@@ -219,10 +219,11 @@ func (p *Proxy) Counts() map[string]int {
 	return counts
 }
 
-// recordKey is the context key for the proxy's record of a request.
+// recordKey is the key under which the context of a request contains its Request.
 type recordKey struct{}
 
-// ServeHTTP applies the rules and then forwards the request to the server.
+// ServeHTTP applies the rules to a request, and forwards it to the server if no rule answers
+// it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	what := describe(r)
 	record := &what

@@ -30,8 +30,8 @@ import (
 
 const podsPath = "/api/v1/namespaces/shop/pods"
 
-// api is a server that starts every watch with one event and then keeps it open, and
-// answers all other requests with an empty list.
+// api is a fake API server. It answers every watch with one event and keeps it open, and
+// answers every other request with an empty list.
 type api struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -66,15 +66,14 @@ func (a *api) header(name string) string {
 	return a.last.Get(name)
 }
 
-// newProxy starts a proxy whose user has a token.
+// newProxy starts a fake API server, and a proxy that sends requests to it with a token.
 func newProxy(t *testing.T) (*Proxy, *api) {
 	t.Helper()
 	a := newAPI(t)
 	return New(t, &rest.Config{Host: a.URL, BearerToken: "secret"}), a
 }
 
-// request sends a request over a new connection, so that an earlier request cannot affect
-// it.
+// request sends a request over a new connection, which no earlier request has used.
 func request(t *testing.T, p *Proxy, pathAndQuery string) (*http.Response, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+pathAndQuery, nil)
@@ -91,7 +90,7 @@ func request(t *testing.T, p *Proxy, pathAndQuery string) (*http.Response, error
 	return response, err
 }
 
-// openWatch starts a watch and reads its first event.
+// openWatch starts a watch through the proxy, and reads its first event.
 func openWatch(t *testing.T, p *Proxy) *bufio.Reader {
 	t.Helper()
 	response, err := request(t, p, podsPath+"?watch=true&resourceVersion=7")
@@ -122,7 +121,7 @@ func podsOf(t *testing.T, p *Proxy) dynamic.ResourceInterface {
 	return client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace("shop")
 }
 
-func TestRequestsArePassedOn(t *testing.T) {
+func TestRequestsAreForwarded(t *testing.T) {
 	p, a := newProxy(t)
 	var looked []string
 	p.OnRequest(func(r *http.Request) { looked = append(looked, r.Method+" "+r.URL.Path) })
@@ -198,7 +197,7 @@ func TestDownAndUp(t *testing.T) {
 	openWatch(t, p)
 }
 
-func TestGone(t *testing.T) {
+func TestGoneRules(t *testing.T) {
 	for name, gone := range map[string]Rule{"answer": GoneAnswer(), "event": GoneEvent()} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := newProxy(t)
@@ -225,7 +224,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-func TestRulesAreAskedInOrderUntilOneAnswers(t *testing.T) {
+func TestRulesApplyInOrder(t *testing.T) {
 	p, _ := newProxy(t)
 	var asked []string
 	note := func(name string, answered bool) Rule {
@@ -268,7 +267,7 @@ func TestDropAndAnswer(t *testing.T) {
 	}
 }
 
-func TestFirstCountsWhenManyAsk(t *testing.T) {
+func TestFirstWithConcurrentRequests(t *testing.T) {
 	const asking, n = 50, 7
 	rule := First(n, func(Request) bool { return true }, func(http.ResponseWriter, *http.Request, Request) bool { return true })
 	answered := make(chan bool, asking)
@@ -289,7 +288,7 @@ func TestFirstCountsWhenManyAsk(t *testing.T) {
 	}
 }
 
-func TestServerThatIsAwayDropsTheRequest(t *testing.T) {
+func TestUnreachableServer(t *testing.T) {
 	p, a := newProxy(t)
 	a.Close()
 	if _, err := request(t, p, podsPath); !errors.Is(err, io.EOF) {
@@ -297,9 +296,9 @@ func TestServerThatIsAwayDropsTheRequest(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft uses and closes a proxy, with open watches and with many actions at the
-// same time.
-func TestNothingIsLeft(t *testing.T) {
+// TestCloseLeavesNoGoroutines checks that no goroutines are left after Close, with open
+// watches and with concurrent calls of all methods.
+func TestCloseLeavesNoGoroutines(t *testing.T) {
 	noLeaks(t)
 	a := newAPI(t)
 	p, err := Start(t.Context(), &rest.Config{Host: a.URL})
@@ -357,7 +356,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// fetch reads an answer to its end, whatever that end is.
+// fetch sends a request and reads its response, ignoring errors.
 func fetch(ctx context.Context, p *Proxy, pathAndQuery string) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL()+pathAndQuery, nil)
 	if err != nil {
@@ -370,7 +369,7 @@ func fetch(ctx context.Context, p *Proxy, pathAndQuery string) {
 	}
 }
 
-func TestStartNeedsACredentialThatCanBeRead(t *testing.T) {
+func TestStartWithUnreadableCredentials(t *testing.T) {
 	_, err := Start(t.Context(), &rest.Config{Host: "https://127.0.0.1:1", TLSClientConfig: rest.TLSClientConfig{CAFile: "/nowhere"}})
 	if err == nil || !strings.Contains(err.Error(), "credentials") {
 		t.Errorf("got %v", err)

@@ -12,11 +12,11 @@ import (
 	"sync"
 )
 
-// Random returns a rule that applies one of the rules to the given percentage of requests.
-// Use Only to restrict it to some requests. The choice depends on the seed, on the kind of
-// the request, and on how many requests of this kind came before. The same sequence of
-// requests therefore meets the same faults, even if requests of different kinds overtake
-// each other. The namespace is ignored, because each run of a test uses a new one.
+// Random returns a rule that applies one of the given rules to a percentage of all requests.
+// Use Only to restrict it to some requests. The choice depends on the seed, on the kind of the
+// request (see kindOf), and on the number of earlier requests of this kind. Faults are
+// therefore reproducible, even if requests of different kinds arrive in another order. The
+// namespace does not matter, because each run of a test uses a new one.
 func Random(seed uint64, percent int, rules ...Rule) Rule {
 	lots := newLots(seed)
 	return func(w http.ResponseWriter, r *http.Request, what Request) bool {
@@ -28,13 +28,14 @@ func Random(seed uint64, percent int, rules ...Rule) Rule {
 	}
 }
 
-// Chance matches the given percentage of requests, chosen as Random does.
+// Chance returns a function that matches a percentage of requests. It chooses them as Random
+// does.
 func Chance(seed uint64, percent int) func(Request) bool {
 	lots := newLots(seed)
 	return func(what Request) bool { return lots.draw(what).IntN(100) < percent }
 }
 
-// lots assigns random numbers to each request.
+// lots assigns random numbers to requests, as Random describes.
 type lots struct {
 	seed uint64
 
@@ -53,8 +54,8 @@ func (l *lots) draw(what Request) *rand.Rand {
 	return rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%d %d %s", l.seed, nth, kind))))
 }
 
-// kindOf returns a text for the kind of a request that is the same in each run of a test:
-// it contains neither the namespace nor the resource versions in the query.
+// kindOf returns a text that identifies the kind of a request: the request without its
+// namespace and resource version, which differ between runs of a test.
 func kindOf(what Request) string {
 	if what.Resource == "" {
 		return what.Verb + " " + what.Path

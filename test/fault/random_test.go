@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// sequence returns many requests, some of them identical.
+// sequence returns many requests for a namespace, some of them identical.
 func sequence(namespace string) (all []Request) {
 	for i := range 500 {
 		for _, verb := range []string{"get", "update"} {
@@ -26,7 +26,7 @@ func sequence(namespace string) (all []Request) {
 	return all
 }
 
-// fates returns for each request which rule it met, or "-".
+// fates returns, for each request, the name of the rule that Random applies to it, or "-".
 func fates(seed uint64, percent int, requests []Request, rules ...string) []string {
 	met := "-"
 	all := make([]Rule, 0, len(rules))
@@ -84,7 +84,7 @@ func TestRandomIsReproducible(t *testing.T) {
 	if other := fates(8, percent, requests, "a", "b"); slices.Equal(first, other) {
 		t.Error("two seeds make the same trouble")
 	}
-	// All updates come first. The order within each kind stays the same.
+	// This changes the order of requests of different kinds, but not the order within a kind.
 	sorted := slices.Clone(requests)
 	slices.SortStableFunc(sorted, func(a, b Request) int { return strings.Compare(b.Verb, a.Verb) })
 	var gets, reordered []string
@@ -103,7 +103,7 @@ func TestRandomIsReproducible(t *testing.T) {
 	}
 }
 
-func TestRandomWhenManyAsk(t *testing.T) {
+func TestRandomWithConcurrentRequests(t *testing.T) {
 	const asking, percent = 400, 25
 	count := func() (n int) {
 		met := make(chan struct{}, asking)
@@ -137,8 +137,8 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestOnlySomeRequestsMeetTrouble checks that requests that do not match are not counted.
-func TestOnlySomeRequestsMeetTrouble(t *testing.T) {
+// TestRandomWithOnly checks that Random ignores requests that Only excludes.
+func TestRandomWithOnly(t *testing.T) {
 	requests := sequence("shop")
 	met := 0
 	rule := Only(Writes, Random(7, 30, func(http.ResponseWriter, *http.Request, Request) bool { met++; return true }))

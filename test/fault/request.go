@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// Request is a request to an API server in Kubernetes terms.
+// Request describes a request to an API server in Kubernetes terms.
 type Request struct {
-	// Verb is get, list, watch, create, update, patch, delete or deletecollection. If the
-	// path is not a resource, it is the HTTP method in lower case.
+	// Verb is get, list, watch, create, update, patch, delete or deletecollection. If the path
+	// is not that of a resource, Verb is the HTTP method in lower case.
 	Verb string
-	// Path is the path of the URL. Query is its query.
+	// Path and Query are the path and the query of the URL.
 	Path  string
 	Query url.Values
-	// Group, Resource and Subresource identify the type of the object. All are empty if the
-	// path is not a resource.
+	// Group, Resource and Subresource identify the type of the object. They are empty if the
+	// path is not that of a resource.
 	Group, Resource, Subresource string
-	// Namespace and Name identify the object. The name is empty for a list, the namespace
-	// for cluster-scoped objects.
+	// Namespace and Name identify the object. Name is empty for lists, Namespace for
+	// cluster-scoped objects.
 	Namespace, Name string
-	// Code is the HTTP status of the server's answer. It is 0 until the server has
-	// answered, and if the request was not forwarded.
+	// Code is the HTTP status of the server's response. It is 0 before the response, and if
+	// the request was not forwarded.
 	Code int
 }
 
-// describe determines the Kubernetes terms of a request.
+// describe returns the Request that describes an HTTP request.
 func describe(r *http.Request) Request {
 	d := Request{Verb: strings.ToLower(r.Method), Path: r.URL.Path, Query: r.URL.Query()}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -49,8 +49,8 @@ func describe(r *http.Request) Request {
 	return d
 }
 
-// isNamespacePart reports whether part is a subresource of a namespace, and not a resource
-// in it.
+// isNamespacePart reports whether the part of a path after the name of a namespace is a
+// subresource of the namespace. Otherwise it is a resource in the namespace.
 func isNamespacePart(part string) bool { return part == "status" || part == "finalize" }
 
 func (d Request) verb(method string) string {

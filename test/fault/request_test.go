@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestRequestInKubernetesTerms(t *testing.T) {
+func TestDescribe(t *testing.T) {
 	for _, tt := range []struct{ method, target, want string }{
 		{"GET", "/version", "get | | | | |"},
 		{"GET", "/apis", "get | | | | |"},

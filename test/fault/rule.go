@@ -12,20 +12,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Rule looks at a request before it is forwarded. If it answers the request, it returns
-// true, and neither later rules nor the server see the request. It can also only look,
-// delay the request until its context ends, drop its connection (see Drop), or let the
-// server answer and change the answer (see Pass). It is called concurrently.
+// Rule is called for each request before it is forwarded to the server. If it answers the
+// request itself, it returns true, and neither later rules nor the server receive the request.
+// A rule can also observe or delay a request, drop its connection (see Drop), or change the
+// server's response (see Pass). It is called concurrently.
 type Rule func(w http.ResponseWriter, r *http.Request, what Request) (answered bool)
 
-// Only returns a rule that applies then to the requests that match.
+// Only returns a rule that applies the rule then to the requests for which match returns true.
 func Only(match func(Request) bool, then Rule) Rule {
 	return func(w http.ResponseWriter, r *http.Request, what Request) bool {
 		return match(what) && then(w, r, what)
 	}
 }
 
-// First returns a rule that lets then answer the first n requests that match.
+// First returns a rule that applies the rule then to the first n requests for which match
+// returns true.
 func First(n int, match func(Request) bool, then Rule) Rule {
 	left := atomic.Int64{}
 	left.Store(int64(n))
@@ -34,11 +35,11 @@ func First(n int, match func(Request) bool, then Rule) Rule {
 	}
 }
 
-// Drop is a rule that closes the connection of every request without an answer.
+// Drop is a rule that closes the connection of a request instead of answering it.
 func Drop(http.ResponseWriter, *http.Request, Request) bool { panic(http.ErrAbortHandler) }
 
-// Answer returns a rule that answers every request with the same error of the API server,
-// with this HTTP status and reason.
+// Answer returns a rule that answers requests with an error of the API server, with the given
+// HTTP status and reason.
 func Answer(code int, reason metav1.StatusReason) Rule {
 	return func(w http.ResponseWriter, _ *http.Request, _ Request) bool {
 		write(w, code, status(code, reason))
@@ -46,10 +47,11 @@ func Answer(code int, reason metav1.StatusReason) Rule {
 	}
 }
 
-// TooMany returns a rule for an overloaded server, which says after how many seconds a
-// request may be repeated. Kubernetes clients then retry by themselves. A real server
-// answers so if its priority and fairness rejects a request, with one line of text, and if
-// a disruption budget forbids an eviction, in the form that this rule uses.
+// TooMany returns a rule that answers requests like an overloaded server: with status 429, and
+// with the number of seconds after which the client may retry. Kubernetes clients then retry
+// automatically. An API server sends 429 if API Priority and Fairness rejects a request, with
+// plain text as the body, and if a PodDisruptionBudget forbids an eviction, with the body of
+// this rule.
 func TooMany(retryAfter int) Rule {
 	return func(w http.ResponseWriter, _ *http.Request, _ Request) bool {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
@@ -60,12 +62,12 @@ func TooMany(retryAfter int) Rule {
 	}
 }
 
-// GoneAnswer returns a rule for a server that no longer has the requested resource version
-// and says so in its answer.
+// GoneAnswer returns a rule that answers requests like a server that no longer has the
+// requested resource version: with status 410.
 func GoneAnswer() Rule { return Answer(http.StatusGone, metav1.StatusReasonExpired) }
 
-// GoneEvent returns a rule for a watch that begins normally, and whose first event says
-// that the server no longer has the requested resource version.
+// GoneEvent returns a rule that answers watches like a server that no longer has the requested
+// resource version: with status 200 and an error event with status 410.
 func GoneEvent() Rule {
 	return func(w http.ResponseWriter, _ *http.Request, _ Request) bool {
 		write(w, http.StatusOK, map[string]any{"type": "ERROR", "object": status(http.StatusGone, metav1.StatusReasonExpired)})
@@ -81,7 +83,8 @@ func status(code int, reason metav1.StatusReason) *metav1.Status {
 	}
 }
 
-// write sends JSON. Errors are ignored because the client may have gone.
+// write sends a value as JSON. It ignores errors, because the client may have closed the
+// connection.
 func write(w http.ResponseWriter, code int, what any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestMatches(t *testing.T) {
+func TestMatchFunctions(t *testing.T) {
 	matches := []struct {
 		name  string
 		match func(Request) bool
@@ -55,9 +55,9 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestTooManyAndThenWell checks that Kubernetes clients retry by themselves, up to ten
-// times.
-func TestTooManyAndThenWell(t *testing.T) {
+// TestClientsRetryAfterTooMany checks that Kubernetes clients retry up to ten times after a
+// response of TooMany.
+func TestClientsRetryAfterTooMany(t *testing.T) {
 	for _, tt := range []struct {
 		times, asked int
 		refused      bool
@@ -77,7 +77,7 @@ func TestTooManyAndThenWell(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheServer(t *testing.T) {
+func TestAnswer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rule Rule
 		is   func(error) bool

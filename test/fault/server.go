@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// server serves one listener. It knows when its last connection has ended, which
-// http.Server does not report.
+// server is an HTTP server for one listener. Unlike http.Server, it can wait until its last
+// connection has ended.
 type server struct {
 	http        *http.Server
 	connections *connections
@@ -23,7 +23,7 @@ type server struct {
 	open        sync.WaitGroup
 }
 
-// serve makes the proxy answer the requests that a listener receives.
+// serve starts a server that handles the requests of a listener with the proxy.
 func (p *Proxy) serve(ctx context.Context, listener net.Listener) *server {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &server{
@@ -50,8 +50,8 @@ func (p *Proxy) serve(ctx context.Context, listener net.Listener) *server {
 	return s
 }
 
-// counted counts every request as an open connection, because the http.Server no longer
-// counts a connection that its handler has hijacked.
+// counted returns a handler that counts every request that is in progress, because http.Server
+// does not track connections that a handler has hijacked.
 func (s *server) counted(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.open.Add(1)
@@ -63,8 +63,7 @@ func (s *server) counted(handler http.Handler) http.Handler {
 // drop closes all connections and returns their number.
 func (s *server) drop() int { return s.connections.drop() }
 
-// stop closes the listener and all connections, and waits until all goroutines that served
-// them have ended.
+// stop closes the listener and all connections, and waits until their goroutines have ended.
 func (s *server) stop() {
 	s.cancel()
 	_ = s.connections.Close()

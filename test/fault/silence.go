@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Silence stops all traffic between clients and the proxy, for the duration or until the
-// returned function is called. A duration of zero means only until the call. After that,
-// all data that were sent arrive, even from clients that have given up. Connections stay
-// open, and clients can open new ones, because the kernel accepts them, but neither
-// requests nor TLS handshakes proceed. If there are several silences, traffic resumes when
-// the last one ends. Down, DropConnections and Close do not wait for it.
+// Silence stops all traffic between clients and the proxy, for the duration d or until end is
+// called. If d is zero, the silence lasts until end is called. Meanwhile, connections stay
+// open, and clients can open new ones, because the kernel accepts them, but no data are
+// transferred. Afterwards, all data that were sent arrive, even from clients that have
+// canceled their requests. If several silences overlap, traffic resumes when the last one
+// ends. Down, DropConnections and Close do not wait for the end of a silence.
 func (p *Proxy) Silence(d time.Duration) (end func()) { return p.silence.begin(d) }
 
-// silence is the state of all silences.
+// silence tracks the silences of a proxy that have not ended.
 type silence struct {
 	mu    sync.Mutex
 	begun int           // number of silences that have not ended
@@ -50,7 +50,7 @@ func (s *silence) end() {
 	}
 }
 
-// wait returns when there is no silence, or when gone is closed.
+// wait waits until there is no silence, or until gone is closed.
 func (s *silence) wait(gone <-chan struct{}) {
 	for {
 		s.mu.Lock()

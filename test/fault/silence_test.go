@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// TestSilenceInTime lets both ends of a connection send data immediately.
-func TestSilenceInTime(t *testing.T) {
+// TestSilenceDelaysConnections checks for how long silences delay reads and writes of a
+// connection.
+func TestSilenceDelaysConnections(t *testing.T) {
 	for name, tt := range map[string]struct {
 		begin func(s *silence, c *connection)
 		took  time.Duration
@@ -78,8 +79,8 @@ func TestSilenceInTime(t *testing.T) {
 	}
 }
 
-// TestSilence checks that an open watch and a new request receive nothing before the
-// silence ends, and then everything.
+// TestSilence checks that a watch and a new request receive no data during a silence, and all
+// data after it.
 func TestSilence(t *testing.T) {
 	authority := newAuthority(t)
 	for name, secure := range map[string]bool{"plain": false, "TLS": true} {
@@ -125,9 +126,9 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestSilenceHoldsNothingUp checks that actions that end connections do not wait for the
+// TestSilenceDoesNotDelayClose checks that DropConnections, Down and Close do not wait for the
 // end of a silence.
-func TestSilenceHoldsNothingUp(t *testing.T) {
+func TestSilenceDoesNotDelayClose(t *testing.T) {
 	authority := newAuthority(t)
 	for name, secure := range map[string]bool{"plain": false, "TLS": true} {
 		for how, end := range map[string]func(*Proxy){

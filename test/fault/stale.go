@@ -11,24 +11,23 @@ import (
 	"time"
 )
 
-// staleKeep is the number of different reads whose answers are stored.
+// staleKeep is the number of different reads whose responses StaleReads stores.
 const staleKeep = 1000
 
-// StaleReads returns a rule that answers reads with old data. A get or list that matches
-// receives the answer that the same request received back requests earlier, or the oldest
-// one stored, but none older than maxAge, unless that is zero. If there is no such answer,
-// it receives the current one. All reads are forwarded to the server and their answers
-// stored, including those that do not match, so that a client that repeats its request
-// eventually gets newer data. "Not found" is stored too; other errors are not. If match is
-// nil, it is AnyVersion.
+// StaleReads returns a rule that answers reads with old data. A get or list request for which
+// match returns true receives the response to the back-th last identical request, or the
+// oldest stored response. Responses older than maxAge are not used, unless maxAge is zero. If
+// there is no such response, the request receives the current one. All reads are forwarded to
+// the server, and their responses are stored, even if match returns false, so that a client
+// that repeats a request eventually receives newer data. Of the errors, only "not found" is
+// stored. A nil match means AnyVersion.
 //
-// A real cluster answers in this way if the resourceVersion of a get or list is 0: from the
-// watch cache of the server that receives the request, which can be behind another server,
-// and behind what the same client saw before. The first list of an informer is such a
-// request. A read without a resourceVersion is consistent: it contains every write that had
-// ended before. A read with another resourceVersion contains nothing older than that. Use a
-// match other than AnyVersion only to test what would happen if a cache or a broken store
-// answered such reads.
+// API servers answer a get or list request whose resourceVersion is 0 in this way, for example
+// the first list of an informer: from their watch cache, which can be older than the data that
+// the client has received from another server. Reads without a resourceVersion return the
+// current data, and reads with another resourceVersion return data that are at least as new.
+// Use another match than AnyVersion only to test the behavior with a cache or a faulty storage
+// that does not guarantee this.
 func StaleReads(back int, maxAge time.Duration, match func(Request) bool) Rule {
 	if match == nil {
 		match = AnyVersion
@@ -48,8 +47,8 @@ func StaleReads(back int, maxAge time.Duration, match func(Request) bool) Rule {
 	}
 }
 
-// sameness returns a key for requests that have the same answer: it contains what is
-// requested, in which form, and as which user.
+// sameness returns a key that is equal for requests that would receive the same response: it
+// contains the path, the query, the accepted format and the user.
 func sameness(r *http.Request) string {
 	parts := []string{r.URL.RequestURI()}
 	for _, name := range []string{"Accept", "Accept-Encoding", "Impersonate-User"} {
@@ -58,7 +57,7 @@ func sameness(r *http.Request) string {
 	return strings.Join(parts, "\n")
 }
 
-// past stores the answers to reads.
+// past stores the responses to reads.
 type past struct {
 	back   int
 	maxAge time.Duration
@@ -73,8 +72,8 @@ type pastAnswer struct {
 	at time.Time
 }
 
-// instead stores the present answer and returns the one to send, which can be the present
-// one.
+// instead stores the current response to a request, and returns the response to send instead,
+// which can be the current one.
 func (p *past) instead(present *answer, request string) *answer {
 	if present.code != http.StatusOK && present.code != http.StatusNotFound {
 		return present
@@ -96,7 +95,7 @@ func (p *past) instead(present *answer, request string) *answer {
 	return all[0].answer
 }
 
-// forget makes room for one more request.
+// forget deletes the oldest stored request if there are too many.
 func (p *past) forget() {
 	if len(p.order) == staleKeep {
 		delete(p.answers, p.order[0])

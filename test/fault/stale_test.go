@@ -81,13 +81,13 @@ func TestStaleReads(t *testing.T) {
 	}
 }
 
-// second matches the second request.
+// second returns a function that matches only the second request.
 func second() func(Request) bool {
 	n := 0
 	return func(Request) bool { n++; return n == 2 }
 }
 
-func TestStaleReadsDoNotTouchWrites(t *testing.T) {
+func TestStaleReadsIgnoresWrites(t *testing.T) {
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
 		if _, answered, _ := call(t.Context(), StaleReads(1, 0, Any), nil, method, podsPath+"/a"); answered {
 			t.Errorf("%s was answered", method)
@@ -95,8 +95,9 @@ func TestStaleReadsDoNotTouchWrites(t *testing.T) {
 	}
 }
 
-// TestStaleReadsForgets checks that the oldest requests are removed to make room.
-func TestStaleReadsForgets(t *testing.T) {
+// TestStaleReadsRemovesOldest checks that the oldest requests are deleted if there are too
+// many.
+func TestStaleReadsRemovesOldest(t *testing.T) {
 	rule := StaleReads(1, 0, Any)
 	n := 0
 	get := func(i int) string {
@@ -115,8 +116,8 @@ func TestStaleReadsForgets(t *testing.T) {
 	}
 }
 
-// TestStaleListOfAClient reads through a proxy with a Kubernetes client.
-func TestStaleListOfAClient(t *testing.T) {
+// TestStaleReadsWithClient checks StaleReads with a Kubernetes client and a proxy.
+func TestStaleReadsWithClient(t *testing.T) {
 	noLeaks(t)
 	n := 0
 	p := newProxyTo(t, func(w http.ResponseWriter, _ *http.Request) {

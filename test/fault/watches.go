@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// watching is a watch that the proxy forwards.
+// watching is a watch that is in progress.
 type watching struct {
 	cancel  context.CancelFunc
 	stalled chan struct{} // closed when it stalls
 }
 
-// CutWatches drops the connections of all open watches and returns their number.
+// CutWatches closes the connections of all open watches, and returns their number.
 func (p *Proxy) CutWatches() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -27,9 +27,9 @@ func (p *Proxy) CutWatches() int {
 	return cut
 }
 
-// StallWatches stalls all open watches without ending them: data that the server sends
-// after the call do not arrive. It returns their number, including those that had stalled
-// before. Later watches are not affected.
+// StallWatches makes all open watches stall: they stay open, but their clients receive no more
+// data. It returns the number of open watches, including those that had stalled before.
+// Watches that are opened later are not affected.
 func (p *Proxy) StallWatches() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,8 +43,8 @@ func (p *Proxy) StallWatches() int {
 	return len(p.watches)
 }
 
-// CutAfter returns a rule that drops the connection of each watch after a time between
-// atLeast and atMost. The seed determines the time, as in Random.
+// CutAfter returns a rule that closes the connection of each watch after a random time between
+// atLeast and atMost, which depends on the seed as in Random.
 func CutAfter(seed uint64, atLeast, atMost time.Duration) Rule {
 	return watchesAfter(seed, atLeast, atMost, func(w http.ResponseWriter, r *http.Request, d time.Duration) {
 		ctx, cancel := context.WithCancel(r.Context())
@@ -58,9 +58,9 @@ func CutAfter(seed uint64, atLeast, atMost time.Duration) Rule {
 	})
 }
 
-// StallAfter returns a rule that stalls each watch after a time between atLeast and atMost.
-// A stalled watch sends nothing more and ends only when its client ends it. The seed
-// determines the time, as in Random.
+// StallAfter returns a rule that makes each watch stall after a random time between atLeast
+// and atMost, which depends on the seed as in Random. A stalled watch sends no more data, and
+// ends only when its client cancels it.
 func StallAfter(seed uint64, atLeast, atMost time.Duration) Rule {
 	return watchesAfter(seed, atLeast, atMost, func(w http.ResponseWriter, r *http.Request, d time.Duration) {
 		stalled := make(chan struct{})
@@ -85,8 +85,8 @@ func watchesAfter(seed uint64, atLeast, atMost time.Duration, pass func(http.Res
 	}
 }
 
-// untilStalled forwards a request until it stalls. After that the client receives nothing,
-// not even the end of the server's answer.
+// untilStalled calls pass to answer a request. After stalled is closed, the client receives no
+// more data, not even the end of the response.
 func untilStalled(w http.ResponseWriter, r *http.Request, stalled <-chan struct{}, pass func(http.ResponseWriter, *http.Request)) {
 	defer func() {
 		select {
@@ -102,7 +102,7 @@ func untilStalled(w http.ResponseWriter, r *http.Request, stalled <-chan struct{
 	pass(stallable{w, r.Context(), stalled}, r)
 }
 
-// stallable is the answer to a watch that can stall.
+// stallable is an http.ResponseWriter for a watch that can stall.
 type stallable struct {
 	http.ResponseWriter
 	ctx     context.Context // of the request

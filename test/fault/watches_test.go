@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// ticking sends data every minute, times times, and then ends.
+// ticking returns a handler that sends data every minute, the given number of times.
 func ticking(times int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for range times {
@@ -32,7 +32,7 @@ func ticking(times int) http.HandlerFunc {
 	}
 }
 
-func TestWatchesInTime(t *testing.T) {
+func TestCutAfterAndStallAfter(t *testing.T) {
 	const half, full = 150 * time.Second, 150 * time.Second // after the second tick
 	for _, tt := range []struct {
 		name, target string
@@ -70,9 +70,9 @@ func TestWatchesInTime(t *testing.T) {
 	}
 }
 
-// TestWatchThatStalledHasNoEnd checks that a stalled watch does not end, whether the server
-// ends it properly or drops it.
-func TestWatchThatStalledHasNoEnd(t *testing.T) {
+// TestStalledWatchDoesNotEnd checks that the client does not receive the end of a stalled
+// watch, whether the server ends the watch or drops the connection.
+func TestStalledWatchDoesNotEnd(t *testing.T) {
 	for name, end := range map[string]func(){
 		"ended by the server": func() {},
 		"lost by the server":  func() { panic(http.ErrAbortHandler) },
@@ -94,7 +94,7 @@ func TestWatchThatStalledHasNoEnd(t *testing.T) {
 	}
 }
 
-func TestWatchesAreCutAtRandom(t *testing.T) {
+func TestCutAfterIsRandom(t *testing.T) {
 	const atLeast, atMost = time.Minute, time.Hour
 	lengths := func(t *testing.T, seed uint64) (all []time.Duration) {
 		t.Helper()
@@ -120,8 +120,8 @@ func TestWatchesAreCutAtRandom(t *testing.T) {
 	}
 }
 
-// TestStallWatches stalls open watches over the network, also if a rule answers them. Later
-// events do not arrive, and the watch ends like a dropped connection.
+// TestStallWatches checks that clients of stalled watches receive no later events, even if a
+// rule answers the watch.
 func TestStallWatches(t *testing.T) {
 	for name, silent := range map[string]bool{"the server's": false, "a rule's": true} {
 		t.Run(name, func(t *testing.T) {

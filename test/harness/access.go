@@ -14,20 +14,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Allow gives the user limited-NAMESPACE permissions in the namespace.
+// Allow grants the user limited-NAMESPACE, where NAMESPACE is the namespace of the test,
+// permissions in the namespace. helm acts as this user with --kube-as-user.
 func (h *Helm) Allow(tb testing.TB, rules ...rbacv1.PolicyRule) {
 	tb.Helper()
 	h.bindRole(tb, "limited", user("limited-"+h.Namespace), rules)
 }
 
-// Grant gives a user permissions on all resources in the namespace and nowhere else, and
-// returns the arguments with which helm acts as that user.
+// Grant grants a user the verbs on all resources in the namespace, and returns the arguments
+// with which helm acts as that user.
 func (h *Helm) Grant(tb testing.TB, verbs ...string) (as []string) {
 	tb.Helper()
 	return h.GrantRules(tb, rbacv1.PolicyRule{Verbs: verbs, APIGroups: []string{"*"}, Resources: []string{"*"}})
 }
 
-// GrantRules is like Grant with rules, the first of which applies to Secrets too.
+// GrantRules is like Grant, but grants rules. The first rule must apply to Secrets.
 func (h *Helm) GrantRules(tb testing.TB, rules ...rbacv1.PolicyRule) (as []string) {
 	tb.Helper()
 	h.bindRole(tb, "of-the-test", user(h.grantedUser()), rules)
@@ -35,15 +36,15 @@ func (h *Helm) GrantRules(tb testing.TB, rules ...rbacv1.PolicyRule) (as []strin
 	return []string{"--kube-as-user", h.grantedUser()}
 }
 
-// CreateServiceAccount creates a service account with permissions in the namespace, and
-// returns the arguments with which helm acts as it.
+// CreateServiceAccount creates a service account with the given permissions in the namespace,
+// and returns the arguments with which helm acts as that account.
 func (h *Helm) CreateServiceAccount(tb testing.TB, name string, rules []rbacv1.PolicyRule) (as []string) {
 	tb.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := h.Cluster.Client().CoreV1().ServiceAccounts(h.Namespace).Create(tb.Context(), account, metav1.CreateOptions{}); err != nil {
 		tb.Fatal(err)
 	}
-	// A separate rule shows when the whole Role is in effect.
+	// This additional permission, which nothing needs, shows when the Role is in effect.
 	sign := rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{"test.example"}, Resources: []string{"signs"}}
 	h.bindRole(tb, name, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: h.Namespace, Name: name}, append(slices.Clone(rules), sign))
 	asUser := "system:serviceaccount:" + h.Namespace + ":" + name
@@ -51,7 +52,8 @@ func (h *Helm) CreateServiceAccount(tb testing.TB, name string, rules []rbacv1.P
 	return []string{"--kube-as-user", asUser}
 }
 
-// AwaitPermission waits until the user of Grant has a permission, or no longer has it.
+// AwaitPermission waits until the user of Grant has a permission, or if want is false, until
+// the user no longer has it.
 func (h *Helm) AwaitPermission(tb testing.TB, want bool, verb, group, resource string) {
 	tb.Helper()
 	h.awaitAccess(tb, h.grantedUser(), want, authorizationv1.ResourceAttributes{Verb: verb, Group: group, Resource: resource})
@@ -76,7 +78,8 @@ func (h *Helm) bindRole(tb testing.TB, name string, subject rbacv1.Subject, rule
 	NoError(tb, errors.Join(err, err2))
 }
 
-// awaitAccess waits until the server allows a user something, or no longer does.
+// awaitAccess waits until the API server allows a user a request, or if want is false, until
+// it denies the request.
 func (h *Helm) awaitAccess(tb testing.TB, user string, want bool, what authorizationv1.ResourceAttributes) {
 	tb.Helper()
 	what.Namespace = h.Namespace

@@ -24,23 +24,24 @@ var Kinds = map[string]string{
 	"daemonsets":               "DaemonSet",
 }
 
-// Trace contains the writes to the objects of a namespace in the audit log of the API
-// server, by "Kind/name" of the object, in the order in which the requests were received.
+// Trace contains the writes to objects in a namespace, from the audit log of the API server.
+// The keys are the "Kind/name" of the objects. Writes are in the order in which they were
+// received.
 type Trace map[string][]Write
 
 // Write is one write in a Trace.
 type Write struct {
 	Verb     string
 	Received time.Time
-	// ByHelm is whether the client was helm, ours or stock.
+	// ByHelm is true if the client was Ordered Helm or stock Helm.
 	ByHelm bool
-	// Stored is the object as it was stored, and version is its resource version. The log
-	// contains neither for Secrets and deletions.
+	// Stored is the object as it was stored, and version is its resource version. Both are
+	// empty for Secrets and for deletions.
 	Stored  Snapshot
 	version int64
 }
 
-// ReadTrace reads the audit log up to now.
+// ReadTrace returns the writes in the namespace until now.
 func (h *Helm) ReadTrace(tb testing.TB) Trace {
 	tb.Helper()
 	t := Trace{}
@@ -81,7 +82,8 @@ func (t Trace) Since(from time.Time) Trace {
 	return later
 }
 
-// HelmWrites returns Helm's own writes of an object: all, or those with one of the verbs.
+// HelmWrites returns the writes of an object that Helm sent, only those with one of the verbs
+// if verbs are given.
 func (t Trace) HelmWrites(id string, verbs ...string) []Write {
 	var list []Write
 	for _, w := range t[id] {
@@ -92,8 +94,9 @@ func (t Trace) HelmWrites(id string, verbs ...string) []Write {
 	return list
 }
 
-// WrittenByHelm returns the objects that Helm wrote with one of the verbs, sorted, without
-// its own Secrets.
+// WrittenByHelm returns the "Kind/name" of the objects that Helm wrote, sorted, only those
+// written with one of the verbs if verbs are given. It leaves out the Secrets that store
+// revisions.
 func (t Trace) WrittenByHelm(verbs ...string) []string {
 	ids := []string{}
 	for id := range t {
@@ -105,14 +108,15 @@ func (t Trace) WrittenByHelm(verbs ...string) []string {
 	return ids
 }
 
-// IsReleaseSecret reports whether an object stores a revision.
+// IsReleaseSecret reports whether an object, given by "Kind/name", is a Secret that stores a
+// revision.
 func IsReleaseSecret(id string) bool { return strings.HasPrefix(id, "Secret/sh.helm.release.v1.") }
 
 // ChangeVerbs are the verbs of requests that create or change objects.
 var ChangeVerbs = []string{"create", "update", "patch"}
 
-// NotReadyReason returns why an object, as last written by Helm, was not ready at the time
-// of a request, or an empty text if it was ready.
+// NotReadyReason returns why an object was not ready at a time in the version that Helm wrote
+// last, or an empty string if it was ready.
 func (t Trace) NotReadyReason(o OrderedObject, at time.Time) string {
 	written := t.HelmWrites(o.String(), ChangeVerbs...)
 	if len(written) == 0 {
@@ -130,8 +134,8 @@ func (t Trace) NotReadyReason(o OrderedObject, at time.Time) string {
 	return "was not ready in its new version"
 }
 
-// Created returns when the request to create an object was received, or zero if there was
-// none.
+// Created returns the time at which the create request for an object was received, or zero if
+// there was none.
 func (t Trace) Created(id string) time.Time {
 	for _, w := range t[id] {
 		if w.Verb == "create" {
@@ -141,9 +145,9 @@ func (t Trace) Created(id string) time.Time {
 	return time.Time{}
 }
 
-// Ready returns when the first request was received with which the server stored an object
-// in a state that counts as ready, or zero if there was none. Watchers can see the state
-// before the request is answered, but not before it is received.
+// Ready returns the time at which the first request was received that stored an object in a
+// ready state, or zero if there was none. Watchers can see the state before the response to
+// the request is sent, but not before the request is received.
 func (t Trace) Ready(id string) time.Time {
 	kind, _, _ := strings.Cut(id, "/")
 	for _, w := range t[id] {
@@ -154,10 +158,10 @@ func (t Trace) Ready(id string) time.Time {
 	return time.Time{}
 }
 
-// Deleted returns when the first request to delete an object was received, and when the
-// last write before it was recreated, if ever, was received. With that write it is gone: it
-// is another delete request, or one that removed the last finalizer. Both are zero if there
-// was no delete request.
+// Deleted returns the time at which the first delete request for an object was received, and
+// the time gone, at which the write was received after which the object no longer existed: a
+// delete request, or one that removed the last finalizer. Both are zero if there was no delete
+// request.
 func (t Trace) Deleted(id string) (first, gone time.Time) {
 	for _, w := range t[id] {
 		switch {
@@ -173,8 +177,8 @@ func (t Trace) Deleted(id string) (first, gone time.Time) {
 	return first, gone
 }
 
-// PodsGone returns when the last pod of a workload was gone. Its pods have the workload's
-// name as a prefix. It returns zero if there were none.
+// PodsGone returns the time at which the last pod of a workload no longer existed, or zero if
+// there were no pods. Pods whose name begins with the workload's name belong to the workload.
 func (t Trace) PodsGone(workload OrderedObject) time.Time {
 	var last time.Time
 	switch workload.Kind {
@@ -190,7 +194,7 @@ func (t Trace) PodsGone(workload OrderedObject) time.Time {
 	return last
 }
 
-// Snapshot is an object as the server stored it.
+// Snapshot contains the fields of a stored object that show whether it is ready.
 type Snapshot struct {
 	Metadata struct {
 		Name            string
@@ -211,7 +215,7 @@ type Snapshot struct {
 	}
 }
 
-// Ready is the tests' definition of readiness. It is independent of the code under test.
+// Ready reports whether an object of the kind is ready. It does not use the code under test.
 func (s Snapshot) Ready(kind string) bool {
 	replicas := int32(1)
 	if s.Spec.Replicas != nil {
@@ -235,7 +239,7 @@ func (s Snapshot) Ready(kind string) bool {
 	return true
 }
 
-// Condition reports whether the object has a condition that is true.
+// Condition reports whether the object has a condition of the given type with status True.
 func (s Snapshot) Condition(kind string) bool {
 	for _, c := range s.Status.Conditions {
 		if c.Type == kind && c.Status == "True" {
@@ -245,7 +249,8 @@ func (s Snapshot) Condition(kind string) bool {
 	return false
 }
 
-// upToDate reports whether the object is ready and nothing of an older version is left.
+// upToDate reports whether the object is ready, and no pods of an earlier version of it are
+// left.
 func (s Snapshot) upToDate(kind string) bool {
 	replicas := int32(1)
 	if s.Spec.Replicas != nil {
@@ -260,8 +265,8 @@ func (s Snapshot) upToDate(kind string) bool {
 	return s.Ready(kind)
 }
 
-// ExpectReadyBefore checks that helm succeeded, and that the second object was created when
-// the first one was ready.
+// ExpectReadyBefore checks that a run of helm succeeded, and that the second object was
+// created after the first one was ready.
 func (h *Helm) ExpectReadyBefore(tb testing.TB, r Result, first, second string) {
 	tb.Helper()
 	if r.ExitCode != 0 {

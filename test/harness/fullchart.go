@@ -11,8 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ExpectFullChart checks that the release of a charts.FullChart is deployed, that all its
-// objects have the value of its last revision, and that no hook is left.
+// ExpectFullChart checks that the release of a charts.FullChart is deployed, that its objects
+// have the value of the last revision, and that no hooks are left except those that their
+// policies keep.
 func (h *Helm) ExpectFullChart(tb testing.TB) {
 	tb.Helper()
 	h.ExpectDeployed(tb)

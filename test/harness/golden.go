@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Update is set by "go test -update": golden files are written instead of compared.
+// Update is the flag -update of go test: golden files are written instead of compared.
 var Update = flag.Bool("update", false, "write the golden files anew")
 
 // WriteGolden writes a text to a golden file.

@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package harness runs helm against a cluster, and compares what it printed, stored and
-// changed there with what a test expects.
+// Package harness is the basis of the end-to-end tests. It runs helm in a namespace of a dev
+// cluster, and checks the output, the stored releases, and the objects in the cluster. It
+// reads the order in which objects were changed from the audit log of the API server.
 package harness
 
 import (
@@ -17,21 +18,22 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// Helm runs the helm binaries with a home directory and a namespace for the test.
+// Helm runs the binaries of Ordered Helm and stock Helm, with a home directory and a namespace
+// that only the test uses.
 type Helm struct {
 	TB        testing.TB
 	Cluster   *cluster.Cluster
 	Namespace string
-	// Client is allowed to do everything.
+	// Client is a client with all permissions.
 	Client dynamic.Interface
-	// Env is the environment of the binaries.
+	// Env is the environment of the binaries. Tests may append to it.
 	Env []string
-	// Started is when the operation under test started. Earlier writes to the cluster are
-	// ignored.
+	// Started is the time at which the operation under test started. Tests set it with Now.
+	// Checks of the order ignore earlier writes to the cluster.
 	Started time.Time
 }
 
-// New returns a Helm with a new namespace in the cluster of the test process.
+// New returns a Helm with a new namespace in the cluster that the test process shares.
 func New(tb testing.TB) *Helm {
 	tb.Helper()
 	c := cluster.Shared(tb)
@@ -57,8 +59,8 @@ func RunCases(t *testing.T, cases map[string]func(*testing.T, *Helm)) {
 	}
 }
 
-// Now returns the current time for comparisons with later times in the audit log. Both use
-// the same clock, and the API server rounds down to microseconds.
+// Now returns the current time, truncated to microseconds like times in the audit log, so that
+// it can be compared with these.
 func Now() time.Time { return time.Now().Truncate(time.Microsecond) }
 
 // ExampleChart returns the path of one of the example charts of the repository.
@@ -67,8 +69,8 @@ func ExampleChart(tb testing.TB, name string) string {
 	return filepath.Join(binaries.Root(tb), "examples", name)
 }
 
-// PublicChart returns the path of a public chart. The test is skipped if the chart is not
-// available.
+// PublicChart returns the path of the public chart that matches a glob pattern, in the
+// directory of public charts next to the repository. It skips the test if there is none.
 func PublicChart(tb testing.TB, pattern string) string {
 	tb.Helper()
 	dir := filepath.Join(binaries.Root(tb), "..", "shared", "charts")

@@ -49,7 +49,8 @@ func (h *Helm) ExpectNoReleases(tb testing.TB) {
 	}
 }
 
-// declared returns the content of objects without what the server and its controllers set.
+// declared returns the contents of objects as JSON, without the fields that the API server and
+// controllers set.
 func declared(tb testing.TB, objects map[string]*unstructured.Unstructured) map[string]string {
 	tb.Helper()
 	texts := map[string]string{}
@@ -68,7 +69,8 @@ func declared(tb testing.TB, objects map[string]*unstructured.Unstructured) map[
 	return texts
 }
 
-// ExpectSameContent checks that there are the same objects with the same content as before.
+// ExpectSameContent checks that before and after contain the same objects with the same
+// content, apart from fields that the API server and controllers set.
 func ExpectSameContent(tb testing.TB, before, after map[string]*unstructured.Unstructured) {
 	tb.Helper()
 	want, got := declared(tb, before), declared(tb, after)
@@ -95,7 +97,7 @@ var Resources = []schema.GroupVersionResource{
 	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
 }
 
-// ReleaseObjects reads the objects in the namespace that belong to a release, by
+// ReleaseObjects returns the objects in the namespace that belong to a release, by
 // "Kind/name".
 func (h *Helm) ReleaseObjects(tb testing.TB, name string) map[string]*unstructured.Unstructured {
 	tb.Helper()
@@ -112,7 +114,7 @@ func (h *Helm) ReleaseObjects(tb testing.TB, name string) map[string]*unstructur
 	return found
 }
 
-// Get reads one object. It returns nil if the object does not exist.
+// Get returns the object with the "Kind/name" id, or nil if it does not exist.
 func (h *Helm) Get(tb testing.TB, id string) *unstructured.Unstructured {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
@@ -151,7 +153,7 @@ func (h *Helm) RemoveFinalizers(tb testing.TB, id string) {
 	h.Patch(tb, id, `{"metadata":{"finalizers":null}}`)
 }
 
-// Delete deletes an object as another client would, and returns when it no longer exists.
+// Delete deletes an object, as another client would, and waits until it no longer exists.
 func (h *Helm) Delete(tb testing.TB, id string) {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
@@ -168,7 +170,7 @@ func (h *Helm) ExpectObjects(tb testing.TB, name string, want ...string) {
 	}
 }
 
-// ExpectSameObjects checks by their UIDs that objects were not recreated.
+// ExpectSameObjects checks by their UIDs that the objects named by ids were not recreated.
 func ExpectSameObjects(tb testing.TB, before, after map[string]*unstructured.Unstructured, ids ...string) {
 	tb.Helper()
 	for _, id := range ids {
@@ -181,8 +183,8 @@ func ExpectSameObjects(tb testing.TB, before, after map[string]*unstructured.Uns
 	}
 }
 
-// ValueOf returns the charts.Object.Value of an object in the cluster, or "-" if there is
-// no object.
+// ValueOf returns the charts.Object.Value that an object in the cluster has, or "-" if o is
+// nil.
 func ValueOf(o *unstructured.Unstructured) string {
 	if o == nil {
 		return "-"
@@ -203,7 +205,7 @@ func ValueOf(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// ExpectValues checks the value of all objects of charts.ThreeLayers.
+// ExpectValues checks that all objects of charts.ThreeLayers have the value.
 func (h *Helm) ExpectValues(tb testing.TB, value string) {
 	tb.Helper()
 	for _, id := range []string{"ConfigMap/first", "Deployment/app", "ConfigMap/last"} {
@@ -225,14 +227,14 @@ func IsNamespaced(kind string) bool {
 	return true
 }
 
-// GuessResource returns the resource of a kind with a regular plural.
+// GuessResource returns the resource of a kind. The plural of the kind must be regular.
 func GuessResource(apiVersion, kind string) schema.GroupVersionResource {
 	plural, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(apiVersion, kind))
 	return plural
 }
 
-// Resource reads and writes objects of a kind. Namespaced objects are in the namespace of
-// the test.
+// Resource returns a client for objects of a kind, in the namespace of the test unless the
+// kind is cluster-scoped.
 func (h *Helm) Resource(apiVersion, kind string) dynamic.ResourceInterface {
 	resource := h.Client.Resource(GuessResource(apiVersion, kind))
 	if IsNamespaced(kind) {
@@ -241,8 +243,8 @@ func (h *Helm) Resource(apiVersion, kind string) dynamic.ResourceInterface {
 	return resource
 }
 
-// DeleteAfter deletes a cluster-scoped object at the end of the test. Other objects are
-// deleted with their namespace.
+// DeleteAfter deletes the object at the end of the test if it is cluster-scoped. Namespaced
+// objects are deleted with the namespace.
 func (h *Helm) DeleteAfter(tb testing.TB, object *unstructured.Unstructured) {
 	if IsNamespaced(object.GetKind()) {
 		return
@@ -257,7 +259,7 @@ func (h *Helm) DeleteAfter(tb testing.TB, object *unstructured.Unstructured) {
 	})
 }
 
-// AwaitState waits until an object is in a state.
+// AwaitState waits until an object is in a state, and returns the object.
 func AwaitState(ctx context.Context, api dynamic.ResourceInterface, name string, reached State) (*unstructured.Unstructured, error) {
 	for {
 		object, err := api.Get(ctx, name, metav1.GetOptions{})
@@ -275,14 +277,15 @@ func AwaitState(ctx context.Context, api dynamic.ResourceInterface, name string,
 	}
 }
 
-// MergePatch patches an object. It is not cancelled with the context, because helm may see
-// the change and exit before the response arrives.
+// MergePatch applies a JSON merge patch to an object. The request is not canceled with the
+// context, because Helm may see the change and exit before the response arrives.
 func MergePatch(ctx context.Context, api dynamic.ResourceInterface, name, patch string, subresources ...string) error {
 	_, err := api.Patch(context.WithoutCancel(ctx), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	return err
 }
 
-// IntAt returns a number in an object, or 0 if there is none.
+// IntAt returns the number at a path, such as "status.replicas", in an object, or 0 if there
+// is none.
 func IntAt(object *unstructured.Unstructured, path string) int64 {
 	value, _, _ := unstructured.NestedInt64(object.Object, strings.Split(path, ".")...)
 	if value == 0 { // of the audit log, read by encoding/json
@@ -292,8 +295,8 @@ func IntAt(object *unstructured.Unstructured, path string) int64 {
 	return value
 }
 
-// HasCondition returns the state of having a condition. An empty status or reason matches
-// any.
+// HasCondition returns the state of an object that has a condition of the type kind with the
+// given status and reason. An empty status or reason matches any.
 func HasCondition(kind, status, reason string) State {
 	return func(object *unstructured.Unstructured) bool {
 		conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
@@ -307,7 +310,7 @@ func HasCondition(kind, status, reason string) State {
 	}
 }
 
-// read parses one manifest.
+// read parses the manifest of one object.
 func read(text string) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
@@ -316,7 +319,7 @@ func read(text string) (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
-// ParseManifest parses one manifest.
+// ParseManifest parses the manifest of one object, and ends the test if it is invalid.
 func ParseManifest(tb testing.TB, text string) *unstructured.Unstructured {
 	tb.Helper()
 	object, err := read(text)
@@ -324,7 +327,8 @@ func ParseManifest(tb testing.TB, text string) *unstructured.Unstructured {
 	return object
 }
 
-// Create creates an object. Like MergePatch, it is not cancelled with the context.
+// Create creates an object from a manifest. Like MergePatch, it is not canceled with the
+// context.
 func (h *Helm) Create(ctx context.Context, manifest string) error {
 	object, err := read(strings.ReplaceAll(manifest, "NAMESPACE", h.Namespace))
 	if err != nil {
@@ -337,14 +341,15 @@ func (h *Helm) Create(ctx context.Context, manifest string) error {
 	return nil
 }
 
-// Apply creates an object, which is deleted after the test.
+// Apply creates an object from a manifest. The object is deleted after the test.
 func (h *Helm) Apply(tb testing.TB, manifest string) {
 	tb.Helper()
 	h.DeleteAfter(tb, ParseManifest(tb, strings.ReplaceAll(manifest, "NAMESPACE", h.Namespace)))
 	NoError(tb, h.Create(tb.Context(), manifest))
 }
 
-// OpenGates creates the ConfigMaps that pods wait for, if they do not exist yet.
+// OpenGates creates ConfigMaps that are gates, if they do not exist yet. Pods with a
+// charts.Object.Gate do not start before their gate exists.
 func (h *Helm) OpenGates(tb testing.TB, names ...string) {
 	tb.Helper()
 	for _, name := range names {

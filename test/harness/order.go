@@ -13,20 +13,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Order is the expected order of the objects of a release: which object must be ready
-// before which. It is derived from the rendered manifest and from what a test says about
-// charts, independently of the code under test.
+// Order is the expected order of the objects of a release. It is derived from the layers in
+// the rendered manifest and from the order of charts that the test specifies, and does not use
+// the code under test.
 type Order struct {
 	Objects []OrderedObject
-	// SubtreeAfter contains pairs of charts: the first chart and its subcharts come after
-	// the second chart and its subcharts. OwnAfter contains pairs in which only the own
-	// objects of the first chart do.
+	// SubtreeAfter contains pairs of charts: all objects of the first chart and its subcharts
+	// depend on all objects of the second chart and its subcharts. In the pairs of OwnAfter,
+	// only the first chart's own objects do.
 	SubtreeAfter, OwnAfter [][2]string
-	// IgnoredKinds are not part of the order.
+	// IgnoredKinds contains kinds whose objects are not checked.
 	IgnoredKinds []string
 }
 
-// OrderedObject is an object of the release with its position in the order.
+// OrderedObject is an object of the release, with the chart and layer that determine its
+// position in the order.
 type OrderedObject struct {
 	Kind, Name, chart, layer string
 	dependsOn                []string
@@ -62,7 +63,8 @@ func (o *Order) AddManifest(tb testing.TB, manifest string) {
 	}
 }
 
-// chartOf converts the Source comment "a/charts/b/templates/x.yaml" to "a/b".
+// chartOf returns the path of the chart of a rendered document, such as "a/b" for a document
+// with the comment "# Source: a/charts/b/templates/x.yaml".
 func chartOf(doc string) string {
 	_, source, _ := strings.Cut(doc, "# Source: ")
 	source, _, _ = strings.Cut(source, "\n")
@@ -106,7 +108,8 @@ func within(chart, root string) bool {
 	return chart == root || strings.HasPrefix(chart, root+"/")
 }
 
-// afterInChart compares layers within one chart.
+// afterInChart reports whether a must not be created before b is ready because of the layers
+// in their chart.
 func (o *Order) afterInChart(a, b OrderedObject) bool {
 	sequenced := func(x OrderedObject) bool { return x.layer != "" || len(x.dependsOn) > 0 }
 	if !sequenced(a) {
@@ -132,7 +135,8 @@ func (o *Order) afterInChart(a, b OrderedObject) bool {
 	return false
 }
 
-// layersBefore returns the layers that the object, or any in its layer, depends on.
+// layersBefore returns the layers on which the object, or another object of its layer, depends
+// directly.
 func (o *Order) layersBefore(a OrderedObject) []string {
 	layers := slices.Clone(a.dependsOn)
 	for _, x := range o.Objects {
@@ -143,7 +147,9 @@ func (o *Order) layersBefore(a OrderedObject) []string {
 	return layers
 }
 
-// CheckInstall checks that no object was created before all its dependencies were ready.
+// CheckInstall checks that no object was created before all its dependencies were ready. It
+// checks at least the given number of pairs of objects, so that a test cannot pass without
+// checking anything.
 func (o *Order) CheckInstall(tb testing.TB, recorded Trace, least int) {
 	tb.Helper()
 	edges := 0
@@ -171,15 +177,15 @@ func (o *Order) CheckInstall(tb testing.TB, recorded Trace, least int) {
 	}
 }
 
-// CheckUninstall checks that all objects were deleted, each only after all its dependents
-// and their pods were gone.
+// CheckUninstall checks that all objects were deleted, each only after its dependents and
+// their pods no longer existed.
 func (o *Order) CheckUninstall(tb testing.TB, recorded Trace) {
 	tb.Helper()
 	o.CheckDeletions(tb, recorded, func(OrderedObject) bool { return true })
 }
 
-// CheckChanges checks the writes after a time: no object of a revision was created or
-// changed before all its dependencies were ready at their new version. It returns the
+// CheckChanges checks the writes of an operation that started at from: no object was created
+// or changed before all its dependencies were ready in their new version. It returns the
 // number of pairs of objects that it checked.
 func (o *Order) CheckChanges(tb testing.TB, recorded Trace, from time.Time) int {
 	tb.Helper()
@@ -204,7 +210,7 @@ func (o *Order) CheckChanges(tb testing.TB, recorded Trace, from time.Time) int 
 }
 
 // CheckDeletions checks that the objects for which isGone is true were deleted, each only
-// after all its dependents and their pods were gone. It returns the number of pairs of
+// after its dependents and their pods no longer existed. It returns the number of pairs of
 // objects that it checked.
 func (o *Order) CheckDeletions(tb testing.TB, recorded Trace, isGone func(OrderedObject) bool) int {
 	tb.Helper()

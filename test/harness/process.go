@@ -17,10 +17,10 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// processTimeout is the time after which a process is killed.
+// processTimeout is the time after which Wait kills a process and fails the test.
 const processTimeout = 5 * time.Minute
 
-// Process is a running helm.
+// Process is a running helm process.
 type Process struct {
 	Cmd *exec.Cmd
 	// Ended is closed when the process has ended.
@@ -35,13 +35,13 @@ func (h *Helm) Start(tb testing.TB, args ...string) *Process {
 	return h.StartBinary(tb, binaries.Get(tb).Helm, h.Namespace, args...)
 }
 
-// StartStock starts unmodified Helm.
+// StartStock starts stock Helm. It is killed if the test ends first.
 func (h *Helm) StartStock(tb testing.TB, args ...string) *Process {
 	tb.Helper()
 	return h.StartBinary(tb, binaries.Get(tb).Stock, h.Namespace, args...)
 }
 
-// StartBinary starts another helm binary in a namespace.
+// StartBinary starts the binary at path in a namespace. It is killed if the test ends first.
 func (h *Helm) StartBinary(tb testing.TB, path, namespace string, args ...string) *Process {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), processTimeout)
@@ -66,11 +66,11 @@ func (h *Helm) StartBinary(tb testing.TB, path, namespace string, args ...string
 }
 
 // NextLine waits for the next line on stderr that contains a text. found is false if the
-// process ends before.
+// process ends without printing it.
 func (p *Process) NextLine(text string) (line string, found bool) { return p.stderr.next(text) }
 
-// AwaitLine waits for a line on stderr that contains a text, after the lines that were
-// awaited before. It fails the test if the process ends without it.
+// AwaitLine waits for the next line on stderr that contains a text. It ends the test if the
+// process ends without printing it.
 func (p *Process) AwaitLine(tb testing.TB, text string) {
 	tb.Helper()
 	if _, found := p.NextLine(text); !found {
@@ -79,7 +79,7 @@ func (p *Process) AwaitLine(tb testing.TB, text string) {
 	}
 }
 
-// Signal sends a signal. It fails the test if the process is no longer running.
+// Signal sends a signal to the process. It ends the test if the process is no longer running.
 func (p *Process) Signal(tb testing.TB, signal syscall.Signal) {
 	tb.Helper()
 	NoError(tb, p.Cmd.Process.Signal(signal))
@@ -88,7 +88,7 @@ func (p *Process) Signal(tb testing.TB, signal syscall.Signal) {
 // Kill kills the process if it is still running.
 func (p *Process) Kill() { _ = p.Cmd.Process.Kill() } // only fails if it has ended
 
-// Wait waits for the process to end.
+// Wait waits for the process to end, and returns its result.
 func (p *Process) Wait(tb testing.TB) Result {
 	tb.Helper()
 	<-p.Ended
@@ -98,8 +98,8 @@ func (p *Process) Wait(tb testing.TB) Result {
 	return Result{Stdout: p.stdout.String(), Stderr: p.stderr.String(), ExitCode: p.Cmd.ProcessState.ExitCode()}
 }
 
-// ExpectExit waits for the process to end, and checks its exit code and that it printed all
-// of want on stderr.
+// ExpectExit waits for the process to end, and checks its exit code and that stderr contains
+// all of want.
 func (p *Process) ExpectExit(tb testing.TB, code int, want ...string) Result {
 	tb.Helper()
 	r := p.Wait(tb)
@@ -110,7 +110,7 @@ func (p *Process) ExpectExit(tb testing.TB, code int, want ...string) Result {
 	return r
 }
 
-// lineBuffer collects the output of a process, and lets a test wait for lines of it.
+// lineBuffer stores the output of a process, and lets tests wait for lines of it.
 type lineBuffer struct {
 	mu     sync.Mutex
 	grown  *sync.Cond
@@ -119,7 +119,7 @@ type lineBuffer struct {
 	closed bool
 }
 
-// lock locks the buffer.
+// lock locks the buffer, and returns the function that unlocks it.
 func (b *lineBuffer) lock() (unlock func()) {
 	b.mu.Lock()
 	if b.grown == nil {
@@ -145,8 +145,8 @@ func (b *lineBuffer) close() {
 	b.grown.Broadcast()
 }
 
-// next returns the next line that contains a text. It waits until there is one or the
-// buffer is closed.
+// next returns the next line, after the one that it returned before, that contains a text. It
+// waits until there is one or the buffer is closed.
 func (b *lineBuffer) next(text string) (string, bool) {
 	defer b.lock()()
 	for {

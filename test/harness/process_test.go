@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// startShell starts a shell instead of helm.
+// startShell starts a shell with a script instead of helm.
 func startShell(t *testing.T, script string) *Process {
 	t.Helper()
 	return (&Helm{TB: t}).StartBinary(t, "/bin/sh", "none", "-c", script)
 }
 
-// TestLines waits for lines of a process, which must be found in order.
-func TestLines(t *testing.T) {
+// TestAwaitLine checks that AwaitLine finds the lines of a process in order.
+func TestAwaitLine(t *testing.T) {
 	t.Parallel()
 	p := startShell(t, "echo printed; echo one >&2; echo two 2 >&2; echo three >&2; exit 3")
 	p.AwaitLine(t, "one")
@@ -30,8 +30,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestKilled kills a process.
-func TestKilled(t *testing.T) {
+// TestKill checks the result of a process that was killed.
+func TestKill(t *testing.T) {
 	t.Parallel()
 	p := startShell(t, "echo begun >&2; exec sleep 1000")
 	p.AwaitLine(t, "begun")

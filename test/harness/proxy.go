@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/test/fault"
 )
 
-// UseProxy makes helm reach the API server through a proxy for this test.
+// UseProxy makes helm reach the API server through a proxy, which it returns.
 func (h *Helm) UseProxy(tb testing.TB) *fault.Proxy {
 	tb.Helper()
 	p := fault.New(tb, h.Cluster.Config())
@@ -22,8 +22,8 @@ func (h *Helm) UseProxy(tb testing.TB) *fault.Proxy {
 	return p
 }
 
-// HoldRequests delays matching requests of helm until pass is called. held is closed when
-// the first of them is received.
+// HoldRequests makes a proxy delay matching requests of helm until pass is called. The channel
+// held is closed when the first of them is received.
 func (h *Helm) HoldRequests(tb testing.TB, matches func(fault.Request) bool) (held <-chan struct{}, pass func()) {
 	tb.Helper()
 	reached, released := make(chan struct{}), make(chan struct{})
@@ -41,7 +41,7 @@ func (h *Helm) HoldRequests(tb testing.TB, matches func(fault.Request) bool) (he
 	return reached, sync.OnceFunc(func() { close(released) })
 }
 
-// CreatesRevision reports whether a request stores a new revision.
+// CreatesRevision reports whether a request creates a Secret, and thus stores a new revision.
 func CreatesRevision(what fault.Request) bool {
 	return what.Verb == "create" && what.Resource == "secrets"
 }

@@ -14,12 +14,13 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// Storage returns the storage of the releases in the namespace.
+// Storage returns the storage of the releases in the namespace, for tests that read or change
+// stored releases.
 func (h *Helm) Storage() *storage.Storage {
 	return storage.Init(driver.NewSecrets(h.Cluster.Client().CoreV1().Secrets(h.Namespace)))
 }
 
-// History reads the stored revisions of a release, oldest first.
+// History returns the stored revisions of a release, oldest first.
 func (h *Helm) History(tb testing.TB, name string) []*release.Release {
 	tb.Helper()
 	list, err := h.Storage().History(name)
@@ -28,7 +29,7 @@ func (h *Helm) History(tb testing.TB, name string) []*release.Release {
 	return list
 }
 
-// Statuses returns the statuses of the stored revisions, oldest first.
+// Statuses returns the statuses of the stored revisions, oldest first, separated by spaces.
 func (h *Helm) Statuses(tb testing.TB, name string) string {
 	tb.Helper()
 	var list []string
@@ -38,7 +39,7 @@ func (h *Helm) Statuses(tb testing.TB, name string) string {
 	return strings.Join(list, " ")
 }
 
-// ExpectStatuses checks the statuses of the stored revisions, oldest first.
+// ExpectStatuses checks the statuses of the stored revisions, such as "superseded deployed".
 func (h *Helm) ExpectStatuses(tb testing.TB, name, want string) {
 	tb.Helper()
 	if got := h.Statuses(tb, name); got != want {
@@ -53,8 +54,8 @@ func (h *Helm) LastRevision(tb testing.TB, name string) *release.Release {
 	return list[len(list)-1]
 }
 
-// ExpectManifestObjects checks that the release has exactly the objects of its stored
-// manifest, and those that were kept.
+// ExpectManifestObjects checks that exactly the objects in the manifest of the last revision,
+// and those in kept, belong to the release.
 func (h *Helm) ExpectManifestObjects(tb testing.TB, name string, kept ...string) {
 	tb.Helper()
 	o := &Order{}
@@ -62,7 +63,7 @@ func (h *Helm) ExpectManifestObjects(tb testing.TB, name string, kept ...string)
 	h.ExpectObjects(tb, name, append(ObjectIDs(o.Objects), kept...)...)
 }
 
-// ObjectIDs returns "Kind/name" of objects.
+// ObjectIDs returns the "Kind/name" of objects.
 func ObjectIDs(objects []OrderedObject) []string {
 	list := make([]string, len(objects))
 	for i, o := range objects {
@@ -71,7 +72,8 @@ func ObjectIDs(objects []OrderedObject) []string {
 	return list
 }
 
-// CheckOrder checks that the writes since h.Started respect the order of the last revision.
+// CheckOrder checks that the writes since h.Started follow the order of the last revision.
+// configure can change the expected order.
 func (h *Helm) CheckOrder(tb testing.TB, name string, recorded Trace, configure ...func(*Order)) {
 	tb.Helper()
 	o := &Order{}
@@ -84,7 +86,7 @@ func (h *Helm) CheckOrder(tb testing.TB, name string, recorded Trace, configure 
 	}
 }
 
-// Record returns the record of Ordered Helm in a stored revision, or nil if there is none.
+// Record returns the order record in a stored revision, or nil if there is none.
 func Record(rel *release.Release) []byte {
 	for _, f := range rel.Chart.Files {
 		if f.Name == ".ordered-helm/record.json" {
@@ -94,8 +96,8 @@ func Record(rel *release.Release) []byte {
 	return nil
 }
 
-// CheckUninstallOrder checks that all objects of a manifest were deleted in reverse order,
-// except those in except.
+// CheckUninstallOrder checks that all objects of a manifest, except those in except, were
+// deleted in reverse order.
 func (h *Helm) CheckUninstallOrder(tb testing.TB, manifest string, except ...string) {
 	tb.Helper()
 	o := &Order{}
@@ -106,7 +108,8 @@ func (h *Helm) CheckUninstallOrder(tb testing.TB, manifest string, except ...str
 	}
 }
 
-// Uninstall uninstalls the release, and returns its last manifest.
+// Uninstall uninstalls the release, which must succeed, and returns the manifest of its last
+// revision and the output.
 func (h *Helm) Uninstall(tb testing.TB, args ...string) (manifest string, r Result) {
 	tb.Helper()
 	manifest = h.LastRevision(tb, "rel").Manifest
@@ -114,8 +117,8 @@ func (h *Helm) Uninstall(tb testing.TB, args ...string) (manifest string, r Resu
 	return manifest, h.MustRun(append([]string{"uninstall", "rel"}, args...)...)
 }
 
-// Repair runs one ordinary command after a failure, and checks that it repairs or
-// uninstalls the release.
+// Repair runs one command after a failure, and checks that the release is deployed or
+// uninstalled afterwards.
 func (h *Helm) Repair(tb testing.TB, args ...string) {
 	tb.Helper()
 	h.Started = Now()
@@ -128,8 +131,8 @@ func (h *Helm) Repair(tb testing.TB, args ...string) {
 	h.ExpectDeployed(tb)
 }
 
-// ExpectDeployed checks that the release is deployed, that no operation holds its lock, and
-// that its objects are those of its manifest.
+// ExpectDeployed checks that the last revision is deployed and not locked, and that the
+// objects of the release are those in its manifest.
 func (h *Helm) ExpectDeployed(tb testing.TB) {
 	tb.Helper()
 	h.ExpectManifestObjects(tb, "rel")
@@ -151,9 +154,9 @@ func (h *Helm) ExpectDeployed(tb testing.TB) {
 	}
 }
 
-// CheckOddDeleted checks that the objects that only charts.OddObjects contains were deleted
-// in reverse order, after all other objects were ready.
-func (h *Helm) CheckOddDeleted(tb testing.TB, manifest string, recorded Trace) {
+// CheckOddObjectsDeleted checks that the objects odd and odder of charts.OddObjects, whose
+// manifest is given, were deleted in reverse order, after all other objects were ready.
+func (h *Helm) CheckOddObjectsDeleted(tb testing.TB, manifest string, recorded Trace) {
 	tb.Helper()
 	odd := &Order{}
 	odd.AddManifest(tb, manifest)

@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// Result is the output of a run of helm and its exit code, which is -1 if a signal killed
-// it.
+// Result is the output of a run of helm and its exit code, which is -1 if helm was killed by a
+// signal.
 type Result struct {
 	Stdout, Stderr string
 	ExitCode       int
@@ -30,19 +30,19 @@ func (h *Helm) RunIn(namespace string, args ...string) Result {
 	return h.StartBinary(h.TB, binaries.Get(h.TB).Helm, namespace, args...).Wait(h.TB)
 }
 
-// RunStock runs unmodified Helm.
+// RunStock runs stock Helm in the namespace of the test.
 func (h *Helm) RunStock(tb testing.TB, args ...string) Result {
 	tb.Helper()
 	return h.StartStock(tb, args...).Wait(tb)
 }
 
-// MustRun runs helm and fails the test if helm fails.
+// MustRun runs helm, and ends the test if helm fails.
 func (h *Helm) MustRun(args ...string) Result {
 	h.TB.Helper()
 	return mustSucceed(h.TB, "helm", h.Run(args...), args)
 }
 
-// MustRunStock runs unmodified Helm, fails the test if it fails, and returns its stdout.
+// MustRunStock runs stock Helm, and ends the test if it fails. It returns the stdout.
 func (h *Helm) MustRunStock(tb testing.TB, args ...string) string {
 	tb.Helper()
 	return mustSucceed(tb, "stock helm", h.RunStock(tb, args...), args).Stdout
@@ -56,16 +56,15 @@ func mustSucceed(tb testing.TB, name string, r Result, args []string) Result {
 	return r
 }
 
-// ExpectFailure runs helm, and checks that it fails with a message that contains all of
-// want.
+// ExpectFailure runs helm, and checks that it fails and that stderr contains all of want.
 func (h *Helm) ExpectFailure(tb testing.TB, args []string, want ...string) Result {
 	tb.Helper()
 	return h.Start(tb, args...).ExpectExit(tb, 1, want...)
 }
 
-// ExpectRefused checks that a run failed with a message that contains all of want, and that
-// it changed nothing in the cluster.
-func (h *Helm) ExpectRefused(tb testing.TB, r Result, want ...string) {
+// ExpectRejected checks that a run of helm has failed, that stderr contains all of want, and
+// that Helm has changed nothing in the cluster.
+func (h *Helm) ExpectRejected(tb testing.TB, r Result, want ...string) {
 	tb.Helper()
 	if r.ExitCode != 1 {
 		tb.Errorf("exit code %d, want 1", r.ExitCode)
@@ -83,8 +82,8 @@ func (h *Helm) ExpectRefused(tb testing.TB, r Result, want ...string) {
 	}
 }
 
-// RunWhile runs helm, and calls act when helm prints a text on stderr for the first time.
-// Helm must exit by itself.
+// RunWhile runs helm, and calls act when helm first prints a text on stderr. It returns the
+// result when helm has exited.
 func (h *Helm) RunWhile(tb testing.TB, text string, act func(), args ...string) Result {
 	tb.Helper()
 	h.Started = Now()
@@ -98,8 +97,8 @@ func (h *Helm) RunWhile(tb testing.TB, text string, act func(), args ...string) 
 	return r
 }
 
-// ExpectFailureWhile is RunWhile for a command that must fail with a message that contains
-// all of want.
+// ExpectFailureWhile is like RunWhile for a command that must fail, with all of want on
+// stderr.
 func (h *Helm) ExpectFailureWhile(tb testing.TB, text string, act func(), args []string, want ...string) Result {
 	tb.Helper()
 	r := h.RunWhile(tb, text, act, args...)
@@ -110,19 +109,20 @@ func (h *Helm) ExpectFailureWhile(tb testing.TB, text string, act func(), args [
 	return r
 }
 
-// MustRunWhile is RunWhile for a command that must succeed.
+// MustRunWhile is like RunWhile for a command that must succeed.
 func (h *Helm) MustRunWhile(tb testing.TB, text string, act func(), args ...string) Result {
 	tb.Helper()
 	return mustSucceed(tb, "helm", h.RunWhile(tb, text, act, args...), args)
 }
 
-// KillAt kills helm when it prints a text on stderr.
+// KillAt runs helm, and kills it when it prints a text on stderr.
 func (h *Helm) KillAt(tb testing.TB, text string, args ...string) {
 	tb.Helper()
 	h.KillWhen(tb, text, func() bool { return true }, args...)
 }
 
-// KillWhen kills helm when it has printed a text on stderr and happened returns true.
+// KillWhen runs helm, and kills it when it has printed a text on stderr and happened then
+// returns true.
 func (h *Helm) KillWhen(tb testing.TB, text string, happened func() bool, args ...string) {
 	tb.Helper()
 	p := h.Start(tb, args...)
@@ -148,7 +148,7 @@ func ExpectContains(tb testing.TB, text string, want ...string) {
 	}
 }
 
-// ErrorOf returns the part of stderr that follows the progress.
+// ErrorOf returns the part of stderr after the progress: the error message.
 func ErrorOf(stderr string) string {
 	if at := strings.Index(stderr, "\nError: "); at >= 0 {
 		return stderr[at+1:]
@@ -156,6 +156,7 @@ func ErrorOf(stderr string) string {
 	return stderr
 }
 
-// Timeouts returns the timeouts for a failing case. On a busy machine, the first can expire
-// before the case reaches the state in question; then the next one is tried.
+// Timeouts returns timeouts for tests of operations that time out. On a busy machine, the
+// first one can expire before the operation reaches the tested state. Tests then try the next
+// one.
 func Timeouts() []string { return []string{"2s", "5s", "9s"} }

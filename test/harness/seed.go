@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// The environment variables of randomized tests: the first seed, the number of seeds, and
-// the number of operations that are killed.
+// Environment variables for randomized tests: the first seed, the number of seeds, and the
+// number of operations that TestKilledAtAnyTime kills.
 const (
 	SeedEnv   = "ORDERED_HELM_SEED"
 	randomEnv = "ORDERED_HELM_RANDOM"
 	KillsEnv  = "ORDERED_HELM_KILLS"
 )
 
-// CountFromEnv returns the number in an environment variable, or the default if it is not
-// set.
+// CountFromEnv returns the number in an environment variable, or defaultCount if the variable
+// is not set.
 func CountFromEnv(tb testing.TB, env string, defaultCount uint64) uint64 {
 	tb.Helper()
 	text := os.Getenv(env)
@@ -33,8 +33,8 @@ func CountFromEnv(tb testing.TB, env string, defaultCount uint64) uint64 {
 	return n
 }
 
-// Seeds returns the first seed of a test and the number of seeds. By default these are a
-// few fixed ones, otherwise as many new ones as the environment says.
+// Seeds returns the first seed of a randomized test and the number of seeds. By default, these
+// are a few fixed seeds; the environment variables select others.
 func Seeds(tb testing.TB, few uint64) (first, count uint64) {
 	tb.Helper()
 	first = 1
@@ -44,8 +44,8 @@ func Seeds(tb testing.TB, few uint64) (first, count uint64) {
 	return CountFromEnv(tb, SeedEnv, first), CountFromEnv(tb, randomEnv, few)
 }
 
-// NewSeed returns a new seed, unless the environment sets one. It logs the seed, so that a
-// failure can be reproduced.
+// NewSeed returns the seed in the environment variable, or a random one, and logs it, so that
+// a failure can be reproduced.
 func NewSeed(tb testing.TB) uint64 {
 	tb.Helper()
 	seed := CountFromEnv(tb, SeedEnv, uint64(time.Now().UnixNano()))

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// Timeout is how long tests wait for events that should happen soon. It is not used to
-// measure anything.
+// Timeout is how long tests wait for something that should happen soon, even on a busy
+// machine.
 const Timeout = 3 * time.Minute
 
-// Eventually waits until happened returns true.
+// Eventually waits until happened returns true. After Timeout, it ends the test with a message
+// that contains what.
 func Eventually(tb testing.TB, what string, happened func() bool) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), Timeout)
@@ -29,7 +30,8 @@ func Eventually(tb testing.TB, what string, happened func() bool) {
 	}
 }
 
-// AwaitClosed waits until a channel is closed.
+// AwaitClosed waits until a channel is closed. After Timeout, it ends the test with a message
+// that contains what.
 func AwaitClosed(tb testing.TB, happened <-chan struct{}, what string) {
 	tb.Helper()
 	select {

@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package modules checks that the main module requires nothing that only tests need,
-// because a program that imports the SDK gets all requirements into its module graph.
+// Package modules checks the requirements in the go.mod files. The main module must not
+// require modules that only tests need, because they would be in the module graph of every
+// program that uses the SDK.
 package modules
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// run runs the go command in a directory and returns the lines that it prints.
+// run runs the go command in a directory, and returns the lines of its output.
 func run(t *testing.T, dir string, env []string, args ...string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
@@ -32,7 +33,7 @@ func run(t *testing.T, dir string, env []string, args ...string) []string {
 	return slices.Compact(strings.Split(strings.TrimSpace(string(out)), "\n"))
 }
 
-// requirement is a line of a go.mod file.
+// requirement is a required module in a go.mod file.
 type requirement struct {
 	Path, Version string
 	Indirect      bool
@@ -48,9 +49,9 @@ func requirements(t *testing.T, dir string) []requirement {
 	return file.Require
 }
 
-// TestMainModuleRequiresNothingForTests checks that helm or the SDK uses a package of each
-// module in go.mod on some platform.
-func TestMainModuleRequiresNothingForTests(t *testing.T) {
+// TestMainModuleHasNoTestRequirements checks that helm or the SDK uses a package of each
+// module that the main module requires, on at least one platform.
+func TestMainModuleHasNoTestRequirements(t *testing.T) {
 	t.Parallel()
 	root := binaries.Root(t)
 	used := make(map[string]bool)
@@ -67,9 +68,9 @@ func TestMainModuleRequiresNothingForTests(t *testing.T) {
 	}
 }
 
-// TestProgramsGetNoTestDependencies compares the module graph of a program that
-// imports this SDK with that of a program that imports Helm's.
-func TestProgramsGetNoTestDependencies(t *testing.T) {
+// TestModuleGraphHasNoTestDependencies checks that modules that only the module test requires
+// are not in the module graph of a program that imports the SDK.
+func TestModuleGraphHasNoTestDependencies(t *testing.T) {
 	t.Parallel()
 	root := binaries.Root(t)
 	const ours, helms = "github.com/ordered-helm/helm", "helm.sh/helm/v3"
@@ -89,7 +90,8 @@ func TestProgramsGetNoTestDependencies(t *testing.T) {
 	}
 }
 
-// graphOfProgram returns the modules in the graph of a module with the given requirements.
+// graphOfProgram returns the modules in the module graph of a module with the given
+// requirements.
 func graphOfProgram(t *testing.T, requires string) map[string]bool {
 	t.Helper()
 	dir := t.TempDir()
@@ -103,9 +105,9 @@ func graphOfProgram(t *testing.T, requires string) map[string]bool {
 	return graph
 }
 
-// TestTestsUseTheVersionsOfTheMainModule checks that tests do not use another version of a
-// module than helm because a dependency of tests requires it.
-func TestTestsUseTheVersionsOfTheMainModule(t *testing.T) {
+// TestTestsUseMainModuleVersions checks that the module test selects the same versions of
+// modules as the main module, so that tests use the same code as helm.
+func TestTestsUseMainModuleVersions(t *testing.T) {
 	t.Parallel()
 	root := binaries.Root(t)
 	versions := make(map[string]string)

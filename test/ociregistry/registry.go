@@ -1,9 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ociregistry starts an OCI registry for a test: the CNCF distribution registry in
-// the test's process, on a free port of 127.0.0.1, with its contents in memory. It ends
-// with the test.
+// Package ociregistry starts OCI registries for tests: the CNCF Distribution registry, in the
+// process of the test, on a free port of 127.0.0.1, with its contents in memory.
 package ociregistry
 
 import (
@@ -25,7 +24,7 @@ import (
 
 	"github.com/ordered-helm/helm/test/certificates"
 
-	// The registry finds these by name in its configuration.
+	// The configuration of the registry refers to these packages by name.
 	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd"
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"
 )
@@ -33,13 +32,13 @@ import (
 // Options configure a registry. The zero value is a registry with plain HTTP and without
 // authentication.
 type Options struct {
-	// Users contains passwords by user name. If it is empty, the registry requires no
+	// Users contains the passwords of users, by name. If it is empty, the registry requires no
 	// authentication.
 	Users map[string]string
-	// TLS is whether the registry uses HTTPS, with a certificate for 127.0.0.1 and
-	// localhost that Registry.CAFile verifies.
+	// TLS is true if the registry uses HTTPS, with a certificate for 127.0.0.1 and localhost
+	// that the authority in Registry.CAFile has signed.
 	TLS bool
-	// ClientCertificates is whether clients must present a certificate, such as
+	// ClientCertificates is true if clients must present a certificate, such as
 	// Registry.ClientCertFile. It implies TLS.
 	ClientCertificates bool
 }
@@ -50,7 +49,7 @@ type Registry struct {
 	files  certificates.Files
 }
 
-// Start starts a registry that is stopped at the end of the test.
+// Start starts a registry, which is stopped at the end of the test.
 func Start(tb testing.TB, o Options) *Registry {
 	tb.Helper()
 	r, err := start(tb, o)
@@ -128,12 +127,10 @@ func writePasswords(path string, users map[string]string) error {
 	return os.WriteFile(path, []byte(lines.String()), 0o600)
 }
 
-// silenceLog keeps the registry's log out of the tests' output. The registry uses a logger
-// of the whole process.
+// silenceLog discards the log of registries, for which they use the process-wide logger.
 var silenceLog = sync.OnceFunc(func() { logrus.SetOutput(io.Discard) })
 
-// Host returns the registry's address in the form for references: "127.0.0.1:" and the
-// port.
+// Host returns the host and port of the registry, as in references: "127.0.0.1:5000".
 func (r *Registry) Host() string { return r.server.Listener.Addr().String() }
 
 // CAFile returns the path of the certificate of the authority that signed the registry's
@@ -143,5 +140,6 @@ func (r *Registry) CAFile() string { return r.files.CA }
 // ClientCertFile returns the path of a client certificate. It is empty without TLS.
 func (r *Registry) ClientCertFile() string { return r.files.Cert }
 
-// ClientKeyFile returns the path of that certificate's key.
+// ClientKeyFile returns the path of the key of the client certificate. It is empty without
+// TLS.
 func (r *Registry) ClientKeyFile() string { return r.files.Key }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-func TestWhoIsLetIn(t *testing.T) {
+func TestAuthentication(t *testing.T) {
 	users := map[string]string{"anna": "right"}
 	tests := []struct {
 		name     string
@@ -94,8 +94,8 @@ func clientOf(t *testing.T, r *Registry, trust, show bool) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: config}}
 }
 
-// TestNothingIsLeftBehind starts registries and checks that no goroutine outlives them.
-func TestNothingIsLeftBehind(t *testing.T) {
+// TestStopLeavesNoGoroutines checks that no goroutines of a registry are left after its test.
+func TestStopLeavesNoGoroutines(t *testing.T) {
 	for _, o := range []Options{{}, {TLS: true, Users: map[string]string{"anna": "right"}}} {
 		t.Run("", func(t *testing.T) {
 			r := Start(t, o)

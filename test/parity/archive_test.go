@@ -15,13 +15,13 @@ import (
 	"strings"
 )
 
-// longFile is the size in bytes from which on a file's checksum is compared instead of its
-// content.
+// longFile is the size in bytes of a file above which checksums are compared instead of
+// contents.
 const longFile = 64 << 10
 
-// describeArchive lists the content of a chart archive without its timestamps. The entries
-// are sorted, because stock Helm packages subcharts in random order. Data that are not an
-// archive are shown unchanged.
+// describeArchive returns the contents of a chart archive as text, without timestamps. The
+// entries are sorted, because stock Helm packages subcharts in random order. Data that are not
+// an archive are returned unchanged.
 func describeArchive(data []byte) string {
 	zipped, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// entry is an entry of an archive. It is a file unless kind says otherwise.
+// entry is an entry of a tar archive: a file, or another kind of entry if kind is set.
 type entry struct {
 	name, text string
 	kind       byte
@@ -29,7 +29,7 @@ type entry struct {
 	size int64
 }
 
-// archive creates a .tar.gz archive. The output is identical for identical entries.
+// archive returns a .tar.gz archive with the entries. It is identical for identical entries.
 func archive(t testing.TB, entries ...entry) []byte {
 	t.Helper()
 	var buffer bytes.Buffer
@@ -70,7 +70,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// chartArchive creates the archive of a chart with one ConfigMap and further entries.
+// chartArchive returns the archive of a chart with one ConfigMap and additional entries.
 func chartArchive(t testing.TB, name, version string, more ...entry) []byte {
 	t.Helper()
 	return archive(t, append([]entry{
@@ -80,13 +80,14 @@ func chartArchive(t testing.TB, name, version string, more ...entry) []byte {
 	}, more...)...)
 }
 
-// deposit writes a file to the world unchanged.
-type deposit struct {
+// writeBytes is a step that writes data to a file in the sandbox. In contrast to writeFile, it
+// does not replace placeholders.
+type writeBytes struct {
 	path string
 	data []byte
 }
 
-func (d deposit) run(_ context.Context, w *world) (string, error) {
+func (d writeBytes) run(_ context.Context, w *sandbox) (string, error) {
 	path := filepath.Join(w.dir, w.expand(d.path))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
@@ -94,18 +95,20 @@ func (d deposit) run(_ context.Context, w *world) (string, error) {
 	return "", os.WriteFile(path, d.data, 0o644)
 }
 
-// checksum shows the checksum of a file whose content is otherwise not compared.
-type checksum string
+// showChecksum is a step that returns the checksum of a file whose content is not compared
+// otherwise.
+type showChecksum string
 
-func (c checksum) run(_ context.Context, w *world) (string, error) {
+func (c showChecksum) run(_ context.Context, w *sandbox) (string, error) {
 	data, err := os.ReadFile(filepath.Join(w.dir, string(c)))
 	return fmt.Sprintf("checksum of %s: %x", c, sha256.Sum256(data)), err
 }
 
-// tree lists a directory of the world with its complete content.
-type tree string
+// showTree is a step that returns all files in a directory of the sandbox, with their
+// contents.
+type showTree string
 
-func (f tree) run(_ context.Context, w *world) (string, error) {
+func (f showTree) run(_ context.Context, w *sandbox) (string, error) {
 	var list strings.Builder
 	root := filepath.Join(w.dir, w.expand(string(f)))
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -129,16 +132,16 @@ func (f tree) run(_ context.Context, w *world) (string, error) {
 	return list.String(), err
 }
 
-// folder creates a directory in the world.
-type folder string
+// makeDir is a step that creates a directory in the sandbox.
+type makeDir string
 
-func (f folder) run(_ context.Context, w *world) (string, error) {
+func (f makeDir) run(_ context.Context, w *sandbox) (string, error) {
 	return "", os.MkdirAll(filepath.Join(w.dir, string(f)), 0o755)
 }
 
-// move renames a file or directory of the world.
-type move struct{ from, to string }
+// renameFile is a step that renames a file or directory in the sandbox.
+type renameFile struct{ from, to string }
 
-func (m move) run(_ context.Context, w *world) (string, error) {
+func (m renameFile) run(_ context.Context, w *sandbox) (string, error) {
 	return "", os.Rename(filepath.Join(w.dir, m.from), filepath.Join(w.dir, m.to))
 }

@@ -23,19 +23,19 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// command is what a help text contains about a command.
+// command contains the information in the help text of a command.
 type command struct {
 	// path contains the words of the command, without "helm".
 	path string
-	// usage is the usage line with the aliases.
+	// usage contains the usage line and the aliases.
 	usage string
 	// subcommands contains the names of its subcommands.
 	subcommands []string
-	// flags contains the command's own flags, global those of all commands.
+	// flags contains the flags of the command, global those of all commands.
 	flags, global map[string]flagOf
 }
 
-// flagOf is what a help text contains about a flag, without its description.
+// flagOf contains the information about a flag in a help text, without the description.
 type flagOf struct{ shorthand, kind, value string }
 
 var (
@@ -47,8 +47,7 @@ var (
 	helpUsage   = regexp.MustCompile(`(?s)\nUsage:\n.*?\n\n(?:Aliases:\n.*?\n\n)?`)
 )
 
-// commandsOf parses the help texts of a program: its own and those of all its commands, by
-// path.
+// commandsOf returns the commands of a program, by path, from its help texts.
 func commandsOf(t *testing.T, program string) map[string]command {
 	t.Helper()
 	found := make(map[string]command)
@@ -98,14 +97,14 @@ func readHelp(path, text string) command {
 	return c
 }
 
-// Flags that commands have in addition to stock Helm's flags, or instead of them.
+// Flags that Ordered Helm adds, or whose values it extends.
 const waitFlag, readinessFlag, sequenceFlag = "wait", "readiness-timeout", "sequence-as"
 
 // addedCommands are the commands that stock Helm does not have.
 var addedCommands = []string{"dag", "plan"}
 
-// TestCommands compares the commands: their names, usage lines and aliases, and the names,
-// shorthands, types and defaults of their flags.
+// TestCommands checks that commands have the same names, usage lines and aliases as in stock
+// Helm, and that their flags have the same names, shorthands, types and defaults.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	programs := binaries.Get(t)
@@ -161,9 +160,9 @@ func compareFlags(t *testing.T, want, got map[string]flagOf) {
 	}
 }
 
-// TestEveryCommandAndFlagOccurs checks that each of stock Helm's commands, and each of its
+// TestEveryCommandAndFlagIsCompared checks that each command of stock Helm, and each of its
 // flags, occurs in the scenarios of this package.
-func TestEveryCommandAndFlagOccurs(t *testing.T) {
+func TestEveryCommandAndFlagIsCompared(t *testing.T) {
 	t.Parallel()
 	lines := commandLines(t)
 	stock := commandsOf(t, binaries.Get(t).Stock)
@@ -190,7 +189,8 @@ func TestEveryCommandAndFlagOccurs(t *testing.T) {
 	}
 }
 
-// commandLines returns the words of all string literals in the scenarios.
+// commandLines returns the command lines in the source of the scenarios, each as a list of
+// words.
 func commandLines(t *testing.T) [][]string {
 	t.Helper()
 	files, err := filepath.Glob("*_test.go")
@@ -222,7 +222,8 @@ func commandLines(t *testing.T) [][]string {
 	return lines
 }
 
-// namedWords returns the words of the values that a file names.
+// namedWords returns the words of the constants and variables that are declared in a file, by
+// name.
 func namedWords(file *ast.File) map[string][]string {
 	names := make(map[string][]string)
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -246,8 +247,8 @@ func namedWords(file *ast.File) map[string][]string {
 	return names
 }
 
-// wordsOf returns the words of the literals, and of the values of names, in expressions, in
-// order.
+// wordsOf returns the words of the string literals in expressions. names contains the words of
+// the constants and variables to which the expressions refer.
 func wordsOf(expressions []ast.Expr, names map[string][]string) []string {
 	var words []string
 	for _, expression := range expressions {
@@ -271,7 +272,7 @@ func isCall(n ast.Node) bool {
 	return ok
 }
 
-// isNamedIn reports whether a line begins with the command, with any of its names.
+// isNamedIn reports whether a command line begins with the command or one of its aliases.
 func (c command) isNamedIn(line []string) bool {
 	names := strings.Fields(c.path)
 	if len(line) < len(names) || !slices.Equal(line[:len(names)-1], names[:len(names)-1]) {
@@ -285,7 +286,7 @@ func (c command) isNamedIn(line []string) bool {
 	return slices.Contains(strings.Split(strings.TrimSpace(aliases), ", "), last)
 }
 
-// occurs reports whether one of the lines contains the flag.
+// occurs reports whether one of the command lines contains the flag.
 func occurs(lines [][]string, name string, flag flagOf) bool {
 	return slices.ContainsFunc(lines, func(words []string) bool {
 		return slices.ContainsFunc(words, func(word string) bool {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// diff compares two texts by line. It returns nothing if they are equal, otherwise the
-// lines that differ, marked "-" and "+", with surrounding lines.
+// diff returns the lines of two texts that differ, marked "-" and "+", with surrounding lines.
+// It returns an empty string if the texts are equal.
 func diff(a, b string) string {
 	if a == b {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/ordered-helm/helm/test/ociregistry"
 )
 
-// exitCodes keeps only the commands and their exit codes.
+// exitCodes is a rule that keeps only the command lines and their exit codes.
 var exitCodes = rule{
 	name: "all but exit codes",
 	why:  "what one of the programs did, the other did not get to",
@@ -26,8 +26,8 @@ var exitCodes = rule{
 	},
 }
 
-// TestChartDifferences checks the intentional differences from stock Helm in the commands
-// for charts. docs/differences.md gives the reasons.
+// TestChartDifferences checks the intentional differences from stock Helm in the commands for
+// charts. docs/differences.md explains them.
 func TestChartDifferences(t *testing.T) {
 	t.Parallel()
 	server := chartserver.Start(t, publishCharts(t, "charts/tiny", "charts/plain"), chartserver.Options{})
@@ -40,11 +40,11 @@ func TestChartDifferences(t *testing.T) {
 			helm("dependency update charts/needy").ok(),
 		}, differs: []string{
 			`+ runHooksInParallel: true`, // show
-			// the archive in needy
+			// This line is from the archive in the chart needy.
 			`+ runHooksInParallel: true`,
 			`+ team:`,
 			`+   name: shop`,
-			// wide-0.1.0.tgz
+			// This line is from wide-0.1.0.tgz.
 			`+ runHooksInParallel: true`,
 			`+ team:`,
 			`+   name: shop`,
@@ -59,7 +59,7 @@ func TestChartDifferences(t *testing.T) {
 	runLocal(t, table, cachedNames)
 	runScenarios(t, []scenario{{
 		name: "upgrade that fetches from a registry", unchecked: true, rules: []rule{exitCodes}, steps: []step{
-			deposit{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")},
+			writeBytes{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")},
 			helm("push tiny-1.0.0.tgz " + charts + " --plain-http").ok(),
 			stockHelm("install web charts/tiny").ok(),
 			needs([3]string{"tiny", "1.0.0", charts}),

@@ -38,7 +38,7 @@ func pluginDifferences(t *testing.T) []scenario {
 			helm("plugin install " + url + "/served-1.0.0.tgz"),
 			helm("plugin uninstall served"),
 			helm("plugin install " + url + "/served-1.0.0.tgz"),
-			erase("home/cache/plugins"),
+			removeFile("home/cache/plugins"),
 		}, differs: []string{
 			`- exit code 1`,
 			`+ exit code 0`,
@@ -61,8 +61,8 @@ func pluginDifferences(t *testing.T) []scenario {
 		}},
 		{name: "archive with a name that leads out", steps: []step{
 			helm("plugin install " + url + "/..-1.0.0.tgz"),
-			tree("home"),
-			erase("home"),
+			showTree("home"),
+			removeFile("home"),
 		}, differs: []string{
 			`- exit code 0`,
 			`+ exit code 1`,
@@ -80,7 +80,7 @@ func pluginDifferences(t *testing.T) []scenario {
 		{name: "plugin from an archive, and a folder for plugins", env: []string{"HELM_PLUGINS=mine"}, steps: []step{
 			helm("plugin install " + url + "/served-1.0.0.tgz"),
 			helm("plugin list"),
-			erase("home/cache/plugins"),
+			removeFile("home/cache/plugins"),
 		}, differs: []string{
 			"- NAME\tVERSION\tDESCRIPTION",
 			"+ NAME  \tVERSION\tDESCRIPTION",
@@ -93,7 +93,7 @@ func pluginDifferences(t *testing.T) []scenario {
 			helm("plugin list"),
 		}, differs: []string{
 			`- Error: plugin is installed but unusable: invalid plugin name at "DIR/home/data/plugins/slash/plugin.yaml"`,
-			`+ Error: plugin is unusable, and was not installed: invalid plugin name at "DIR/home/data/plugins/slash/plugin.yaml"`,
+			`+ Error: the plugin was not installed, because it cannot be loaded: invalid plugin name at "DIR/home/data/plugins/slash/plugin.yaml"`,
 			`- exit code 1`,
 			`+ exit code 0`,
 			"+ NAME\tVERSION\tDESCRIPTION",
@@ -102,7 +102,7 @@ func pluginDifferences(t *testing.T) []scenario {
 			`- file home/data/plugins/slash Lrwxrwxrwx to DIR/plugins/broken/slash`,
 		}},
 		{name: "plugin with the name of another", steps: []step{
-			folder("again"), write{"again/plugin.yaml", "name: utter\nversion: 9.9.9\ncommand: echo again\n"},
+			makeDir("again"), writeFile{"again/plugin.yaml", "name: utter\nversion: 9.9.9\ncommand: echo again\n"},
 			helm("plugin install plugins/good/utter"),
 			helm("plugin install again"),
 			helm("utter"),
@@ -133,8 +133,8 @@ func pluginDifferences(t *testing.T) []scenario {
 	return table
 }
 
-// ports replaces ports that are chosen at start.
+// ports is a rule that replaces the ports of servers, which are chosen when they start.
 var ports = pattern("port of a server", "it is chosen at start", `127\.0\.0\.1([:-])\d{4,}`, "127.0.0.1${1}PORT")
 
-// traces replaces the output of a panic.
-var traces = pattern("trace of a panic", "it holds addresses", `\n\ngoroutine 1 \[running\]:(?s:.*)`, "\n\n")
+// traces is a rule that removes the stack trace of a panic.
+var traces = pattern("trace of a panic", "it contains addresses", `\n\ngoroutine 1 \[running\]:(?s:.*)`, "\n\n")

@@ -9,13 +9,13 @@ import "net/http"
 // repositories, searches, completion and new charts.
 func repoDifferences() []scenario {
 	ordered := []step{
-		folder("ordered/templates"),
-		write{"ordered/Chart.yaml", "apiVersion: v3\nname: ordered\nversion: 1.0.0\nrunHooksInParallel: true\nannotations:\n  helm.sh/depends-on/subcharts: [db]\n  other: dropped\n"},
-		write{"ordered/templates/config.yaml", "name: <CHARTNAME>\n"},
+		makeDir("ordered/templates"),
+		writeFile{"ordered/Chart.yaml", "apiVersion: v3\nname: ordered\nversion: 1.0.0\nrunHooksInParallel: true\nannotations:\n  helm.sh/depends-on/subcharts: [db]\n  other: dropped\n"},
+		writeFile{"ordered/templates/config.yaml", "name: <CHARTNAME>\n"},
 	}
 	return []scenario{
 		{name: "index of charts with lists", noCluster: true,
-			steps: steps(ordered, []step{pack{"ordered", "out/ordered-1.0.0.tgz"}, helm("repo index out"), show("out/index.yaml"), erase("out/index.yaml")}), differs: []string{
+			steps: steps(ordered, []step{packChart{"ordered", "out/ordered-1.0.0.tgz"}, helm("repo index out"), showFile("out/index.yaml"), removeFile("out/index.yaml")}), differs: []string{
 				`- entries: {}`,
 				`+ entries:`,
 				`+   ordered:`,
@@ -32,20 +32,20 @@ func repoDifferences() []scenario {
 			}},
 		{name: "index of charts with lists, read by stock", noCluster: true,
 			steps: steps(ordered, []step{
-				pack{"ordered", "out/ordered-1.0.0.tgz"}, helm("repo index out"), serve{name: "OUT", folder: "out"},
-				stockHelm("repo add out @OUT@"), stockHelm("search repo"), erase("out/index.yaml"), stockHelm("repo remove out"),
+				packChart{"ordered", "out/ordered-1.0.0.tgz"}, helm("repo index out"), serveRepository{name: "OUT", folder: "out"},
+				stockHelm("repo add out @OUT@"), stockHelm("search repo"), removeFile("out/index.yaml"), stockHelm("repo remove out"),
 			}), differs: []string{
 				`- No results found`,
 				"+ NAME       \tCHART VERSION\tAPP VERSION\tDESCRIPTION",
 				"+ out/ordered\t1.0.0        \t           \t           ",
 			}},
 		{name: "index of what is no chart", noCluster: true,
-			steps: []step{folder("out/below"), write{"out/a.tgz", "no archive"}, write{"out/below/b.tgz", ""}, helm("repo index out")}, differs: []string{
+			steps: []step{makeDir("out/below"), writeFile{"out/a.tgz", "no archive"}, writeFile{"out/below/b.tgz", ""}, helm("repo index out")}, differs: []string{
 				`+ WARNING: a.tgz is omitted from the index, because it cannot be loaded as a chart: file 'DIR/out/a.tgz' does not appear to be a gzipped archive; got 'application/octet-stream'`,
 				`+ WARNING: below/b.tgz is omitted from the index, because it cannot be loaded as a chart: file 'DIR/out/below/b.tgz' does not appear to be a gzipped archive; got 'application/octet-stream'`,
 			}},
 		{name: "index merged into a folder that is not there", noCluster: true,
-			steps: []step{folder("out"), helm("repo index out --merge nowhere/index.yaml")}, rules: []rule{temporaryFiles}, differs: []string{
+			steps: []step{makeDir("out"), helm("repo index out --merge nowhere/index.yaml")}, rules: []rule{temporaryFiles}, differs: []string{
 				`+ WARNING: there is no index to merge, and creating an empty one failed: open nowhere/index.yamlN: no such file or directory`,
 			}},
 		{name: "starter with an order", noCluster: true,
@@ -69,7 +69,7 @@ func repoDifferences() []scenario {
 				`+ `,
 			}},
 		{name: "hub that answers something else", noCluster: true, steps: []step{
-			serve{name: "HUB", folder: "repos/none"}, answer{"HUB", "/api/chartsvc/v1/charts/search", text(http.StatusOK, "<html>")},
+			serveRepository{name: "HUB", folder: "repos/none"}, answerPath{"HUB", "/api/chartsvc/v1/charts/search", text(http.StatusOK, "<html>")},
 			helm("search hub shop --endpoint @HUB@"),
 		}, differs: []string{
 			`- exit code 0`,

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// TestDifferences checks the intentional differences from stock Helm: exactly these lines
-// differ. docs/differences.md gives the reasons.
+// TestDifferences checks the intentional differences from stock Helm: exactly the listed lines
+// must differ. docs/differences.md explains them.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
-	runScenarios(t, append(slices.Concat(lifeDifferences(), repoDifferences(), pluginDifferences(t)), []scenario{
+	runScenarios(t, append(slices.Concat(lifecycleDifferences(), repoDifferences(), pluginDifferences(t)), []scenario{
 		{name: "unknown storage driver", noCluster: true, env: []string{"HELM_DRIVER=papyrus"},
 			steps: []step{helm("list")}, differs: []string{
 				`- helm.go:83: unknown driver "papyrus"`,
@@ -37,13 +37,13 @@ func TestDifferences(t *testing.T) {
 				`+ Error: HELM_MEMORY_DRIVER_DATA: open none: no such file or directory`,
 			}},
 		{name: "broken registry configuration", noCluster: true,
-			steps: []step{write{"bad.json", "{"}, helm("version --registry-config bad.json")}, differs: []string{
+			steps: []step{writeFile{"bad.json", "{"}, helm("version --registry-config bad.json")}, differs: []string{
 				`- WARNING: failed to decode config file bad.json: invalid config format: unexpected EOF`,
 				`+ Error: failed to decode config file bad.json: invalid config format: unexpected EOF`,
 			}},
 		{name: "incubator repository alone", noCluster: true,
 			steps: []step{
-				write{"repositories.yaml", "apiVersion: v1\nrepositories:\n- name: incubator\n  url: https://kubernetes-charts-incubator.storage.googleapis.com\n"},
+				writeFile{"repositories.yaml", "apiVersion: v1\nrepositories:\n- name: incubator\n  url: https://kubernetes-charts-incubator.storage.googleapis.com\n"},
 				helm("template web charts/tiny --repository-config repositories.yaml"),
 			}, differs: []string{
 				`+ WARNING: "kubernetes-charts-incubator.storage.googleapis.com" is deprecated for "incubator" and will be deleted Nov. 13, 2020.`,
@@ -66,8 +66,8 @@ func TestDifferences(t *testing.T) {
 			steps: []step{
 				stockHelm("install web charts/keep --set policy=delete"),
 				helm("uninstall web"),
-				present(objectPath("configmaps", "web-other")),
-				remove(objectPath("configmaps", "web-other")),
+				checkObject(objectPath("configmaps", "web-other")),
+				deleteObject(objectPath("configmaps", "web-other")),
 			}, differs: []string{
 				`- GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-other: 200`,
 				`+ GET /api/v1/namespaces/@NAMESPACE@/configmaps/web-other: 404`,
@@ -76,7 +76,7 @@ func TestDifferences(t *testing.T) {
 			steps: []step{
 				stockHelm("install web charts/keep --set policy=retain"),
 				helm("uninstall web"),
-				present(objectPath("configmaps", "web-other")),
+				checkObject(objectPath("configmaps", "web-other")),
 			}, differs: []string{
 				`+ [ConfigMap] web-other`,
 			}},
@@ -87,7 +87,7 @@ func TestDifferences(t *testing.T) {
 				`+   Deployment/web was not ready within 5s: Available: 0/1`,
 				`+     Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 				`+       | container main of pod NAMESPACE/web-POD`,
-				`+     to allow more time, raise --timeout`,
+				`+     to allow more time, increase --timeout`,
 				`- DESCRIPTION: Release "web" failed: context deadline exceeded`,
 				`+ DESCRIPTION: Release "web" failed: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 				`-         "description": "Release \"web\" failed: context deadline exceeded",`,
@@ -96,15 +96,15 @@ func TestDifferences(t *testing.T) {
 		{name: "atomic and what never comes", rules: []rule{podNames},
 			steps: []step{helm("install web charts/never --atomic --timeout 5s"), helm("list -a -q")}, differs: []string{
 				`- Error: INSTALLATION FAILED: release web failed, and has been uninstalled due to atomic being set: context deadline exceeded`,
-				`+ WARNING: release web failed; uninstalling it because of --atomic: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
+				`+ WARNING: --atomic: uninstalling the failed release web; cause of the failure: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 				`+ Error: INSTALLATION FAILED: release web failed, and has been uninstalled due to atomic being set: Deployment/web was not ready within 5s: Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 				`+   Deployment/web was not ready within 5s: Available: 0/1`,
 				`+     Pod NAMESPACE/web-POD container main: Unhealthy: Readiness probe failed: annotation devcluster/pod is "never"`,
 				`+       | container main of pod NAMESPACE/web-POD`,
-				`+     to allow more time, raise --timeout`,
+				`+     to allow more time, increase --timeout`,
 			}},
 		{name: "hook that fails", hookReasons: true,
-			rules: []rule{pattern("pod of a Job", "the controllers draw the end of its name", `(web-prepare)-[a-z0-9]{5}`, "$1-POD")},
+			rules: []rule{pattern("pod of a Job", "controllers choose the suffix of its name at random", `(web-prepare)-[a-z0-9]{5}`, "$1-POD")},
 			steps: []step{helm("install web charts/hooks --set fail=prepare")}, differs: []string{
 				`+   Job/web-prepare (hooks/templates/hooks.yaml) failed: Job has reached the specified backoff limit`,
 				`+     Pod NAMESPACE/web-prepare-POD container main: Error: exited with code 1`,

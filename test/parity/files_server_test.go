@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/test/ociregistry"
 )
 
-// serveFiles serves files by name, and returns the server's URL.
+// serveFiles starts an HTTP server for files, by name, and returns its URL.
 func serveFiles(t *testing.T, files map[string][]byte) (url string) {
 	t.Helper()
 	server := httptest.NewServer(served(files))
@@ -27,7 +27,7 @@ func serveFiles(t *testing.T, files map[string][]byte) (url string) {
 	return server.URL
 }
 
-// serveGuarded serves files with basic authentication.
+// serveGuarded is like serveFiles, but requires basic authentication.
 func serveGuarded(t *testing.T, files map[string][]byte, name, password string) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,8 @@ func serveGuarded(t *testing.T, files map[string][]byte, name, password string) 
 	return server.URL
 }
 
-// serveTLS serves files over HTTPS, and also returns the path of the certificate authority.
+// serveTLS starts an HTTPS server for files, and also returns the path of the certificate of
+// its authority.
 func serveTLS(t *testing.T, files map[string][]byte) (server *httptest.Server, authority string) {
 	t.Helper()
 	server = httptest.NewUnstartedServer(served(files))
@@ -56,7 +57,7 @@ func serveTLS(t *testing.T, files map[string][]byte) (server *httptest.Server, a
 	return server, authority
 }
 
-// served answers requests with files by name. Files that end in .tgz are archives.
+// served is an http.Handler that serves files by name. The names of archives end in .tgz.
 type served map[string][]byte
 
 func (files served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +72,7 @@ func (files served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(data) // the client may have closed the connection
 }
 
-// upload uploads a packaged chart, with a provenance file if there is one, to a registry
+// upload pushes a packaged chart, with a provenance file unless that is nil, to a registry
 // without authentication. It returns the digest of the manifest.
 func upload(t *testing.T, r *ociregistry.Registry, reference string, chart, provenance []byte) string {
 	t.Helper()
@@ -94,8 +95,7 @@ func upload(t *testing.T, r *ociregistry.Registry, reference string, chart, prov
 	return result.Manifest.Digest
 }
 
-// signed writes a package to a file, signs it, and returns the content of the provenance
-// file.
+// signed signs a packaged chart and returns the content of its provenance file.
 func signed(t *testing.T, by sign, chart []byte) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), by.path)

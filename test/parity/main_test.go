@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// parallelScenarios is the number of scenarios that run in parallel. They mostly wait for
-// the cluster, so it can be higher than the number of processors.
+// parallelScenarios is the number of scenarios that run in parallel. It is higher than the
+// number of CPUs, because scenarios mostly wait for the cluster.
 const parallelScenarios = "6"
 
 func TestMain(m *testing.M) {

@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// rule excludes something from the comparison.
+// rule removes or replaces text that cannot be the same for both programs before their results
+// are compared.
 type rule struct {
 	name string
-	// why is the reason why it cannot be the same in both worlds.
+	// why is the reason why the text cannot be the same.
 	why   string
 	apply func(string) string
 }
@@ -26,14 +27,14 @@ func pattern(name, why, expression, replacement string) rule {
 	return rule{name: name, why: why, apply: replace}
 }
 
-// spansLines reports whether an expression can match more than one line.
+// spansLines reports whether a regular expression can match text that spans lines.
 func spansLines(expression string) bool {
 	inside := strings.TrimSuffix(expression, `\n`)
 	return strings.Contains(inside, `\n`) || strings.Contains(inside, `\s`) || strings.Contains(inside, "(?s)") || strings.Contains(inside, "[^")
 }
 
-// lineByLine applies replace to each line separately, because regexp is much slower in long
-// texts.
+// lineByLine applies replace to each line separately, because package regexp is much slower
+// for long texts.
 func lineByLine(s string, replace func(string) string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
@@ -42,21 +43,22 @@ func lineByLine(s string, replace func(string) string) string {
 	return b.String()
 }
 
-// thisYear matches years from 2025 on. The times in testdata are older and are compared.
+// thisYear is an expression that matches years from 2025 on. Times in testdata are older, and
+// are compared.
 const thisYear = `20(?:2[5-9]|[3-9]\d)`
 
-// usualRules apply to every scenario.
-var usualRules = []rule{
-	pattern("time in RFC 3339", "the clock goes on", thisYear+`-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`, "TIME"),
-	pattern("time as Go prints it", "the clock goes on", thisYear+`-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [+-]\d{4} \w+(?: m=\S+)?`, "TIME"),
-	pattern("time in ANSI C's format", "the clock goes on", `(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d `+thisYear, "TIME"),
+// defaultRules apply to every scenario.
+var defaultRules = []rule{
+	pattern("time in RFC 3339", "it is the current time", thisYear+`-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`, "TIME"),
+	pattern("time as Go prints it", "it is the current time", thisYear+`-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [+-]\d{4} \w+(?: m=\S+)?`, "TIME"),
+	pattern("time in ANSI C's format", "it is the current time", `(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d `+thisYear, "TIME"),
 	pattern("padding of a time", "Go leaves out the trailing zeros of a time, which makes its column narrower", `\b(UPDATED|TIME) *\t`, "$1\t"),
-	pattern("folder of fetched charts", "its name is drawn, stock's has the number of the process", `tmpcharts-\d+`, "tmpcharts"),
+	pattern("folder of fetched charts", "its name is random; that of stock Helm contains the process ID", `tmpcharts-\d+`, "tmpcharts"),
 	pattern("generated name", "it ends in the time in seconds", `-1[7-9]\d{8}\b`, "-SECONDS"),
-	pattern("UUID", "the API server draws it", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"),
-	pattern("commit of Ordered Helm", "its version says what it is", `\+ordered\.\S*?\.g([0-9a-f]{7})\b`, "+g$1"),
-	pattern("version of Ordered Helm", "it says what it is", `\+ordered\.[0-9A-Za-z.-]+`, ""),
-	pattern("klog's line head", "it holds the time and the process", `(?m)^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ `, "$1 "),
+	pattern("UUID", "the API server chooses it at random", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"),
+	pattern("commit of Ordered Helm", "the version contains the commit", `\+ordered\.\S*?\.g([0-9a-f]{7})\b`, "+g$1"),
+	pattern("version of Ordered Helm", "stock Helm has another version", `\+ordered\.[0-9A-Za-z.-]+`, ""),
+	pattern("klog's line head", "it contains the time and the process ID", `(?m)^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ `, "$1 "),
 	pattern("answer cut short", "client-go says so only if the deadline falls between an answer's head and its end",
 		`(?m)^E request\.go:\d+\] "Unexpected error when reading response body" .*\n`, ""),
 	pattern("watch cut short", "client-go says so only if it is reading when the operation ends",
@@ -65,21 +67,22 @@ var usualRules = []rule{
 		`client rate limiter Wait returned an error: (?:rate: Wait\(n=1\) would exceed context deadline|context deadline exceeded)`, "context deadline exceeded"),
 	pattern("alert before an answer", "net/http says so only if the server's alert comes before it reads an answer",
 		`readLoopPeekFailLocked: `, ""),
-	pattern("what is still waited for", "stock does not say it when it is interrupted", `(?m)^Waiting until .* Press Ctrl-C again to exit immediately\.\n`, ""),
-	pattern("who may hold a release", "stock does not say it", `(?m)(is in progress|has no deployed releases): revision \d+ of release \S+ is \S+, and its record names no lock holder: .*$`, "$1"),
-	pattern("how to take over a release", "stock cannot", `(?m) --takeover=force$`, ""),
-	pattern("what is taken over", "stock does not say it", `(?m)^WARNING: revision \d+ of release \S+ is \S+, but .*; taking over the release\n`, ""),
-	pattern("slog's line head", "it holds the time", `(?m)^`+thisYear+`/\d\d/\d\d \d\d:\d\d:\d\d `, ""),
+	pattern("objects that are waited for", "stock Helm does not print it when it is interrupted", `(?m)^Waiting until .* Press Ctrl-C again to exit immediately\.\n`, ""),
+	pattern("possible lock holder", "stock Helm does not print it", `(?m)(is in progress|has no deployed releases): revision \d+ of release \S+ is \S+, and its record names no lock holder: .*$`, "$1"),
+	pattern("how to take over a release", "stock Helm has no such flag", `(?m) --takeover=force$`, ""),
+	pattern("takeover of a release", "stock Helm does not print it", `(?m)^WARNING: revision \d+ of release \S+ is \S+, but .*; taking over the release\n`, ""),
+	pattern("slog's line head", "it contains the time", `(?m)^`+thisYear+`/\d\d/\d\d \d\d:\d\d:\d\d `, ""),
 }
 
-// undoing matches the cause that is printed before --atomic undoes something. It is removed
-// if no difference is expected; TestDifferences covers it.
-var undoing = pattern("cause of undoing", "stock does not say it before it undoes",
-	`(?m)^WARNING: .* because of --atomic: .*\n`, "")
+// atomicCause removes the cause of a failure that Ordered Helm prints before --atomic rolls
+// back or uninstalls. It applies to scenarios without expected differences; TestDifferences
+// covers the rest.
+var atomicCause = pattern("cause before --atomic rolls back", "stock Helm does not print it",
+	`(?m)^WARNING: --atomic: .*\n`, "")
 
-// hookReasons matches what is printed about failed hooks below Helm's own message. It is
-// removed unless a scenario keeps it; TestDifferences contains one that does.
-var hookReasons = pattern("why a hook failed", "stock does not say it",
+// hookReasons removes the causes that Ordered Helm prints below stock Helm's message about
+// failed hooks. It applies unless scenario.hookReasons is set, as in TestDifferences.
+var hookReasons = pattern("why a hook failed", "stock Helm does not print it",
 	`(?m)^  (?:Job|Pod)/\S+ \(.*\) (?:failed|had not completed|did not complete|was deleted).*\n(?:^    .*\n)*(?:^hooks skipped \(blocked by this failure\): .*\n)?`, "")
 
 // Rules for the scenarios that need them.
@@ -92,29 +95,29 @@ var (
 		` *\t`, "\t")
 	ages = pattern("age", "how old an object is depends on the speed of the machine",
 		`\s+(?:\d+m)?\d+s\b`, " AGE")
-	clusterIPs = pattern("cluster IP", "the API server draws it",
+	clusterIPs = pattern("cluster IP", "the API server chooses it at random",
 		`\b10\.\d+\.\d+\.\d+\b`, "CLUSTER-IP")
 	runsOfSpaces = pattern("run of spaces", "columns are as wide as their widest value",
 		` {2,}`, "  ")
 	resourceVersions = pattern("resource version", "the API server counts all changes in one",
 		`(resourceVersion\W+)\d+`, "${1}N")
-	debugLines = pattern("debug lines of the client", "what an upgrade and a rollback log is worded anew",
+	debugLines = pattern("debug lines of the client", "upgrades and rollbacks of Ordered Helm log other messages",
 		`(?m)^\[debug\] (?:.*\n\n?)`, "")
-	podNames = pattern("pod name", "the controllers draw its end",
+	podNames = pattern("pod name", "controllers choose its suffix at random",
 		`-[a-z0-9]{8,10}-[a-z0-9]{5}\b`, "-POD")
 	logHead = pattern("head of a line of the log", "it names a line of the source",
 		`(?m)^\w+\.go:\d+: `, "")
 	sortedLines = rule{
 		name:  "order of lines",
-		why:   "stock goes over a map in random order",
+		why:   "stock Helm iterates over a map in random order",
 		apply: sortLines,
 	}
 )
 
-// sortedNotes sorts the notes of a stored release.
+// sortedNotes is a rule that sorts the notes of the charts in a stored release.
 var sortedNotes = rule{
 	name: "order of notes",
-	why:  "stock goes over the charts of a release in random order",
+	why:  "stock Helm iterates over the charts of a release in random order",
 	apply: func(s string) string {
 		return storedNotes.ReplaceAllStringFunc(s, func(line string) string {
 			notes := strings.Split(storedNotes.FindStringSubmatch(line)[1], `\n\n`)
@@ -129,7 +132,7 @@ var sortedNotes = rule{
 
 var storedNotes = regexp.MustCompile(`"notes": "(.*)"`)
 
-// storedHooks sorts the hooks of a stored release.
+// storedHooks is a rule that sorts the hooks in a stored release.
 var storedHooks = rule{
 	name:  "order of stored hooks",
 	why:   "stock stores the tests that it left out before the others",
@@ -155,19 +158,19 @@ func sortLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// normalize removes what differs between the worlds, then applies the usual rules, and then
-// the scenario's own rules.
-func (w *world) normalize(s string) string {
+// normalize replaces the paths and the namespace of the sandbox in a text, and applies the
+// default rules and the rules of the scenario.
+func (w *sandbox) normalize(s string) string {
 	for _, p := range w.places {
 		s = strings.ReplaceAll(s, p.value, strings.Trim(p.placeholder, "@"))
 	}
 	s = strings.ReplaceAll(s, w.namespace, "NAMESPACE")
-	for _, r := range slices.Concat(usualRules, w.rules) {
+	for _, r := range slices.Concat(defaultRules, w.rules) {
 		s = r.apply(s)
 	}
 	return s
 }
 
-// helpTexts matches the help texts of commands.
-var helpTexts = pattern("help text", "it is written anew; TestCommands compares what it says",
+// helpTexts is a rule that removes the help texts of commands.
+var helpTexts = pattern("help text", "the help texts of Ordered Helm are different; TestCommands compares what it says",
 	`(?s)stdout:\n.*?\nUsage:\n.*?\nstderr:\n`, "stdout:\nHELP\nstderr:\n")

@@ -18,16 +18,15 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// hookSetsVariable contains the number of random sets of hooks to compare, and
-// firstHookSetVariable the seed of the first.
+// Environment variables for TestRandomHookSets: the number of random sets of hooks, and the
+// seed of the first set.
 const (
 	hookSetsVariable     = "PARITY_HOOK_SETS"
 	firstHookSetVariable = "PARITY_FIRST_HOOK_SET"
 )
 
-// TestRandomHookSets compares releases whose charts have random hooks and do not set
-// runHooksInParallel. It also compares the order in which they create and delete hooks on
-// the server.
+// TestRandomHookSets compares releases of charts that have random hooks and do not set
+// runHooksInParallel, including the order in which the programs create and delete hooks.
 func TestRandomHookSets(t *testing.T) {
 	t.Parallel()
 	sets, first := numberFrom(t, hookSetsVariable, 3), numberFrom(t, firstHookSetVariable, 1)
@@ -37,7 +36,7 @@ func TestRandomHookSets(t *testing.T) {
 		scenarios = append(scenarios, scenario{
 			name: fmt.Sprintf("seed %d", seed), unchecked: true, rules: []rule{storedHooks},
 			steps: []step{
-				write{"one.yaml", randomHooks(t, rng)}, write{"two.yaml", randomHooks(t, rng)},
+				writeFile{"one.yaml", randomHooks(t, rng)}, writeFile{"two.yaml", randomHooks(t, rng)},
 				helm("install web charts/hookset -f one.yaml"), hookRequests{},
 				helm("upgrade web charts/hookset -f two.yaml"), hookRequests{},
 				helm("test web"), hookRequests{},
@@ -58,7 +57,7 @@ func numberFrom(t *testing.T, variable string, otherwise int) int {
 	return number
 }
 
-// hookValues is one hook in the values of the chart hookset.
+// hookValues describes a hook in the values of the chart hookset.
 type hookValues struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
@@ -69,8 +68,8 @@ type hookValues struct {
 	Fail   bool   `json:"fail,omitempty"`
 }
 
-// randomHooks returns values with hooks for three charts. It uses few names, so that hooks
-// of different kinds and charts have the same name.
+// randomHooks returns values of the chart hookset with random hooks for three charts. It uses
+// few names, so that hooks of different kinds and charts have the same name.
 func randomHooks(t *testing.T, rng *rand.Rand) string {
 	t.Helper()
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
@@ -100,11 +99,11 @@ func randomHooks(t *testing.T, rng *rand.Rand) string {
 	return string(data)
 }
 
-// hookRequests shows the order of the requests until now that create and delete hooks, and
-// their answers.
+// hookRequests is a step that returns the requests that have created and deleted hooks, in
+// their order, with the status codes of the responses.
 type hookRequests struct{}
 
-func (hookRequests) run(_ context.Context, w *world) (string, error) {
+func (hookRequests) run(_ context.Context, w *sandbox) (string, error) {
 	events := cluster.Shared(w.t).AuditIn(w.t, w.namespace) //nolint:contextcheck // it belongs to the test
 	events = slices.DeleteFunc(events, func(e cluster.Event) bool {
 		return !strings.HasPrefix(e.Name, "hook-") || !strings.HasPrefix(e.UserAgent, "Helm/") ||

@@ -23,19 +23,21 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// freshVariable, if not empty, makes every scenario run stock Helm.
+// freshVariable is an environment variable. If it is not empty, every scenario runs stock
+// Helm.
 const freshVariable = "PARITY_FRESH"
 
-// recordingLifetime is how long a recording is valid. Its key contains everything that it
-// depends on; the lifetime limits the damage if something is missing there.
+// recordingLifetime is how long a recording is valid. It limits the damage if the results
+// depend on something that is missing from suiteKey.
 const recordingLifetime = 7 * 24 * time.Hour
 
-// recording contains the results of stock Helm in a scenario from the last time when ours
-// agreed with them. It is stored in a file whose path contains the digest of everything
-// that the results depend on, so that any change leads to another file.
+// recording identifies the file with the results of stock Helm in a scenario, from the last
+// time when ours were the same. The path of the file contains a digest of everything that the
+// results depend on, so that any change leads to another file.
 //
-// A recording is written only after a successful comparison, and a difference from a
-// recording is reported only if a new run of stock Helm confirms it.
+// A recording is written only after a comparison without differences. If our results differ
+// from a recording, stock Helm is run again, and only a difference from its new results fails
+// the test.
 type recording struct {
 	path string // empty if recordings are not used
 }
@@ -53,15 +55,15 @@ func newRecording(t *testing.T, stock string) recording {
 	return recording{path: filepath.Join(folder, hex.EncodeToString(name[:16])+".json.gz")}
 }
 
-// recorded is the content of the file.
+// recorded is the content of the file of a recording.
 type recorded struct {
 	Test string    // the name of the test, for people who read the file
 	Time time.Time // when stock Helm was run
-	Seen []string  // the result of each step, normalised
+	Seen []string  // the result of each step, normalized
 }
 
-// load returns the recorded results of the steps of a scenario, if there are any. A file
-// that cannot be used is ignored.
+// load returns the recorded results of the steps of a scenario. found is false if there is no
+// valid recording.
 func (r recording) load(t *testing.T, sc scenario) (seen []string, found bool) {
 	t.Helper()
 	if r.path == "" {
@@ -126,10 +128,11 @@ func writeRecorded(path string, content recorded) (err error) {
 	return err
 }
 
-// folders contains the recording directories of this process, by the path of stock Helm.
+// folders caches the results of recordingFolder, by path of stock Helm.
 var folders sync.Map
 
-// recordingFolder returns the directory of the recordings that are valid for this process.
+// recordingFolder returns the directory with the recordings that are valid for this test
+// program and the given binary of stock Helm.
 func recordingFolder(stock string) (string, error) {
 	find, _ := folders.LoadOrStore(stock, sync.OnceValues(func() (string, error) {
 		return findFolder(stock)
@@ -150,8 +153,8 @@ func findFolder(stock string) (string, error) {
 	return filepath.Join(parent, key), removeOld(parent, key)
 }
 
-// removeOld removes the directories of other keys if they were last written to before the
-// lifetime of a recording.
+// removeOld deletes the recording directories of other keys that were not written to within
+// recordingLifetime.
 func removeOld(parent, key string) error {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -168,9 +171,9 @@ func removeOld(parent, key string) error {
 	return errors.Join(append(failed, err)...)
 }
 
-// suiteKey returns the digest of everything that the results of stock Helm depend on, apart
-// from the names of scenarios: this test program, with every scenario, rule and server in
-// it; stock Helm; the initial files of each world; the control plane; and the machine.
+// suiteKey returns a digest of everything that the results of stock Helm depend on: this test
+// program, which contains every scenario, rule and server; stock Helm; the initial files of
+// each sandbox; the control plane; and the machine.
 func suiteKey(stock string) (string, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -222,8 +225,8 @@ func digestTree(digest hash.Hash, folder string) error {
 	})
 }
 
-// digestMachine adds the properties of the machine that a scenario can detect: the user,
-// the modes of new files, and the programs that scenarios and plugins start.
+// digestMachine adds the properties of the machine on which results may depend to a digest:
+// the user, the modes of new files, and the programs that scenarios and plugins run.
 func digestMachine(digest hash.Hash) error {
 	mode, err := modeOfNewFiles()
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// shortScenario needs no cluster.
+// shortScenario is a short scenario without a cluster.
 var shortScenario = scenario{noCluster: true, steps: []step{helm("status"), helm("version --template {{.Version}}")}}
 
-// TestRecordingSparesStock checks that stock Helm is run once, and not again.
-func TestRecordingSparesStock(t *testing.T) {
+// TestRecordingReplacesStockRun checks that stock Helm is run only for the first comparison.
+func TestRecordingReplacesStockRun(t *testing.T) {
 	t.Parallel()
 	programs := binaries.Get(t)
 	r := recording{path: filepath.Join(t.TempDir(), "folder", "file.json.gz")}
@@ -29,9 +29,9 @@ func TestRecordingSparesStock(t *testing.T) {
 	compare(t, programs, shortScenario, r)
 }
 
-// TestRecordingIsNotTrusted checks that stock Helm is run if our results differ from a
-// recording, and that the new results replace it.
-func TestRecordingIsNotTrusted(t *testing.T) {
+// TestDifferenceFromRecordingIsVerified checks that stock Helm is run if our results differ
+// from a recording, and that the new results replace it.
+func TestDifferenceFromRecordingIsVerified(t *testing.T) {
 	t.Parallel()
 	programs := binaries.Get(t)
 	r := recording{path: filepath.Join(t.TempDir(), "file.json.gz")}
@@ -48,9 +48,9 @@ func TestRecordingIsNotTrusted(t *testing.T) {
 	}
 }
 
-// TestUnusableRecordings checks that recordings are ignored if they are damaged, too old,
+// TestInvalidRecordings checks that recordings are ignored if they are damaged, too old,
 // or belong to another scenario.
-func TestUnusableRecordings(t *testing.T) {
+func TestInvalidRecordings(t *testing.T) {
 	t.Parallel()
 	seen := []string{"one", "two", "three"}
 	right := recorded{Test: t.Name(), Time: time.Now(), Seen: seen}
@@ -88,9 +88,9 @@ func TestUnusableRecordings(t *testing.T) {
 	}
 }
 
-// TestRecordingsOfOneInputOnly checks that another binary of stock Helm has other
-// recordings.
-func TestRecordingsOfOneInputOnly(t *testing.T) {
+// TestRecordingsDependOnStockBinary checks that recordings of one binary of stock Helm are not
+// used for another one.
+func TestRecordingsDependOnStockBinary(t *testing.T) {
 	t.Parallel()
 	var keys []string
 	for _, text := range []string{"one", "two", "one"} {
@@ -109,8 +109,9 @@ func TestRecordingsOfOneInputOnly(t *testing.T) {
 	}
 }
 
-// TestOldRecordingsGo checks that directories that are no longer written to are removed.
-func TestOldRecordingsGo(t *testing.T) {
+// TestOldRecordingsAreRemoved checks that directories of recordings that are no longer written
+// to are deleted.
+func TestOldRecordingsAreRemoved(t *testing.T) {
 	t.Parallel()
 	parent := filepath.Join(t.TempDir(), "parity")
 	if err := removeOld(parent, "mine"); err != nil {

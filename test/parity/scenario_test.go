@@ -18,32 +18,33 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// scenario is a list of steps for both programs.
+// scenario is a list of steps that both programs execute, with what may differ in their
+// results.
 type scenario struct {
 	name string
-	// steps are executed one after the other. Their results are compared.
+	// steps are executed in order. Their results are compared.
 	steps []step
-	// noCluster is for scenarios that need no cluster. helm then finds no kubeconfig.
+	// noCluster is true if the scenario needs no cluster. helm then finds no kubeconfig.
 	noCluster bool
-	// env contains variables for helm, in addition to the usual ones.
+	// env contains additional environment variables for helm.
 	env []string
-	// unchecked disables validation against the OpenAPI schema in installs and upgrades,
-	// because it takes most of their time.
+	// unchecked adds --disable-openapi-validation to installs and upgrades, because validation
+	// takes most of their time.
 	unchecked bool
-	// rules normalise the results of this scenario. They are applied after the usual rules.
+	// rules are applied to the results of this scenario, after the default rules.
 	rules []rule
-	// hookReasons keeps what is printed about failed hooks below Helm's own message.
+	// hookReasons disables the rule hookReasons.
 	hookReasons bool
 	// differs contains the lines that differ intentionally, with "-" for stock Helm and "+"
-	// for ours, as a failing test prints them. Exactly these lines must differ. The reason
-	// is in docs/differences.md.
+	// for ours, as a failing test prints them. Exactly these lines must differ.
+	// docs/differences.md explains them.
 	differs []string
 }
 
-// A step does something in a world and returns what it observed. An error means that the
-// step itself failed.
+// A step does something in a sandbox, and returns the result as text, which is compared. It
+// returns an error if the step itself is wrong, not if helm fails.
 type step interface {
-	run(ctx context.Context, w *world) (seen string, err error)
+	run(ctx context.Context, w *sandbox) (seen string, err error)
 }
 
 const (
@@ -52,7 +53,7 @@ const (
 	sideOurs        = 'o'
 )
 
-// runScenarios runs a table of scenarios in parallel.
+// runScenarios runs a table of scenarios as parallel subtests.
 func runScenarios(t *testing.T, table []scenario) {
 	t.Helper()
 	programs := binaries.Get(t)
@@ -64,9 +65,8 @@ func runScenarios(t *testing.T, table []scenario) {
 	}
 }
 
-// compare executes the steps of a scenario with both programs, and compares what they
-// printed and left. Stock Helm is not run if its results were recorded and ours agree with
-// them.
+// compare executes the steps of a scenario with both programs, and compares the results. It
+// does not run stock Helm if our results are the same as the recorded ones.
 func compare(t *testing.T, programs binaries.Set, sc scenario, r recording) {
 	t.Helper()
 	var c *cluster.Cluster
@@ -75,19 +75,19 @@ func compare(t *testing.T, programs binaries.Set, sc scenario, r recording) {
 	}
 	number := scenarioNumber.Add(1)
 	recorded, found := r.load(t, sc)
-	ours := newWorld(t, sc, worldOptions{program: programs.Helm, side: sideOurs, number: number, cluster: c})
+	ours := newSandbox(t, sc, sandboxOptions{program: programs.Helm, side: sideOurs, number: number, cluster: c})
 	if found {
-		takeSteps(t, sc.steps, ours)
+		runSteps(t, sc.steps, ours)
 		if ours.err == nil && slices.Equal(changedLines(differences(recorded, ours.seen)), sc.differs) {
 			return
 		}
 		t.Log("ours does not agree with what stock showed earlier: stock is run again")
 	}
-	stock := newWorld(t, sc, worldOptions{program: programs.Stock, side: sideStock, number: number, cluster: c})
+	stock := newSandbox(t, sc, sandboxOptions{program: programs.Stock, side: sideStock, number: number, cluster: c})
 	if found {
-		takeSteps(t, sc.steps, stock)
+		runSteps(t, sc.steps, stock)
 	} else {
-		takeSteps(t, sc.steps, stock, ours)
+		runSteps(t, sc.steps, stock, ours)
 	}
 	report(t, sc, stock, ours)
 	if !t.Failed() {
@@ -95,22 +95,22 @@ func compare(t *testing.T, programs binaries.Set, sc scenario, r recording) {
 	}
 }
 
-// takeSteps executes the steps in several worlds in parallel.
-func takeSteps(t *testing.T, steps []step, worlds ...*world) {
+// runSteps executes the steps in several sandboxes, in parallel.
+func runSteps(t *testing.T, steps []step, sandboxes ...*sandbox) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), scenarioTimeout)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, w := range worlds {
-		all.Go(func() { w.takeSteps(ctx, steps) })
+	for _, w := range sandboxes {
+		all.Go(func() { w.runSteps(ctx, steps) })
 	}
 	all.Wait()
 }
 
 // report fails the test if a step failed, or if there are unexpected differences.
-func report(t *testing.T, sc scenario, stock, ours *world) {
+func report(t *testing.T, sc scenario, stock, ours *sandbox) {
 	t.Helper()
-	for _, w := range []*world{stock, ours} {
+	for _, w := range []*sandbox{stock, ours} {
 		if w.err != nil {
 			t.Errorf("%s: %v", w.title(), w.err)
 		}
@@ -118,7 +118,7 @@ func report(t *testing.T, sc scenario, stock, ours *world) {
 	reportDifferences(t, differences(stock.seen, ours.seen), sc.differs)
 }
 
-// differences compares the results of both programs, step by step.
+// differences returns the differences between the results of both programs, step by step.
 func differences(stock, ours []string) []string {
 	var found []string
 	for i := range min(len(stock), len(ours)) {
@@ -140,7 +140,7 @@ func changedLines(differences []string) []string {
 	return changed
 }
 
-// reportDifferences fails the test unless exactly the allowed lines differ.
+// reportDifferences fails the test unless exactly the lines in allowed differ.
 func reportDifferences(t *testing.T, differences, allowed []string) {
 	t.Helper()
 	switch {
@@ -156,8 +156,9 @@ func reportDifferences(t *testing.T, differences, allowed []string) {
 // scenarioNumber makes the namespaces of scenarios unique.
 var scenarioNumber atomic.Int32
 
-// takeSteps executes the steps and then describes what they left.
-func (w *world) takeSteps(ctx context.Context, steps []step) {
+// runSteps executes the steps in the sandbox and stores their results, followed by a
+// description of the files and objects that they have left.
+func (w *sandbox) runSteps(ctx context.Context, steps []step) {
 	for i, s := range slices.Concat(steps, []step{leftBehind{}}) {
 		seen, err := s.run(ctx, w)
 		if err != nil {

@@ -125,7 +125,7 @@ func TestCharts(t *testing.T) {
 			helm("lint values/first.yaml"),
 			helm("lint none.tgz"),
 			helm("lint"),
-			write{"fake.tgz", "no archive"},
+			writeFile{"fake.tgz", "no archive"},
 			helm("lint fake.tgz"),
 			helm("lint charts/deprecated"),
 			helm("lint charts/future"),

@@ -14,19 +14,20 @@ import (
 
 // Rules for completions.
 var (
-	// descriptions keeps only the choices. The descriptions of values are compared: only
-	// scenarios that complete commands and flags use this rule.
-	descriptions = pattern("description of a command or flag", "help texts are written anew", `(?m)^([\w-]+)\t.*$`, "$1")
+	// descriptions removes the descriptions of commands and flags. Scenarios that complete
+	// values do not use it, so descriptions of values are compared.
+	descriptions = pattern("description of a command or flag", "the help texts of Ordered Helm are different", `(?m)^([\w-]+)\t.*$`, "$1")
 	// ownFlags are the flags that stock Helm does not have.
-	ownFlags = pattern("flags of our own", "stock does not have them", `(?m)^--(readiness-timeout|progress|timeline|sequence-as|takeover)\n`, "")
-	// otherNamespaces keeps the namespaces that exist in every cluster, and the world's
-	// own.
+	ownFlags = pattern("flags of our own", "stock Helm does not have them", `(?m)^--(readiness-timeout|progress|timeline|sequence-as|takeover)\n`, "")
+	// otherNamespaces removes all namespaces except those that exist in every cluster and that
+	// of the sandbox.
 	otherNamespaces = rule{name: "namespaces of other scenarios", why: "they come and go",
 		apply: func(s string) string { return foreignNamespace.ReplaceAllString(s, "") }}
 	foreignNamespace = regexp.MustCompile(`(?m)^[a-z][a-z0-9]*-[a-z0-9-]+\n`)
 )
 
-// complete runs helm to complete the last word of a command line, which can be empty.
+// complete returns a run of helm that completes the last word of a command line. The word can
+// be empty.
 func complete(line, word string) helmRun { return helm("__complete "+line, word) }
 
 // TestCompletionScripts compares the scripts for the shells.
@@ -130,8 +131,8 @@ func TestCompletionOfCharts(t *testing.T) {
 			complete("pull", ""), complete("pull", "s"), complete("pull", "shop/"), complete("fetch shop/shop", ""), complete("push", ""), complete("push a.tgz", ""), complete("push a.tgz oci://", ""),
 		})},
 		{name: "charts without the list of names", rules: []rule{sortedLines}, steps: steps(added, []step{
-			erase("home/cache/repository/shop-charts.txt"), complete("install web", "shop/"),
-			erase("home/cache/repository/shop-index.yaml"), complete("install web", "shop/"), complete("install web shop/shop --version", ""),
+			removeFile("home/cache/repository/shop-charts.txt"), complete("install web", "shop/"),
+			removeFile("home/cache/repository/shop-index.yaml"), complete("install web", "shop/"), complete("install web shop/shop --version", ""),
 		})},
 		{name: "charts without repositories", steps: []step{complete("install web", ""), complete("install web", "s"), complete("install web", "h"), complete("install web shop/shop --version", "")}},
 		{name: "versions", steps: steps(added, []step{
@@ -163,9 +164,9 @@ contexts:
 func TestCompletionOfValues(t *testing.T) {
 	t.Parallel()
 	kubeconfigs := []step{
-		write{"contexts", contexts}, complete("list --kubeconfig contexts --kube-context", ""), complete("list --kube-context", ""), complete("list --kube-context", "").withEnv("KUBECONFIG=contexts"),
+		writeFile{"contexts", contexts}, complete("list --kubeconfig contexts --kube-context", ""), complete("list --kube-context", ""), complete("list --kube-context", "").withEnv("KUBECONFIG=contexts"),
 		complete("list --kube-context", "fir").withEnv("KUBECONFIG=contexts"), complete("list --kubeconfig nowhere --kube-context", ""),
-		write{"broken", "contexts: [}"}, complete("list --kubeconfig broken --kube-context", ""),
+		writeFile{"broken", "contexts: [}"}, complete("list --kubeconfig broken --kube-context", ""),
 	}
 	var outputs []step
 	for _, command := range []string{"list", "install", "upgrade", "status", "history", "get values", "get metadata", "repo list", "search repo", "search hub"} {
@@ -189,8 +190,8 @@ func TestCompletionOfValues(t *testing.T) {
 	})
 }
 
-// TestCompletionDescribes checks that our own choices have descriptions.
-func TestCompletionDescribes(t *testing.T) {
+// TestCompletionDescriptions checks that the choices that Ordered Helm adds have descriptions.
+func TestCompletionDescriptions(t *testing.T) {
 	for line := range strings.Lines(completed(t, "get", "")) {
 		name, description, ok := strings.Cut(strings.TrimSpace(line), "\t")
 		if !strings.HasPrefix(name, ":") && (!ok || description == "") {
@@ -202,7 +203,7 @@ func TestCompletionDescribes(t *testing.T) {
 	}
 }
 
-// completed returns our completions for the last word of a command line.
+// completed returns the choices of Ordered Helm for the last word of a command line.
 func completed(t *testing.T, words ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binaries.Get(t).Helm, append([]string{"__complete"}, words...)...)

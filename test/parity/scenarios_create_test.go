@@ -17,21 +17,21 @@ import (
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	starters := []step{
-		folder("home/data/starters/mine/templates"), folder("home/data/starters/mine/charts/below"), folder("home/data/starters/mine/crds"),
-		write{"home/data/starters/mine/Chart.yaml", "apiVersion: v2\nname: mine\nversion: 7.7.7\ndescription: A pattern\nkeywords: [a]\nannotations: {a: b}\n"},
-		write{"home/data/starters/mine/values.yaml", "# Values of <CHARTNAME>\nname: <CHARTNAME>\nlist: [1, 2]\n"},
-		write{"home/data/starters/mine/values.schema.json", "{\"title\": \"<CHARTNAME>\"}"},
-		write{"home/data/starters/mine/README.md", "About <CHARTNAME>\n"},
-		write{"home/data/starters/mine/crds/crd.yaml", "name: <CHARTNAME>\n"},
-		write{"home/data/starters/mine/.helmignore", "README.md\n"},
-		write{"home/data/starters/mine/templates/config.yaml", "name: <CHARTNAME>-<CHARTNAME>\nother: <chartname>\n"},
-		write{"home/data/starters/mine/templates/NOTES.txt", "<CHARTNAME> is there\n"},
-		write{"home/data/starters/mine/charts/below/Chart.yaml", "apiVersion: v2\nname: below\nversion: 1.0.0\n"},
+		makeDir("home/data/starters/mine/templates"), makeDir("home/data/starters/mine/charts/below"), makeDir("home/data/starters/mine/crds"),
+		writeFile{"home/data/starters/mine/Chart.yaml", "apiVersion: v2\nname: mine\nversion: 7.7.7\ndescription: A pattern\nkeywords: [a]\nannotations: {a: b}\n"},
+		writeFile{"home/data/starters/mine/values.yaml", "# Values of <CHARTNAME>\nname: <CHARTNAME>\nlist: [1, 2]\n"},
+		writeFile{"home/data/starters/mine/values.schema.json", "{\"title\": \"<CHARTNAME>\"}"},
+		writeFile{"home/data/starters/mine/README.md", "About <CHARTNAME>\n"},
+		writeFile{"home/data/starters/mine/crds/crd.yaml", "name: <CHARTNAME>\n"},
+		writeFile{"home/data/starters/mine/.helmignore", "README.md\n"},
+		writeFile{"home/data/starters/mine/templates/config.yaml", "name: <CHARTNAME>-<CHARTNAME>\nother: <chartname>\n"},
+		writeFile{"home/data/starters/mine/templates/NOTES.txt", "<CHARTNAME> is there\n"},
+		writeFile{"home/data/starters/mine/charts/below/Chart.yaml", "apiVersion: v2\nname: below\nversion: 1.0.0\n"},
 	}
 	runLocal(t, []scenario{
 		{name: "a chart", steps: []step{helm("create web"), helm("template web web"), helm("create web2"), helm("create charts/plain2")}},
 		{name: "where there is one", steps: []step{
-			helm("create web"), write{"web/values.yaml", "mine: true\n"}, write{"web/own.txt", "mine\n"}, helm("create web"), show("web/values.yaml"), show("web/own.txt"), helm("create charts/plain"), helm("create ."), helm("create", ""),
+			helm("create web"), writeFile{"web/values.yaml", "mine: true\n"}, writeFile{"web/own.txt", "mine\n"}, helm("create web"), showFile("web/values.yaml"), showFile("web/own.txt"), helm("create charts/plain"), helm("create ."), helm("create", ""),
 		}},
 		{name: "a name that is none", steps: []step{
 			helm("create Web_Shop"), helm("create", "a b"), helm("create /"), helm("create", "-"), helm("create --", "-web"), helm("create", strings.Repeat("a", 251)), helm("create ü"), helm("create a.b-C_1"), helm("create", "a:b"), helm("create", "a\nb"),
@@ -40,16 +40,16 @@ func TestCreate(t *testing.T) {
 		{name: "wrong arguments", steps: []step{helm("create"), helm("create a b"), helm("create a --nothing"), helm("create a --starter")}},
 		{name: "from a starter", steps: steps(starters, []step{helm("create web --starter mine"), helm("create charts/deep/er -p mine"), helm("create web -p mine"), helm("template web web")})},
 		{name: "from a starter elsewhere", steps: steps(starters, []step{
-			pack{"home/data/starters/mine", "home/data/starters/packed.tgz"}, helm("create packed -p packed.tgz"),
+			packChart{"home/data/starters/mine", "home/data/starters/packed.tgz"}, helm("create packed -p packed.tgz"),
 			helm("create tiny -p ../../../charts/tiny"), helm("create web --starter", "@DIR@/charts/tiny"), helm("create none -p nothing"), helm("create none -p ../../../charts/badyaml"), helm("create none -p ../../../charts/badversion"), helm("create none -p", ""),
 		})},
 		{name: "with a wrong name from a starter", steps: steps(starters, []step{
 			helm("create", "Web Shop", "-p", "mine"), helm("create", "a: b: c", "-p", "mine"), helm("create values/first.yaml -p mine"), helm("create / -p mine"),
 		})},
 		{name: "from starters that are not quite", steps: steps(starters, []step{
-			write{"home/data/starters/mine/values.yaml", "a: [}\n"}, helm("create web -p mine"),
-			write{"home/data/starters/mine/values.yaml", ""}, helm("create web -p mine"),
-			erase("home/data/starters/mine/values.yaml"), helm("create other -p mine"),
+			writeFile{"home/data/starters/mine/values.yaml", "a: [}\n"}, helm("create web -p mine"),
+			writeFile{"home/data/starters/mine/values.yaml", ""}, helm("create web -p mine"),
+			removeFile("home/data/starters/mine/values.yaml"), helm("create other -p mine"),
 		})},
 	})
 }
@@ -68,7 +68,7 @@ func TestEnv(t *testing.T) {
 	})
 }
 
-// pages are the names of files that docs writes.
+// pages is a rule that keeps only the names of the pages that `helm docs` writes.
 var pages = rule{name: "pages", why: "their text is help, written anew; TestDocs compares their names",
 	apply: func(s string) string { return pageText.ReplaceAllString(s, "") }}
 
@@ -81,8 +81,8 @@ func isAdded(page string) bool {
 	})
 }
 
-// TestDocs compares the output of docs: the names and the form of its pages. Each program
-// has pages for its own commands.
+// TestDocs compares the names and the form of the pages that `helm docs` writes. Each program
+// writes pages for its own commands.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	runLocal(t, []scenario{
@@ -115,7 +115,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// headOf returns the part of a page that is not help.
+// headOf returns the beginning of a page, before the help text.
 func headOf(page string) string {
 	first, rest, _ := strings.Cut(page, "\n")
 	switch first {
@@ -129,7 +129,7 @@ func headOf(page string) string {
 	return first
 }
 
-// writtenDocs returns the head of every file that docs writes, by name.
+// writtenDocs returns the beginning of every page that `helm docs` writes, by file name.
 func writtenDocs(t *testing.T, program, kind string) map[string]string {
 	t.Helper()
 	folder := t.TempDir()
@@ -159,7 +159,7 @@ func writtenDocs(t *testing.T, program, kind string) map[string]string {
 	return heads
 }
 
-// helpCommands returns the commands that a program's help lists.
+// helpCommands returns the commands that the help text of a program lists.
 func helpCommands(t *testing.T, program string) []string {
 	t.Helper()
 	text, err := help(t.Context(), program, "")

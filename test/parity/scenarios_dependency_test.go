@@ -18,28 +18,28 @@ import (
 	"github.com/ordered-helm/helm/test/chartserver"
 )
 
-// needs is a step that writes the dependencies of the chart charts/needy: names, versions
-// and repositories.
-func needs(deps ...[3]string) write {
+// needs returns a step that writes the dependencies of charts/needy, each with its name,
+// version and repository.
+func needs(deps ...[3]string) writeFile {
 	text := "apiVersion: v2\nname: needy\nversion: 0.1.0\ndependencies:\n"
 	for _, d := range deps {
 		text += fmt.Sprintf("- {name: %q, version: %q, repository: %q}\n", d[0], d[1], d[2])
 	}
-	return write{"charts/needy/Chart.yaml", text}
+	return writeFile{"charts/needy/Chart.yaml", text}
 }
 
-// repositoriesNamed writes a repository file.
-func repositoriesNamed(urls map[string]string) write {
+// repositoriesNamed returns a step that writes the repository file, with URLs by name.
+func repositoriesNamed(urls map[string]string) writeFile {
 	text := "apiVersion: v1\nrepositories:\n"
 	for _, name := range []string{"first", "second"} {
 		if urls[name] != "" {
 			text += fmt.Sprintf("- {name: %s, url: %q}\n", name, urls[name])
 		}
 	}
-	return write{"repositories.yaml", text}
+	return writeFile{"repositories.yaml", text}
 }
 
-// updates are the reports about repositories.
+// updates is a rule for the messages about updated repositories.
 var updates = rule{
 	name: "order of updates",
 	why:  "stock fetches the indexes side by side and reports on them as they come",
@@ -125,7 +125,7 @@ func TestDependencies(t *testing.T) {
 		}},
 		{name: "the same one twice", steps: []step{
 			repositoriesNamed(map[string]string{"first": server.URL}),
-			write{"charts/needy/Chart.yaml", "apiVersion: v2\nname: needy\nversion: 0.1.0\ndependencies:\n" +
+			writeFile{"charts/needy/Chart.yaml", "apiVersion: v2\nname: needy\nversion: 0.1.0\ndependencies:\n" +
 				"- {name: tiny, version: 1.0.0, repository: " + server.URL + "}\n" +
 				"- {name: tiny, alias: small, version: 1.0.0, repository: " + server.URL + "}\n"},
 			update.ok(), list, helm("template web charts/needy").ok(),
@@ -149,21 +149,21 @@ func TestDependencies(t *testing.T) {
 		}},
 		{name: "lock file that is not up to date", rules: []rule{updates, logHead}, steps: []step{
 			both,
-			write{"charts/needy/Chart.lock", "dependencies:\n- {name: tiny, version: 1.0.0, repository: " + server.URL + "}\ndigest: sha256:1234\ngenerated: \"2020-02-03T04:05:06Z\"\n"},
+			writeFile{"charts/needy/Chart.lock", "dependencies:\n- {name: tiny, version: 1.0.0, repository: " + server.URL + "}\ndigest: sha256:1234\ngenerated: \"2020-02-03T04:05:06Z\"\n"},
 			needs([3]string{"tiny", "1.0.0", server.URL}), build, update.ok(), build.ok(),
-			write{"charts/legacy/requirements.lock", "dependencies:\n- {name: child, version: 0.1.0, repository: \"\"}\ndigest: sha256:1234\ngenerated: \"2020-02-03T04:05:06Z\"\n"},
+			writeFile{"charts/legacy/requirements.lock", "dependencies:\n- {name: child, version: 0.1.0, repository: \"\"}\ndigest: sha256:1234\ngenerated: \"2020-02-03T04:05:06Z\"\n"},
 			helm("dependency build charts/legacy" + config),
 		}},
 		{name: "older archives", steps: []step{
 			needs([3]string{"tiny", "1.0.0", "file://../tiny"}), update.ok(),
-			write{"charts/needy/charts/fake.tgz", "no archive"}, update, list,
-			erase("charts/needy/charts/fake.tgz"),
+			writeFile{"charts/needy/charts/fake.tgz", "no archive"}, update, list,
+			removeFile("charts/needy/charts/fake.tgz"),
 			helm("package charts/plain -d charts/needy/charts").ok(),
 			list, update.ok(), list,
 			helm("package charts/tiny --version 0.2.0 -d charts/needy/charts"), helm("package charts/tiny --version 0.3.0 -d charts/needy/charts"), list,
 		}},
 		{name: "charts folder that is none", steps: []step{
-			needs([3]string{"tiny", "1.0.0", "file://../tiny"}), write{"charts/needy/charts", "a file"}, update,
+			needs([3]string{"tiny", "1.0.0", "file://../tiny"}), writeFile{"charts/needy/charts", "a file"}, update,
 		}},
 		{name: "fetched before something else is done", steps: []step{
 			needs([3]string{"tiny", "1.0.0", "file://../tiny"}),
@@ -184,7 +184,8 @@ func TestDependencies(t *testing.T) {
 	runLocal(t, table, cachedNames)
 }
 
-// publishCharts packages charts of testdata into a directory for a server.
+// publishCharts packages charts of testdata into a new directory with an index, and returns
+// the directory.
 func publishCharts(t *testing.T, charts ...string) string {
 	t.Helper()
 	folder := t.TempDir()

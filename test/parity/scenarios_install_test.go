@@ -46,7 +46,7 @@ func TestInstall(t *testing.T) {
 		{name: "what templates see", steps: []step{helm("install web charts/context")}},
 		{name: "nothing to deploy", steps: []step{helm("install web charts/silent"), helm("uninstall web")}},
 		{name: "many kinds", steps: []step{
-			helm("install web charts/order"), write{"charts/order/templates/partial.txt", ""},
+			helm("install web charts/order"), writeFile{"charts/order/templates/partial.txt", ""},
 			helm("install web charts/order"), helm("get manifest web"), helm("uninstall web --wait"),
 		}},
 		{name: "values", steps: []step{
@@ -119,7 +119,7 @@ func TestInstall(t *testing.T) {
 			helm("install web charts/tiny -n @NAMESPACE@-new --create-namespace"),
 			helm("install two charts/tiny --create-namespace"),
 			helm("list -n @NAMESPACE@-new -q"),
-			remove("/api/v1/namespaces/@NAMESPACE@-new"),
+			deleteObject("/api/v1/namespaces/@NAMESPACE@-new"),
 		}},
 		{name: "hooks", steps: []step{
 			helm("install web charts/hooks"),
@@ -132,7 +132,7 @@ func TestInstall(t *testing.T) {
 		}},
 		{name: "hooks that the server names", unchecked: true, steps: []step{
 			helm("install web charts/odd --set unnamed=true"), helm("uninstall web --no-hooks"),
-		}, rules: []rule{pattern("generated name", "the server and the controllers draw its end", `(web-(?:one|two))-[a-z0-9]{5}(?:-[a-z0-9]{5})?`, "$1-NAME")}},
+		}, rules: []rule{pattern("generated name", "the server and the controllers choose its suffix at random", `(web-(?:one|two))-[a-z0-9]{5}(?:-[a-z0-9]{5})?`, "$1-NAME")}},
 		{name: "failing pre-install hook", steps: []step{
 			helm("install web charts/hooks --set fail=prepare"),
 			helm("list -a -q"), helm("status web --show-desc"),
@@ -146,15 +146,15 @@ func TestInstall(t *testing.T) {
 			helm("list -a -q"),
 		}},
 		{name: "hook that exists already", steps: []step{
-			apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-settings}\ndata: {a: theirs}\n"),
-			apply("apiVersion: batch/v1\nkind: Job\nmetadata: {name: web-announce}\nspec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}\n"),
+			createObjects("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-settings}\ndata: {a: theirs}\n"),
+			createObjects("apiVersion: batch/v1\nkind: Job\nmetadata: {name: web-announce}\nspec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}\n"),
 			helm("install web charts/hooks"),
 		}},
 		{name: "custom resource definitions", steps: []step{
 			helm("install web charts/crds"),
 			helm("install two charts/crds"),
 			helm("uninstall web"), helm("uninstall two"),
-			remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gadgets.@NAMESPACE@.example.com"),
+			deleteObject("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gadgets.@NAMESPACE@.example.com"),
 		}},
 		{name: "skipped custom resource definitions", steps: []step{
 			helm("install web charts/crds --skip-crds"),
@@ -193,26 +193,26 @@ func TestInstall(t *testing.T) {
 		}},
 		{name: "deprecated chart", steps: []step{helm("install web charts/deprecated")}},
 		{name: "foreign object", steps: []step{
-			apply(foreignConfig),
+			createObjects(foreignConfig),
 			helm("install web charts/tiny"),
 			helm("install web charts/tiny --dry-run"),
 			helm("list -a -q"),
 		}},
 		{name: "taken ownership", steps: []step{
-			apply(foreignConfig),
+			createObjects(foreignConfig),
 			helm("install web charts/tiny --take-ownership --set value=ours"),
 			helm("status web"),
 			helm("uninstall web"),
 		}},
 		{name: "object of another release", steps: []step{
 			helm("install web charts/tiny"),
-			remove(releasePath("web", "1")),
+			deleteObject(releasePath("web", "1")),
 			helm("install web charts/tiny --set value=again"),
 			helm("install two charts/plain --set greeting=x"),
-			remove(objectPath("configmaps", "web")),
+			deleteObject(objectPath("configmaps", "web")),
 		}},
 		{name: "forced", steps: []step{
-			apply(foreignConfig),
+			createObjects(foreignConfig),
 			helm("install web charts/tiny --take-ownership --force"),
 		}},
 		{name: "post-renderer", steps: []step{

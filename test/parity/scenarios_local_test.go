@@ -5,7 +5,7 @@ package parity
 
 import "testing"
 
-// TestWithoutCluster compares what helm does before it uses a cluster, or without one.
+// TestWithoutCluster compares commands that need no cluster, or fail before they use one.
 func TestWithoutCluster(t *testing.T) {
 	t.Parallel()
 	table := []scenario{
@@ -24,7 +24,7 @@ func TestWithoutCluster(t *testing.T) {
 			pattern("state of the checkout", "see above", `\b(?:clean|dirty)\b`, "STATE"),
 		}},
 		{name: "help on what is not there", steps: []step{helm("help instal")}, rules: []rule{
-			pattern("help text after a mistake", "it is written anew", `(?s)(Unknown help topic [^\n]*\n).*`, "$1")}},
+			pattern("help text after a mistake", "the help texts of Ordered Helm are different", `(?s)(Unknown help topic [^\n]*\n).*`, "$1")}},
 		{name: "no such command or flag", steps: []step{
 			helm("instal"),
 			helm("instal web charts/plain"),
@@ -88,9 +88,9 @@ func TestWithoutCluster(t *testing.T) {
 			helm("template web charts/tiny --v=x"),
 		}},
 		{name: "moved repository", steps: []step{
-			write{"repositories.yaml", "apiVersion: v1\nrepositories:\n- name: stable\n  url: https://kubernetes-charts.storage.googleapis.com\n"},
+			writeFile{"repositories.yaml", "apiVersion: v1\nrepositories:\n- name: stable\n  url: https://kubernetes-charts.storage.googleapis.com\n"},
 			helm("template web charts/tiny --repository-config repositories.yaml"),
-			write{"repositories.yaml", "not: [yaml"},
+			writeFile{"repositories.yaml", "not: [yaml"},
 			helm("template web charts/tiny --repository-config repositories.yaml"),
 		}},
 		{name: "chart references", steps: []step{
@@ -119,7 +119,7 @@ func TestWithoutCluster(t *testing.T) {
 	runScenarios(t, table)
 }
 
-// TestMemoryDriver compares what helm reads from releases in a file.
+// TestMemoryDriver compares commands that read releases from a file (HELM_DRIVER=memory).
 func TestMemoryDriver(t *testing.T) {
 	t.Parallel()
 	table := []scenario{

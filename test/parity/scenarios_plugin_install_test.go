@@ -41,11 +41,11 @@ func TestPluginCommand(t *testing.T) {
 			helm("plugin uninstall utter"),
 			helm("plugin install plugins/good/utter"),
 			helm("utter"),
-			tree("plugins/good/utter"),
+			showTree("plugins/good/utter"),
 		}},
 		{name: "plugin folder that is gone", steps: []step{
 			helm("plugin install plugins/good/reveal"),
-			erase("plugins/good/reveal"),
+			removeFile("plugins/good/reveal"),
 			helm("plugin list"),
 			helm("reveal"),
 			helm("plugin uninstall reveal"),
@@ -96,7 +96,7 @@ func TestPluginCommand(t *testing.T) {
 	})
 }
 
-// installerHead is the beginning of a debug line of Helm's plugin installers.
+// installerHead is a rule for the beginning of debug lines of Helm's plugin installers.
 var installerHead = pattern("head of an installer's line", "it names a line of the source", `(?m)^\[debug\] \w+\.go:\d+: `, "[debug] ")
 
 // TestPluginFromGit compares plugins from a version control system.
@@ -107,7 +107,7 @@ func TestPluginFromGit(t *testing.T) {
 	}
 	const source = "file://@DIR@/repos/versioned"
 	repository := slices.Concat(
-		[]step{folder("repos/versioned"), git{"repos/versioned", "init -q -b main"}},
+		[]step{makeDir("repos/versioned"), git{"repos/versioned", "init -q -b main"}},
 		commit("repos/versioned", "1.0.0", "tag 1.0.0"),
 		commit("repos/versioned", "1.1.0", "tag v1.1.0"),
 		commit("repos/versioned", "2.0.0", "tag 2.0.0", "branch stable"),
@@ -134,7 +134,7 @@ func TestPluginFromGit(t *testing.T) {
 			commit("repos/versioned", "3.0.0"),
 			[]step{
 				helm("plugin update versioned"), helm("versioned"),
-				write{"home/data/plugins/versioned/plugin.yaml", "name: versioned\nversion: changed\ncommand: echo changed\n"},
+				writeFile{"home/data/plugins/versioned/plugin.yaml", "name: versioned\nversion: changed\ncommand: echo changed\n"},
 				helm("plugin update versioned"), helm("versioned"),
 				helm("plugin update versioned nothing"),
 			},
@@ -146,7 +146,7 @@ func TestPluginFromGit(t *testing.T) {
 			helm("plugin list"),
 		}},
 		{name: "git repository without a plugin", steps: []step{
-			folder("repos/bare"), write{"repos/bare/README", "no plugin\n"},
+			makeDir("repos/bare"), writeFile{"repos/bare/README", "no plugin\n"},
 			git{"repos/bare", "init -q -b main\nadd .\ncommit -q -m one"},
 			helm("plugin install file://@DIR@/repos/bare"),
 			helm("plugin list"),
@@ -159,11 +159,11 @@ func TestPluginFromGit(t *testing.T) {
 	runLocally(t, table)
 }
 
-// clones are stored under the address of the repository.
-var clones = pattern("cached clone", "its name is that of the world's folder", `(plugins/)file--[\w-]*?-repos-`, "${1}FILE-")
+// clones is a rule for the names of cached git repositories.
+var clones = pattern("cached clone", "its name is that of the sandbox's folder", `(plugins/)file--[\w-]*?-repos-`, "${1}FILE-")
 
-// TestPluginFromArchive compares plugins from a web server. What stock Helm leaves in its
-// cache is removed: see TestDifferences.
+// TestPluginFromArchive compares plugins that are downloaded from a web server. Files that
+// only stock Helm leaves in its cache are removed; see TestDifferences.
 func TestPluginFromArchive(t *testing.T) {
 	t.Parallel()
 	manifest := func(name string) entry {
@@ -172,7 +172,7 @@ func TestPluginFromArchive(t *testing.T) {
 	script := entry{name: "bin/run.sh", text: "#!/bin/sh\necho ran $1\n", mode: 0o755}
 	bin := entry{name: "bin/", kind: '5', mode: 0o755}
 	good := archive(t, manifest("served"), bin, script)
-	outside := outsideOfWorlds(t)
+	outside := outsideOfSandboxes(t)
 	url := serveFiles(t, map[string][]byte{
 		"served-1.0.0.tgz":       good,
 		"served-1.0.0.tar.gz":    good,
@@ -195,9 +195,9 @@ func TestPluginFromArchive(t *testing.T) {
 			helm("served now"), helm("plugin list"),
 			helm("plugin update served"),
 			helm("plugin install " + url + "/served-1.0.0.tgz"),
-			tree("home/data/plugins"),
+			showTree("home/data/plugins"),
 			helm("plugin uninstall served"),
-			tree("home/data/plugins"),
+			showTree("home/data/plugins"),
 		}},
 		{name: "plugin from an archive by its long name", steps: []step{
 			helm("plugin install " + url + "/served-1.0.0.tar.gz --version 7"), helm("served now"),
@@ -206,21 +206,21 @@ func TestPluginFromArchive(t *testing.T) {
 			helm("plugin install " + url + "/none-1.0.0.tgz"),
 			helm("plugin install " + url + "/plain/served-1.0.0.zip"),
 			helm("plugin install " + url + "/served-1.0.0.tgz?x=y"),
-			tree("home/data/plugins"),
+			showTree("home/data/plugins"),
 		}},
 	}
 	for _, kind := range []string{"text/served", "up/up", "deep/up", "abs/up", "colon/up", "back/up", "link/up", "hard/up", "hollow/up", "inner/up", "short/up"} {
 		table = append(table, scenario{name: "archive " + kind, steps: []step{
 			helm("plugin install " + url + "/" + kind + "-1.0.0.tgz"),
 			helm("plugin list"),
-			tree("home/data"),
+			showTree("home/data"),
 		}})
 	}
 	for i := range table {
-		table[i].steps = append(table[i].steps, erase("home/cache/plugins"))
+		table[i].steps = append(table[i].steps, removeFile("home/cache/plugins"))
 	}
 	runLocally(t, table)
 }
 
-// anything returns an arbitrary entry.
+// anything returns an entry with arbitrary content.
 func anything(name string) entry { return entry{name: name, text: "x"} }

@@ -5,16 +5,16 @@ package parity
 
 import "testing"
 
-// programPaths are the paths of the two programs under comparison.
-var programPaths = pattern("program", "it is what is compared", `(HELM_BIN=)\S*`, "${1}HELM")
+// programPaths is a rule for the paths of the programs in plugins' environment.
+var programPaths = pattern("program", "it is the program under comparison", `(HELM_BIN=)\S*`, "${1}HELM")
 
-// noCompletion is a debug line.
+// noCompletion is a rule that removes a debug line.
 var noCompletion = pattern("no completion", "the line names one of the source", `(?m)^.*No plugin auto-completion possible\n`, "")
 
-// with sets the plugin directory of a scenario.
+// with returns the environment variable that sets the plugin directory of a scenario.
 func with(folder string) []string { return []string{"HELM_PLUGINS=plugins/" + folder} }
 
-// TestRunPlugins compares runs of plugins.
+// TestRunPlugins compares how plugins are run.
 func TestRunPlugins(t *testing.T) {
 	t.Parallel()
 	runLocally(t, []scenario{
@@ -127,11 +127,11 @@ func TestRunPlugins(t *testing.T) {
 			helm("__complete plugin install --version", ""),
 		}, rules: []rule{shortHelp}},
 		{name: "downloader plugin", env: with("fetch"), steps: []step{
-			deposit{"shelf/tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")},
-			deposit{"shelf/index.yaml", []byte("apiVersion: v1\nentries:\n  tiny:\n  - {apiVersion: v2, name: tiny, version: 1.0.0, urls: [tiny-1.0.0.tgz]}\n")},
-			deposit{"shelf/values.yaml", []byte("size: fetched\n")},
+			writeBytes{"shelf/tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")},
+			writeBytes{"shelf/index.yaml", []byte("apiVersion: v1\nentries:\n  tiny:\n  - {apiVersion: v2, name: tiny, version: 1.0.0, urls: [tiny-1.0.0.tgz]}\n")},
+			writeBytes{"shelf/values.yaml", []byte("size: fetched\n")},
 			helm("pull shelf://here/tiny-1.0.0.tgz"),
-			checksum("tiny-1.0.0.tgz"),
+			showChecksum("tiny-1.0.0.tgz"),
 			helm("pull shelves://here/tiny-1.0.0.tgz --untar --untardir out"),
 			helm("pull shelf://here/none-1.0.0.tgz"),
 			helm("pull shelf://here/tiny-1.0.0.tgz --username anna --password right --ca-file ca --cert-file cert --key-file key"),
@@ -145,7 +145,7 @@ func TestRunPlugins(t *testing.T) {
 			helm("pull shelf://here/tiny-1.0.0.tgz").withEnv("HELM_NO_PLUGINS=1"),
 		}, rules: []rule{cachedIndex}},
 		{name: "post-renderer plugin", env: with("render"), steps: []step{
-			deposit{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")},
+			writeBytes{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")},
 			helm("template web tiny-1.0.0.tgz --post-renderer plugins/render/render/render.sh"),
 			helm("template web tiny-1.0.0.tgz --post-renderer @DIR@/plugins/render/render/render.sh --post-renderer-args large"),
 			helm("template web tiny-1.0.0.tgz --post-renderer render"),
@@ -154,26 +154,26 @@ func TestRunPlugins(t *testing.T) {
 	})
 }
 
-// shortHelp is the short description of a command in a list of completions.
-var shortHelp = pattern("short help", "help texts are written anew", `(?m)^(install|list|uninstall|update|--version)\t.*$`, "$1\tHELP")
+// shortHelp is a rule for the short descriptions of commands in a list of completions.
+var shortHelp = pattern("short help", "the help texts of Ordered Helm are different", `(?m)^(install|list|uninstall|update|--version)\t.*$`, "$1\tHELP")
 
-// TestBrokenPlugins compares messages about plugins that cannot be loaded, and what still
-// works in spite of them.
+// TestBrokenPlugins compares messages about plugins that cannot be loaded, and commands that
+// work despite them.
 func TestBrokenPlugins(t *testing.T) {
 	t.Parallel()
 	var table []scenario
 	for _, name := range []string{"unknown", "nameless", "slash", "control", "space", "empty"} {
 		table = append(table, scenario{name: name, env: with("broken/" + name), steps: []step{
-			folder("plugins/broken/" + name + "/plugin"),
-			move{"plugins/broken/" + name + "/plugin.yaml", "plugins/broken/" + name + "/plugin/plugin.yaml"},
+			makeDir("plugins/broken/" + name + "/plugin"),
+			renameFile{"plugins/broken/" + name + "/plugin.yaml", "plugins/broken/" + name + "/plugin/plugin.yaml"},
 			helm("plugin list"),
 		}})
 	}
 	table = append(table,
 		scenario{name: "syntax", env: []string{"HELM_PLUGINS=plugins/good:mine"}, steps: []step{
-			folder("mine"),
+			makeDir("mine"),
 			helm("utter"),
-			move{"plugins/broken/syntax", "mine/syntax"},
+			renameFile{"plugins/broken/syntax", "mine/syntax"},
 			helm("utter"),
 			helm("plugin list"),
 			helm("plugin uninstall utter"),
@@ -184,15 +184,15 @@ func TestBrokenPlugins(t *testing.T) {
 			helm("__complete", ""),
 		}, rules: []rule{onlyPlugins}},
 		scenario{name: "twice the same name", env: with("good"), steps: []step{
-			folder("plugins/good/again"),
-			write{"plugins/good/again/plugin.yaml", "name: utter\nversion: 9.9.9\ncommand: echo again\n"},
+			makeDir("plugins/good/again"),
+			writeFile{"plugins/good/again/plugin.yaml", "name: utter\nversion: 9.9.9\ncommand: echo again\n"},
 			helm("utter"),
 			helm("plugin list"),
 			helm("plugin uninstall utter"),
 		}},
 		scenario{name: "folder without a manifest", env: with("broken"), steps: []step{
-			erase("plugins/broken/syntax"), erase("plugins/broken/unknown"), erase("plugins/broken/nameless"), erase("plugins/broken/slash"),
-			erase("plugins/broken/control"), erase("plugins/broken/space"), erase("plugins/broken/empty"),
+			removeFile("plugins/broken/syntax"), removeFile("plugins/broken/unknown"), removeFile("plugins/broken/nameless"), removeFile("plugins/broken/slash"),
+			removeFile("plugins/broken/control"), removeFile("plugins/broken/space"), removeFile("plugins/broken/empty"),
 			helm("plugin list"),
 			helm("template web charts/tiny"),
 		}},
@@ -205,8 +205,8 @@ func TestBrokenPlugins(t *testing.T) {
 	runLocally(t, table)
 }
 
-// onlyPlugins removes helm's own commands from a list of commands.
-var onlyPlugins = pattern("commands of helm", "not all are there, and their help is written anew", `(?m)^[a-z]+\t[A-Za-z].*\n`, "")
+// onlyPlugins is a rule that removes helm's own commands from a list of commands.
+var onlyPlugins = pattern("commands of helm", "the programs have different commands and help texts", `(?m)^[a-z]+\t[A-Za-z].*\n`, "")
 
-// groupsOnce is for groups to impersonate that are set with a variable.
-var groupsOnce = pattern("groups given twice", "stock takes each of them twice; TestDifferences has it", `a,b,a,b`, "a,b")
+// groupsOnce is a rule for groups to impersonate that an environment variable sets.
+var groupsOnce = pattern("groups given twice", "stock Helm uses each of them twice; see TestDifferences", `a,b,a,b`, "a,b")

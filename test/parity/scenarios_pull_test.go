@@ -14,29 +14,30 @@ import (
 	"github.com/ordered-helm/helm/test/signing"
 )
 
-// signatures contain the time.
-var signatures = pattern("signature", "it holds the time", `(?s)-----BEGIN PGP SIGNATURE-----\n.*?-----END PGP SIGNATURE-----`, "SIGNATURE")
+// signatures is a rule that replaces signatures, which contain the time.
+var signatures = pattern("signature", "it contains the time", `(?s)-----BEGIN PGP SIGNATURE-----\n.*?-----END PGP SIGNATURE-----`, "SIGNATURE")
 
-// sign signs a package of the world.
+// sign is a step that signs a packaged chart in the sandbox.
 type sign struct {
 	key  *signing.Key
 	path string
 }
 
-func (s sign) run(_ context.Context, w *world) (string, error) {
+func (s sign) run(_ context.Context, w *sandbox) (string, error) {
 	_, err := s.key.Sign(filepath.Join(w.dir, s.path))
 	return "", err
 }
 
-// shelf is a registry with charts in it.
+// shelf is a registry that contains charts.
 type shelf struct {
 	*ociregistry.Registry
 	key *signing.Key
-	// digest is the digest of charts/tiny:1.0.0, other the digest of charts/tiny:1.1.0.
+	// digest is the digest of charts/tiny:1.0.0, other that of charts/tiny:1.1.0.
 	digest, other string
 }
 
-// ref returns the reference of a chart, with the flag that is needed to reach the registry.
+// ref returns a reference to a chart in the registry, followed by the flag that is needed for
+// it.
 func (s shelf) ref(rest string) string {
 	return "oci://" + s.Host() + "/charts/" + rest + " --plain-http"
 }
@@ -53,15 +54,15 @@ func fillShelf(t *testing.T) shelf {
 	return s
 }
 
-// TestPullFromRegistry compares charts downloaded from an OCI registry.
+// TestPullFromRegistry compares `helm pull` from OCI registries.
 func TestPullFromRegistry(t *testing.T) {
 	t.Parallel()
 	s := fillShelf(t)
 	none := "sha256:" + strings.Repeat("0", 64)
 	runLocally(t, []scenario{
 		{name: "pull by version", steps: []step{
-			helm("pull " + s.ref("tiny")), checksum("tiny-1.2.0+build.1.tgz"),
-			helm("pull " + s.ref("tiny --version 1.0.0")), checksum("tiny-1.0.0.tgz"),
+			helm("pull " + s.ref("tiny")), showChecksum("tiny-1.2.0+build.1.tgz"),
+			helm("pull " + s.ref("tiny --version 1.0.0")), showChecksum("tiny-1.0.0.tgz"),
 			helm("fetch " + s.ref("tiny --version ^1.0 -d .")),
 			helm("pull " + s.ref("tiny --version <1.2 --untar --untardir two")),
 			helm("pull " + s.ref("tiny --version 3")),
@@ -87,7 +88,7 @@ func TestPullFromRegistry(t *testing.T) {
 			helm("pull " + s.ref("tiny@sha256:abc")),
 			helm("pull " + s.ref("tiny@md5:"+strings.Repeat("0", 32))),
 			helm("pull " + s.ref("tiny@"+s.digest+" --untar")),
-			tree("tiny"),
+			showTree("tiny"),
 		}},
 		{name: "pull development versions", steps: []step{
 			helm("pull " + s.ref("tiny --devel")),
@@ -97,14 +98,14 @@ func TestPullFromRegistry(t *testing.T) {
 			helm("pull " + s.ref("tiny --devel --debug")),
 		}, rules: []rule{debugHead, stackTraces, requests}},
 		{name: "pull into a folder", steps: []step{
-			folder("there"),
+			makeDir("there"),
 			helm("pull " + s.ref("tiny:1.0.0 -d there")),
 			helm("pull " + s.ref("tiny:1.0.0 --destination not-there")),
 			helm("pull " + s.ref("tiny:1.0.0 -d values/first.yaml")),
 			helm("pull " + s.ref("tiny:1.0.0 --untar -d there --untardir deep/er")),
 			helm("pull " + s.ref("tiny:1.0.0 --untar -d nowhere")),
 			helm("pull " + s.ref("tiny:1.0.0 --untar --untardir @DIR@/absolute -d there")),
-			tree("there"), tree("nowhere"), tree("absolute"),
+			showTree("there"), showTree("nowhere"), showTree("absolute"),
 		}, rules: []rule{temporary}, differs: []string{
 			`- drwxr-xr-x there/deep/er/tiny:1.0.0`,
 			`- drwxr-xr-x nowhere/tiny:1.0.0`,
@@ -115,10 +116,10 @@ func TestPullFromRegistry(t *testing.T) {
 			helm("pull " + s.ref("tiny:1.0.0 --untar")),
 			helm("pull " + s.ref("tiny --version 1.0.0 --untar")),
 			helm("pull " + s.ref("tiny --version 1.0.0 --untar")),
-			write{"tiny-1.0.0.tgz", "mine"},
+			writeFile{"tiny-1.0.0.tgz", "mine"},
 			helm("pull " + s.ref("tiny --version 1.0.0")),
-			checksum("tiny-1.0.0.tgz"),
-			tree("tiny:1.0.0"), tree("tiny"),
+			showChecksum("tiny-1.0.0.tgz"),
+			showTree("tiny:1.0.0"), showTree("tiny"),
 		}, differs: []string{
 			`- Error: failed to untar: a file or directory with the name tiny:1.0.0 already exists`,
 			`+ Error: failed to untar: a file or directory with the name tiny already exists`,
@@ -133,7 +134,7 @@ func TestPullFromRegistry(t *testing.T) {
 			helm("pull " + s.ref("tiny:1.1.0 --verify --untar --untardir unsigned --keyring "+s.key.PublicRing)),
 			helm("pull " + s.ref("tiny:1.0.0 --verify --keyring "+signing.NewKey(t, "otto", "").PublicRing+" --untar --untardir unknown")),
 			helm("pull " + s.ref("tiny:1.0.0 --verify")),
-			tree("unsigned"), tree("unknown"),
+			showTree("unsigned"), showTree("unknown"),
 		}, rules: []rule{signatures}},
 		{name: "pull several", steps: []step{
 			helm("pull oci://" + s.Host() + "/charts/tiny:1.0.0 oci://" + s.Host() + "/charts/only-beta:0.1.0-beta --plain-http"),
@@ -174,10 +175,10 @@ func TestPullFromRegistry(t *testing.T) {
 	})
 }
 
-// requests are what a registry client prints about its requests with --debug.
+// requests is a rule that removes the debug messages about requests to a registry.
 var requests = pattern("requests to a registry", "the headers are printed in random order", `(?m)^level=DEBUG .*\n`, "")
 
-// TestPullWithCredentials compares downloads from registries that require authentication.
+// TestPullWithCredentials compares `helm pull` from registries that require authentication.
 func TestPullWithCredentials(t *testing.T) {
 	t.Parallel()
 	r := startRegistries(t)
@@ -192,7 +193,7 @@ func TestPullWithCredentials(t *testing.T) {
 	certificate := " --cert-file " + r.mutual.ClientCertFile() + " --key-file " + r.mutual.ClientKeyFile()
 	table := []scenario{
 		{name: "pull with a password", steps: []step{
-			put(guarded, login+"--plain-http"), erase("tiny-1.0.0.tgz"),
+			put(guarded, login+"--plain-http"), removeFile("tiny-1.0.0.tgz"),
 			pull(guarded, "--plain-http"),
 			pull(guarded, "--plain-http --username anna"),
 			pull(guarded, "--plain-http --username anna --password wrong"),
@@ -205,7 +206,7 @@ func TestPullWithCredentials(t *testing.T) {
 			helm("template web oci://" + guarded + "/@NAMESPACE@/tiny:1.0.0 --plain-http"),
 		}},
 		{name: "pull with a login", steps: []step{
-			put(guarded, login+"--plain-http"), erase("tiny-1.0.0.tgz"),
+			put(guarded, login+"--plain-http"), removeFile("tiny-1.0.0.tgz"),
 			helm("registry login " + guarded + " " + login),
 			pull(guarded, ""),
 			pull(guarded, "--plain-http"),
@@ -214,7 +215,7 @@ func TestPullWithCredentials(t *testing.T) {
 			pull(guarded, "--plain-http"),
 		}},
 		{name: "pull over TLS", steps: []step{
-			put(encrypted, login+"--insecure-skip-tls-verify"), erase("tiny-1.0.0.tgz"),
+			put(encrypted, login+"--insecure-skip-tls-verify"), removeFile("tiny-1.0.0.tgz"),
 			pull(encrypted, login),
 			pull(encrypted, login+"--plain-http"),
 			pull(encrypted, login+"--insecure-skip-tls-verify"),
@@ -228,7 +229,7 @@ func TestPullWithCredentials(t *testing.T) {
 			pull(encrypted, ""),
 		}},
 		{name: "pull with a certificate", steps: []step{
-			put(mutual, "--insecure-skip-tls-verify"+certificate), erase("tiny-1.0.0.tgz"),
+			put(mutual, "--insecure-skip-tls-verify"+certificate), removeFile("tiny-1.0.0.tgz"),
 			pull(mutual, "--insecure-skip-tls-verify"+certificate),
 			pull(mutual, "--ca-file "+r.mutual.CAFile()+certificate),
 			pull(mutual, "--ca-file "+r.mutual.CAFile()),
@@ -238,13 +239,13 @@ func TestPullWithCredentials(t *testing.T) {
 		}},
 	}
 	for i := range table {
-		table[i].steps = append([]step{deposit{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")}}, table[i].steps...)
+		table[i].steps = append([]step{writeBytes{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")}}, table[i].steps...)
 		table[i].rules = append(table[i].rules, digests, handshakes)
 	}
 	runLocally(t, table)
 }
 
-// TestPullFromRepository compares charts downloaded from an HTTP repository, or from a URL.
+// TestPullFromRepository compares `helm pull` from repositories and from URLs.
 func TestPullFromRepository(t *testing.T) {
 	t.Parallel()
 	key, other := signing.NewKey(t, "anna", "secret words"), signing.NewKey(t, "otto", "")
@@ -285,7 +286,7 @@ func TestPullFromRepository(t *testing.T) {
 	guarded := serveGuarded(t, near, "anna", "right")
 	runLocally(t, []scenario{
 		{name: "pull from a repository", steps: []step{
-			add, erase("home/cache/repository/example-charts.txt"), // in random order
+			add, removeFile("home/cache/repository/example-charts.txt"), // in random order
 			helm("pull example/tiny"),
 			helm("pull example/tiny --version 1.0.0"),
 			helm("pull example/tiny --version <1.1"),
@@ -296,7 +297,7 @@ func TestPullFromRepository(t *testing.T) {
 			helm("pull example/tiny --untar"),
 			helm("pull example/tiny --untar"),
 			helm("pull none/tiny"),
-			tree("tiny"),
+			showTree("tiny"),
 		}},
 		{name: "pull with --repo", steps: []step{
 			helm("pull tiny --repo " + url),
@@ -315,7 +316,7 @@ func TestPullFromRepository(t *testing.T) {
 			helm("pull " + url + "/text-1.0.0.tgz --untar --untardir text"),
 			helm("pull " + url + "/tiny-1.0.0.tgz --ca-file nowhere.crt"),
 			helm("pull " + url + "/tiny-1.0.0.tgz --cert-file no.crt --key-file no.key"),
-			tree("here"), tree("text"),
+			showTree("here"), showTree("text"),
 		}, differs: []string{
 			`- drwxr-xr-x here/tiny-1.0.0.tgz`,
 			`- drwxr-xr-x text/text-1.0.0.tgz`,
@@ -329,7 +330,7 @@ func TestPullFromRepository(t *testing.T) {
 			helm("pull " + guarded + "/tiny-1.0.0.tgz"),
 			helm("pull " + guarded + "/tiny-1.0.0.tgz --username anna --password right"),
 			stockHelm("repo add example " + guarded + " --username anna --password right"),
-			erase("home/cache/repository/example-charts.txt"), // in random order
+			removeFile("home/cache/repository/example-charts.txt"), // in random order
 			helm("pull example/tiny --untar --untardir out"),
 			helm("pull example/far"),
 		}},
@@ -352,24 +353,24 @@ func TestPullFromRepository(t *testing.T) {
 			helm("pull " + url + "/broken-1.0.0.tgz --verify --keyring " + key.PublicRing + " --untar --untardir wrong"),
 			helm("pull " + url + "/tiny-1.0.0.tgz --verify --keyring values/first.yaml --untar --untardir wrong"),
 			helm("pull " + url + "/tiny-1.0.0.tgz --verify --keyring nowhere.gpg --untar --untardir wrong"),
-			tree("wrong"),
+			showTree("wrong"),
 			helm("template web " + url + "/tiny-1.0.0.tgz --verify --keyring " + key.PublicRing),
 			helm("template web " + url + "/tiny-1.1.0.tgz --verify --keyring " + key.PublicRing),
 			helm("template web " + url + "/forged-1.0.0.tgz --verify --keyring " + key.PublicRing),
 		}},
 		{name: "verify", steps: []step{
-			deposit{"tiny-1.0.0.tgz", first}, sign{key, "tiny-1.0.0.tgz"},
+			writeBytes{"tiny-1.0.0.tgz", first}, sign{key, "tiny-1.0.0.tgz"},
 			helm("verify tiny-1.0.0.tgz --keyring " + key.PublicRing),
 			helm("verify tiny-1.0.0.tgz --keyring " + other.PublicRing),
 			helm("verify tiny-1.0.0.tgz").withEnv("GNUPGHOME=" + filepath.Dir(key.PublicRing)),
 			helm("verify tiny-1.0.0.tgz --keyring nowhere.gpg"),
 			helm("verify tiny-1.0.0.tgz --keyring values/first.yaml"),
 			helm("verify tiny-1.0.0.tgz"),
-			deposit{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0", entry{name: "tiny/extra.txt"})},
+			writeBytes{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0", entry{name: "tiny/extra.txt"})},
 			helm("verify tiny-1.0.0.tgz --keyring " + key.PublicRing),
-			write{"tiny-1.0.0.tgz.prov", "no signature"},
+			writeFile{"tiny-1.0.0.tgz.prov", "no signature"},
 			helm("verify tiny-1.0.0.tgz --keyring " + key.PublicRing),
-			erase("tiny-1.0.0.tgz.prov"),
+			removeFile("tiny-1.0.0.tgz.prov"),
 			helm("verify tiny-1.0.0.tgz --keyring " + key.PublicRing),
 			helm("verify charts/tiny"),
 			helm("verify nowhere.tgz"),
@@ -380,8 +381,9 @@ func TestPullFromRepository(t *testing.T) {
 	})
 }
 
-// cachedIndex is the file for an index that belongs to no repository.
-var cachedIndex = pattern("cached index", "its name is drawn", `(repository/)[A-Za-z0-9_-]{20,}=*(-index\.yaml|-charts\.txt)`, "${1}DRAWN$2")
+// cachedIndex is a rule for the names of cached indexes that belong to no configured
+// repository.
+var cachedIndex = pattern("cached index", "its name is random", `(repository/)[A-Za-z0-9_-]{20,}=*(-index\.yaml|-charts\.txt)`, "${1}DRAWN$2")
 
 // TestInstallFromRegistry compares releases of charts from an OCI registry.
 func TestInstallFromRegistry(t *testing.T) {
@@ -404,7 +406,7 @@ func TestInstallFromRegistry(t *testing.T) {
 			helm("status web"),
 		}},
 		{name: "install through a plugin", env: []string{"HELM_PLUGINS=plugins/fetch:plugins/render"}, steps: []step{
-			deposit{"shelf/tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")},
+			writeBytes{"shelf/tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")},
 			helm("install web shelf://here/tiny-1.0.0.tgz --post-renderer plugins/render/render/render.sh"),
 			helm("upgrade web shelf://here/tiny-1.0.0.tgz --post-renderer plugins/render/render/render.sh --post-renderer-args large"),
 			helm("get manifest web"),

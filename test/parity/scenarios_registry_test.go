@@ -11,20 +11,21 @@ import (
 	"github.com/ordered-helm/helm/test/signing"
 )
 
-// digests differ for pushed charts, because their manifests contain the time.
+// digests is a rule for the digests of pushed charts, whose manifests contain the time.
 var digests = pattern("digest of what was packed or pushed", "packages and the manifests of pushed charts hold the time", `sha256:[0-9a-f]{64}`, "DIGEST")
 
-// temporary names are those of files that are renamed when they are complete.
-var temporary = pattern("temporary name", "it is drawn", `(\.(?:tgz|prov))\d+`, "$1-TEMPORARY")
+// temporary is a rule for the names of files that are renamed when they are complete.
+var temporary = pattern("temporary name", "it is random", `(\.(?:tgz|prov))\d+`, "$1-TEMPORARY")
 
-// handshakes can fail in several ways.
+// handshakes is a rule for the messages about failed TLS handshakes, which depend on timing.
 var handshakes = pattern("refused handshake", "whether the refusal or the end of the connection is seen first is a matter of chance",
 	`(?:readLoopPeekFailLocked: )?(?:remote error: tls: certificate required|(?:read|write) tcp \S+: (?:read: connection reset by peer|write: broken pipe))`, "REFUSED")
 
-// users are accepted by the registries with authentication.
+// users contains the passwords of the registries with authentication, by user name.
 var users = map[string]string{"anna": "right"}
 
-// registries contains one registry of each kind.
+// registries contains registries: open without authentication, guarded with authentication,
+// encrypted with TLS, and mutual with client certificates.
 type registries struct{ open, guarded, encrypted, mutual *ociregistry.Registry }
 
 func startRegistries(t *testing.T) registries {
@@ -46,7 +47,7 @@ func runLocally(t *testing.T, table []scenario) {
 	runScenarios(t, table)
 }
 
-// TestRegistryCommand compares logins and logouts.
+// TestRegistryCommand compares `helm registry login` and `helm registry logout`.
 func TestRegistryCommand(t *testing.T) {
 	t.Parallel()
 	r := startRegistries(t)
@@ -111,7 +112,7 @@ func TestRegistryCommand(t *testing.T) {
 			helm("registry login " + open + " -u otto -p x --registry-config here.json"),
 			helm("registry logout " + guarded + " --registry-config here.json"),
 			helm("registry logout " + guarded + " --registry-config other.json"),
-			write{"empty.json", ""},
+			writeFile{"empty.json", ""},
 			helm("registry login " + guarded + " -u anna -p right --registry-config empty.json"),
 		}},
 		{name: "registry words", steps: []step{
@@ -137,8 +138,8 @@ func TestRegistryCommand(t *testing.T) {
 	})
 }
 
-// TestLoginAtATerminal compares logins that prompt for the password.
-func TestLoginAtATerminal(t *testing.T) {
+// TestLoginInTerminal compares logins that prompt for the password in a terminal.
+func TestLoginInTerminal(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("no terminal is made on", runtime.GOOS)
@@ -158,14 +159,14 @@ func TestLoginAtATerminal(t *testing.T) {
 	})
 }
 
-// TestPush compares the output for pushed charts. TestPull covers their content.
+// TestPush compares the output of `helm push`.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	r := startRegistries(t)
 	open, guarded, encrypted, mutual := r.open.Host(), r.guarded.Host(), r.encrypted.Host(), r.mutual.Host()
 	remote := func(host string) string { return " oci://" + host + "/@NAMESPACE@" }
-	tiny := deposit{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")}
-	plus := deposit{"tiny-1.0.0+build.1.tgz", chartArchive(t, "tiny", "1.0.0+build.1")}
+	tiny := writeBytes{"tiny-1.0.0.tgz", chartArchive(t, "tiny", "1.0.0")}
+	plus := writeBytes{"tiny-1.0.0+build.1.tgz", chartArchive(t, "tiny", "1.0.0+build.1")}
 	key := signing.NewKey(t, "anna", "")
 	certificate := " --cert-file " + r.mutual.ClientCertFile() + " --key-file " + r.mutual.ClientKeyFile()
 
@@ -175,11 +176,11 @@ func TestPush(t *testing.T) {
 			helm("push tiny-1.0.0.tgz" + remote(open)),
 			helm("pull oci://" + open + "/@NAMESPACE@/tiny --version 1.0.0 -d back --plain-http"),
 			helm("pull oci://" + open + "/@NAMESPACE@/tiny --version 1.0.0 --plain-http"),
-			checksum("tiny-1.0.0.tgz"),
+			showChecksum("tiny-1.0.0.tgz"),
 		}},
 		{name: "push a version with metadata", steps: []step{
 			plus, helm("push tiny-1.0.0+build.1.tgz" + remote(open) + " --plain-http"),
-			erase("tiny-1.0.0+build.1.tgz"),
+			removeFile("tiny-1.0.0+build.1.tgz"),
 			helm("pull oci://" + open + "/@NAMESPACE@/tiny --version 1.0.0+build.1 --plain-http"),
 			helm("pull oci://" + open + "/@NAMESPACE@/tiny:1.0.0+build.1 --plain-http"),
 			helm("pull oci://" + open + "/@NAMESPACE@/tiny --plain-http --untar"),
@@ -187,7 +188,7 @@ func TestPush(t *testing.T) {
 		{name: "push a provenance file", steps: []step{
 			tiny, sign{key, "tiny-1.0.0.tgz"},
 			helm("push tiny-1.0.0.tgz" + remote(open) + " --plain-http"),
-			erase("tiny-1.0.0.tgz"), erase("tiny-1.0.0.tgz.prov"),
+			removeFile("tiny-1.0.0.tgz"), removeFile("tiny-1.0.0.tgz.prov"),
 			helm("pull oci://" + open + "/@NAMESPACE@/tiny --version 1.0.0 --plain-http --verify --keyring " + key.PublicRing),
 			helm("pull oci://" + open + "/@NAMESPACE@/tiny --version 1.0.0 --plain-http --prov --untar"),
 		}, rules: []rule{signatures}},
@@ -220,11 +221,11 @@ func TestPush(t *testing.T) {
 			tiny, helm("push nothing.tgz" + remote(open)),
 			helm("push charts/tiny" + remote(open)),
 			helm("push values/first.yaml" + remote(open)),
-			deposit{"broken.tgz", []byte("not an archive")},
+			writeBytes{"broken.tgz", []byte("not an archive")},
 			helm("push broken.tgz" + remote(open)),
-			deposit{"empty.tgz", archive(t)},
+			writeBytes{"empty.tgz", archive(t)},
 			helm("push empty.tgz" + remote(open)),
-			deposit{"renamed.tgz", chartArchive(t, "tiny", "1.0.0")},
+			writeBytes{"renamed.tgz", chartArchive(t, "tiny", "1.0.0")},
 			helm("push renamed.tgz" + remote(open) + " --plain-http"),
 		}},
 		{name: "push to what is no registry", steps: []step{

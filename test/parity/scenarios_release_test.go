@@ -89,7 +89,7 @@ func TestUninstall(t *testing.T) {
 			helm("uninstall two --cascade foreground --wait"),
 			helm("uninstall three --cascade orphan"),
 			helm("uninstall three --cascade none"),
-		}, rules: []rule{podNames, pattern("name of a replica set", "the controller draws its end", `web-[a-z0-9]{8,10}\b`, "web-SET"), pattern("name of a replica set's template", "the controller draws it", `pod-template-hash: "?[a-z0-9]+"?`, "pod-template-hash: HASH")}},
+		}, rules: []rule{podNames, pattern("name of a replica set", "the controller chooses its suffix at random", `web-[a-z0-9]{8,10}\b`, "web-SET"), pattern("name of a replica set's template", "the controller computes it", `pod-template-hash: "?[a-z0-9]+"?`, "pod-template-hash: HASH")}},
 		{name: "failing pre-delete hook", steps: []step{
 			stockHelm("install web charts/hooks --set fail=drain"),
 			helm("uninstall web"), helm("status web --show-desc"), helm("list -a -q"),
@@ -144,12 +144,12 @@ func TestUninstall(t *testing.T) {
 		}},
 		{name: "things that are gone already", steps: []step{
 			stockHelm("install web charts/plain"),
-			remove(objectPath("configmaps", "web-web")),
+			deleteObject(objectPath("configmaps", "web-web")),
 			helm("uninstall web"),
 		}},
 		{name: "things that are gone already, with wait", steps: []step{
 			stockHelm("install web charts/plain"),
-			remove(objectPath("configmaps", "web-web")),
+			deleteObject(objectPath("configmaps", "web-web")),
 			helm("uninstall web --wait"),
 		}},
 		{name: "debug", rules: []rule{debugHead, stackTraces, sortedLines}, steps: []step{
@@ -162,7 +162,7 @@ func TestUninstall(t *testing.T) {
 		}},
 		{name: "release without its kind", steps: []step{
 			stockHelm("install web charts/crds"),
-			remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gadgets.@NAMESPACE@.example.com"),
+			deleteObject("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gadgets.@NAMESPACE@.example.com"),
 			helm("uninstall web"), helm("status web --show-desc"),
 		}},
 		{name: "several revisions", steps: []step{
@@ -178,7 +178,7 @@ func TestUninstall(t *testing.T) {
 			stockHelm("uninstall web --timeout 60s").interrupted(syscall.SIGKILL, jobPath("web-pre-delete")),
 			helm("list -a -q"), helm("status web --show-desc"), helm("upgrade web charts/tiny"), helm("install web charts/tiny --replace"),
 			helm("history web"), helm("uninstall web --no-hooks --dry-run"), helm("uninstall web --no-hooks").forced(),
-			remove(jobPath("web-pre-delete") + "?propagationPolicy=Background"),
+			deleteObject(jobPath("web-pre-delete") + "?propagationPolicy=Background"),
 		}},
 		{name: "names that cannot be", steps: []step{
 			helm("uninstall Not_A_Name"), helm("uninstall none"), helm("uninstall none --keep-history"),

@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/test/chartserver"
 )
 
-// cachedNames sorts the cached names of a repository's charts.
+// cachedNames is a rule that sorts the cached names of a repository's charts.
 var cachedNames = rule{
 	name: "order of cached names",
 	why:  "Helm's package goes over a map in random order",
@@ -29,8 +29,8 @@ var cachedNames = rule{
 
 var namesFile = regexp.MustCompile(`file [^\n]+charts\.txt \S+\n(?:\S+\n)*`)
 
-// localPort is the client's end of a connection.
-var localPort = pattern("local port", "the system draws it", `127\.0\.0\.1:\d+->`, "127.0.0.1:PORT->")
+// localPort is a rule for the port of the client in messages about connections.
+var localPort = pattern("local port", "the system chooses it", `127\.0\.0\.1:\d+->`, "127.0.0.1:PORT->")
 
 // runLocal runs scenarios that need no cluster, with rules for all of them.
 func runLocal(t *testing.T, table []scenario, rules ...rule) {
@@ -43,11 +43,11 @@ func runLocal(t *testing.T, table []scenario, rules ...rule) {
 }
 
 var (
-	shopServer  = serve{name: "SHOP", folder: "repos/shop"}
-	otherServer = serve{name: "OTHER", folder: "repos/other"}
-	closedShop  = serve{name: "SHOP", folder: "repos/shop", options: chartserver.Options{Username: "ann", Password: "secret"}}
-	secureShop  = serve{name: "SHOP", folder: "repos/shop", options: chartserver.Options{TLS: true}}
-	clientShop  = serve{name: "SHOP", folder: "repos/shop", options: chartserver.Options{ClientCertificates: true}}
+	shopServer  = serveRepository{name: "SHOP", folder: "repos/shop"}
+	otherServer = serveRepository{name: "OTHER", folder: "repos/other"}
+	closedShop  = serveRepository{name: "SHOP", folder: "repos/shop", options: chartserver.Options{Username: "ann", Password: "secret"}}
+	secureShop  = serveRepository{name: "SHOP", folder: "repos/shop", options: chartserver.Options{TLS: true}}
+	clientShop  = serveRepository{name: "SHOP", folder: "repos/shop", options: chartserver.Options{ClientCertificates: true}}
 )
 
 func TestRepoAdd(t *testing.T) {
@@ -55,16 +55,16 @@ func TestRepoAdd(t *testing.T) {
 	runLocal(t, []scenario{
 		{name: "and list", steps: []step{
 			shopServer, otherServer,
-			helm("repo add shop @SHOP@"), asked("SHOP"),
-			helm("repo add other @OTHER@/"), asked("OTHER"),
+			helm("repo add shop @SHOP@"), showRequests("SHOP"),
+			helm("repo add other @OTHER@/"), showRequests("OTHER"),
 			helm("repo list"), helm("repo ls"), helm("repo list -o json"), helm("repo list -o yaml"), helm("repo list --output table"),
 		}},
 		{name: "twice", steps: []step{
 			shopServer, otherServer,
-			helm("repo add shop @SHOP@"), helm("repo add shop @SHOP@"), helm("repo add shop @SHOP@ --no-update"), asked("SHOP"),
+			helm("repo add shop @SHOP@"), helm("repo add shop @SHOP@"), helm("repo add shop @SHOP@ --no-update"), showRequests("SHOP"),
 			helm("repo add shop @OTHER@"), helm("repo add shop @SHOP@ --pass-credentials"), helm("repo list"),
-			helm("repo add shop @SHOP@ --force-update"), asked("SHOP"),
-			helm("repo add shop @OTHER@ --force-update"), asked("OTHER"), helm("repo list"),
+			helm("repo add shop @SHOP@ --force-update"), showRequests("SHOP"),
+			helm("repo add shop @OTHER@ --force-update"), showRequests("OTHER"), helm("repo list"),
 		}},
 		{name: "with a wrong name", steps: []step{
 			shopServer, otherServer,
@@ -79,43 +79,43 @@ func TestRepoAdd(t *testing.T) {
 			helm("repo add shop", ""), helm("repo add shop", "http://a b/"), helm("repo add shop oci://127.0.0.1:1/charts"), helm("repo add shop http:///charts"), helm("repo add shop file:///charts"),
 		}},
 		{name: "where no repository is", steps: []step{
-			serve{name: "NONE", folder: "repos/none"},
-			helm("repo add none @NONE@"), helm("repo add none @NONE@/deeper?x=1"), asked("NONE"), helm("repo list"),
+			serveRepository{name: "NONE", folder: "repos/none"},
+			helm("repo add none @NONE@"), helm("repo add none @NONE@/deeper?x=1"), showRequests("NONE"), helm("repo list"),
 		}},
 		{name: "with a password", rules: []rule{sortedLines}, steps: []step{
 			closedShop,
-			helm("repo add shop @SHOP@"), asked("SHOP"),
-			helm("repo add shop @SHOP@ --username ann --password guess"), asked("SHOP"),
-			helm("repo add shop @SHOP@ --username ann --password secret"), asked("SHOP"),
+			helm("repo add shop @SHOP@"), showRequests("SHOP"),
+			helm("repo add shop @SHOP@ --username ann --password guess"), showRequests("SHOP"),
+			helm("repo add shop @SHOP@ --username ann --password secret"), showRequests("SHOP"),
 			helm("repo add again @SHOP@ --username ann --password-stdin").withStdin("secret\n"),
 			helm("repo add windows @SHOP@ --username ann --password-stdin").withStdin("secret\r\n"),
 			helm("repo add lines @SHOP@ --username ann --password-stdin").withStdin("secret\n\n"),
 			helm("repo add both @SHOP@ --username ann --password secret --password-stdin").withStdin("guess"),
 			helm("repo add nobody @SHOP@ --password secret"),
 			helm("repo add empty @SHOP@ --username ann --password-stdin"),
-			helm("repo list"), helm("repo update"), asked("SHOP"),
+			helm("repo list"), helm("repo update"), showRequests("SHOP"),
 		}},
-		{name: "with a password that would be asked for", steps: []step{closedShop, helm("repo add shop @SHOP@ --username ann"), asked("SHOP")}},
+		{name: "with a password that would be asked for", steps: []step{closedShop, helm("repo add shop @SHOP@ --username ann"), showRequests("SHOP")}},
 		{name: "with a password for another host", steps: []step{
 			shopServer, otherServer,
-			answer{"SHOP", "/index.yaml", redirect("@OTHER@/index.yaml")},
-			helm("repo add shop @SHOP@ --username ann --password secret"), asked("SHOP"), asked("OTHER"),
-			helm("repo add all @SHOP@ --username ann --password secret --pass-credentials"), asked("SHOP"), asked("OTHER"),
-			answer{"SHOP", "/index.yaml", redirect("@SHOP@/index.yaml")},
+			answerPath{"SHOP", "/index.yaml", redirect("@OTHER@/index.yaml")},
+			helm("repo add shop @SHOP@ --username ann --password secret"), showRequests("SHOP"), showRequests("OTHER"),
+			helm("repo add all @SHOP@ --username ann --password secret --pass-credentials"), showRequests("SHOP"), showRequests("OTHER"),
+			answerPath{"SHOP", "/index.yaml", redirect("@SHOP@/index.yaml")},
 			helm("repo add round @SHOP@"),
 		}},
 		{name: "with TLS", steps: []step{
-			secureShop, serve{name: "OTHER", folder: "repos/other", options: chartserver.Options{TLS: true}},
+			secureShop, serveRepository{name: "OTHER", folder: "repos/other", options: chartserver.Options{TLS: true}},
 			helm("repo add shop @SHOP@"), helm("repo add shop @SHOP@ --ca-file @OTHER-CA@"), helm("repo add shop @SHOP@ --ca-file nowhere.pem"), helm("repo add shop @SHOP@ --ca-file repos/none/README.md"),
-			asked("SHOP"),
-			helm("repo add shop @SHOP@ --ca-file @SHOP-CA@"), asked("SHOP"),
-			helm("repo add careless @SHOP@ --insecure-skip-tls-verify"), asked("SHOP"),
+			showRequests("SHOP"),
+			helm("repo add shop @SHOP@ --ca-file @SHOP-CA@"), showRequests("SHOP"),
+			helm("repo add careless @SHOP@ --insecure-skip-tls-verify"), showRequests("SHOP"),
 			helm("repo update shop"), helm("repo update careless"),
 		}},
 		{name: "with a client certificate", rules: []rule{localPort}, steps: []step{
 			clientShop,
 			helm("repo add shop @SHOP@ --ca-file @SHOP-CA@"),
-			helm("repo add shop @SHOP@ --ca-file @SHOP-CA@ --cert-file @SHOP-CERT@ --key-file @SHOP-KEY@"), asked("SHOP"),
+			helm("repo add shop @SHOP@ --ca-file @SHOP-CA@ --cert-file @SHOP-CERT@ --key-file @SHOP-KEY@"), showRequests("SHOP"),
 			helm("repo add half @SHOP@ --ca-file @SHOP-CA@ --cert-file @SHOP-CERT@"),
 			helm("repo add half @SHOP@ --ca-file @SHOP-CA@ --key-file @SHOP-KEY@"),
 			helm("repo add wrong @SHOP@ --ca-file @SHOP-CA@ --cert-file @SHOP-CERT@ --key-file @SHOP-CERT@"),
@@ -135,7 +135,7 @@ func TestRepoAdd(t *testing.T) {
 			helm("repo remove shop"),
 		}},
 		{name: "in files that cannot be", steps: []step{
-			shopServer, write{"file", "x"}, write{"bad.yaml", "not: [yaml"}, write{"odd.yaml", "repositories: 5"},
+			shopServer, writeFile{"file", "x"}, writeFile{"bad.yaml", "not: [yaml"}, writeFile{"odd.yaml", "repositories: 5"},
 			helm("repo add shop @SHOP@ --repository-config file/repos.yaml"), helm("repo add shop @SHOP@ --repository-config bad.yaml"), helm("repo add shop @SHOP@ --repository-config odd.yaml"),
 			helm("repo add shop @SHOP@ --repository-config repos"),
 			helm("repo list --repository-config bad.yaml"), helm("repo list --repository-config bad.yaml -o json"), helm("repo list --repository-config odd.yaml"),
@@ -143,13 +143,13 @@ func TestRepoAdd(t *testing.T) {
 			helm("repo add shop @SHOP@ --repository-cache file"),
 		}},
 		{name: "that does not answer", steps: []step{
-			shopServer, answer{"SHOP", "/index.yaml", silence},
+			shopServer, answerPath{"SHOP", "/index.yaml", silence},
 			helm("repo add shop @SHOP@ --timeout 300ms"),
 		}},
 	}, cachedNames)
 }
 
-// badIndexes are invalid indexes.
+// badIndexes contains invalid indexes of repositories.
 var badIndexes = []struct{ name, text string }{
 	{"empty", ""},
 	{"a page", "<html><body>Log in first</body></html>"},
@@ -173,13 +173,13 @@ func TestRepoBadIndex(t *testing.T) {
 	var table []scenario
 	for _, bad := range badIndexes {
 		table = append(table, scenario{name: bad.name, steps: []step{
-			shopServer, answer{"SHOP", "/index.yaml", text(http.StatusOK, bad.text)},
+			shopServer, answerPath{"SHOP", "/index.yaml", text(http.StatusOK, bad.text)},
 			helm("repo add shop @SHOP@"), helm("repo list"), helm("search repo"),
 		}})
 	}
 	for _, status := range []int{http.StatusNotFound, http.StatusForbidden, http.StatusInternalServerError, http.StatusNoContent} {
 		table = append(table, scenario{name: http.StatusText(status), steps: []step{
-			shopServer, answer{"SHOP", "/index.yaml", text(status, "")}, helm("repo add shop @SHOP@"),
+			shopServer, answerPath{"SHOP", "/index.yaml", text(status, "")}, helm("repo add shop @SHOP@"),
 		}})
 	}
 	runLocal(t, table, cachedNames)
@@ -187,38 +187,38 @@ func TestRepoBadIndex(t *testing.T) {
 
 func TestRepoUpdate(t *testing.T) {
 	t.Parallel()
-	added := []step{shopServer, otherServer, helm("repo add shop @SHOP@"), helm("repo add other @OTHER@"), asked("SHOP"), asked("OTHER")}
+	added := []step{shopServer, otherServer, helm("repo add shop @SHOP@"), helm("repo add other @OTHER@"), showRequests("SHOP"), showRequests("OTHER")}
 	runLocal(t, []scenario{
 		{name: "without repositories", steps: []step{
 			helm("repo update"), helm("repo up shop"), helm("repo list"), helm("repo list -o json"), helm("repo list -o yaml"), helm("repo remove shop"), helm("search repo"), helm("search repo shop"),
-			write{"empty.yaml", "apiVersion: \"\"\nrepositories: []\n"}, helm("repo update --repository-config empty.yaml"), helm("repo list --repository-config empty.yaml"), helm("repo rm x --repository-config empty.yaml"),
+			writeFile{"empty.yaml", "apiVersion: \"\"\nrepositories: []\n"}, helm("repo update --repository-config empty.yaml"), helm("repo list --repository-config empty.yaml"), helm("repo rm x --repository-config empty.yaml"),
 		}},
 		{name: "one that is named", steps: steps(added, []step{
-			helm("repo update other"), asked("SHOP"), asked("OTHER"), helm("repo up shop other"), helm("repo update shop shop"),
+			helm("repo update other"), showRequests("SHOP"), showRequests("OTHER"), helm("repo up shop other"), helm("repo update shop shop"),
 			helm("repo update nothing"), helm("repo update shop nothing"),
 		}), rules: []rule{sortedLines}},
-		{name: "all", rules: []rule{sortedLines}, steps: steps(added, []step{helm("repo update"), asked("SHOP"), asked("OTHER"), helm("repo update --timeout 20s --fail-on-repo-update-fail")})},
+		{name: "all", rules: []rule{sortedLines}, steps: steps(added, []step{helm("repo update"), showRequests("SHOP"), showRequests("OTHER"), helm("repo update --timeout 20s --fail-on-repo-update-fail")})},
 		{name: "changed", steps: []step{
 			shopServer, helm("repo add shop @SHOP@"), helm("search repo shop/shop"),
-			write{"repos/shop/index.yaml", "apiVersion: v1\nentries:\n  shop:\n  - name: shop\n    version: 9.0.0\n"},
+			writeFile{"repos/shop/index.yaml", "apiVersion: v1\nentries:\n  shop:\n  - name: shop\n    version: 9.0.0\n"},
 			helm("search repo shop/shop"), helm("repo update"), helm("search repo shop/shop"), helm("search repo basket"),
 		}},
 		{name: "broken since", rules: []rule{sortedLines}, steps: steps(added, []step{
-			answer{"SHOP", "/index.yaml", text(http.StatusOK, "<html>")},
+			answerPath{"SHOP", "/index.yaml", text(http.StatusOK, "<html>")},
 			helm("repo update"), helm("repo update shop"), helm("repo update --fail-on-repo-update-fail"), helm("search repo shop/shop"),
-			answer{"OTHER", "/index.yaml", text(http.StatusBadGateway, "")},
+			answerPath{"OTHER", "/index.yaml", text(http.StatusBadGateway, "")},
 			helm("repo update shop --fail-on-repo-update-fail"), helm("repo update other --fail-on-repo-update-fail"),
 		})},
 		{name: "slow since", steps: []step{
-			shopServer, helm("repo add shop @SHOP@"), answer{"SHOP", "/index.yaml", silence},
+			shopServer, helm("repo add shop @SHOP@"), answerPath{"SHOP", "/index.yaml", silence},
 			helm("repo update --timeout 300ms"), helm("repo update --timeout 300ms --fail-on-repo-update-fail"),
 		}},
 		{name: "of a scheme that nobody knows", steps: []step{
-			write{"repositories.yaml", "repositories:\n- name: odd\n  url: odd://example\n"},
+			writeFile{"repositories.yaml", "repositories:\n- name: odd\n  url: odd://example\n"},
 			helm("repo update --repository-config repositories.yaml"), helm("repo list --repository-config repositories.yaml"),
 		}},
 		{name: "with a certificate that is gone", steps: []step{
-			write{"repositories.yaml", "repositories:\n- name: odd\n  url: https://127.0.0.1:1\n  caFile: nowhere.pem\n"},
+			writeFile{"repositories.yaml", "repositories:\n- name: odd\n  url: https://127.0.0.1:1\n  caFile: nowhere.pem\n"},
 			helm("repo update --repository-config repositories.yaml"),
 		}},
 	}, cachedNames)

@@ -31,8 +31,8 @@ func TestRollback(t *testing.T) {
 		{name: "what cannot be changed back", unchecked: true, steps: []step{
 			helm("install web charts/shapes --set frozen.a=1,configs.gone=1"),
 			helm("upgrade web charts/shapes --set configs.new=1"),
-			apply(frozenConfig), helm("rollback web"), helm("history web"), helm("status web --show-desc"),
-			helm("rollback web 2"), apply(frozenConfig), helm("rollback web 1 --force"), helm("history web"),
+			createObjects(frozenConfig), helm("rollback web"), helm("history web"), helm("status web --show-desc"),
+			helm("rollback web 2"), createObjects(frozenConfig), helm("rollback web 1 --force"), helm("history web"),
 			helm("rollback web 2"), helm("uninstall web"),
 		}},
 		{name: "what the server refuses", unchecked: true, steps: []step{

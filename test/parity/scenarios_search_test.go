@@ -36,19 +36,19 @@ func TestSearchRepo(t *testing.T) {
 		})},
 		{name: "a cache that is gone or broken", steps: steps(added, []step{
 			helm("search repo --repository-cache nowhere"),
-			write{"home/cache/repository/other-index.yaml", "entries: [}"}, helm("search repo shop"), helm("search repo shop -o json"),
-			write{"home/cache/repository/other-index.yaml", ""}, helm("search repo shop"),
+			writeFile{"home/cache/repository/other-index.yaml", "entries: [}"}, helm("search repo shop"), helm("search repo shop -o json"),
+			writeFile{"home/cache/repository/other-index.yaml", ""}, helm("search repo shop"),
 		})},
 		{name: "debug lines", rules: []rule{debugHead}, steps: steps(added, []step{helm("search repo basket --debug"), helm("search repo basket --debug --devel"), helm("search repo basket --debug --version 1")})},
 		{name: "no such search", rules: []rule{helpTexts}, steps: []step{helm("search"), helm("search shop"), helm("search repo --nothing"), helm("search hub -o xml")}},
 		{name: "a large index", steps: []step{
-			shopServer, answer{"SHOP", "/index.yaml", text(http.StatusOK, largeIndex(4000))},
+			shopServer, answerPath{"SHOP", "/index.yaml", text(http.StatusOK, largeIndex(4000))},
 			helm("repo add shop @SHOP@"), helm("search repo chart-39 --max-col-width 20"), helm("search repo -r chart-1234$ -o json"),
 		}, rules: []rule{largeFiles}},
 	}, cachedNames)
 }
 
-// largeIndex returns an index with this number of charts.
+// largeIndex returns an index with the given number of charts.
 func largeIndex(charts int) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nentries:\n")
@@ -58,11 +58,11 @@ func largeIndex(charts int) string {
 	return b.String()
 }
 
-// largeFiles removes the cached list of names, which is long. The index from which it was
-// created is compared.
-var largeFiles = pattern("cached names", "they are thousands, in random order", `chart-\d+\n`, "")
+// largeFiles is a rule that removes the cached list of chart names, which is long. The index
+// from which it was created is compared.
+var largeFiles = pattern("cached names", "there are thousands of them, in random order", `chart-\d+\n`, "")
 
-// hubAnswer is the answer of a hub to a search.
+// hubAnswer is the response of a chart hub to a search.
 const hubAnswer = `{"data":[
  {"id":"example/shop","artifactHub":{"packageUrl":"https://artifacthub.example/packages/shop"},
   "attributes":{"name":"shop","repo":{"name":"example","url":"https://charts.example/stable"},"description":"Sells all kinds of things over a counter that is far longer than fifty characters"},
@@ -73,13 +73,13 @@ const hubAnswer = `{"data":[
 func TestSearchHub(t *testing.T) {
 	t.Parallel()
 	const path = "/api/chartsvc/v1/charts/search"
-	hub := func(handler func(*world) http.HandlerFunc) []step {
-		return []step{serve{name: "HUB", folder: "repos/none"}, answer{"HUB", path, handler}}
+	hub := func(handler func(*sandbox) http.HandlerFunc) []step {
+		return []step{serveRepository{name: "HUB", folder: "repos/none"}, answerPath{"HUB", path, handler}}
 	}
 	found := hub(text(http.StatusOK, hubAnswer))
 	runLocal(t, []scenario{
 		{name: "found", steps: steps(found, []step{
-			helm("search hub shop --endpoint @HUB@"), asked("HUB"), helm("search hub --endpoint @HUB@/"), helm("search hub two words --endpoint @HUB@ --list-repo-url"), helm("search hub", "a&b=c d/é", "--endpoint", "@HUB@"), asked("HUB"),
+			helm("search hub shop --endpoint @HUB@"), showRequests("HUB"), helm("search hub --endpoint @HUB@/"), helm("search hub two words --endpoint @HUB@ --list-repo-url"), helm("search hub", "a&b=c d/é", "--endpoint", "@HUB@"), showRequests("HUB"),
 			helm("search hub shop --endpoint @HUB@ -o json"), helm("search hub shop --endpoint @HUB@ -o yaml --list-repo-url"), helm("search hub shop --endpoint @HUB@ --max-col-width 10"), helm("search hub shop --endpoint @HUB@ --max-col-width 0"),
 			helm("search hub shop --endpoint @HUB@ --fail-on-no-result"),
 		})},

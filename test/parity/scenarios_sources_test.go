@@ -83,7 +83,7 @@ func TestChartsFromRepositories(t *testing.T) {
 			helm("show crds tiny --plain-http --repo " + open.URL).ok(),
 		}},
 		{name: "dependencies behind a password", noCluster: true, rules: []rule{cachedNames}, steps: []step{
-			write{"repositories.yaml", "apiVersion: v1\nrepositories:\n- {name: closed, url: " + closed.URL + ", username: ada, password: secret, caFile: " +
+			writeFile{"repositories.yaml", "apiVersion: v1\nrepositories:\n- {name: closed, url: " + closed.URL + ", username: ada, password: secret, caFile: " +
 				closed.CAFile + ", certFile: " + closed.CertFile + ", keyFile: " + closed.KeyFile + ", pass_credentials_all: true}\n"},
 			needs([3]string{"tiny", "1.0.0", "@closed"}, [3]string{"plain", "0.3.1", closed.URL}),
 			helm("dependency update charts/needy --repository-config repositories.yaml --repository-cache cached").ok(),
@@ -105,7 +105,7 @@ func TestChartsFromRepositories(t *testing.T) {
 			helm("install web signed/tiny-1.0.0.tgz --verify --dry-run=client --insecure-skip-tls-verify" + signed),
 			helm("package charts/tiny --sign --key Nobody --keyring " + key.SecretRing),
 			helm("package charts/tiny --sign --key Ada" + signed),
-			write{"passphrase", "open sesame\n"},
+			writeFile{"passphrase", "open sesame\n"},
 			helm("package charts/tiny --sign --key Ada --passphrase-file passphrase --keyring " + key.SecretRing).ok(),
 			helm("package charts/tiny --sign --key Ada --passphrase-file nowhere --keyring " + key.SecretRing),
 			helm("package charts/tiny --sign --key Ada --passphrase-file - --keyring " + key.SecretRing),

@@ -156,11 +156,11 @@ func TestTemplate(t *testing.T) {
 			stockHelm("package charts/plain charts/umbrella"),
 			helm("template web plain-0.3.1.tgz"),
 			helm("template web umbrella-2.0.0.tgz --version 9"),
-			write{"broken.tgz", "this is no archive"},
+			writeFile{"broken.tgz", "this is no archive"},
 			helm("template web broken.tgz"),
 		}},
 		{name: "dependency update", steps: []step{
-			write{"charts/orphaned/Chart.yaml", "apiVersion: v2\nname: orphaned\nversion: 0.1.0\ndependencies:\n- name: tiny\n  version: 1.x\n  repository: file://../tiny\n"},
+			writeFile{"charts/orphaned/Chart.yaml", "apiVersion: v2\nname: orphaned\nversion: 0.1.0\ndependencies:\n- name: tiny\n  version: 1.x\n  repository: file://../tiny\n"},
 			helm("template web charts/orphaned"),
 			helm("template web charts/orphaned --dependency-update"),
 		}, rules: []rule{
@@ -189,7 +189,7 @@ func TestTemplateWithCluster(t *testing.T) {
 			helm("template web charts/plain --validate --api-versions example.com/v7"),
 		}},
 		{name: "validate against what is there", steps: []step{
-			apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"),
+			createObjects("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"),
 			helm("template web charts/tiny --validate"),
 			helm("template web charts/tiny"),
 		}},

@@ -81,7 +81,7 @@ func TestUpgradeFailing(t *testing.T) {
 			helm("install web charts/turns --set events={none},definition=true"),
 			helm("upgrade web charts/turns --set events={none},definition=true"),
 			helm("upgrade web charts/turns --set events={none},definition=true"), helm("history web"),
-			helm("uninstall web"), remove(definitionPath("doodads")),
+			helm("uninstall web"), deleteObject(definitionPath("doodads")),
 		}},
 		{name: "interrupted while waiting", unchecked: true, steps: []step{
 			helm("install web charts/tiny"),
@@ -94,13 +94,13 @@ func TestUpgradeFailing(t *testing.T) {
 		{name: "killed", unchecked: true, steps: []step{
 			stockHelm("install web charts/turns --set hang={pre-install} --timeout 60s").interrupted(syscall.SIGKILL, jobPath("web-pre-install")),
 			helm("upgrade web charts/tiny"), helm("upgrade web charts/tiny -i"), helm("install web charts/tiny"), helm("rollback web").forced(), helm("rollback web 1 --dry-run"),
-			helm("history web"), helm("uninstall web --no-hooks").forced(), remove(jobPath("web-pre-install") + "?propagationPolicy=Background"),
+			helm("history web"), helm("uninstall web --no-hooks").forced(), deleteObject(jobPath("web-pre-install") + "?propagationPolicy=Background"),
 			helm("install web charts/turns --no-hooks"),
 			stockHelm("upgrade web charts/turns --set hang={pre-upgrade} --timeout 60s").interrupted(syscall.SIGKILL, jobPath("web-pre-upgrade")),
 			helm("upgrade web charts/turns"), helm("upgrade web charts/turns -i --dry-run"), helm("install web charts/turns --replace"),
 			helm("list"), helm("list --pending -q"), helm("status web --show-desc"), helm("rollback web 1 --no-hooks").forced(),
 			helm("upgrade web charts/turns --no-hooks"), helm("history web --max 1"),
-			remove(jobPath("web-pre-upgrade") + "?propagationPolicy=Background"),
+			deleteObject(jobPath("web-pre-upgrade") + "?propagationPolicy=Background"),
 		}, differs: []string{
 			`-         "description": "Preparing upgrade",`,
 			`-         "status": "pending-upgrade",`,

@@ -10,16 +10,16 @@ func gadgetPath(name string) string {
 	return "/apis/" + namespacePlaceholder + ".example.com/v1/namespaces/" + namespacePlaceholder + "/gadgets/" + name
 }
 
-// definitionPath returns the path of a custom resource definition of a world.
+// definitionPath returns the path of a custom resource definition of a sandbox.
 func definitionPath(plural string) string {
 	return "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + plural + "." + namespacePlaceholder + ".example.com"
 }
 
-// theirs is what other clients set on an object: a label, an annotation, and a value that
-// the chart sets too.
+// theirs is a merge patch with changes by another client: a label, an annotation, and values,
+// one of which the chart sets too.
 const theirs = `{"metadata":{"labels":{"theirs":"yes"},"annotations":{"theirs":"too"}},"data":{"value":"theirs","added":"theirs"}}`
 
-// pickedPod is a pod that a Service of charts/shapes selects.
+// pickedPod is the manifest of a pod that a Service of charts/shapes selects.
 const pickedPod = `apiVersion: v1
 kind: Pod
 metadata:
@@ -30,7 +30,7 @@ spec:
   containers: [{name: main, image: registry.example/pod}]
 `
 
-// changedOrder replaces the objects in a template of charts/order.
+// changedOrder replaces the content of a template of charts/order.
 const changedOrder = `apiVersion: v1
 kind: Service
 metadata: {name: web-b}
@@ -52,7 +52,8 @@ metadata: {name: web}
 rules: [{apiGroups: [""], resources: [secrets], verbs: [get]}, {apiGroups: [""], resources: [configmaps], verbs: [get]}]
 `
 
-// limitedAccount allows a user to store releases, but to read hardly any of their objects.
+// limitedAccount contains a Role that allows a user to store releases, but to read only few
+// kinds of objects.
 const limitedAccount = `apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: limited}
@@ -68,7 +69,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: limited}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: limited}]
 `
 
-// asAdmin runs helm as the user of the kubeconfig, whatever the scenario says.
+// asAdmin returns a run of helm as the user of the kubeconfig, even if the scenario sets
+// another user.
 func asAdmin(line string) helmRun { return helm(line).withEnv("HELM_KUBEASUSER=") }
 
 // TestUpgrade compares upgrades that succeed.
@@ -95,7 +97,7 @@ func TestUpgrade(t *testing.T) {
 			helm("upgrade web charts/plain --reset-values"), helm("get values web -o json"),
 			helm("upgrade web charts/plain --set-string extra=007 --set-json", `list=["x"]`),
 			helm("upgrade web charts/plain --set-file greeting=files.txt --set-literal", `extra=a,b`),
-			write{"files.txt", "read from a file"},
+			writeFile{"files.txt", "read from a file"},
 			helm("upgrade web charts/plain --set-file greeting=files.txt --set-literal", `extra=a,b`),
 			helm("upgrade web charts/plain -f -").withStdin("nested: {deep: {value: stdin}}\n"),
 			helm("get values web -a"),
@@ -104,7 +106,7 @@ func TestUpgrade(t *testing.T) {
 		}},
 		{name: "reused values", unchecked: true, steps: []step{
 			helm("install web charts/plain -f values/first.yaml --set extra=kept"),
-			write{"charts/plain/values.yaml", "replicas: 0\nimage: {repository: registry.example/new, tag: \"2\"}\ngreeting: new default\nlist: [new]\nnested: {deep: {value: new, fresh: new}}\n"},
+			writeFile{"charts/plain/values.yaml", "replicas: 0\nimage: {repository: registry.example/new, tag: \"2\"}\ngreeting: new default\nlist: [new]\nnested: {deep: {value: new, fresh: new}}\n"},
 			helm("upgrade web charts/plain --reuse-values --set greeting=reused"), helm("get values web"), helm("get values web -a"),
 			helm("upgrade web charts/plain --reset-then-reuse-values --set nested.deep.value=null"), helm("get values web"), helm("get values web -a"),
 			helm("upgrade web charts/plain --reuse-values"), helm("get values web -a"),
@@ -135,7 +137,7 @@ func TestUpgrade(t *testing.T) {
 			helm("upgrade web charts/crds --dry-run"), helm("upgrade web charts/crds --dry-run=server"),
 			helm("upgrade web charts/faulty --dry-run --set how=unknown-field"),
 			helm("upgrade web charts/faulty --dry-run --set how=unknown-field --disable-openapi-validation"),
-			apply(foreignConfig), helm("upgrade web charts/tiny --dry-run"), helm("upgrade web charts/tiny --dry-run --take-ownership"),
+			createObjects(foreignConfig), helm("upgrade web charts/tiny --dry-run"), helm("upgrade web charts/tiny --dry-run --take-ownership"),
 			helm("upgrade web charts/plain --dry-run=none --set greeting=one"),
 			helm("upgrade web charts/plain --dry-run=false --set greeting=two"),
 			helm("upgrade web charts/plain --dry-run= --set greeting=three"),
@@ -152,46 +154,46 @@ func TestUpgrade(t *testing.T) {
 		}},
 		{name: "fields that others set", unchecked: true, steps: []step{
 			helm("install web charts/tiny"),
-			change{objectPath("configmaps", "web"), theirs},
+			mergePatch{objectPath("configmaps", "web"), theirs},
 			helm("upgrade web charts/tiny"), helm("upgrade web charts/tiny --set value=ours"),
-			change{objectPath("configmaps", "web"), theirs},
+			mergePatch{objectPath("configmaps", "web"), theirs},
 			helm("rollback web"), helm("install two charts/tiny"),
-			change{objectPath("configmaps", "two"), theirs},
+			mergePatch{objectPath("configmaps", "two"), theirs},
 			helm("upgrade two charts/tiny --force"),
-			change{objectPath("configmaps", "two"), theirs},
-			helm("rollback two --force"), remove(objectPath("configmaps", "two")),
+			mergePatch{objectPath("configmaps", "two"), theirs},
+			helm("rollback two --force"), deleteObject(objectPath("configmaps", "two")),
 			helm("upgrade two charts/tiny --force --set value=again"),
 		}},
 		{name: "custom resources and their definitions", steps: []step{
 			helm("install web charts/crds --set gadget=false --skip-crds"),
 			helm("upgrade web charts/crds --set gadget=true"), helm("upgrade web charts/crds"), helm("history web"),
 			helm("upgrade two charts/crds -i --skip-crds"), helm("upgrade two charts/crds -i"),
-			change{gadgetPath("two"), `{"metadata":{"labels":{"theirs":"yes"}},"spec":{"size":7}}`},
+			mergePatch{gadgetPath("two"), `{"metadata":{"labels":{"theirs":"yes"}},"spec":{"size":7}}`},
 			helm("upgrade two charts/crds"), helm("upgrade two charts/crds --set gadget=true,other=1"), helm("rollback two 1"),
-			present(gadgetPath("two")), helm("get manifest two"), helm("upgrade two charts/crds --force"),
+			checkObject(gadgetPath("two")), helm("get manifest two"), helm("upgrade two charts/crds --force"),
 			helm("upgrade two charts/crds --set gadget=false"), helm("rollback two"), helm("history two"),
-			helm("upgrade web charts/crds --set gadget=true"), helm("uninstall two"), remove(definitionPath("gadgets")),
+			helm("upgrade web charts/crds --set gadget=true"), helm("uninstall two"), deleteObject(definitionPath("gadgets")),
 			helm("upgrade web charts/crds"), helm("upgrade web charts/tiny"), helm("history web"),
 		}},
 		{name: "resource policy", unchecked: true, steps: []step{
 			helm("install web charts/keep --set policy=retain"),
-			change{objectPath("configmaps", "web-plain"), `{"metadata":{"annotations":{"helm.sh/resource-policy":"keep"}}}`},
+			mergePatch{objectPath("configmaps", "web-plain"), `{"metadata":{"annotations":{"helm.sh/resource-policy":"keep"}}}`},
 			helm("upgrade web charts/tiny"),
 			helm("upgrade web charts/keep"),
 			helm("rollback web 2"), helm("uninstall web"),
 		}},
 		{name: "ownership", unchecked: true, steps: []step{
 			helm("install one charts/tiny"), helm("install web charts/shapes"),
-			apply(foreignConfig),
+			createObjects(foreignConfig),
 			helm("upgrade web charts/tiny"),
-			change{objectPath("configmaps", "web"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"Helm"}}}`},
+			mergePatch{objectPath("configmaps", "web"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"Helm"}}}`},
 			helm("upgrade web charts/tiny"),
-			change{objectPath("configmaps", "web"), `{"metadata":{"annotations":{"meta.helm.sh/release-name":"one","meta.helm.sh/release-namespace":"other"}}}`},
+			mergePatch{objectPath("configmaps", "web"), `{"metadata":{"annotations":{"meta.helm.sh/release-name":"one","meta.helm.sh/release-namespace":"other"}}}`},
 			helm("upgrade web charts/tiny"), helm("upgrade web charts/tiny --atomic"), helm("history web"),
 			helm("upgrade web charts/tiny --take-ownership --set value=taken"),
-			helm("upgrade web charts/shapes"), apply(foreignConfig),
-			change{objectPath("configmaps", "web"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"Helm"},"annotations":{"meta.helm.sh/release-name":"web","meta.helm.sh/release-namespace":"@NAMESPACE@"}}}`},
-			helm("upgrade web charts/tiny"), helm("rollback web"), apply(foreignConfig), helm("rollback web"),
+			helm("upgrade web charts/shapes"), createObjects(foreignConfig),
+			mergePatch{objectPath("configmaps", "web"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"Helm"},"annotations":{"meta.helm.sh/release-name":"web","meta.helm.sh/release-namespace":"@NAMESPACE@"}}}`},
+			helm("upgrade web charts/tiny"), helm("rollback web"), createObjects(foreignConfig), helm("rollback web"),
 		}},
 		{name: "post-renderer and hooks", unchecked: true, steps: []step{
 			helm("install web charts/hooks --no-hooks"),
@@ -210,9 +212,9 @@ func TestUpgrade(t *testing.T) {
 			helm("upgrade web charts/tiny").withEnv("HELM_DEBUG=true"),
 		}},
 		{name: "pods made anew", unchecked: true, steps: []step{
-			helm("install web charts/shapes --set service=80,selects=web"), apply(pickedPod),
-			helm("upgrade web charts/shapes --recreate-pods"), apply(pickedPod),
-			helm("rollback web --recreate-pods"), apply(pickedPod),
+			helm("install web charts/shapes --set service=80,selects=web"), createObjects(pickedPod),
+			helm("upgrade web charts/shapes --recreate-pods"), createObjects(pickedPod),
+			helm("rollback web --recreate-pods"), createObjects(pickedPod),
 			helm("rollback web"), helm("upgrade web charts/shapes --set configs=null"),
 		}},
 		{name: "waiting", unchecked: true, steps: []step{
@@ -224,9 +226,9 @@ func TestUpgrade(t *testing.T) {
 		}},
 		{name: "things that were removed or were there twice", unchecked: true, steps: []step{
 			helm("install web charts/shapes --set configs.two=second"),
-			remove(objectPath("configmaps", "web-one")), remove(objectPath("configmaps", "web-two")),
-			helm("upgrade web charts/shapes --set configs.three=third"), remove(objectPath("configmaps", "web-three")),
-			helm("rollback web"), remove(objectPath("configmaps", "web-one")), helm("rollback web 2"),
+			deleteObject(objectPath("configmaps", "web-one")), deleteObject(objectPath("configmaps", "web-two")),
+			helm("upgrade web charts/shapes --set configs.three=third"), deleteObject(objectPath("configmaps", "web-three")),
+			helm("rollback web"), deleteObject(objectPath("configmaps", "web-one")), helm("rollback web 2"),
 			helm("upgrade web charts/faulty --set how=duplicate"), helm("history web"),
 		}},
 		{name: "another version of a kind, another kind", unchecked: true, steps: []step{
@@ -239,29 +241,29 @@ func TestUpgrade(t *testing.T) {
 			helm("upgrade web charts/shapes --set moving=part --take-ownership"), helm("rollback web 3"), helm("rollback web 1"), helm("uninstall web"),
 		}},
 		{name: "many kinds, and lists in objects", steps: []step{
-			write{"charts/order/templates/partial.txt", ""},
+			writeFile{"charts/order/templates/partial.txt", ""},
 			helm("install web charts/order"), helm("install two charts/plain"),
 			helm("upgrade web charts/order --post-renderer ./scripts/drop.sh"), helm("upgrade web charts/order --force"),
-			change{deploymentPath("two-web"), `{"spec":{"replicas":3,"template":{"metadata":{"annotations":{"theirs":"x"}},"spec":{"containers":[{"name":"web","image":"registry.example/web:1.16","env":[{"name":"THEIRS","value":"x"}]},{"name":"theirs","image":"registry.example/theirs"}]}}}}`},
-			change{"/api/v1/namespaces/@NAMESPACE@/services/web-b", `{"spec":{"ports":[{"name":"a","port":80},{"name":"theirs","port":99}]}}`},
-			write{"charts/order/templates/b.yaml", changedOrder},
+			mergePatch{deploymentPath("two-web"), `{"spec":{"replicas":3,"template":{"metadata":{"annotations":{"theirs":"x"}},"spec":{"containers":[{"name":"web","image":"registry.example/web:1.16","env":[{"name":"THEIRS","value":"x"}]},{"name":"theirs","image":"registry.example/theirs"}]}}}}`},
+			mergePatch{"/api/v1/namespaces/@NAMESPACE@/services/web-b", `{"spec":{"ports":[{"name":"a","port":80},{"name":"theirs","port":99}]}}`},
+			writeFile{"charts/order/templates/b.yaml", changedOrder},
 			helm("upgrade web charts/order"), helm("upgrade two charts/plain --set image.tag=2"),
 			helm("rollback web 1"), helm("rollback two 1"), helm("upgrade two charts/plain --set image.tag=3 --force"),
 			helm("uninstall web"),
 		}},
 		{name: "many of a kind", unchecked: true, steps: []step{
-			write{"many.yaml", "configs: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1, l: 1}\n"},
-			helm("install web charts/shapes"), apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-k, labels: {app.kubernetes.io/managed-by: Helm}}\n"),
-			helm("upgrade web charts/shapes -f many.yaml"), remove(objectPath("configmaps", "web-k")),
-			apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-l}\n"), helm("upgrade web charts/shapes -f many.yaml"),
+			writeFile{"many.yaml", "configs: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1, l: 1}\n"},
+			helm("install web charts/shapes"), createObjects("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-k, labels: {app.kubernetes.io/managed-by: Helm}}\n"),
+			helm("upgrade web charts/shapes -f many.yaml"), deleteObject(objectPath("configmaps", "web-k")),
+			createObjects("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-l}\n"), helm("upgrade web charts/shapes -f many.yaml"),
 			helm("upgrade web charts/shapes -f many.yaml --take-ownership"),
-			change{objectPath("configmaps", "web-a"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}},"data":{"theirs":"yes"}}`}, remove(objectPath("configmaps", "web-b")),
+			mergePatch{objectPath("configmaps", "web-a"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}},"data":{"theirs":"yes"}}`}, deleteObject(objectPath("configmaps", "web-b")),
 			helm("upgrade web charts/shapes -f many.yaml --set configs.c=2"),
-			change{objectPath("configmaps", "web-d"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"someone"}}}`},
+			mergePatch{objectPath("configmaps", "web-d"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"someone"}}}`},
 			helm("upgrade web charts/shapes"), helm("rollback web"), helm("uninstall web"),
 		}},
 		{name: "an account that may little", env: []string{"HELM_KUBEASUSER=limited"}, steps: []step{
-			apply(limitedAccount), helm("install web charts/tiny --disable-openapi-validation"), helm("install web charts/tiny"),
+			createObjects(limitedAccount), helm("install web charts/tiny --disable-openapi-validation"), helm("install web charts/tiny"),
 			asAdmin("install two charts/tiny"), helm("upgrade two charts/shapes"), helm("history two"),
 			helm("list -A"), helm("upgrade two charts/tiny -n kube-system"), helm("rollback two 1 --dry-run"), helm("uninstall two"),
 		}},
@@ -271,7 +273,7 @@ func TestUpgrade(t *testing.T) {
 			helm("upgrade web none/plain"), helm("upgrade web plain --repo http://127.0.0.1:1 --username a --password b --pass-credentials --insecure-skip-tls-verify"),
 			helm("upgrade web plain --repo http://127.0.0.1:1 --cert-file none --key-file none --ca-file none"),
 			helm("upgrade web oci://127.0.0.1:1/plain --plain-http"), helm("upgrade web plain-0.3.1.tgz --verify --keyring none"),
-			write{"charts/orphaned/Chart.yaml", "apiVersion: v2\nname: orphaned\nversion: 0.1.0\ndependencies:\n- name: tiny\n  version: 1.x\n  repository: file://../tiny\n"},
+			writeFile{"charts/orphaned/Chart.yaml", "apiVersion: v2\nname: orphaned\nversion: 0.1.0\ndependencies:\n- name: tiny\n  version: 1.x\n  repository: file://../tiny\n"},
 			helm("upgrade web charts/orphaned"), helm("upgrade web charts/orphaned --dependency-update"), helm("upgrade web charts/deprecated"),
 		}, rules: []rule{pattern("digest", "a package's digest depends on its time", `(digest\\?"?: \\?"?sha256:)[0-9a-f]+`, "$1 DIGEST")}},
 	})
@@ -295,7 +297,7 @@ func TestUpgradeInstall(t *testing.T) {
 			helm("upgrade web charts/tiny -i -n @NAMESPACE@-new"),
 			helm("upgrade web charts/tiny -i -n @NAMESPACE@-new --create-namespace"),
 			helm("upgrade web charts/tiny -i -n @NAMESPACE@-new --create-namespace --set value=again"),
-			helm("list -n @NAMESPACE@-new -q"), remove("/api/v1/namespaces/@NAMESPACE@-new"),
+			helm("list -n @NAMESPACE@-new -q"), deleteObject("/api/v1/namespaces/@NAMESPACE@-new"),
 			helm("upgrade web charts/tiny --create-namespace -n @NAMESPACE@-other"),
 		}},
 		{name: "that fail", steps: []step{
@@ -305,7 +307,7 @@ func TestUpgradeInstall(t *testing.T) {
 			helm("upgrade three charts/faulty -i --set how=unknown-field"), helm("upgrade three charts/faulty -i --set how=unknown-field --disable-openapi-validation"),
 			helm("upgrade Not_A_Name charts/tiny -i"), helm("upgrade four charts/none -i"), helm("upgrade four charts/tiny -i --labels name=x"),
 			helm("upgrade four charts/tiny -i --dry-run=maybe"), helm("upgrade four charts/tiny -i --hide-secret"),
-			apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: five}\n"), helm("upgrade five charts/tiny -i"),
+			createObjects("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: five}\n"), helm("upgrade five charts/tiny -i"),
 			helm("upgrade five charts/tiny -i --take-ownership --force"), helm("history web"), helm("list -a -q"),
 		}},
 		{name: "schema", rules: []rule{sortedLines}, steps: []step{

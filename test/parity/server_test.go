@@ -27,7 +27,7 @@ import (
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
-// server is the API server as one world sees it: through its namespace.
+// server gives a sandbox access to the API server and its namespace there.
 type server struct {
 	namespace string
 	host      string
@@ -39,7 +39,7 @@ type server struct {
 // pollInterval is how often the API server is polled for an object.
 const pollInterval = 20 * time.Millisecond
 
-// connect creates the namespace.
+// connect creates the namespace and returns the server for it.
 func connect(t *testing.T, c *cluster.Cluster, namespace string) *server {
 	t.Helper()
 	config := c.Config()
@@ -65,7 +65,7 @@ func connect(t *testing.T, c *cluster.Cluster, namespace string) *server {
 	}
 }
 
-// create creates the objects of a YAML stream.
+// create creates the objects in a YAML stream.
 func (s *server) create(ctx context.Context, text string) error {
 	groups, err := restmapper.GetAPIGroupResources(s.discovery)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *server) deletePath(ctx context.Context, path string) error {
 	return s.pollPath(ctx, http.MethodDelete, path, http.StatusNotFound)
 }
 
-// merge applies a JSON merge patch to the object at a path.
+// merge applies a JSON merge patch to the object at a path of the API server.
 func (s *server) merge(ctx context.Context, path, body string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, s.host+path+"?fieldManager=someone", strings.NewReader(body))
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *server) merge(ctx context.Context, path, body string) error {
 	return nil
 }
 
-// pollPath repeats a request until the response has a status.
+// pollPath repeats a request until the response has the status want.
 func (s *server) pollPath(ctx context.Context, method, path string, want int) error {
 	for {
 		got, err := s.request(ctx, method, path)

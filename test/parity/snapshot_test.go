@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// snapshot describes the content of the world's namespace, the namespace itself, and the
-// cluster-scoped objects with the namespace in their name. It waits for objects that are
-// being deleted.
+// snapshot returns a description of the namespace of the sandbox, the objects in it, and the
+// cluster-scoped objects whose names contain that of the namespace. It waits until objects
+// that are being deleted no longer exist.
 func (s *server) snapshot(ctx context.Context) (string, error) {
 	objects, err := s.objects(ctx)
 	if err != nil {
@@ -43,7 +43,8 @@ func (s *server) snapshot(ctx context.Context) (string, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// objects returns the objects in the namespace that a user would consider its content.
+// objects returns the objects for snapshot: all except those that isBookkeeping and isForeign
+// exclude.
 func (s *server) objects(ctx context.Context) ([]unstructured.Unstructured, error) {
 	for {
 		objects, err := s.list(ctx)
@@ -87,7 +88,8 @@ func (s *server) list(ctx context.Context) ([]unstructured.Unstructured, error) 
 	return objects, nil
 }
 
-// isBookkeeping reports whether a kind is for internal records of the cluster.
+// isBookkeeping reports whether objects of a kind are internal records of the cluster, such as
+// events and leases.
 func (s *server) isBookkeeping(resource metav1.APIResource, version schema.GroupVersion) bool {
 	switch resource.Kind {
 	case "Event", "Endpoints", "EndpointSlice", "Lease", "ControllerRevision", "PodMetrics":
@@ -95,8 +97,8 @@ func (s *server) isBookkeeping(resource metav1.APIResource, version schema.Group
 	case "CustomResourceDefinition", "Namespace", "ClusterRole", "ClusterRoleBinding":
 		return false
 	}
-	otherWorlds := strings.HasSuffix(version.Group, ".example.com") && !strings.HasPrefix(version.Group, s.namespace)
-	return !resource.Namespaced || otherWorlds
+	isOtherSandbox := strings.HasSuffix(version.Group, ".example.com") && !strings.HasPrefix(version.Group, s.namespace)
+	return !resource.Namespaced || isOtherSandbox
 }
 
 func (s *server) listKind(ctx context.Context, kind schema.GroupVersionResource, namespaced bool) ([]unstructured.Unstructured, error) {
@@ -119,7 +121,7 @@ func (s *server) listKind(ctx context.Context, kind schema.GroupVersionResource,
 }
 
 // isForeign reports whether an object exists by default, was created by a controller, or
-// does not belong to this world.
+// belongs to another sandbox.
 func (s *server) isForeign(o unstructured.Unstructured, namespaced bool) bool {
 	if metav1.GetControllerOfNoCopy(&o) != nil {
 		return true
@@ -131,8 +133,8 @@ func (s *server) isForeign(o unstructured.Unstructured, namespaced bool) bool {
 	return !namespaced && !strings.Contains(o.GetName(), s.namespace)
 }
 
-// describeObject returns an object as text, without what the cluster adds at a time of its
-// own or at random. A stored release is decoded.
+// describeObject returns an object as text, without fields whose values are random or depend
+// on timing. It decodes stored releases.
 func describeObject(o unstructured.Unstructured) (string, error) {
 	title := fmt.Sprintf("object %s %s %s/%s", o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName())
 	object := o.Object
@@ -146,14 +148,14 @@ func describeObject(o unstructured.Unstructured) (string, error) {
 			}
 		}
 	}
-	removeChance(object)
+	removeRandomFields(object)
 	text, err := yaml.Marshal(object)
 	return title + "\n" + string(text), err
 }
 
-// removeChance removes the fields that the API server and the controllers set at a time of
-// their own or at random.
-func removeChance(object map[string]any) {
+// removeRandomFields removes the fields whose values are random or depend on the timing of the
+// API server and controllers.
+func removeRandomFields(object map[string]any) {
 	for _, field := range [][]string{
 		{"status"}, // written by controllers at any time
 		{"metadata", "uid"},
@@ -180,7 +182,7 @@ func removeChance(object map[string]any) {
 	keepOwnManagers(object)
 }
 
-// removeServiceAccountVolume removes the volume with the service account's token from a
+// removeServiceAccountVolume removes the volume with the token of the service account from a
 // pod, because its name is random.
 func removeServiceAccountVolume(object map[string]any) {
 	if object["kind"] != "Pod" {
@@ -198,7 +200,8 @@ func removeServiceAccountVolume(object map[string]any) {
 	}
 }
 
-// keepOwnManagers keeps the fields that the field managers of helm own, without timestamps.
+// keepOwnManagers removes the entries in metadata.managedFields that are not of helm, and the
+// timestamps of the others.
 func keepOwnManagers(object map[string]any) {
 	managers, _, _ := unstructured.NestedSlice(object, "metadata", "managedFields")
 	managers = slices.DeleteFunc(managers, func(entry any) bool {
@@ -215,8 +218,7 @@ func keepOwnManagers(object map[string]any) {
 	_ = unstructured.SetNestedSlice(object, managers, "metadata", "managedFields")
 }
 
-// decodeRelease replaces the packed release in a Secret or ConfigMap with its JSON, which
-// is indented but otherwise unchanged.
+// decodeRelease replaces the encoded release in a Secret or ConfigMap by its JSON, indented.
 func decodeRelease(object map[string]any) error {
 	packed, _, err := unstructured.NestedString(object, "data", "release")
 	if err != nil {
@@ -246,10 +248,10 @@ func decodeRelease(object map[string]any) error {
 	return unstructured.SetNestedField(object, showFiles(indented.String()), "data", "release")
 }
 
-// fileData is the content of a chart's file in a stored release.
+// fileData matches the encoded content of a file of the chart in a stored release.
 var fileData = regexp.MustCompile(`"data": "([A-Za-z0-9+/=]*)"`)
 
-// showFiles decodes the files of a stored release, so that they are normalised too.
+// showFiles decodes the files in a stored release, so that rules apply to them.
 func showFiles(stored string) string {
 	return fileData.ReplaceAllStringFunc(stored, func(field string) string {
 		text, err := base64.StdEncoding.DecodeString(fileData.FindStringSubmatch(field)[1])

@@ -15,15 +15,16 @@ import (
 	"github.com/ordered-helm/helm/test/chartserver"
 )
 
-// serve starts a chart repository that serves a directory of the world. Later steps refer
-// to it by name: @SHOP@ is the URL of "SHOP", @SHOP-CA@, @SHOP-CERT@ and @SHOP-KEY@ are its
-// files, @SHOP-HOST@ is host and port.
-type serve struct {
+// serveRepository is a step that starts a chart repository for a directory of the sandbox.
+// Later steps refer to it by name: for the name SHOP, @SHOP@ is its URL, @SHOP-HOST@ its host
+// and port, and @SHOP-CA@, @SHOP-CERT@ and @SHOP-KEY@ are the paths of its certificate
+// authority and client certificate.
+type serveRepository struct {
 	name, folder string
 	options      chartserver.Options
 }
 
-func (s serve) run(_ context.Context, w *world) (string, error) {
+func (s serveRepository) run(_ context.Context, w *sandbox) (string, error) {
 	server := chartserver.Start(w.t, filepath.Join(w.dir, s.folder), s.options)
 	if w.servers == nil {
 		w.servers = make(map[string]*chartserver.Server)
@@ -44,13 +45,14 @@ func (s serve) run(_ context.Context, w *world) (string, error) {
 	return "", nil
 }
 
-// answer lets a handler of a server answer a path; nil is for the file.
-type answer struct {
+// answerPath is a step that makes a server answer requests for a path with a handler. With a
+// nil handler, the server serves the file again.
+type answerPath struct {
 	server, path string
-	handler      func(w *world) http.HandlerFunc
+	handler      func(w *sandbox) http.HandlerFunc
 }
 
-func (a answer) run(_ context.Context, w *world) (string, error) {
+func (a answerPath) run(_ context.Context, w *sandbox) (string, error) {
 	var handler http.HandlerFunc
 	if a.handler != nil {
 		handler = a.handler(w)
@@ -59,9 +61,9 @@ func (a answer) run(_ context.Context, w *world) (string, error) {
 	return "", nil
 }
 
-// text answers with a status and a text.
-func text(status int, body string) func(w *world) http.HandlerFunc {
-	return func(w *world) http.HandlerFunc {
+// text returns a handler that answers with a status and a text.
+func text(status int, body string) func(w *sandbox) http.HandlerFunc {
+	return func(w *sandbox) http.HandlerFunc {
 		body := w.expand(body)
 		return func(out http.ResponseWriter, _ *http.Request) {
 			out.WriteHeader(status)
@@ -70,23 +72,23 @@ func text(status int, body string) func(w *world) http.HandlerFunc {
 	}
 }
 
-// redirect answers with another URL.
-func redirect(to string) func(w *world) http.HandlerFunc {
-	return func(w *world) http.HandlerFunc {
+// redirect returns a handler that redirects to another URL.
+func redirect(to string) func(w *sandbox) http.HandlerFunc {
+	return func(w *sandbox) http.HandlerFunc {
 		return http.RedirectHandler(w.expand(to), http.StatusFound).ServeHTTP
 	}
 }
 
-// silence does not answer.
-func silence(*world) http.HandlerFunc {
+// silence returns a handler that does not answer.
+func silence(*sandbox) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 }
 
-// asked shows the requests to a server since the last time, sorted, because repositories
-// are requested in parallel.
-type asked string
+// showRequests is a step that returns the requests to a server since the previous
+// showRequests. They are sorted, because helm requests repositories in parallel.
+type showRequests string
 
-func (a asked) run(_ context.Context, w *world) (string, error) {
+func (a showRequests) run(_ context.Context, w *sandbox) (string, error) {
 	server := w.servers[string(a)]
 	defer server.Forget()
 	var lines []string
@@ -98,10 +100,10 @@ func (a asked) run(_ context.Context, w *world) (string, error) {
 	return fmt.Sprintf("asked of %s:\n%s", a, strings.Join(lines, "")), nil
 }
 
-// pack packages the chart in a directory into a file of the world.
-type pack struct{ chart, file string }
+// packChart is a step that packages the chart in a directory of the sandbox, without helm.
+type packChart struct{ chart, file string }
 
-func (p pack) run(_ context.Context, w *world) (string, error) {
+func (p packChart) run(_ context.Context, w *sandbox) (string, error) {
 	archive, err := chartserver.Pack(filepath.Join(w.dir, p.chart))
 	if err != nil {
 		return "", err
@@ -113,10 +115,11 @@ func (p pack) run(_ context.Context, w *world) (string, error) {
 	return "", os.WriteFile(file, archive, 0o644)
 }
 
-// show shows a file of the world, or that it does not exist.
-type show string
+// showFile is a step that returns the content of a file in the sandbox, or a text if it cannot
+// be read.
+type showFile string
 
-func (s show) run(_ context.Context, w *world) (string, error) {
+func (s showFile) run(_ context.Context, w *sandbox) (string, error) {
 	data, err := os.ReadFile(filepath.Join(w.dir, w.expand(string(s))))
 	if err != nil {
 		return fmt.Sprintf("%s cannot be read\n", s), nil //nolint:nilerr // the step shows the error

@@ -19,48 +19,49 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// helmRun is one run of helm.
+// helmRun is a step that runs helm. Its result is the output and the exit code.
 type helmRun struct {
 	args []string
 	// stdin is the standard input of helm.
 	stdin string
-	// env contains variables in addition to the scenario's.
+	// env contains environment variables, in addition to those of the scenario.
 	env []string
-	// as is the name with which helm is called, if it is not its file name.
+	// as is the name with which helm is called (argv[0]). The default is its file name.
 	as string
-	// stock is whether stock Helm runs in both worlds, to prepare something.
+	// stock is true if stock Helm runs in both sandboxes, to prepare later steps.
 	stock bool
-	// forces is whether ours, and not stock Helm, takes over a release.
+	// forces is true if Ordered Helm runs with --takeover=force.
 	forces bool
-	// succeeds is whether the run must succeed, so that an error in the scenario does not
-	// cause two equal failures.
+	// succeeds is true if the run must succeed. This detects errors in a scenario that make
+	// both programs fail in the same way.
 	succeeds bool
-	// interruptAt, if set, is the path of an object on the API server. When the object
-	// exists, helm receives signal.
+	// interruptAt, if set, is the path of an object on the API server. As soon as the object
+	// exists, helm is sent the signal.
 	interruptAt string
 	signal      os.Signal
 }
 
-// helm returns a run with the words of line, followed by those of more, which can contain
-// spaces.
+// helm returns a run of helm. Its arguments are the words of line, followed by more, whose
+// elements can contain spaces.
 func helm(line string, more ...string) helmRun {
 	return helmRun{args: append(strings.Fields(line), more...)}
 }
 
-// stockHelm returns a run of stock Helm in both worlds.
+// stockHelm returns a run of stock Helm in both sandboxes.
 func stockHelm(line string, more ...string) helmRun {
 	r := helm(line, more...)
 	r.stock = true
 	return r
 }
 
-// ok returns the run as one that must succeed.
+// ok returns a copy of the run that must succeed.
 func (r helmRun) ok() helmRun {
 	r.succeeds = true
 	return r
 }
 
-// called is for output that contains the name with which helm is called.
+// called returns a copy of the run that calls helm with a name, for output that contains the
+// name.
 func (r helmRun) called(name string) helmRun {
 	r.as = name
 	return r
@@ -76,20 +77,21 @@ func (r helmRun) withStdin(stdin string) helmRun {
 	return r
 }
 
-// interrupted sends a signal when an object exists.
+// interrupted returns a copy of the run that is sent a signal when the object at a path
+// exists.
 func (r helmRun) interrupted(signal os.Signal, at string) helmRun {
 	r.signal, r.interruptAt = signal, at
 	return r
 }
 
-// forced lets ours take over a release that stock Helm left pending, which stock Helm does
-// by default.
+// forced returns a copy of the run in which Ordered Helm takes over a release that stock Helm
+// has left pending, as stock Helm itself does.
 func (r helmRun) forced() helmRun {
 	r.forces = true
 	return r
 }
 
-func (r helmRun) run(ctx context.Context, w *world) (string, error) {
+func (r helmRun) run(ctx context.Context, w *sandbox) (string, error) {
 	programs, err := binaries.Build()
 	if err != nil {
 		return "", err
@@ -117,7 +119,7 @@ func (r helmRun) run(ctx context.Context, w *world) (string, error) {
 	cmd.Stdin = strings.NewReader(w.expand(r.stdin))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// A post-renderer that outlives helm must not block the test.
+	// A post-renderer that is still running after helm has exited must not block the test.
 	cmd.WaitDelay = 5 * time.Second
 
 	if err := cmd.Start(); err != nil {
@@ -139,9 +141,9 @@ func (r helmRun) run(ctx context.Context, w *world) (string, error) {
 		strings.Join(args, " "), cmd.ProcessState.ExitCode(), &stdout, &stderr), nil
 }
 
-// interruptWhenDue sends the run's signal to a process. The returned channel yields one
-// value, when there is nothing left to do.
-func (r helmRun) interruptWhenDue(ctx context.Context, w *world, cmd *exec.Cmd) <-chan error {
+// interruptWhenDue sends the signal of the run to a process as soon as the object at
+// r.interruptAt exists. The returned channel receives a value when that is done.
+func (r helmRun) interruptWhenDue(ctx context.Context, w *sandbox, cmd *exec.Cmd) <-chan error {
 	done := make(chan error, 1)
 	if r.interruptAt == "" {
 		done <- nil
@@ -161,57 +163,57 @@ func (r helmRun) interruptWhenDue(ctx context.Context, w *world, cmd *exec.Cmd) 
 	return done
 }
 
-// sigterm asks a process to terminate.
 const sigterm = syscall.SIGTERM
 
-// apply creates objects in the cluster, from YAML documents.
-type apply string
+// createObjects is a step that creates objects in the cluster from a YAML stream.
+type createObjects string
 
-func (a apply) run(ctx context.Context, w *world) (string, error) {
+func (a createObjects) run(ctx context.Context, w *sandbox) (string, error) {
 	return "", w.cluster.create(ctx, w.expand(string(a)))
 }
 
-// remove deletes the object at a path of the API server, and waits until it no longer
-// exists.
-type remove string
+// deleteObject is a step that deletes the object at a path of the API server, and waits until
+// it no longer exists.
+type deleteObject string
 
-func (r remove) run(ctx context.Context, w *world) (string, error) {
+func (r deleteObject) run(ctx context.Context, w *sandbox) (string, error) {
 	return "", w.cluster.deletePath(ctx, w.expand(string(r)))
 }
 
-// present shows whether an object exists at a path of the API server.
-type present string
+// checkObject is a step that returns whether an object exists at a path of the API server.
+type checkObject string
 
-func (p present) run(ctx context.Context, w *world) (string, error) {
+func (p checkObject) run(ctx context.Context, w *sandbox) (string, error) {
 	status, err := w.cluster.request(ctx, http.MethodGet, w.expand(string(p)))
 	return fmt.Sprintf("GET %s: %d", p, status), err
 }
 
-// release removes the finalizers from the object at a path of the API server.
-type release string
+// removeFinalizers is a step that removes the finalizers of the object at a path of the API
+// server.
+type removeFinalizers string
 
-func (r release) run(ctx context.Context, w *world) (string, error) {
+func (r removeFinalizers) run(ctx context.Context, w *sandbox) (string, error) {
 	return "", w.cluster.merge(ctx, w.expand(string(r)), `{"metadata":{"finalizers":null}}`)
 }
 
-// change applies a JSON merge patch to the object at a path of the API server, as another
-// client would.
-type change struct{ path, merge string }
+// mergePatch is a step that applies a JSON merge patch to the object at a path of the API
+// server, as another client would.
+type mergePatch struct{ path, merge string }
 
-func (c change) run(ctx context.Context, w *world) (string, error) {
+func (c mergePatch) run(ctx context.Context, w *sandbox) (string, error) {
 	return "", w.cluster.merge(ctx, w.expand(c.path), w.expand(c.merge))
 }
 
-// write writes text to a file of the world.
-type write struct{ path, text string }
+// writeFile is a step that writes a text to a file in the sandbox.
+type writeFile struct{ path, text string }
 
-func (s write) run(_ context.Context, w *world) (string, error) {
+func (s writeFile) run(_ context.Context, w *sandbox) (string, error) {
 	return "", os.WriteFile(w.dir+"/"+s.path, []byte(w.expand(s.text)), 0o644)
 }
 
-// erase deletes a file or directory of the world.
-type erase string
+// removeFile is a step that deletes a file or directory in the sandbox.
+type removeFile string
 
-func (e erase) run(_ context.Context, w *world) (string, error) {
+func (e removeFile) run(_ context.Context, w *sandbox) (string, error) {
 	return "", os.RemoveAll(w.dir + "/" + w.expand(string(e)))
 }

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal returns the two sides of a new terminal: the user's and the program's.
+// openTerminal opens a pseudoterminal, and returns its two sides: ours for the test, which
+// acts as the user, and theirs for the program.
 func openTerminal() (ours, theirs *os.File, err error) {
 	ours, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -28,8 +29,8 @@ func openTerminal() (ours, theirs *os.File, err error) {
 	return ours, theirs, err
 }
 
-// showsWhatIsTyped reports whether a terminal echoes its input.
-func showsWhatIsTyped(terminal *os.File) (bool, error) {
+// isEchoing reports whether a terminal displays the text that is typed.
+func isEchoing(terminal *os.File) (bool, error) {
 	state, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
 	if err != nil {
 		return false, err

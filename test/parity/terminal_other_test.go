@@ -12,4 +12,4 @@ import (
 
 func openTerminal() (ours, theirs *os.File, err error) { return nil, nil, errors.ErrUnsupported }
 
-func showsWhatIsTyped(*os.File) (bool, error) { return false, errors.ErrUnsupported }
+func isEchoing(*os.File) (bool, error) { return false, errors.ErrUnsupported }

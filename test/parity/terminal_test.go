@@ -16,21 +16,20 @@ import (
 	"sync"
 )
 
-// dialogue is a run of helm with a user at the terminal, who types an answer when a
-// question has been printed.
+// dialogue is a step that runs helm in a terminal, and types replies to its prompts.
 type dialogue struct {
 	args    string
 	answers []reply
 }
 
-// reply is what is typed after a question. A secret reply is typed only after the terminal
-// has stopped echoing.
+// reply is a text that is typed when a prompt has been printed. A secret reply is typed only
+// after the terminal has stopped displaying what is typed.
 type reply struct {
 	question, typed string
 	secret          bool
 }
 
-func (d dialogue) run(ctx context.Context, w *world) (seen string, err error) {
+func (d dialogue) run(ctx context.Context, w *sandbox) (seen string, err error) {
 	terminal, theirs, err := openTerminal()
 	if err != nil {
 		return "", err
@@ -60,7 +59,7 @@ func (d dialogue) run(ctx context.Context, w *world) (seen string, err error) {
 		d.args, cmd.ProcessState.ExitCode(), &questions.printed, &stderr, strings.ReplaceAll(echo.String(), "\r", "")), ctx.Err()
 }
 
-// typist types when it reads a question.
+// typist reads the output of a terminal, and types replies to the prompts.
 type typist struct {
 	ctx      context.Context
 	terminal *os.File
@@ -76,7 +75,7 @@ func (t *typist) Write(p []byte) (int, error) {
 	next := t.answers[0]
 	t.answers = t.answers[1:]
 	for next.secret {
-		shown, err := showsWhatIsTyped(t.terminal)
+		shown, err := isEchoing(t.terminal)
 		if err = errors.Join(err, t.ctx.Err()); err != nil {
 			return 0, err
 		}

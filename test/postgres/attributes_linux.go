@@ -12,9 +12,10 @@ import (
 	"syscall"
 )
 
-// attributes returns the attributes of the supervisor's process. It has its own process
-// group, because an interrupt at the terminal is for the test, and the supervisor ends with
-// the test. The server refuses to run as root, so an unprivileged user then runs it.
+// attributes returns the attributes for the process of the supervisor. It runs in its own
+// process group, so that Ctrl-C in a terminal does not reach it; it ends with the test. If the
+// test runs as root, the supervisor runs as an unprivileged user, because PostgreSQL refuses
+// to run as root.
 func attributes() (*syscall.SysProcAttr, error) {
 	attributes := &syscall.SysProcAttr{Setpgid: true}
 	if os.Geteuid() != 0 {
@@ -36,7 +37,8 @@ func attributes() (*syscall.SysProcAttr, error) {
 	return attributes, nil
 }
 
-// unprivileged returns the user that the distribution's package creates, or nobody.
+// unprivileged returns the user that the distribution's package of PostgreSQL creates, or the
+// user nobody.
 func unprivileged() (*user.User, error) {
 	var errs []error
 	for _, name := range []string{"postgres", "nobody"} {

@@ -11,11 +11,10 @@ import (
 	"strings"
 )
 
-// errMissing says that there is no server to run.
+// errMissing means that PostgreSQL is not installed.
 var errMissing = errors.New(`no PostgreSQL server is installed: install the package "postgresql" of the distribution, or have its programs initdb and postgres in PATH`)
 
-// find returns the directory of the server's programs. Distributions that support several
-// versions in parallel do not have them in PATH.
+// find returns the directory of the programs of the server, which may not be in PATH.
 func find(ctx context.Context) (string, error) {
 	var folders []string
 	if path, err := exec.LookPath("postgres"); err == nil {
@@ -26,7 +25,7 @@ func find(ctx context.Context) (string, error) {
 		return "", err
 	}
 	folders = append(append(folders, versions...), "/usr/local/bin")
-	// Client packages contain pg_config too.
+	// Packages of only the client contain pg_config, too.
 	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
 		folders = append(folders, strings.TrimSpace(string(out)))
 	}

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package postgres starts a PostgreSQL server for a test, from the distribution's package.
-// It ends with the test process, however that ends.
+// Package postgres starts PostgreSQL servers for tests. PostgreSQL must be installed from the
+// distribution's package. A server ends with the test process, even if that is killed.
 package postgres
 
 import (
@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// startTimeout is sufficient for a machine that is busy with other work.
+	// startTimeout is the timeout for starting a server, even on a busy machine.
 	startTimeout = 2 * time.Minute
-	// attempts is how often a port is chosen if another program then uses it.
+	// attempts is the maximum number of ports that are tried.
 	attempts = 5
 )
 
@@ -42,7 +42,7 @@ func Start(tb testing.TB) (url string) {
 	return s.url
 }
 
-// start starts a server, which runs until stop is called or this process ends.
+// start starts a server. It runs until stop is called or this process ends.
 func start(ctx context.Context) (*server, error) {
 	bin, err := find(ctx)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// childEnv makes this test binary start a server and wait to be killed, instead of running
-// tests.
+// childEnv is an environment variable. If it is set, this test binary starts a server and
+// waits to be killed, instead of running tests.
 const childEnv = "POSTGRES_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runChild starts a server, prints its address, and never ends by itself.
+// runChild starts a server, prints its URL, and runs until it is killed.
 func runChild() {
 	s, err := start(context.Background())
 	if err != nil {
@@ -68,8 +68,9 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestNothingOutlivesAKilledTest kills the test process so that it cannot clean up.
-func TestNothingOutlivesAKilledTest(t *testing.T) {
+// TestKilledTestLeavesNoProcesses checks that nothing of a server is left after the test
+// process was killed.
+func TestKilledTestLeavesNoProcesses(t *testing.T) {
 	skipWithout(t)
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), childEnv+"=1")
@@ -101,8 +102,9 @@ func TestNothingOutlivesAKilledTest(t *testing.T) {
 	}
 }
 
-// TestServerThatEndsEarly checks that the error contains the server's output.
-func TestServerThatEndsEarly(t *testing.T) {
+// TestServerExitsEarly checks that the error contains the output of a server that exits before
+// it is ready.
+func TestServerExitsEarly(t *testing.T) {
 	skipWithout(t)
 	s, err := start(t.Context())
 	if err != nil {
@@ -121,7 +123,7 @@ func TestServerThatEndsEarly(t *testing.T) {
 	}
 }
 
-func TestPortThatIsTaken(t *testing.T) {
+func TestPortInUse(t *testing.T) {
 	skipWithout(t)
 	bin, err := find(t.Context())
 	if err != nil {
@@ -138,8 +140,8 @@ func TestPortThatIsTaken(t *testing.T) {
 	}
 }
 
-// TestStartThatIsGivenUp checks that nothing is left of a server that was not ready yet.
-func TestStartThatIsGivenUp(t *testing.T) {
+// TestCanceledStart checks that nothing is left of a server whose start was canceled.
+func TestCanceledStart(t *testing.T) {
 	skipWithout(t)
 	temp := t.TempDir()
 	// The server's user creates its directory there.
@@ -163,7 +165,7 @@ func TestStartThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// skipWithout skips the test where Start would.
+// skipWithout skips the test if PostgreSQL is not installed.
 func skipWithout(t *testing.T) {
 	t.Helper()
 	if _, err := find(t.Context()); errors.Is(err, errMissing) {
@@ -171,7 +173,7 @@ func skipWithout(t *testing.T) {
 	}
 }
 
-// useIt stores and reads a release, as Helm does.
+// useIt stores a release in the database at a URL and reads it, with Helm's storage driver.
 func useIt(t *testing.T, address string) {
 	t.Helper()
 	sql, err := driver.NewSQL(address, t.Logf, "default")
@@ -208,14 +210,14 @@ func password(t *testing.T, address string) string {
 	return password
 }
 
-// trace contains what could be left of a server.
+// trace identifies what could be left of a server: its processes and its directory.
 type trace struct {
 	server, supervisor int
 	dir, address       string
 }
 
-// traceOf finds the process of a server, and checks its owner and the address on which it
-// listens.
+// traceOf returns the trace of the server at a URL. It checks the owner of the server's
+// process, and the address on which the server listens.
 func traceOf(t *testing.T, address string) trace {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -246,7 +248,8 @@ func traceOf(t *testing.T, address string) trace {
 	return trace{}
 }
 
-// parentOf reads the status of a process, and checks that it does not run as root.
+// parentOf returns the ID of the parent of a process, and checks that the process does not run
+// as root.
 func parentOf(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -274,7 +277,7 @@ func parentOf(t *testing.T, pid int) int {
 	return parent
 }
 
-// left returns an error if anything is left of a server.
+// left returns an error if anything is left of the server.
 func (s trace) left() error {
 	for _, pid := range []int{s.server, s.supervisor} {
 		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {

@@ -26,12 +26,12 @@ const (
 	localhost = "127.0.0.1"
 )
 
-// errPortTaken says that the port was free when it was chosen, but no longer when the
-// server tried to use it.
+// errPortTaken means that another program started to use the port after it was chosen.
 var errPortTaken = errors.New("the port was taken by another program")
 
-// supervise runs the server. A signal at the death of its parent would not be sufficient:
-// the data would stay, and the signal is already sent when a thread ends.
+// supervise is a shell script that runs the server, and deletes its data when the test process
+// ends. A parent-death signal would not be sufficient: it would leave the data, and it is
+// already sent when the thread that started the server ends.
 //
 //go:embed supervise.sh
 var supervise string
@@ -43,14 +43,14 @@ type server struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	ended chan struct{}
-	// err and log can be read after ended is closed.
+	// err and log must only be read after ended is closed.
 	err error
 	log bytes.Buffer
 
 	stopping sync.Once
 }
 
-// startServer starts a server on a port and returns when it answers.
+// startServer starts a server on a port, and returns when it accepts connections.
 func startServer(ctx context.Context, bin, port string) (*server, error) {
 	attributes, err := attributes()
 	if err != nil {
@@ -63,13 +63,13 @@ func startServer(ctx context.Context, bin, port string) (*server, error) {
 	}
 	s := &server{
 		url: address.String(),
-		// The process must not end when the start has finished.
+		// The process must not be killed when the context of the start ends.
 		cmd:   exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", "-c", supervise, "supervise.sh", bin, port, superuser),
 		ended: make(chan struct{}),
 	}
 	s.cmd.SysProcAttr = attributes
-	// The user as which the server runs may have no access to the working directory. Client
-	// settings must not affect the server either.
+	// The user of the server may have no access to the working directory. Environment
+	// variables for PostgreSQL clients must not affect the server.
 	s.cmd.Dir = "/"
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "LC_ALL=C", "PASSWORD=" + password}
 	if err := s.run(ctx); err != nil {
@@ -78,7 +78,7 @@ func startServer(ctx context.Context, bin, port string) (*server, error) {
 	return s, nil
 }
 
-// run starts the supervisor and returns when the server answers.
+// run starts the supervisor, and returns when the server accepts connections.
 func (s *server) run(ctx context.Context) error {
 	stdin, err := s.cmd.StdinPipe()
 	if err != nil {
@@ -107,7 +107,8 @@ func (s *server) run(ctx context.Context) error {
 	}
 }
 
-// read reads the output of the server until it ends.
+// read reads the output of the server until it ends, and closes ready when the server is
+// ready.
 func (s *server) read(stderr io.Reader, ready chan<- struct{}) {
 	defer close(s.ended)
 	lines := bufio.NewReader(stderr) // a line can be as long as a statement
@@ -128,8 +129,8 @@ func (s *server) read(stderr io.Reader, ready chan<- struct{}) {
 	}
 }
 
-// stop ends the server and returns when nothing is left of it. It returns an error if the
-// server had already ended, or did not end properly.
+// stop stops the server, and returns when nothing is left of it. It returns an error if the
+// server had exited before, or if it fails.
 func (s *server) stop() error {
 	var early bool
 	select {

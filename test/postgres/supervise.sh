@@ -4,14 +4,14 @@
 #
 # usage: supervise.sh BINDIR PORT USER, with the password of USER in PASSWORD
 #
-# Runs a PostgreSQL server on a folder of its own until stdin ends, and then
-# leaves nothing behind. Stdin ends with the process that holds its other end,
-# however that process ends.
+# Runs a PostgreSQL server with its data in a temporary directory until stdin is closed, then
+# stops the server and deletes the directory. Stdin is a pipe, which is closed when the test
+# process ends, even if that is killed.
 
 set -eu
 umask 077
 
-# The folder for temporary files may be closed to the user that this runs as.
+# The user that runs this may have no access to the directory for temporary files.
 dir=$(mktemp -d 2>/dev/null || TMPDIR=/tmp mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -24,12 +24,12 @@ unset PASSWORD
 "$1/postgres" -D "$dir/data" -p "$2" -h 127.0.0.1 -k '' -F -c dynamic_shared_memory_type=mmap &
 server=$!
 
-# What a shell starts in the background has no stdin unless it is told to.
+# A shell gives background commands no stdin, so they need a copy of it.
 exec 3<&0
 (
 	read -r _ || :
-	# The first asks to end once all clients have left, the second to cut them
-	# off. A server that has only just begun ignores the second.
+	# SIGTERM makes the server stop when all clients have disconnected, SIGINT makes it disconnect
+	# them. A server that is still starting ignores SIGINT.
 	kill -TERM "$server"
 	kill -INT "$server"
 ) <&3 2>/dev/null &

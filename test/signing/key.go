@@ -1,8 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package signing creates OpenPGP keys for tests, to sign charts and to verify their
-// signatures.
+// Package signing creates OpenPGP keys with which tests sign charts and verify signatures.
 package signing
 
 import (
@@ -17,10 +16,10 @@ import (
 	"helm.sh/helm/v3/pkg/provenance"
 )
 
-// Key is an OpenPGP key in files, as GnuPG exports them.
+// Key is an OpenPGP key that is stored in keyring files.
 type Key struct {
-	// User is the owner of the key, such as "Anna <anna@example.com>". `helm package --key`
-	// searches for it.
+	// User is the user ID of the key, such as "Anna <anna@example.com>", of which `helm
+	// package --key` is given a part.
 	User string
 	// Fingerprint is the key's fingerprint in upper-case hexadecimal digits.
 	Fingerprint string
@@ -32,8 +31,8 @@ type Key struct {
 	passphrase string
 }
 
-// NewKey creates a key for name, with an address at example.com. The key in the secret ring
-// is encrypted with the passphrase, unless that is empty. The files are deleted at the end
+// NewKey creates a key for a user with the name, and an address at example.com. The private
+// key is encrypted with the passphrase, unless that is empty. The files are deleted at the end
 // of the test.
 func NewKey(tb testing.TB, name, passphrase string) *Key {
 	tb.Helper()

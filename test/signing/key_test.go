@@ -44,7 +44,7 @@ func TestSignAndVerify(t *testing.T) {
 	}
 }
 
-func TestRings(t *testing.T) {
+func TestKeyrings(t *testing.T) {
 	key := NewKey(t, "anna", "secret words")
 	if key.User != "anna <anna@example.com>" {
 		t.Errorf("the user is %q", key.User)

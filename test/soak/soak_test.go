@@ -29,24 +29,27 @@ import (
 )
 
 const (
-	// durationEnv sets the duration of the test. The default is briefly.
-	durationEnv = "ORDERED_HELM_SOAK"
-	briefly     = 15 * time.Second
-	// processes run in parallel. They operate on this number of releases in this number of
-	// namespaces. operations is the minimum number of operations in ten minutes.
+	// durationEnv is the environment variable with the duration of the test. The default is
+	// defaultDuration.
+	durationEnv     = "ORDERED_HELM_SOAK"
+	defaultDuration = 15 * time.Second
+	// processes is the number of processes that run in parallel, releases the number of
+	// releases on which they operate, and namespaces that of the namespaces of these releases.
+	// operations is the minimum number of operations in ten minutes.
 	processes, namespaces, releases, operations = 8, 5, 50, 500
 
-	// warm is the number of operations after which a process has allocated what it always
-	// needs. From then on, the number of its goroutines and its memory in bytes may grow
-	// only by these amounts, and it performs at least this number of operations.
-	warm          = 5
-	leastMore     = 5
-	mostMore      = 8
-	mostMoreBytes = 16 << 20
+	// warmUpOperations is the number of operations after which a process has allocated
+	// everything that it needs permanently. Then it runs at least minOperationsAfterWarmUp
+	// operations, during which its goroutines may grow by maxGoroutineGrowth, and its heap by
+	// maxHeapGrowth bytes.
+	warmUpOperations         = 5
+	minOperationsAfterWarmUp = 5
+	maxGoroutineGrowth       = 8
+	maxHeapGrowth            = 16 << 20
 )
 
-// manifest is the template of the chart: three layers, one of which can hang, a hook, and
-// objects that depend on the value.
+// manifest is the template of the chart: three layers and a hook. The values determine whether
+// the second layer becomes ready, and the contents and names of objects.
 const manifest = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: "{{ .Release.Name }}-base", annotations: {helm.sh/layer: base}}
@@ -77,11 +80,11 @@ spec:
     spec: {restartPolicy: Never, containers: [{name: c, image: i}]}
 `
 
-// TestSoak makes processes operate on releases at random. Each process uses as much memory
-// and as many goroutines at the end as at the beginning. At the end every release has
-// exactly what it declares.
+// TestSoak runs several processes that use the SDK, and operate on random releases. It checks
+// that the memory and the goroutines of a process do not grow, and that the objects of every
+// release are exactly the declared ones at the end.
 func TestSoak(t *testing.T) {
-	duration := briefly
+	duration := defaultDuration
 	if text := os.Getenv(durationEnv); text != "" {
 		var err error
 		if duration, err = time.ParseDuration(text); err != nil {
@@ -100,19 +103,19 @@ func TestSoak(t *testing.T) {
 	s.compare(t)
 }
 
-// soak is the state that the processes share.
+// soak contains the state of the test, which the goroutines that control the processes share.
 type soak struct {
 	cluster *cluster.Cluster
 	chart   string
 
 	mu sync.Mutex
-	// free contains the releases on which no process works. repaired contains those that
-	// are brought to their final state.
+	// free contains the releases on which no process operates. At the end, repair moves them
+	// to repaired.
 	free, repaired []*subject
 	done, failed   int
 }
 
-// subject is one release.
+// subject is a release on which the processes operate.
 type subject struct {
 	namespace, name string
 	installed       bool
@@ -141,7 +144,7 @@ func newSoak(t *testing.T) *soak {
 	return s
 }
 
-// take returns a release on which no process works. give returns it to the pool.
+// take removes a random release from the free ones, and returns it.
 func (s *soak) take(r *rand.Rand) *subject {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,13 +154,14 @@ func (s *soak) take(r *rand.Rand) *subject {
 	return taken
 }
 
+// give adds a release to the free ones.
 func (s *soak) give(subject *subject) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free = append(s.free, subject)
 }
 
-// worker is a process that executes orders.
+// worker is a process that executes operations; see workerEnv.
 type worker struct {
 	cmd     *exec.Cmd
 	orders  *json.Encoder
@@ -193,7 +197,7 @@ func (w *worker) do(o *order) (*answer, error) {
 	return a, w.answers.Decode(a)
 }
 
-// end makes the process end, and waits for that.
+// end makes the process exit, and waits for it.
 func (w *worker) end(t *testing.T) {
 	t.Helper()
 	if err := w.close(); err != nil {
@@ -204,19 +208,20 @@ func (w *worker) end(t *testing.T) {
 	}
 }
 
-// process makes one process work until the time has expired.
+// process makes one process execute operations until the time over, and until at least the
+// given number of operations was executed by all processes. Then it repairs releases.
 func (s *soak) process(t *testing.T, seed uint64, over time.Time, least int) {
 	w := s.startWorker(t)
 	defer w.end(t)
 	r := rand.New(rand.NewPCG(seed, seed))
-	var atFirst, last answer
+	var afterWarmUp, last answer
 	for n := 1; ; n++ {
 		s.mu.Lock()
-		enough := time.Now().After(over) && s.done >= least && n > warm+leastMore
+		enough := time.Now().After(over) && s.done >= least && n > warmUpOperations+minOperationsAfterWarmUp
 		s.mu.Unlock()
 		if enough {
-			t.Logf("process %d, after %d operations and after %d: %d goroutines and %d, %.1f MiB in memory and %.1f", seed, warm, n-1,
-				atFirst.Goroutines, last.Goroutines, float64(atFirst.Heap)/(1<<20), float64(last.Heap)/(1<<20))
+			t.Logf("process %d, after %d operations and after %d: %d goroutines and %d, %.1f MiB in memory and %.1f", seed, warmUpOperations, n-1,
+				afterWarmUp.Goroutines, last.Goroutines, float64(afterWarmUp.Heap)/(1<<20), float64(last.Heap)/(1<<20))
 			s.repair(t, w)
 			return
 		}
@@ -231,19 +236,19 @@ func (s *soak) process(t *testing.T, seed uint64, over time.Time, least int) {
 		s.give(subject)
 		last = *a
 		switch {
-		case n == warm:
-			atFirst = *a
-		case n > warm && a.Goroutines > atFirst.Goroutines+mostMore:
-			t.Errorf("after %d operations there are %d goroutines, %d after %d", n, a.Goroutines, atFirst.Goroutines, warm)
+		case n == warmUpOperations:
+			afterWarmUp = *a
+		case n > warmUpOperations && a.Goroutines > afterWarmUp.Goroutines+maxGoroutineGrowth:
+			t.Errorf("after %d operations there are %d goroutines, %d after %d", n, a.Goroutines, afterWarmUp.Goroutines, warmUpOperations)
 			return
-		case n > warm && a.Heap > atFirst.Heap+mostMoreBytes:
-			t.Errorf("after %d operations there are %d MiB in memory, %d after %d", n, a.Heap>>20, atFirst.Heap>>20, warm)
+		case n > warmUpOperations && a.Heap > afterWarmUp.Heap+maxHeapGrowth:
+			t.Errorf("after %d operations there are %d MiB in memory, %d after %d", n, a.Heap>>20, afterWarmUp.Heap>>20, warmUpOperations)
 			return
 		}
 	}
 }
 
-// choose chooses the operation on a release.
+// choose returns a random operation on a release.
 func (s *soak) choose(r *rand.Rand, subject *subject) *order {
 	o := &order{Namespace: subject.namespace, Release: subject.name, Chart: s.chart, Value: r.IntN(3)}
 	if !subject.installed {
@@ -263,7 +268,7 @@ func (s *soak) choose(r *rand.Rand, subject *subject) *order {
 	return o
 }
 
-// note counts an operation, and checks that it has the expected result.
+// note counts an operation, and checks its result.
 func (s *soak) note(t *testing.T, o *order, a *answer) {
 	t.Helper()
 	s.mu.Lock()
@@ -285,7 +290,7 @@ func (s *soak) note(t *testing.T, o *order, a *answer) {
 // lastValue is the value that every release has at the end.
 const lastValue = 7
 
-// repair brings releases to a good state with one upgrade each, until none are left.
+// repair upgrades each of the free releases to the value lastValue, until none are left.
 func (s *soak) repair(t *testing.T, w *worker) {
 	t.Helper()
 	for {
@@ -307,7 +312,7 @@ func (s *soak) repair(t *testing.T, w *worker) {
 	}
 }
 
-// compare compares all releases with the server.
+// compare checks that the objects on the server are those that the releases declare.
 func (s *soak) compare(t *testing.T) {
 	t.Helper()
 	want := map[string][]string{}
@@ -347,8 +352,8 @@ func (s *soak) checkHistory(t *testing.T, subject *subject) {
 	}
 }
 
-// objectsIn returns the objects in a namespace that charts of this test declare, including
-// hooks.
+// objectsIn returns the "Kind/name" of the objects in a namespace, of the kinds that occur in
+// the chart.
 func (s *soak) objectsIn(t *testing.T, namespace string) []string {
 	t.Helper()
 	client, err := dynamic.NewForConfig(s.cluster.Config())

@@ -19,20 +19,21 @@ import (
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
-// workerEnv makes the test binary a worker: a program that embeds the SDK.
+// workerEnv is an environment variable. If it is set, this test binary is a worker: a program
+// that uses the SDK, and executes the operations that it reads from stdin.
 const workerEnv = "ORDERED_HELM_SOAK_WORKER"
 
-// order is an operation for a worker.
+// order is an operation that a worker executes.
 type order struct {
 	Verb, Namespace, Release, Chart string
 	Value                           int
-	// Hangs is whether it must fail because an object does not become ready. Atomic undoes
-	// that.
+	// Hangs is true if an object does not become ready, so that the operation must fail.
+	// Atomic is true if the operation then rolls back.
 	Hangs, Atomic bool
 	Revision      int
 }
 
-// answer is the result of an order, and the resource usage of the worker after it.
+// answer contains the result of an order, and the resource usage of the worker after it.
 type answer struct {
 	Err        string
 	Goroutines int
@@ -40,7 +41,8 @@ type answer struct {
 	Heap uint64
 }
 
-// work executes orders, one per line, until there are no more.
+// work is the main function of a worker. It executes orders, one per line of in, and writes an
+// answer for each, until in ends. It returns the exit code.
 func work(in io.Reader, out io.Writer) int {
 	orders, answers := json.NewDecoder(in), json.NewEncoder(out)
 	configurations := map[string]*action.Configuration{}
@@ -75,7 +77,7 @@ func work(in io.Reader, out io.Writer) int {
 	}
 }
 
-// configure creates the configuration that all operations in a namespace share.
+// configure returns the configuration for operations in a namespace.
 func configure(namespace string) (*action.Configuration, error) {
 	getter := genericclioptions.NewConfigFlags(true)
 	getter.Namespace = &namespace
@@ -85,7 +87,7 @@ func configure(namespace string) (*action.Configuration, error) {
 	return cfg, err
 }
 
-// do executes one operation.
+// do executes an operation.
 func (o *order) do(ctx context.Context, cfg *action.Configuration) error {
 	vals := map[string]any{"value": fmt.Sprint(o.Value), "hangs": o.Hangs}
 	const timeout = 2 * time.Minute

@@ -13,7 +13,8 @@ import (
 // MaxLogBytes is the maximum number of bytes that Log reads.
 const MaxLogBytes = 64 << 10
 
-// Log reads the log of a container that options selects. It does not cache the log.
+// Log reads the log of a container of a pod. options selects the container. The log is not
+// cached.
 func (s *Session) Log(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (string, error) {
 	if s.clients.Clientset == nil {
 		return "", errNoClient

@@ -27,14 +27,14 @@ var (
 	eventsResource = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 )
 
-// Ref identifies an object. Namespace is empty for cluster-scoped objects. UID can be empty
-// if it is unknown.
+// Ref identifies an object. Namespace is empty for cluster-scoped objects. UID is empty if it
+// is unknown.
 type Ref struct {
 	Kind, Namespace, Name string
 	UID                   types.UID
 }
 
-// String returns the kind and name, as in "Pod shop/web".
+// String returns the kind, namespace and name, as in "Pod shop/web".
 func (r Ref) String() string {
 	if r.Namespace == "" {
 		return r.Kind + " " + r.Name
@@ -42,38 +42,38 @@ func (r Ref) String() string {
 	return r.Kind + " " + r.Namespace + "/" + r.Name
 }
 
-// Owns reports whether object has an owner reference to r. If the UID of r is unknown, it
-// returns true.
+// Owns reports whether object has an owner reference to the object that r identifies. It
+// returns true if the UID of r is unknown.
 func (r Ref) Owns(object metav1.Object) bool {
 	return r.UID == "" || slices.ContainsFunc(object.GetOwnerReferences(),
 		func(owner metav1.OwnerReference) bool { return owner.UID == r.UID })
 }
 
-// Reader reads objects for the diagnosis of one subject. It sends its requests with a
-// Session, and records missing permissions. It must not be used concurrently.
+// Reader reads objects for the diagnosis of one object. It sends its requests with a Session,
+// and records missing permissions. It must not be used concurrently.
 type Reader struct {
 	session *Session
 	now     func() time.Time
-	// forbidden describes the first missing permission, except for events; forbiddenEvents
-	// describes the missing permission to read events. They are empty if no permission was
-	// missing.
+	// forbidden and forbiddenEvents are the results of Forbidden and ForbiddenEvents.
 	forbidden, forbiddenEvents string
 }
 
-// NewReader returns a Reader that uses the session. now returns the current time.
+// NewReader returns a Reader that sends its requests with session. now returns the current
+// time.
 func NewReader(session *Session, now func() time.Time) *Reader {
 	return &Reader{session: session, now: now}
 }
 
-// Forbidden describes the first permission that was missing in a request, except for
-// requests for events. It is empty if none was missing.
+// Forbidden describes the first missing permission because of which a request failed, not
+// counting requests for events. It returns "" if there was none.
 func (r *Reader) Forbidden() string { return r.forbidden }
 
-// ForbiddenEvents describes the missing permission to read events, or is empty.
+// ForbiddenEvents describes the permission to read events if it was missing. Otherwise it
+// returns "".
 func (r *Reader) ForbiddenEvents() string { return r.forbiddenEvents }
 
-// List lists the objects of a resource in a namespace, or in all namespaces if namespace is
-// empty. It omits objects that cannot be converted to T.
+// List lists the objects of an API resource in a namespace, or in all namespaces if namespace
+// is empty. It omits objects that cannot be converted to T.
 func List[T any](ctx context.Context, r *Reader, resource schema.GroupVersionResource, namespace string,
 	options metav1.ListOptions) ([]T, error) {
 	client := r.session.clients.Dynamic
@@ -81,15 +81,15 @@ func List[T any](ctx context.Context, r *Reader, resource schema.GroupVersionRes
 		return nil, errNoClient
 	}
 	options.Limit = maxList
-	question := fmt.Sprintf("list %s %q %q %q", resource, namespace, options.LabelSelector, options.FieldSelector)
-	found, err := cached(ctx, r.session, question, func(ctx context.Context) ([]T, error) {
-		answer, err := client.Resource(resource).Namespace(namespace).List(ctx, options)
+	key := fmt.Sprintf("list %s %q %q %q", resource, namespace, options.LabelSelector, options.FieldSelector)
+	found, err := cached(ctx, r.session, key, func(ctx context.Context) ([]T, error) {
+		response, err := client.Resource(resource).Namespace(namespace).List(ctx, options)
 		if err != nil {
 			return nil, err
 		}
-		objects := make([]T, 0, len(answer.Items))
-		for n := range answer.Items {
-			if object, err := Convert[T](&answer.Items[n]); err == nil {
+		objects := make([]T, 0, len(response.Items))
+		for n := range response.Items {
+			if object, err := Convert[T](&response.Items[n]); err == nil {
 				objects = append(objects, *object)
 			}
 		}
@@ -99,8 +99,8 @@ func List[T any](ctx context.Context, r *Reader, resource schema.GroupVersionRes
 	return found, err
 }
 
-// ListOwned lists the objects in the namespace of owner that match a selector and have an
-// owner reference to owner. If owner has no UID, it returns all objects that match.
+// ListOwned lists the objects in the namespace of owner that match the selector and have an
+// owner reference to owner. If the UID of owner is unknown, it lists all matching objects.
 func ListOwned[T any, P interface {
 	*T
 	metav1.Object
@@ -113,8 +113,7 @@ func ListOwned[T any, P interface {
 	return slices.DeleteFunc(slices.Clone(all), func(object T) bool { return !owner.Owns(P(&object)) }), err
 }
 
-// Pods returns the pods in the namespace of owner that match a selector and have an owner
-// reference to owner, the oldest first. If owner has no UID, it returns all pods that match.
+// Pods returns the same pods as ListOwned, the oldest first.
 func (r *Reader) Pods(ctx context.Context, owner Ref, selector *metav1.LabelSelector) ([]corev1.Pod, error) {
 	pods, err := ListOwned[corev1.Pod](ctx, r, podsResource, owner, selector)
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {
@@ -129,23 +128,23 @@ func (r *Reader) Get(ctx context.Context, resource schema.GroupVersionResource, 
 	if client == nil {
 		return nil, errNoClient
 	}
-	question := fmt.Sprintf("get %s %q %q", resource, namespace, name)
-	found, err := cached(ctx, r.session, question, func(ctx context.Context) (*unstructured.Unstructured, error) {
+	key := fmt.Sprintf("get %s %q %q", resource, namespace, name)
+	found, err := cached(ctx, r.session, key, func(ctx context.Context) (*unstructured.Unstructured, error) {
 		return client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	})
 	r.recordForbidden(err, "get", resource, namespace)
 	return found, err
 }
 
-// Exists reports whether an object exists. It reads only metadata, so that the contents of
-// Secrets are never read.
+// Exists reports whether an object exists. It reads only the metadata, so that the contents
+// of Secrets are never read.
 func (r *Reader) Exists(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (bool, error) {
 	client := r.session.clients.Metadata
 	if client == nil {
 		return false, errNoClient
 	}
-	question := fmt.Sprintf("exists %s %q %q", resource, namespace, name)
-	found, err := cached(ctx, r.session, question, func(ctx context.Context) (bool, error) {
+	key := fmt.Sprintf("exists %s %q %q", resource, namespace, name)
+	found, err := cached(ctx, r.session, key, func(ctx context.Context) (bool, error) {
 		_, err := client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return false, nil
@@ -156,8 +155,8 @@ func (r *Reader) Exists(ctx context.Context, resource schema.GroupVersionResourc
 	return found, err
 }
 
-// recordForbidden stores in r.forbidden or r.forbiddenEvents that err reports a missing
-// permission, if it is the first.
+// recordForbidden records a missing permission in r.forbidden or r.forbiddenEvents, if err
+// reports one and no other was recorded before.
 func (r *Reader) recordForbidden(err error, verb string, resource schema.GroupVersionResource, namespace string) {
 	if !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 		return

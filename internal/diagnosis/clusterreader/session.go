@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clusterreader sends the read requests of package diagnosis. It limits their number,
-// and sends each request only once.
+// Package clusterreader sends the read requests of package diagnosis. It limits the number of
+// requests, and sends each request only once.
 package clusterreader
 
 import (
@@ -16,14 +16,14 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// ErrLimitReached is returned instead of sending a request that would exceed the total of a
-// Limit.
-var ErrLimitReached = errors.New("no requests left")
+// ErrLimitReached is returned for a request that is not sent because it would exceed the
+// total of a Limit.
+var ErrLimitReached = errors.New("the limit of requests is reached")
 
-// errNoClient is returned if the client for a request is nil in Clients.
-var errNoClient = errors.New("no client")
+// errNoClient is returned for a request whose client is nil in Clients.
+var errNoClient = errors.New("there is no client for this request")
 
-// Clients has the clients that send the requests. Each of them can be nil: requests that
+// Clients holds the clients that send the requests. Each of them can be nil; requests that
 // need it fail then.
 type Clients struct {
 	// Dynamic reads pods, events and other objects.
@@ -35,22 +35,23 @@ type Clients struct {
 	Clientset kubernetes.Interface
 }
 
-// Limit limits how many requests several sessions send together, in total and in parallel.
+// Limit limits how many requests are sent in total, and how many of them in parallel. Several
+// sessions can share a Limit.
 type Limit struct {
 	slots     chan struct{}
 	remaining atomic.Int64
 }
 
-// NewLimit returns a Limit that allows a total number of requests, of which only some run
-// in parallel.
+// NewLimit returns a Limit. total is the maximum number of requests in total, and parallel the
+// maximum number of requests in parallel.
 func NewLimit(total, parallel int) *Limit {
 	l := &Limit{slots: make(chan struct{}, parallel)}
 	l.remaining.Store(int64(total))
 	return l
 }
 
-// WithTotal returns a Limit with its own total. Its parallel requests count together with
-// those of l.
+// WithTotal returns a Limit with another total that shares the limit of parallel requests
+// with l.
 func (l *Limit) WithTotal(total int) *Limit {
 	other := &Limit{slots: l.slots}
 	other.remaining.Store(int64(total))
@@ -67,7 +68,7 @@ type Session struct {
 	responses map[string]*response
 }
 
-// response is the response to a request. done is closed when value and err are set.
+// response is the result of a request. done is closed when value and err are set.
 type response struct {
 	done  chan struct{}
 	value any
@@ -79,36 +80,36 @@ func NewSession(clients Clients, limit *Limit) *Session {
 	return &Session{clients: clients, limit: limit, responses: map[string]*response{}}
 }
 
-// cached returns the response to a request. question identifies the request: only the first
-// call for a question calls request, and the others wait for the response. cached returns
-// early when ctx is done.
-func cached[T any](ctx context.Context, s *Session, question string, request func(context.Context) (T, error)) (T, error) {
+// cached returns the result of a request, which key identifies. Only the first call with a
+// key calls request; all other calls wait for the same result. cached returns early if ctx is
+// done.
+func cached[T any](ctx context.Context, s *Session, key string, request func(context.Context) (T, error)) (T, error) {
 	var none T
 	s.mu.Lock()
-	a, asked := s.responses[question]
-	if !asked {
-		a = &response{done: make(chan struct{})}
-		s.responses[question] = a
+	r, sent := s.responses[key]
+	if !sent {
+		r = &response{done: make(chan struct{})}
+		s.responses[key] = r
 	}
 	s.mu.Unlock()
-	if !asked {
-		a.value, a.err = limited(ctx, s.limit, request)
-		close(a.done)
+	if !sent {
+		r.value, r.err = limited(ctx, s.limit, request)
+		close(r.done)
 	}
 	select {
-	case <-a.done:
+	case <-r.done:
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
-	if a.err != nil {
-		return none, a.err
+	if r.err != nil {
+		return none, r.err
 	}
-	value, _ := a.value.(T)
+	value, _ := r.value.(T)
 	return value, nil
 }
 
-// limited calls request when l allows it. It returns ErrLimitReached if the total is
-// exceeded.
+// limited waits until l allows another parallel request, and calls request. It returns
+// ErrLimitReached instead if the total of l is reached.
 func limited[T any](ctx context.Context, l *Limit, request func(context.Context) (T, error)) (T, error) {
 	var none T
 	select {

@@ -15,41 +15,41 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maxEventAge is the age up to which warning events are used.
+// maxEventAge is the maximum age of the warning events that are used.
 const maxEventAge = 10 * time.Minute
 
-// Warning merges the warning events about one object that have the same reason and
-// container. Message is that of the newest event, Last its time, and Count the number of
-// occurrences.
+// Warning summarizes the warning events about one object that have the same reason and
+// container. Message and Last are the message and the time of the newest event, and Count is
+// the number of occurrences.
 type Warning struct {
 	Reason, Message, Container string
 	Last                       time.Time
 	Count                      int
 }
 
-// ConcernsContainer reports whether a warning about a pod may be about the container with
-// this name: it names this container, or none.
+// ConcernsContainer reports whether a warning about a pod may concern the container with this
+// name, because the warning names this container or none.
 func (w Warning) ConcernsContainer(name string) bool {
 	return w.Container == "" || w.Container == name
 }
 
-// Probe returns which probe failed in a warning with the reason Unhealthy: Readiness,
-// Liveness or Startup.
+// Probe returns the type of the failed probe (Readiness, Liveness or Startup) if the reason
+// of the warning is Unhealthy.
 func (w Warning) Probe() string {
 	probe, _, _ := strings.Cut(w.Message, " ")
 	return probe
 }
 
-// Warnings returns the recent warnings about an object, the newest first. It reads all
-// warning events of the namespace with one request, which the session caches.
+// Warnings returns the recent warnings about an object, the newest first. It reads the warning
+// events of the whole namespace with one request, whose result the session caches.
 func (r *Reader) Warnings(ctx context.Context, about Ref) []Warning {
 	namespace := cmp.Or(about.Namespace, metav1.NamespaceDefault)
 	events, err := List[corev1.Event](ctx, r, eventsResource, namespace, metav1.ListOptions{FieldSelector: "type=Warning"})
 	if err != nil {
 		return nil
 	}
-	type sort struct{ reason, container, detail string }
-	merged := map[sort]Warning{}
+	type mergeKey struct{ reason, container, detail string }
+	merged := map[mergeKey]Warning{}
 	for n := range events {
 		event := &events[n]
 		at := eventTime(event)
@@ -57,20 +57,20 @@ func (r *Reader) Warnings(ctx context.Context, about Ref) []Warning {
 			continue
 		}
 		next := Warning{Reason: event.Reason, Message: event.Message, Container: containerName(event), Last: at, Count: eventCount(event)}
-		of := sort{reason: next.Reason, container: next.Container}
+		key := mergeKey{reason: next.Reason, container: next.Container}
 		switch next.Reason {
 		case "Unhealthy":
-			of.detail = next.Probe()
-		case "Failed": // of a failed pull, the kubelet sends one event with the cause and one without
-			of.detail, _, _ = strings.Cut(next.Message, " ")
+			key.detail = next.Probe()
+		case "Failed": // after a failed pull, the kubelet sends an event with the cause and one without
+			key.detail, _, _ = strings.Cut(next.Message, " ")
 		}
-		if known, ok := merged[of]; ok {
+		if known, ok := merged[key]; ok {
 			if known.Last.After(at) || known.Last.Equal(at) && known.Message > next.Message {
 				known, next = next, known
 			}
 			next.Count += known.Count
 		}
-		merged[of] = next
+		merged[key] = next
 	}
 	return slices.SortedFunc(maps.Values(merged), func(a, b Warning) int {
 		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Reason, b.Reason),
@@ -78,7 +78,7 @@ func (r *Reader) Warnings(ctx context.Context, about Ref) []Warning {
 	})
 }
 
-// isAbout reports whether an event is about an object. It compares the UIDs if both are
+// isAbout reports whether an event concerns an object. It compares only the UIDs if both are
 // known.
 func isAbout(event *corev1.Event, about Ref) bool {
 	object := event.InvolvedObject
@@ -88,8 +88,8 @@ func isAbout(event *corev1.Event, about Ref) bool {
 	return object.Kind == about.Kind && object.Name == about.Name && object.Namespace == about.Namespace
 }
 
-// eventTime returns when the event occurred last. Which field has this time depends on the
-// API with which the event was written.
+// eventTime returns the time of the last occurrence of an event. The field that contains it
+// depends on the API version with which the event was written.
 func eventTime(event *corev1.Event) time.Time {
 	times := []time.Time{event.LastTimestamp.Time, event.EventTime.Time, event.FirstTimestamp.Time}
 	if event.Series != nil {
@@ -110,8 +110,8 @@ func eventCount(event *corev1.Event) int {
 	return max(count, 1)
 }
 
-// containerName returns the container that an event is about, from a field path such as
-// spec.containers{app}; empty if there is none.
+// containerName returns the name of the container that an event concerns, from a field path
+// such as spec.containers{app}. It returns "" if there is none.
 func containerName(event *corev1.Event) string {
 	_, name, _ := strings.Cut(event.InvolvedObject.FieldPath, "{")
 	return strings.TrimSuffix(name, "}")

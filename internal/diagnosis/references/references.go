@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package references finds the objects without which a pod cannot start, such as the
-// ConfigMaps of its volumes, and recognizes them in messages of the server. In contrast to
-// the package internal/reference, it also returns where the pod names each object.
+// ConfigMaps of its volumes, and recognizes messages of the server that report such objects
+// as missing. In contrast to package internal/reference, it also describes which field of
+// the pod contains each reference.
 package references
 
 import (
@@ -16,34 +17,34 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Reference names an object that another object needs.
+// Reference identifies an object that another object needs.
 type Reference struct {
 	Kind     schema.GroupKind
 	Resource schema.GroupVersionResource
 	// Namespace is empty for cluster-scoped objects.
 	Namespace string
 	Name      string
-	// Field describes for users where the reference is, as in: volume "data".
+	// Field describes, for messages, where the other object contains the reference, as in:
+	// volume "data".
 	Field string
 }
 
-// New returns a reference to an object of a kind that is built into Kubernetes and has the
-// version v1. Its plural must be regular.
+// New returns a reference to an object of a built-in kind. The API version of the kind must be
+// v1, and its plural must be regular.
 func New(kind schema.GroupKind, namespace, name, field string) Reference {
 	resource, _ := meta.UnsafeGuessKindToResource(kind.WithVersion("v1"))
 	return Reference{Kind: kind, Resource: resource, Namespace: namespace, Name: name, Field: field}
 }
 
-// ReportedMissing reports whether one of texts contains a message that the object was not
-// found, such as: configmap "settings" not found, or storageclass.storage.k8s.io "fast" not
-// found.
+// ReportedMissing reports whether one of texts says that the object was not found, as in:
+// configmap "settings" not found, or: storageclass.storage.k8s.io "fast" not found.
 func (r Reference) ReportedMissing(texts ...string) bool {
 	phrase := fmt.Sprintf("%s %q not found", strings.ToLower(r.Kind.String()), r.Name)
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), phrase) })
 }
 
-// OfPod returns references to the ConfigMaps, Secrets and claims without which a pod cannot
-// start, each once, in the order of the spec of the pod.
+// OfPod returns references to the ConfigMaps, Secrets and PersistentVolumeClaims without
+// which a pod cannot start, in the order of the pod spec and without duplicates.
 func OfPod(pod *corev1.Pod) []Reference {
 	c := collector{namespace: pod.Namespace}
 	for _, v := range pod.Spec.Volumes {
@@ -55,8 +56,8 @@ func OfPod(pod *corev1.Pod) []Reference {
 	return c.found
 }
 
-// ImagePullSecrets returns references to the Secrets with which the images of a pod are
-// pulled, each once.
+// ImagePullSecrets returns references to the Secrets for pulling the images of a pod, without
+// duplicates.
 func ImagePullSecrets(pod *corev1.Pod) []Reference {
 	c := collector{namespace: pod.Namespace, field: "imagePullSecrets"}
 	for _, secret := range pod.Spec.ImagePullSecrets {
@@ -65,7 +66,7 @@ func ImagePullSecrets(pod *corev1.Pod) []Reference {
 	return c.found
 }
 
-// collector collects the references of one pod. field becomes the field of the references
+// collector collects the references of one pod. Its field is the Field of the references
 // that are added next.
 type collector struct {
 	namespace, field string
@@ -81,7 +82,7 @@ func (c *collector) add(kind, name string) {
 	}
 }
 
-// addRequired is add for a reference that may be marked as optional. It ignores those.
+// addRequired does what add does, unless the reference is optional.
 func (c *collector) addRequired(kind, name string, optional *bool) {
 	if optional == nil || !*optional {
 		c.add(kind, name)

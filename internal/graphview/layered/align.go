@@ -3,11 +3,11 @@
 
 package layered
 
-// alignments is how many times alignColumns moves the boxes of each column.
+// alignments is the number of passes of alignColumns over all columns.
 const alignments = 10
 
-// alignColumns sets the vertical position of each box, so that it is near the boxes that it
-// is connected to. It does not change the order within a column.
+// alignColumns sets the vertical position of each vertex, so that it is near its neighbors.
+// It does not change the order within a column.
 func (g *grid) alignColumns() {
 	g.y = make([]float64, len(g.sizes))
 	for _, column := range g.columns {
@@ -22,12 +22,12 @@ func (g *grid) alignColumns() {
 	for i := range alignments {
 		if i%2 == 0 {
 			for _, column := range g.columns {
-				g.draw(column, g.left)
+				g.alignColumn(column, g.left)
 			}
 			continue
 		}
 		for c := len(g.columns) - 1; c >= 0; c-- {
-			g.draw(g.columns[c], g.right)
+			g.alignColumn(g.columns[c], g.right)
 		}
 	}
 }
@@ -42,19 +42,20 @@ func (g *grid) distance(a, b int) float64 {
 	return (g.sizes[a].H+g.sizes[b].H)/2 + gap
 }
 
-// vertexGroup is a group of vertices of a column that have the minimum distance to each other,
-// and so move together.
+// vertexGroup is a group of consecutive vertices of a column that have the minimum distance
+// from each other, and so move together.
 type vertexGroup struct {
-	weight, sum float64 // sum is the sum of weight times desired position
-	n           int
+	weight float64 // the sum of the weights of the vertices
+	sum    float64 // the sum of weight times desired position of the vertices
+	n      int     // the number of vertices
 }
 
 func (g vertexGroup) at() float64 { return g.sum / g.weight }
 
-// draw moves each vertex of a column toward the mean position of its neighbours in the next
-// column, as far as the minimum distances allow. It minimizes the sum of the squared
-// distances from these means.
-func (g *grid) draw(column []int, neighbours [][]int) {
+// alignColumn moves each vertex of a column toward the mean position of its neighbors, as far
+// as the minimum distances allow. It minimizes the weighted sum of the squared distances from
+// these means. neighbors contains the neighbors of each vertex in one adjacent column.
+func (g *grid) alignColumn(column []int, neighbors [][]int) {
 	offsets := make([]float64, len(column))
 	var groups []vertexGroup
 	for i, v := range column {
@@ -62,7 +63,7 @@ func (g *grid) draw(column []int, neighbours [][]int) {
 			offsets[i] = offsets[i-1] + g.distance(column[i-1], v)
 		}
 		wish, weight := g.y[v], 0.1
-		if near := neighbours[v]; len(near) > 0 {
+		if near := neighbors[v]; len(near) > 0 {
 			wish, weight = 0, 1
 			for _, w := range near {
 				wish += g.y[w] / float64(len(near))

@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layered computes where to draw the boxes and edges of a graph without cycles. It
-// puts boxes into columns, so that each edge points to the right. Boxes do not overlap, and
-// edges pass between them. Equal graphs have equal layouts. The time for a graph of size n
-// is in O(n log n).
+// Package layered computes positions for a drawing of a directed acyclic graph, whose
+// vertices are boxes. It puts the boxes into columns, so that each edge points to the right.
+// Boxes do not overlap, and edges pass between them. Equal graphs have equal layouts. The
+// time for a graph of size n is in O(n log n).
 package layered
 
 import (
@@ -12,14 +12,14 @@ import (
 	"slices"
 )
 
-// Size is the size of a box.
+// Size is the width and height of a box or layout. All lengths have the same unit, pixels.
 type Size struct{ W, H float64 }
 
-// Point is a position. Y grows downwards.
+// Point is a position in a layout. X grows to the right, and Y downwards.
 type Point struct{ X, Y float64 }
 
-// Edge is an edge from one box to another. From and To are their indexes in the boxes that
-// are passed to Compute.
+// Edge is a directed edge from one box to another. From and To are indexes of boxes, as
+// passed to Compute.
 type Edge struct{ From, To int }
 
 // Layout contains the computed positions, relative to the upper left corner of the drawing.
@@ -28,9 +28,10 @@ type Layout struct {
 	Size Size
 	// Boxes contains the upper left corner of each box.
 	Boxes []Point
-	// Routes contains the points that each edge passes through, from the right side of its
-	// first box to the left side of its second one. Between the points 2i and 2i+1 it is a
-	// horizontal line; between 2i+1 and 2i+2 it crosses from one column to the next.
+	// Routes contains the points on the path of each edge, from the right side of box
+	// Edge.From to the left side of box Edge.To. From point 2i to point 2i+1, an edge passes
+	// through a column horizontally. From point 2i+1 to point 2i+2, it leads from one column
+	// to the next.
 	Routes [][]Point
 }
 
@@ -38,13 +39,14 @@ const (
 	gapX    = 56 // minimum space between columns
 	gapY    = 14 // space between boxes in a column
 	laneGap = 8  // space around an edge that passes through a column
-	// maxLanes is the maximum number of lanes; see grid. When there are no more lanes,
+	// maxLanes is the maximum number of lanes (see grid). When they are used up, further
 	// edges are straight lines from box to box, behind the boxes between them.
 	maxLanes = 20_000
 )
 
-// Compute returns the layout of a graph. The edges must not form a cycle. An edge from a
-// box to itself has no route. Boxes without edges are placed below the others.
+// Compute returns the layout of a graph. The edges must not form a cycle, except that an edge
+// from a box to itself is ignored and gets no route. Boxes without edges are placed below the
+// others.
 func Compute(boxes []Size, edges []Edge) *Layout {
 	l := &Layout{Boxes: make([]Point, len(boxes)), Routes: make([][]Point, len(edges))}
 	g := newGrid(boxes, edges)
@@ -63,25 +65,25 @@ func Compute(boxes []Size, edges []Edge) *Layout {
 // of a grid are the boxes, followed by the lanes.
 type grid struct {
 	sizes    []Size
-	column   []int
-	columns  [][]int
-	left     [][]int // the neighbours of each vertex in the previous column
-	right    [][]int
+	column   []int     // the column of each vertex
+	columns  [][]int   // the vertices of each column, from top to bottom
+	left     [][]int   // the neighbors of each vertex in the previous column
+	right    [][]int   // the neighbors of each vertex in the next column
 	y        []float64 // the vertical center of each vertex
 	edges    []Edge
-	paths    [][]int // the vertices of each edge
-	isolated []int
-	boxes    int
+	paths    [][]int // the vertices that each edge passes through, including its ends
+	isolated []int   // the boxes without edges, which are not in columns
+	boxes    int     // the number of boxes; vertices from this number on are lanes
 
-	position  []int // the index of each vertex in its column
-	best      [][]int
-	crossings int
+	position  []int   // the index of each vertex in its column
+	best      [][]int // the value of columns with the fewest crossings until now
+	crossings int     // the number of crossings in best
 }
 
 func newGrid(boxes []Size, edges []Edge) *grid {
 	g := &grid{sizes: slices.Clone(boxes), edges: edges, paths: make([][]int, len(edges)), boxes: len(boxes), crossings: math.MaxInt}
 	g.assignColumns()
-	lanes := map[[2]int]int{} // by target and column; edges to the same box share a lane
+	lanes := map[[2]int]int{} // by Edge.To and column, so that edges to the same box share lanes
 	known := map[Edge]bool{}
 	link := func(a, b int) {
 		if e := (Edge{a, b}); !known[e] {
@@ -114,7 +116,7 @@ func newGrid(boxes []Size, edges []Edge) *grid {
 		}
 		g.paths[i] = append(g.paths[i], e.To)
 	}
-	g.number()
+	g.setPositions()
 	return g
 }
 
@@ -127,7 +129,7 @@ func (g *grid) addLane(column int) int {
 	return lane
 }
 
-// assignColumns puts each box into the column after those of all its predecessors.
+// assignColumns puts each box into the first column after those of all its predecessors.
 func (g *grid) assignColumns() {
 	n := g.boxes
 	g.column = make([]int, n)
@@ -165,7 +167,7 @@ func (g *grid) assignColumns() {
 	}
 }
 
-// place sets the positions of boxes and routes in l.
+// place sets the size of l, and the positions of its boxes and routes.
 func (g *grid) place(l *Layout) {
 	top := math.Inf(1)
 	bottom := 0.0
@@ -210,8 +212,8 @@ func (g *grid) place(l *Layout) {
 	}
 }
 
-// gapBefore returns the space on the left of a column. There is more space if edges in it
-// are steep.
+// gapBefore returns the width of the space on the left of a column. The steeper the edges in
+// this space, the wider it is.
 func (g *grid) gapBefore(column int) float64 {
 	climb := 0.0
 	for _, v := range g.columns[column] {

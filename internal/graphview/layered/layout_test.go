@@ -11,8 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/graphview/layered"
 )
 
-// random returns boxes of random sizes, and edges from lower to higher boxes, in random
-// order and some of them twice.
+// random returns boxes of random sizes, and edges from boxes with lower to boxes with higher
+// indexes, in random order and some of them twice.
 func random(r *rand.Rand, n int) ([]layered.Size, []layered.Edge) {
 	boxes := make([]layered.Size, n)
 	for i := range boxes {
@@ -108,7 +108,7 @@ func TestComputeOfLittle(t *testing.T) {
 	checkBoxes(t, 0, []layered.Size{box, box}, l)
 }
 
-// TestComputeOfLongEdges uses more long edges than there are lanes.
+// TestComputeOfLongEdges uses a graph that needs more than maxLanes lanes.
 func TestComputeOfLongEdges(t *testing.T) {
 	const chain = 400
 	var boxes []layered.Size

@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// sweeps is how many times the vertices of all columns are sorted. The result with the
-// fewest crossings is used.
+// sweeps is the number of calls of reduceCrossings. The result with the fewest crossings is
+// used.
 const sweeps = 6
 
-// number sets the position of each vertex to its index in its column.
-func (g *grid) number() {
+// setPositions sets g.position for all vertices.
+func (g *grid) setPositions() {
 	g.position = make([]int, len(g.sizes))
 	for _, column := range g.columns {
 		for i, v := range column {
@@ -23,9 +23,9 @@ func (g *grid) number() {
 	g.keepBest()
 }
 
-// reduceCrossings sorts the vertices of each column, so that fewer edges cross: first from
-// left to right, then from right to left. It stores the result if it is the best one until
-// now.
+// reduceCrossings reorders the vertices within the columns, so that fewer edges cross. It
+// passes over the columns from left to right, and then from right to left. It keeps the result
+// if it is the best until now.
 func (g *grid) reduceCrossings() {
 	for c := 1; c < len(g.columns); c++ {
 		g.sortColumn(c, g.left)
@@ -36,14 +36,15 @@ func (g *grid) reduceCrossings() {
 	g.keepBest()
 }
 
-// sortColumn sorts the vertices of column c by the mean position of their neighbours in the
-// next column. A vertex without neighbours keeps its current position as the key.
-func (g *grid) sortColumn(c int, neighbours [][]int) {
+// sortColumn sorts the vertices of column c by the mean position of their neighbors. A vertex
+// without neighbors is sorted by its own position. neighbors contains the neighbors of each
+// vertex in one adjacent column.
+func (g *grid) sortColumn(c int, neighbors [][]int) {
 	column := g.columns[c]
 	mean := make(map[int]float64, len(column))
 	for i, v := range column {
 		mean[v] = float64(i)
-		if near := neighbours[v]; len(near) > 0 {
+		if near := neighbors[v]; len(near) > 0 {
 			sum := 0
 			for _, w := range near {
 				sum += g.position[w]
@@ -80,17 +81,17 @@ func (g *grid) restoreBest() {
 func (g *grid) countCrossings() int {
 	total := 0
 	for c := 1; c < len(g.columns); c++ {
-		// ends is a binary indexed tree. For each position, it counts the edges that were
-		// already processed and that end above it.
+		// ends is a binary indexed tree (Fenwick tree) of the processed edges, by the
+		// position at which they end in column c.
 		ends := make([]int, len(g.columns[c])+1)
 		seen := 0
 		for _, v := range g.columns[c-1] {
 			for _, w := range g.right[v] {
-				not := 0
+				notBelow := 0
 				for i := g.position[w] + 1; i > 0; i -= i & -i {
-					not += ends[i]
+					notBelow += ends[i]
 				}
-				total += seen - not
+				total += seen - notBelow
 			}
 			for _, w := range g.right[v] {
 				seen++

@@ -11,13 +11,13 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// RecordingDriver is a driver that records the updates of revisions. It is safe for
+// RecordingDriver is a storage driver that records the updates of revisions. It is safe for
 // concurrent use.
 type RecordingDriver struct {
 	driver.Driver
-	// BeforeUpdate is called before each attempt to update a revision, with the number of
-	// the attempt, counted from 1. It can block the update, or return an error for it. It
-	// can be nil.
+	// BeforeUpdate, if it is not nil, is called before each attempt to update a revision,
+	// with the number of the attempt, counted from 1. It can block, or return an error with
+	// which the update fails.
 	BeforeUpdate func(attempt int) error
 
 	mu       sync.Mutex
@@ -25,7 +25,7 @@ type RecordingDriver struct {
 	attempts int
 }
 
-// Update records the update unless BeforeUpdate returns an error.
+// Update stores a revision and records it, unless BeforeUpdate returns an error.
 func (d *RecordingDriver) Update(key string, rel *release.Release) error {
 	d.mu.Lock()
 	d.attempts++
@@ -42,44 +42,44 @@ func (d *RecordingDriver) Update(key string, rel *release.Release) error {
 	return d.Driver.Update(key, rel)
 }
 
-// Updates returns the revisions as they were written, in the order of the updates.
+// Updates returns the updated revisions as they were stored, in the order of the updates.
 func (d *RecordingDriver) Updates() []*release.Release {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.updates)
 }
 
-// LastUpdate returns the revision as it was last written.
+// LastUpdate returns the revision of the last update. It panics if there was no update.
 func (d *RecordingDriver) LastUpdate() *release.Release {
 	updates := d.Updates()
 	return updates[len(updates)-1]
 }
 
-// Attempts returns the number of attempted updates, including failed ones.
+// Attempts returns the number of attempted updates, including those that failed.
 func (d *RecordingDriver) Attempts() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.attempts
 }
 
-// UpdateErrorDriver is a driver whose updates fail.
+// UpdateErrorDriver is a storage driver whose Update always fails with Err.
 type UpdateErrorDriver struct {
 	driver.Driver
 	Err error
 }
 
-// Update returns the error.
+// Update returns d.Err.
 func (d *UpdateErrorDriver) Update(string, *release.Release) error { return d.Err }
 
-// GetErrorDriver is a driver that cannot read a revision while Err is set.
+// GetErrorDriver is a storage driver whose Get fails with Err if Err is not nil.
 type GetErrorDriver struct {
 	driver.Driver
 	Err error
-	// Gets is the number of calls of Get.
+	// Gets counts the calls of Get.
 	Gets int
 }
 
-// Get returns the error if there is one.
+// Get returns d.Err, or a revision if d.Err is nil.
 func (d *GetErrorDriver) Get(key string) (*release.Release, error) {
 	d.Gets++
 	if d.Err != nil {
@@ -88,22 +88,23 @@ func (d *GetErrorDriver) Get(key string) (*release.Release, error) {
 	return d.Driver.Get(key)
 }
 
-// QueryErrorDriver is a driver that cannot list revisions.
+// QueryErrorDriver is a storage driver whose Query always fails with Err.
 type QueryErrorDriver struct {
 	driver.Driver
 	Err error
 }
 
-// Query returns the error.
+// Query returns d.Err.
 func (d *QueryErrorDriver) Query(map[string]string) ([]*release.Release, error) { return nil, d.Err }
 
-// CorruptingDriver is a driver that changes the revisions that it returns.
+// CorruptingDriver is a storage driver that calls Corrupt with a copy of each revision that
+// it returns.
 type CorruptingDriver struct {
 	driver.Driver
 	Corrupt func(*release.Release)
 }
 
-// Get reads a revision and corrupts a copy of it.
+// Get returns a corrupted copy of a stored revision.
 func (d *CorruptingDriver) Get(key string) (*release.Release, error) {
 	rel, err := d.Driver.Get(key)
 	if err != nil {
@@ -112,7 +113,7 @@ func (d *CorruptingDriver) Get(key string) (*release.Release, error) {
 	return d.corrupted(rel), nil
 }
 
-// Query lists revisions and corrupts copies of them.
+// Query returns corrupted copies of stored revisions.
 func (d *CorruptingDriver) Query(labels map[string]string) ([]*release.Release, error) {
 	list, err := d.Driver.Query(labels)
 	for i, rel := range list {

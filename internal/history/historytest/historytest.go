@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package historytest has helpers for tests of stored releases: revisions, in-memory
-// storages that contain them, processes that are their lock holders, and storage drivers
-// that record calls or fail.
+// Package historytest provides what tests of stored releases need: revisions, in-memory
+// storages, processes that can be lock holders, and storage drivers that record or fail
+// calls.
 package historytest
 
 import (
@@ -23,28 +23,30 @@ import (
 )
 
 const (
-	// ReleaseName is the name of the release of all revisions.
+	// ReleaseName is the name of the release that all revisions of this package belong to.
 	ReleaseName = "rel"
-	// LeaseID is the ID of the lease of a LeasedRevision.
+	// LeaseID is the ID of the lease in a LeasedRevision.
 	LeaseID = "first"
-	// LeaseDuration is the time for which that lease is valid without a heartbeat.
+	// LeaseDuration is the time for which the lease in a LeasedRevision is valid after its
+	// last heartbeat.
 	LeaseDuration = 45 * time.Second
 )
 
-// Revision returns a revision without a chart, which therefore cannot have a lease.
+// Revision returns a revision without a chart. It therefore cannot contain an order record
+// or a lease.
 func Revision(version int, status release.Status) *release.Release {
 	return &release.Release{Name: ReleaseName, Namespace: "default", Version: version, Info: &release.Info{Status: status}}
 }
 
-// RevisionWithChart returns a revision with a chart, which can have a lease.
+// RevisionWithChart returns a revision with a chart, to which an order record can be added.
 func RevisionWithChart(version int, status release.Status) *release.Release {
 	rel := Revision(version, status)
 	rel.Chart = &chart.Chart{Metadata: &chart.Metadata{Name: "shop", Version: "1.0.0"}}
 	return rel
 }
 
-// LeasedRevision returns a revision that is locked by a process. Ago is the age of its last
-// heartbeat.
+// LeasedRevision returns a revision that holder has locked. The last heartbeat was sent at a
+// time in the past that is ago before now.
 func LeasedRevision(t *testing.T, version int, status release.Status, holder process.Process, ago time.Duration) *release.Release {
 	t.Helper()
 	return WithRecord(t, RevisionWithChart(version, status), &orderrecord.Record{
@@ -56,7 +58,7 @@ func LeasedRevision(t *testing.T, version int, status release.Status, holder pro
 	})
 }
 
-// WithRecord adds a record to the chart of a revision. It returns the revision.
+// WithRecord adds an order record to the chart of a revision, and returns the revision.
 func WithRecord(t *testing.T, rel *release.Release, rec *orderrecord.Record) *release.Release {
 	t.Helper()
 	withRecord, err := orderrecord.WithRecord(rel.Chart, rec)
@@ -72,14 +74,14 @@ func RemoteProcess() process.Process {
 	return process.Process{Host: "elsewhere", PID: 7, StartID: "another machine"}
 }
 
-// DeadProcess returns a process on this machine that has exited.
+// DeadProcess returns a process on this machine that has ended.
 func DeadProcess() process.Process {
 	p := process.Current()
 	p.StartID += "0"
 	return p
 }
 
-// MemoryStorage returns an in-memory storage with the given revisions.
+// MemoryStorage returns an in-memory storage that contains the given revisions.
 func MemoryStorage(t *testing.T, revisions ...*release.Release) *storage.Storage {
 	t.Helper()
 	releases := storage.Init(driver.NewMemory())
@@ -91,12 +93,12 @@ func MemoryStorage(t *testing.T, revisions ...*release.Release) *storage.Storage
 	return releases
 }
 
-// Key returns the key of a revision in a storage driver.
+// Key returns the key under which storage drivers store a revision.
 func Key(version int) string {
 	return fmt.Sprintf("%s.%s.v%d", storage.HelmStorageType, ReleaseName, version)
 }
 
-// Get reads a stored revision.
+// Get returns a stored revision.
 func Get(t *testing.T, releases *storage.Storage, version int) *release.Release {
 	t.Helper()
 	rel, err := releases.Get(ReleaseName, version)
@@ -106,7 +108,7 @@ func Get(t *testing.T, releases *storage.Storage, version int) *release.Release 
 	return rel
 }
 
-// Versions returns the numbers of the stored revisions, sorted.
+// Versions returns the sorted numbers of the stored revisions.
 func Versions(t *testing.T, releases *storage.Storage) []int {
 	t.Helper()
 	history, err := releases.History(ReleaseName)
@@ -121,7 +123,7 @@ func Versions(t *testing.T, releases *storage.Storage) []int {
 	return versions
 }
 
-// Lease returns the stored lease of a revision; nil if there is none.
+// Lease returns the lease in the order record of a stored revision, or nil if there is none.
 func Lease(t *testing.T, releases *storage.Storage, version int) *orderrecord.Lease {
 	t.Helper()
 	rec, err := orderrecord.Read(Get(t, releases, version))

@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source finds positions in the source files of a chart: of a node in Chart.yaml, and
-// of a key in a template, given the rendered output.
+// Package source finds positions in the source files of a chart, for messages: the line of a
+// field in Chart.yaml, and the line in a template from which a key of the rendered output
+// comes.
 package source
 
 import (
@@ -22,46 +23,47 @@ import (
 // requirementsFile contains the dependencies of a chart of apiVersion v1.
 const requirementsFile = "requirements.yaml"
 
-// Position is a place in a file of a chart, for the user.
+// Position is a position in a file of a chart.
 type Position struct {
-	// File is the path of the file in the root chart, with slashes.
+	// File is the path of the file relative to the root chart, with slashes.
 	File string
 	// Line and Column start at 1. They are 0 if only the file is known.
 	Line, Column int
 }
 
-// Files contains the source files of one chart.
+// Files contains the source files of a chart and of its subcharts.
 type Files struct {
 	// Prefix is the path of the chart within the root chart, for example "charts/db/". It
 	// is empty for the root chart.
 	Prefix string
-	// Own contains the files of the chart, with paths relative to the chart.
+	// Own contains the files of the chart without its subcharts. Their names are relative
+	// to the chart.
 	Own []*chartloader.BufferedFile
 
 	subcharts []*Files
-	parsed    map[string]*yaml.Node // caches parsed files; nil if a file cannot be parsed
+	parsed    map[string]*yaml.Node // caches the results of Parse
 }
 
-// New assigns the files of a root chart to the chart itself or to its subcharts, which can
-// be packed.
+// New returns the Files of the root chart that consists of files. It also unpacks packed
+// subcharts. The names of files are relative to the root chart.
 func New(files []*chartloader.BufferedFile) *Files { return newFiles("", files) }
 
-// newFiles is New for a chart whose path within the root chart is prefix.
+// newFiles is like New, for a chart with the given Prefix.
 func newFiles(prefix string, files []*chartloader.BufferedFile) *Files {
 	f := &Files{Prefix: prefix, parsed: map[string]*yaml.Node{}}
 	var order []string
-	inside := map[string][]*chartloader.BufferedFile{}
+	subchartFiles := map[string][]*chartloader.BufferedFile{} // by the name of its directory
 	for _, file := range files {
-		below, isInside := strings.CutPrefix(file.Name, chartutil.ChartsDir+"/")
-		name, rest, isFolder := strings.Cut(below, "/")
+		inCharts, isInCharts := strings.CutPrefix(file.Name, chartutil.ChartsDir+"/")
+		name, rest, isDirectory := strings.Cut(inCharts, "/")
 		switch {
-		case !isInside || name == "" || name[0] == '_' || name[0] == '.':
+		case !isInCharts || name == "" || name[0] == '_' || name[0] == '.':
 			f.Own = append(f.Own, file)
-		case isFolder:
-			if inside[name] == nil {
+		case isDirectory:
+			if subchartFiles[name] == nil {
 				order = append(order, name)
 			}
-			inside[name] = append(inside[name], &chartloader.BufferedFile{Name: rest, Data: file.Data})
+			subchartFiles[name] = append(subchartFiles[name], &chartloader.BufferedFile{Name: rest, Data: file.Data})
 		case path.Ext(name) == ".tgz":
 			f.addArchive(file.Data)
 		default:
@@ -69,13 +71,14 @@ func newFiles(prefix string, files []*chartloader.BufferedFile) *Files {
 		}
 	}
 	for _, name := range order {
-		f.subcharts = append(f.subcharts, newFiles(prefix+chartutil.ChartsDir+"/"+name+"/", inside[name]))
+		f.subcharts = append(f.subcharts, newFiles(prefix+chartutil.ChartsDir+"/"+name+"/", subchartFiles[name]))
 	}
 	return f
 }
 
-// addArchive adds a packed subchart. Its files get the paths that they would have if it
-// were unpacked. An archive that cannot be read is ignored, because Helm's rules report it.
+// addArchive adds the packed subchart in data. Its files get the paths that they would have
+// if it were unpacked in the charts directory. An archive that cannot be read is ignored,
+// because Helm's rules report it.
 func (f *Files) addArchive(data []byte) {
 	files, err := chartloader.LoadArchiveFiles(bytes.NewReader(data))
 	if err != nil {
@@ -89,8 +92,8 @@ func (f *Files) addArchive(data []byte) {
 	f.subcharts = append(f.subcharts, newFiles(f.Prefix+chartutil.ChartsDir+"/"+name.Value+"/", files))
 }
 
-// Parse returns the root node of a YAML file of the chart, or nil if the file does not exist
-// or is invalid.
+// Parse returns the root node of the named YAML file of the chart, or nil if the file does
+// not exist or cannot be parsed.
 func (f *Files) Parse(name string) *yaml.Node {
 	if root, known := f.parsed[name]; known {
 		return root
@@ -122,7 +125,8 @@ func (f *Files) Walk(visit func(*Files)) {
 	}
 }
 
-// At returns the position of the node n in the named file. If n is nil, it has no line.
+// At returns the position of the YAML node n in the named file of the chart. If n is nil,
+// the position has no line.
 func (f *Files) At(name string, n *yaml.Node) Position {
 	p := Position{File: f.Prefix + name}
 	if n != nil {
@@ -131,13 +135,14 @@ func (f *Files) At(name string, n *yaml.Node) Position {
 	return p
 }
 
-// Field returns the position of a field in Chart.yaml. keys is the path of the field. If the
-// field does not exist, the position has no line.
+// Field returns the position of a field in Chart.yaml. keys are the keys that lead from the
+// root of the file to the field. If the field does not exist, the position has no line.
 func (f *Files) Field(keys ...string) Position {
 	return f.At(chartutil.ChartfileName, KeyNode(f.Parse(chartutil.ChartfileName), keys...))
 }
 
-// KeyNode returns the node of the last key on a path of keys, or nil if it does not exist.
+// KeyNode returns the YAML node of the last of the keys, which lead to it from root. It
+// returns nil if the key does not exist.
 func KeyNode(root *yaml.Node, keys ...string) *yaml.Node {
 	last := len(keys) - 1
 	mapping := yamledit.Resolve(root)
@@ -157,12 +162,14 @@ func KeyNode(root *yaml.Node, keys ...string) *yaml.Node {
 
 // Dependency is one entry under "dependencies", in Chart.yaml or requirements.yaml.
 type Dependency struct {
-	// File is the name of the file, and Node the entry in it.
+	// File is the name of the file, relative to the chart.
 	File string
+	// Node is the YAML node of the entry.
 	Node *yaml.Node
 }
 
-// Dependencies returns the entries under "dependencies", in their order.
+// Dependencies returns the entries under "dependencies", in the order of the file. A list in
+// requirements.yaml takes precedence over one in Chart.yaml.
 func (f *Files) Dependencies() []Dependency {
 	for _, name := range []string{requirementsFile, chartutil.ChartfileName} {
 		list := yamledit.Resolve(yamledit.Lookup(f.Parse(name), "dependencies"))
@@ -178,9 +185,9 @@ func (f *Files) Dependencies() []Dependency {
 	return nil
 }
 
-// DependencyField returns the position of a field in the entry under "dependencies" with
-// this alias or, without an alias, name. If there is not exactly one, the position has no
-// line.
+// DependencyField returns the position of a field in an entry under "dependencies". title is
+// the alias of the entry or, if it has no alias, its name. If not exactly one entry with
+// this title has the field, the position has no line.
 func (f *Files) DependencyField(title, field string) Position {
 	var found []Position
 	for _, d := range f.Dependencies() {
@@ -198,11 +205,12 @@ func (f *Files) DependencyField(title, field string) Position {
 	return found[0]
 }
 
-// ByChart contains the source files of a chart and its subcharts by the first raw file of a
-// loaded chart, because copies of a chart for several aliases share this file.
+// ByChart maps loaded charts to their source files. The key is the first file in
+// chart.Chart.Raw, because Helm copies a subchart that has several aliases, and all copies
+// share their Raw files.
 type ByChart map[*chart.File]*Files
 
-// Of returns the source files of c, or nil if they are unknown.
+// Of returns the source files of c, or nil if c is not in the map.
 func (b ByChart) Of(c *chart.Chart) *Files {
 	if len(c.Raw) == 0 {
 		return nil
@@ -210,7 +218,7 @@ func (b ByChart) Of(c *chart.Chart) *Files {
 	return b[c.Raw[0]]
 }
 
-// Match finds the source files of c, which was loaded from f, and of its subcharts.
+// Match returns the source files of c and of its subcharts. c must have been loaded from f.
 func (f *Files) Match(c *chart.Chart) ByChart {
 	found := ByChart{}
 	f.match(c, found)
@@ -221,18 +229,19 @@ func (f *Files) match(c *chart.Chart, found ByChart) {
 	if len(c.Raw) > 0 {
 		found[c.Raw[0]] = f
 	}
-	free := slices.Clone(f.subcharts)
+	unmatched := slices.Clone(f.subcharts)
 	for _, sub := range c.Dependencies() {
-		i := slices.IndexFunc(free, func(files *Files) bool { return files.wereLoadedAs(sub) })
+		i := slices.IndexFunc(unmatched, func(files *Files) bool { return files.wereLoadedAs(sub) })
 		if i < 0 {
 			continue
 		}
-		free[i].match(sub, found)
-		free = slices.Delete(free, i, i+1)
+		unmatched[i].match(sub, found)
+		unmatched = slices.Delete(unmatched, i, i+1)
 	}
 }
 
-// wereLoadedAs reports whether c was loaded from these files.
+// wereLoadedAs reports whether c was loaded from these files: the name, the version and the
+// templates are the same.
 func (f *Files) wereLoadedAs(c *chart.Chart) bool {
 	for key, want := range map[string]string{"name": c.Name(), "version": c.Metadata.Version} {
 		if have := yamledit.Lookup(f.Parse(chartutil.ChartfileName), key); have == nil || have.Value != want {

@@ -21,15 +21,16 @@ import (
 // output and leads to the position of the key. If the new output differs in anything except
 // marks, the positions are unknown.
 
-// markable matches the keys that get a mark if they are plain text in a template.
+// markable matches the YAML keys that Mark marks: those that contain a slash, as the keys of
+// annotations do, "kind" and "runHooksInParallel".
 var markable = regexp.MustCompile(`(?:^|[\s{,"'])([A-Za-z0-9._-]+/[A-Za-z0-9/._-]+|kind|runHooksInParallel)["']?[ \t]*:`)
 
 var mark = regexp.MustCompile(`-ohmark([0-9]+)x`)
 
-// Mark returns a template with a mark after each relevant key, and appends the position of
-// each of these keys to places. The number in a mark is the index in places. file is the path
-// of the template. Columns are counted in characters.
-func Mark(file string, text []byte, places *[]Position) []byte {
+// Mark returns the template text with a mark after each key that matches markable, and
+// appends the positions of these keys to positions. The number in a mark is the index of the
+// position. file is the path of the template. Columns are counted in characters.
+func Mark(file string, text []byte, positions *[]Position) []byte {
 	if bytes.Contains(text, []byte("-ohmark")) {
 		return text
 	}
@@ -45,17 +46,17 @@ func Mark(file string, text []byte, places *[]Position) []byte {
 			}
 			marked.Write(before)
 			marked.Write(text[start:end])
-			fmt.Fprintf(&marked, "-ohmark%dx", len(*places))
+			fmt.Fprintf(&marked, "-ohmark%dx", len(*positions))
 			done = end
-			*places = append(*places, Position{File: file, Line: line, Column: utf8.RuneCount(text[lineStart:start]) + 1})
+			*positions = append(*positions, Position{File: file, Line: line, Column: utf8.RuneCount(text[lineStart:start]) + 1})
 		}
 	}
 	marked.Write(text[done:])
 	return marked.Bytes()
 }
 
-// textSpans returns the start and end of each part of a template that is outside actions,
-// in their order. If the template cannot be parsed, it returns none.
+// textSpans returns the start and end offsets of the parts of a template that are outside of
+// {{ actions }}, in order. If the template cannot be parsed, it returns none.
 func textSpans(text []byte) [][2]int {
 	tree, trees := parse.New("template"), map[string]*parse.Tree{}
 	tree.Mode = parse.SkipFuncCheck
@@ -92,9 +93,10 @@ func textSpans(text []byte) [][2]int {
 	return spans
 }
 
-// SameButForMarks reports whether marked differs from document only in its marks. Templates
-// can produce random values. Therefore lines without marks can differ, and so can the text
-// after the last mark in a line.
+// SameButForMarks reports whether the document marked, which was rendered with marks, equals
+// document, which was rendered without them, except for the marks. Because templates can
+// produce random values, it does not compare lines without marks, nor the text after the
+// last mark of a line.
 func SameButForMarks(marked, document string) bool {
 	if mark.ReplaceAllString(marked, "") == document {
 		return true
@@ -115,8 +117,8 @@ func SameButForMarks(marked, document string) bool {
 	return true
 }
 
-// CutMark returns a key without its mark, and the number in the mark, or -1 if there is
-// none.
+// CutMark returns a key without its mark, and the number in the mark. If the key has no
+// mark, the number is -1.
 func CutMark(key string) (plain string, number int) {
 	at := mark.FindStringSubmatchIndex(key)
 	if at == nil {

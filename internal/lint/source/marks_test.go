@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzMark checks that removing the marks restores the template, and that each mark has
-// the position of the key before it.
+// FuzzMark checks that removing the marks restores the template, and that the position of
+// each mark is that of the key before it.
 func FuzzMark(f *testing.F) {
 	for _, seed := range []string{
 		"kind: ConfigMap\nmetadata: {annotations: {helm.sh/layer: a, \"x.io/y\": b}}\n",
@@ -51,7 +51,7 @@ func FuzzMark(f *testing.F) {
 	})
 }
 
-// keyAt returns the key at the beginning of a text.
+// keyAt returns the YAML key at the beginning of a text.
 func keyAt(text string) string {
 	return strings.TrimRight(text[:len(text)-len(strings.TrimLeft(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/"))], " ")
 }

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chartgen generates random charts for tests. Only tests import it. It computes the
-// expected order of a chart without using any code of package sequencer, so that tests can
-// compare the two.
+// Package chartgen generates random charts for tests. Only tests import it. It also computes
+// the expected order of a generated chart, without code of package sequencer, so that tests
+// can compare this order with the result of package sequencer.
 package chartgen
 
 import (
@@ -14,56 +14,57 @@ import (
 	"strings"
 )
 
-// Chart is a generated chart with its declarations of order.
+// Chart describes a generated chart and the order that it declares.
 type Chart struct {
 	Name string
-	// V3 reports whether the apiVersion is v3 instead of v2. OptedIn reports whether a
-	// chart with apiVersion v2 enables sequencing with an annotation.
-	V3, OptedIn bool
-	// OwnAfter are the names of the subcharts that must be ready before the chart's own
-	// resources.
+	// V3 is true if the apiVersion is v3, and false if it is v2.
+	V3 bool
+	// OptedIn is true if the apiVersion is v2 and an annotation enables sequencing.
+	OptedIn bool
+	// OwnAfter contains the names of the subcharts that must be ready before the resources
+	// of the chart itself are deployed.
 	OwnAfter     []string
 	Dependencies []*Dependency
 	Resources    []*Resource
 }
 
-// Dependency is an entry under "dependencies" in a chart. After is its depends-on.
+// Dependency describes an entry under "dependencies" in Chart.yaml.
 type Dependency struct {
 	Chart    *Chart
 	Alias    string
 	Tags     []string
-	After    []string
+	After    []string // the field depends-on
 	Disabled bool
 }
 
-// Resource is a resource of a chart. After are the layers that it depends on. Its name in
-// the cluster is Name, prefixed with the path of the chart.
+// Resource describes a resource of a chart.
 type Resource struct {
+	// Name identifies the resource in its chart. Its name in the cluster is Name, prefixed
+	// with the directory of the chart.
 	Kind, Name string
 	Layer      string
-	After      []string
+	After      []string // the layers on which the resource depends
 }
 
-// Sequenced reports whether the chart's sequencing declarations apply.
+// Sequenced reports whether sequencing applies to the chart.
 func (c *Chart) Sequenced() bool { return c.V3 || c.OptedIn }
 
-// Title returns the name of the dependency in the tree of charts.
+// Title returns the name of the subchart in the release: the alias, if any, or the chart name.
 func (d *Dependency) Title() string { return cmp.Or(d.Alias, d.Chart.Name) }
 
-// ghost is the name of a layer that no chart has, for dependencies on unknown layers.
-const ghost = "ghost"
+// unknownLayer is the name of a layer that no chart has, for dependencies on unknown layers.
+const unknownLayer = "ghost"
 
 var kinds = []string{"ConfigMap", "Secret", "Service", "Deployment", "Job", "Widget"}
 
-// generator generates one random chart. charts counts the charts so far, to give each a
-// different name.
+// generator generates one random chart with its subcharts.
 type generator struct {
 	*rand.Rand
-	charts int
+	charts int // the number of charts until now, from which their names are built
 }
 
-// Random returns a random chart with up to three levels of subcharts. Its declarations do
-// not contain a cycle.
+// Random returns a random chart with up to three levels of subcharts. The declared order
+// contains no cycle.
 func Random(r *rand.Rand) *Chart {
 	g := &generator{Rand: r}
 	return g.chart(0)
@@ -83,8 +84,9 @@ func (g *generator) chart(depth int) *Chart {
 	return c
 }
 
-// resources adds resources to c. To avoid cycles, each depends only on layers that precede
-// its own in a random order, and occasionally on a layer that does not exist.
+// resources adds resources to c. To avoid cycles, it sorts the layers randomly, and lets each
+// resource depend only on layers that precede its own layer. Some resources also depend on a
+// layer that does not exist.
 func (g *generator) resources(c *Chart) {
 	layers := []string{"database", "cache", "queue", "app", "web"}
 	g.Shuffle(len(layers), func(i, j int) { layers[i], layers[j] = layers[j], layers[i] })
@@ -102,15 +104,15 @@ func (g *generator) resources(c *Chart) {
 				}
 			}
 			if g.IntN(8) == 0 {
-				r.After = append(r.After, ghost)
+				r.After = append(r.After, unknownLayer)
 			}
 		}
 		c.Resources = append(c.Resources, r)
 	}
 }
 
-// dependency adds a subchart to c, or a second entry with another alias for the previous
-// subchart.
+// dependency adds an entry under "dependencies" to c: for a new subchart, or for the previous
+// subchart with another alias.
 func (g *generator) dependency(c *Chart, depth int) {
 	d := &Dependency{Disabled: g.IntN(6) == 0}
 	if n := len(c.Dependencies); n > 0 && g.IntN(3) == 0 && copyable(c.Dependencies[n-1].Chart) {
@@ -130,8 +132,8 @@ func (g *generator) dependency(c *Chart, depth int) {
 	c.Dependencies = append(c.Dependencies, d)
 }
 
-// copyable reports whether a chart contains no aliases. In the second copy of a chart, Helm
-// ignores the aliases of its subcharts, which this package does not model.
+// copyable reports whether c has no subcharts with aliases. If a parent chart uses c twice,
+// Helm ignores these aliases in the second copy, which this package does not model.
 func copyable(c *Chart) bool {
 	for _, d := range c.Dependencies {
 		if d.Alias != "" || !copyable(d.Chart) {
@@ -141,8 +143,8 @@ func copyable(c *Chart) bool {
 	return true
 }
 
-// order declares an order of the subcharts of c. To avoid cycles, a subchart depends on a
-// name only if all subcharts to which the name refers precede it in the list.
+// order declares an order of the subcharts of c. To avoid cycles, a subchart depends on a name,
+// such as a tag, only if all subcharts with this name precede it in the list.
 func (g *generator) order(c *Chart) {
 	var names []string
 	for i, d := range c.Dependencies {
@@ -164,7 +166,7 @@ func (g *generator) order(c *Chart) {
 	})
 }
 
-// last returns the index of the last dependency to which the name refers, or -1.
+// last returns the index of the last dependency to which name refers, or -1 if there is none.
 func (c *Chart) last(name string) int {
 	last := -1
 	for i, d := range c.Dependencies {
@@ -175,36 +177,37 @@ func (c *Chart) last(name string) int {
 	return last
 }
 
-// named reports whether the name refers to d. It can be an alias, the name of a chart or a
-// tag.
+// named reports whether name refers to d: it is the alias, the name of the chart or a tag.
 func (d *Dependency) named(name string) bool {
 	return d.Alias == name || d.Chart.Name == name || slices.Contains(d.Tags, name)
 }
 
-// copyOf is a chart in the tree of enabled charts. A chart that has several aliases occurs
-// there several times.
-type copyOf struct {
+// chartCopy is one occurrence of an enabled chart in a release. A chart that has several
+// aliases occurs several times.
+type chartCopy struct {
 	*Chart
-	title, path, folder string
-	// subs are the subcharts, with the indexes of Dependencies. It is nil for a disabled
-	// one.
-	subs []*copyOf
+	title string // the name in the release, which can be an alias
+	path  string // the titles of the parent charts and of this one, as in "c0/c1"
+	dir   string // the directory that contains Chart.yaml, as in "c0/charts/c1"
+	// subs contains the subcharts in the order of Dependencies. Elements for disabled
+	// subcharts are nil.
+	subs []*chartCopy
 }
 
-func (c *Chart) tree() *copyOf { return newCopy(c, c.Name, c.Name, c.Name) }
+func (c *Chart) tree() *chartCopy { return newCopy(c, c.Name, c.Name, c.Name) }
 
-func newCopy(c *Chart, title, path, folder string) *copyOf {
-	t := &copyOf{Chart: c, title: title, path: path, folder: folder, subs: make([]*copyOf, len(c.Dependencies))}
+func newCopy(c *Chart, title, path, dir string) *chartCopy {
+	t := &chartCopy{Chart: c, title: title, path: path, dir: dir, subs: make([]*chartCopy, len(c.Dependencies))}
 	for i, d := range c.Dependencies {
 		if !d.Disabled {
-			t.subs[i] = newCopy(d.Chart, d.Title(), path+"/"+d.Title(), folder+"/charts/"+d.Title())
+			t.subs[i] = newCopy(d.Chart, d.Title(), path+"/"+d.Title(), dir+"/charts/"+d.Title())
 		}
 	}
 	return t
 }
 
-// present returns the indexes in subs of the enabled subcharts.
-func (t *copyOf) present() []int {
+// present returns the indexes of the enabled subcharts in subs.
+func (t *chartCopy) present() []int {
 	var all []int
 	for i, sub := range t.subs {
 		if sub != nil {
@@ -215,6 +218,6 @@ func (t *copyOf) present() []int {
 }
 
 // name returns the name of r in the cluster.
-func (t *copyOf) name(r *Resource) string {
-	return strings.ReplaceAll(t.folder, "/", ".") + "." + r.Name
+func (t *chartCopy) name(r *Resource) string {
+	return strings.ReplaceAll(t.dir, "/", ".") + "." + r.Name
 }

@@ -5,27 +5,27 @@ package chartgen
 
 import "slices"
 
-// ExpectedOrder is the order of resources that the declarations of a chart require.
-// Resources are identified by their name in the cluster.
+// ExpectedOrder describes the order of resources that a chart declares. Resources are
+// identified by their name in the cluster.
 type ExpectedOrder struct {
-	// Names are all resources.
+	// Names contains the names of all resources.
 	Names []string
-	// Charts maps each resource to the path of its chart.
+	// Charts maps the name of each resource to the path of its chart.
 	Charts map[string]string
-	// before has, for each resource, the resources that must be ready first because of a
-	// single declaration.
+	// before contains, for each resource, the resources that must be ready before it because
+	// of a declaration. It omits those that follow only from a chain of declarations.
 	before map[string]map[string]bool
 }
 
-// ExpectedOrder computes the order from the declarations of c and its subcharts.
+// ExpectedOrder returns the order that c and its subcharts declare.
 func (c *Chart) ExpectedOrder() *ExpectedOrder {
 	o := &ExpectedOrder{Charts: map[string]string{}, before: map[string]map[string]bool{}}
 	o.read(c.tree())
 	return o
 }
 
-// Before returns the resources that must be ready before the named one because of a single
-// declaration, in random order.
+// Before returns the resources that must be ready directly before the named resource, in
+// random order. It omits those that must be ready only because of a chain of declarations.
 func (o *ExpectedOrder) Before(name string) []string {
 	var names []string
 	for n := range o.before[name] {
@@ -34,7 +34,7 @@ func (o *ExpectedOrder) Before(name string) []string {
 	return names
 }
 
-// After returns all resources that come after the named one, directly or indirectly.
+// After returns all resources that come after the named resource, directly or indirectly.
 func (o *ExpectedOrder) After(name string) map[string]bool {
 	after := map[string]bool{}
 	pending := []string{name}
@@ -60,8 +60,8 @@ func (o *ExpectedOrder) order(first, then []string) {
 	}
 }
 
-// read adds the resources of t and its subcharts, and the order that t declares.
-func (o *ExpectedOrder) read(t *copyOf) {
+// read adds the resources of t and its subcharts, and the order that they declare.
+func (o *ExpectedOrder) read(t *chartCopy) {
 	var own []string
 	for _, r := range t.Resources {
 		name := t.name(r)
@@ -91,10 +91,10 @@ func (o *ExpectedOrder) read(t *copyOf) {
 	}
 }
 
-// readLayers adds the order of the resources of one chart. All resources of a layer come
-// after everything that one of them depends on. Resources without a layer and without
+// readLayers adds the order of the resources of t itself. If one resource of a layer depends
+// on another layer, all resources of its layer do. Resources that have neither a layer nor
 // dependencies come last.
-func (o *ExpectedOrder) readLayers(t *copyOf) {
+func (o *ExpectedOrder) readLayers(t *chartCopy) {
 	for _, r := range t.Resources {
 		for _, other := range t.Resources {
 			sameLayer := r == other || r.Layer != "" && r.Layer == other.Layer
@@ -118,9 +118,9 @@ func (o *ExpectedOrder) readLayers(t *copyOf) {
 	}
 }
 
-// siblingsBefore returns the subcharts that must be ready before subchart i, directly or
-// because of other enabled subcharts.
-func (t *copyOf) siblingsBefore(i int) []int {
+// siblingsBefore returns the indexes of the enabled subcharts that must be ready before
+// subchart i, directly or because of other enabled subcharts.
+func (t *chartCopy) siblingsBefore(i int) []int {
 	var all []int
 	for _, j := range t.present() {
 		if j != i && slices.ContainsFunc(t.Dependencies[i].After, t.Dependencies[j].named) {
@@ -131,8 +131,8 @@ func (t *copyOf) siblingsBefore(i int) []int {
 	return all
 }
 
-// all returns the names of all resources of a chart and its subcharts.
-func (t *copyOf) all() []string {
+// all returns the names of all resources of t and its subcharts.
+func (t *chartCopy) all() []string {
 	var names []string
 	for _, r := range t.Resources {
 		names = append(names, t.name(r))

@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Files returns the files of the chart, including its subcharts. r selects among equivalent
-// notations.
+// Files returns the files of the chart and its subcharts. r chooses between alternative forms
+// of the same content, such as the two keys of an annotation.
 func (c *Chart) Files(r *rand.Rand) []*chartloader.BufferedFile {
 	w := &writer{Rand: r}
 	w.chart(c, "")
@@ -21,10 +21,10 @@ func (c *Chart) Files(r *rand.Rand) []*chartloader.BufferedFile {
 	return w.files
 }
 
-// values returns the values that enable or disable the subcharts. All of them are in the
-// values of the root chart, because Helm does not find values of charts inside aliased
-// charts.
-func (t *copyOf) values() map[string]any {
+// values returns the values that enable or disable the subcharts on all levels. They must be
+// in the values.yaml of the root chart, because Helm ignores conditions in the values of
+// charts below an aliased chart.
+func (t *chartCopy) values() map[string]any {
 	values := map[string]any{}
 	for i, d := range t.Dependencies {
 		own := map[string]any{}
@@ -45,7 +45,7 @@ func jsonOf(value any) string {
 	return string(text)
 }
 
-// writer collects the files of a chart.
+// writer creates the files of a chart.
 type writer struct {
 	*rand.Rand
 	files []*chartloader.BufferedFile
@@ -55,7 +55,7 @@ func (w *writer) file(name, text string) {
 	w.files = append(w.files, &chartloader.BufferedFile{Name: name, Data: []byte(text)})
 }
 
-func (w *writer) chart(c *Chart, folder string) {
+func (w *writer) chart(c *Chart, dir string) {
 	version := map[bool]string{true: "v3", false: "v2"}[c.V3]
 	text := fmt.Sprintf("apiVersion: %s\nname: %s\nversion: 1.2.3\n", version, c.Name)
 	annotations := ""
@@ -63,7 +63,7 @@ func (w *writer) chart(c *Chart, folder string) {
 		annotations += "  helm.sh/sequencing: enabled\n"
 	}
 	if len(c.OwnAfter) > 0 {
-		key := w.one("helm.sh/depends-on/subcharts", "depends-on.helm.sh/subcharts")
+		key := w.choose("helm.sh/depends-on/subcharts", "depends-on.helm.sh/subcharts")
 		annotations += w.list("  ", key, c.OwnAfter)
 	}
 	if annotations != "" {
@@ -77,16 +77,16 @@ func (w *writer) chart(c *Chart, folder string) {
 		text += w.dependency(d)
 		if !written[d.Chart] {
 			written[d.Chart] = true
-			w.chart(d.Chart, folder+"charts/"+d.Chart.Name+"/")
+			w.chart(d.Chart, dir+"charts/"+d.Chart.Name+"/")
 		}
 	}
-	w.file(folder+"Chart.yaml", text)
-	w.file(folder+"templates/hook.yaml", w.object(&Resource{Kind: "Job", Name: "hook", Layer: "hooks"}, "    helm.sh/hook: pre-install\n"))
-	w.templates(c, folder)
+	w.file(dir+"Chart.yaml", text)
+	w.file(dir+"templates/hook.yaml", w.object(&Resource{Kind: "Job", Name: "hook", Layer: "hooks"}, "    helm.sh/hook: pre-install\n"))
+	w.templates(c, dir)
 }
 
 func (w *writer) dependency(d *Dependency) string {
-	text := fmt.Sprintf("- name: %s\n  version: '%s'\n  condition: %s.enabled\n", d.Chart.Name, w.one("1.2.3", "~1.2.0", ">=1.0.0"), d.Title())
+	text := fmt.Sprintf("- name: %s\n  version: '%s'\n  condition: %s.enabled\n", d.Chart.Name, w.choose("1.2.3", "~1.2.0", ">=1.0.0"), d.Title())
 	if d.Alias != "" {
 		text += "  alias: " + d.Alias + "\n"
 	}
@@ -99,9 +99,9 @@ func (w *writer) dependency(d *Dependency) string {
 	return text
 }
 
-// templates writes the resources of c into files of one or more resources each, either as
-// separate documents or as the items of a List.
-func (w *writer) templates(c *Chart, folder string) {
+// templates writes the resources of c to files with up to three resources each, which are
+// either separate documents or the items of a List.
+func (w *writer) templates(c *Chart, dir string) {
 	for i := 0; i < len(c.Resources); {
 		n := min(1+w.IntN(3), len(c.Resources)-i)
 		var text string
@@ -112,21 +112,21 @@ func (w *writer) templates(c *Chart, folder string) {
 			}
 		} else {
 			for _, r := range c.Resources[i : i+n] {
-				text += "---\n" + w.one("# a comment\n", "") + w.object(r, "")
+				text += "---\n" + w.choose("# a comment\n", "") + w.object(r, "")
 			}
 		}
-		w.file(fmt.Sprintf("%stemplates/%d.yaml", folder, i), text)
+		w.file(fmt.Sprintf("%stemplates/%d.yaml", dir, i), text)
 		i += n
 	}
 }
 
-// object returns the YAML of r, with further annotations.
+// object returns r as YAML. annotations are additional lines of YAML.
 func (w *writer) object(r *Resource, annotations string) string {
 	if r.Layer != "" {
-		annotations += fmt.Sprintf("    %s: %s\n", w.one("helm.sh/layer", "helm.sh/resource-group"), r.Layer)
+		annotations += fmt.Sprintf("    %s: %s\n", w.choose("helm.sh/layer", "helm.sh/resource-group"), r.Layer)
 	}
 	if len(r.After) > 0 {
-		annotations += w.list("    ", w.one(
+		annotations += w.list("    ", w.choose(
 			"helm.sh/depends-on/layers", "helm.sh/depends-on/resource-groups",
 			"depends-on.helm.sh/layers", "depends-on.helm.sh/resource-groups"), r.After)
 	}
@@ -134,14 +134,14 @@ func (w *writer) object(r *Resource, annotations string) string {
 	case annotations != "":
 		annotations = "  annotations:\n" + annotations
 	case w.IntN(3) == 0:
-		annotations = w.one("  annotations:\n", "  annotations: {}\n", "  annotations: null\n", "  annotations:\n    a: b # c\n")
+		annotations = w.choose("  annotations:\n", "  annotations: {}\n", "  annotations: null\n", "  annotations:\n    a: b # c\n")
 	}
 	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: '{{ .Template.BasePath | dir | replace \"/\" \".\" }}.%s'\n%s",
 		map[bool]string{true: "example.com/v1", false: "v1"}[r.Kind == "Widget"], r.Kind, r.Name, annotations)
 }
 
-// list returns the YAML of an annotation or field that contains names, in one of the
-// accepted notations.
+// list returns YAML for an annotation or field whose value is a list of names, in one of the
+// accepted forms.
 func (w *writer) list(indent, key string, names []string) string {
 	switch w.IntN(5) {
 	case 0:
@@ -156,5 +156,5 @@ func (w *writer) list(indent, key string, names []string) string {
 	return fmt.Sprintf("%s%s: %s\n", indent, key, strings.Join(names, ","))
 }
 
-// one returns one of the texts at random.
-func (w *writer) one(of ...string) string { return of[w.IntN(len(of))] }
+// choose returns one of the texts at random.
+func (w *writer) choose(of ...string) string { return of[w.IntN(len(of))] }

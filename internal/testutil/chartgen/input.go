@@ -8,14 +8,15 @@ import "github.com/ordered-helm/helm/internal/sequencer"
 // Namespace is the namespace of the releases in Input and Render.
 const Namespace = "test"
 
-// Input returns the input of sequencer.Build for the chart, without rendering it.
+// Input returns the same input for sequencer.Build as loading and rendering the chart would,
+// without doing so.
 func (c *Chart) Input() sequencer.Input {
 	in := sequencer.Input{Namespace: Namespace}
 	in.Root = c.tree().input(&in)
 	return in
 }
 
-func (t *copyOf) input(in *sequencer.Input) *sequencer.Chart {
+func (t *chartCopy) input(in *sequencer.Input) *sequencer.Chart {
 	c := &sequencer.Chart{Name: t.title, Sequenced: t.Sequenced(), DependsOnSubcharts: t.OwnAfter}
 	for _, r := range t.Resources {
 		annotations := map[string]any{}
@@ -30,7 +31,7 @@ func (t *copyOf) input(in *sequencer.Input) *sequencer.Chart {
 			annotations["depends-on.helm.sh/layers"] = list
 		}
 		in.Resources = append(in.Resources, sequencer.Resource{
-			Chart: t.path, File: t.folder + "/templates/all.yaml",
+			Chart: t.path, File: t.dir + "/templates/all.yaml",
 			Object: map[string]any{
 				"apiVersion": "v1", "kind": r.Kind,
 				"metadata": map[string]any{"name": t.name(r), "annotations": annotations},

@@ -12,11 +12,11 @@ import (
 	"github.com/ordered-helm/helm/internal/render"
 )
 
-// PostRenderer is a post-renderer for tests that splits its input, calls the function with
-// the documents, and joins the documents that the function returns.
+// PostRenderer is a post-renderer that calls a function with the documents of its input. The
+// documents that the function returns are the output.
 type PostRenderer func(docs []string) ([]string, error)
 
-// Run implements postrender.PostRenderer of Helm.
+// Run implements Helm's interface postrender.PostRenderer.
 func (p PostRenderer) Run(in *bytes.Buffer) (*bytes.Buffer, error) {
 	docs, err := p(render.Split(in.String()))
 	out := &bytes.Buffer{}
@@ -29,12 +29,12 @@ func (p PostRenderer) Run(in *bytes.Buffer) (*bytes.Buffer, error) {
 // Cat is a post-renderer that returns its input unchanged.
 type Cat struct{}
 
-// Run implements postrender.PostRenderer of Helm.
+// Run implements Helm's interface postrender.PostRenderer.
 func (Cat) Run(in *bytes.Buffer) (*bytes.Buffer, error) {
 	return bytes.NewBuffer(slices.Clone(in.Bytes())), nil
 }
 
-// DropComments decodes and encodes each document, which removes comments, as most
+// DropComments decodes each document and encodes it again. This removes comments, as most
 // post-renderers do.
 func DropComments(docs []string) ([]string, error) {
 	for i, doc := range docs {

@@ -15,17 +15,16 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Rendered contains the results of Render: the loaded chart, its tree of charts, the output
-// of package render, and the plan.
+// Rendered contains the results of Render.
 type Rendered struct {
 	Chart  *chart.Chart
-	Root   *sequencer.Chart
+	Root   *sequencer.Chart // the chart and its enabled subcharts, with their declared order
 	Result *render.Result
 	Plan   *sequencer.Plan
 }
 
-// Render loads a chart from files, renders it and builds its plan, as an ordered install
-// does. post can be nil. Any error fails the test.
+// Render loads a chart from files, renders it and builds its deployment plan, as an ordered
+// install does. post can be nil. Any error fails the test.
 func Render(t testing.TB, files []*chartloader.BufferedFile, post postrender.PostRenderer) *Rendered {
 	t.Helper()
 	r, err := TryRender(t, files, post)
@@ -35,7 +34,8 @@ func Render(t testing.TB, files []*chartloader.BufferedFile, post postrender.Pos
 	return r
 }
 
-// TryRender is Render, but returns an error of rendering or of building the plan.
+// TryRender is like Render, but returns errors of rendering and of building the plan instead
+// of failing the test.
 func TryRender(t testing.TB, files []*chartloader.BufferedFile, post postrender.PostRenderer) (*Rendered, error) {
 	t.Helper()
 	ch, err := chartloader.LoadFiles(files)

@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// Created is the modification time that Pack gives every file in an archive.
+// Created is the modification time of all files in the archives that Pack returns.
 var Created = time.Date(2020, time.February, 3, 4, 5, 6, 0, time.UTC)
 
-// Pack packs the chart in the directory source. It does not check, omit or rewrite any
-// file. If two directories are equal, the archives are equal, too.
+// Pack returns an archive (.tgz) of the chart in the directory source. It does not check,
+// omit or change any file. Equal directories result in equal archives.
 func Pack(source string) ([]byte, error) {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)

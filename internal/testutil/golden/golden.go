@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package golden compares the output of a test with the expected output, which is stored in
-// a file in the directory testdata.
+// Package golden compares the output of tests with expected output in files, which are usually
+// in the directory testdata of the test's package.
 package golden
 
 import (
@@ -17,9 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// Assert fails the test if got differs from the contents of the file name, which is
-// relative to testdata or absolute. If the test runs with the flag -update, Assert writes
-// got to the file instead.
+// Assert fails the test if got differs from the content of the golden file. name is the path
+// of the file, absolute or relative to testdata. If the test runs with the flag -update,
+// Assert writes got to the file instead.
 func Assert(tb testing.TB, got, name string) {
 	tb.Helper()
 	path := name

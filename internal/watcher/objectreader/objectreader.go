@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package objectreader reads several objects of one resource: with individual requests if they
-// are few or must not be listed, otherwise with a list.
+// Package objectreader reads several objects of one API resource. It sends one request for
+// each object if they are few or the account is not allowed to list them. Otherwise it lists
+// all objects of the resource.
 package objectreader
 
 import (
@@ -21,18 +22,18 @@ import (
 )
 
 const (
-	// MaxSingleReads is the number of objects up to which they are read with individual
-	// requests, instead of one list of all objects. It also limits how many of these
-	// requests run in parallel.
+	// MaxSingleReads is the maximum number of objects that are read with individual requests
+	// instead of a list. It is also the maximum number of parallel requests.
 	MaxSingleReads = 8
 	pageSize       = 500
-	// MaxPartialReads limits the individual requests of ReadPartially.
+	// MaxPartialReads is the maximum number of individual requests that ReadPartially sends
+	// after a list has failed.
 	MaxPartialReads = 100
-	// requestTimeout limits a single request. Some proxies never respond.
+	// requestTimeout limits each request, because some proxies never respond.
 	requestTimeout = 30 * time.Second
 )
 
-// Reader reads objects of one resource in one namespace. It is safe for concurrent use.
+// Reader reads objects of one API resource in one namespace. It is safe for concurrent use.
 type Reader struct {
 	client dynamic.ResourceInterface
 	// listForbidden is set when the account is not allowed to list the objects.
@@ -46,10 +47,11 @@ func New(client dynamic.ResourceInterface) *Reader { return &Reader{client: clie
 type Result struct {
 	// Object is nil if the object was not found.
 	Object *unstructured.Unstructured
-	// Version is the resource version of the object, or of the list that was read.
+	// Version is the resource version of the object, or of the list that was read. It is
+	// empty if an individual request did not find the object.
 	Version string
-	// Forbidden is the response of the server if a permission to read the object is
-	// missing, otherwise nil.
+	// Forbidden is the response of the server if the account is not allowed to read the
+	// object, otherwise nil.
 	Forbidden error
 }
 
@@ -58,16 +60,16 @@ func (r *Reader) Read(ctx context.Context, names []string) (map[string]Result, e
 	return r.readUpTo(ctx, names, len(names))
 }
 
-// ReadPartially is Read, except that the result omits names after the first MaxPartialReads
-// if listing fails with a server error.
+// ReadPartially is Read, except that it reads only the first MaxPartialReads objects if the
+// request to list them fails with a server error.
 func (r *Reader) ReadPartially(ctx context.Context, names []string) (map[string]Result, error) {
 	return r.readUpTo(ctx, names, MaxPartialReads)
 }
 
-// readUpTo reads the objects with individual requests if they are few or must not be
-// listed, otherwise with a list. most limits the individual requests after a list has
-// failed with a server error.
-func (r *Reader) readUpTo(ctx context.Context, names []string, most int) (map[string]Result, error) {
+// readUpTo reads the objects with individual requests if they are few or the account is not
+// allowed to list them, otherwise with a list. If listing fails with a server error, it sends
+// up to maxReads individual requests instead.
+func (r *Reader) readUpTo(ctx context.Context, names []string, maxReads int) (map[string]Result, error) {
 	if len(names) <= MaxSingleReads || r.listForbidden.Load() {
 		return r.getAll(ctx, names)
 	}
@@ -77,7 +79,7 @@ func (r *Reader) readUpTo(ctx context.Context, names []string, most int) (map[st
 		r.listForbidden.Store(true)
 		return r.getAll(ctx, names)
 	case isServerError(err):
-		return r.getAll(ctx, names[:min(most, len(names))])
+		return r.getAll(ctx, names[:min(maxReads, len(names))])
 	case err != nil && !apierrors.IsNotFound(err):
 		return nil, err
 	}
@@ -88,8 +90,8 @@ func (r *Reader) readUpTo(ctx context.Context, names []string, most int) (map[st
 	return results, nil
 }
 
-// getAll reads objects with individual requests, up to MaxSingleReads in parallel. It stops
-// at the first failed request.
+// getAll reads the objects with individual requests, up to MaxSingleReads in parallel. After
+// a failed request, it starts no others.
 func (r *Reader) getAll(ctx context.Context, names []string) (map[string]Result, error) {
 	read := make([]Result, len(names))
 	var (
@@ -133,7 +135,7 @@ func (r *Reader) get(ctx context.Context, name string) (Result, error) {
 	return Result{}, fmt.Errorf("reading %q: %w", name, err)
 }
 
-// List returns all objects of the resource by name, and the resource version of the list.
+// List returns all objects of the API resource by name, and the resource version of the list.
 func (r *Reader) List(ctx context.Context) (map[string]*unstructured.Unstructured, string, error) {
 	objects := map[string]*unstructured.Unstructured{}
 	options := metav1.ListOptions{Limit: pageSize}
@@ -157,8 +159,8 @@ func (r *Reader) page(ctx context.Context, options metav1.ListOptions) (*unstruc
 	return r.client.List(ctx, options)
 }
 
-// IsNotAllowed reports whether an error means that the account must not use a verb, or that
-// the resource does not support it, so that retrying does not help.
+// IsNotAllowed reports whether an error means that the account is not allowed to use an API
+// verb, or that the resource does not support the verb. Retrying does not help then.
 func IsNotAllowed(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }

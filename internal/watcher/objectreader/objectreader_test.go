@@ -16,7 +16,7 @@ import (
 // TestNothingIsReadOneByOneFromAnAPIThatIsAway checks that a failed list is not followed by
 // a hundred individual requests that also fail.
 func TestNothingIsReadOneByOneFromAnAPIThatIsAway(t *testing.T) {
-	api := fakeapi.New(t)
+	api := fakeapi.NewServer(t)
 	api.Fail("list", http.StatusInternalServerError)
 	api.Fail("get", http.StatusInternalServerError)
 	client := fakeapi.Client(t, "http://127.0.0.1", &fakeapi.Transport{Handler: api})

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observations has the observations of an object that is waited for: the versions
-// of the object that were watched or read. A Queue keeps those that are not judged yet, and
-// drops those that are older than what is already known.
+// Package observations defines the observations of an object: the versions of the object that
+// were watched or read. A Queue holds observations until they are processed, and drops those
+// that are older than others.
 package observations
 
 import (
@@ -13,29 +13,29 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Observation is one version of an object that was watched or read, or the fact that it did
-// not exist.
+// Observation is one version of an object that a watch or read request returned, or the fact
+// that the object did not exist.
 type Observation struct {
 	// Object is the observed version, without managedFields. If Gone is true, it is the last
-	// version before the deletion, or nil if that is not known.
+	// version before the deletion, or nil if that version is not known.
 	Object *unstructured.Unstructured
-	// Version is the resource version of the object, or of the list in which it was
-	// missing. It is empty if unknown.
+	// Version is the resource version of the object, or of the list that did not contain
+	// it. It is empty if neither is known.
 	Version string
-	// Gone says that the object did not exist.
+	// Gone is true if the object did not exist.
 	Gone bool
 	// Current is true if the observation comes from a read, and false if it comes from a
 	// watch, whose events can be older than the last read.
 	Current bool
 }
 
-// Of returns the observation that an object exists in the version obj.
+// Of returns the observation of a version of an object by a watch, or by a write request.
 func Of(obj *unstructured.Unstructured) Observation {
 	return Observation{Object: withoutManagedFields(obj), Version: obj.GetResourceVersion()}
 }
 
-// OfRead returns the observation that follows from a read. obj is nil if the object was not
-// found. version is the resource version of the object or of the list that was read.
+// OfRead returns the observation of an object by a read request. obj is nil if the object was
+// not found. version is the resource version of the object, or of the list that was read.
 func OfRead(obj *unstructured.Unstructured, version string) Observation {
 	o := Observation{Version: version, Gone: obj == nil, Current: true}
 	if obj != nil {
@@ -44,9 +44,9 @@ func OfRead(obj *unstructured.Unstructured, version string) Observation {
 	return o
 }
 
-// OfSupplementaryRead is OfRead for a read while a watch is running. If the object does not
-// exist, the result has no version, so that delayed events of the watch from before the
-// deletion still count, such as the completion of a Job.
+// OfSupplementaryRead is OfRead for a read in addition to a running watch. If the object does
+// not exist, the observation has no version, so that delayed events of the watch from before
+// the deletion, such as the completion of a Job, are not dropped as older.
 func OfSupplementaryRead(obj *unstructured.Unstructured, version string) Observation {
 	if obj == nil {
 		version = ""
@@ -67,8 +67,8 @@ func compareVersions(a, b string) (order int, ordered bool) {
 	return order, err == nil
 }
 
-// withoutManagedFields returns a copy of an object without its managedFields, which are
-// often the larger half of an object. The copy shares all other values with the object.
+// withoutManagedFields returns a copy of an object without managedFields, which are often
+// more than half of its size. The copy shares all other values with the object.
 func withoutManagedFields(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	metadata, ok := obj.Object["metadata"].(map[string]any)
 	if !ok || metadata["managedFields"] == nil {

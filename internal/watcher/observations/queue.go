@@ -3,13 +3,14 @@
 
 package observations
 
-// MaxQueued is the maximum number of observations in a Queue. The oldest are dropped first.
+// MaxQueued is the maximum number of observations in a Queue. If there are more, the oldest
+// are dropped.
 const MaxQueued = 100
 
-// Queue has the observations of one object that are not judged yet. Only observations after
-// the baseline count, which is the written version of the object or the first one that was
-// read, and each must be newer than the previous one. Until SetBaseline is called, the Queue
-// keeps all observations. The zero value is an empty Queue.
+// Queue holds the observations of one object that have not been processed yet. It starts with
+// the baseline: the version of the object that was written, or that was read first. After
+// the baseline, it accepts only observations that are newer than the previous one. Before
+// SetBaseline is called, it accepts all. The zero value is an empty Queue.
 type Queue struct {
 	queued       []Observation
 	last         Position
@@ -18,9 +19,9 @@ type Queue struct {
 	needsRead    bool // whether the next observation must come from a read
 }
 
-// Position identifies the observation that a Queue accepted last. Version is its resource
-// version, and Gone says that the object did not exist. Positions are compared to find out
-// whether the Queue has accepted an observation in the meantime.
+// Position identifies the observation that a Queue accepted last, by its resource version and
+// by whether the object did not exist. A Position that differs from an earlier one shows that
+// the Queue has accepted another observation in the meantime.
 type Position struct {
 	Version string
 	Gone    bool
@@ -35,14 +36,15 @@ func (q *Queue) Version() string { return q.last.Version }
 // HasBaseline reports whether SetBaseline was called.
 func (q *Queue) HasBaseline() bool { return q.hasBaseline }
 
-// IsIncomparable reports whether the resource versions of the object cannot be compared.
+// IsIncomparable reports whether the resource version of the baseline is not a number, so
+// that versions cannot be compared.
 func (q *Queue) IsIncomparable() bool { return q.incomparable }
 
 // Len returns the number of observations in the Queue.
 func (q *Queue) Len() int { return len(q.queued) }
 
-// SetBaseline makes o the first observation to judge. Of the observations that are already
-// queued and of later ones, only those newer than o count.
+// SetBaseline makes o the first observation in the Queue. Observations that are already
+// queued, or added later, are dropped unless they are newer than o.
 func (q *Queue) SetBaseline(o Observation) {
 	kept := q.queued
 	_, ordered := compareVersions(o.Version, o.Version)
@@ -58,8 +60,8 @@ func (q *Queue) SetBaseline(o Observation) {
 }
 
 // Add adds an observation if it is newer than the previous one, and reports whether it did.
-// If versions cannot be compared, the first observation after the baseline must come from a
-// read while a group waits for the object, which awaited says.
+// awaited says whether a group waits for the object. If versions cannot be compared, the
+// first observation after the baseline must come from a read while awaited is true.
 func (q *Queue) Add(o Observation, awaited bool) bool {
 	if q.hasBaseline && !q.accept(o, awaited) {
 		return false
@@ -78,8 +80,8 @@ func (q *Queue) Take() []Observation {
 	return taken
 }
 
-// accept reports whether to queue an observation: it must be newer than the previous one,
-// and not repeat that the object is gone. accept records its position as the last.
+// accept reports whether to queue an observation: it must be newer than the previous one, and
+// must not repeat that the object does not exist. accept also updates q.last.
 func (q *Queue) accept(o Observation, awaited bool) bool {
 	switch {
 	case !q.needsRead:
@@ -99,14 +101,14 @@ func (q *Queue) accept(o Observation, awaited bool) bool {
 	return !repeats
 }
 
-// isLater reports whether an observation is newer than the previous one. If the versions
-// cannot be compared, it returns true.
+// isLater reports whether an observation is newer than the previous one, or cannot be
+// compared with it.
 func (q *Queue) isLater(o Observation) bool {
 	order, ordered := compareVersions(o.Version, q.last.Version)
 	if !ordered {
 		return true
 	}
-	// Older API servers send a deletion with the version of the last change. An object that
-	// was temporarily not served returns with its old version.
+	// Older API servers send deletions with the resource version of the last change. An
+	// object whose resource was temporarily not served returns with its old version.
 	return order > 0 || order == 0 && (o.Gone || q.last.Gone && o.Current)
 }

@@ -1,10 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loader loads charts. It exports the same names as Helm's package loader and
-// returns charts of Helm's type. In contrast to Helm's package, it also loads charts with
-// the fields and annotations that Ordered Helm adds to Chart.yaml (docs/reference.md,
-// "Chart.yaml").
+// Package loader loads charts. It exports the same names as Helm's package loader and returns
+// charts of Helm's type. In contrast to Helm's package, it also loads charts with the fields
+// and annotations that Ordered Helm adds to Chart.yaml (docs/reference.md, "Chart.yaml").
 package loader
 
 import (
@@ -21,9 +20,9 @@ type (
 	BufferedFile = chartloader.BufferedFile
 	// ChartLoader is Helm's ChartLoader.
 	ChartLoader = chartloader.ChartLoader
-	// DirLoader loads a chart from a directory.
+	// DirLoader is the path of a chart directory. Its method Load loads the chart.
 	DirLoader = chartloader.DirLoader
-	// FileLoader loads a chart from an archive.
+	// FileLoader is the path of a chart archive. Its method Load loads the chart.
 	FileLoader = chartloader.FileLoader
 	// LimitError is the error for a chart with too many or too large files.
 	LimitError = chartloader.LimitError
@@ -44,15 +43,15 @@ var (
 	MaxDecompressedFileSize = helmloader.MaxDecompressedFileSize
 )
 
-// Loader returns a ChartLoader for the chart at a path, which is a directory or an archive.
+// Loader returns a DirLoader if name is the path of a directory, or else a FileLoader.
 func Loader(name string) (ChartLoader, error) { return chartloader.Loader(name) }
 
-// Load loads a chart from a directory, respecting its .helmignore, or from an
-// archive.
+// Load loads a chart from a directory, except files that its .helmignore excludes, or from
+// an archive.
 func Load(name string) (*chart.Chart, error) { return chartloader.Load(name) }
 
-// LoadDir loads a chart from a directory, respecting its .helmignore. It follows
-// symbolic links, as Helm does.
+// LoadDir loads a chart from a directory, except files that its .helmignore excludes. It
+// follows symbolic links, as Helm does.
 func LoadDir(dir string) (*chart.Chart, error) { return chartloader.LoadDir(dir) }
 
 // LoadFile loads a chart from an archive file.
@@ -61,7 +60,7 @@ func LoadFile(name string) (*chart.Chart, error) { return chartloader.LoadFile(n
 // LoadArchive loads a chart from a gzipped tar archive.
 func LoadArchive(in io.Reader) (*chart.Chart, error) { return chartloader.LoadArchive(in) }
 
-// LoadArchiveFiles reads the files of an archive into memory, and checks their paths and
+// LoadArchiveFiles reads the files of a chart archive into memory, and checks their paths and
 // sizes as Helm does. If the archive contains too many files, the error is a *LimitError.
 func LoadArchiveFiles(in io.Reader) ([]*BufferedFile, error) {
 	return chartloader.LoadArchiveFiles(in)

@@ -62,7 +62,7 @@ func (c *testCluster) hasEvent(t *testing.T, namespace, reason string) bool {
 	return false
 }
 
-func TestLogsAreServed(t *testing.T) {
+func TestLogs(t *testing.T) {
 	c := cluster(t)
 	namespace := c.namespace(t)
 	pod := newPod(map[string]string{"devcluster/log": "first\nsecond", "devcluster/log.side": "beside"})
@@ -100,7 +100,7 @@ func TestLogsAreServed(t *testing.T) {
 	}
 }
 
-func TestFollowedLogEndsWithItsContainer(t *testing.T) {
+func TestFollowedLogEndsWithContainer(t *testing.T) {
 	c := cluster(t)
 	namespace := c.namespace(t)
 	pod := newPod(map[string]string{"devcluster/after": "1s"})
@@ -157,7 +157,7 @@ func TestLoadBalancers(t *testing.T) {
 	})
 }
 
-func TestServerHasItsVersion(t *testing.T) {
+func TestServerVersion(t *testing.T) {
 	version, err := cluster(t).client.Discovery().ServerVersion()
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestServerHasItsVersion(t *testing.T) {
 	}
 }
 
-func TestAuditLogHasWhatTestsNeed(t *testing.T) {
+func TestAuditLog(t *testing.T) {
 	c := cluster(t)
 	namespace := c.namespace(t)
 	if output, err := c.kubectl(t, "create", "secret", "generic", "secret", "-n", namespace, "--from-literal=a=hidden"); err != nil {

@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// patienceToStart is the start timeout of clusters that do not become ready. It is longer
-// than all steps before the last one take on a busy machine.
+// patienceToStart is the --start-timeout for clusters that never become ready. It is
+// sufficient for all steps before the one that fails, even on a busy machine.
 const patienceToStart = "30s"
 
-// devcluster runs the command and waits for it.
+// devcluster runs the command devcluster, and returns its output.
 func devcluster(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), env.command, args...)
@@ -97,9 +97,9 @@ func serverOf(t *testing.T, kubeconfig string) string {
 	return ""
 }
 
-func TestStalePIDFileMisleadsNobody(t *testing.T) {
+func TestStalePIDFile(t *testing.T) {
 	dir := t.TempDir()
-	// This process is not a supervisor, and must not be stopped.
+	// The PID is that of this process, which is not a supervisor and must not be stopped.
 	if err := os.WriteFile(filepath.Join(dir, "supervisor.pid"), fmt.Appendln(nil, os.Getpid()), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +117,8 @@ func TestStalePIDFileMisleadsNobody(t *testing.T) {
 	}
 }
 
-// brokenBinaries returns a directory with the real binaries, one of which is replaced by a
-// script.
+// brokenBinaries returns a directory with the binaries of a cluster, in which the named one is
+// replaced by a script.
 func brokenBinaries(t *testing.T, name, script string) string {
 	t.Helper()
 	genuine, err := os.ReadFile(filepath.Join(cluster(t).dir, "binaries"))
@@ -143,7 +143,7 @@ func brokenBinaries(t *testing.T, name, script string) string {
 	return dir
 }
 
-func TestClusterThatDoesNotStartSaysWhy(t *testing.T) {
+func TestStartFailureNamesCause(t *testing.T) {
 	for _, test := range []struct {
 		name, program, script string
 		want                  []string

@@ -24,16 +24,17 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// patience is how long a test waits for something that must happen.
+// patience is how long tests wait for something that should happen soon.
 const patience = time.Minute
 
-// env is shared by the tests of this process, because a testing.M cannot contain it.
+// env contains what the tests of this process share. It is a package variable because TestMain
+// cannot pass values to tests.
 var env struct {
 	command string
 	shared  *testCluster
 }
 
-// testCluster is a cluster that ends with this process.
+// testCluster is a running cluster, which ends with this process.
 type testCluster struct {
 	dir    string
 	client *kubernetes.Clientset
@@ -151,7 +152,8 @@ func (c *testCluster) namespace(tb testing.TB) string {
 	return created.Name
 }
 
-// eventually waits until check returns nil.
+// eventually waits until check returns nil. After some time, it ends the test with a message
+// that contains what.
 func eventually(tb testing.TB, what string, check func() error) {
 	tb.Helper()
 	deadline := time.Now().Add(patience)

@@ -76,7 +76,7 @@ func waitsFor(pod *corev1.Pod, reason string) bool {
 	return len(statuses) > 0 && statuses[0].State.Waiting != nil && statuses[0].State.Waiting.Reason == reason
 }
 
-func TestPodIsReadyAtOnce(t *testing.T) {
+func TestPodIsReadyImmediately(t *testing.T) {
 	c := cluster(t)
 	namespace := c.namespace(t)
 	c.create(t, namespace, newPod(nil))
@@ -104,7 +104,7 @@ func TestPodIsReadyLater(t *testing.T) {
 	}
 }
 
-func TestPodIsNeverReadyUntilItsAnnotationChanges(t *testing.T) {
+func TestPodIsReadyAfterAnnotationChange(t *testing.T) {
 	c := cluster(t)
 	namespace := c.namespace(t)
 	c.create(t, namespace, newPod(map[string]string{"devcluster/pod": "never"}))
@@ -133,7 +133,7 @@ func TestPodCrashLoops(t *testing.T) {
 		fmt.Sprintf("Back-off restarting failed container main in pod pod_%s(%s)", namespace, pod.UID))
 }
 
-func TestPodWhoseImageCannotBePulled(t *testing.T) {
+func TestImagePullBackOff(t *testing.T) {
 	c := cluster(t)
 	namespace := c.namespace(t)
 	c.create(t, namespace, newPod(map[string]string{"devcluster/pod": "image-pull-back-off", "devcluster/times": "1"}))
@@ -166,7 +166,7 @@ func TestJobs(t *testing.T) {
 		{"crash-once", map[string]string{"devcluster/pod": "fail", "devcluster/times": "1"}, corev1.RestartPolicyOnFailure, batchv1.JobComplete, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// Each Job takes a second, which is only waiting time.
+			// Each Job takes a second, during which the test only waits.
 			t.Parallel()
 			limit := int32(0)
 			if test.policy == corev1.RestartPolicyOnFailure {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestPodIsHeldUntilItsReferencesExist(t *testing.T) {
+func TestPodWaitsForReferences(t *testing.T) {
 	c := cluster(t)
 	ref := corev1.LocalObjectReference{Name: "object"}
 	volume := func(source corev1.VolumeSource) func(*corev1.PodSpec) {
@@ -89,7 +89,7 @@ func TestClaims(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		class *string
-		// alone is the phase of a claim that no pod uses.
+		// alone is the expected phase of the claim before a pod uses it.
 		alone corev1.PersistentVolumeClaimPhase
 	}{
 		{"default class", nil, corev1.ClaimBound},
@@ -132,11 +132,12 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-func TestPodWaitsForItsClaim(t *testing.T) {
+func TestPodWaitsForClaim(t *testing.T) {
 	c := cluster(t)
 	namespace := c.namespace(t)
 	pod := newPod(nil)
-	// This bypasses the scheduler, which would not schedule such a pod.
+	// The node is set here because the scheduler would not schedule a pod whose claim does not
+	// exist.
 	pod.Spec.NodeName = "node-1"
 	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"},

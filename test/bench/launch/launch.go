@@ -3,8 +3,9 @@
 
 // Package launch runs a command and measures its resource usage.
 //
-// On Linux, the peak memory of a process starts with that of the process that started it. A
-// small program, in the directory cmd, therefore starts the command.
+// On Linux, the peak memory of a new process is at least the memory of the process that
+// started it. The command is therefore started by a small program, the launcher, in the
+// directory cmd.
 package launch
 
 import (
@@ -22,15 +23,15 @@ import (
 type Usage struct {
 	Begin, End time.Time
 	CPU        time.Duration
-	// PeakMiB is the peak memory; 0 on systems other than Linux.
+	// PeakMiB is the peak memory, in MiB. It is 0 on systems other than Linux.
 	PeakMiB float64
 	// Output is the output of the command.
 	Output []byte
-	// Failure is empty if the command succeeded.
+	// Failure is the error of the command, or empty if the command succeeded.
 	Failure string
 }
 
-// Build builds the small program into a directory, and returns its path.
+// Build builds the launcher into a directory, and returns its path.
 func Build(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "launch")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/ordered-helm/helm/test/bench/launch/cmd")
@@ -40,7 +41,7 @@ func Build(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// Run runs a command with the small program.
+// Run runs a command with the launcher, whose path Build returned.
 func Run(ctx context.Context, launcher string, cmd *exec.Cmd) (Usage, error) {
 	child := exec.CommandContext(ctx, launcher, cmd.Args...)
 	child.Env, child.Dir = cmd.Environ(), cmd.Dir
@@ -59,7 +60,8 @@ func Run(ctx context.Context, launcher string, cmd *exec.Cmd) (Usage, error) {
 	return took, nil
 }
 
-// Main is the small program: it runs its arguments and prints their usage.
+// Main is the main function of the launcher. It runs the command in its arguments and prints
+// the Usage.
 func Main() error {
 	cmd := exec.Command(os.Args[1], os.Args[2:]...) //nolint:noctx // the process that started this one ends both
 	dieWithParent(cmd)

@@ -12,8 +12,9 @@ import (
 	"github.com/ordered-helm/helm/test/bench/launch"
 )
 
-// TestPeakIsThatOfTheCommand starts a small command from a large process.
-func TestPeakIsThatOfTheCommand(t *testing.T) {
+// TestPeakMemoryIsThatOfTheCommand checks that the measured peak memory of a small command
+// does not include the memory of the large process that runs it.
+func TestPeakMemoryIsThatOfTheCommand(t *testing.T) {
 	launcher, err := launch.Build(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ func peakMemory(p *os.ProcessState) float64 {
 	return 0
 }
 
-// dieWithParent makes the kernel end a command when the thread that starts it ends. This
-// thread starts it, and does not end before.
+// dieWithParent makes the kernel kill a command when the thread that starts it ends. The
+// caller must start the command on a thread that outlives it.
 func dieWithParent(cmd *exec.Cmd) {
 	runtime.LockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -10,7 +10,7 @@ import (
 	"os/exec"
 )
 
-// peakMemory returns 0, because it is known only on Linux.
+// peakMemory returns 0, because the peak memory is known only on Linux.
 func peakMemory(*os.ProcessState) float64 { return 0 }
 
 // dieWithParent does nothing, because only Linux supports it.

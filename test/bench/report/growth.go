@@ -12,21 +12,21 @@ import (
 // growthSteps are the steps whose cost is measured for a growing number of objects.
 var growthSteps = []string{Install, Noop, Uninstall}
 
-// fitFrom is the minimum number of objects for the calculation of the exponent. Below it,
-// startup and discovery cost more than the objects.
+// fitFrom is the minimum number of objects of the rows from which the exponent is calculated.
+// With fewer objects, startup and discovery take more time than the objects.
 const fitFrom = 1000
 
-// growth is the cost of a step for growing numbers of objects.
+// growth contains the rows of a step for growing numbers of objects.
 type growth []Row
 
-// growthOf returns the rows of a step, by size.
+// growthOf returns the rows of a step, sorted by the number of objects.
 func growthOf(r Result, step string) growth {
 	rows := slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Step != step || row.Size == 0 })
 	slices.SortFunc(rows, func(a, b Row) int { return a.Size - b.Size })
 	return rows
 }
 
-// exponent returns the e in time ~ size^e.
+// exponent returns the e for which the time is proportional to size^e.
 func (g growth) exponent() (e float64, known bool) {
 	var sizes, times []float64
 	for _, row := range g {
@@ -40,7 +40,7 @@ func (g growth) exponent() (e float64, known bool) {
 	return exponent(sizes, times), true
 }
 
-// cost is a cost per object.
+// cost is something that is plotted per object, such as time or memory.
 type cost struct {
 	name string
 	of   func(Row) float64
@@ -52,7 +52,7 @@ var costs = []cost{
 	{"requests per object", func(r Row) float64 { return float64(r.requests()) / float64(r.Size) }},
 }
 
-// growthSection returns the section of the page about growth.
+// growthSection returns the section of the page about the workload growth.
 func growthSection(r Result) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "## %s\n\n%s\n\n", r.Title, r.About)
@@ -84,7 +84,7 @@ func growthSection(r Result) string {
 	return text.String()
 }
 
-// plot draws a cost by number of objects, with one line per step.
+// plot returns a diagram of a cost by number of objects, with one line per step.
 func plot(r Result, c cost) string {
 	var text strings.Builder
 	text.WriteString("```mermaid\n%%{init: {\"themeVariables\": {\"xyChart\": {\"plotColorPalette\": \"#1f6feb, #d9822b, #2da44e\"}}}}%%\n")

@@ -23,8 +23,8 @@ type Machine struct {
 	Go        string `json:"go"`
 }
 
-// ThisMachine returns the machine that runs the program. It leaves out what the system does
-// not report, which is most of it outside Linux.
+// ThisMachine describes the machine that runs this program. Fields that the system does not
+// report stay empty; on systems other than Linux, that is most of them.
 func ThisMachine() Machine {
 	const kibiPerGibi = 1 << 20
 	memory, _ := strconv.ParseFloat(strings.TrimSuffix(valueIn("/proc/meminfo", "MemTotal", ":"), " kB"), 64)
@@ -43,7 +43,8 @@ func ThisMachine() Machine {
 	}
 }
 
-// valueIn returns the first value of a key in a file of keys and values.
+// valueIn returns the value of the first line of a file that begins with key and the
+// separator.
 func valueIn(path, key, separator string) string {
 	file, err := os.Open(path)
 	if err != nil {

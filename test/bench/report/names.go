@@ -25,7 +25,7 @@ func HooksName(n int) string { return fmt.Sprintf("hooks-%d", n) }
 // ObjectsName returns the name of the workload of n small objects.
 func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 
-// inOrder returns the workloads in the order of the page, except growth, which is last.
+// inOrder returns the names of all workloads except growth, in the order of the page.
 func inOrder() []string {
 	return []string{
 		ChainName(10), ChainName(30), ChainName(100), SubchartsName, FanOutName, HooksName(20), HooksName(200),

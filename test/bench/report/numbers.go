@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// median returns the median of the numbers: for an even count, the median of the two in the
+// median returns the median of the numbers: for an even count, the mean of the two in the
 // middle.
 func median(numbers []float64) float64 {
 	if len(numbers) == 0 {
@@ -23,7 +23,7 @@ func median(numbers []float64) float64 {
 	return sorted[middle]
 }
 
-// exponent fits y = a·x^e with the slope of the logarithms.
+// exponent returns the e for which y = a·x^e fits best: the slope of the logarithms.
 func exponent(x, y []float64) float64 {
 	var sumX, sumY, sumXX, sumXY float64
 	for i := range x {
@@ -35,13 +35,13 @@ func exponent(x, y []float64) float64 {
 	return (n*sumXY - sumX*sumY) / (n*sumXX - sumX*sumX)
 }
 
-// rounded rounds to a number of places.
+// rounded rounds a number to a number of decimal places.
 func rounded(x float64, places int) float64 {
 	shift := math.Pow10(places)
 	return math.Round(x*shift) / shift
 }
 
-// number formats a number with about three digits.
+// number formats a number with about three significant digits.
 func number(x float64) string {
 	switch {
 	case x < 10:

@@ -43,7 +43,7 @@ func TestExponent(t *testing.T) {
 	}
 }
 
-func TestNumbersAreShort(t *testing.T) {
+func TestNumberFormat(t *testing.T) {
 	for x, want := range map[float64]string{0: "0.000", 0.0456: "0.046", 1.2345: "1.234", 12.345: "12.35", 123.45: "123.5"} {
 		if got := number(x); got != want {
 			t.Errorf("number(%v) = %q, want %q", x, got, want)
@@ -56,13 +56,13 @@ func TestNumbersAreShort(t *testing.T) {
 	}
 }
 
-func TestRowOfRounds(t *testing.T) {
+func TestNewRow(t *testing.T) {
 	row := NewRow(Install, Ours, []Sample{
 		{Wall: 3 * time.Second, CPU: time.Second, Peak: 30, Requests: map[string]int{"create": 4, "list": 1}},
 		{Wall: time.Second, CPU: 3 * time.Second, Peak: 10, Requests: map[string]int{"create": 6}},
 		{Wall: 2 * time.Second, CPU: 2 * time.Second, Peak: 20, Requests: map[string]int{"create": 5}},
 	})
-	want := Row{Step: Install, Contestant: Ours, Wall: []float64{3, 1, 2}, CPU: 2, Peak: 20, Requests: map[string]int{"create": 5}}
+	want := Row{Step: Install, Tool: Ours, Wall: []float64{3, 1, 2}, CPU: 2, Peak: 20, Requests: map[string]int{"create": 5}}
 	if !reflect.DeepEqual(row, want) {
 		t.Errorf("got  %+v\nwant %+v", row, want)
 	}

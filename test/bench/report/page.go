@@ -48,20 +48,21 @@ To repeat the measurements, on a Linux machine without other load:
     make bench NELM=/path/to/nelm # also measures nelm
 `
 
-// code replaces the character that stands for a backquote in the texts above.
-var code = strings.NewReplacer("~", "`")
+// backquotes replaces each ~ in the texts above by a backquote, which a raw string cannot
+// contain.
+var backquotes = strings.NewReplacer("~", "`")
 
-// Page returns docs/benchmarks.md for the results. It depends on nothing else.
+// Page returns the text of docs/benchmarks.md for the results.
 func Page(results Results) string {
 	var text strings.Builder
-	text.WriteString(code.Replace(introduction))
-	text.WriteString(results.aims().markdown())
+	text.WriteString(backquotes.Replace(introduction))
+	text.WriteString(results.goals().markdown())
 	text.WriteString(explanations(results))
 	text.WriteString("\n## How it was measured\n\n")
 	for _, machine := range machines(results) {
 		fmt.Fprintf(&text, "- %s\n", machine)
 	}
-	text.WriteString(code.Replace(howTo))
+	text.WriteString(backquotes.Replace(howTo))
 	for _, name := range workloads(results) {
 		r := results[name]
 		fmt.Fprintf(&text, "\n## %s\n\n%s\n\n%s%s", r.Title, r.About, r.grid().markdown(), provenance(r))
@@ -72,13 +73,13 @@ func Page(results Results) string {
 	return text.String()
 }
 
-// explanations returns the notes of the aims that are not met.
+// explanations returns the section with the notes of the goals that are not met.
 func explanations(results Results) string {
 	var text strings.Builder
-	for _, a := range aims() {
-		v := a.judge(results)
-		if note := notes[a.what]; note != "" && v.measured != "" && !v.met {
-			fmt.Fprintf(&text, "- %s: %s\n", a.what, note)
+	for _, g := range goals() {
+		v := g.evaluate(results)
+		if note := notes[g.name]; note != "" && v.measured != "" && !v.met {
+			fmt.Fprintf(&text, "- %s: %s\n", g.name, note)
 		}
 	}
 	if text.Len() == 0 {
@@ -87,8 +88,8 @@ func explanations(results Results) string {
 	return "\nReasons why some goals are not met:\n\n" + text.String()
 }
 
-// workloads returns the names of the results in the order of the page. Unknown names come
-// last.
+// workloads returns the names of the results in the order of the page, without the workload
+// growth, which has its own section. Names that inOrder does not contain come last.
 func workloads(results Results) []string {
 	names := slices.DeleteFunc(inOrder(), func(name string) bool {
 		_, found := results[name]
@@ -102,7 +103,7 @@ func workloads(results Results) []string {
 	return names
 }
 
-// machines returns the machines on which the results were measured.
+// machines returns descriptions of the machines on which the results were measured.
 func machines(results Results) []string {
 	found := map[string]bool{}
 	for _, r := range results {
@@ -111,7 +112,7 @@ func machines(results Results) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// provenance says when a result was measured and with which programs.
+// provenance returns a line that says when, and at which commit, a result was measured.
 func provenance(r Result) string {
 	rounds := fmt.Sprintf("%d rounds", r.Rounds)
 	if r.Rounds == 1 {

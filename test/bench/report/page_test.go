@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestPageIsThatOfTheData compares the page with its data. Only make bench writes the page.
-func TestPageIsThatOfTheData(t *testing.T) {
+// TestPageMatchesResults checks that docs/benchmarks.md is what Page returns for
+// docs/benchmarks.json, so that nobody edits it by hand.
+func TestPageMatchesResults(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "docs")
 	results, err := load(docs)
 	if err != nil {
@@ -26,7 +27,7 @@ func TestPageIsThatOfTheData(t *testing.T) {
 	}
 }
 
-func TestUpdateReplacesWhatWasMeasured(t *testing.T) {
+func TestUpdateReplacesMeasuredResults(t *testing.T) {
 	dir := t.TempDir()
 	first, second := made(ChainName(10), Install, map[string]float64{Ours: 1}), made(FanOutName, Install, map[string]float64{Ours: 2})
 	for _, measured := range [][]Result{{first, second}, {made(FanOutName, Install, map[string]float64{Ours: 3})}, nil} {
@@ -49,7 +50,7 @@ func TestUpdateReplacesWhatWasMeasured(t *testing.T) {
 	}
 }
 
-func TestTablesOfAResult(t *testing.T) {
+func TestResultTables(t *testing.T) {
 	r := made(ChainName(10), Install, map[string]float64{Ours: 3, Hand: 4, Stock: 2})
 	r.Base = []string{Hand, Stock}
 	for _, want := range []string{
@@ -66,11 +67,11 @@ func TestTablesOfAResult(t *testing.T) {
 	}
 }
 
-func TestGrowthIsPlotted(t *testing.T) {
+func TestGrowthPlot(t *testing.T) {
 	r := Result{Name: GrowthName, Title: "Growth", Rounds: 1}
 	for _, step := range growthSteps {
 		for _, n := range []int{1000, 3000} {
-			r.Rows = append(r.Rows, Row{Step: step, Contestant: Ours, Size: n, Wall: []float64{float64(n) / 500}, Peak: 100, Requests: map[string]int{"get": n}})
+			r.Rows = append(r.Rows, Row{Step: step, Tool: Ours, Size: n, Wall: []float64{float64(n) / 500}, Peak: 100, Requests: map[string]int{"get": n}})
 		}
 	}
 	page := Page(Results{GrowthName: r})

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report stores the measurements of the benchmarks, compares them with the aims,
-// and writes the page about them.
+// Package report stores the measurements of the benchmarks in docs/benchmarks.json, compares
+// them with the goals, and writes the page docs/benchmarks.md.
 package report
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The names of steps and contestants that occur in more than one workload.
+// The names of steps and tools that occur in more than one workload.
 const (
 	Install   = "install"
 	Noop      = "no-op upgrade"
@@ -36,10 +36,10 @@ type Sample struct {
 	Requests map[string]int
 }
 
-// Row contains the measurements of a step and a contestant in all rounds.
+// Row contains the measurements of one tool in one step of a workload, in all rounds.
 type Row struct {
-	Step       string `json:"step"`
-	Contestant string `json:"contestant"`
+	Step string `json:"step"`
+	Tool string `json:"tool"`
 	// Size is the number of objects, if a workload has several sizes.
 	Size int `json:"size,omitempty"`
 	// Wall contains the seconds of each round. The other values are medians.
@@ -49,9 +49,9 @@ type Row struct {
 	Requests map[string]int `json:"requests,omitempty"`
 }
 
-// NewRow summarizes the rounds.
-func NewRow(step, contestant string, samples []Sample) Row {
-	row := Row{Step: step, Contestant: contestant}
+// NewRow returns the row for the samples of all rounds.
+func NewRow(step, tool string, samples []Sample) Row {
+	row := Row{Step: step, Tool: tool}
 	var cpu, peak []float64
 	verbs := map[string][]float64{}
 	for i, s := range samples {
@@ -77,7 +77,7 @@ func NewRow(step, contestant string, samples []Sample) Row {
 	return row
 }
 
-// seconds returns the median of the rounds.
+// seconds returns the median time of the rounds.
 func (r Row) seconds() float64 { return median(r.Wall) }
 
 // requests returns the total number of requests.
@@ -93,9 +93,10 @@ func (r Row) requests() int {
 type Result struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	// About describes what was done, and by which contestants.
+	// About describes what the tools did.
 	About string `json:"about"`
-	// Base contains the contestants with whose sum the others are compared.
+	// Base contains the tools with which all tools are compared: the denominator of the ratios
+	// is the sum of their times.
 	Base    []string `json:"base,omitempty"`
 	Rounds  int      `json:"rounds"`
 	Date    string   `json:"date"`
@@ -104,20 +105,20 @@ type Result struct {
 	Rows    []Row    `json:"rows"`
 }
 
-// row returns the row of a step and a contestant.
-func (r Result) row(step, contestant string) (Row, bool) {
-	i := slices.IndexFunc(r.Rows, func(row Row) bool { return row.Step == step && row.Contestant == contestant })
+// row returns the row of a tool in a step.
+func (r Result) row(step, tool string) (Row, bool) {
+	i := slices.IndexFunc(r.Rows, func(row Row) bool { return row.Step == step && row.Tool == tool })
 	if i < 0 {
 		return Row{}, false
 	}
 	return r.Rows[i], true
 }
 
-// seconds returns the sum of the medians of contestants in a step, if all of them took
-// part.
-func (r Result) seconds(step string, contestants ...string) (sum float64, known bool) {
-	for _, contestant := range contestants {
-		row, found := r.row(step, contestant)
+// seconds returns the sum of the median times of tools in a step. known is false if one of
+// them was not measured.
+func (r Result) seconds(step string, tools ...string) (sum float64, known bool) {
+	for _, tool := range tools {
+		row, found := r.row(step, tool)
 		if !found {
 			return 0, false
 		}
@@ -129,7 +130,8 @@ func (r Result) seconds(step string, contestants ...string) (sum float64, known 
 // Results contains the results of all workloads, by name.
 type Results map[string]Result
 
-// ratio returns the ratio of contestants in a step of a workload.
+// ratio returns the time of the tools in of, divided by the time of the tools in to. known is
+// false if one of them was not measured.
 func (r Results) ratio(workload, step string, of, to []string) (ratio float64, known bool) {
 	over, one := r[workload].seconds(step, of...)
 	under, other := r[workload].seconds(step, to...)

@@ -21,7 +21,7 @@ const (
 )
 
 // Update replaces the stored results of the measured workloads in a directory, and rewrites
-// the page.
+// the page there. The results of other workloads stay.
 func Update(dir string, measured []Result) error {
 	results, err := load(dir)
 	if err != nil {
@@ -50,7 +50,7 @@ func Update(dir string, measured []Result) error {
 	return nil
 }
 
-// load reads the stored results, if there are any.
+// load reads the stored results from a directory. It returns no results if there is no file.
 func load(dir string) (Results, error) {
 	results := Results{}
 	data, err := os.ReadFile(filepath.Join(dir, dataFile))

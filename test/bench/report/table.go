@@ -12,13 +12,13 @@ import (
 	"text/tabwriter"
 )
 
-// unknown is the text of cells that were not measured.
+// unknown is the text of a table cell without a measurement.
 const unknown = "–"
 
-// grid is a table. Its first line is the header.
+// grid is a table: rows of cells, of which the first row is the header.
 type grid [][]string
 
-// markdown formats a table for a page.
+// markdown formats the table in Markdown.
 func (g grid) markdown() string {
 	var text strings.Builder
 	for i, cells := range g {
@@ -30,7 +30,7 @@ func (g grid) markdown() string {
 	return text.String()
 }
 
-// text formats a table for a terminal.
+// text formats the table for a terminal.
 func (g grid) text() string {
 	var text strings.Builder
 	aligned := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -41,11 +41,11 @@ func (g grid) text() string {
 	return text.String()
 }
 
-// Text returns a result for a terminal.
+// Text returns the title and the table of a result, for a terminal.
 func (r Result) Text() string { return fmt.Sprintf("%s\n%s", r.Title, r.grid().text()) }
 
-// Text returns the state of the aims according to the results, for a terminal.
-func (r Results) Text() string { return r.aims().text() }
+// Text returns the table of the goals, for a terminal.
+func (r Results) Text() string { return r.goals().text() }
 
 func (r Result) grid() grid {
 	table := grid{{"step", "tool", "median s", "min–max", ratioHead(r), "CPU s", "MiB", "requests"}}
@@ -64,11 +64,12 @@ func (r Result) grid() grid {
 		if row.CPU > 0 {
 			cpu, peak = number(row.CPU), fmt.Sprintf("%.0f", row.Peak)
 		}
-		table = append(table, []string{shown, row.Contestant, number(row.seconds()), spread(row), r.ratioTo(row), cpu, peak, requests(row)})
+		table = append(table, []string{shown, row.Tool, number(row.seconds()), spread(row), r.ratioTo(row), cpu, peak, requests(row)})
 	}
 	return table
 }
 
+// ratioHead returns the header of the column of ratios.
 func ratioHead(r Result) string {
 	if len(r.Base) == 0 {
 		return "ratio"
@@ -76,6 +77,7 @@ func ratioHead(r Result) string {
 	return "÷ " + strings.Join(r.Base, " + ")
 }
 
+// ratioTo returns the time of a row divided by the time of the base.
 func (r Result) ratioTo(row Row) string {
 	base, known := r.seconds(row.Step, r.Base...)
 	if !known {
@@ -84,12 +86,12 @@ func (r Result) ratioTo(row Row) string {
 	return fmt.Sprintf("%.3f", row.seconds()/base)
 }
 
-// spread returns the fastest and the slowest round.
+// spread returns the times of the fastest and the slowest round.
 func spread(row Row) string {
 	return number(slices.Min(row.Wall)) + "–" + number(slices.Max(row.Wall))
 }
 
-// requests lists the verbs, most frequent first.
+// requests returns the number of requests for each verb, most frequent verbs first.
 func requests(row Row) string {
 	if len(row.Requests) == 0 {
 		return unknown
@@ -111,11 +113,11 @@ func Thousands(n int) string {
 	return fmt.Sprintf("%s,%03d", Thousands(n/1000), n%1000)
 }
 
-func (r Results) aims() grid {
+func (r Results) goals() grid {
 	table := grid{{"what", "goal", "measured", "met"}}
-	for _, a := range aims() {
-		v := a.judge(r)
-		table = append(table, []string{a.what, a.goal, cmp.Or(v.measured, unknown), v.String()})
+	for _, g := range goals() {
+		v := g.evaluate(r)
+		table = append(table, []string{g.name, g.target, cmp.Or(v.measured, unknown), v.String()})
 	}
 	return table
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ordered-helm/helm/test/fault"
 )
 
-// firstWatch returns a channel that is closed when a resource is first watched through the
-// proxy.
+// firstWatch returns a channel that is closed when the proxy receives the first watch of a
+// resource.
 func firstWatch(p *fault.Proxy, resource string) <-chan struct{} {
 	watched := make(chan struct{})
 	var once sync.Once

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults proves that releases survive an API server that fails, and processes that
-// are killed at any time.
+// Package faults tests operations on releases while the API server fails: it rejects requests,
+// drops connections, ends watches, or is unavailable.
 package faults
 
 import (

@@ -16,16 +16,16 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// troubled is the percentage of requests that fail.
-const troubled = 10
+// faultPercent is the percentage of requests that fail in TestRequestFaults.
+const faultPercent = 10
 
-// everything is the name of the case with all faults in turn, including watches that end.
-const everything = "all of it"
+// allFaults is the name of the case with all faults in turn, including watches that end.
+const allFaults = "all of it"
 
-// TestTrouble installs, upgrades, rolls back and uninstalls releases while one request in
-// ten fails, in one way or in all. Each operation succeeds, and the audit log shows that
-// its order was kept.
-func TestTrouble(t *testing.T) {
+// TestRequestFaults checks that installs, upgrades, rollbacks and uninstalls succeed and keep
+// their order while one request in ten fails. Each case injects one kind of fault, or all
+// kinds.
+func TestRequestFaults(t *testing.T) {
 	t.Parallel()
 	seed := harness.NewSeed(t)
 	dir := charts.FullChart(t)
@@ -41,7 +41,7 @@ func TestTrouble(t *testing.T) {
 		{"dropped connections", []fault.Rule{fault.Drop, fault.HalfClose}},
 		{"lost answers", []fault.Rule{fault.DropAfter, fault.HalfAnswer}},
 	}
-	all := trouble{name: everything}
+	all := trouble{name: allFaults}
 	for _, one := range troubles {
 		all.rules = append(all.rules, one.rules...)
 	}
@@ -50,8 +50,8 @@ func TestTrouble(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
 			p := h.UseProxy(t)
-			p.Intercept(fault.Random(seed, troubled, trouble.rules...))
-			if trouble.name == everything {
+			p.Intercept(fault.Random(seed, faultPercent, trouble.rules...))
+			if trouble.name == allFaults {
 				p.Intercept(fault.CutAfter(seed, 0, time.Second))
 				p.Intercept(fault.StaleReads(1, time.Second, fault.AnyVersion))
 			}
@@ -75,9 +75,10 @@ func runLifecycle(t *testing.T, h *harness.Helm, dir string) {
 	h.ExpectNoFullChart(t)
 }
 
-// TestSilence leaves all requests unanswered for half a minute during each operation. This
-// time counts against the timeout of the operation only.
-func TestSilence(t *testing.T) {
+// TestUnresponsiveServer checks that each operation succeeds although the API server does not
+// respond, or cannot be reached, for half a minute. This time counts only towards --timeout,
+// not towards readiness timeouts.
+func TestUnresponsiveServer(t *testing.T) {
 	t.Parallel()
 	const silence = 30 * time.Second
 	dir := charts.FullChart(t)
@@ -119,9 +120,9 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestBackInTime makes the API server unavailable when an operation times out. It is
-// available again soon after, and the failure is recorded.
-func TestBackInTime(t *testing.T) {
+// TestFailureIsRecordedAfterOutage checks that a failed operation waits to record its failure
+// if the API server is unavailable at that moment.
+func TestFailureIsRecordedAfterOutage(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
@@ -142,10 +143,10 @@ func TestBackInTime(t *testing.T) {
 	h.ExpectStatuses(t, "rel", "deployed failed")
 }
 
-// TestCertificates changes the certificate of the API server while an operation waits. A
-// certificate of the same authority makes no difference; with one of another authority the
-// operation fails and says why, and the next operation continues.
-func TestCertificates(t *testing.T) {
+// TestCertificateChange checks that an operation continues if the API server gets a new
+// certificate from the same authority. If the certificate is from another authority, the
+// operation fails with an error that says so, and the next operation takes over the release.
+func TestCertificateChange(t *testing.T) {
 	t.Parallel()
 	for name, trusted := range map[string]bool{"of the same authority": true, "of another authority": false} {
 		t.Run(name, func(t *testing.T) {

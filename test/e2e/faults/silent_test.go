@@ -29,9 +29,9 @@ func podVerb(verbs ...string) func(fault.Request) bool {
 	}
 }
 
-// TestWatchesThatTellNothing uses watches that send no events. Helm polls the resources
-// instead, and detects in time that they are ready.
-func TestWatchesThatTellNothing(t *testing.T) {
+// TestSilentWatches checks that Helm polls resources whose watches send no events, and detects
+// in time that the resources are ready.
+func TestSilentWatches(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]fault.Rule{
 		"a watch that is granted and silent":     fault.Only(podVerb("watch"), fault.Silent),
@@ -55,9 +55,9 @@ func TestWatchesThatTellNothing(t *testing.T) {
 	}
 }
 
-// TestRequestThatHangsEndsWithTheOperation checks that a write that is never answered ends
-// with the timeout of the operation.
-func TestRequestThatHangsEndsWithTheOperation(t *testing.T) {
+// TestHangingRequestEndsAtTimeout checks that a write without a response is canceled when the
+// timeout of the operation expires.
+func TestHangingRequestEndsAtTimeout(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.UseProxy(t).Intercept(fault.Only(podVerb("create"), fault.Hang))

@@ -17,8 +17,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestTrackerCutWatches drops every watch repeatedly while helm waits for a slow pod.
-func TestTrackerCutWatches(t *testing.T) {
+// TestDroppedWatches checks that Helm resumes watches whose connections are dropped repeatedly
+// while it waits for a slow pod.
+func TestDroppedWatches(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	p := h.UseProxy(t)
@@ -49,9 +50,9 @@ func TestTrackerCutWatches(t *testing.T) {
 	}
 }
 
-// TestTrackerGone answers watches with an error that their resource version is gone. Helm
-// lists the objects and watches from there.
-func TestTrackerGone(t *testing.T) {
+// TestExpiredResourceVersion checks that Helm lists the objects again if the API server no
+// longer has the resource version of a watch.
+func TestExpiredResourceVersion(t *testing.T) {
 	t.Parallel()
 	for name, gone := range map[string]fault.Rule{"as an answer": fault.GoneAnswer(), "as an event": fault.GoneEvent()} {
 		t.Run(name, func(t *testing.T) {
@@ -70,8 +71,7 @@ func TestTrackerGone(t *testing.T) {
 	}
 }
 
-// outage makes the API server unavailable, and returns a function that makes it available
-// again.
+// outage makes the API server unavailable, and returns a function that ends the outage.
 type outage func(tb testing.TB, p *fault.Proxy) (back func())
 
 func outages() map[string]outage {
@@ -94,9 +94,9 @@ func outages() map[string]outage {
 	}
 }
 
-// TestTrackerOutage makes the API server unavailable for longer than the readiness timeout
-// of a pod. That time does not count. The outage and its end are printed once.
-func TestTrackerOutage(t *testing.T) {
+// TestServerOutage checks that an outage of the API server does not count towards readiness
+// timeouts, and that its start and its end are each printed once.
+func TestServerOutage(t *testing.T) {
 	t.Parallel()
 	for name, away := range outages() {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestTrackerOutage(t *testing.T) {
 			back()
 			r := process.Wait(t)
 			h.ExpectReadyBefore(t, r, "Pod/slow", "ConfigMap/last")
-			for _, notice := range []string{"the Kubernetes API server does not respond", "the Kubernetes API server responds again"} {
+			for _, notice := range []string{"no response from the Kubernetes API server", "the Kubernetes API server responds again"} {
 				if n := strings.Count(r.Stderr, notice); n != 1 {
 					t.Errorf("%q is said %d times, want once:\n%s", notice, n, r.Stderr)
 				}
@@ -121,9 +121,9 @@ func TestTrackerOutage(t *testing.T) {
 	}
 }
 
-// TestTrackerOutageOutlastsTheOperation makes the API server unavailable until --timeout
-// expires. An outage counts towards --timeout, and the operation ends.
-func TestTrackerOutageOutlastsTheOperation(t *testing.T) {
+// TestServerOutageUntilTimeout checks that an outage counts towards --timeout, so that the
+// operation ends even if the API server stays unavailable.
+func TestServerOutageUntilTimeout(t *testing.T) {
 	t.Parallel()
 	for name, away := range outages() {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestTrackerOutageOutlastsTheOperation(t *testing.T) {
 			if r.ExitCode != 1 {
 				t.Fatalf("exit code %d, want 1\n%s", r.ExitCode, r.Stderr)
 			}
-			harness.ExpectContains(t, r.Stderr, "the operation timed out after 3s", "raise --timeout", "the Kubernetes API server does not respond")
+			harness.ExpectContains(t, r.Stderr, "the operation timed out after 3s", "increase --timeout", "no response from the Kubernetes API server")
 			if len(h.ReadTrace(t)["ConfigMap/last"]) > 0 {
 				t.Error("a node was started, though the one before was not seen to be ready")
 			}

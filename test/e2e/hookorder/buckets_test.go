@@ -14,7 +14,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestHookBuckets checks the order within and between the buckets of an event.
+// TestHookBuckets checks the order of the hooks of an event within and between buckets. A
+// bucket contains the hooks of equal weight.
 func TestHookBuckets(t *testing.T) {
 	t.Parallel()
 	const isTrue, others = "runHooksInParallel: true\n", "runHooksInParallel: otherChartsOnly\n"
@@ -25,7 +26,7 @@ func TestHookBuckets(t *testing.T) {
 		plan string
 	}{
 		{
-			// The names contradict the kinds: hooks that come last by name come first.
+			// Sorted by name, these hooks would run in the opposite order.
 			name: "kinds that are not waited for, in Helm's order of kinds, then Jobs and Pods, then what is by name",
 			subs: []charts.Chart{
 				{Name: "one", Metadata: isTrue, Objects: []charts.Object{
@@ -127,9 +128,10 @@ func TestHookBuckets(t *testing.T) {
 	}
 }
 
-// TestHooksThatAreNotWaitedForAreCreatedTogether delays the creation of hooks of one kind
-// until all have been requested.
-func TestHooksThatAreNotWaitedForAreCreatedTogether(t *testing.T) {
+// TestHooksWithoutWaitAreCreatedInParallel checks that hooks of a kind that Helm does not wait
+// for are created in parallel: the proxy delays their create requests until it has received
+// all of them.
+func TestHooksWithoutWaitAreCreatedInParallel(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	p := h.UseProxy(t)

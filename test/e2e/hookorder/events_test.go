@@ -11,9 +11,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// eventsChart returns a chart with hooks for every event: two each in the charts left and
-// right, whose hooks run in the given modes, and a chain in another chart that runs in
-// parallel with them.
+// eventsChart returns a chart with hooks for every event, in three subcharts: left and right
+// have two hooks for each event and the given hook modes; the hooks of the third subchart run
+// sequentially, in parallel with those of the others.
 func eventsChart(left, right string) charts.Chart {
 	const pre, post = "pre-install,pre-upgrade,pre-rollback,pre-delete", "post-install,post-upgrade,post-rollback,post-delete"
 	hooks := func(name string) []charts.Object {
@@ -36,20 +36,21 @@ func eventsChart(left, right string) charts.Chart {
 	}
 }
 
-// The order of the hooks of one event of eventsChart if the right chart has the mode false,
-// and if the left one has.
+// The expected order of the hooks of one event of eventsChart: if subchart right has the mode
+// false, and if subchart left has the mode false.
 const (
 	leftTogether  = "l-X-1 | l-X-2 | o-X-1 o-X-2 > r-X-1 > r-X-2"
 	rightTogether = "r-X-1 | r-X-2 | o-X-1 o-X-2 > l-X-1 > l-X-2"
 )
 
-// preAndPost returns the plan of an operation with this order before and after it.
+// preAndPost returns the plan of an operation whose pre- and post-hooks both run in this
+// order.
 func preAndPost(order string) string {
 	return strings.ReplaceAll(order, "X", "pre") + " > " + strings.ReplaceAll(order, "X", "post")
 }
 
-// openEventGates opens the gates of the hooks of an eventsChart at a moment, such as pre or
-// post.
+// openEventGates opens the gates of the hooks of an eventsChart for the events that begin with
+// moment, which is pre or post.
 func openEventGates(tb testing.TB, h *harness.Helm, moment string) {
 	tb.Helper()
 	for _, s := range eventsChart("true", "true").Subcharts {
@@ -61,8 +62,8 @@ func openEventGates(tb testing.TB, h *harness.Helm, moment string) {
 	}
 }
 
-// TestHookEvents runs all operations on a release whose revisions have different hook
-// modes. Later operations read the modes from the stored release.
+// TestHookEvents checks the order of hooks in all operations. The revisions of the release
+// have different hook modes; rollbacks and uninstalls read them from the stored release.
 func TestHookEvents(t *testing.T) {
 	t.Parallel()
 	for _, ordered := range []bool{false, true} {
@@ -84,9 +85,9 @@ func TestHookEvents(t *testing.T) {
 	}
 }
 
-// TestHookEventsAfterStock lets stock Helm, which runs all hooks one after the other, roll
-// back a release of ours. Our program then still knows how its hooks run.
-func TestHookEventsAfterStock(t *testing.T) {
+// TestHookEventsAfterStockRollback checks that the hook modes of a revision are still known
+// after stock Helm, which runs all hooks sequentially, has rolled back to it.
+func TestHookEventsAfterStockRollback(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	openEventGates(t, h, "")
@@ -95,7 +96,7 @@ func TestHookEventsAfterStock(t *testing.T) {
 
 	h.Started = harness.Now()
 	h.MustRunStock(t, "rollback", "rel", "1")
-	c := hookOrderCheck{plan: planOf("l-pre-1 > l-pre-2 > o-pre-1 > o-pre-2 > r-pre-1 > r-pre-2 > l-post-1 > l-post-2 > o-post-1 > o-post-2 > r-post-1 > r-post-2")}
+	c := hookOrderCheck{plan: parsePlan("l-pre-1 > l-pre-2 > o-pre-1 > o-pre-2 > r-pre-1 > r-pre-2 > l-post-1 > l-post-2 > o-post-1 > o-post-2 > r-post-1 > r-post-2")}
 	c.checkRuns(t, recordedRuns(t, h))
 
 	checkHookOrder(t, h, strings.ReplaceAll(leftTogether, "X", "test"), "test", "rel")
@@ -106,9 +107,9 @@ func TestHookEventsAfterStock(t *testing.T) {
 	h.ExpectObjects(t, "rel")
 }
 
-// TestHooksOfAtomic makes an upgrade fail whose hooks all run one after the other. During
-// the rollback, the hooks of the previous revision run in parallel.
-func TestHooksOfAtomic(t *testing.T) {
+// TestHooksOfAtomicRollback checks that the rollback of a failed --atomic upgrade uses the
+// hook modes of the previous revision, not those of the failed one.
+func TestHooksOfAtomicRollback(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	openEventGates(t, h, "")
@@ -124,6 +125,6 @@ func TestHooksOfAtomic(t *testing.T) {
 	if r := s.end(); r.ExitCode != 1 {
 		t.Errorf("exit code %d\n%s", r.ExitCode, r.Stderr)
 	}
-	c := hookOrderCheck{plan: planOf(preAndPost("l-X-1 | l-X-2 | r-X-1 | r-X-2 | o-X-1 o-X-2"))}
+	c := hookOrderCheck{plan: parsePlan(preAndPost("l-X-1 | l-X-2 | r-X-1 | r-X-2 | o-X-1 o-X-2"))}
 	c.checkRuns(t, recordedRuns(t, h))
 }

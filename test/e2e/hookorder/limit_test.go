@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// limitedChart has hooks of all modes in two buckets.
+// limitedChart returns a chart with subcharts of each hook mode, with hooks in two buckets.
 func limitedChart() charts.Chart {
 	pod := func(name string, weight int) charts.Object { return charts.Object{Name: name, Weight: weight} }
 	return charts.Chart{Name: "top", Subcharts: []charts.Chart{
@@ -27,8 +27,8 @@ func limitedChart() charts.Chart {
 
 const limitedPlan = "~h | ~i > ~f | ~g > a | b | c | j ~k l > n > o > d | e | m"
 
-// TestHookLimit checks that at most HELM_MAX_PARALLEL_HOOKS hooks run at the same time,
-// that this number is reached, and that the order is the same as without a limit.
+// TestHookLimit checks that at most HELM_MAX_PARALLEL_HOOKS hooks run in parallel, that this
+// number is reached, and that the order of the hooks is the same as without a limit.
 func TestHookLimit(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{0, 1, 2, 3, 100} {
@@ -36,7 +36,7 @@ func TestHookLimit(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
 			h.Env = append(h.Env, fmt.Sprintf("HELM_MAX_PARALLEL_HOOKS=%d", limit))
-			c := hookOrderCheck{plan: planOf(limitedPlan), limit: limit}
+			c := hookOrderCheck{plan: parsePlan(limitedPlan), limit: limit}
 			c.run(t, h, "install", "rel", writeGated(t, limitedChart()))
 			if limit == 1 {
 				expectOneAtATime(t, recordedRuns(t, h))
@@ -45,7 +45,7 @@ func TestHookLimit(t *testing.T) {
 	}
 }
 
-// expectOneAtATime checks that no hook was created before the previous one had ended.
+// expectOneAtATime checks that no hook was created before the previous hook had ended.
 func expectOneAtATime(tb testing.TB, runs []*hookRun) {
 	tb.Helper()
 	for i, r := range runs[1:] {
@@ -55,9 +55,9 @@ func expectOneAtATime(tb testing.TB, runs []*hookRun) {
 	}
 }
 
-// TestHookLimitThatIsNone checks that every operation that runs hooks rejects an invalid
+// TestInvalidHookLimit checks that every operation that runs hooks rejects an invalid
 // limit before anything is changed.
-func TestHookLimitThatIsNone(t *testing.T) {
+func TestInvalidHookLimit(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := writeGated(t, charts.Chart{Name: "top", HookMode: "true", Template: charts.ConfigMap("own"), Objects: []charts.Object{

@@ -1,7 +1,11 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hookorder proves in which order hooks run, for every mode of running them.
+// Package hookorder tests the order in which hooks run, for each value of runHooksInParallel.
+// This value, the hook mode of a chart, is false, otherChartsOnly or true.
+//
+// The tests write an expected order as a text, which parsePlan defines. Hooks wait for gates,
+// which are ConfigMaps that the tests create when a hook may end.
 package hookorder
 
 import (

@@ -12,7 +12,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// hookModes contains the notations of each hook mode in Chart.yaml.
+// hookModes contains, for each hook mode, the lines of Chart.yaml that select it.
 var hookModes = map[string][]string{
 	"true": {
 		"runHooksInParallel: true\n", "runHooksInParallel: \"true\"\n", "runHooksInParallel: 'true'\n",
@@ -29,9 +29,9 @@ var hookModes = map[string][]string{
 	},
 }
 
-// TestHookModesInEverySpelling uses a subchart for each notation, with alternating
-// apiVersions.
-func TestHookModesInEverySpelling(t *testing.T) {
+// TestEquivalentHookModeValues checks that all lines in hookModes select their mode. It uses
+// one subchart for each of them, with alternating apiVersions.
+func TestEquivalentHookModeValues(t *testing.T) {
 	t.Parallel()
 	top := charts.Chart{Name: "top", APIVersion: "v3"}
 	var beside, after []string
@@ -56,8 +56,8 @@ func TestHookModesInEverySpelling(t *testing.T) {
 	checkHookOrder(t, harness.New(t), plan, "install", "rel", writeGated(t, top))
 }
 
-// TestHookModesThatDisagree uses a chart that declares two different modes.
-func TestHookModesThatDisagree(t *testing.T) {
+// TestConflictingHookModes checks that a chart with two different hook modes is rejected.
+func TestConflictingHookModes(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Chart{Name: "top", Metadata: "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\n", Objects: []charts.Object{{Name: "a", Gate: ungated}}}
@@ -68,8 +68,8 @@ func TestHookModesThatDisagree(t *testing.T) {
 	}
 }
 
-// TestHookModesOfNestedCharts checks that a mode applies only to its own chart, and to
-// every alias of it.
+// TestHookModesOfNestedCharts checks that a hook mode applies to the chart that declares it
+// and to every alias of that chart, but not to its subcharts.
 func TestHookModesOfNestedCharts(t *testing.T) {
 	t.Parallel()
 	two := func(name string) []charts.Object { return []charts.Object{{Name: name + "-a"}, {Name: name + "-b"}} }

@@ -23,16 +23,15 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// hookPatience is how long a test waits for events that hooks should cause soon. lateNews
-// is how long it waits for watch events after helm has ended. They are not used to measure
-// anything.
+// How long tests wait for watch events of hooks: while helm is running, and after it has
+// exited.
 const (
-	hookPatience = time.Minute
-	lateNews     = 10 * time.Second
+	eventTimeout          = time.Minute
+	eventTimeoutAfterExit = 10 * time.Second
 )
 
-// hookOperation is a run of helm whose hooks wait for their gates, observed by watches of
-// Jobs and Pods.
+// hookOperation is a run of helm whose hooks wait for their gates. The test observes the hooks
+// by watching Jobs and Pods.
 type hookOperation struct {
 	tb         testing.TB
 	h          *harness.Helm
@@ -41,13 +40,13 @@ type hookOperation struct {
 	jobs, pods watch.Interface
 	count      map[string]int
 	runs       map[types.UID]string
-	// started and finished contain the runs that were created, and that completed or
-	// failed, by id, and by id#2 for a second run.
+	// started contains the IDs of the runs of hooks that were created, finished those that
+	// completed or failed. The second run of hook ID is ID#2.
 	started, finished map[string]bool
 }
 
-// startOperation closes all gates and starts helm, which is killed at the end of the test.
-// It sets h.Started.
+// startOperation closes all gates, sets h.Started, and starts helm, which is killed at the end
+// of the test.
 func startOperation(tb testing.TB, h *harness.Helm, args ...string) *hookOperation {
 	tb.Helper()
 	closeGates(tb, h)
@@ -65,7 +64,7 @@ func startOperation(tb testing.TB, h *harness.Helm, args ...string) *hookOperati
 	return s
 }
 
-// watch starts the watches. Existing objects are ignored.
+// watch starts the watches of Jobs and Pods. Objects that already exist are ignored.
 func (s *hookOperation) watch(ctx context.Context) {
 	s.tb.Helper()
 	jobs, pods := s.h.Cluster.Client().BatchV1().Jobs(s.h.Namespace), s.h.Cluster.Client().CoreV1().Pods(s.h.Namespace)
@@ -86,8 +85,8 @@ func (s *hookOperation) watch(ctx context.Context) {
 	}
 }
 
-// note processes a watch event.
-func (s *hookOperation) note(e watch.Event) {
+// handle updates started and finished with a watch event.
+func (s *hookOperation) handle(e watch.Event) {
 	s.tb.Helper()
 	var o recordedHook
 	switch object := e.Object.(type) {
@@ -119,19 +118,19 @@ func (s *hookOperation) note(e watch.Event) {
 	}
 }
 
-// await waits until a condition on the started and finished runs holds. It fails the test
-// if that takes too long, or if helm ends first.
+// await waits until holds, a condition on the started and finished runs, returns true. It ends
+// the test if that takes too long, or if helm exits first.
 func (s *hookOperation) await(what string, holds func() bool) {
 	s.tb.Helper()
-	late, ended := time.After(hookPatience), s.process.Ended
+	late, ended := time.After(eventTimeout), s.process.Ended
 	for !holds() {
 		select {
 		case e := <-s.jobs.ResultChan():
-			s.note(e)
+			s.handle(e)
 		case e := <-s.pods.ResultChan():
-			s.note(e)
+			s.handle(e)
 		case <-ended:
-			late, ended = time.After(lateNews), nil
+			late, ended = time.After(eventTimeoutAfterExit), nil
 		case <-late:
 			s.giveUp(what)
 		}
@@ -149,13 +148,13 @@ func (s *hookOperation) giveUp(what string) {
 	}
 }
 
-// awaitStarted waits until hooks were created. awaitFinished waits until they have
-// completed or failed.
+// awaitStarted waits until hooks were created.
 func (s *hookOperation) awaitStarted(ids ...string) {
 	s.tb.Helper()
 	s.await("start of "+strings.Join(ids, ", "), func() bool { return containsAll(s.started, ids) })
 }
 
+// awaitFinished waits until hooks have completed or failed.
 func (s *hookOperation) awaitFinished(ids ...string) {
 	s.tb.Helper()
 	s.await("end of "+strings.Join(ids, ", "), func() bool { return containsAll(s.finished, ids) })
@@ -165,7 +164,7 @@ func containsAll(set map[string]bool, ids []string) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool { return !set[id] })
 }
 
-// end waits for the end of helm.
+// end waits until helm exits, and returns its result.
 func (s *hookOperation) end() harness.Result {
 	s.tb.Helper()
 	return s.process.Wait(s.tb)

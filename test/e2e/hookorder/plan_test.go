@@ -13,9 +13,10 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// hookPlan is the order in which hooks are expected to run.
+// hookPlan is the order in which the hooks of an operation are expected to run. A run is one
+// execution of a hook; the second run of hook ID is named ID#2.
 type hookPlan struct {
-	// ids contains all runs. The second run of a hook is named id#2.
+	// ids contains all runs.
 	ids []string
 	// after contains for each run all runs that must have ended before it.
 	after map[string]map[string]bool
@@ -23,10 +24,11 @@ type hookPlan struct {
 	loose map[string]bool
 }
 
-// planOf parses a plan. ">" separates stages; a stage starts when the previous one has
-// ended. "|" separates the chains of a stage, which run in parallel. The runs of a chain
-// come one after the other. "~" marks hooks for which Helm does not wait.
-func planOf(text string) *hookPlan {
+// parsePlan parses a plan, such as "a b | c > ~d". ">" separates stages; a stage starts when
+// the previous one has ended. "|" separates the chains of a stage, which run in parallel. The
+// hooks of a chain are separated by spaces and run sequentially. "~" marks hooks for which
+// Helm does not wait.
+func parsePlan(text string) *hookPlan {
 	p := &hookPlan{after: map[string]map[string]bool{}, loose: map[string]bool{}}
 	for stage := range strings.SplitSeq(text, ">") {
 		before := slices.Clone(p.ids)
@@ -42,7 +44,8 @@ func planOf(text string) *hookPlan {
 	return p
 }
 
-// add adds a run with the runs that come before it, including indirect ones.
+// add adds a run to the plan. after contains all runs that must have ended before it,
+// including indirect ones.
 func (p *hookPlan) add(id string, loose bool, after []string) {
 	set := map[string]bool{}
 	for _, earlier := range after {
@@ -52,7 +55,8 @@ func (p *hookPlan) add(id string, loose bool, after []string) {
 	p.ids, p.after[id], p.loose[id] = append(p.ids, id), set, loose
 }
 
-// ready returns the runs for which Helm waits and that can run after the runs in done.
+// ready returns the runs that can start when the runs in done have ended, except runs for
+// which Helm does not wait.
 func (p *hookPlan) ready(done map[string]bool) []string {
 	all := maps.Clone(done)
 	for { // a run without waiting is done when it can start
@@ -84,7 +88,7 @@ func (p *hookPlan) isFree(id string, done map[string]bool) bool {
 	return true
 }
 
-// followers returns the number of runs that must wait for a run.
+// followers returns the number of runs that must not start before a run has ended.
 func (p *hookPlan) followers(id string) int {
 	n := 0
 	for _, after := range p.after {
@@ -95,13 +99,14 @@ func (p *hookPlan) followers(id string) int {
 	return n
 }
 
-// hookOrderCheck lets the hooks of an operation run as in a plan, and checks their order.
+// hookOrderCheck opens the gates of hooks in the order of a plan, and checks that the hooks
+// run in that order.
 type hookOrderCheck struct {
 	plan *hookPlan
 	// limit is the maximum number of parallel runs; 0 means no limit.
 	limit int
-	// pick chooses which of the running hooks completes next. By default it is the hook
-	// that most other hooks wait for, so that chains progress while other hooks still run.
+	// pick chooses which of the running hooks completes next. The default is the hook with the
+	// most followers, so that chains progress while other hooks are still running.
 	pick func(running []string) string
 	// together contains the pairs of runs that were kept running until both had started.
 	together map[[2]string]bool
@@ -111,13 +116,13 @@ type hookOrderCheck struct {
 // a plan.
 func checkHookOrder(tb testing.TB, h *harness.Helm, plan string, args ...string) {
 	tb.Helper()
-	c := hookOrderCheck{plan: planOf(plan)}
+	c := hookOrderCheck{plan: parsePlan(plan)}
 	c.run(tb, h, args...)
 }
 
-// run runs helm. All hooks that can run in parallel must be seen running, up to the limit,
-// before any of them is allowed to end. This proves that they run in parallel,
-// independently of timing. The audit log then proves the rest.
+// run runs helm. It lets a hook end only when all hooks that can run in parallel are running,
+// up to the limit. This proves that they run in parallel, independently of timing. Afterwards,
+// it checks the order of the hooks with the audit log.
 func (c *hookOrderCheck) run(tb testing.TB, h *harness.Helm, args ...string) {
 	tb.Helper()
 	began := time.Now()
@@ -162,9 +167,9 @@ func (c *hookOrderCheck) choose(running []string) string {
 	return slices.MaxFunc(running, func(a, b string) int { return c.plan.followers(a) - c.plan.followers(b) })
 }
 
-// checkRuns checks with the audit log that exactly the runs of the plan took place, that
-// each was created after the end of all runs before it, that the runs that were kept
-// running ran in parallel, and that no more ran at the same time than the limit allows.
+// checkRuns checks the runs in the audit log: they are exactly those of the plan, each was
+// created after all runs before it had ended, the runs in c.together ran in parallel, and no
+// more than the limit ran in parallel.
 func (c *hookOrderCheck) checkRuns(tb testing.TB, recorded []*hookRun) {
 	tb.Helper()
 	runs := map[string]*hookRun{}
@@ -194,8 +199,8 @@ func (c *hookOrderCheck) checkRuns(tb testing.TB, recorded []*hookRun) {
 	}
 }
 
-// maxConcurrent returns the maximum number of Jobs and Pods that ran at the same time, each
-// from the request that created it to the request that ended it.
+// maxConcurrent returns the maximum number of hooks that ran in parallel. A hook runs from the
+// request that created it to the request that recorded its end.
 func maxConcurrent(runs []*hookRun) int {
 	most := 0
 	for _, at := range runs {

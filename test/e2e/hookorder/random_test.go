@@ -13,11 +13,11 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// randomHookReleases is the number of releases that TestRandomHooks creates.
+// randomHookReleases is the default number of releases that TestRandomHooks creates.
 const randomHookReleases = 2
 
-// TestRandomHooks installs and uninstalls charts with random hooks, and proves with the
-// audit log that they run in the order that the tests derive independently.
+// TestRandomHooks installs and uninstalls charts with random hooks, and checks with the audit
+// log that they run in the order of expectedPlan.
 func TestRandomHooks(t *testing.T) {
 	t.Parallel()
 	first, releases := harness.Seeds(t, randomHookReleases)
@@ -53,14 +53,14 @@ func TestRandomHooks(t *testing.T) {
 	}
 }
 
-// randomHooks creates a random chart and records its hooks.
+// randomHooks generates a random chart and records its hooks.
 type randomHooks struct {
 	*rand.Rand
 	hooks []hookInChart
 	modes []string
 }
 
-// String lists the hooks.
+// String lists the hooks, for the messages of failed tests.
 func (r *randomHooks) String() string {
 	text := strings.Join(r.modes, "")
 	for _, hook := range r.hooks {
@@ -101,7 +101,7 @@ func (r *randomHooks) chart() charts.Chart {
 	return top
 }
 
-// fill sets the mode of a chart and adds hooks to it.
+// fill sets the hook mode of a chart and adds random hooks to it.
 func (r *randomHooks) fill(c *charts.Chart, path string) {
 	mode := []string{"true", "true", "otherChartsOnly", "false"}[r.IntN(4)]
 	c.Metadata = hookModes[mode][r.IntN(len(hookModes[mode]))]
@@ -117,7 +117,7 @@ func (r *randomHooks) fill(c *charts.Chart, path string) {
 			Weight: []int{0, 0, 0, 0, -1, 7}[r.IntN(6)],
 		}
 		c.Objects = append(c.Objects, hook)
-		// The path of the template is below the directory of its chart.
+		// Helm sorts hooks by the path of their template, which begins with the chart's path.
 		r.hooks = append(r.hooks, hookInChart{Object: hook, mode: mode, chart: path + "/templates", document: i})
 	}
 }

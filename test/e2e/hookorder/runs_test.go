@@ -22,21 +22,21 @@ import (
 
 func gateOf(id string) string { return "gate-" + id }
 
-// hookRun is one run of a hook in the audit log.
+// hookRun is one run of a hook, from the audit log.
 type hookRun struct {
-	// id is the ID of the hook. Its second run is named id#2.
+	// id is the ID of the hook (see hookID); for its second run, it is followed by #2.
 	id string
-	// object is its "Kind/name".
+	// object is the "Kind/name" of the hook.
 	object string
-	// created is when the request to create it was received.
+	// created is the time at which the create request was received.
 	created time.Time
-	// ended is when the request was received with which it completed or failed; zero if
-	// there was none. For kinds for which Helm does not wait, it equals created.
+	// ended is the time of the request that recorded that the hook completed or failed, or
+	// zero if there was none. For kinds that Helm does not wait for, it equals created.
 	ended  time.Time
 	failed bool
 }
 
-// recordedHook is a hook as the API server stored it.
+// recordedHook contains the fields of a stored hook that the tests need.
 type recordedHook struct {
 	Metadata metav1.ObjectMeta
 	Status   struct {
@@ -55,8 +55,8 @@ func (o recordedHook) ended() (ended, failed bool) {
 	return o.Status.Phase == "Succeeded" || o.Status.Phase == "Failed", o.Status.Phase == "Failed"
 }
 
-// recordedRuns returns the runs of hooks in the audit log that ours or stock Helm created
-// in the namespace since h.Started, in the order of their creation.
+// recordedRuns returns the runs of the hooks that Ordered Helm or stock Helm created in the
+// namespace since h.Started, in the order of their creation. It reads the audit log.
 func recordedRuns(tb testing.TB, h *harness.Helm) []*hookRun {
 	tb.Helper()
 	var runs []*hookRun
@@ -101,7 +101,8 @@ func recordedRuns(tb testing.TB, h *harness.Helm) []*hookRun {
 	return runs
 }
 
-// runID returns the ID of a run of a hook: id#2 is the second run of the hook id.
+// runID counts a run of hook id, and returns the ID of the run: id for the first run, id#2 for
+// the second.
 func runID(id string, count map[string]int) string {
 	count[id]++
 	if count[id] > 1 {
@@ -110,24 +111,24 @@ func runID(id string, count map[string]int) string {
 	return id
 }
 
-// closeGates closes all gates.
+// closeGates deletes the ConfigMaps that are the gates of hooks.
 func closeGates(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).DeleteCollection(tb.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "e2e=gate"})
 	harness.NoError(tb, err)
 }
 
-// ungated is the Gate of a hook that does not wait for a gate.
+// ungated is the value of charts.Object.Gate for a hook that does not wait for a gate.
 const ungated = "none"
 
-// writeGated writes a chart whose hooks, by default pods of the event pre-install, each
-// wait for their own gate, and returns its directory.
+// writeGated writes a chart whose hooks each wait for their own gate, and returns its
+// directory. By default, the hooks are Pods of the event pre-install.
 func writeGated(tb testing.TB, c charts.Chart) string {
 	tb.Helper()
 	return withGates(c).Write(tb)
 }
 
-// withGates returns a chart whose hooks have their defaults and gates.
+// withGates returns a copy of the chart whose hooks have gates and the defaults of writeGated.
 func withGates(c charts.Chart) charts.Chart {
 	if c.APIVersion == "" {
 		c.APIVersion = "v2"
@@ -162,7 +163,7 @@ func withGates(c charts.Chart) charts.Chart {
 // isWaited reports whether Helm waits for a hook.
 func isWaited(o charts.Object) bool { return o.Kind == "" || o.Kind == "Job" || o.Kind == "Pod" }
 
-// hookID identifies a hook in plans and in the audit log: it is its ID, or its name if it
-// has no ID. The ID of a Secret must be its name, because the audit log contains nothing
-// else about it.
+// hookID returns the ID by which a hook is found in plans and in the audit log: its field ID,
+// or its name if that is empty. The ID of a Secret must be its name, because the audit log
+// contains nothing else about it.
 func hookID(o charts.Object) string { return cmp.Or(o.ID, o.Name) }

@@ -12,9 +12,10 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// tableChart is the chart of the proposal's tables: charts a, b and c. The chart named by
-// double has two hooks of weight 0, and each chart has one of weight 1. All hooks are
-// numbered consecutively. modes are the values in Chart.yaml; none is the default.
+// tableChart returns the chart of the tables in the proposal: a chart with subcharts a, b and
+// c, with the given hook modes; an empty mode leaves the field out of Chart.yaml. Each
+// subchart has one hook of weight 0 and one of weight 1; the subchart named by double has two
+// of weight 0. All hooks are numbered consecutively.
 func tableChart(kind, double string, modes [3]string) charts.Chart {
 	top, n := charts.Chart{Name: "top", Metadata: "runHooksInParallel: false\n"}, 0
 	for i, name := range []string{"a", "b", "c"} {
@@ -35,9 +36,9 @@ func tableChart(kind, double string, modes [3]string) charts.Chart {
 	return top
 }
 
-// TestHookTables checks the tables of the proposal and their mirror images. If all modes
-// are false, the order is Helm's order, by name.
-func TestHookTables(t *testing.T) {
+// TestHookTablesOfProposal checks the tables in the proposal, also with the subcharts in the
+// opposite order. If all modes are false, hooks run in the order of stock Helm, by name.
+func TestHookTablesOfProposal(t *testing.T) {
 	t.Parallel()
 	const isTrue, isFalse, others = "true", "false", "otherChartsOnly"
 	for i, tt := range []struct {
@@ -78,9 +79,9 @@ func TestHookTables(t *testing.T) {
 	}
 }
 
-// TestHookTableInHelmsOrder gives all hooks names that contradict the order of their
-// charts, files and documents. Stock Helm runs them too.
-func TestHookTableInHelmsOrder(t *testing.T) {
+// TestHookTableInOrderOfNames checks that Ordered Helm and stock Helm run hooks in the order
+// of their names, even if this is not the order of their charts, files and documents.
+func TestHookTableInOrderOfNames(t *testing.T) {
 	t.Parallel()
 	chart := tableChart("Pod", "b", [3]string{"false", "", `"false"`})
 	for i, name := range []string{"g", "f", "e"} {
@@ -100,7 +101,7 @@ func TestHookTableInHelmsOrder(t *testing.T) {
 			} else {
 				h.MustRunStock(t, "install", "rel", dir)
 			}
-			c := hookOrderCheck{plan: planOf("e9 > f8 > f9 > g9 > e8 > f7 > g8")}
+			c := hookOrderCheck{plan: parsePlan("e9 > f8 > f9 > g9 > e8 > f7 > g8")}
 			c.checkRuns(t, recordedRuns(t, h))
 		})
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestUnknownHookMode checks that an unknown mode is rejected before anything is changed,
-// with an order and without.
+// TestUnknownHookMode checks that a chart with an unknown hook mode is rejected before
+// anything is changed, both with --wait=ordered and without.
 func TestUnknownHookMode(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
@@ -32,15 +32,15 @@ func TestUnknownHookMode(t *testing.T) {
 			chart := charts.WriteFiles(t, files)
 			for _, args := range [][]string{{"install", "rel", chart}, {"install", "rel", chart, "--wait=ordered"}, {"template", "rel", chart}} {
 				h := harness.New(t)
-				h.ExpectRefused(t, h.Run(args...), "sub/Chart.yaml", "otherChartsOnly")
+				h.ExpectRejected(t, h.Run(args...), "sub/Chart.yaml", "otherChartsOnly")
 			}
 		})
 	}
 }
 
-// TestHookOfAnUnknownKind uses a hook of a kind that the cluster does not know, among other
-// hooks.
-func TestHookOfAnUnknownKind(t *testing.T) {
+// TestHookOfUnknownKind checks what happens to the other hooks if the cluster does not know
+// the kind of one hook.
+func TestHookOfUnknownKind(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"", "true", "otherChartsOnly"} {
 		t.Run(mode, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestHookOfAnUnknownKind(t *testing.T) {
 			if objectExists(t, h, "Job/next") || objectExists(t, h, "ConfigMap/own") {
 				t.Error("something was created after that")
 			}
-			// As in Helm, nothing is cleaned up if all hooks run in Helm's order.
+			// Without parallel hooks, the other hooks are not cleaned up, as in stock Helm.
 			if here := objectExists(t, h, "Job/first"); here != (mode == "") {
 				t.Errorf("the hook before it is there: %v", here)
 			}
@@ -68,8 +68,9 @@ func TestHookOfAnUnknownKind(t *testing.T) {
 	}
 }
 
-// TestEventListedTwice runs a hook twice, one run after the other.
-func TestEventListedTwice(t *testing.T) {
+// TestHookEventListedTwice checks that a hook that lists an event twice is run twice,
+// sequentially.
+func TestHookEventListedTwice(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"", "true", "otherChartsOnly"} {
 		t.Run(mode, func(t *testing.T) {
@@ -86,8 +87,8 @@ func TestEventListedTwice(t *testing.T) {
 	}
 }
 
-// expectOneByOne checks that a hook was created the given number of times, each time after
-// its previous run had completed and was deleted.
+// expectOneByOne checks that a hook was created the given number of times, each time after the
+// previous object had completed and was deleted.
 func expectOneByOne(tb testing.TB, h *harness.Helm, id string, times int) {
 	tb.Helper()
 	state, created := "", 0
@@ -112,9 +113,9 @@ func expectOneByOne(tb testing.TB, h *harness.Helm, id string, times int) {
 	}
 }
 
-// TestEqualNamesInOneBucket uses two charts with a hook of the same name in one bucket.
-// They run one after the other.
-func TestEqualNamesInOneBucket(t *testing.T) {
+// TestHooksWithEqualNames checks that two hooks of equal weight with the same name, from two
+// charts, run sequentially.
+func TestHooksWithEqualNames(t *testing.T) {
 	t.Parallel()
 	for name, modes := range map[string][2]string{"both true": {"true", "true"}, "one a chain": {"true", "otherChartsOnly"}} {
 		t.Run(name, func(t *testing.T) {
@@ -129,11 +130,11 @@ func TestEqualNamesInOneBucket(t *testing.T) {
 			h.Started = harness.Now()
 			h.MustRun("install", "rel", chart(""))
 			expectOneByOne(t, h, "Job/same", 2)
-			deleteInBackground(t, h, "Job/same")
+			deleteWithPods(t, h, "Job/same")
 			awaitDeleted(t, h, "Job/same")
 
-			// With this policy, the object that the first hook left conflicts with the
-			// second hook.
+			// With hook-succeeded and without before-hook-creation, the object of the first
+			// hook still exists when the second hook is created.
 			h.Started = harness.Now()
 			r := h.ExpectFailure(t, []string{"upgrade", "rel", chart("hook-succeeded")}, "templates/same.yaml", "already exists")
 			recorded := h.ReadTrace(t).Since(h.Started)

@@ -14,9 +14,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestHookDeletedBySomebody deletes hooks while they run. If hooks run in parallel, this is
-// a failure; in other charts the hooks count as completed, as in Helm.
-func TestHookDeletedBySomebody(t *testing.T) {
+// TestHookDeletedByOtherClient checks that a hook that another client deletes while it runs
+// counts as failed if hooks run in parallel, and as completed otherwise, as in stock Helm.
+func TestHookDeletedByOtherClient(t *testing.T) {
 	t.Parallel()
 	const done, failed = release.HookPhaseSucceeded, release.HookPhaseFailed
 	for kind, modes := range map[string][]string{"Job": {"", "false", "true", "otherChartsOnly"}, "Pod": {"", "true"}} {
@@ -34,7 +34,7 @@ func TestHookDeletedBySomebody(t *testing.T) {
 				}
 				awaitHookPhases(t, h, release.HookPhaseRunning, lost.String())
 				awaitObjects(t, h, lost.String())
-				deleteInBackground(t, h, lost.String())
+				deleteWithPods(t, h, lost.String())
 				if !fails {
 					r := p.ExpectExit(t, 0, "lost", "deleted")
 					if !strings.Contains(strings.ToLower(r.Stderr), "warning") {
@@ -67,8 +67,8 @@ func TestHookDeletedBySomebody(t *testing.T) {
 	}
 }
 
-// deleteInBackground deletes a hook and its pods as another client would.
-func deleteInBackground(tb testing.TB, h *harness.Helm, id string) {
+// deleteWithPods deletes a hook and its pods, as another client would.
+func deleteWithPods(tb testing.TB, h *harness.Helm, id string) {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")
 	background := metav1.DeletePropagationBackground
@@ -76,9 +76,9 @@ func deleteInBackground(tb testing.TB, h *harness.Helm, id string) {
 	harness.NoError(tb, err)
 }
 
-// TestHookThatRemovesItself uses Jobs that are deleted as soon as they have completed. They
-// count as completed.
-func TestHookThatRemovesItself(t *testing.T) {
+// TestHookDeletedByTTL checks that hook Jobs with ttlSecondsAfterFinished: 0, which Kubernetes
+// deletes as soon as they have completed, count as completed.
+func TestHookDeletedByTTL(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"", "true", "otherChartsOnly"} {
 		t.Run(mode, func(t *testing.T) {
@@ -105,7 +105,8 @@ func TestHookThatRemovesItself(t *testing.T) {
 	}
 }
 
-// TestNamespaceDeletedWhileHooksRun deletes the namespace. The operation ends.
+// TestNamespaceDeletedWhileHooksRun checks that the operation ends with an error that names a
+// hook or the namespace.
 func TestNamespaceDeletedWhileHooksRun(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"", "true"} {
@@ -123,7 +124,8 @@ func TestNamespaceDeletedWhileHooksRun(t *testing.T) {
 			}
 			harness.NoError(t, h.Cluster.Client().CoreV1().Namespaces().Delete(t.Context(), h.Namespace, metav1.DeleteOptions{}))
 			r := p.ExpectExit(t, 1)
-			// Which part of it is seen first depends on the cluster.
+			// It depends on the cluster whether Helm first sees that a hook or that the
+			// namespace is deleted.
 			if text := harness.ErrorOf("\n" + r.Stderr); !strings.Contains(text, "Job/a (app/templates/a.yaml)") && !strings.Contains(text, h.Namespace) {
 				t.Errorf("it does not say what became of the hook:\n%s", text)
 			}

@@ -13,7 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestHooksExample installs the example of hooks in parallel and prints its hooks.
+// TestHooksExample installs the example chart with parallel hooks, and checks the plan of its
+// hooks.
 func TestHooksExample(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -14,11 +14,11 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// The gates of the tests: for the hooks that fail, and for the slow ones.
+// The gates of hooks: failGate for the hooks that fail, slowGate for the slow ones.
 const failGate, slowGate = "fail-gate", "slow-gate"
 
-// failureOutcomes returns the hooks of three charts, one of each mode. Some of them fail
-// while others still run.
+// failureOutcomes returns the hooks of three charts, one for each hook mode, with their
+// expected results. Some of them fail while others are still running.
 func failureOutcomes() (app, chain, plain []hookOutcome) {
 	const done, failed = release.HookPhaseSucceeded, release.HookPhaseFailed
 	slow := func(name, deletes, logs string, stays, printed bool) hookOutcome {
@@ -45,22 +45,23 @@ func failureOutcomes() (app, chain, plain []hookOutcome) {
 	link := slow("link-1", "hook-succeeded", "hook-succeeded", false, true)
 	link.Kind = "Pod"
 	chain = []hookOutcome{link, {Object: charts.Object{Kind: "Job", Name: "link-2", DeletePolicy: both, LogPolicy: both}}}
-	// This object has the same name as a hook that never starts. It existed before and
+	// This object existed before. It has the same name as a hook that is never started, so it
 	// stays.
 	plain = []hookOutcome{{Object: charts.Object{Kind: "ConfigMap", Name: "alone"}, stays: true}}
 	return app, chain, plain
 }
 
-// hookOperation is an operation whose hooks fail.
+// hookOperation is an operation whose hooks fail, with what is expected of the release.
 type hookOperation struct {
 	event string
-	// before prepares the release. args is the operation; CHART in it stands for the chart.
+	// before prepares the release. args are the arguments of the operation, in which CHART
+	// stands for the path of the chart.
 	before func(tb testing.TB, h *harness.Helm, chart string)
 	args   []string
-	// revision is the revision whose hooks ran; 0 if it no longer exists.
+	// revision is the number of the revision whose hooks ran, or 0 if it no longer exists.
 	revision int
 	statuses string
-	// own is whether the release's own resources are changed despite the failure.
+	// own is true if the release's own resources are changed despite the failure.
 	own bool
 	// after checks that the release can still be used.
 	after func(tb testing.TB, h *harness.Helm)
@@ -106,7 +107,8 @@ func hookOperations() map[string]hookOperation {
 	}
 }
 
-// prepare writes the three charts with hooks, and prepares the release.
+// prepare prepares the release, and writes a chart with the three charts of hooks. It returns
+// the directory of the chart and the expected results of all hooks.
 func (op hookOperation) prepare(tb testing.TB, h *harness.Helm, hooks func() (app, chain, plain []hookOutcome)) (dir string, outcomes []hookOutcome) {
 	tb.Helper()
 	app, chain, plain := hooks()
@@ -121,7 +123,7 @@ func (op hookOperation) prepare(tb testing.TB, h *harness.Helm, hooks func() (ap
 	return dir, slices.Concat(app, chain, plain)
 }
 
-// checkRelease checks the release after its hooks have failed, and repairs it.
+// checkRelease checks the release after its hooks have failed, and that it can be repaired.
 func (op hookOperation) checkRelease(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	if own := h.ReadTrace(tb).Since(h.Started).HelmWrites("ConfigMap/own"); !op.own && len(own) > 0 {
@@ -133,10 +135,10 @@ func (op hookOperation) checkRelease(tb testing.TB, h *harness.Helm) {
 	op.after(tb, h)
 }
 
-// TestHooksFailTogether makes several hooks of one bucket fail while others run. Helm waits
-// for the running hooks, starts no other hook, treats each hook according to its policies,
-// and lists all failed hooks in the error.
-func TestHooksFailTogether(t *testing.T) {
+// TestFailedParallelHooks makes several hooks of equal weight fail while others are running.
+// It checks that Helm waits for the running hooks, starts no other hook, deletes hooks
+// according to their policies, and lists all failed hooks in the error.
+func TestFailedParallelHooks(t *testing.T) {
 	t.Parallel()
 	for name, op := range hookOperations() {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +170,7 @@ func TestHooksFailTogether(t *testing.T) {
 	}
 }
 
-// withChart inserts the path of the chart into arguments.
+// withChart replaces CHART in arguments by the path of the chart.
 func withChart(args []string, chart string) []string {
 	args = slices.Clone(args)
 	for i := range args {

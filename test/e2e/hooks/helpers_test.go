@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// Behaviours of the pods of hooks: fail, and run longer than any test.
+// Annotations for the pods of hooks: the pod fails, or runs longer than any test.
 var (
 	failing = []string{"devcluster/pod: fail"}
 	running = []string{"devcluster/pod: complete", "devcluster/after: 1h"}
@@ -79,8 +79,8 @@ func awaitPodPhase(tb testing.TB, h *harness.Helm, phase string, jobs ...string)
 	}
 }
 
-// storedRuns returns the hooks in the last stored revision, by "Kind/name", or nil if there
-// is no release.
+// storedRuns returns the last run of each hook in the last stored revision, by "Kind/name" of
+// the hook. It returns nil if there is no release.
 func storedRuns(tb testing.TB, h *harness.Helm) map[string]release.HookExecution {
 	tb.Helper()
 	rel, err := h.Storage().Last("rel")
@@ -101,7 +101,7 @@ func runsOf(rel *release.Release) map[string]release.HookExecution {
 	return runs
 }
 
-// awaitHookPhases waits until hooks are stored with a phase.
+// awaitHookPhases waits until the stored release contains the hooks with a phase.
 func awaitHookPhases(tb testing.TB, h *harness.Helm, phase release.HookPhase, ids ...string) {
 	tb.Helper()
 	harness.Eventually(tb, fmt.Sprintf("the release saying %s of %s", phase, ids), func() bool {
@@ -115,8 +115,8 @@ func awaitHookPhases(tb testing.TB, h *harness.Helm, phase release.HookPhase, id
 	})
 }
 
-// writeHooked writes a chart, with subcharts, whose hooks log their start and end. Each
-// hook is in a template with its name.
+// writeHooked writes a chart with subcharts, whose hooks log their start and end, and returns
+// its directory. Each hook has its own template, which is named after it.
 func writeHooked(tb testing.TB, top charts.Chart, subcharts ...charts.Chart) string {
 	tb.Helper()
 	top = withLogs(top)
@@ -126,7 +126,7 @@ func writeHooked(tb testing.TB, top charts.Chart, subcharts ...charts.Chart) str
 	return top.Write(tb)
 }
 
-// withLogs returns a chart whose hooks write logs.
+// withLogs returns a copy of the chart whose hooks log the lines of logLines.
 func withLogs(c charts.Chart) charts.Chart {
 	c.APIVersion, c.TemplatePerObject, c.Objects = "v2", true, slices.Clone(c.Objects)
 	for i, o := range c.Objects {

@@ -17,11 +17,12 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// cutLog is a log without a final newline, which the proxy returns for the pods of the hook
+// cutLog is a log without a final newline, which cutLogs returns for the pods of the hook
 // "cut".
 const cutLog = "cut begins\ncut ends"
 
-// cutLogs makes helm read logs through a proxy.
+// cutLogs makes helm read logs through a proxy, which replaces the log of the hook "cut" by
+// cutLog.
 func cutLogs(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	h.UseProxy(tb).Intercept(func(w http.ResponseWriter, _ *http.Request, what fault.Request) bool {
@@ -34,7 +35,8 @@ func cutLogs(tb testing.TB, h *harness.Helm) {
 	})
 }
 
-// logHooks returns hooks with different kinds of logs.
+// logHooks returns hooks with different logs: of two containers, without a final newline, of a
+// Pod, empty, and a default one.
 func logHooks(event, policy string) []charts.Object {
 	return []charts.Object{
 		{Kind: "Job", Name: "a-two", Hook: event, LogPolicy: policy, Containers: []string{"one", "two"}, PodAnnotations: []string{`devcluster/log.one: "one a\none b"`, `devcluster/log.two: "two a\n\ntwo c"`}},
@@ -45,9 +47,9 @@ func logHooks(event, policy string) []charts.Object {
 	}
 }
 
-// TestLogsOfHooksInParallel lets many hooks log at the same time. Each log is printed
-// completely, and each of its lines contains the hook's name.
-func TestLogsOfHooksInParallel(t *testing.T) {
+// TestLogsOfParallelHooks checks that the logs of hooks that run in parallel are printed
+// completely and not interleaved, and that each line has the name of the hook as a prefix.
+func TestLogsOfParallelHooks(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	cutLogs(t, h)
@@ -66,7 +68,8 @@ func TestLogsOfHooksInParallel(t *testing.T) {
 			PodAnnotations: []string{fmt.Sprintf("devcluster/log: %q", strings.Join(lines, "\n"))}})
 		want["Job/"+name+" c"] = lines
 	}
-	// Hooks without a log policy, or with one that applies only if the hook fails.
+	// The logs of these hooks are not printed: one has no log policy, and the policy of the
+	// other applies only if the hook fails.
 	hooks = append(hooks, charts.Object{Kind: "Job", Name: "silent", Hook: "pre-install"}, charts.Object{Kind: "Job", Name: "well", Hook: "pre-install", LogPolicy: "hook-failed"})
 	r := h.MustRun("install", "rel", writeHooked(t, charts.Chart{Name: "app", HookMode: "true", Objects: hooks}), "--progress=none")
 
@@ -99,10 +102,10 @@ func TestLogsOfHooksInParallel(t *testing.T) {
 	}
 }
 
-// TestLogsOfHooksAsInHelm compares the printed logs of a chart without runHooksInParallel
-// with those that stock Helm prints, byte by byte. A warning of client-go is left out: stock
-// Helm prints it only if its watch of a hook is reading when the hook ends.
-func TestLogsOfHooksAsInHelm(t *testing.T) {
+// TestHookLogsMatchStockHelm checks that the printed logs of a chart without
+// runHooksInParallel are the same as with stock Helm, byte for byte. A warning of client-go is
+// ignored, because it depends on timing whether stock Helm prints it.
+func TestHookLogsMatchStockHelm(t *testing.T) {
 	t.Parallel()
 	watchWarning := regexp.MustCompile(`(?m)^I\d{4} .* reflector\.go:\d+\] "Warning: watch ended with error" .*context canceled.*\n`)
 	random := regexp.MustCompile(`(a-two|b-cut|d-empty|e-plain|f-bad)-[a-z0-9]{5}\b`)

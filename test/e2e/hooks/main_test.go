@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hooks proves what happens to hooks that run in parallel: their failure,
-// cancellation, cleanup, logs and stored results.
+// Package hooks tests hooks, above all hooks that run in parallel: their failure,
+// cancellation, cleanup, logs and stored results. Package hookorder tests their order.
 package hooks
 
 import (

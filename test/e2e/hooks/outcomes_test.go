@@ -17,19 +17,19 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// hookOutcome is a hook and its expected result.
+// hookOutcome is a hook with its expected result.
 type hookOutcome struct {
 	charts.Object
-	// phase is the recorded phase; empty for a hook that is never started.
+	// phase is the phase in the stored release, or empty for a hook that is never started.
 	phase release.HookPhase
-	// stays is whether its object still exists afterwards. printed is whether its log is
+	// stays is true if its object still exists after the operation, printed if its log is
 	// printed.
 	stays, printed bool
-	// after is a time before which it cannot have completed.
+	// after is a time before which the hook cannot have completed.
 	after time.Time
 }
 
-// hooksFor returns the hooks of outcomes, for an event.
+// hooksFor returns the hooks of outcomes as hooks of an event.
 func hooksFor(event string, outcomes []hookOutcome) []charts.Object {
 	var parts []charts.Object
 	for _, f := range outcomes {
@@ -55,7 +55,7 @@ func startedIDs(outcomes []hookOutcome) []string {
 	return append(idsInPhase(outcomes, release.HookPhaseSucceeded), idsInPhase(outcomes, release.HookPhaseFailed)...)
 }
 
-// withGate returns the hooks that wait for a gate.
+// withGate returns the "Kind/name" of the hooks that wait for a gate.
 func withGate(outcomes []hookOutcome, gate string) []string {
 	var list []string
 	for _, f := range outcomes {
@@ -66,8 +66,8 @@ func withGate(outcomes []hookOutcome, gate string) []string {
 	return list
 }
 
-// expectOutcomes checks the hooks in the audit log, in the cluster, in the stored revision
-// (if there is one), and in what was printed.
+// expectOutcomes checks the results of hooks: in the audit log, in the cluster, in the stored
+// revision rel unless it is nil, and in the output.
 func expectOutcomes(tb testing.TB, h *harness.Helm, rel *release.Release, stderr string, outcomes []hookOutcome) {
 	tb.Helper()
 	recorded := h.ReadTrace(tb).Since(h.Started)
@@ -96,7 +96,7 @@ func expectOutcomes(tb testing.TB, h *harness.Helm, rel *release.Release, stderr
 	}
 }
 
-// expectObject checks what happened to the object of the hook.
+// expectObject checks whether the object of the hook was created and deleted as expected.
 func (f hookOutcome) expectObject(tb testing.TB, here bool, recorded harness.Trace) {
 	tb.Helper()
 	created, deleted := recorded.HelmWrites(f.String(), "create"), recorded.HelmWrites(f.String(), "delete")
@@ -114,7 +114,7 @@ func (f hookOutcome) expectObject(tb testing.TB, here bool, recorded harness.Tra
 	}
 }
 
-// expectRecord checks the stored run of the hook.
+// expectRecord checks the result of the hook in the stored release.
 func (f hookOutcome) expectRecord(tb testing.TB, run release.HookExecution, recorded harness.Trace) {
 	tb.Helper()
 	if f.phase == "" {
@@ -144,12 +144,12 @@ func (f hookOutcome) expectRecord(tb testing.TB, run release.HookExecution, reco
 	}
 }
 
-// logPrefix matches the beginning of a log line that is printed while hooks run in
-// parallel.
+// logPrefix matches a line of a log that is printed while hooks run in parallel. The line
+// begins with the names of the hook, the pod and the container.
 var logPrefix = regexp.MustCompile(`^\[((?:Job|Pod)/(\S+)) (\S+)/(\S+)\] (.*)$`)
 
-// printedLogs returns the logs in the output, by hook. The lines of a hook must be
-// consecutive.
+// printedLogs returns the lines of the logs in an output, by "Kind/name" of the hook. It
+// checks that the lines of a hook are consecutive.
 func printedLogs(tb testing.TB, text string) map[string][]string {
 	tb.Helper()
 	logs, before := map[string][]string{}, ""
@@ -174,8 +174,8 @@ func printedLogs(tb testing.TB, text string) map[string][]string {
 	return logs
 }
 
-// expectErrorNames checks that an error lists each failed hook with its file, its cause and
-// the end of its log, and each hook that was never started.
+// expectErrorNames checks that an error lists each failed hook with its template, its cause
+// and the end of its log, and each hook that was never started.
 func expectErrorNames(tb testing.TB, text string, failed, never []string) {
 	tb.Helper()
 	var missing []string

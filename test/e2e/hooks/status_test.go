@@ -14,7 +14,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// parseStatus parses the runs of hooks that `helm status -o json` prints.
+// parseStatus parses the output of `helm status -o json`. It returns the status of the release
+// and the last run of each hook.
 func parseStatus(tb testing.TB, text string) (status string, runs map[string]release.HookExecution) {
 	tb.Helper()
 	rel := &release.Release{}
@@ -24,9 +25,9 @@ func parseStatus(tb testing.TB, text string) (status string, runs map[string]rel
 	return rel.Info.Status.String(), runsOf(rel)
 }
 
-// TestReleaseIsReadWhileHooksRun reads a release with both programs while some of its hooks
-// have completed, some are running, and some have not begun.
-func TestReleaseIsReadWhileHooksRun(t *testing.T) {
+// TestReleaseStatusWhileHooksRun checks that Ordered Helm and stock Helm can read a release
+// while some of its hooks have completed, some are running, and some have not started.
+func TestReleaseStatusWhileHooksRun(t *testing.T) {
 	t.Parallel()
 	for event, status := range map[string]string{"pre-install": "pending-install", "test": "deployed"} {
 		t.Run(event, func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// testChart writes a chart with tests that are Jobs and Pods, hooks of other events, and an
-// object of its own.
+// testChart writes a chart with the given tests, which are Jobs and Pods, with hooks of other
+// events, and with an object that is not a hook.
 func testChart(tb testing.TB, mode string, tests ...charts.Object) string {
 	tb.Helper()
 	hooks := []charts.Object{{Kind: "ConfigMap", Name: "zz-other", Hook: "post-upgrade"}, {Kind: "ConfigMap", Name: "aa-other", Hook: "pre-delete"}}
@@ -32,7 +32,7 @@ func testChart(tb testing.TB, mode string, tests ...charts.Object) string {
 	return writeHooked(tb, charts.Chart{Name: "app", HookMode: mode, Objects: hooks, Templates: map[string]string{"own.yaml": charts.OwnConfigMap("1"), "NOTES.txt": "Have fun.\n"}})
 }
 
-// storedHooks returns the names of the stored hooks, in their order.
+// storedHooks returns the names of the hooks in the stored release, in their stored order.
 func storedHooks(tb testing.TB, h *harness.Helm) []string {
 	tb.Helper()
 	var list []string
@@ -42,7 +42,7 @@ func storedHooks(tb testing.TB, h *harness.Helm) []string {
 	return list
 }
 
-// testsRun returns the tests that have run since h.Started, sorted.
+// testsRun returns the names of the tests that were run since h.Started, sorted.
 func testsRun(tb testing.TB, h *harness.Helm) string {
 	tb.Helper()
 	var list []string
@@ -57,16 +57,15 @@ func testsRun(tb testing.TB, h *harness.Helm) string {
 // clockTimes matches the parts of the output of `helm test` that differ from run to run.
 var clockTimes = regexp.MustCompile(`(LAST DEPLOYED|Last Started|Last Completed): .*`)
 
-// TestFilteredTests selects tests by name, in every way, and compares the tests run, the
-// output and the stored hooks with those of stock Helm.
+// TestFilteredTests checks that `helm test --filter` runs the same tests, prints the same
+// output and stores the same hooks as stock Helm.
 func TestFilteredTests(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"", "true"} {
 		t.Run("mode "+mode, func(t *testing.T) {
 			t.Parallel()
 			ours, theirs := harness.New(t), harness.New(t)
-			// For a Job that it deletes, stock Helm checks only every two seconds whether
-			// it is gone.
+			// ConfigMaps are used because stock Helm takes two seconds to delete a Job.
 			const kind = "ConfigMap"
 			chart := testChart(t, mode, charts.Object{Kind: kind, Name: "one"}, charts.Object{Kind: kind, Name: "two"},
 				charts.Object{Kind: kind, Name: "three", Weight: -1}, charts.Object{Kind: kind, Name: "four", Weight: 2})
@@ -109,8 +108,8 @@ func TestFilteredTests(t *testing.T) {
 	}
 }
 
-// testSuites splits the output of `helm test` into its test suites, because stock Helm's
-// order of tests changes with every filter.
+// testSuites returns the test suites in an output of `helm test`, sorted, because stock Helm
+// changes the order of the tests with every filter.
 func testSuites(text, namespace string) []string {
 	text = clockTimes.ReplaceAllString(strings.ReplaceAll(text, namespace, "NAMESPACE"), "$1")
 	text = strings.ReplaceAll(text, "\nNOTES:", "\nTEST SUITE: NOTES:")
@@ -122,9 +121,9 @@ func testSuites(text, namespace string) []string {
 	return parts
 }
 
-// TestTestsAreKilled kills a filtered `helm test` while a test runs. No hook of the release
-// is lost. Stock Helm loses the hooks that the filter leaves out.
-func TestTestsAreKilled(t *testing.T) {
+// TestKilledTestCommand checks that no hook is lost from the stored release if a `helm test
+// --filter` is killed while a test runs. Stock Helm loses the hooks that the filter excludes.
+func TestKilledTestCommand(t *testing.T) {
 	t.Parallel()
 	all := []string{"aa-other", "gated", "left-out", "zz-other"}
 	for _, filter := range []string{"name=gated", "!name=left-out"} {
@@ -162,7 +161,8 @@ func TestTestsAreKilled(t *testing.T) {
 	}
 }
 
-// TestLogsOfTests prints logs of tests: of Pods, as stock Helm does, and of Jobs.
+// TestLogsOfTests checks that `helm test --logs` prints the logs of Pods, as stock Helm does,
+// and also those of Jobs.
 func TestLogsOfTests(t *testing.T) {
 	t.Parallel()
 	pods := []charts.Object{{Kind: "Pod", Name: "b-pod"}, {Kind: "Pod", Name: "a-pod", Weight: 1}, {Kind: "Pod", Name: "c-pod", DeletePolicy: "hook-failed,before-hook-creation"}}
@@ -191,14 +191,16 @@ func TestLogsOfTests(t *testing.T) {
 			if !strings.Contains(r.Stdout, "right says it") || strings.Contains(r.Stdout, "pod ends") {
 				t.Errorf("the logs of one test are\n%s", r.Stdout)
 			}
-			// The log of a deleted test cannot be read, which is not a failure.
+			// It is not an error if the log of a test cannot be read because the test was
+			// deleted.
 			h.MustRun("upgrade", "rel", testChart(t, mode, charts.Object{Kind: "Job", Name: "gone", DeletePolicy: "hook-succeeded"}, charts.Object{Kind: "Pod", Name: "stays"}))
 			harness.ExpectContains(t, h.Run("test", "rel", "--logs").Stdout, "stays ends")
 		})
 	}
 }
 
-// TestTimeoutOfTests ends a test that hangs, and runs the others in parallel with it.
+// TestTimeoutOfTests checks that a test that hangs fails when --timeout expires, and that it
+// does not delay tests that run in parallel.
 func TestTimeoutOfTests(t *testing.T) {
 	t.Parallel()
 	for _, timeout := range harness.Timeouts() {
@@ -218,7 +220,7 @@ func TestTimeoutOfTests(t *testing.T) {
 	t.Error("the other test never completed")
 }
 
-// phasesPrinted parses the results that `helm test` prints.
+// phasesPrinted returns the phase of each test in the output of `helm test`.
 func phasesPrinted(tb testing.TB, text string) map[string]string {
 	tb.Helper()
 	phases := map[string]string{}
@@ -233,7 +235,8 @@ func phasesPrinted(tb testing.TB, text string) map[string]string {
 	return phases
 }
 
-// expectPhases checks the results that `helm test` prints and stores.
+// expectPhases checks the phases of tests in the output of `helm test` and in the stored
+// release.
 func expectPhases(tb testing.TB, h *harness.Helm, r harness.Result, want map[string]string) {
 	tb.Helper()
 	printed, stored := phasesPrinted(tb, r.Stdout), map[string]string{}
@@ -247,8 +250,9 @@ func expectPhases(tb testing.TB, h *harness.Helm, r harness.Result, want map[str
 	}
 }
 
-// TestTestsOfOlderEvents uses tests that pass if their pods fail.
-func TestTestsOfOlderEvents(t *testing.T) {
+// TestTestSuccessAndTestFailureHooks checks tests with the events of Helm 2: test-success, and
+// test-failure, whose tests pass if their pods fail.
+func TestTestSuccessAndTestFailureHooks(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		tests []charts.Object
@@ -294,14 +298,14 @@ func TestTestsOfOlderEvents(t *testing.T) {
 		t.Run(events, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
-			h.ExpectRefused(t, h.Run("install", "rel", testChart(t, "", charts.Object{Kind: "Job", Name: "odd", Hook: events})), "app/templates/odd.yaml", "test-failure")
+			h.ExpectRejected(t, h.Run("install", "rel", testChart(t, "", charts.Object{Kind: "Job", Name: "odd", Hook: events})), "app/templates/odd.yaml", "test-failure")
 		})
 	}
 }
 
-// TestPoliciesOfTestsThatFailToPass checks that cleanup depends on the result of the test
-// and not on that of its pod: a test that passes because its pod fails has succeeded.
-func TestPoliciesOfTestsThatFailToPass(t *testing.T) {
+// TestDeletePoliciesOfTestFailureHooks checks that a test that passes because its pod fails
+// counts as succeeded for its delete policy.
+func TestDeletePoliciesOfTestFailureHooks(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	const done, failed, event = release.HookPhaseSucceeded, release.HookPhaseFailed, "test-failure"
@@ -316,7 +320,8 @@ func TestPoliciesOfTestsThatFailToPass(t *testing.T) {
 	expectOutcomes(t, h, h.LastRevision(t, "rel"), r.Stderr, outcomes)
 }
 
-// TestTestsInParallel runs the tests of a chart in parallel if the chart says so.
+// TestTestsInParallel checks that the tests of a chart with runHooksInParallel run in
+// parallel.
 func TestTestsInParallel(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestHookTimeout runs hooks that never complete in parallel with one that does. --timeout
-// ends them, and they count as failed. A busy machine gets more time.
+// TestHookTimeout checks that parallel hooks that do not complete before --timeout count as
+// failed. It tries longer timeouts, because the machine may be busy.
 func TestHookTimeout(t *testing.T) {
 	t.Parallel()
 	for mode, wait := range map[string]string{"at once": "--wait=false", "in order": "--wait=ordered"} {
@@ -31,7 +31,8 @@ func TestHookTimeout(t *testing.T) {
 	}
 }
 
-// hookTimesOut returns false if the timeout was too short for a result.
+// hookTimesOut runs the hooks with a timeout. It returns false if the timeout was too short
+// for the hook that completes.
 func hookTimesOut(t *testing.T, wait, timeout string) bool {
 	const done, failed, both = release.HookPhaseSucceeded, release.HookPhaseFailed, "hook-succeeded,hook-failed"
 	h := harness.New(t)

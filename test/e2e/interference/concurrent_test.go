@@ -20,13 +20,13 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// rounds is how often two operators begin at the same moment.
+// rounds is how often TestConcurrentOperations starts each pair of operations.
 const rounds = 2
 
-// TestPeopleWorkTogether starts two operations on one release at the same moment. One of
-// them succeeds, or both do one after the other; an operation that fails names the
-// operation that conflicts with it. Afterwards the release is deployed or uninstalled.
-func TestPeopleWorkTogether(t *testing.T) {
+// TestConcurrentOperations starts two operations on one release at the same time. It checks
+// that at least one of them succeeds, that the error of a failed one names the conflict, and
+// that the release is deployed or uninstalled afterwards.
+func TestConcurrentOperations(t *testing.T) {
 	t.Parallel()
 	one, two := charts.ThreeLayers(t, "1"), charts.ThreeLayers(t, "2", charts.Object{Name: "more", Layer: "more", DependsOn: "last"})
 	upgrade := func(dir string) []string { return []string{"upgrade", "rel", dir, "--wait=ordered"} }
@@ -37,11 +37,11 @@ func TestPeopleWorkTogether(t *testing.T) {
 		losers []string
 	}{
 		"two installs":             {true, [2][]string{{"install", "rel", one, "--wait=ordered"}, {"install", "rel", two, "--wait=ordered"}}, []string{"cannot re-use a name that is still in use", "another operation created revision 1 of release rel in the meantime"}},
-		"install and upgrade":      {true, [2][]string{{"install", "rel", one, "--wait=ordered"}, append(upgrade(two), "--install")}, inTheWay},
-		"two upgrades":             {false, [2][]string{upgrade(one), upgrade(two)}, inTheWay},
-		"upgrade and rollback":     {false, [2][]string{upgrade(two), rollback}, inTheWay},
-		"upgrade and uninstall":    {false, [2][]string{upgrade(two), uninstall}, append(inTheWay, `"rel" has no deployed releases`, "release: not found")},
-		"an upgrade and a cleanup": {false, [2][]string{append(upgrade(two), "--atomic"), append(upgrade(one), "--cleanup-on-fail")}, inTheWay},
+		"install and upgrade":      {true, [2][]string{{"install", "rel", one, "--wait=ordered"}, append(upgrade(two), "--install")}, conflictMessages},
+		"two upgrades":             {false, [2][]string{upgrade(one), upgrade(two)}, conflictMessages},
+		"upgrade and rollback":     {false, [2][]string{upgrade(two), rollback}, conflictMessages},
+		"upgrade and uninstall":    {false, [2][]string{upgrade(two), uninstall}, append(conflictMessages, `"rel" has no deployed releases`, "release: not found")},
+		"an upgrade and a cleanup": {false, [2][]string{append(upgrade(two), "--atomic"), append(upgrade(one), "--cleanup-on-fail")}, conflictMessages},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,18 +52,20 @@ func TestPeopleWorkTogether(t *testing.T) {
 					if !tt.fresh {
 						h.MustRun("install", "rel", charts.ThreeLayers(t, "0", charts.Object{Name: "less", Layer: "less", DependsOn: "last"}), "--wait=ordered")
 					}
-					runTogether(t, h, tt.do, tt.losers)
+					runConcurrently(t, h, tt.do, tt.losers)
 				})
 			}
 		})
 	}
 }
 
-// inTheWay contains texts in the error of an operation that fails because of another one.
-var inTheWay = slices.Clip([]string{"in progress", "in the meantime", "was taken over by", "revision 1 of release rel is uninstalling", "revision 1 of release rel is uninstalled", "by helm "})
+// conflictMessages contains texts, one of which the error of an operation must contain if it
+// fails because of another operation.
+var conflictMessages = slices.Clip([]string{"in progress", "in the meantime", "was taken over by", "revision 1 of release rel is uninstalling", "revision 1 of release rel is uninstalled", "by helm "})
 
-// runTogether starts two operations at the same moment, and checks their results.
-func runTogether(tb testing.TB, h *harness.Helm, do [2][]string, losers []string) {
+// runConcurrently starts two operations at the same time, and checks their results. losers
+// contains texts, one of which the error of a failed operation must contain.
+func runConcurrently(tb testing.TB, h *harness.Helm, do [2][]string, losers []string) {
 	tb.Helper()
 	first, second := h.Start(tb, do[0]...), h.Start(tb, do[1]...)
 	results := [2]harness.Result{first.Wait(tb), second.Wait(tb)}
@@ -101,10 +103,11 @@ func runTogether(tb testing.TB, h *harness.Helm, do [2][]string, losers []string
 	}
 }
 
-// TestUpgradeAndUninstallMeet lets an upgrade and an uninstall both find the release
-// unlocked. The one that stores second finds the other one, and stops before it changes
-// anything. If each of them finds the other one, the uninstall continues.
-func TestUpgradeAndUninstallMeet(t *testing.T) {
+// TestConcurrentUpgradeAndUninstall starts an upgrade and an uninstall that both see the
+// release unlocked. It checks that the operation that stores its lock second detects the other
+// one, and stops before it changes anything. If each of them detects the other one, the
+// uninstall continues.
+func TestConcurrentUpgradeAndUninstall(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T) *harness.Helm {
 		t.Helper()
@@ -123,7 +126,7 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		other.AwaitLine(t, "uninstalling release rel")
 		pass()
 		r := upgrade.Wait(t)
-		if r.ExitCode != 1 || !slices.ContainsFunc([]string{"is uninstalling, by helm uninstall on ", "is uninstalled"}, func(text string) bool { return strings.Contains(r.Stderr, text) }) {
+		if r.ExitCode != 1 || !slices.ContainsFunc([]string{"is uninstalling; locked by helm uninstall on ", "is uninstalled"}, func(text string) bool { return strings.Contains(r.Stderr, text) }) {
 			t.Errorf("the upgrade ended with %d:\n%s", r.ExitCode, r.Stderr)
 		}
 		other.ExpectExit(t, 0)
@@ -140,7 +143,7 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		other.AwaitLine(t, "app:app applied")
 		pass()
 		r := uninstall.Wait(t)
-		if r.ExitCode != 1 || !strings.Contains(r.Stderr, "revision 2 of release rel is pending-upgrade, by helm upgrade on ") {
+		if r.ExitCode != 1 || !strings.Contains(r.Stderr, "revision 2 of release rel is pending-upgrade; locked by helm upgrade on ") {
 			t.Errorf("the uninstall ended with %d:\n%s", r.ExitCode, r.Stderr)
 		}
 		other.ExpectExit(t, 0)
@@ -165,7 +168,7 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 		harness.AwaitClosed(t, restores, "the attempt to restore the record")
 		goOn()
 		r := upgrade.Wait(t)
-		if r.ExitCode != 1 || !strings.Contains(r.Stderr, "is uninstalling, by helm uninstall on ") {
+		if r.ExitCode != 1 || !strings.Contains(r.Stderr, "is uninstalling; locked by helm uninstall on ") {
 			t.Errorf("the upgrade ended with %d:\n%s", r.ExitCode, r.Stderr)
 		}
 		restore()
@@ -174,8 +177,8 @@ func TestUpgradeAndUninstallMeet(t *testing.T) {
 	})
 }
 
-// holdTwoUpdates delays the first two updates of stored revisions until each of them is
-// allowed to continue.
+// holdTwoUpdates makes a proxy delay the first two updates of stored revisions. The channels
+// are closed when the updates are received, and the functions let them continue.
 func holdTwoUpdates(tb testing.TB, h *harness.Helm) (first <-chan struct{}, passFirst func(), second <-chan struct{}, passSecond func()) {
 	tb.Helper()
 	var updates atomic.Int32

@@ -1,8 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package interference proves how operations behave if others change the cluster while they
-// run: changed objects, missing permissions, quotas and webhooks.
+// Package interference tests operations while other clients change the cluster: they run other
+// operations, change or delete objects, CRDs, the namespace and permissions, set quotas, and
+// serve admission webhooks.
 package interference
 
 import (

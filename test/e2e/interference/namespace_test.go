@@ -15,8 +15,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// deleteNamespace deletes the namespace. An object with a finalizer keeps it terminating
-// until the end of the test.
+// deleteNamespace deletes the namespace of the test. An object with a finalizer keeps the
+// namespace in the phase Terminating until the end of the test.
 func deleteNamespace(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	h.Apply(tb, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, finalizers: [people.example/hold]}\n")
@@ -29,18 +29,18 @@ func deleteNamespace(tb testing.TB, h *harness.Helm) {
 	harness.NoError(tb, h.Cluster.Client().CoreV1().Namespaces().Delete(tb.Context(), h.Namespace, metav1.DeleteOptions{}))
 }
 
-// TestPeopleDeleteTheNamespace deletes the namespace during an operation, which fails and
-// names the namespace. Which request fails first depends on the cluster: one that creates
-// an object, or one that stores the release.
-func TestPeopleDeleteTheNamespace(t *testing.T) {
+// TestOthersDeleteNamespace checks that an operation during which another client deletes the
+// namespace fails with an error that names the namespace. Either a request that creates an
+// object or one that stores the release fails first.
+func TestOthersDeleteNamespace(t *testing.T) {
 	t.Parallel()
 	ordered := func(verb, dir string, more ...string) []string {
 		return append([]string{verb, "rel", dir, "--wait=ordered", "--timeout", "1m"}, more...)
 	}
 	for name, tt := range map[string]struct {
 		before [][]string
-		// at is the output at which the namespace is deleted; if it is empty, it is deleted
-		// immediately.
+		// at is the text on stderr at which the namespace is deleted. If it is empty, the
+		// namespace is deleted immediately.
 		at   string
 		do   []string
 		ends bool // the operation can succeed if the record is read in time
@@ -76,7 +76,7 @@ func TestPeopleDeleteTheNamespace(t *testing.T) {
 			}
 			says := func(text string) bool { return strings.Contains(r.Stderr, text) }
 			if r.ExitCode != 1 || !slices.ContainsFunc([]string{
-				"in namespace " + h.Namespace + " because it is being terminated", "of release rel no longer exists: the release was uninstalled", `"rel" has no deployed releases`, "release: not found",
+				"in namespace " + h.Namespace + " because it is being terminated", "no longer exists: the release was uninstalled", `"rel" has no deployed releases`, "release: not found",
 			}, says) {
 				t.Errorf("exit code %d\n%s", r.ExitCode, r.Stderr)
 			}

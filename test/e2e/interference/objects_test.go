@@ -20,16 +20,17 @@ import (
 
 const appliedApp = "app:app applied"
 
-// shortTimeoutThree writes charts.ThreeLayers with a Deployment that never becomes ready,
-// and a short timeout.
-func shortTimeoutThree(tb testing.TB, value string) string {
+// unreadyThreeLayers writes charts.ThreeLayers with a Deployment that never becomes ready and
+// has a short readiness timeout.
+func unreadyThreeLayers(tb testing.TB, value string) string {
 	tb.Helper()
 	parts := charts.ThreeLayerObjects(value)
 	parts[1].PodAnnotations, parts[1].Annotations = charts.NeverReady, []string{"helm.sh/readiness-timeout: 2s"}
 	return charts.Write(tb, parts...)
 }
 
-// foreignApp is the object with which somebody else replaces the Deployment.
+// foreignApp is the manifest of the Deployment by which replaceApp replaces that of the
+// release.
 const foreignApp = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: app, labels: {own: l}}
@@ -42,8 +43,8 @@ spec:
 
 const neverReady = ", annotations: {devcluster/pod: never}"
 
-// replaceApp replaces the Deployment of charts.ThreeLayers with another object of the same
-// name.
+// replaceApp replaces the Deployment of charts.ThreeLayers by another object with the same
+// name, as another client might, and returns the UID of that object.
 func replaceApp(tb testing.TB, h *harness.Helm, play string) types.UID {
 	tb.Helper()
 	h.Delete(tb, "Deployment/app")
@@ -51,22 +52,22 @@ func replaceApp(tb testing.TB, h *harness.Helm, play string) types.UID {
 	return h.Get(tb, "Deployment/app").GetUID()
 }
 
-// TestPeopleChangeObjects changes, deletes and replaces objects that an operation has
-// written and waits for.
-func TestPeopleChangeObjects(t *testing.T) {
+// TestOthersChangeObjects checks operations during which other clients change, delete or
+// replace objects that the operation has written.
+func TestOthersChangeObjects(t *testing.T) {
 	t.Parallel()
 	upgrade := func(dir string) []string { return []string{"upgrade", "rel", dir, "--wait=ordered"} }
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"deleted during an upgrade": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-			h.ExpectFailureWhile(t, appliedApp, func() { h.Delete(t, "Deployment/app") }, upgrade(shortTimeoutThree(t, "2")),
+			h.ExpectFailureWhile(t, appliedApp, func() { h.Delete(t, "Deployment/app") }, upgrade(unreadyThreeLayers(t, "2")),
 				"Deployment/app", "deleted while waiting for it", "skipped (blocked by this failure): app:last")
 			expectFailed(t, h, "deployed failed", "Deployment/app")
 			h.Repair(t, upgrade(charts.ThreeLayers(t, "3"))...)
 			h.CheckOrder(t, "rel", h.ReadTrace(t))
 		},
 		"deleted during a rollback": func(t *testing.T, h *harness.Helm) {
-			h.MustRun("install", "rel", shortTimeoutThree(t, "1"), "--wait=false")
+			h.MustRun("install", "rel", unreadyThreeLayers(t, "1"), "--wait=false")
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
 			h.MustRun("upgrade", "rel", slowThreeLayers(t, "3", "1s"), "--wait=ordered")
 			h.ExpectFailureWhile(t, appliedApp, func() { h.Delete(t, "Deployment/app") }, []string{"rollback", "rel", "2", "--timeout", "6s", "--readiness-timeout", "2s"},
@@ -104,7 +105,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 		},
 		"replaced by one that is not ready": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
-			h.ExpectFailureWhile(t, appliedApp, func() { replaceApp(t, h, neverReady) }, upgrade(shortTimeoutThree(t, "2")),
+			h.ExpectFailureWhile(t, appliedApp, func() { replaceApp(t, h, neverReady) }, upgrade(unreadyThreeLayers(t, "2")),
 				"Deployment/app", "was not ready within 2s", "replaced by another object with the same name")
 			expectFailed(t, h, "deployed failed", "Deployment/app")
 			h.Repair(t, append(upgrade(charts.ThreeLayers(t, "3")), "--readiness-timeout", "30s")...)
@@ -112,7 +113,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 		"replaced, then all is undone": func(t *testing.T, h *harness.Helm) {
 			var uid types.UID
 			h.ExpectFailureWhile(t, appliedApp, func() { uid = replaceApp(t, h, neverReady) },
-				[]string{"install", "rel", shortTimeoutThree(t, "1"), "--wait=ordered", "--atomic"}, "replaced by another object with the same name")
+				[]string{"install", "rel", unreadyThreeLayers(t, "1"), "--wait=ordered", "--atomic"}, "replaced by another object with the same name")
 			if app := h.Get(t, "Deployment/app"); app == nil || app.GetUID() != uid {
 				t.Error("what somebody else made was deleted")
 			}
@@ -149,7 +150,7 @@ func TestPeopleChangeObjects(t *testing.T) {
 	})
 }
 
-// keepChanging changes objects continuously until it is stopped, as a controller might.
+// keepChanging changes objects continuously until stop is called, as a controller might.
 func keepChanging(tb testing.TB, h *harness.Helm, list ...string) (stop func()) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
@@ -157,8 +158,8 @@ func keepChanging(tb testing.TB, h *harness.Helm, list ...string) (stop func()) 
 	client := h.Client
 	go func() {
 		defer close(over)
-		// A replacement is tried five times. There must be enough time between two changes
-		// for a read and a write, on a busy machine too.
+		// Helm tries to replace an object five times. Between two changes, there must be
+		// enough time for a read and a write, even on a busy machine.
 		pace := time.NewTicker(25 * time.Millisecond)
 		defer pace.Stop()
 		for i := 0; ctx.Err() == nil; i++ {
@@ -174,11 +175,12 @@ func keepChanging(tb testing.TB, h *harness.Helm, list ...string) (stop func()) 
 	return func() { cancel(); <-over }
 }
 
-// TestPeopleHoldObjects adds a finalizer to objects that are deleted.
-func TestPeopleHoldObjects(t *testing.T) {
+// TestOthersAddFinalizers checks operations that delete objects to which another client has
+// added a finalizer.
+func TestOthersAddFinalizers(t *testing.T) {
 	t.Parallel()
 	const hold, free = `{"metadata":{"finalizers":["people.example/hold"]}}`, `{"metadata":{"finalizers":null}}`
-	// The object going depends on objects that are deleted after it.
+	// The object "going" is deleted before the objects that it depends on.
 	more := []charts.Object{{Name: "base", Layer: "base", DependsOn: "last"}, {Name: "going", Layer: "going", DependsOn: "base"}}
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"upgrade, and it is never freed": func(t *testing.T, h *harness.Helm) {

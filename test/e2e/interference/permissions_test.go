@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// revokePermissions leaves the user of Grant with only some rules, and waits until that is
-// in effect.
+// revokePermissions replaces the permissions of the user of Grant by rules, and waits until
+// the user no longer has the given permission.
 func revokePermissions(tb testing.TB, h *harness.Helm, verb, group, resource string, rules ...rbacv1.PolicyRule) {
 	tb.Helper()
 	roles := h.Cluster.Client().RbacV1().Roles(h.Namespace)
@@ -40,11 +40,12 @@ func restorePermissions(tb testing.TB, h *harness.Helm) {
 	h.AwaitPermission(tb, true, "create", "", "configmaps")
 }
 
-// TestPeopleTakeRightsAway revokes permissions during an operation.
-func TestPeopleTakeRightsAway(t *testing.T) {
+// TestOthersRevokePermissions checks operations during which permissions of their account are
+// revoked.
+func TestOthersRevokePermissions(t *testing.T) {
 	t.Parallel()
-	// Everything except the permission to write ConfigMaps, and everything except the
-	// permission to write the release.
+	// All permissions except to write ConfigMaps, and all permissions except to write the
+	// stored release.
 	reads := rbacv1.PolicyRule{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}}
 	secrets := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{""}, Resources: []string{"secrets"}}
 	others := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"configmaps", "deployments"}}

@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// setQuota limits the number of objects of a resource in the namespace, and returns a
-// function that removes the limit.
+// setQuota creates a ResourceQuota that limits the number of objects of a resource in the
+// namespace, and returns a function that deletes it.
 func setQuota(tb testing.TB, h *harness.Helm, name corev1.ResourceName, most int64) (lift func()) {
 	tb.Helper()
 	core := h.Cluster.Client().CoreV1()
@@ -39,10 +39,10 @@ func setQuota(tb testing.TB, h *harness.Helm, name corev1.ResourceName, most int
 	}
 }
 
-// TestPeopleSetQuotas makes an operation reach a quota.
-func TestPeopleSetQuotas(t *testing.T) {
+// TestQuotaExceeded checks operations that exceed a ResourceQuota.
+func TestQuotaExceeded(t *testing.T) {
 	t.Parallel()
-	// configMaps counts those of the chart and the one that Kubernetes creates.
+	// configMaps counts the ConfigMaps of the chart and the one that Kubernetes creates.
 	const configMaps corev1.ResourceName = "count/configmaps"
 	more := charts.Object{Name: "top", Layer: "top", DependsOn: "last"}
 	brief := func(tb testing.TB, value string) string {

@@ -24,17 +24,17 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// webhook is a third-party admission webhook, which is called for writes in the test's
-// namespace.
+// webhook is an admission webhook of another client, which is called for writes in the
+// namespace of the test.
 type webhook struct {
-	// answer returns the response to a request; nil allows it.
+	// answer returns the response to a request, or nil to allow it.
 	answer func(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
 	fails  registration.FailurePolicyType
-	// mutates is whether it is a mutating webhook.
+	// mutates is true for a mutating webhook, false for a validating one.
 	mutates bool
 }
 
-// denyRequest denies requests for an object.
+// denyRequest returns an answer function that denies an operation on objects with a name.
 func denyRequest(operation admissionv1.Operation, name string) func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	return func(_ context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		if r.Operation != operation || r.Name != name {
@@ -44,7 +44,7 @@ func denyRequest(operation admissionv1.Operation, name string) func(context.Cont
 	}
 }
 
-// hangRequest never answers requests for an object.
+// hangRequest returns an answer function that never answers requests for objects with a name.
 func hangRequest(name string) func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	return func(ctx context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		if r.Name == name {
@@ -54,7 +54,8 @@ func hangRequest(name string) func(context.Context, *admissionv1.AdmissionReques
 	}
 }
 
-// mutateObject adds a label to all objects, and a sidecar to Deployments.
+// mutateObject is an answer function that adds a label to all objects, and a sidecar to
+// Deployments.
 func mutateObject(_ context.Context, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	if r.Operation == admissionv1.Delete {
 		return nil
@@ -140,7 +141,8 @@ func (w webhook) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	_ = json.NewEncoder(out).Encode(review)
 }
 
-// awaitWebhook waits until the API server calls the webhook, or no longer does.
+// awaitWebhook waits until the API server calls the webhook, or if there is false, until it no
+// longer does.
 func awaitWebhook(tb testing.TB, h *harness.Helm, there bool) {
 	tb.Helper()
 	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
@@ -151,9 +153,9 @@ func awaitWebhook(tb testing.TB, h *harness.Helm, there bool) {
 	})
 }
 
-// TestPeopleServeWebhooks lets an admission webhook deny, delay or change what an operation
-// writes.
-func TestPeopleServeWebhooks(t *testing.T) {
+// TestAdmissionWebhooks checks operations whose objects an admission webhook denies, delays or
+// changes.
+func TestAdmissionWebhooks(t *testing.T) {
 	t.Parallel()
 	house := []string{`admission webhook "house.people.example" denied the request: the policy of the house does not like `}
 	upgrade := func(dir string) []string { return []string{"upgrade", "rel", dir, "--wait=ordered"} }

@@ -28,29 +28,29 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// client works on one release named rel. It is a program or a library, ours or stock
-// Helm's.
+// client operates on a release named rel: Ordered Helm or stock Helm, as a program or as a Go
+// package.
 type client interface {
 	fmt.Stringer
-	// revisions returns numbers and statuses; none if there is no release.
+	// revisions returns the number and status of each stored revision.
 	revisions(tb testing.TB) []string
 	manifest(tb testing.TB, revision int) string
 	rollback(tb testing.TB, revision int)
 	uninstall(tb testing.TB)
 }
 
-// program is our client.
+// program is a client that is Ordered Helm.
 type program interface {
 	client
 	// deploy installs or upgrades the release in order.
 	deploy(tb testing.TB, chart, values string) error
-	// order describes what is known about a revision's order.
+	// order describes in one line what is stored about the order of a revision.
 	order(tb testing.TB, revision int) string
-	// plan returns the graph of a revision, as text.
+	// plan returns the deployment graph of a revision, as text.
 	plan(tb testing.TB, revision int) string
 }
 
-// Timeouts of an operation and of a resource.
+// The timeout of operations and the readiness timeout of resources.
 const (
 	operationTimeout = 5 * time.Minute
 	resourceTimeout  = 2 * time.Minute
@@ -74,7 +74,8 @@ func formatOrder(order *action.Order) string {
 	return text
 }
 
-// binary is a helm program, ours or stock Helm's, with the settings of helm.
+// binary is a client that runs the binary of Ordered Helm or stock Helm, with the environment
+// and the namespace of the harness.
 type binary struct {
 	*harness.Helm
 	path string
@@ -92,7 +93,7 @@ func (b binary) stock(tb testing.TB) binary {
 
 func (b binary) String() string { return filepath.Base(b.path) }
 
-// try runs the program and returns its output. An error contains its error message.
+// try runs the binary and returns its stdout. If it fails, the error contains its stderr.
 func (b binary) try(tb testing.TB, args ...string) (string, error) {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), b.path, append(args, "--namespace", b.Namespace)...)
@@ -173,13 +174,13 @@ func decode(tb testing.TB, text string, into any) {
 	}
 }
 
-// library is this project's packages, with release records stored in memory.
+// library is a client that uses the Go packages of Ordered Helm, with releases in memory.
 type library struct {
 	config    *action.Configuration
 	namespace string
 }
 
-// stockLibrary is Helm's own packages, with the same release records.
+// stockLibrary is a client that uses Helm's Go packages, with the releases of a library.
 type stockLibrary struct{ library }
 
 func newLibrary(tb testing.TB, h *harness.Helm) library {
@@ -248,8 +249,8 @@ func (l stockLibrary) uninstall(tb testing.TB) {
 	}
 }
 
-// revisions and the other read methods are the same in both libraries, because this project
-// uses Helm's actions for them.
+// revisions also works for stockLibrary, because Ordered Helm uses Helm's actions to read
+// releases.
 func (l library) revisions(tb testing.TB) []string {
 	tb.Helper()
 	history, err := action.NewHistory(l.config).Run("rel")

@@ -21,21 +21,22 @@ import (
 	"github.com/ordered-helm/helm/test/postgres"
 )
 
-// storedIn is the number of objects that a driver stores for every revision of a release.
-type storedIn struct{ secrets, configMaps int }
+// storedObjects contains the numbers of Secrets and ConfigMaps that a storage driver creates
+// for every revision of a release.
+type storedObjects struct{ secrets, configMaps int }
 
-// TestDrivers stores the record of a release with every driver that Helm has. With each
-// driver, a release goes through all operations in order, and stock Helm can continue.
-func TestDrivers(t *testing.T) {
+// TestStorageDrivers checks all operations, and the continuation by stock Helm, with every
+// storage driver.
+func TestStorageDrivers(t *testing.T) {
 	t.Parallel()
 	for _, d := range []struct {
 		driver string
-		kept   storedIn
-		limit  string // the text of the error if a release is too large; empty if there is no limit
+		kept   storedObjects
+		limit  string // the text of the error if a release is too large, or empty without a limit
 	}{
-		{"secret", storedIn{secrets: 1}, "Secret"},
-		{"configmap", storedIn{configMaps: 1}, "ConfigMap"},
-		{"sql", storedIn{}, ""},
+		{"secret", storedObjects{secrets: 1}, "Secret"},
+		{"configmap", storedObjects{configMaps: 1}, "ConfigMap"},
+		{"sql", storedObjects{}, ""},
 	} {
 		t.Run(d.driver, func(t *testing.T) {
 			t.Parallel()
@@ -73,30 +74,31 @@ func TestDrivers(t *testing.T) {
 			}
 		})
 	}
-	// The memory driver loses its data when a process ends, so one process does everything.
+	// The memory driver loses its data when the process ends, so the test uses the Go
+	// packages.
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
 		t.Run("whole way", func(t *testing.T) {
 			h := harness.New(t)
-			runLifecycle(t, h, newLibrary(t, h), storedIn{})
+			runLifecycle(t, h, newLibrary(t, h), storedObjects{})
 		})
 		t.Run("stock takes over", func(t *testing.T) {
 			h := harness.New(t)
 			ours := newLibrary(t, h)
-			continueWithStock(t, h, ours, stockLibrary{ours}, storedIn{})
+			continueWithStock(t, h, ours, stockLibrary{ours}, storedObjects{})
 		})
 	})
 }
 
-// The values of the chart in successive revisions.
+// The values of storedChart in successive revisions.
 const (
 	plain = "version=1"
 	more  = "version=2,more=true"
 	hangs = "version=3,more=true,hangs=true"
 )
 
-// storedChart writes a chart with an aliased subchart, layers that are added and removed,
-// and a layer that can hang.
+// storedChart writes a chart with an aliased subchart and with layers. The values add and
+// remove layers, and make a layer never become ready.
 func storedChart(tb testing.TB) string {
 	tb.Helper()
 	deployment := func(name, annotations string) string {
@@ -136,8 +138,8 @@ dependencies: [{name: queue, version: 0.1.0, alias: bus}]
 	})
 }
 
-// expectedOrder returns the order of the objects of storedChart in a manifest, or of some
-// of them.
+// expectedOrder returns the expected order of the objects in a manifest of storedChart, or
+// only of the objects named in only.
 func expectedOrder(tb testing.TB, manifest string, only ...string) *harness.Order {
 	tb.Helper()
 	o := &harness.Order{OwnAfter: [][2]string{{"app", "app/bus"}}}
@@ -148,10 +150,10 @@ func expectedOrder(tb testing.TB, manifest string, only ...string) *harness.Orde
 	return o
 }
 
-// runLifecycle takes a release through install, upgrade, a failed upgrade, rollback and
-// uninstall. Each revision has the graph of its chart, and the audit log shows that it was
-// followed in both directions.
-func runLifecycle(t *testing.T, h *harness.Helm, p program, kept storedIn) {
+// runLifecycle runs an install, an upgrade, a failed upgrade, a rollback and an uninstall. It
+// checks that each revision has the deployment graph of its chart, and with the audit log that
+// the operations followed the graph, and the uninstall its reverse.
+func runLifecycle(t *testing.T, h *harness.Helm, p program, kept storedObjects) {
 	t.Helper()
 	chart := storedChart(t)
 	harness.NoError(t, p.deploy(t, chart, plain))
@@ -186,10 +188,10 @@ func runLifecycle(t *testing.T, h *harness.Helm, p program, kept storedIn) {
 	expectStored(t, h, kept, 0)
 }
 
-// continueWithStock lets stock Helm read, roll back and uninstall a release that was
-// deployed in order. Stock Helm copies the progress that a failed upgrade recorded; it must
-// not be attributed to another revision.
-func continueWithStock(t *testing.T, h *harness.Helm, p program, stock client, kept storedIn) {
+// continueWithStock checks that stock Helm can read, roll back and uninstall a release that
+// was deployed in order. A rollback by stock Helm copies the progress that a failed upgrade
+// recorded; Ordered Helm must not take it for the progress of the new revision.
+func continueWithStock(t *testing.T, h *harness.Helm, p program, stock client, kept storedObjects) {
 	t.Helper()
 	chart := storedChart(t)
 	harness.NoError(t, p.deploy(t, chart, plain))
@@ -218,8 +220,8 @@ func continueWithStock(t *testing.T, h *harness.Helm, p program, stock client, k
 	h.ExpectEmptyNamespace(t)
 }
 
-// checkLabels labels revisions of a release, and finds the release by these labels with
-// both programs.
+// checkLabels checks that both programs find a release by labels that Ordered Helm has set on
+// its revisions.
 func checkLabels(t *testing.T, ours, stock binary) {
 	t.Helper()
 	chart := charts.WriteTemplate(t, charts.ConfigMap("one", "helm.sh/layer: one")+charts.ConfigMap("two", "helm.sh/depends-on/layers: one"))
@@ -242,8 +244,8 @@ func checkLabels(t *testing.T, ours, stock binary) {
 	ours.uninstall(t)
 }
 
-// checkLargeRelease deploys a release that is larger than a mebibyte. If the driver has a
-// limit, the operation fails before anything is changed.
+// checkLargeRelease installs a release that is larger than a mebibyte. If limit, the expected
+// text of the error, is not empty, the install must fail before anything is changed.
 func checkLargeRelease(t *testing.T, ours binary, limit string) {
 	t.Helper()
 	random := make([]byte, 1<<20)
@@ -269,8 +271,9 @@ func checkLargeRelease(t *testing.T, ours binary, limit string) {
 	expectRevisions(t, ours)
 }
 
-// checkConcurrentUpgrades lets two upgrades store the same revision at the same moment. One
-// succeeds; the other reports this and has changed nothing.
+// checkConcurrentUpgrades lets two upgrades store the same revision at the same time. It
+// checks that one of them succeeds, and that the other one reports the conflict and changes
+// nothing.
 func checkConcurrentUpgrades(t *testing.T, ours binary, url string) {
 	t.Helper()
 	chart := charts.WriteTemplate(t, charts.ConfigMap("one", "helm.sh/layer: one")+"data: {version: \"{{ .Values.version }}\"}\n"+
@@ -311,23 +314,22 @@ func checkConcurrentUpgrades(t *testing.T, ours binary, url string) {
 	}
 }
 
-// graphOfChart returns the graph of a chart as it would be deployed.
+// graphOfChart returns the deployment graph of a chart, as `helm dag` prints it.
 func graphOfChart(tb testing.TB, h *harness.Helm, chart, values string) string {
 	tb.Helper()
 	return h.MustRun("dag", chart, "--set", values).Stdout
 }
 
-// expectStored checks that the revisions of releases are stored in the expected place and
-// nowhere else.
-func expectStored(tb testing.TB, h *harness.Helm, kept storedIn, revisions int) {
+// expectStored checks the number of Secrets and ConfigMaps that store revisions.
+func expectStored(tb testing.TB, h *harness.Helm, kept storedObjects, revisions int) {
 	tb.Helper()
 	core, ours := h.Cluster.Client().CoreV1(), metav1.ListOptions{LabelSelector: "owner=helm"}
 	secrets, err := core.Secrets(h.Namespace).List(tb.Context(), ours)
 	harness.NoError(tb, err)
 	configMaps, err := core.ConfigMaps(h.Namespace).List(tb.Context(), ours)
 	harness.NoError(tb, err)
-	got := storedIn{len(secrets.Items), len(configMaps.Items)}
-	if want := (storedIn{kept.secrets * revisions, kept.configMaps * revisions}); got != want {
+	got := storedObjects{len(secrets.Items), len(configMaps.Items)}
+	if want := (storedObjects{kept.secrets * revisions, kept.configMaps * revisions}); got != want {
 		tb.Errorf("kept are %+v, want %+v", got, want)
 	}
 }

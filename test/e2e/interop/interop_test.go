@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// helmBinary is the program that runs a step: ours, or unmodified Helm.
+// helmBinary is the program that runs a step: Ordered Helm, or stock Helm.
 type helmBinary bool
 
 func (w helmBinary) String() string {
@@ -23,7 +23,8 @@ func (w helmBinary) String() string {
 	return "stock"
 }
 
-// runBy runs a step with one of the programs. Ours runs in order if that is requested.
+// runBy runs a step with one of the programs. Ordered Helm installs and upgrades with
+// --wait=ordered.
 func runBy(tb testing.TB, h *harness.Helm, w helmBinary, args ...string) {
 	tb.Helper()
 	switch {
@@ -36,8 +37,9 @@ func runBy(tb testing.TB, h *harness.Helm, w helmBinary, args ...string) {
 	}
 }
 
-// TestInterop lets ours and stock Helm take turns during the life of one release, in every
-// combination. Each reads what the other has created, and both leave the same result.
+// TestInterop runs an install, an upgrade, a rollback and an uninstall, each with Ordered Helm
+// or with stock Helm, in every combination. It checks that each program reads what the other
+// one has stored, and that the result does not depend on the program.
 func TestInterop(t *testing.T) {
 	t.Parallel()
 	for turn := range 16 {
@@ -47,7 +49,7 @@ func TestInterop(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
 			runBy(t, h, install, "install", "rel", charts.ThreeLayers(t, "1"))
-			// The program that uninstalls makes no difference to the steps before.
+			// The steps before the uninstall need to be checked only once.
 			see := func(value string, statuses ...string) {
 				if uninstall {
 					expectSeen(t, h, value, statuses...)
@@ -74,7 +76,7 @@ func TestInterop(t *testing.T) {
 				h.CheckOrder(t, "rel", h.ReadTrace(t))
 			}
 			if rollback && install && upgrade {
-				h.CheckOddDeleted(t, odd, h.ReadTrace(t))
+				h.CheckOddObjectsDeleted(t, odd, h.ReadTrace(t))
 			}
 
 			h.Started = harness.Now()
@@ -89,8 +91,8 @@ func TestInterop(t *testing.T) {
 	}
 }
 
-// expectSeen checks that both programs and the server report the same state of the release:
-// this value in its objects, and these statuses of its revisions.
+// expectSeen checks that both programs report the given statuses of the revisions, and that
+// the objects in the cluster have the value.
 func expectSeen(tb testing.TB, h *harness.Helm, value string, statuses ...string) {
 	tb.Helper()
 	h.ExpectManifestObjects(tb, "rel")
@@ -120,13 +122,13 @@ func expectSeen(tb testing.TB, h *harness.Helm, value string, statuses ...string
 	}
 }
 
-// withoutField removes what only our program prints.
+// withoutField removes the field that only Ordered Helm prints from the output of a command.
 func withoutField(text string) string {
 	lines := strings.Split(text, "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "ORDER: ") }), "\n")
 }
 
-// withoutKey parses JSON and removes a key from the object, or from those in the list.
+// withoutKey parses a JSON object or a list of objects, and returns it without a key.
 func withoutKey(tb testing.TB, text, key string) []byte {
 	tb.Helper()
 	var content any
@@ -145,7 +147,8 @@ func withoutKey(tb testing.TB, text, key string) []byte {
 	return text2
 }
 
-// TestInteropAfterFailures lets each program continue after the other one failed.
+// TestInteropAfterFailures checks that each program can continue after an operation of the
+// other one has failed.
 func TestInteropAfterFailures(t *testing.T) {
 	t.Parallel()
 	broken := func(tb testing.TB) string {

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package interop proves that stock Helm, the SDK and every storage driver share the same
-// releases.
+// Package interop tests that Ordered Helm, stock Helm and programs that use either Go packages
+// can work on the same releases, with every storage driver.
 package interop
 
 import (

@@ -17,12 +17,12 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestSDKExample builds the example program that uses the SDK, and lets it install a chart
-// that becomes ready and one that does not.
+// TestSDKExample builds the example program in examples/sdk, and checks its output for a chart
+// that becomes ready and for one that does not.
 func TestSDKExample(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "sdk")
-	// These are the flags of `make build`, so the packages are already compiled.
+	// With the flags of `make build`, the packages are already compiled.
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./examples/sdk")
 	build.Dir = binaries.Root(t)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -74,7 +74,7 @@ metadata:
 	}
 }
 
-// expectInOrder fails the test unless the text contains the parts one after the other.
+// expectInOrder fails the test unless the text contains the parts in this order.
 func expectInOrder(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	rest := text

@@ -23,7 +23,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// sdkInstall returns an Install as a program would embed it.
+// sdkInstall returns an action.Install as a program that embeds Ordered Helm would create it.
 func sdkInstall(tb testing.TB, h *harness.Helm) *action.Install {
 	tb.Helper()
 	install := action.NewInstall(sdkConfiguration(tb, h))
@@ -32,7 +32,8 @@ func sdkInstall(tb testing.TB, h *harness.Helm) *action.Install {
 	return install
 }
 
-// sdkConfiguration returns the configuration that a program creates for all actions.
+// sdkConfiguration returns a configuration for actions, as a program that embeds Ordered Helm
+// would create it.
 func sdkConfiguration(tb testing.TB, h *harness.Helm) *action.Configuration {
 	tb.Helper()
 	flags := genericclioptions.NewConfigFlags(true)
@@ -43,9 +44,9 @@ func sdkConfiguration(tb testing.TB, h *harness.Helm) *action.Configuration {
 	return cfg
 }
 
-// TestFailureOfTheSDK reads the failure of an operation as a program does, with the code in
-// docs/reference.md.
-func TestFailureOfTheSDK(t *testing.T) {
+// TestSDKErrors checks that the code in docs/reference.md gets the details of a failure from
+// the error of an action.
+func TestSDKErrors(t *testing.T) {
 	h := harness.New(t)
 	chrt, err := loader.Load(charts.HangingChart(t, "1s"))
 	harness.NoError(t, err)
@@ -80,9 +81,10 @@ func (p *printed) Printf(format string, values ...any) {
 	*p += printed(fmt.Sprintf(format+"\n", values...))
 }
 
-// TestEndsOfAnOperation ends operations in every way. When the call returns, nothing of the
-// operation is still running, and the error says what ended it.
-func TestEndsOfAnOperation(t *testing.T) {
+// TestSDKLeavesNothingRunning checks that no goroutine or watch of an action is left when its
+// call returns after a timeout or a cancellation, and that a canceled action returns
+// context.Canceled.
+func TestSDKLeavesNothingRunning(t *testing.T) {
 	for _, c := range []struct {
 		name, timeout string
 		set           func(*action.Install)
@@ -113,7 +115,8 @@ func TestEndsOfAnOperation(t *testing.T) {
 	}
 }
 
-// expectNoGoroutines fails if goroutines or watches of an operation are left.
+// expectNoGoroutines fails the test if goroutines of an action are left, including its
+// watches.
 func expectNoGoroutines(tb testing.TB) {
 	tb.Helper()
 	stacks := make([]byte, 1<<24)
@@ -133,7 +136,7 @@ func expectNoGoroutines(tb testing.TB) {
 	tb.Errorf("goroutines stay:\n%s", strings.Join(left, "\n\n"))
 }
 
-// expectInReference fails if docs/reference.md does not contain the lines.
+// expectInReference fails the test if docs/reference.md does not contain the lines.
 func expectInReference(tb testing.TB, lines ...string) {
 	tb.Helper()
 	text, err := os.ReadFile(filepath.Join(binaries.Root(tb), "docs", "reference.md"))

@@ -19,23 +19,24 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// atomicRun runs helm through a proxy. Before it forwards the first request that undoes
-// something, it reads what was printed and stored until then.
+// atomicRun runs an operation through a proxy. When the operation begins to roll back,
+// uninstall or clean up after its failure, it records what was printed and stored before.
 type atomicRun struct {
 	*harness.Helm
 	proxy *fault.Proxy
-	// isUndo identifies that request.
-	isUndo func(fault.Request) bool
+	// isRecoveryRequest matches the first request of the rollback, uninstall or cleanup.
+	isRecoveryRequest func(fault.Request) bool
 
 	mu     sync.Mutex
 	began  bool
 	stderr string
-	// stored contains the descriptions of the release that were stored until then.
+	// stored contains the descriptions of the release that were stored before that request,
+	// stderr the output before it. began is true if the request was received.
 	stored []string
 }
 
-// secondRevision matches the request that stores another revision after the first one of
-// helm.
+// secondRevision returns a function that matches the request with which an operation creates
+// its second revision: that of the rollback of --atomic.
 func secondRevision() func(fault.Request) bool {
 	made := 0
 	return func(what fault.Request) bool {
@@ -48,7 +49,7 @@ func secondRevision() func(fault.Request) bool {
 
 func isDelete(what fault.Request) bool { return what.Verb == "delete" }
 
-// run runs helm.
+// run runs helm with the arguments through the proxy.
 func (u *atomicRun) run(t *testing.T, args ...string) harness.Result {
 	t.Helper()
 	u.proxy = u.UseProxy(t)
@@ -66,7 +67,7 @@ func (u *atomicRun) run(t *testing.T, args ...string) harness.Result {
 	u.proxy.Intercept(func(_ http.ResponseWriter, _ *http.Request, what fault.Request) bool {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		undo := u.isUndo(what)
+		undo := u.isRecoveryRequest(what)
 		if u.began || !undo && (what.Verb != "update" || what.Resource != "secrets") {
 			return false
 		}
@@ -82,12 +83,12 @@ func (u *atomicRun) run(t *testing.T, args ...string) harness.Result {
 	return harness.Result{Stderr: read(), ExitCode: cmd.ProcessState.ExitCode()}
 }
 
-// expectCauseFirst checks that the cause was printed and stored before anything was
-// undone.
+// expectCauseFirst checks that the cause of the failure was printed and stored before the
+// rollback, uninstall or cleanup began.
 func (u *atomicRun) expectCauseFirst(t *testing.T, cause string) {
 	t.Helper()
 	if !u.began {
-		t.Fatal("nothing was undone: the proof is empty")
+		t.Fatal("there was no rollback, uninstall or cleanup, so this test checks nothing")
 	}
 	if !strings.Contains(u.stderr, cause) {
 		t.Errorf("before anything was undone, only this was said:\n%s", u.stderr)
@@ -97,8 +98,9 @@ func (u *atomicRun) expectCauseFirst(t *testing.T, cause string) {
 	}
 }
 
-// TestLifecycleAtomicUpgrade makes upgrades fail in every phase. The cause is printed and
-// stored before anything is undone, and afterwards everything is as before.
+// TestLifecycleAtomicUpgrade makes upgrades with --atomic fail in every phase. It checks that
+// the cause is printed and stored before the rollback, and that the objects are as before the
+// upgrade afterwards.
 func TestLifecycleAtomicUpgrade(t *testing.T) {
 	t.Parallel()
 	hook := func(event string) charts.Object {
@@ -109,7 +111,8 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 		name  string
 		parts []charts.Object
 		cause string
-		// pairs is the number of ordered pairs of objects that are deleted again.
+		// pairs is the number of pairs of objects, one of which depends on the other, that the
+		// rollback deletes.
 		pairs int
 	}{
 		{"not ready", append(charts.FailingObjects("y"), extra[3:]...), "Deployment/app was not ready within 1s", 3},
@@ -122,7 +125,7 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 			h := harness.New(t)
 			h.MustRun("install", "rel", firstRevision(t, "x"), "--wait=ordered")
 			before := h.ReleaseObjects(t, "rel")
-			u := &atomicRun{Helm: h, isUndo: secondRevision()}
+			u := &atomicRun{Helm: h, isRecoveryRequest: secondRevision()}
 			h.Started = harness.Now()
 			args := []string{"upgrade", "rel", charts.Write(t, tt.parts...), "--wait=ordered", "--atomic", "--timeout", "30s"}
 			r := u.run(t, args...)
@@ -136,7 +139,7 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 			if description := h.History(t, "rel")[1].Info.Description; !strings.Contains(description, tt.cause) {
 				t.Errorf("the failed revision says %q", description)
 			}
-			if pairs := checkUndoneInReverse(t, h); pairs != tt.pairs {
+			if pairs := checkDeletedInReverse(t, h); pairs != tt.pairs {
 				t.Errorf("%d pairs of deleted objects had an order, want %d", pairs, tt.pairs)
 			}
 			h.MustRun("uninstall", "rel")
@@ -144,9 +147,10 @@ func TestLifecycleAtomicUpgrade(t *testing.T) {
 	}
 }
 
-// checkUndoneInReverse checks that what the second revision created was deleted in reverse
-// order. It returns the number of pairs of objects that it compared.
-func checkUndoneInReverse(tb testing.TB, h *harness.Helm) int {
+// checkDeletedInReverse checks that the objects that the second revision created were deleted
+// in reverse order. It returns the number of pairs of objects, one of which depends on the
+// other, that it compared.
+func checkDeletedInReverse(tb testing.TB, h *harness.Helm) int {
 	tb.Helper()
 	late := h.ReadTrace(tb).Since(h.Started)
 	created := late.WrittenByHelm("create")
@@ -155,9 +159,9 @@ func checkUndoneInReverse(tb testing.TB, h *harness.Helm) int {
 	return failed.CheckDeletions(tb, late, func(o harness.OrderedObject) bool { return slices.Contains(created, o.String()) && o.Name != "last" })
 }
 
-// TestLifecycleAtomicGoesBackFar rolls back to the last revision that succeeded, skipping
-// one that failed.
-func TestLifecycleAtomicGoesBackFar(t *testing.T) {
+// TestLifecycleAtomicSkipsFailedRevision checks that --atomic rolls back to the last
+// successful revision, even if a failed revision came after it.
+func TestLifecycleAtomicSkipsFailedRevision(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", firstRevision(t, "1"), "--wait=ordered")
@@ -169,11 +173,11 @@ func TestLifecycleAtomicGoesBackFar(t *testing.T) {
 	h.ExpectStatuses(t, "rel", "superseded failed failed deployed")
 }
 
-// TestLifecycleAtomicInstall checks that the cause is printed and stored before anything
-// is deleted.
+// TestLifecycleAtomicInstall checks that a failed install with --atomic prints and stores the
+// cause before it uninstalls the release.
 func TestLifecycleAtomicInstall(t *testing.T) {
 	t.Parallel()
-	u := &atomicRun{Helm: harness.New(t), isUndo: isDelete}
+	u := &atomicRun{Helm: harness.New(t), isRecoveryRequest: isDelete}
 	r := u.run(t, "install", "rel", charts.Write(t, charts.FailingObjects("x")...), "--wait=ordered", "--atomic")
 	harness.ExpectContains(t, r.Stderr, "has been uninstalled due to atomic being set", "Deployment/app was not ready within 1s")
 	u.expectCauseFirst(t, "Deployment/app was not ready within 1s")
@@ -183,20 +187,21 @@ func TestLifecycleAtomicInstall(t *testing.T) {
 	}
 }
 
-// TestLifecycleCleanupIsTold checks that the cause is printed and stored before the
-// cleanup.
-func TestLifecycleCleanupIsTold(t *testing.T) {
+// TestLifecycleCleanupOnFail checks that a failed upgrade with --cleanup-on-fail prints and
+// stores the cause before the cleanup.
+func TestLifecycleCleanupOnFail(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", firstRevision(t, "x"), "--wait=ordered")
-	u := &atomicRun{Helm: h, isUndo: isDelete}
+	u := &atomicRun{Helm: h, isRecoveryRequest: isDelete}
 	u.run(t, "upgrade", "rel", charts.Write(t, charts.FailingObjects("y")...), "--wait=ordered", "--cleanup-on-fail")
 	u.expectCauseFirst(t, "Deployment/app was not ready within 1s")
 }
 
-// TestLifecycleUndoFails makes the rollback of an atomic upgrade fail too. Both failures
-// are reported, and the release can be repaired.
-func TestLifecycleUndoFails(t *testing.T) {
+// TestLifecycleAtomicRollbackFails makes an operation fail, and then its rollback, uninstall
+// or cleanup too. It checks that both failures are reported, and that the release can be
+// repaired.
+func TestLifecycleAtomicRollbackFails(t *testing.T) {
 	t.Parallel()
 	chart := func(tb testing.TB) string {
 		tb.Helper()
@@ -234,9 +239,9 @@ func TestLifecycleUndoFails(t *testing.T) {
 	}
 }
 
-// TestLifecycleUndoIsNotAllowed uses an account that is not allowed to delete. The error
-// says so in addition to the cause.
-func TestLifecycleUndoIsNotAllowed(t *testing.T) {
+// TestLifecycleAtomicDeleteForbidden checks the error if the account is not allowed to delete
+// the objects that a failed upgrade with --atomic has created.
+func TestLifecycleAtomicDeleteForbidden(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", firstRevision(t, "x"), "--wait=ordered")

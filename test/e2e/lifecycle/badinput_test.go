@@ -20,7 +20,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// replaceRecord replaces the record of a stored revision.
+// replaceRecord replaces the order record of a stored revision.
 func replaceRecord(tb testing.TB, h *harness.Helm, rel *release.Release, record string) {
 	tb.Helper()
 	damaged := false
@@ -36,14 +36,15 @@ func replaceRecord(tb testing.TB, h *harness.Helm, rel *release.Release, record 
 	harness.NoError(tb, secrets.Update("sh.helm.release.v1."+rel.Name+".v"+strconv.Itoa(rel.Version), rel))
 }
 
-// TestLifecycleDamagedRecord damages the record of a release. An operation that needs the
-// record says so, changes nothing, and names a solution, which works.
-func TestLifecycleDamagedRecord(t *testing.T) {
+// TestLifecycleDamagedOrderRecord checks operations on a release whose order record is
+// damaged. An operation that needs the record changes nothing, and its error names a way to
+// continue, which must work.
+func TestLifecycleDamagedOrderRecord(t *testing.T) {
 	t.Parallel()
 	for name, record := range map[string]struct{ text, says string }{
 		"damaged":            {"\x1f\x8b no record", "cannot be used"},
 		"cut off":            {`{"version":1,"sequenced":true,"charts":{"name":"app"`, "cannot be used"},
-		"of a newer version": {`{"version":7,"something":"else"}`, "upgrade it"},
+		"of a newer version": {`{"version":7,"something":"else"}`, "upgrade Ordered Helm"},
 	} {
 		prepare := func(t *testing.T) *harness.Helm {
 			t.Helper()
@@ -62,7 +63,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 		}
 		t.Run("upgrade/"+name, func(t *testing.T) {
 			h := prepare(t)
-			h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered"}, "the release record of rel, revision 1, cannot be used", record.says, "--wait=true")
+			h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered"}, "the order record of release rel, revision 1, cannot be used", record.says, "--wait=true")
 			expectUntouched(t, h)
 			h.ExpectStatuses(t, "rel", "deployed")
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=true")
@@ -77,7 +78,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 			h := prepare(t)
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"))
 			h.Started = harness.Now()
-			h.ExpectFailure(t, []string{"rollback", "rel", "1"}, "the release record of rel, revision 1, cannot be used", record.says, "--wait=true")
+			h.ExpectFailure(t, []string{"rollback", "rel", "1"}, "the order record of release rel, revision 1, cannot be used", record.says, "--wait=true")
 			expectUntouched(t, h)
 			h.MustRun("rollback", "rel", "1", "--wait=true")
 			h.ExpectManifestObjects(t, "rel")
@@ -97,7 +98,7 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 		})
 		t.Run("uninstall/"+name, func(t *testing.T) {
 			h := prepare(t)
-			h.ExpectFailure(t, []string{"uninstall", "rel"}, "the release record of rel, revision 1, cannot be used", record.says, "--wait=true")
+			h.ExpectFailure(t, []string{"uninstall", "rel"}, "the order record of release rel, revision 1, cannot be used", record.says, "--wait=true")
 			expectUntouched(t, h)
 			h.ExpectManifestObjects(t, "rel")
 			for _, args := range [][]string{{"status", "rel"}, {"history", "rel"}, {"get", "all", "rel"}, {"list"}} {
@@ -118,16 +119,17 @@ func TestLifecycleDamagedRecord(t *testing.T) {
 	}
 }
 
-// TestLifecycleTwoAtOnce lets two processes upgrade one release. One succeeds; the other
-// one reports this and changes nothing.
-func TestLifecycleTwoAtOnce(t *testing.T) {
+// TestLifecycleConcurrentProcesses lets a second process operate on a release at a critical
+// moment of the first one. It checks that one of them succeeds, and that the other one reports
+// the conflict and changes nothing.
+func TestLifecycleConcurrentProcesses(t *testing.T) {
 	t.Parallel()
 	t.Run("both have seen the same", func(t *testing.T) {
 		t.Parallel()
 		h := harness.New(t)
 		h.MustRun("install", "rel", charts.ThreeLayers(t, "0"), "--wait=ordered")
-		// The first one is about to store its revision when the second one starts and
-		// completes.
+		// The second process starts and completes when the first one is about to store its
+		// revision.
 		second := *h
 		held, pass := h.HoldRequests(t, harness.CreatesRevision)
 		p := h.Start(t, "upgrade", "rel", charts.Write(t, charts.OddObjects("1")...), "--wait=ordered")
@@ -146,7 +148,8 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		h := harness.New(t)
 		h.MustRun("install", "rel", charts.ThreeLayers(t, "0"), "--wait=ordered")
 		h.MustRun("uninstall", "rel", "--keep-history")
-		// The second one installs after the first one has read once what exists.
+		// The second process installs after the first one has read the existing revisions
+		// once.
 		second := *h
 		var reads atomic.Int32
 		held, pass := h.HoldRequests(t, func(what fault.Request) bool {
@@ -165,7 +168,7 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 		t.Parallel()
 		h := harness.New(t)
 		h.MustRun("install", "rel", charts.ThreeLayers(t, "0"), "--wait=ordered")
-		// The first one continues after the second one has been rejected.
+		// The first process continues after the second one has been rejected.
 		second := *h
 		held, pass := h.HoldRequests(t, func(what fault.Request) bool {
 			return what.Verb == "patch" && what.Resource == "configmaps" && what.Name == "last"
@@ -205,9 +208,9 @@ func TestLifecycleTwoAtOnce(t *testing.T) {
 	})
 }
 
-// TestLifecycleTooLarge checks that releases that cannot be stored are rejected before
-// anything is changed.
-func TestLifecycleTooLarge(t *testing.T) {
+// TestLifecycleReleaseTooLarge checks that a release that is too large for a Secret is
+// rejected before anything is changed.
+func TestLifecycleReleaseTooLarge(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	noise := make([]byte, 900<<10)
@@ -219,7 +222,7 @@ func TestLifecycleTooLarge(t *testing.T) {
 		charts.AddFile(t, dir, "large.txt", base64.StdEncoding.EncodeToString(noise))
 		return dir
 	}
-	h.ExpectRefused(t, h.Run("install", "rel", large(), "--wait=ordered"), "release rel is too large to be stored", "1048576", "large.txt")
+	h.ExpectRejected(t, h.Run("install", "rel", large(), "--wait=ordered"), "release rel is too large to be stored", "1048576", "large.txt")
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 	h.Started = harness.Now()
 	h.ExpectFailure(t, []string{"upgrade", "rel", large(), "--wait=ordered"}, "release rel is too large to be stored", "1048576", "large.txt")

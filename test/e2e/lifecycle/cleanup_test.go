@@ -11,15 +11,16 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// firstRevision writes a chart for the revision that charts.FailingObjects fail to replace.
+// firstRevision writes the chart of the revision before the failed one, whose objects are
+// charts.FailingObjects.
 func firstRevision(tb testing.TB, value string) string {
 	tb.Helper()
 	return charts.ThreeLayers(tb, value, charts.Object{Name: "marked", Layer: "extra"})
 }
 
-// TestLifecycleLeftovers makes a revision fail, and continues in every way. Afterwards
-// nothing is left of what only the failed revision had or set, nor of what it did not get
-// to delete.
+// TestLifecycleLeftovers makes a revision fail, and continues with every kind of operation. It
+// checks that no object or field is left that only the failed revision declared, and no object
+// that the failed revision should have deleted.
 func TestLifecycleLeftovers(t *testing.T) {
 	t.Parallel()
 	good := func(h *harness.Helm, value string, args ...string) func(testing.TB) {
@@ -39,12 +40,12 @@ func TestLifecycleLeftovers(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		// next is the operation after the failed second revision.
+		// next returns the operations after the failed second revision.
 		next func(*harness.Helm) []func(testing.TB)
-		// value is the value of the objects at the end; empty if no objects are expected.
+		// value is the value of the objects at the end, or empty if no objects are expected.
 		value string
-		// ordered is whether the leftovers are deleted in reverse order. fields is whether
-		// fields that only the failed revision set are removed.
+		// ordered is true if the leftover objects are deleted in reverse order, fields if
+		// fields that only the failed revision declared are removed.
 		ordered, fields bool
 	}{
 		{
@@ -171,9 +172,9 @@ func checkCleanedUp(tb testing.TB, h *harness.Helm, value string, fields bool) {
 	}
 }
 
-// TestLifecycleLeftoversInParts lets each of three failed revisions create an object. The
-// next successful revision deletes all of them.
-func TestLifecycleLeftoversInParts(t *testing.T) {
+// TestLifecycleLeftoversOfSeveralRevisions checks that a successful revision deletes the
+// objects that three failed revisions before it have created.
+func TestLifecycleLeftoversOfSeveralRevisions(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "0"), "--wait=ordered")

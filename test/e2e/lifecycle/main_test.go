@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lifecycle proves what upgrades, rollbacks, atomic operations and uninstalls leave
-// in the cluster and in the stored release.
+// Package lifecycle tests what upgrades, rollbacks, uninstalls, and operations with --atomic
+// or --cleanup-on-fail leave in the cluster and in the stored release.
 package lifecycle
 
 import (

@@ -16,9 +16,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// ownershipChart writes a chart that contains, depending on the values, the object "user",
-// an object with a finalizer, a pod that never becomes ready, a hook that fails, and a
-// custom resource with its definition.
+// ownershipChart writes a chart whose values enable each of its objects: the object "user", an
+// object with a finalizer, a pod that never becomes ready, a hook that fails, and a custom
+// resource with its CRD.
 func ownershipChart(tb testing.TB, group string) string {
 	tb.Helper()
 	widgets, widget := charts.Definition(group, "Widget"), charts.CustomResource(group, "Widget", "w")
@@ -56,11 +56,11 @@ spec: {backoffLimit: 0, template: {metadata: {annotations: {devcluster/pod: fail
 	})
 }
 
-// TestWhatIsNotTheReleases checks that no operation changes objects that do not belong to
-// the release, whatever a failed revision declared.
-func TestWhatIsNotTheReleases(t *testing.T) {
+// TestForeignObjectsAreUnchanged checks that no operation changes an object that does not
+// belong to the release, even if a failed revision declared an object with the same name.
+func TestForeignObjectsAreUnchanged(t *testing.T) {
 	t.Parallel()
-	// declared creates a revision that failed before it could create "user".
+	// declared makes an upgrade fail before it creates the object "user".
 	declared := func(h *harness.Helm, chart string) {
 		h.MustRun("install", "rel", chart, "--wait=ordered")
 		h.ExpectFailure(h.TB, []string{"upgrade", "rel", chart, "--wait=ordered", "--set", "user=true,hook=true"})
@@ -146,16 +146,14 @@ func removeFinalizer(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// TestKindsThatAreGone checks that kinds without a definition do not prevent operations on
-// a release: neither one whose definition was deleted with a failed upgrade, nor one that
-// never existed.
-func TestKindsThatAreGone(t *testing.T) {
+// TestKindsWithoutCRD checks that operations on a release succeed if earlier revisions contain
+// custom resources whose CRD was deleted or was never created.
+func TestKindsWithoutCRD(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := ownershipChart(t, h.Namespace+".example.com")
 	h.MustRun("install", "rel", chart, "--wait=ordered", "--set", "widget=true,held=true")
-	// The definition is deleted as far as the finalizer allows, and helm does not wait for
-	// it.
+	// The finalizer keeps the CRD terminating, and helm does not wait for it.
 	h.MustRun("upgrade", "rel", chart, "--wait=ordered", "--set", "user=true")
 	removeFinalizer(t, h)
 	h.MustRun("upgrade", "rel", chart, "--wait=ordered")

@@ -12,12 +12,13 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleRollback rolls back from and to revisions of every origin.
+// TestLifecycleRollback checks rollbacks between revisions that were deployed in order,
+// deployed without an order, deployed by stock Helm, or that failed.
 func TestLifecycleRollback(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"to a revision of stock Helm":   rollBackToStock,
-		"to a copy of stock Helm's":     rollBackToCopied,
+		"to a copy of stock Helm's":     rollBackToRevisionCopiedByStock,
 		"from a revision of stock Helm": rollBackFromStock,
 		"after a failed upgrade":        rollBackAfterFailure,
 		"after a failed rollback":       rollBackAgain,
@@ -40,7 +41,7 @@ func rollBackToStock(t *testing.T, h *harness.Helm) {
 	h.Started = harness.Now()
 	r := h.MustRun("rollback", "rel", "1", "--wait=ordered")
 	harness.ExpectContains(t, r.Stderr, "revision 1 of release rel was not deployed in order")
-	// What only the second revision had is deleted in the reverse of its order.
+	// Objects that only the second revision contains are deleted in the reverse of its order.
 	if pairs := odd.CheckDeletions(t, h.ReadTrace(t).Since(h.Started), func(o harness.OrderedObject) bool { return strings.HasPrefix(o.Name, "odd") }); pairs != 1 {
 		t.Errorf("%d pairs of deleted objects had an order, want 1", pairs)
 	}
@@ -52,9 +53,9 @@ func rollBackToStock(t *testing.T, h *harness.Helm) {
 	h.ExpectValues(t, "4")
 }
 
-// rollBackToCopied rolls back to a revision that stock Helm copied from an ordered one. It
-// is deployed in order, and uninstalled in order.
-func rollBackToCopied(t *testing.T, h *harness.Helm) {
+// rollBackToRevisionCopiedByStock checks that a revision that stock Helm has copied from an
+// ordered one, with its order record, can be rolled back to and uninstalled in order.
+func rollBackToRevisionCopiedByStock(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
 	h.MustRunStock(t, "rollback", "rel", "1", "--wait")
@@ -96,13 +97,14 @@ func rollBackAfterFailure(t *testing.T, h *harness.Helm) {
 	h.MustRun("rollback", "rel", "--timeout", "1m")
 	recorded := h.ReadTrace(t)
 	h.CheckOrder(t, "rel", recorded)
-	h.CheckOddDeleted(t, failed, recorded)
+	h.CheckOddObjectsDeleted(t, failed, recorded)
 	h.ExpectManifestObjects(t, "rel")
 	h.ExpectValues(t, "1")
 	h.ExpectStatuses(t, "rel", "superseded failed deployed")
 }
 
-// rollBackAgain makes a rollback fail because an object that it needs was deleted.
+// rollBackAgain checks that a rollback that failed, because an object that it needs was
+// deleted, can be repeated.
 func rollBackAgain(t *testing.T, h *harness.Helm) {
 	h.Apply(t, charts.MissingConfigMap)
 	h.MustRun("install", "rel", charts.WithMissingConfigMap(t, "1"), "--wait=ordered")
@@ -121,13 +123,13 @@ func rollBackAgain(t *testing.T, h *harness.Helm) {
 	h.Started = harness.Now()
 	h.MustRun("rollback", "rel", "1", "--timeout", "1m")
 	recorded := h.ReadTrace(t)
-	h.CheckOddDeleted(t, odd, recorded)
+	h.CheckOddObjectsDeleted(t, odd, recorded)
 	h.ExpectManifestObjects(t, "rel")
 	h.ExpectValues(t, "1")
 	h.ExpectStatuses(t, "rel", "superseded superseded failed deployed")
 }
 
-// rollBackPending kills a rollback. The next one takes over the release.
+// rollBackPending checks that a rollback takes over a release whose rollback was killed.
 func rollBackPending(t *testing.T, h *harness.Helm) {
 	h.Apply(t, charts.MissingConfigMap)
 	dir := charts.WithMissingConfigMap(t, "1")
@@ -142,7 +144,7 @@ func rollBackPending(t *testing.T, h *harness.Helm) {
 	h.Apply(t, charts.MissingConfigMap)
 	h.Started = harness.Now()
 	h.MustRun("rollback", "rel", "1")
-	h.CheckOddDeleted(t, odd, h.ReadTrace(t))
+	h.CheckOddObjectsDeleted(t, odd, h.ReadTrace(t))
 	h.ExpectManifestObjects(t, "rel")
 	h.ExpectValues(t, "1")
 }
@@ -169,7 +171,8 @@ func rollBackToFailed(t *testing.T, h *harness.Helm) {
 	h.ExpectManifestObjects(t, "rel")
 }
 
-// rollBackWithoutOrder does not wait for a slow Deployment.
+// rollBackWithoutOrder checks that a rollback with --wait=false does not wait for a slow
+// Deployment.
 func rollBackWithoutOrder(t *testing.T, h *harness.Helm) {
 	parts := charts.ThreeLayerObjects("1")
 	parts[1].PodAnnotations = []string{"devcluster/after: 3s"}
@@ -213,7 +216,8 @@ func rollBackDryRun(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// rollBackAndCleanUp deletes what a failed rollback created.
+// rollBackAndCleanUp checks that a failed rollback with --cleanup-on-fail deletes the objects
+// that it has created.
 func rollBackAndCleanUp(t *testing.T, h *harness.Helm) {
 	h.Apply(t, charts.MissingConfigMap)
 	dir := charts.WithMissingConfigMap(t, "1")

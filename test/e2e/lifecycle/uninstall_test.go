@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleUninstall uninstalls releases with every option.
+// TestLifecycleUninstall checks uninstalls with every option, and of releases in every state.
 func TestLifecycleUninstall(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -30,12 +30,12 @@ func TestLifecycleUninstall(t *testing.T) {
 		"wait":                          uninstallWaits,
 		"dry run":                       uninstallDryRun,
 		"what somebody deleted":         uninstallWhatIsGone,
-		"what somebody replaced":        uninstallWhatWasReplaced,
+		"what somebody replaced":        uninstallReplacedObject,
 		"hanging finalizer":             uninstallHangs,
 		"readiness timeout":             uninstallTakesTooLong,
 		"pods that may not be listed":   uninstallWithoutPodAccess,
 		"hook before it fails":          uninstallStopsAtHook,
-		"interrupted for good":          uninstallOfPending,
+		"interrupted for good":          uninstallPendingRelease,
 		"killed, and repeated":          uninstallKilled,
 		"upgrade that failed":           uninstallOfFailed,
 		"pods that take their time":     uninstallAwaitsPods,
@@ -64,8 +64,8 @@ func uninstallKeeps(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel", kept...)
 }
 
-// deletePropagation returns the propagation policies of the requests with which helm
-// deleted objects.
+// deletePropagation returns the propagation policies of Helm's delete requests, by "Kind/name"
+// of the object.
 func deletePropagation(tb testing.TB, h *harness.Helm) map[string]string {
 	tb.Helper()
 	found := map[string]string{}
@@ -133,7 +133,8 @@ func uninstallWaits(t *testing.T, h *harness.Helm) {
 	parts := append(charts.ThreeLayerObjects("x"), charts.Object{Kind: "Pod", Name: "slow", Layer: "slow", DependsOn: "last", PodAnnotations: []string{"devcluster/stop-after: 2s"}},
 		charts.Object{Kind: "Pod", Name: "leaf", PodAnnotations: []string{"devcluster/stop-after: 2s"}})
 	h.MustRun("install", "rel", charts.Write(t, parts...), "--wait=ordered")
-	// Helm does not wait for orphaned objects, only for the pods of the release.
+	// --wait waits until the objects and pods of the release are deleted, not for orphaned
+	// objects.
 	manifest, _ := h.Uninstall(t, "--wait")
 	h.ExpectObjects(t, "rel")
 	h.CheckUninstallOrder(t, manifest)
@@ -160,9 +161,9 @@ func uninstallWhatIsGone(t *testing.T, h *harness.Helm) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// uninstallWhatWasReplaced uninstalls a release after one of its objects was replaced by an
-// object of the same name that does not belong to the release.
-func uninstallWhatWasReplaced(t *testing.T, h *harness.Helm) {
+// uninstallReplacedObject checks that an uninstall does not delete an object that does not
+// belong to the release, but has replaced one of its objects under the same name.
+func uninstallReplacedObject(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "x"), "--wait=ordered")
 	h.Delete(t, "ConfigMap/last")
 	h.Apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: last}\n")
@@ -170,8 +171,9 @@ func uninstallWhatWasReplaced(t *testing.T, h *harness.Helm) {
 	h.CheckUninstallOrder(t, manifest)
 }
 
-// uninstallHangs names the object that is not deleted, keeps the stored release, shows how
-// far the uninstall came, and finishes when it is repeated.
+// uninstallHangs checks an uninstall that times out because an object is not deleted: its
+// error names the object, the stored release and its progress remain, and a repeated uninstall
+// succeeds.
 func uninstallHangs(t *testing.T, h *harness.Helm) {
 	dir := charts.ThreeLayers(t, "x", charts.Object{Name: "top", Layer: "top", DependsOn: "last"})
 	charts.AddFinalizer(t, dir, "last")
@@ -219,19 +221,19 @@ func uninstallStopsAtHook(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel")
 }
 
-// uninstallOfPending uninstalls a release whose upgrade was killed.
-func uninstallOfPending(t *testing.T, h *harness.Helm) {
+// uninstallPendingRelease checks the uninstall of a release whose upgrade was killed.
+func uninstallPendingRelease(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 	h.KillAt(t, "app:app applied", "upgrade", "rel", charts.Write(t, charts.UnreadyObjects("2", charts.Object{Name: "extra", Layer: "first"})...), "--wait=ordered")
 	h.ExpectStatuses(t, "rel", "deployed pending-upgrade")
-	h.ExpectFailure(t, []string{"uninstall", "rel", "--takeover=never"}, "revision 2 of release rel is pending-upgrade, by helm upgrade on ")
+	h.ExpectFailure(t, []string{"uninstall", "rel", "--takeover=never"}, "revision 2 of release rel is pending-upgrade; locked by helm upgrade on ")
 	manifest, _ := h.Uninstall(t)
 	h.CheckUninstallOrder(t, manifest)
 	h.ExpectObjects(t, "rel")
 	h.ExpectEmptyNamespace(t)
 }
 
-// uninstallKilled kills an uninstall. The next one finishes it.
+// uninstallKilled checks that an uninstall continues another one that was killed.
 func uninstallKilled(t *testing.T, h *harness.Helm) {
 	dir := charts.ThreeLayers(t, "1")
 	charts.AddFinalizer(t, dir, "last")
@@ -266,8 +268,8 @@ func uninstallAwaitsPods(t *testing.T, h *harness.Helm) {
 	expectDeletedAfterPods(t, h, "app", "ConfigMap/first")
 }
 
-// expectDeletedAfterPods checks that an object was deleted after the pods of a Deployment
-// were gone.
+// expectDeletedAfterPods checks that an object was deleted only after the pods of a Deployment
+// no longer existed.
 func expectDeletedAfterPods(tb testing.TB, h *harness.Helm, deployment, id string) {
 	tb.Helper()
 	err := wait.PollUntilContextTimeout(tb.Context(), 50*time.Millisecond, harness.Timeout, true, func(ctx context.Context) (bool, error) {
@@ -282,8 +284,8 @@ func expectDeletedAfterPods(tb testing.TB, h *harness.Helm, deployment, id strin
 	}
 }
 
-// uninstallWithoutPodAccess uninstalls with an account that is not allowed to list pods.
-// Helm says so, and does not wait for them.
+// uninstallWithoutPodAccess checks that an uninstall by an account that is not allowed to list
+// pods prints a warning, and does not wait for pods.
 func uninstallWithoutPodAccess(t *testing.T, h *harness.Helm) {
 	parts := charts.ThreeLayerObjects("x")
 	h.MustRun("install", "rel", charts.Write(t, parts...), "--wait=ordered")
@@ -297,8 +299,8 @@ func uninstallWithoutPodAccess(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel")
 }
 
-// uninstallStockRelease deletes everything at once if stock Helm deployed the last
-// revision, although the previous one was deployed in order.
+// uninstallStockRelease checks that an uninstall deletes all objects at the same time, without
+// ordering, if stock Helm deployed the last revision.
 func uninstallStockRelease(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 	h.MustRunStock(t, "upgrade", "rel", charts.ThreeLayers(t, "2"))

@@ -26,17 +26,18 @@ func neverReadyWorkload() charts.Object {
 	return charts.Object{Kind: "Deployment", Name: "hanging", Layer: "hanging", DependsOn: "a", PodAnnotations: charts.NeverReady, Annotations: charts.ShortTimeout}
 }
 
-// failingHook returns a hook that fails.
+// failingHook returns the manifest of a hook that fails.
 func failingHook(event string) string {
 	return charts.Object{Kind: "Job", Name: "hook", Annotations: []string{"helm.sh/hook: " + event}, PodAnnotations: []string{"devcluster/pod: fail"}}.Manifest()
 }
 
-// TestLifecycleForgotten prunes failed revisions from the history. The next operation still
-// deletes what they left.
-func TestLifecycleForgotten(t *testing.T) {
+// TestLifecycleFailedRevisionsRemovedFromHistory checks that an operation deletes the objects
+// that failed revisions have left, even if these revisions are no longer in the history.
+func TestLifecycleFailedRevisionsRemovedFromHistory(t *testing.T) {
 	t.Parallel()
 	a, x := charts.Object{Name: "a", Layer: "a"}, charts.Object{Name: "x", Layer: "x", DependsOn: "a"}
-	// forget installs a, fails with x, and then fails without it.
+	// forget installs object a, makes an upgrade that adds object x fail, and then makes an
+	// upgrade without x fail, which removes the revision with x from the history.
 	forget := func(t *testing.T, h *harness.Helm) {
 		t.Helper()
 		h.MustRun("install", "rel", charts.Write(t, a), "--wait=ordered")
@@ -84,9 +85,9 @@ func TestLifecycleForgotten(t *testing.T) {
 	})
 }
 
-// TestLifecycleAfterAFailedUninstall lets somebody else recreate what a failed uninstall
-// had deleted. The new objects do not belong to the release.
-func TestLifecycleAfterAFailedUninstall(t *testing.T) {
+// TestLifecycleAfterFailedUninstall checks that objects that another client has created under
+// the names of objects that a failed uninstall deleted do not belong to the release.
+func TestLifecycleAfterFailedUninstall(t *testing.T) {
 	t.Parallel()
 	parts := []charts.Object{{Name: "a", Layer: "a"}, {Name: "b", Layer: "b", DependsOn: "a"}, {Name: "x", Layer: "x", DependsOn: "b"}}
 	begin := func(t *testing.T, h *harness.Helm, annotations map[string]string) {
@@ -131,9 +132,10 @@ func TestLifecycleAfterAFailedUninstall(t *testing.T) {
 	})
 }
 
-// TestLifecycleUninstallOfWhatLostItsMarks deletes the objects of a deployed revision that
-// lost their labels, with an order and without, although a failed revision came after it.
-func TestLifecycleUninstallOfWhatLostItsMarks(t *testing.T) {
+// TestLifecycleUninstallWithoutOwnershipLabels checks that an uninstall deletes objects of the
+// deployed revision that have lost the labels and annotations of the release, even if a failed
+// revision came after it.
+func TestLifecycleUninstallWithoutOwnershipLabels(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"--wait=false", "--wait=ordered"} {
 		t.Run(how, func(t *testing.T) {
@@ -153,9 +155,9 @@ func TestLifecycleUninstallOfWhatLostItsMarks(t *testing.T) {
 	}
 }
 
-// TestLifecycleVersionNoLongerServed deletes what a failed revision created in an API
-// version that the cluster no longer serves.
-func TestLifecycleVersionNoLongerServed(t *testing.T) {
+// TestLifecycleAPIVersionNoLongerServed checks that objects of a failed revision are deleted
+// if the cluster no longer serves the API version in which the revision declared them.
+func TestLifecycleAPIVersionNoLongerServed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	group := h.Namespace + ".ordered.example"
@@ -208,9 +210,9 @@ func TestLifecycleVersionNoLongerServed(t *testing.T) {
 	}
 }
 
-// TestLifecycleWhatCannotBeRecorded uses an account that is not allowed to update the
-// stored release. Helm prints what it cannot record.
-func TestLifecycleWhatCannotBeRecorded(t *testing.T) {
+// TestLifecycleReleaseUpdateForbidden checks that an operation whose account is not allowed to
+// update the stored release prints what it cannot record.
+func TestLifecycleReleaseUpdateForbidden(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.Allow(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "delete"}},
@@ -225,9 +227,9 @@ func TestLifecycleWhatCannotBeRecorded(t *testing.T) {
 		"failed to record that revision 3 of release rel is now uninstalled")
 }
 
-// TestLifecycleOldSecretsStayMasked uses a pod that later revisions do not change. It logs
-// the content of a Secret that only an old revision declared.
-func TestLifecycleOldSecretsStayMasked(t *testing.T) {
+// TestLifecycleOldSecretsStayRedacted checks that the contents of Secrets that only an old
+// revision declared are redacted, because its pods may still log them.
+func TestLifecycleOldSecretsStayRedacted(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := func(password string) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleUpgrade runs upgrades with every option, in order.
+// TestLifecycleUpgrade checks upgrades in order, with every option.
 func TestLifecycleUpgrade(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -31,16 +31,16 @@ func TestLifecycleUpgrade(t *testing.T) {
 		"history-max":                       upgradeForgets,
 		"post-renderer":                     upgradeWithPostRenderer,
 		"install":                           upgradeInstalls,
-		"unchanged, and not ready":          upgradeOfTheUnready(false),
-		"patched in vain, and not ready":    upgradeOfTheUnready(true),
+		"unchanged, and not ready":          upgradeWithUnreadyObject(false),
+		"patched in vain, and not ready":    upgradeWithUnreadyObject(true),
 		"hooks":                             upgradeWithHooks,
-		"gone, but hanging":                 upgradeHangsAtTheEnd,
-		"definitions of its own":            upgradeDefinitions,
+		"gone, but hanging":                 upgradeDeletionHangs,
+		"definitions of its own":            upgradeCRDs,
 		"dry run":                           upgradeDryRun,
 		"of a failed install":               upgradeOfFailedInstall,
 		"install after an uninstall":        upgradeAfterUninstall,
 		"cleanup-on-fail":                   upgradeCleansUp,
-		"cleanup-on-fail of what was there": upgradeCleansUpItsOwn,
+		"cleanup-on-fail of what was there": upgradeCleansUpOnlyOwnObjects,
 	})
 }
 
@@ -190,7 +190,7 @@ func upgradeDryRun(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// upgradeAfterUninstall reinstalls a release that was uninstalled with its history kept.
+// upgradeAfterUninstall checks upgrade --install after an uninstall with --keep-history.
 func upgradeAfterUninstall(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.Write(t, charts.OddObjects("1")...), "--wait=ordered")
 	h.MustRun("uninstall", "rel", "--keep-history")
@@ -226,9 +226,9 @@ func upgradeCleansUp(t *testing.T, h *harness.Helm) {
 	h.ExpectStatuses(t, "rel", "deployed failed")
 }
 
-// upgradeCleansUpItsOwn fails after it took over objects that others had created. These
-// objects stay.
-func upgradeCleansUpItsOwn(t *testing.T, h *harness.Helm) {
+// upgradeCleansUpOnlyOwnObjects checks that the cleanup of a failed upgrade does not delete
+// objects that the upgrade had adopted.
+func upgradeCleansUpOnlyOwnObjects(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "x"), "--wait=ordered")
 	h.Apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign}\ndata: {own: d}\n")
 	before := h.Get(t, "ConfigMap/foreign")
@@ -243,7 +243,8 @@ func upgradeCleansUpItsOwn(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// TestLifecycleUpgradeValues combines values as the options say.
+// TestLifecycleUpgradeValues checks the values of upgrades with --reuse-values, --reset-values
+// and --reset-then-reuse-values.
 func TestLifecycleUpgradeValues(t *testing.T) {
 	t.Parallel()
 	values := func(of string) string { return "a: " + of + "\nb: " + of + "\nc: " + of + "\n" }
@@ -278,7 +279,7 @@ func TestLifecycleUpgradeValues(t *testing.T) {
 	}
 }
 
-// stringAt returns a string in an object; empty if there is none.
+// stringAt returns the string at a path in an object, or an empty string if there is none.
 func stringAt(o *unstructured.Unstructured, path ...string) string {
 	if o == nil {
 		return ""

@@ -74,8 +74,8 @@ func upgradeToAnotherKind(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// upgradeDeletesInReverse removes three layers of workloads whose pods take some time to
-// stop.
+// upgradeDeletesInReverse checks an upgrade that deletes three layers of workloads whose pods
+// take some time to stop.
 func upgradeDeletesInReverse(t *testing.T, h *harness.Helm) {
 	slow := []string{"devcluster/stop-after: 1s"}
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "x",
@@ -136,10 +136,10 @@ func upgradeKeepsForeignObjects(t *testing.T, h *harness.Helm) {
 	h.ExpectObjects(t, "rel")
 }
 
-// upgradeOfTheUnready times out while it waits for an object that it did not change, and
-// reports that. An object that declares an empty field is still patched, as in Helm; the
-// server then changes nothing.
-func upgradeOfTheUnready(empty bool) func(*testing.T, *harness.Helm) {
+// upgradeWithUnreadyObject returns a test of an upgrade that times out while it waits for an
+// object that it did not change. If empty is true, the object declares an empty field, so that
+// Helm patches it, but the patch changes nothing.
+func upgradeWithUnreadyObject(empty bool) func(*testing.T, *harness.Helm) {
 	return func(t *testing.T, h *harness.Helm) {
 		parts := charts.ThreeLayerObjects("x")
 		parts[1] = charts.Object{Kind: "Pod", Name: "app", Layer: "app", DependsOn: "first", Value: "x", Annotations: []string{"helm.sh/readiness-timeout: 2s"}}
@@ -168,9 +168,9 @@ func upgradeOfTheUnready(empty bool) func(*testing.T, *harness.Helm) {
 	}
 }
 
-// upgradeHangsAtTheEnd removes two objects, the second of which is not deleted. The upgrade
-// fails, and the next one finishes it.
-func upgradeHangsAtTheEnd(t *testing.T, h *harness.Helm) {
+// upgradeDeletionHangs checks an upgrade that fails because one of the objects that it deletes
+// has a finalizer, and that the next upgrade succeeds.
+func upgradeDeletionHangs(t *testing.T, h *harness.Helm) {
 	dir := charts.Write(t, charts.OddObjects("1")...)
 	charts.AddFinalizer(t, dir, "odder")
 	h.MustRun("install", "rel", dir, "--wait=ordered", "--timeout", "1m")
@@ -184,9 +184,8 @@ func upgradeHangsAtTheEnd(t *testing.T, h *harness.Helm) {
 	h.ExpectManifestObjects(t, "rel")
 }
 
-// upgradeDefinitions adds, changes and removes custom resources together with their
-// definition.
-func upgradeDefinitions(t *testing.T, h *harness.Helm) {
+// upgradeCRDs checks upgrades that add, change and delete custom resources and their CRD.
+func upgradeCRDs(t *testing.T, h *harness.Helm) {
 	group := h.Namespace + ".example"
 	definition := charts.Definition(group, "Gear")
 	definition.Layer = "definitions"
@@ -217,8 +216,8 @@ func upgradeDefinitions(t *testing.T, h *harness.Helm) {
 	h.ExpectNoReleases(t)
 }
 
-// upgradeOfFailedInstall repairs an install that failed. Objects that only the failed
-// install had are deleted.
+// upgradeOfFailedInstall checks that an upgrade after a failed install deletes the objects
+// that only the failed install declared.
 func upgradeOfFailedInstall(t *testing.T, h *harness.Helm) {
 	h.ExpectFailure(t, []string{"install", "rel", charts.Write(t, charts.FailingObjects("1")...), "--wait=ordered"}, "Deployment/app")
 	h.Started = harness.Now()

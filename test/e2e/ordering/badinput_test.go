@@ -23,7 +23,7 @@ type badChart struct {
 	want  []string
 }
 
-// badCharts returns bad charts, by their error.
+// badCharts returns charts with errors, by a description of the error.
 func badCharts() map[string]badChart {
 	templates := func(text string) charts.Chart { return charts.Chart{Template: text} }
 	subcharts := func(dependencies string) charts.Chart {
@@ -131,32 +131,32 @@ func badCharts() map[string]badChart {
 	}
 }
 
-func TestBadChartsAreRefusedBeforeAnythingIsChanged(t *testing.T) {
+func TestInvalidChartsAreRejected(t *testing.T) {
 	t.Parallel()
 	for name, tt := range badCharts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
 			r := h.Run("install", "rel", tt.chart.Write(t), "--wait=ordered")
-			h.ExpectRefused(t, r, tt.want...)
+			h.ExpectRejected(t, r, tt.want...)
 		})
 	}
 }
 
-func TestBadCircumstances(t *testing.T) {
+func TestInvalidEnvironmentIsRejected(t *testing.T) {
 	t.Parallel()
 	simple := charts.Chart{Objects: []charts.Object{{Name: "a", Layer: "a"}, {Name: "b", Layer: "b", DependsOn: "a"}}}
 	t.Run("no cluster", func(t *testing.T) {
 		t.Parallel()
 		h := harness.New(t)
 		h.Env = append(h.Env, "KUBECONFIG="+os.DevNull, "HELM_KUBEAPISERVER=http://127.0.0.1:1")
-		h.ExpectRefused(t, h.Run("install", "rel", simple.Write(t), "--wait=ordered"), "Kubernetes cluster unreachable")
+		h.ExpectRejected(t, h.Run("install", "rel", simple.Write(t), "--wait=ordered"), "Kubernetes cluster unreachable")
 	})
 	t.Run("no such namespace", func(t *testing.T) {
 		t.Parallel()
 		h := harness.New(t)
 		r := h.RunIn("no-such-namespace", "install", "rel", simple.Write(t), "--wait=ordered")
-		h.ExpectRefused(t, r, `namespaces "no-such-namespace" not found`)
+		h.ExpectRejected(t, r, `namespaces "no-such-namespace" not found`)
 	})
 	t.Run("no permission to create one of the kinds", func(t *testing.T) {
 		t.Parallel()
@@ -165,13 +165,13 @@ func TestBadCircumstances(t *testing.T) {
 			rbacv1.PolicyRule{APIGroups: []string{"", "apps"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}})
 		chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Last("first"), charts.Object{Kind: "Deployment", Name: "web"})
 		r := h.Run("install", "rel", chart, "--wait=ordered", "--kube-as-user", "limited-"+h.Namespace)
-		h.ExpectRefused(t, r, "not allowed to create Deployment in namespace "+h.Namespace)
+		h.ExpectRejected(t, r, "not allowed to create Deployment in namespace "+h.Namespace)
 	})
 }
 
-// TestNeedMetByTheCluster checks that a reference that the order makes impossible is no
-// error if the object already exists in the cluster.
-func TestNeedMetByTheCluster(t *testing.T) {
+// TestReferenceToExistingObject checks that a chart whose order cannot satisfy a reference is
+// accepted if the referenced object already exists in the cluster.
+func TestReferenceToExistingObject(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	_, err := h.Cluster.Client().CoreV1().ConfigMaps(h.Namespace).Create(t.Context(), &corev1.ConfigMap{
@@ -185,7 +185,7 @@ func TestNeedMetByTheCluster(t *testing.T) {
 	h.MustRun("install", "rel", badCharts()["ConfigMap that comes too late"].chart.Write(t), "--wait=ordered")
 }
 
-// TestManyDocuments plans a chart of 5,000 documents.
+// TestManyDocuments checks that `helm plan` works for a chart of 5,000 manifests.
 func TestManyDocuments(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -12,19 +12,20 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// orderCase is a chart whose order is proven.
+// orderCase is a chart for TestLifecycleOrder, with its expected order.
 type orderCase struct {
 	name string
-	// chart returns the path of the chart. It may skip the test.
+	// chart returns the path of the chart. It skips the test if a public chart is not
+	// available.
 	chart func(tb testing.TB) string
-	// subtreeAfter and ownAfter are the order of charts: see harness.Order.
+	// subtreeAfter and ownAfter are the expected order of charts; see harness.Order.
 	subtreeAfter, ownAfter [][2]string
-	// edges is the minimum number of ordered pairs of objects, so that the proof cannot be
-	// empty.
+	// edges is the minimum number of pairs of objects whose order is checked, so that the test
+	// cannot pass without checking anything.
 	edges int
-	// besides lists kinds that are excluded from the proof: custom resources, and
-	// cluster-scoped kinds.
-	besides []string
+	// ignoredKinds lists kinds whose order is not checked: custom resources and cluster-scoped
+	// kinds.
+	ignoredKinds []string
 }
 
 func orderCases() []orderCase {
@@ -59,13 +60,14 @@ func orderCases() []orderCase {
 		},
 		{
 			name: "kube-prometheus-stack", chart: prometheusStack, edges: 14,
-			ownAfter: [][2]string{{"watched", "watched/kube-prometheus-stack"}},
-			besides:  []string{"ClusterRole", "ClusterRoleBinding", "Alertmanager", "Prometheus", "PrometheusRule", "ServiceMonitor"},
+			ownAfter:     [][2]string{{"watched", "watched/kube-prometheus-stack"}},
+			ignoredKinds: []string{"ClusterRole", "ClusterRoleBinding", "Alertmanager", "Prometheus", "PrometheusRule", "ServiceMonitor"},
 		},
 	}
 }
 
-// databases writes a chart with two public charts in parallel, before an application.
+// databases writes a chart with an application that depends on two public charts, which do not
+// depend on each other.
 func databases(tb testing.TB) string {
 	tb.Helper()
 	return umbrellaOver(tb, "store", `postgresql: {primary: {persistence: {enabled: false}}}
@@ -73,9 +75,8 @@ redis: {architecture: standalone, master: {persistence: {enabled: false}}}
 `, "postgresql", "redis")
 }
 
-// prometheusStack writes a chart with an application that comes after the complete
-// monitoring stack, including custom resources. Only objects in the namespace of the
-// release are checked.
+// prometheusStack writes a chart with an application that depends on all of the public chart
+// kube-prometheus-stack. Only objects in the namespace of the release are checked.
 func prometheusStack(tb testing.TB) string {
 	tb.Helper()
 	return umbrellaOver(tb, "watched", `kube-prometheus-stack:
@@ -90,7 +91,7 @@ func prometheusStack(tb testing.TB) string {
 `, "kube-prometheus-stack")
 }
 
-// umbrellaOver writes a chart whose own Deployment comes after public charts.
+// umbrellaOver writes a chart whose own Deployment depends on public charts.
 func umbrellaOver(tb testing.TB, name, values string, subcharts ...string) string {
 	tb.Helper()
 	meta := "apiVersion: v3\nname: " + name + "\nversion: 0.1.0\nannotations:\n  helm.sh/depends-on/subcharts: [" + strings.Join(subcharts, ", ") + "]\ndependencies:\n"
@@ -107,8 +108,8 @@ func umbrellaOver(tb testing.TB, name, values string, subcharts ...string) strin
 	return dir
 }
 
-// keycloak writes an umbrella chart for the public chart with its subchart postgresql. They
-// declare no order themselves.
+// keycloak writes an umbrella chart for the public chart keycloak and its subchart postgresql,
+// which declare no order.
 func keycloak(tb testing.TB) string {
 	tb.Helper()
 	archive := harness.PublicChart(tb, "keycloak-*.tgz")
@@ -156,7 +157,7 @@ spec:
 	return dir
 }
 
-// webAndQueue writes the two subcharts of the proposal, with public charts.
+// webAndQueue writes the example of the proposal with two subcharts, with public charts.
 func webAndQueue(tb testing.TB) string {
 	tb.Helper()
 	dir := charts.WriteFiles(tb, map[string]string{

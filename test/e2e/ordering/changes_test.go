@@ -12,17 +12,17 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// nextVersion describes how a chart of TestOrder changes for its upgrade.
+// nextVersion describes how a chart of TestLifecycleOrder changes for its upgrade.
 type nextVersion struct {
-	// edit changes the chart's own files. args are other values.
+	// edit changes the files of the chart. args are the arguments for other values.
 	edit func(tb testing.TB, dir string)
 	args []string
-	// gone and added are objects that the upgrade deletes and creates. changed are some
-	// objects that it changes; they must not be recreated.
+	// gone contains the objects that the upgrade deletes, added those that it creates. changed
+	// contains some of the objects that it changes, which must not be recreated.
 	gone, added, changed []string
-	// pairs is the minimum number of ordered pairs whose later object was written by the
-	// upgrade, and by the rollback. removed is the minimum number of ordered pairs of which
-	// the upgrade deleted both objects.
+	// pairs is the minimum number of pairs of objects with an order whose later object the
+	// upgrade writes; the same number applies to the rollback. removed is the minimum number
+	// of pairs with an order of which the upgrade deletes both objects.
 	pairs, removed int
 }
 
@@ -182,7 +182,7 @@ func TestLifecycleOrder(t *testing.T) {
 	}
 }
 
-// orderRun is a release in TestLifecycleOrder.
+// orderRun is the state of a release in TestLifecycleOrder.
 type orderRun struct {
 	*harness.Helm
 	orderCase
@@ -191,14 +191,15 @@ type orderRun struct {
 	recorded harness.Trace
 }
 
-// runOperation runs an operation that creates a revision, and checks its order against that
-// of the previous revision. It returns the order of the new revision.
+// runOperation runs an operation that creates a revision, and checks that its writes follow
+// the order of the new revision and its deletions the order of the previous one, which is
+// before. It returns the order of the new revision.
 func (l *orderRun) runOperation(tb testing.TB, before *harness.Order, args ...string) *harness.Order {
 	tb.Helper()
 	l.from = harness.Now()
 	l.MustRun(args...)
 	l.recorded = l.ReadTrace(tb)
-	after := &harness.Order{SubtreeAfter: l.subtreeAfter, OwnAfter: l.ownAfter, IgnoredKinds: l.besides}
+	after := &harness.Order{SubtreeAfter: l.subtreeAfter, OwnAfter: l.ownAfter, IgnoredKinds: l.ignoredKinds}
 	after.AddManifest(tb, l.LastRevision(tb, "rel").Manifest)
 	least := l.pairs
 	if before == nil {
@@ -214,8 +215,8 @@ func (l *orderRun) runOperation(tb testing.TB, before *harness.Order, args ...st
 	return after
 }
 
-// checkUninstall checks that what only the previous revision had was deleted in reverse
-// order, after everything in the new revision was ready.
+// checkUninstall checks that objects that only the previous revision contains were deleted in
+// reverse order, after all objects of the new revision were ready.
 func (l *orderRun) checkUninstall(tb testing.TB, before, after *harness.Order, first bool) {
 	tb.Helper()
 	remaining := harness.ObjectIDs(after.Objects)
@@ -237,7 +238,8 @@ func (l *orderRun) checkUninstall(tb testing.TB, before, after *harness.Order, f
 	}
 }
 
-// checkOrder checks which objects the operation deleted, created and changed.
+// checkOrder checks that the operation deleted the objects in gone, created those in added,
+// and did not recreate others.
 func (l *orderRun) checkOrder(tb testing.TB, gone, added []string) {
 	tb.Helper()
 	late := l.recorded.Since(l.from)

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestInterrupt interrupts an ordered install at its second node. Helm exits, the release
-// is recorded as failed, no further objects are created, and the release can be
+// TestInterrupt interrupts an ordered install at its second node. It checks that Helm exits,
+// the release is recorded as failed, no other objects are created, and the release can be
 // uninstalled.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
@@ -35,9 +35,10 @@ func TestInterrupt(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestHangingFinalizer checks that an uninstall names an object that is not deleted, keeps
-// its dependencies and the stored release, and finishes when it is repeated.
-func TestHangingFinalizer(t *testing.T) {
+// TestUninstallBlockedByFinalizer checks an uninstall that times out because an object has a
+// finalizer: its error names the object, the dependencies of the object and the stored release
+// remain, and a repeated uninstall succeeds.
+func TestUninstallBlockedByFinalizer(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Object{Name: "stuck", Layer: "second", DependsOn: "first"})
@@ -59,9 +60,9 @@ func TestHangingFinalizer(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestGraphOfARelease checks that an installed release has the graph of its chart, and that
-// a release that was deployed without an order has none.
-func TestGraphOfARelease(t *testing.T) {
+// TestGraphOfRelease checks that `helm dag` prints the same graph for a release as for its
+// chart, and rejects a release that was deployed without an order.
+func TestGraphOfRelease(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", harness.ExampleChart(t, "umbrella"), "--wait=ordered", "--timeout", "2m")
@@ -74,8 +75,9 @@ func TestGraphOfARelease(t *testing.T) {
 	h.MustRun("uninstall", "rel", "plain")
 }
 
-// TestWithoutTheOrder checks that uninstall --wait=false deletes everything at once.
-func TestWithoutTheOrder(t *testing.T) {
+// TestUninstallWithoutOrder checks that uninstall --wait=false deletes all objects at the same
+// time, without ordering.
+func TestUninstallWithoutOrder(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", harness.ExampleChart(t, "shop"), "--wait=ordered", "--timeout", "2m")
@@ -86,9 +88,9 @@ func TestWithoutTheOrder(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestRealChartsWithoutAnOrder installs public charts that declare no order. All of their
-// objects become ready.
-func TestRealChartsWithoutAnOrder(t *testing.T) {
+// TestPublicChartsWithoutOrder checks that public charts, which declare no order, can be
+// installed with --wait=ordered.
+func TestPublicChartsWithoutOrder(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"keycloak-*.tgz", "redis-*.tgz"} {
 		t.Run(pattern, func(t *testing.T) {
@@ -109,8 +111,8 @@ func TestRealChartsWithoutAnOrder(t *testing.T) {
 	}
 }
 
-// TestWaitSpellings tries the notations of --wait.
-func TestWaitSpellings(t *testing.T) {
+// TestWaitFlagValues checks the values that --wait accepts and rejects.
+func TestWaitFlagValues(t *testing.T) {
 	t.Parallel()
 	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Last("first"))
 	tests := []struct {
@@ -135,7 +137,7 @@ func TestWaitSpellings(t *testing.T) {
 			h := harness.New(t)
 			r := h.Run(append([]string{"install"}, tt.args...)...)
 			if tt.fails != "" {
-				h.ExpectRefused(t, r, tt.fails)
+				h.ExpectRejected(t, r, tt.fails)
 				return
 			}
 			if r.ExitCode != 0 {

@@ -11,10 +11,10 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestOrderChangesNoData installs the same objects with stock Helm, with ours, and with
-// ours in order. Their content is byte-identical, and an upgrade from one to another
-// changes nothing.
-func TestOrderChangesNoData(t *testing.T) {
+// TestOrderDoesNotChangeObjects installs the same chart with stock Helm, and with Ordered Helm
+// with and without an order. It checks that the contents of the objects are the same, and that
+// upgrades between them change nothing.
+func TestOrderDoesNotChangeObjects(t *testing.T) {
 	t.Parallel()
 	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, annotations: {helm.sh/layer: NAME}}\ndata:\n  f: "
 	named := func(name, block string) string { return strings.ReplaceAll(config, "NAME", name) + block }

@@ -15,9 +15,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestSlowBranchHoldsUpNothingElse uses a slow pod in one branch and a chain of three in
-// another. The audit log shows that the chain is finished before the slow pod is ready.
-func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
+// TestSlowBranchDoesNotBlockOthers checks that a slow pod in one branch of the graph does not
+// delay a chain of three nodes in another branch.
+func TestSlowBranchDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	pod := func(name, after string, annotations ...string) charts.Object {
@@ -35,9 +35,10 @@ func TestSlowBranchHoldsUpNothingElse(t *testing.T) {
 	}
 }
 
-// TestFailure uses a node that never becomes ready. Its dependents do not start, an
-// independent branch finishes, the release says why it failed, and it can be uninstalled.
-func TestFailure(t *testing.T) {
+// TestFailedNode checks an install with a node that never becomes ready: its dependents do not
+// start, an independent branch finishes, the cause is stored in the release, and the release
+// can be uninstalled.
+func TestFailedNode(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, charts.Pod("never", "first", "helm.sh/readiness-timeout: 2s", "devcluster/pod: never"), charts.Last("first"),
@@ -56,9 +57,9 @@ func TestFailure(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestAtomic checks that a failed atomic install leaves nothing, and deletes in reverse
-// order what it had deployed.
-func TestAtomic(t *testing.T) {
+// TestAtomicInstall checks that a failed install with --atomic deletes the objects that it has
+// created, in reverse order, and leaves nothing.
+func TestAtomicInstall(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.HangingChart(t, "1s")
@@ -71,9 +72,9 @@ func TestAtomic(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestDefinitionsOfTheReleaseItself deploys custom resources whose definition is in an
-// earlier layer, and uninstalls both.
-func TestDefinitionsOfTheReleaseItself(t *testing.T) {
+// TestCRDsInEarlierLayer installs and uninstalls a chart with custom resources whose CRD is in
+// an earlier layer.
+func TestCRDsInEarlierLayer(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	group := h.Namespace + ".example"
@@ -86,8 +87,8 @@ func TestDefinitionsOfTheReleaseItself(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestPostRendererThatDropsComments checks that the order is respected although the
-// manifest no longer says which chart a document comes from.
+// TestPostRendererThatDropsComments checks that the order is followed if a post-renderer
+// removes the comments that name the template of each manifest.
 func TestPostRendererThatDropsComments(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -106,9 +107,9 @@ func TestPostRendererThatDropsComments(t *testing.T) {
 	o.CheckUninstall(t, h.ReadTrace(t))
 }
 
-// TestKeptResources checks that helm neither deletes nor waits for resources with the
-// policy keep.
-func TestKeptResources(t *testing.T) {
+// TestResourcePolicyKeep checks that Helm neither deletes resources with the resource policy
+// keep nor waits for their deletion.
+func TestResourcePolicyKeep(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	kept := charts.Object{Name: "kept", Layer: "second", DependsOn: "first", Annotations: []string{`helm.sh/resource-policy: " Keep "`}}
@@ -126,9 +127,10 @@ func TestKeptResources(t *testing.T) {
 	}
 }
 
-// TestStockHelmSeesANormalRelease lists, reads and uninstalls a release that was deployed
-// in order with stock Helm, and vice versa.
-func TestStockHelmSeesANormalRelease(t *testing.T) {
+// TestStockHelmManagesOrderedRelease checks that stock Helm can list, read and uninstall a
+// release that was deployed in order, and that Ordered Helm can do so with a release of stock
+// Helm.
+func TestStockHelmManagesOrderedRelease(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "ours", harness.ExampleChart(t, "shop"), "--wait=ordered", "--timeout", "2m")
@@ -144,9 +146,9 @@ func TestStockHelmSeesANormalRelease(t *testing.T) {
 	h.ExpectEmptyNamespace(t)
 }
 
-// TestLeafHasItsOwnTime checks that helm watches a leaf from the moment it is applied: the
-// leaf is ready within its own timeout, although another branch takes longer.
-func TestLeafHasItsOwnTime(t *testing.T) {
+// TestLeafTimeoutStartsWhenApplied checks that the readiness timeout of a leaf starts when the
+// leaf is applied, even if another branch of the graph takes longer.
+func TestLeafTimeoutStartsWhenApplied(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t,
@@ -156,9 +158,9 @@ func TestLeafHasItsOwnTime(t *testing.T) {
 	h.MustRun("install", "rel", chart, "--wait=ordered", "--readiness-timeout", "1m")
 }
 
-// TestPostRendererMayAddWhatItLikes deploys objects that a post-renderer adds, whatever
-// their Source comment says.
-func TestPostRendererMayAddWhatItLikes(t *testing.T) {
+// TestPostRendererAddsObjects checks that objects that a post-renderer adds are deployed, even
+// if their Source comment does not name a template of the chart.
+func TestPostRendererAddsObjects(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	script := filepath.Join(t.TempDir(), "post-render")
@@ -171,8 +173,9 @@ func TestPostRendererMayAddWhatItLikes(t *testing.T) {
 	}
 }
 
-// TestKeptList checks the policy keep on a list, and on an item of a list.
-func TestKeptList(t *testing.T) {
+// TestResourcePolicyKeepOnList checks the resource policy keep on an object of kind List, and
+// on an item of such a list.
+func TestResourcePolicyKeepOnList(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	item := func(name, more string) string {

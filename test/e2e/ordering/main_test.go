@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ordering proves that installs, upgrades and uninstalls follow the order of layers
-// and subcharts, and that charts whose order cannot be followed are rejected.
+// Package ordering tests that operations follow the order of layers and subcharts, and that
+// charts whose order is invalid are rejected.
 package ordering
 
 import (

@@ -10,9 +10,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleUpgradeMoves moves the objects of a chart to another position in the order.
-// They are not recreated, and the new order applies.
-func TestLifecycleUpgradeMoves(t *testing.T) {
+// TestLifecycleUpgradeChangesOrder checks an upgrade that changes the order of the objects of
+// a chart: they are not recreated, and the upgrade follows the new order.
+func TestLifecycleUpgradeChangesOrder(t *testing.T) {
 	t.Parallel()
 	object := func(name, layer, after string) charts.Object {
 		return charts.Object{Name: name, Layer: layer, DependsOn: after}
@@ -91,7 +91,7 @@ func TestLifecycleUpgradeMoves(t *testing.T) {
 	}
 }
 
-// relayered returns an object after another layer, with another value.
+// relayered returns a copy of an object that depends on another layer and has another value.
 func relayered(p charts.Object, after string) charts.Object {
 	p.DependsOn, p.Value = after, "changed"
 	return p

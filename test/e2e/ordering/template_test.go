@@ -32,9 +32,10 @@ func kubectl(h *harness.Helm, stdin string, args ...string) string {
 	return string(out)
 }
 
-// TestTemplateThroughKubectl applies the rendered output, in order and for Argo CD, with
-// only kubectl. Afterwards every object exists with its declared content.
-func TestTemplateThroughKubectl(t *testing.T) {
+// TestTemplateAppliedWithKubectl applies the output of `helm template`, with --wait=ordered
+// and with --sequence-as=argocd, with kubectl. It checks that every object exists with the
+// declared content.
+func TestTemplateAppliedWithKubectl(t *testing.T) {
 	t.Parallel()
 	for _, chart := range []string{"umbrella", "hooks"} {
 		for _, flag := range []string{"--wait=ordered", "--sequence-as=argocd"} {

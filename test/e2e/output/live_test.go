@@ -14,8 +14,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// liveChart writes a chart with a hook and two consecutive layers, the first of which waits
-// for its gate.
+// liveChart writes a chart with a hook and two layers. The pods of the first layer wait for a
+// gate; the second layer depends on the first.
 func liveChart(tb testing.TB, annotations ...string) string {
 	tb.Helper()
 	return charts.Chart{TemplatePerObject: true, Objects: []charts.Object{
@@ -25,12 +25,12 @@ func liveChart(tb testing.TB, annotations ...string) string {
 	}}.Write(tb)
 }
 
-// turning contains the frames of the spinner in the view.
-const turning = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+// spinnerFrames contains the frames of the spinner in the live view.
+const spinnerFrames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-// TestLiveView checks an install in terminals of three widths, one of which is resized
-// during the install: what is running, what it waits for, and at the end a summary that
-// replaces all that.
+// TestLiveView checks the live view of an install in terminals of three widths, one of which
+// is resized during the install: it shows what is running and what it waits for, and is
+// replaced by a summary at the end.
 func TestLiveView(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -70,9 +70,10 @@ func TestLiveView(t *testing.T) {
 			h.OpenGates(t, "gate-a")
 			term.await(t, "▸ b")
 			h.OpenGates(t, "gate-b")
-			// Lines that tmux scrolled out when it wrapped lines cannot be read.
+			// Only the visible lines are read, because tmux may have wrapped and scrolled
+			// others.
 			screen := term.awaitVisible(t, append(tt.ended, "exit code 0")...)
-			if strings.ContainsAny(screen, turning) || strings.Contains(screen, "▾") {
+			if strings.ContainsAny(screen, spinnerFrames) || strings.Contains(screen, "▾") {
 				t.Errorf("the view is still there:\n%s", screen)
 			}
 			if cursor := strings.TrimSpace(term.tmux(t, "display-message", "-p", "#{cursor_flag}")); cursor != "1" {
@@ -87,9 +88,9 @@ func TestLiveView(t *testing.T) {
 	}
 }
 
-// TestLiveViewOfAFailure checks an install that fails after a warning, and one that is
-// interrupted.
-func TestLiveViewOfAFailure(t *testing.T) {
+// TestLiveViewOfFailure checks the live view of an install that fails after a warning, and of
+// one that is interrupted.
+func TestLiveViewOfFailure(t *testing.T) {
 	t.Parallel()
 	t.Run("not ready in time", func(t *testing.T) {
 		t.Parallel()
@@ -114,9 +115,9 @@ func TestLiveViewOfAFailure(t *testing.T) {
 	})
 }
 
-// TestLiveViewElsewhere requests each progress mode where a redrawn view is not possible,
-// or where another mode is used.
-func TestLiveViewElsewhere(t *testing.T) {
+// TestProgressModes checks that there is no live view if --progress or HELM_PROGRESS selects
+// another mode, or if the terminal does not support it.
+func TestProgressModes(t *testing.T) {
 	t.Parallel()
 	chart := charts.Write(t, charts.Object{Name: "a", Layer: "a"}, charts.Object{Name: "b", Layer: "b", DependsOn: "a"})
 	for _, tt := range []struct {
@@ -136,16 +137,16 @@ func TestLiveViewElsewhere(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
 			screen := startInTerminal(t, h, 150, 30, tt.env, append([]string{"install", "rel", chart, "--wait=ordered"}, tt.args...)...).await(t, tt.want...)
-			if strings.ContainsAny(screen, turning+"✓") {
+			if strings.ContainsAny(screen, spinnerFrames+"✓") {
 				t.Errorf("there is a view:\n%s", screen)
 			}
 		})
 	}
 }
 
-// TestProgressWithoutAnOrder checks that operations without an order print what they wait
-// for, and print no more than stock Helm if that is requested.
-func TestProgressWithoutAnOrder(t *testing.T) {
+// TestProgressWithoutOrder checks that operations without an order print what they wait for,
+// and that with --progress=none they print no more than stock Helm.
+func TestProgressWithoutOrder(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	pod := charts.Pod("a", "", "devcluster/after: 3s", "devcluster/stop-after: 3s")
@@ -165,8 +166,8 @@ func TestProgressWithoutAnOrder(t *testing.T) {
 
 var elapsed = regexp.MustCompile(`^ *\d+\.\ds  `)
 
-// expectLines checks the lines of progress, ignoring those about resources that were not
-// ready for some time.
+// expectLines checks the lines of progress. It ignores lines about resources that are not
+// ready yet, because it depends on timing whether they are printed.
 func expectLines(tb testing.TB, stderr string, want ...string) {
 	tb.Helper()
 	var got []string

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package output proves what operations print: the live view in a terminal, plans, and
-// progress that nobody reads.
+// Package output tests what operations print: the live view in a terminal, plain progress,
+// plans, and output that cannot be written.
 package output
 
 import (

@@ -16,7 +16,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// plan runs helm plan, and checks its exit code and that it has changed nothing: the server
+// plan runs `helm plan` and returns the plan. It checks the exit code, and that the API server
 // received only reads and dry runs.
 func plan(tb testing.TB, h *harness.Helm, code int, args ...string) *action.Preview {
 	tb.Helper()
@@ -42,14 +42,15 @@ func plan(tb testing.TB, h *harness.Helm, code int, args ...string) *action.Prev
 	return p
 }
 
-// isDryDelete reports whether a deletion is a dry run, which is specified in its body.
+// isDryDelete reports whether a request is a deletion that is a dry run, which its body says.
 func isDryDelete(verb string, request []byte) bool {
 	var options metav1.DeleteOptions
 	return verb == "delete" && json.Unmarshal(request, &options) == nil && slices.Equal(options.DryRun, []string{metav1.DryRunAll})
 }
 
-// plannedTo returns the objects for which an action is planned, sorted.
-func plannedTo(p *action.Preview, what action.PreviewAction) []string {
+// plannedObjects returns the "Kind/name" of the objects for which an action is planned,
+// sorted.
+func plannedObjects(p *action.Preview, what action.PreviewAction) []string {
 	list := []string{}
 	for _, nodes := range [][]action.PreviewNode{p.Nodes, p.Removed} {
 		for _, n := range nodes {
@@ -64,7 +65,8 @@ func plannedTo(p *action.Preview, what action.PreviewAction) []string {
 	return list
 }
 
-// sequence returns the actions in the order of the plan.
+// sequence returns the planned actions and their objects as one line, in the order of the
+// plan.
 func sequence(nodes []action.PreviewNode) string {
 	var list []string
 	for _, n := range nodes {
@@ -75,9 +77,9 @@ func sequence(nodes []action.PreviewNode) string {
 	return strings.Join(list, ", ")
 }
 
-// TestPlanIsWhatUpgradeDoes compares plans with what the audit log then contains about the
-// upgrade.
-func TestPlanIsWhatUpgradeDoes(t *testing.T) {
+// TestPlanMatchesUpgrade checks with the audit log that an upgrade does what `helm plan`
+// printed before.
+func TestPlanMatchesUpgrade(t *testing.T) {
 	t.Parallel()
 	object := func(name, layer, after string) charts.Object {
 		return charts.Object{Name: name, Layer: layer, DependsOn: after}
@@ -164,7 +166,7 @@ func TestPlanIsWhatUpgradeDoes(t *testing.T) {
 			for what, verbs := range map[action.PreviewAction][]string{
 				action.PreviewCreate: {"create"}, action.PreviewChange: {"patch", "update"}, action.PreviewDelete: {"delete"},
 			} {
-				if got, want := did.WrittenByHelm(verbs...), plannedTo(p, what); !slices.Equal(got, want) {
+				if got, want := did.WrittenByHelm(verbs...), plannedObjects(p, what); !slices.Equal(got, want) {
 					t.Errorf("the upgrade did %s %q, the plan says %q", what, got, want)
 				}
 			}
@@ -175,9 +177,9 @@ func TestPlanIsWhatUpgradeDoes(t *testing.T) {
 	}
 }
 
-// TestPlanOfWhatIsRefused checks that a plan contains the server's message for a rejected
-// object.
-func TestPlanOfWhatIsRefused(t *testing.T) {
+// TestPlanOfRejectedObjects checks that a plan contains the server's message about an object
+// that the server rejects.
+func TestPlanOfRejectedObjects(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	web := charts.Object{Kind: "Deployment", Name: "web", Layer: "web", Annotations: charts.LongTimeout}
@@ -203,8 +205,9 @@ func TestPlanOfWhatIsRefused(t *testing.T) {
 	h.ExpectFailure(t, []string{"plan", "nobody", charts.Write(t, web)}, "has no deployed releases")
 }
 
-// TestPlanTellsNoSecrets changes Secrets, and other objects that contain the same values.
-func TestPlanTellsNoSecrets(t *testing.T) {
+// TestPlanRedactsSecrets checks that a plan does not contain the values of changed Secrets,
+// even if other objects contain the same values.
+func TestPlanRedactsSecrets(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := func(password string) string {
@@ -235,9 +238,9 @@ data: {url: "https://administrator:`+password+`@db"}
 	}
 }
 
-// TestPlanOfAnInstallation plans objects that the server cannot check: kinds and namespaces
-// that the release itself creates.
-func TestPlanOfAnInstallation(t *testing.T) {
+// TestPlanOfInstall checks the plan of an install whose objects the server cannot check,
+// because the release itself creates their kinds and namespaces.
+func TestPlanOfInstall(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	group := h.Namespace + ".plan.example"

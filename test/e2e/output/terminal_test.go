@@ -23,7 +23,8 @@ type terminal struct {
 	stdout string
 }
 
-// startInTerminal starts helm in a terminal. At the end, its exit code is on the screen.
+// startInTerminal starts helm in a terminal. When helm has exited, the screen shows its exit
+// code.
 func startInTerminal(tb testing.TB, h *harness.Helm, width, height int, env []string, args ...string) *terminal {
 	tb.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -35,7 +36,8 @@ func startInTerminal(tb testing.TB, h *harness.Helm, width, height int, env []st
 	for _, variable := range append(append([]string{"LANG=C.UTF-8", "LC_ALL=C.UTF-8"}, h.Env...), env...) {
 		fmt.Fprintf(&script, "export %s\n", harness.ShellQuote(variable))
 	}
-	// As at a prompt, there is a line above the view, and ^C is only for helm.
+	// The line above the output stands for the prompt. The shell ignores Ctrl-C, which is for
+	// helm.
 	script.WriteString("trap : INT\necho \"$ helm\"\n")
 	script.WriteString(harness.ShellQuote(binaries.Get(tb).Helm))
 	for _, arg := range append(args, "--namespace", h.Namespace) {
@@ -61,7 +63,7 @@ func (term *terminal) tmux(tb testing.TB, args ...string) string {
 	return string(out)
 }
 
-// screen returns the text on the screen, without empty parts.
+// screen returns the text on the screen, without empty lines.
 func (term *terminal) screen(tb testing.TB, more ...string) string {
 	tb.Helper()
 	var lines []string

@@ -11,25 +11,27 @@ import (
 	"strings"
 )
 
-// generatedChart is a chart of a random release at one point in time.
+// generatedChart is a generated chart in its current version.
 type generatedChart struct {
 	name string
-	// version is its apiVersion. optedIn is whether it requests ordering although its
-	// apiVersion is not v3.
+	// version is its apiVersion. optedIn is true if its apiVersion is not v3, but its
+	// annotations for the order apply.
 	version string
 	optedIn bool
-	// copied is whether the release can contain it several times. Its objects then have the
-	// path of their chart in their names, and stay in the chart.
+	// copied is true if the release contains it several times, under different aliases. The
+	// names of its objects then contain the path of the chart, and the objects never move to
+	// another chart.
 	copied bool
-	// layers contains its layers, each after those that it can depend on.
+	// layers contains its layers. A layer can depend only on layers that precede it.
 	layers  []string
 	things  []*template
 	entries []*dependency
-	// ownAfter contains the subcharts that come before its own objects.
+	// ownAfter contains the subcharts on which the chart's own objects depend.
 	ownAfter []string
 }
 
-// dependency is a dependency of a chart. Several dependencies can refer to the same chart.
+// dependency is an entry in the dependencies of a chart. Several entries can refer to the same
+// chart.
 type dependency struct {
 	chart *generatedChart
 	alias string
@@ -43,27 +45,28 @@ func (e *dependency) effectiveName() string {
 	return e.chart.name
 }
 
-// template is an object in a chart's templates.
+// template is an object in the templates of a chart.
 type template struct {
 	kind, name, layer string
 	after             []string
-	// facts contains what it declares, in the notation of factsOf.
-	facts map[string]string
+	// fields contains the declared fields of the object, in the form of fieldsOf.
+	fields map[string]string
 }
 
-// chartGenerator generates a chart that changes from revision to revision.
+// chartGenerator generates the charts of a release: a root chart with subcharts, which change
+// from revision to revision.
 type chartGenerator struct {
 	*rand.Rand
 	root *generatedChart
-	// defaults contains the chart's own values.
+	// defaults contains the values in values.yaml of the root chart.
 	defaults chartValues
-	// made counts the names that were generated.
+	// made is the number of names that were generated.
 	made int
 }
 
-// newFamily generates the charts of a release: a root with subcharts, some of them twice,
-// some with their own subchart.
-func newFamily(r *rand.Rand) *chartGenerator {
+// newChartGenerator generates the first version of the charts: a root chart with subcharts,
+// some of which occur twice or have a subchart themselves.
+func newChartGenerator(r *rand.Rand) *chartGenerator {
 	f := &chartGenerator{Rand: r, defaults: chartValues{"global.salt": "chart"}}
 	f.root = &generatedChart{name: "app", version: "v3"}
 	for i := range 1 + r.IntN(3) {
@@ -116,7 +119,8 @@ func (c *generatedChart) all() []*generatedChart {
 	return list
 }
 
-// clone copies the family, so that it can be changed for one revision.
+// clone returns a copy of the generator and its charts, so that they can be changed for one
+// revision.
 func (f *chartGenerator) clone() *chartGenerator {
 	other := *f
 	other.root, other.defaults = f.root.clone(map[*generatedChart]*generatedChart{}), maps.Clone(f.defaults)
@@ -140,17 +144,16 @@ func (c *generatedChart) clone(done map[*generatedChart]*generatedChart) *genera
 	return &other
 }
 
-// id returns the "Kind/name" of the object of a template in a chart that the release
-// contains once.
+// id returns the "Kind/name" of the object of a template. The chart must not be copied.
 func (th *template) id() string { return th.kind + "/" + th.name }
 
 func (th *template) clone() *template {
 	other := *th
-	other.facts = maps.Clone(th.facts)
+	other.fields = maps.Clone(th.fields)
 	return &other
 }
 
-// reorder gives a chart another valid order.
+// reorder gives the layers and subcharts of a chart another random order.
 func (f *chartGenerator) reorder(c *generatedChart) {
 	c.layers = []string{"data", "queue", "web"}
 	f.Shuffle(len(c.layers), func(i, j int) { c.layers[i], c.layers[j] = c.layers[j], c.layers[i] })
@@ -167,7 +170,7 @@ func (f *chartGenerator) reorder(c *generatedChart) {
 	c.ownAfter = f.pickSome(before, 3)
 }
 
-// pickSome picks about one in n of the names.
+// pickSome returns a random selection of about one in n of the names.
 func (f *chartGenerator) pickSome(from []string, n int) []string {
 	var list []string
 	for _, name := range from {
@@ -193,14 +196,14 @@ func (f *chartGenerator) assignLayer(c *generatedChart, th *template) {
 	}
 }
 
-// randomKinds contains the kinds of templates. A kind that occurs more often is used more
+// randomKinds contains the kinds of templates. Kinds that are listed more often are used more
 // often.
 var randomKinds = []string{
 	"ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap", "ConfigMap",
 	"Secret", "Secret", "Secret", "Service", "Service", "ServiceAccount", "ServiceAccount", "Deployment", "Pod", "Job",
 }
 
-// add adds a template to one of the charts.
+// add adds a random template to one of the charts.
 func (f *chartGenerator) add() {
 	charts := f.root.all()
 	c := charts[f.IntN(len(charts))]
@@ -211,9 +214,9 @@ func (f *chartGenerator) add() {
 
 func (f *chartGenerator) newTemplate(kind string) *template {
 	f.made++
-	th := &template{kind: kind, name: fmt.Sprintf("o%d", f.made), facts: map[string]string{}}
+	th := &template{kind: kind, name: fmt.Sprintf("o%d", f.made), fields: map[string]string{}}
 	if kind == "Service" {
-		th.facts["port 80"] = "http"
+		th.fields["port 80"] = "http"
 	}
 	for range f.IntN(4) {
 		f.change(th)
@@ -224,7 +227,7 @@ func (f *chartGenerator) newTemplate(kind string) *template {
 	return th
 }
 
-// change sets or removes one fact of a template. It does not change immutable fields.
+// change sets or removes a random field of a template, but no immutable field.
 func (f *chartGenerator) change(th *template) {
 	keys := []string{"label t-one", "label t-two", "annotation t/one", "annotation t/two"}
 	switch th.kind {
@@ -251,23 +254,23 @@ func (f *chartGenerator) change(th *template) {
 	case strings.HasPrefix(key, "data ") && f.IntN(4) == 0:
 		value = salted
 	}
-	if _, has := th.facts[key]; has && f.IntN(2) == 0 {
-		delete(th.facts, key)
+	if _, has := th.fields[key]; has && f.IntN(2) == 0 {
+		delete(th.fields, key)
 	} else {
-		th.facts[key] = value
+		th.fields[key] = value
 	}
 }
 
 // policy sets or removes the resource policy of a template.
 func (f *chartGenerator) policy(th *template) {
-	if th.facts["policy"] != "" {
-		delete(th.facts, "policy")
+	if th.fields["policy"] != "" {
+		delete(th.fields, "policy")
 		return
 	}
-	th.facts["policy"] = []string{"keep", "keep", "keep", " Keep"}[f.IntN(4)]
+	th.fields["policy"] = []string{"keep", "keep", "keep", " Keep"}[f.IntN(4)]
 }
 
-// nextVersion generates the next version of the charts.
+// nextVersion changes the charts at random.
 func (f *chartGenerator) nextVersion() {
 	for range f.IntN(5) {
 		charts := f.root.all()
@@ -300,7 +303,7 @@ func (f *chartGenerator) nextVersion() {
 	}
 }
 
-// move moves a template to another chart. Its object stays the same.
+// move moves a template to another chart. Its object has the same name as before.
 func (f *chartGenerator) move(from *generatedChart, i int) {
 	charts := f.root.all()
 	to := charts[f.IntN(len(charts))]

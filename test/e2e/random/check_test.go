@@ -11,17 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// operationCheck compares the objects on the server before and after an operation with the
-// expected changes.
+// operationCheck compares the objects in the cluster before and after an operation with the
+// changes that the model expects.
 type operationCheck struct {
 	*modelStep
 	before, after map[string]liveObject
 	loose         map[types.UID]map[string]bool
 	problems      []string
-	// removed is whether the release was uninstalled because it failed.
+	// removed is true if a failed install has uninstalled the release.
 	removed bool
-	// left counts objects that exist although no revision declares them and no policy keeps
-	// them. Stock Helm can leave such objects.
+	// left is the number of objects that exist although they are no longer declared and their
+	// policy is not keep. Stock Helm can leave such objects.
 	left int
 }
 
@@ -53,7 +53,8 @@ func (c *operationCheck) checkSuccess() {
 	}
 }
 
-// checkUndeclared checks an object that is not declared.
+// checkUndeclared checks an object that the new revision does not declare. before and after
+// tell whether it existed before and after the operation.
 func (c *operationCheck) checkUndeclared(id string, before, after bool) {
 	if !c.inChain(id) {
 		if before != after {
@@ -61,7 +62,7 @@ func (c *operationCheck) checkUndeclared(id string, before, after bool) {
 		}
 		return
 	}
-	switch expected := c.outcomeOf(id, c.before[id].facts); {
+	switch expected := c.outcomeOf(id, c.before[id].fields); {
 	case expected == deleted && after:
 		c.problem("%s is left", id)
 	case expected == kept && before && !after:
@@ -71,17 +72,18 @@ func (c *operationCheck) checkUndeclared(id string, before, after bool) {
 	}
 }
 
-// checkUnchanged checks what must be the same in an object before and after.
+// checkUnchanged checks that an object was not recreated, and that fields that other clients
+// have set are kept.
 func (c *operationCheck) checkUnchanged(id string, was, now liveObject) {
 	if was.uid != now.uid {
 		c.problem("%s is another object than before", id)
 		return
 	}
-	if c.declared[id] == nil && !c.inChain(id) && !maps.Equal(was.facts, now.facts) {
-		c.problem("%s is no object of the release and was changed:\n    was %s\n    is  %s", id, formatFields(was.facts), formatFields(now.facts))
+	if c.declared[id] == nil && !c.inChain(id) && !maps.Equal(was.fields, now.fields) {
+		c.problem("%s is no object of the release and was changed:\n    was %s\n    is  %s", id, formatFields(was.fields), formatFields(now.fields))
 	}
-	for key := range was.facts {
-		_, has := now.facts[key]
+	for key := range was.fields {
+		_, has := now.fields[key]
 		switch declared := c.declared[id] != nil; {
 		case !isForeign(key):
 		case c.force && declared && has:
@@ -92,43 +94,43 @@ func (c *operationCheck) checkUnchanged(id string, was, now liveObject) {
 	}
 }
 
-// checkContent checks that an object is as declared, and records what it contains in
-// addition.
+// checkContent checks that an object has the declared fields, and records its other fields in
+// c.loose.
 func (c *operationCheck) checkContent(id string, now liveObject) {
 	was := c.before[id]
 	extra := map[string]bool{}
-	for key, value := range now.facts {
+	for key, value := range now.fields {
 		want, declared := c.declared[id][key]
 		switch {
 		case declared && value != want:
 			c.problem("%s has %q: %q, want %q", id, key, value, want)
-		case declared, isForeign(key) && was.facts[key] != "":
-		case c.loose[now.uid][key] && !c.force, c.mayHaveField(id, key, was.facts):
+		case declared, isForeign(key) && was.fields[key] != "":
+		case c.loose[now.uid][key] && !c.force, c.mayHaveField(id, key, was.fields):
 			extra[key] = true
 		default:
 			c.problem("%s has %q: %q, which is not declared", id, key, value)
 		}
 	}
 	for key := range c.declared[id] {
-		if _, has := now.facts[key]; !has {
+		if _, has := now.fields[key]; !has {
 			c.problem("%s has no %q", id, key)
 		}
 	}
 	c.loose[now.uid] = extra
 }
 
-// isForeign reports whether a fact is one that only other clients set.
+// isForeign reports whether a field is one that only changeObject sets, as another client.
 func isForeign(key string) bool {
 	return strings.HasPrefix(key, "label f-") || strings.HasPrefix(key, "data f-")
 }
 
-// checkFailure checks an operation that failed: it has created only what it declared, and
-// deleted nothing, unless it deletes before it waits. cleaned is whether what it created
-// must have been deleted again.
+// checkFailure checks an operation that failed: it has created only declared objects, and has
+// deleted nothing, unless deletesFirst is true. If cleaned is true, the objects that it has
+// created must have been deleted again.
 func (c *operationCheck) checkFailure(deletesFirst, cleaned bool) {
 	for _, id := range sorted(c.after) {
-		facts, declared := c.declared[id]
-		kept := c.removed && isKeepPolicy(facts["policy"])
+		fields, declared := c.declared[id]
+		kept := c.removed && isKeepPolicy(fields["policy"])
 		if _, before := c.before[id]; !before && !kept && (cleaned || !declared) {
 			c.problem("%s was created by what failed (declared: %t)", id, declared)
 		}
@@ -142,22 +144,22 @@ func (c *operationCheck) checkFailure(deletesFirst, cleaned bool) {
 			if !c.force {
 				c.checkUnchanged(id, was, now)
 			}
-		case deletesFirst && c.declared[id] == nil && c.inChain(id) && c.outcomeOf(id, was.facts) != kept:
+		case deletesFirst && c.declared[id] == nil && c.inChain(id) && c.outcomeOf(id, was.fields) != kept:
 		default:
 			c.problem("%s was deleted by what failed", id)
 		}
 	}
 }
 
-// noteForeignFields records the facts of objects that the release has taken over without
-// knowing them.
+// noteForeignFields records in c.loose the undeclared fields of objects that the release has
+// adopted.
 func (c *operationCheck) noteForeignFields() {
 	for id, now := range c.after {
 		if was := c.before[id]; c.declared[id] == nil || c.inChain(id) || was.uid != now.uid {
 			continue
 		}
 		extra := map[string]bool{}
-		for key := range now.facts {
+		for key := range now.fields {
 			_, declared := c.declared[id][key]
 			extra[key] = !declared && !isForeign(key)
 		}
@@ -165,11 +167,11 @@ func (c *operationCheck) noteForeignFields() {
 	}
 }
 
-// formatFields formats facts as one line.
-func formatFields(facts map[string]string) string {
+// formatFields returns fields as one line of text.
+func formatFields(fields map[string]string) string {
 	var parts []string
-	for _, key := range sorted(facts) {
-		parts = append(parts, key+"="+facts[key])
+	for _, key := range sorted(fields) {
+		parts = append(parts, key+"="+fields[key])
 	}
 	return strings.Join(parts, ", ")
 }

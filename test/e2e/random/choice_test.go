@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// chooseOperation returns a random operation with a known result.
+// chooseOperation returns a random operation whose result the model can predict.
 func (l *releaseRun) chooseOperation() *operation {
 	l.Helper()
 	for range 1000 {
@@ -22,7 +22,7 @@ func (l *releaseRun) chooseOperation() *operation {
 	return nil
 }
 
-// drawOperation returns a random operation, which may not be feasible.
+// drawOperation returns a random operation; see isFeasible.
 func (l *releaseRun) drawOperation() *operation {
 	m := &l.model
 	switch n := l.IntN(100); {
@@ -42,10 +42,9 @@ func (l *releaseRun) drawOperation() *operation {
 	return l.drawRollback()
 }
 
-// drawCharts chooses what an install or upgrade deploys, and with which program and
-// options.
+// drawCharts returns an install or upgrade with random charts, program and options.
 func (l *releaseRun) drawCharts(verb string) *operation {
-	o := &operation{verb: verb, next: l.family.clone(), given: chartValues{}}
+	o := &operation{verb: verb, next: l.generator.clone(), given: chartValues{}}
 	o.next.nextVersion()
 	switch n := l.IntN(100); {
 	case n < 55:
@@ -59,35 +58,36 @@ func (l *releaseRun) drawCharts(verb string) *operation {
 		o.next.root.things = append(o.next.root.things, l.healed.clone())
 	}
 	l.removeLeftovers(o.next)
-	o.family = o.next
+	o.generator = o.next
 	if l.IntN(100) < 40 {
-		bads := []defect{isRefused, wasRefused, isNever, isNeverLast, isFailing, isHanging}
-		o.bad, o.family = bads[l.IntN(len(bads))], o.next.clone()
-		o.healed, o.absent = o.family.addDefect(o.bad)
-		o.next.made = o.family.made
+		bads := []defect{rejectedByServer, changeRejectedByServer, neverReadyNode, neverReadyLeaf, failingJob, hangingNode}
+		o.bad, o.generator = bads[l.IntN(len(bads))], o.next.clone()
+		o.healed, o.absent = o.generator.addDefect(o.bad)
+		o.next.made = o.generator.made
 		o.cleanup = verb == "upgrade" && l.IntN(4) == 0
 	}
 	if l.IntN(3) == 0 {
 		o.given["global.salt"] = []string{"one", "two", "three"}[l.IntN(3)]
 	}
-	if titles := sorted(l.family.defaults); l.IntN(4) == 0 {
+	if titles := sorted(l.generator.defaults); l.IntN(4) == 0 {
 		if title := titles[l.IntN(len(titles))]; strings.HasSuffix(title, ".enabled") {
 			o.given[title] = l.IntN(3) > 0
 		}
 	}
 	o.atomic = l.IntN(6) == 0
-	if o.bad == isHanging && o.ordered {
+	if o.bad == hangingNode && o.ordered {
 		o.interrupt = 1 + l.IntN(4)
 	}
 	return o
 }
 
-// removeLeftovers removes templates of objects that may still exist in the cluster outside
-// the release in a form that never becomes ready, because they would stay in that form.
+// removeLeftovers removes templates of objects that may exist in the cluster outside the
+// release, and that were once declared so that they never become ready: an operation would
+// adopt them and keep them so.
 func (l *releaseRun) removeLeftovers(f *chartGenerator) {
 	for _, c := range f.root.all() {
 		c.things = slices.DeleteFunc(c.things, func(th *template) bool {
-			return l.played[th.id()] && l.model.outside[th.id()]
+			return l.everUnready[th.id()] && l.model.outside[th.id()]
 		})
 	}
 }
@@ -121,7 +121,7 @@ func (l *releaseRun) drawRollback() *operation {
 	o.wait = (o.stock || !o.target.record) && !o.unordered && l.IntN(4) == 0
 	o.cleanup = o.target.bad != "" && l.IntN(4) == 0
 	o.historyMax = l.drawHistoryMax()
-	if o.target.bad == isHanging && o.target.record && !o.stock && !o.unordered {
+	if o.target.bad == hangingNode && o.target.record && !o.stock && !o.unordered {
 		o.interrupt = 1 + l.IntN(4)
 	}
 	return o
@@ -136,7 +136,7 @@ func (l *releaseRun) drawUninstall() *operation {
 	return o
 }
 
-// isFeasible rejects operations whose result depends on more than the model contains.
+// isFeasible reports whether the model can predict the result of an operation.
 func (l *releaseRun) isFeasible(o *operation) bool {
 	m := &l.model
 	s := o.step(m)
@@ -152,7 +152,7 @@ func (l *releaseRun) isFeasible(o *operation) bool {
 	}
 	if o.verb == "upgrade" && o.atomic && o.fails(s.ordered) {
 		undo, target := o.undo(m)
-		if undo == nil || target.bad != "" || !s.ordered && !o.isRefused() {
+		if undo == nil || target.bad != "" || !s.ordered && !o.rejectedByServer() {
 			return false
 		}
 		return !l.mayLeaveObjects(undo) && !l.mayNeverBeReady(undo) && !l.adoptsImmutable(undo)
@@ -160,17 +160,18 @@ func (l *releaseRun) isFeasible(o *operation) bool {
 	return true
 }
 
-// isImmutable reports whether most fields of an object are immutable.
+// isImmutable reports whether an object is of a kind most of whose fields are immutable.
 func isImmutable(id string) bool {
 	return strings.HasPrefix(id, "Pod/") || strings.HasPrefix(id, "Job/")
 }
 
-// mayExist reports whether an object can exist in the cluster before a step.
+// mayExist reports whether an object may exist in the cluster before a step.
 func (l *releaseRun) mayExist(s *modelStep, id string) bool {
 	return s.inChain(id) || l.model.outside[id]
 }
 
-// hasImmutable reports whether the step declares an object that --force cannot replace.
+// hasImmutable reports whether a step changes an immutable object, so that it fails with
+// --force.
 func (l *releaseRun) hasImmutable(s *modelStep) bool {
 	for id := range s.declared {
 		if isImmutable(id) && l.mayExist(s, id) {
@@ -180,9 +181,9 @@ func (l *releaseRun) hasImmutable(s *modelStep) bool {
 	return false
 }
 
-// adoptsImmutable reports whether a rollback would have to change an immutable object that
-// it does not know. As in stock Helm, without an order, it would remove everything that the
-// server has set, and the server rejects that.
+// adoptsImmutable reports whether a rollback declares an immutable object that it does not
+// know to exist. As in stock Helm, its patch would remove all fields that the server has set,
+// which the server rejects.
 func (l *releaseRun) adoptsImmutable(s *modelStep) bool {
 	for id := range s.declared {
 		if !s.mustKeepFields(id) && isImmutable(id) && l.mayExist(s, id) {
@@ -192,10 +193,10 @@ func (l *releaseRun) adoptsImmutable(s *modelStep) bool {
 	return false
 }
 
-// touchesForeign reports whether a step affects an object that somebody else created: the
-// release is not allowed to take it over, and stock Helm deletes it.
+// touchesForeign reports whether a step affects an object that another client has created:
+// Ordered Helm rejects its adoption, and stock Helm may delete it.
 func (l *releaseRun) touchesForeign(s *modelStep) bool {
-	for id := range l.strangers {
+	for id := range l.foreignObjects {
 		if s.declared[id] != nil || !s.knowsAllRevisions() && s.base != nil && s.base.declared[id] != nil {
 			return true
 		}
@@ -203,8 +204,8 @@ func (l *releaseRun) touchesForeign(s *modelStep) bool {
 	return false
 }
 
-// mayLeaveObjects reports whether a step could leave objects although this run does not
-// allow that.
+// mayLeaveObjects reports whether a step may leave undeclared objects, although l.strict is
+// set.
 func (l *releaseRun) mayLeaveObjects(s *modelStep) bool {
 	if !l.strict || s.ordered || l.model.uninstalled {
 		return false
@@ -219,14 +220,15 @@ func (l *releaseRun) mayLeaveObjects(s *modelStep) bool {
 	return false
 }
 
-// mayNeverBeReady reports whether an object might not become ready, because the step does
-// not know that it was declared so.
+// mayNeverBeReady reports whether an object may never become ready although the step declares
+// that it does, because the step does not know an earlier declaration and cannot remove its
+// fields.
 func (l *releaseRun) mayNeverBeReady(s *modelStep) bool {
-	for id, facts := range s.declared {
-		if facts["play"] != "" {
+	for id, fields := range s.declared {
+		if fields["play"] != "" {
 			continue
 		}
-		if l.model.outside[id] && l.played[id] {
+		if l.model.outside[id] && l.everUnready[id] {
 			return true
 		}
 		for _, r := range s.chain {

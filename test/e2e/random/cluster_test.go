@@ -21,10 +21,10 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// liveObject is an object on the server.
+// liveObject is an object in the cluster.
 type liveObject struct {
-	uid   types.UID
-	facts map[string]string
+	uid    types.UID
+	fields map[string]string
 }
 
 // randomResources contains the resources of the kinds in random charts.
@@ -35,10 +35,10 @@ var randomResources = map[string]schema.GroupVersionResource{
 	"Deployment": {Group: "apps", Version: "v1", Resource: "deployments"},
 }
 
-// settleTime is how long the deletion of objects may take.
+// settleTime is how long listObjects waits for objects that are being deleted.
 const settleTime = time.Minute
 
-// listObjects reads the objects in the namespace with the label of the release, by
+// listObjects returns the objects in the namespace that have the label of the release, by
 // "Kind/name". It waits until objects that are being deleted no longer exist.
 func (l *releaseRun) listObjects() map[string]liveObject {
 	l.Helper()
@@ -69,30 +69,30 @@ func (l *releaseRun) list() (found map[string]liveObject, going []string) {
 			case o.GetDeletionTimestamp() != nil:
 				going = append(going, id)
 			default:
-				found[id] = liveObject{uid: o.GetUID(), facts: fieldsOf(o)}
+				found[id] = liveObject{uid: o.GetUID(), fields: fieldsOf(o)}
 			}
 		}
 	}
 	return found, going
 }
 
-// fieldsOf returns the facts about an object that random charts and other clients can set.
-// It leaves out what the server itself sets.
+// fieldsOf returns the fields of an object that random charts and changeObject can set. The
+// keys are texts such as "label a" or "data b".
 func fieldsOf(o *unstructured.Unstructured) map[string]string {
-	facts := map[string]string{}
+	fields := map[string]string{}
 	for key, value := range o.GetLabels() {
 		if strings.HasPrefix(key, "t-") || strings.HasPrefix(key, "f-") {
-			facts["label "+key] = value
+			fields["label "+key] = value
 		}
 	}
 	for key, value := range o.GetAnnotations() {
 		if strings.HasPrefix(key, "t/") {
-			facts["annotation "+key] = value
+			fields["annotation "+key] = value
 		}
 	}
 	put := func(key, value string) {
 		if value != "" {
-			facts[key] = value
+			fields[key] = value
 		}
 	}
 	put("layer", o.GetAnnotations()["helm.sh/layer"])
@@ -115,16 +115,16 @@ func fieldsOf(o *unstructured.Unstructured) map[string]string {
 			plain, _ := base64.StdEncoding.DecodeString(value)
 			value = string(plain)
 		}
-		facts["data "+key] = value
+		fields["data "+key] = value
 	}
 	ports, _, _ := unstructured.NestedSlice(o.Object, "spec", "ports")
 	for _, port := range ports {
-		facts[fmt.Sprint("port ", port.(map[string]any)["port"])] = fmt.Sprint(port.(map[string]any)["name"])
+		fields[fmt.Sprint("port ", port.(map[string]any)["port"])] = fmt.Sprint(port.(map[string]any)["name"])
 	}
 	if o.GetKind() == "Deployment" {
-		maps.Copy(facts, environment(o))
+		maps.Copy(fields, environment(o))
 	}
-	return facts
+	return fields
 }
 
 func textAtPath(o *unstructured.Unstructured, path ...string) string {
@@ -133,18 +133,18 @@ func textAtPath(o *unstructured.Unstructured, path ...string) string {
 }
 
 func environment(o *unstructured.Unstructured) map[string]string {
-	facts := map[string]string{}
+	fields := map[string]string{}
 	containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
 	for _, c := range containers {
 		env, _, _ := unstructured.NestedSlice(c.(map[string]any), "env")
 		for _, e := range env {
-			facts[fmt.Sprint("env ", e.(map[string]any)["name"])] = fmt.Sprint(e.(map[string]any)["value"])
+			fields[fmt.Sprint("env ", e.(map[string]any)["name"])] = fmt.Sprint(e.(map[string]any)["value"])
 		}
 	}
-	return facts
+	return fields
 }
 
-// statuses returns the statuses of the stored revisions.
+// statuses returns the statuses of the stored revisions, by number of the revision.
 func (l *releaseRun) statuses() map[int]string {
 	l.Helper()
 	list, err := l.Storage().List(func(*release.Release) bool { return true })
@@ -175,25 +175,27 @@ func (l *releaseRun) patchOne(id, patch string) {
 	harness.NoError(l, err)
 }
 
-// createForeign creates a ConfigMap as a client without Helm would.
+// createForeign creates a ConfigMap that does not belong to the release, as another client
+// would.
 func (l *releaseRun) createForeign(id string) {
 	l.Helper()
-	l.story = append(l.story, fmt.Sprintf("%2d. somebody else: makes %s", len(l.story)+1, id))
+	l.log = append(l.log, fmt.Sprintf("%2d. somebody else: makes %s", len(l.log)+1, id))
 	name := strings.TrimPrefix(id, "ConfigMap/")
 	made, err := l.Cluster.Client().CoreV1().ConfigMaps(l.Namespace).Create(l.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil {
 		l.fatalf("%v", err)
 	}
-	l.strangers[id] = made.ResourceVersion
+	l.foreignObjects[id] = made.ResourceVersion
 }
 
-// changedForeign reports which objects of other clients were changed.
+// changedForeign returns a problem for each object of createForeign that was changed or
+// deleted.
 func (l *releaseRun) changedForeign() (problems []string) {
 	l.Helper()
-	for _, id := range sorted(l.strangers) {
+	for _, id := range sorted(l.foreignObjects) {
 		o, err := l.Cluster.Client().CoreV1().ConfigMaps(l.Namespace).Get(l.Context(), strings.TrimPrefix(id, "ConfigMap/"), metav1.GetOptions{})
-		if err != nil || o.ResourceVersion != l.strangers[id] {
+		if err != nil || o.ResourceVersion != l.foreignObjects[id] {
 			problems = append(problems, fmt.Sprintf("%s belongs to somebody else, and was changed (%v)", id, err))
 		}
 	}

@@ -19,11 +19,11 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// chartValues are values of a chart, by path. "global.salt" is a text, and keys that end in
-// ".enabled" say which subcharts are enabled.
+// chartValues contains values of a chart, by path. The value of "global.salt" is a text; the
+// values of keys that end in ".enabled" tell whether a subchart is enabled.
 type chartValues map[string]any
 
-// merge overrides values with others.
+// merge returns the values of v and others. Values of v override those of others.
 func (v chartValues) merge(others chartValues) chartValues {
 	all := chartValues{}
 	maps.Copy(all, others)
@@ -31,7 +31,7 @@ func (v chartValues) merge(others chartValues) chartValues {
 	return all
 }
 
-// nested returns the values in the form that Helm reads.
+// nested returns the values as nested maps, as Helm reads them.
 func (v chartValues) nested() map[string]any {
 	root := map[string]any{}
 	for path, value := range v {
@@ -48,11 +48,11 @@ func (v chartValues) nested() map[string]any {
 	return root
 }
 
-// salted is a fact that stands for the value global.salt.
+// salted is the value of fields that the templates set to the chart value global.salt.
 const salted = "salt"
 
-// declare returns the objects that the charts declare with these values, by "Kind/name",
-// each with its facts. The cluster is compared with them.
+// declare returns the fields of the objects that the charts declare with the given values, by
+// "Kind/name".
 func (f *chartGenerator) declare(values chartValues) map[string]map[string]string {
 	declared := map[string]map[string]string{}
 	f.root.declare(f.root.name, "", values, declared)
@@ -65,16 +65,16 @@ func (c *generatedChart) declare(folder, path string, values chartValues, declar
 		if c.copied {
 			name = strings.ReplaceAll(folder, "/", "-") + "-" + name
 		}
-		facts := maps.Clone(th.facts)
-		for key, value := range facts {
+		fields := maps.Clone(th.fields)
+		for key, value := range fields {
 			if value == salted {
-				facts[key] = values["global.salt"].(string)
+				fields[key] = values["global.salt"].(string)
 			}
 		}
 		if th.layer != "" {
-			facts["layer"] = th.layer
+			fields["layer"] = th.layer
 		}
-		declared[th.kind+"/"+name] = facts
+		declared[th.kind+"/"+name] = fields
 	}
 	for _, e := range c.entries {
 		if values[path+e.effectiveName()+".enabled"] == true {
@@ -83,7 +83,8 @@ func (c *generatedChart) declare(folder, path string, values chartValues, declar
 	}
 }
 
-// chartWriter writes charts in random notations, or only in those that stock Helm can read.
+// chartWriter writes charts. It chooses randomly between the equivalent ways to declare an
+// order, or if stock is true, uses only those that stock Helm accepts.
 type chartWriter struct {
 	tb testing.TB
 	*rand.Rand
@@ -146,7 +147,7 @@ func (w *chartWriter) chart(c *generatedChart, dir string) {
 	w.templates(c, filepath.Join(dir, "templates"))
 }
 
-// templates writes the objects to two files, some as items of a list.
+// templates writes the objects of a chart to two templates, some of them as items of a List.
 func (w *chartWriter) templates(c *generatedChart, dir string) {
 	files := map[string][]any{"a.yaml": nil, "b.yaml": nil}
 	var items []any
@@ -157,7 +158,7 @@ func (w *chartWriter) templates(c *generatedChart, dir string) {
 		}
 		object := th.object(name)
 		w.sequence(th, object)
-		if th.facts["policy"] == "" && w.IntN(8) == 0 {
+		if th.fields["policy"] == "" && w.IntN(8) == 0 {
 			items = append(items, object)
 			continue
 		}
@@ -172,7 +173,7 @@ func (w *chartWriter) templates(c *generatedChart, dir string) {
 	}
 }
 
-// sequence writes the position of an object in the order.
+// sequence adds the annotations with the layer and the dependencies of an object.
 func (w *chartWriter) sequence(th *template, object map[string]any) {
 	annotations := object["metadata"].(map[string]any)["annotations"].(map[string]any)
 	if th.layer != "" {
@@ -183,7 +184,7 @@ func (w *chartWriter) sequence(th *template, object map[string]any) {
 	}
 }
 
-// list writes names in one of the accepted forms.
+// list adds an annotation with names, in one of the accepted forms.
 func (w *chartWriter) list(annotations map[string]any, of string, names []string) {
 	text, err := json.Marshal(names)
 	harness.NoError(w.tb, err)
@@ -195,10 +196,10 @@ func (w *chartWriter) list(annotations map[string]any, of string, names []string
 	annotations[keys[w.IntN(len(keys))]] = forms[w.IntN(len(forms))]
 }
 
-// fieldsWith returns the facts whose keys begin with a word, by the rest of their keys.
-func fieldsWith(facts map[string]string, word string) map[string]any {
+// fieldsWith returns the fields whose keys begin with a word, by the rest of the key.
+func fieldsWith(fields map[string]string, word string) map[string]any {
 	found := map[string]any{}
-	for key, value := range facts {
+	for key, value := range fields {
 		if rest, is := strings.CutPrefix(key, word+" "); is {
 			found[rest] = value
 		}
@@ -206,39 +207,39 @@ func fieldsWith(facts map[string]string, word string) map[string]any {
 	return found
 }
 
-// object returns the object that declares the facts of a template.
+// object returns the manifest of the object of a template.
 func (th *template) object(name string) map[string]any {
-	annotations := fieldsWith(th.facts, "annotation")
-	for fact, key := range map[string]string{"policy": "helm.sh/resource-policy", "timeout": "helm.sh/readiness-timeout"} {
-		if value := th.facts[fact]; value != "" {
+	annotations := fieldsWith(th.fields, "annotation")
+	for field, key := range map[string]string{"policy": "helm.sh/resource-policy", "timeout": "helm.sh/readiness-timeout"} {
+		if value := th.fields[field]; value != "" {
 			annotations[key] = value
 		}
 	}
-	meta := map[string]any{"name": name, "labels": fieldsWith(th.facts, "label"), "annotations": annotations}
+	meta := map[string]any{"name": name, "labels": fieldsWith(th.fields, "label"), "annotations": annotations}
 	o := map[string]any{"apiVersion": "v1", "kind": th.kind, "metadata": meta}
 	switch th.kind {
 	case "ConfigMap", "Secret":
 		o["data"] = th.data()
 	case "ServiceAccount":
-		if th.facts["automount"] != "" {
+		if th.fields["automount"] != "" {
 			o["automountServiceAccountToken"] = false
 		}
 	case "Service":
 		o["spec"] = th.service(name)
 	case "Pod":
-		th.addPodBehaviour(meta)
+		th.addPodBehavior(meta)
 		o["spec"] = th.pod()
 	case "Job":
 		o["apiVersion"] = "batch/v1"
-		template := map[string]any{"metadata": th.addPodBehaviour(map[string]any{}), "spec": th.pod()}
+		template := map[string]any{"metadata": th.addPodBehavior(map[string]any{}), "spec": th.pod()}
 		template["spec"].(map[string]any)["restartPolicy"] = "Never"
 		o["spec"] = map[string]any{"backoffLimit": 0, "template": template}
 	case "Deployment":
 		o["apiVersion"] = "apps/v1"
 		app := map[string]any{"app": name}
-		template := map[string]any{"metadata": th.addPodBehaviour(map[string]any{"labels": app}), "spec": th.pod()}
+		template := map[string]any{"metadata": th.addPodBehavior(map[string]any{"labels": app}), "spec": th.pod()}
 		spec := map[string]any{"selector": map[string]any{"matchLabels": app}, "template": template}
-		if th.facts["replicas"] != "" {
+		if th.fields["replicas"] != "" {
 			spec["replicas"] = 2
 		}
 		o["spec"] = spec
@@ -247,7 +248,7 @@ func (th *template) object(name string) map[string]any {
 }
 
 func (th *template) data() map[string]any {
-	data := fieldsWith(th.facts, "data")
+	data := fieldsWith(th.fields, "data")
 	for key, value := range data {
 		text := strconv.Quote(value.(string))
 		if value == salted {
@@ -262,7 +263,7 @@ func (th *template) data() map[string]any {
 }
 
 func (th *template) service(name string) map[string]any {
-	declared := fieldsWith(th.facts, "port")
+	declared := fieldsWith(th.fields, "port")
 	var ports []any
 	for _, port := range slices.Sorted(maps.Keys(declared)) {
 		number, err := strconv.Atoi(port)
@@ -272,15 +273,15 @@ func (th *template) service(name string) map[string]any {
 		ports = append(ports, map[string]any{"port": number, "name": declared[port]})
 	}
 	spec := map[string]any{"clusterIP": "None", "selector": map[string]any{"app": name}, "ports": ports}
-	if th.facts["publish"] != "" {
+	if th.fields["publish"] != "" {
 		spec["publishNotReadyAddresses"] = true
 	}
 	return spec
 }
 
-// addPodBehaviour writes the behaviour of a pod to its metadata.
-func (th *template) addPodBehaviour(meta map[string]any) map[string]any {
-	if th.facts["play"] == "" {
+// addPodBehavior adds the annotations that define the behavior of the pods to metadata.
+func (th *template) addPodBehavior(meta map[string]any) map[string]any {
+	if th.fields["play"] == "" {
 		return meta
 	}
 	annotations, _ := meta["annotations"].(map[string]any)
@@ -288,13 +289,13 @@ func (th *template) addPodBehaviour(meta map[string]any) map[string]any {
 		annotations = map[string]any{}
 		meta["annotations"] = annotations
 	}
-	annotations["devcluster/pod"] = th.facts["play"]
+	annotations["devcluster/pod"] = th.fields["play"]
 	return meta
 }
 
 func (th *template) pod() map[string]any {
 	container := map[string]any{"name": "c", "image": "i"}
-	declared := fieldsWith(th.facts, "env")
+	declared := fieldsWith(th.fields, "env")
 	var env []any
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
 		env = append(env, map[string]any{"name": name, "value": declared[name]})

@@ -11,39 +11,41 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// revision contains what is known about a revision of a random release.
+// revision contains what is known about a revision of a release.
 type revision struct {
 	version  int
 	status   string
 	declared map[string]map[string]string
 	bad      defect
-	// absent is a declared object that was certainly not created, if any.
+	// absent is the "Kind/name" of a declared object that was not created, or empty.
 	absent string
-	// record is whether it contains the record of an order. ordered is whether it was
-	// deployed in that order; the two differ because stock Helm's rollback copies records.
+	// record is true if the stored revision contains an order record, ordered if it was
+	// deployed in order. The two differ if stock Helm has copied the order record in a
+	// rollback.
 	record, ordered bool
-	// remembers contains objects of earlier revisions that it has to know as long as it is
-	// not deployed.
+	// remembers contains the objects of earlier revisions that are stored with the revision,
+	// because they may exist in the cluster as long as the revision is not deployed.
 	remembers map[string]bool
-	// pruned is whether it is no longer in the history.
+	// pruned is true if the revision is no longer in the history.
 	pruned           bool
 	config, defaults chartValues
 }
 
-// releaseModel describes the expected state of a release.
+// releaseModel contains the expected state of a release.
 type releaseModel struct {
-	// revisions contains the revisions since the name was last free.
+	// revisions contains all revisions since the release was installed.
 	revisions []*revision
-	// chain contains the revisions since the last one that was deployed, including that
-	// one. Objects that any of them declares can exist in the cluster.
+	// chain contains the last revision that was deployed, and all failed revisions since then.
+	// The objects of all of them may exist in the cluster.
 	chain []*revision
-	// uninstalled is whether only the history of the release is left.
+	// uninstalled is true if the release was uninstalled with --keep-history.
 	uninstalled bool
-	// loose contains facts that were left and that no order removes: those of failed
-	// revisions, if stock Helm or a plain upgrade came after them.
+	// loose contains undeclared fields that objects may keep, by UID of the object: those of
+	// failed revisions, if stock Helm or an upgrade without an order came after them.
 	loose map[types.UID]map[string]bool
-	// outside contains objects that the release may have left: kept ones, and those of
-	// failed revisions, if stock Helm or a plain upgrade came after them.
+	// outside contains the objects that the release may have left in the cluster: those with
+	// the policy keep, and those of failed revisions, if stock Helm or an upgrade without an
+	// order came after them.
 	outside map[string]bool
 }
 
@@ -64,7 +66,7 @@ func (m *releaseModel) deployed(statuses ...string) *revision {
 	return nil
 }
 
-// current returns the revision that Helm upgrades from.
+// current returns the revision whose values and manifest an upgrade uses as its base.
 func (m *releaseModel) current() *revision {
 	if r := m.deployed("deployed"); r != nil {
 		return r
@@ -72,7 +74,7 @@ func (m *releaseModel) current() *revision {
 	return m.lastRevision()
 }
 
-// required returns the objects that must exist now, if this is known.
+// required returns the objects that must exist in the cluster, if this is known.
 func (m *releaseModel) required() map[string]map[string]string {
 	if len(m.chain) == 0 || m.uninstalled || m.chain[0].status != "deployed" {
 		return nil
@@ -89,7 +91,7 @@ func (m *releaseModel) add(r *revision) {
 	m.revisions = append(m.revisions, r)
 }
 
-// supersede records that only this revision is deployed.
+// supersede records that all deployed revisions are superseded.
 func (m *releaseModel) supersede() {
 	for _, r := range m.revisions {
 		if r.status == "deployed" {
@@ -106,7 +108,7 @@ func (m *releaseModel) deploy(r *revision) {
 	m.chain, m.uninstalled = []*revision{r}, false
 }
 
-// prune records which revisions were removed from the history when one was added.
+// prune records which revisions are no longer in the history, whose statuses are given.
 func (m *releaseModel) prune(statuses map[int]string) {
 	for _, r := range m.revisions {
 		if statuses[r.version] == "" && r != m.lastRevision() && r.status != "deployed" {
@@ -115,8 +117,7 @@ func (m *releaseModel) prune(statuses map[int]string) {
 	}
 }
 
-// recordLeftovers records which objects may exist in the cluster after a step although the
-// release no longer knows them.
+// recordLeftovers adds the objects that a step may have left in the cluster to m.outside.
 func (m *releaseModel) recordLeftovers(s *modelStep) {
 	for _, r := range s.chain {
 		for id := range r.declared {
@@ -130,8 +131,8 @@ func (m *releaseModel) recordLeftovers(s *modelStep) {
 	}
 }
 
-// knownObjects returns the objects that an ordered operation has to know: those of the
-// revisions of the chain that are in the history, and those that these remember.
+// knownObjects returns the objects that an ordered operation knows to be possible leftovers:
+// those of the revisions of the chain that are in the history, and those that these remember.
 func knownObjects(chain []*revision) map[string]bool {
 	ids := map[string]bool{}
 	for _, r := range chain {
@@ -146,13 +147,14 @@ func knownObjects(chain []*revision) map[string]bool {
 	return ids
 }
 
-// hasRecord reports whether a revision in the history has the record of an order, or
-// remembers objects of such revisions.
+// hasRecord reports whether a revision of the chain that is in the history has an order
+// record, or remembers objects.
 func hasRecord(chain []*revision) bool {
 	return slices.ContainsFunc(chain, func(r *revision) bool { return (r.record || len(r.remembers) > 0) && !r.pruned })
 }
 
-// recordedObjects returns the objects that a new revision has to remember.
+// recordedObjects returns the objects that a new revision has to remember; see
+// revision.remembers.
 func recordedObjects(chain []*revision, declared map[string]map[string]string) map[string]bool {
 	ids := knownObjects(chain)
 	maps.DeleteFunc(ids, func(id string, _ bool) bool {
@@ -171,41 +173,41 @@ func newestWith(chain []*revision, id string) *revision {
 	return nil
 }
 
-// isKeepPolicy reports whether a policy means keep, ignoring case and surrounding space.
+// isKeepPolicy reports whether a resource policy is keep, ignoring case and surrounding space.
 func isKeepPolicy(policy string) bool { return strings.EqualFold(strings.TrimSpace(policy), "keep") }
 
-// modelStep is the part of an operation that changes the cluster from its previous state to
-// what a revision declares, or to nothing.
+// modelStep is a change of the cluster to the objects that a revision declares, or to none. A
+// failed upgrade with --atomic consists of two steps.
 type modelStep struct {
-	// ordered is whether the order is followed. unordered is whether following it was
-	// disabled.
+	// ordered is true if the order is followed, unordered if --wait=false disables that.
 	stock, ordered, unordered, force bool
 	verb                             string
-	// base is the revision that the new one is compared with if there is no order; nil if
-	// there is none.
+	// base is the revision with which the new one is compared if the order is not followed, or
+	// nil.
 	base *revision
-	// chain contains the revisions whose objects may exist in the cluster.
+	// chain contains the revisions whose objects may exist in the cluster; see
+	// releaseModel.chain.
 	chain    []*revision
 	declared map[string]map[string]string
-	// undone is the failed revision that the step undoes, if any. found contains what
-	// existed before that revision.
+	// undone is the failed revision that the step rolls back, or nil. found contains the
+	// objects that existed before that revision.
 	undone *revision
 	found  map[string]liveObject
 }
 
-// deletionOutcome is what happens to an object that is no longer declared.
+// deletionOutcome tells what happens to an object that is no longer declared.
 type deletionOutcome int
 
 const (
 	deleted deletionOutcome = iota
 	kept
-	// This is for objects that stock Helm, or a plain upgrade, leaves because it does not
-	// know them.
+	// deletedOrKept applies to objects that the operation may not know, because it is one of
+	// stock Helm or does not follow the order.
 	deletedOrKept
 )
 
-// knowsAllRevisions reports whether the step knows what all revisions of the chain declare.
-// It does in order, and if it rolls back what was deployed in order.
+// knowsAllRevisions reports whether the step takes all revisions of the chain into account: if
+// it follows the order, or rolls back a release that was deployed in order.
 func (s *modelStep) knowsAllRevisions() bool {
 	return s.ordered || s.verb == "rollback" && !s.stock && !s.unordered && hasRecord(s.chain)
 }
@@ -214,7 +216,7 @@ func (s *modelStep) knowsAllRevisions() bool {
 func (s *modelStep) inChain(id string) bool { return newestWith(s.chain, id) != nil }
 
 // outcomeOf returns what happens to an object of the chain that is no longer declared. live
-// contains its facts before the step.
+// contains its fields before the step.
 func (s *modelStep) outcomeOf(id string, live map[string]string) deletionOutcome {
 	if s.leavesAlone(id) {
 		return kept
@@ -238,8 +240,8 @@ func (s *modelStep) outcomeOf(id string, live map[string]string) deletionOutcome
 	return deleted
 }
 
-// leavesAlone reports whether an object is left alone because only the failed revision
-// declares it and the object existed before that revision.
+// leavesAlone reports whether a rollback keeps an object because only the failed revision
+// declares it, and the object existed before that revision.
 func (s *modelStep) leavesAlone(id string) bool {
 	if s.undone == nil || s.stock || newestWith(s.chain[:len(s.chain)-1], id) != nil {
 		return false
@@ -248,9 +250,9 @@ func (s *modelStep) leavesAlone(id string) bool {
 	return was
 }
 
-// mustTrack reports whether the operation has to know that the object can exist. Stock
-// Helm, and a plain operation after plain ones, know only one revision. If any revision was
-// deployed in order, nothing must be left.
+// mustTrack reports whether the step must know that an object may exist. Stock Helm, and an
+// operation on a release that was never deployed in order, know only the objects of one
+// revision.
 func (s *modelStep) mustTrack(id string) bool {
 	switch {
 	case s.ordered:
@@ -263,8 +265,8 @@ func (s *modelStep) mustTrack(id string) bool {
 	return knownObjects(s.chain)[id]
 }
 
-// mayHaveField reports whether a declared object can have a fact that is not declared. live
-// contains its facts before the step.
+// mayHaveField reports whether a declared object may have an undeclared field after the step.
+// live contains its fields before the step.
 func (s *modelStep) mayHaveField(id, key string, live map[string]string) bool {
 	if s.force {
 		return false
@@ -284,7 +286,8 @@ func (s *modelStep) mayHaveField(id, key string, live map[string]string) bool {
 	return false
 }
 
-// mustKeepFields reports whether fields that other clients have set on an object must stay.
+// mustKeepFields reports whether the step must keep the fields that other clients have set on
+// an object.
 func (s *modelStep) mustKeepFields(id string) bool {
 	if s.ordered || s.verb != "rollback" || s.declared[id] == nil || s.base.declared[id] != nil {
 		return true

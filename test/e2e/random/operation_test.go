@@ -8,38 +8,39 @@ import (
 	"strings"
 )
 
-// operation is one operation on a random release.
+// operation is an operation on a release.
 type operation struct {
 	// verb is install, upgrade, rollback or uninstall.
 	verb  string
 	stock bool
-	// ordered is --wait=ordered. unordered is --wait=false for a release that would
-	// otherwise be processed in order. wait is --wait without a value.
+	// ordered is --wait=ordered. unordered is --wait=false, with which the order of a release
+	// is not followed. wait is --wait without a value.
 	ordered, unordered, wait bool
 	atomic, cleanup, force   bool
 	keepHistory, replace     bool
-	// upgradeInstall installs with upgrade --install.
+	// upgradeInstall is true for an install with upgrade --install.
 	upgradeInstall bool
-	// interrupt interrupts the operation when this number of nodes is applied; 0 does not
-	// interrupt it.
+	// interrupt is the number of applied nodes of the graph after which the operation is
+	// interrupted, or 0.
 	interrupt  int
 	historyMax int
-	// reuse is a flag that says where values come from. given contains the given values.
+	// reuse is the flag for the values of an upgrade, such as --reuse-values. given contains
+	// the values in the file of --values.
 	reuse string
 	given chartValues
-	// target is the revision to return to.
+	// target is the revision to which a rollback returns.
 	target *revision
-	// family is what is deployed, with the defect bad, if set. next is the same without the
-	// defect, healed the object that would have become ready, and absent the object that is
-	// not created.
-	family, next   *chartGenerator
-	bad            defect
-	healed, absent *template
+	// generator contains the charts of an install or upgrade, with the defect bad unless that
+	// is empty, and next the charts without the defect. healed and absent are the results of
+	// addDefect.
+	generator, next *chartGenerator
+	bad             defect
+	healed, absent  *template
 	// revision is the revision that the operation creates.
 	revision *revision
 }
 
-// step returns what the operation does, without what undoes it.
+// step returns the step of the operation, without the rollback of a failed --atomic upgrade.
 func (o *operation) step(m *releaseModel) *modelStep {
 	s := &modelStep{stock: o.stock, unordered: o.unordered, force: o.force, verb: o.verb, chain: m.chain}
 	switch o.verb {
@@ -61,8 +62,8 @@ func (o *operation) step(m *releaseModel) *modelStep {
 	return s
 }
 
-// undo returns the step that undoes a failed atomic upgrade, and the revision that it
-// returns to; nil if there is none.
+// undo returns the step that rolls back a failed --atomic upgrade, and the revision to which
+// it returns. Both are nil if there is no such revision.
 func (o *operation) undo(m *releaseModel) (*modelStep, *revision) {
 	target := m.deployed("deployed")
 	if target == nil || o.stock {
@@ -83,27 +84,27 @@ func (o *operation) fails(ordered bool) bool {
 		return false
 	}
 	switch o.revision.bad {
-	case isRefused, wasRefused:
+	case rejectedByServer, changeRejectedByServer:
 		return true
-	case isNever, isNeverLast, isHanging:
+	case neverReadyNode, neverReadyLeaf, hangingNode:
 		return ordered || o.wait || o.atomic
-	case isFailing:
+	case failingJob:
 		return ordered
 	}
 	return false
 }
 
-// prepare creates the revision that the operation will create.
+// prepare sets o.revision to the revision that the operation will create.
 func (o *operation) prepare(m *releaseModel) {
 	switch o.verb {
 	case "install", "upgrade":
 		r := &revision{bad: o.bad, record: o.ordered, ordered: o.ordered}
-		r.config, r.defaults = o.given, o.family.defaults
+		r.config, r.defaults = o.given, o.generator.defaults
 		if o.verb == "upgrade" {
 			r.config, r.defaults = o.values(m.current())
 		}
-		r.declared = o.family.declare(r.config.merge(r.defaults))
-		if o.absent != nil && (o.ordered || o.bad == isRefused) {
+		r.declared = o.generator.declare(r.config.merge(r.defaults))
+		if o.absent != nil && (o.ordered || o.bad == rejectedByServer) {
 			r.absent = o.absent.id()
 		}
 		o.revision = r
@@ -117,20 +118,22 @@ func (o *operation) prepare(m *releaseModel) {
 	}
 }
 
-// values returns the values of an upgrade from a revision, with the chart's own values.
+// values returns the values of an upgrade from the revision current, and the default values of
+// the chart.
 func (o *operation) values(current *revision) (config, defaults chartValues) {
 	switch {
 	case o.reuse == "--reuse-values":
 		return o.given.merge(current.config), current.config.merge(current.defaults)
 	case o.reuse == "--reset-then-reuse-values":
-		return o.given.merge(current.config), o.family.defaults
+		return o.given.merge(current.config), o.generator.defaults
 	case o.reuse == "" && len(o.given) == 0:
-		return current.config, o.family.defaults
+		return current.config, o.generator.defaults
 	}
-	return o.given, o.family.defaults
+	return o.given, o.generator.defaults
 }
 
-// arguments returns the arguments for Helm. The chart and the values are in directories.
+// arguments returns the arguments for helm. chart and values are the paths of the chart and of
+// the file with values.
 func (o *operation) arguments(chart, values string, fails bool) []string {
 	args := []string{o.verb, randomName}
 	flag := func(given bool, name string) {
@@ -171,9 +174,9 @@ func (o *operation) arguments(chart, values string, fails bool) []string {
 	return append(args, "--timeout=150s")
 }
 
-// isRefused reports whether the server rejects what the operation declares.
-func (o *operation) isRefused() bool {
-	return o.revision.bad == isRefused || o.revision.bad == wasRefused
+// rejectedByServer reports whether the server rejects an object of the operation.
+func (o *operation) rejectedByServer() bool {
+	return o.revision.bad == rejectedByServer || o.revision.bad == changeRejectedByServer
 }
 
 // describe returns a readable description of the operation.

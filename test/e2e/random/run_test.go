@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// runOperation runs an operation and checks its result.
+// runOperation runs an operation, checks its result, and updates the model.
 func (l *releaseRun) runOperation(o *operation) {
 	l.Helper()
 	step := o.step(&l.model)
 	fails := o.fails(step.ordered)
 	chart, values := l.write(o)
 	args := o.arguments(chart, values, fails)
-	l.story = append(l.story, fmt.Sprintf("%2d. %s", len(l.story)+1, o.describe(args)))
+	l.log = append(l.log, fmt.Sprintf("%2d. %s", len(l.log)+1, o.describe(args)))
 	before := l.listObjects()
 	began := time.Now()
 	said := l.execute(o, args)
-	l.story[len(l.story)-1] += fmt.Sprintf(" [%.1fs]", time.Since(began).Seconds())
+	l.log[len(l.log)-1] += fmt.Sprintf(" [%.1fs]", time.Since(began).Seconds())
 	if failed := said.ExitCode != 0; failed != fails {
-		l.fatalf("exit code %d, must fail: %t\n%s%s\n%s", said.ExitCode, fails, said.Stdout, said.Stderr, chainText(step))
+		l.fatalf("exit code %d, must fail: %t\n%s%s\n%s", said.ExitCode, fails, said.Stdout, said.Stderr, describeChain(step))
 	}
 	check := &operationCheck{modelStep: step, before: before, after: l.listObjects(), loose: l.model.loose}
 	newest := l.model.lastRevision()
@@ -37,12 +37,13 @@ func (l *releaseRun) runOperation(o *operation) {
 	l.left += check.left
 	check.problems = append(check.problems, append(l.history(o, newest), l.changedForeign()...)...)
 	if len(check.problems) > 0 {
-		l.fatalf("%s\n\nit said:\n%s\nwhat counted:\n%s", strings.Join(check.problems, "\n"), said.Stderr, chainText(check.modelStep))
+		l.fatalf("%s\n\nit said:\n%s\nwhat counted:\n%s", strings.Join(check.problems, "\n"), said.Stderr, describeChain(check.modelStep))
 	}
 }
 
-// chainText describes the revisions that a step involves.
-func chainText(s *modelStep) string {
+// describeChain describes the revisions in the chain of a step, for the messages of failed
+// tests.
+func describeChain(s *modelStep) string {
 	text := ""
 	for _, r := range s.chain {
 		text += fmt.Sprintf("revision %d, %s, ordered %t, record %t, pruned %t, bad %q, remembers %v\n",
@@ -54,7 +55,8 @@ func chainText(s *modelStep) string {
 	return text
 }
 
-// uninstalled checks that only kept objects of the release are left.
+// uninstalled checks that an uninstall has left only objects with the policy keep, and updates
+// the model.
 func (l *releaseRun) uninstalled(o *operation, c *operationCheck) {
 	m := &l.model
 	if m.uninstalled {
@@ -71,7 +73,8 @@ func (l *releaseRun) uninstalled(o *operation, c *operationCheck) {
 	m.chain, m.uninstalled = []*revision{m.lastRevision()}, true
 }
 
-// succeeded checks that the cluster contains what the new revision declares.
+// succeeded checks that the cluster contains the objects that the new revision declares, and
+// updates the model.
 func (l *releaseRun) succeeded(o *operation, c *operationCheck) {
 	c.checkSuccess()
 	l.model.recordLeftovers(c.modelStep)
@@ -86,24 +89,24 @@ func (l *releaseRun) succeeded(o *operation, c *operationCheck) {
 	l.recordPods(o.revision)
 }
 
-// acceptCharts continues with the charts of an operation.
+// acceptCharts makes later operations start from the charts of this operation.
 func (l *releaseRun) acceptCharts(o *operation) {
 	if o.next == nil {
 		return
 	}
-	l.family, l.healed = o.next, o.healed
+	l.generator, l.healed = o.next, o.healed
 }
 
 func (l *releaseRun) recordPods(r *revision) {
-	for id, facts := range r.declared {
-		if facts["play"] != "" {
-			l.played[id] = true
+	for id, fields := range r.declared {
+		if fields["play"] != "" {
+			l.everUnready[id] = true
 		}
 	}
 }
 
-// failed checks that a failed operation has left everything else unchanged, and that
-// undoing it has left nothing.
+// failed checks that a failed operation has not changed other objects, and that nothing is
+// left after --atomic or --cleanup-on-fail. It updates the model.
 func (l *releaseRun) failed(o *operation, c *operationCheck) {
 	m := &l.model
 	undo, target := (*modelStep)(nil), (*revision)(nil)
@@ -116,7 +119,7 @@ func (l *releaseRun) failed(o *operation, c *operationCheck) {
 		c.removed = true
 		c.checkFailure(false, true)
 	case undo == nil:
-		waited := o.wait && !c.ordered && !o.isRefused()
+		waited := o.wait && !c.ordered && !o.rejectedByServer()
 		c.checkFailure(waited, o.cleanup && (!waited || o.verb != "rollback"))
 	default:
 		m.prune(l.statuses())
@@ -130,11 +133,11 @@ func (l *releaseRun) failed(o *operation, c *operationCheck) {
 	}
 }
 
-// recordFailure records the failed revision. The next operation continues with its charts,
-// or with the previous ones.
+// recordFailure adds the failed revision to the model. Later operations start from its charts
+// or from the previous ones, at random.
 func (l *releaseRun) recordFailure(o *operation, c *operationCheck) {
 	if o.next != nil {
-		l.family.made = o.next.made
+		l.generator.made = o.next.made
 		if l.IntN(2) == 0 {
 			l.acceptCharts(o)
 		}
@@ -145,7 +148,7 @@ func (l *releaseRun) recordFailure(o *operation, c *operationCheck) {
 		return
 	}
 	last := m.lastRevision()
-	undeployed := o.verb == "rollback" && !c.ordered && o.isRefused() && (o.stock || last.status == "deployed")
+	undeployed := o.verb == "rollback" && !c.ordered && o.rejectedByServer() && (o.stock || last.status == "deployed")
 	if undeployed || o.verb == "install" && last != nil {
 		last.status = "superseded"
 	}
@@ -154,17 +157,18 @@ func (l *releaseRun) recordFailure(o *operation, c *operationCheck) {
 	m.chain, m.uninstalled = append(m.chain[:len(m.chain):len(m.chain)], o.revision), false
 }
 
-// mostHistory is how many revisions Helm keeps by default.
-const mostHistory = 10
+// maxHistory is the default of --history-max.
+const maxHistory = 10
 
-// history compares the stored revisions with the expected ones.
+// history compares the stored revisions with the model. last is the last revision before the
+// operation.
 func (l *releaseRun) history(o *operation, last *revision) (problems []string) {
 	l.Helper()
 	m := &l.model
 	statuses := l.statuses()
 	limit := o.historyMax
 	if limit == 0 {
-		limit = mostHistory
+		limit = maxHistory
 	}
 	if (o.verb == "upgrade" || o.verb == "rollback") && !o.atomic && len(statuses) > limit {
 		problems = append(problems, fmt.Sprintf("there are %d revisions, and no more than %d should be kept", len(statuses), limit))

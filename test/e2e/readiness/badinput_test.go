@@ -11,9 +11,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestBadReadinessAnnotationsAreRefused checks that an error with the file, the resource,
-// the key and the value is printed before anything is changed.
-func TestBadReadinessAnnotationsAreRefused(t *testing.T) {
+// TestInvalidReadinessAnnotations checks that invalid annotations are rejected before anything
+// is changed, with an error that names the template, the resource, the key and the value.
+func TestInvalidReadinessAnnotations(t *testing.T) {
 	t.Parallel()
 	const success, failure, timeout = "helm.sh/readiness-success", "helm.sh/readiness-failure", "helm.sh/readiness-timeout"
 	for name, tt := range map[string]struct {
@@ -53,7 +53,7 @@ func TestBadReadinessAnnotationsAreRefused(t *testing.T) {
 				"templates/next.yaml": charts.ConfigMap("next", "helm.sh/layer: next", "depends-on.helm.sh/layers: tested"),
 			})
 			want := append([]string{"app/templates/job.yaml", "ConfigMap/tested", tt.key}, tt.want...)
-			h.ExpectRefused(t, h.Run("install", "rel", chart, "--wait=ordered"), want...)
+			h.ExpectRejected(t, h.Run("install", "rel", chart, "--wait=ordered"), want...)
 		})
 	}
 }

@@ -18,52 +18,54 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// readinessCase is a resource and the expected result of waiting for it. The resource is in
-// the layer "tested", on which ConfigMap/next depends.
+// readinessCase is a resource under test, with the expected result of waiting for it. The
+// resource is in the layer "tested", on which ConfigMap/next depends, so the creation of
+// ConfigMap/next shows when Helm considers the resource ready.
 type readinessCase struct {
 	name string
 	// manifest is the manifest of the resource. NAMESPACE in it stands for the test's
 	// namespace.
 	manifest string
-	// annotations contains annotations of the resource, as lines of YAML. If they contain
-	// no readiness timeout, one is added.
+	// annotations contains annotations of the resource, as lines of YAML. If they do not
+	// contain a readiness timeout, writeChart adds one.
 	annotations []string
-	// beside contains other documents of the chart.
+	// beside contains the manifests of other objects of the chart.
 	beside string
-	// leaf is whether the resource has no dependents. ConfigMap/next is then a hook that
-	// runs when everything is ready.
+	// leaf is true if the resource has no dependents. ConfigMap/next is then a post-install
+	// hook, which is created when everything is ready.
 	leaf bool
-	// before prepares the cluster. play changes it while helm waits.
+	// before prepares the cluster. play runs while helm waits, and changes the cluster.
 	before func(tb testing.TB, s *caseRun)
 	play   func(ctx context.Context, s *caseRun) error
 	args   []string
 	env    []string
-	// fails is whether the resource never becomes ready. The expected error is in the
-	// golden file, unless says is set.
+	// fails is true if the resource does not become ready. The expected error is in the golden
+	// file, unless says is set.
 	fails bool
-	// timeout is the timeout of a failing case.
+	// timeout is the readiness timeout of a case that fails.
 	timeout string
-	// ready is whether a stored version of the resource is ready; nil means the tests' own
-	// definition for its kind. ConfigMap/next must be created after it.
+	// ready is the state in which the resource is ready: ConfigMap/next must not be created
+	// before the resource reaches it. The default is harness.Snapshot.Ready for the kind.
 	ready harness.State
-	// through is a state that must have been stored before that.
+	// through is a state that the resource must have reached before it is ready.
 	through harness.State
-	// never is a state that must not have been stored before ConfigMap/next was created.
+	// never is a state that the resource must not have reached before ConfigMap/next is
+	// created.
 	never harness.State
-	// says contains texts that stderr must contain, silent texts that it must not contain.
+	// says contains texts that stderr must contain, silent contains texts that it must not
+	// contain.
 	says, silent []string
-	// unwatched is whether helm must not watch resources of this kind.
+	// unwatched is true if helm must not watch resources of this kind.
 	unwatched bool
 }
 
-// atOnce is a state that every version has.
-func atOnce(*unstructured.Unstructured) bool { return true }
+// always is the state of any object.
+func always(*unstructured.Unstructured) bool { return true }
 
-// longTime is longer than any resource needs to become ready.
-const longTime = "40s"
+// sufficientTimeout is longer than any resource needs to become ready.
+const sufficientTimeout = "40s"
 
-// runReadiness runs the cases in parallel. The group is part of the names of their golden
-// files.
+// runReadiness runs the cases in parallel. The names of their golden files begin with group.
 func runReadiness(t *testing.T, group string, cases []readinessCase) {
 	t.Helper()
 	for _, c := range cases {
@@ -94,7 +96,7 @@ func (c readinessCase) check(t *testing.T, group string) {
 	}
 }
 
-// checkOutput checks the output of helm apart from an error.
+// checkOutput checks that stderr contains the texts in c.says and none of those in c.silent.
 func (c readinessCase) checkOutput(tb testing.TB, stderr string) {
 	tb.Helper()
 	for _, want := range c.says {
@@ -109,7 +111,7 @@ func (c readinessCase) checkOutput(tb testing.TB, stderr string) {
 	}
 }
 
-// install runs helm, while the play of the case changes the cluster.
+// install installs the chart, and runs the play of the case meanwhile.
 func (s *caseRun) install(tb testing.TB) harness.Result {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
@@ -131,7 +133,8 @@ func (s *caseRun) install(tb testing.TB) harness.Result {
 	return r
 }
 
-// writeChart writes the chart of a case.
+// writeChart writes the chart of the case, which contains the resource tested, and returns its
+// directory.
 func (c readinessCase) writeChart(tb testing.TB, tested *unstructured.Unstructured) string {
 	tb.Helper()
 	manifest, err := yaml.Marshal(c.annotated(tb, tested))
@@ -146,7 +149,8 @@ func (c readinessCase) writeChart(tb testing.TB, tested *unstructured.Unstructur
 	})
 }
 
-// annotated returns the resource as it is in the chart, where an annotation can be a list.
+// annotated returns the resource with the annotations of the case. It is not an Unstructured,
+// because the values of annotations can be lists.
 func (c readinessCase) annotated(tb testing.TB, tested *unstructured.Unstructured) map[string]any {
 	tb.Helper()
 	annotations := map[string]any{"helm.sh/layer": "tested"}
@@ -161,24 +165,26 @@ func (c readinessCase) annotated(tb testing.TB, tested *unstructured.Unstructure
 	case !said && c.timeout != "":
 		annotations[key] = c.timeout
 	case !said:
-		annotations[key] = longTime
+		annotations[key] = sufficientTimeout
 	}
 	content := tested.DeepCopy().Object
 	content["metadata"].(map[string]any)["annotations"] = annotations
 	return content
 }
 
-// noTimeout removes the readiness timeout from the resource of a case.
+// noTimeout is an entry for readinessCase.annotations. With it, the resource has no readiness
+// timeout.
 const noTimeout = "helm.sh/readiness-timeout: null"
 
-// version is a write of the tested resource in the audit log.
+// version is a version of the resource under test, from the audit log.
 type version struct {
 	received time.Time
 	object   *unstructured.Unstructured
 	text     []byte
 }
 
-// versions returns the writes of the tested resource since the first one of the release.
+// versions returns the versions of the resource under test, from the first one that the
+// release wrote.
 func (s *caseRun) versions(tb testing.TB) []version {
 	tb.Helper()
 	gvr := harness.GuessResource(s.tested.GetAPIVersion(), s.tested.GetKind())
@@ -201,14 +207,14 @@ func (s *caseRun) versions(tb testing.TB) []version {
 	return list
 }
 
-// nextCreated returns when ConfigMap/next was created.
+// nextCreated returns the time at which ConfigMap/next was created.
 func (s *caseRun) nextCreated(tb testing.TB) time.Time {
 	tb.Helper()
 	return s.ReadTrace(tb).Created("ConfigMap/next")
 }
 
-// checkWaited checks with the audit log that ConfigMap/next was created after the resource
-// was ready.
+// checkWaited checks with the audit log that ConfigMap/next was created after the resource was
+// ready, and checks the states through and never of the case.
 func (s *caseRun) checkWaited(tb testing.TB) {
 	tb.Helper()
 	next := s.nextCreated(tb)

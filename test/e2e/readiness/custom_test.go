@@ -16,9 +16,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// customResources defines two kinds in a new group, which it returns. The status of a
-// Widget is a normal field. The status of a Gadget is a subresource, as with most
-// controllers.
+// customResources creates the CRDs of two kinds in a new group, and returns the group. The
+// status of a Widget is an ordinary field, that of a Gadget is a subresource.
 func customResources(t *testing.T) (group string) {
 	t.Helper()
 	s := newCaseRun(t, readinessCase{manifest: definition("Widget")})
@@ -40,7 +39,7 @@ func customResources(t *testing.T) (group string) {
 	return group
 }
 
-// served reports whether the server lists this number of kinds for a version of a group.
+// served reports whether the server has the given number of kinds in a version of a group.
 func served(client discovery.DiscoveryInterface, version string, kinds int) bool {
 	list, err := client.ServerResourcesForGroupVersion(version)
 	if err != nil {
@@ -65,7 +64,7 @@ func gadget(group string) string {
 	return "{apiVersion: " + group + "/v1, kind: Gadget, metadata: {name: web}}"
 }
 
-// withoutReadiness is the warning about a resource without readiness information.
+// withoutReadiness is part of the warning about a custom resource without a Ready condition.
 const withoutReadiness = "counts as ready immediately because it has no Ready condition"
 
 func TestReadinessOfCustomResources(t *testing.T) {
@@ -77,19 +76,19 @@ func TestReadinessOfCustomResources(t *testing.T) {
 	isReady := harness.HasCondition("Ready", "True", "")
 	becomesReady := changed(isNotReady, `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`)
 	runReadiness(t, "custom", []readinessCase{
-		{name: "without status is ready at once with a warning", manifest: gadget(group), ready: atOnce, says: []string{withoutReadiness}},
-		{name: "without conditions is ready at once with a warning", manifest: of("phase: Pending"), ready: atOnce, says: []string{withoutReadiness}},
-		{name: "with unreadable conditions is ready at once with a warning", manifest: of("conditions: all is well"), ready: atOnce, says: []string{withoutReadiness}},
+		{name: "without status is ready at once with a warning", manifest: gadget(group), ready: always, says: []string{withoutReadiness}},
+		{name: "without conditions is ready at once with a warning", manifest: of("phase: Pending"), ready: always, says: []string{withoutReadiness}},
+		{name: "with unreadable conditions is ready at once with a warning", manifest: of("conditions: all is well"), ready: always, says: []string{withoutReadiness}},
 		{name: "with a Ready condition", manifest: of(notReady), through: isNotReady, ready: isReady, play: becomesReady},
 		{
-			name: "whose observedGeneration lags is not ready", through: atOnce,
+			name: "whose observedGeneration lags is not ready", through: always,
 			manifest: of(`observedGeneration: 0, conditions: [{type: Ready, status: "True"}]`),
-			ready:    fieldIs("status.observedGeneration", "2"), play: changed(atOnce, `{"status":{"observedGeneration":2}}`),
+			ready:    hasField("status.observedGeneration", "2"), play: changed(always, `{"status":{"observedGeneration":2}}`),
 		},
 		{
 			name: "that is reconciling is not ready", manifest: of(`conditions: [{type: Reconciling, status: "True"}]`),
 			ready: harness.HasCondition("Reconciling", "False", ""),
-			play:  changed(atOnce, `{"status":{"conditions":[{"type":"Reconciling","status":"False"}]}}`),
+			play:  changed(always, `{"status":{"conditions":[{"type":"Reconciling","status":"False"}]}}`),
 		},
 		{name: "that is not ready", manifest: of(notReady), fails: true},
 		{name: "whose observedGeneration keeps lagging", manifest: of(`observedGeneration: 0, conditions: [{type: Ready, status: "True"}]`), fails: true},
@@ -100,13 +99,13 @@ func TestReadinessOfCustomResources(t *testing.T) {
 	})
 }
 
-// TestReadinessOfWhatOthersChange uses resources that somebody else deletes or replaces
-// while helm waits for them.
-func TestReadinessOfWhatOthersChange(t *testing.T) {
+// TestReadinessOfResourcesChangedByOthers checks resources that another client deletes or
+// replaces while Helm waits for them.
+func TestReadinessOfResourcesChangedByOthers(t *testing.T) {
 	t.Parallel()
 	replaced := func(play string) func(context.Context, *caseRun) error {
 		return func(ctx context.Context, s *caseRun) error {
-			if _, err := harness.AwaitState(ctx, s.testedAPI(), "web", fieldIs("status.phase", "Running")); err != nil {
+			if _, err := harness.AwaitState(ctx, s.testedAPI(), "web", hasField("status.phase", "Running")); err != nil {
 				return err
 			}
 			if err := s.testedAPI().Delete(ctx, "web", metav1.DeleteOptions{}); err != nil {
@@ -126,7 +125,7 @@ func TestReadinessOfWhatOthersChange(t *testing.T) {
 		}
 	}
 	deleted := func(ctx context.Context, s *caseRun) error {
-		if _, err := harness.AwaitState(ctx, s.testedAPI(), "web", fieldIs("status.phase", "Running")); err != nil {
+		if _, err := harness.AwaitState(ctx, s.testedAPI(), "web", hasField("status.phase", "Running")); err != nil {
 			return err
 		}
 		return s.testedAPI().Delete(ctx, "web", metav1.DeleteOptions{})
@@ -143,7 +142,8 @@ func TestReadinessOfWhatOthersChange(t *testing.T) {
 	})
 }
 
-// removeFinalizersAfter removes the finalizers of the resource at the end of the test.
+// removeFinalizersAfter removes the finalizers of the resource under test at the end of the
+// test.
 func (s *caseRun) removeFinalizersAfter(tb testing.TB) {
 	tb.Helper()
 	tb.Cleanup(func() {

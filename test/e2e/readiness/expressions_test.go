@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadinessExpressions tests the expressions of readiness-success and readiness-failure
-// with a custom resource whose status is written step by step.
+// TestReadinessExpressions checks the expressions of readiness-success and readiness-failure
+// with custom resources whose status changes several times.
 func TestReadinessExpressions(t *testing.T) {
 	t.Parallel()
 	group := customResources(t)
@@ -80,8 +80,8 @@ func TestReadinessExpressions(t *testing.T) {
 	runReadiness(t, "expression", cases)
 }
 
-// TestReadinessExpressionsOfKnownKinds uses expressions for known kinds. If only one list
-// is given, the built-in rules of the kind apply to the other.
+// TestReadinessExpressionsOfKnownKinds checks expressions on kinds with built-in rules: if a
+// resource has only one of the two annotations, the built-in rules replace the other.
 func TestReadinessExpressionsOfKnownKinds(t *testing.T) {
 	t.Parallel()
 	job := func(play string, spec ...string) string {
@@ -91,7 +91,7 @@ func TestReadinessExpressionsOfKnownKinds(t *testing.T) {
 	runReadiness(t, "expression", []readinessCase{
 		{
 			name: "success alone of a Job that runs", manifest: job("devcluster/after: 30s"),
-			annotations: []string{`helm.sh/readiness-success: ["{.ready} >= 1"]`}, ready: fieldIs("status.ready", "1"),
+			annotations: []string{`helm.sh/readiness-success: ["{.ready} >= 1"]`}, ready: hasField("status.ready", "1"),
 		},
 		{
 			name: "success alone leaves the failure to the kind", manifest: job(exitsOnce, "backoffLimit: 0"), fails: true,
@@ -100,7 +100,7 @@ func TestReadinessExpressionsOfKnownKinds(t *testing.T) {
 		{
 			name: "success and failure alone decide where both are given", manifest: job(exitsOnce, "backoffLimit: 0"),
 			annotations: []string{`helm.sh/readiness-success: ["{.failed} >= 1"]`, `helm.sh/readiness-failure: ["{.failed} >= 2"]`},
-			ready:       fieldIs("status.failed", "1"),
+			ready:       hasField("status.failed", "1"),
 		},
 		{
 			name: "failure alone leaves the success to the kind", manifest: job(slowly),
@@ -112,11 +112,11 @@ func TestReadinessExpressionsOfKnownKinds(t *testing.T) {
 		},
 		{
 			name: "success counts more than what is known of the kind", manifest: workload{kind: "Deployment", play: never, spec: []string{"replicas: 2"}}.manifest(),
-			annotations: []string{`helm.sh/readiness-success: ["{.replicas} == 2"]`}, ready: fieldIs("status.replicas", "2"),
+			annotations: []string{`helm.sh/readiness-success: ["{.replicas} == 2"]`}, ready: hasField("status.replicas", "2"),
 		},
 		{
 			name: "expressions of what nothing depends on", manifest: job("devcluster/after: 30s"), leaf: true, args: []string{"--wait-for-jobs"},
-			annotations: []string{`helm.sh/readiness-success: ["{.ready} >= 1"]`}, ready: fieldIs("status.ready", "1"),
+			annotations: []string{`helm.sh/readiness-success: ["{.ready} >= 1"]`}, ready: hasField("status.ready", "1"),
 		},
 	})
 }

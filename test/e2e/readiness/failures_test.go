@@ -12,8 +12,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestAllThatIsNotReadyIsNamed lets several resources fail in several nodes.
-func TestAllThatIsNotReadyIsNamed(t *testing.T) {
+// TestAllUnreadyResourcesAreReported checks the error if several resources, in several nodes
+// of the graph, are not ready.
+func TestAllUnreadyResourcesAreReported(t *testing.T) {
 	t.Parallel()
 	other := func(name, layer, play string) string {
 		return strings.NewReplacer("name: web", "name: "+name, "annotations: {",
@@ -27,9 +28,10 @@ func TestAllThatIsNotReadyIsNamed(t *testing.T) {
 	}})
 }
 
-// TestFailureIsToldBeforeTheCleanup checks the order of the output of an atomic install,
-// and that the release's description says why it failed.
-func TestFailureIsToldBeforeTheCleanup(t *testing.T) {
+// TestFailureIsReportedBeforeCleanup checks that a failed install with --atomic prints the
+// cause before it deletes objects, and that the description of a failed release contains the
+// cause.
+func TestFailureIsReportedBeforeCleanup(t *testing.T) {
 	t.Parallel()
 	s := newCaseRun(t, readinessCase{manifest: barePod(noImage), fails: true, args: []string{"--atomic"}})
 	r := s.install(t)
@@ -46,9 +48,9 @@ func TestFailureIsToldBeforeTheCleanup(t *testing.T) {
 	harness.ExpectContains(t, status, "STATUS: failed", "Pod", "web", "ImagePull")
 }
 
-// TestReadinessWithoutPermissionToLook uses a user who is not allowed to read the objects
-// that contain the cause.
-func TestReadinessWithoutPermissionToLook(t *testing.T) {
+// TestFailureWithoutReadPermissions checks the error if the user is not allowed to read the
+// pods and events that show the cause.
+func TestFailureWithoutReadPermissions(t *testing.T) {
 	t.Parallel()
 	runReadiness(t, "permission", []readinessCase{{
 		name: "to read pods and events is missing", manifest: workload{kind: "Deployment", play: noImage}.manifest(), args: limitedUser, fails: true,
@@ -56,8 +58,8 @@ func TestReadinessWithoutPermissionToLook(t *testing.T) {
 	}})
 }
 
-// TestFailureForPrograms prints a failure as JSON.
-func TestFailureForPrograms(t *testing.T) {
+// TestFailureAsJSON checks the JSON form of the error of a failed operation.
+func TestFailureAsJSON(t *testing.T) {
 	t.Parallel()
 	s := newCaseRun(t, readinessCase{
 		manifest: workload{kind: "Job", play: exitsOnce, spec: []string{"backoffLimit: 0"}}.manifest(), args: []string{"-o", "json"},
@@ -111,9 +113,9 @@ func TestFailureForPrograms(t *testing.T) {
 	}
 }
 
-// TestPlainWaitIsExplained checks that --wait without an order fails like Helm's, and also
-// prints the cause.
-func TestPlainWaitIsExplained(t *testing.T) {
+// TestUnorderedWaitReportsCauses checks that an install with --wait, without an order, fails
+// with the error of stock Helm, and also prints the causes.
+func TestUnorderedWaitReportsCauses(t *testing.T) {
 	t.Parallel()
 	args := []string{"--wait=true", "--timeout", "LIMIT"}
 	runReadiness(t, "plain wait", []readinessCase{

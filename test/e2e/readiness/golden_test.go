@@ -20,10 +20,12 @@ func goldenFile(name string) string {
 	return filepath.Join("testdata", "readiness", file+".golden")
 }
 
-// timeoutMark stands for the timeout in a case and in its golden file.
+// timeoutMark stands for the readiness timeout in the annotations and in the golden file of a
+// case. The case is tried with several timeouts.
 const timeoutMark = "LIMIT"
 
-// checkFailure checks that the resource does not become ready, and what helm then prints.
+// checkFailure checks that the resource does not become ready, and compares the printed error
+// with the golden file.
 func (c readinessCase) checkFailure(t *testing.T, path string) {
 	tries := harness.Timeouts()
 	if !c.triesTimeouts() {
@@ -56,7 +58,7 @@ func (c readinessCase) checkFailure(t *testing.T, path string) {
 	}
 }
 
-// runFailing runs a case whose resource never becomes ready, and returns the error printed.
+// runFailing runs a case whose resource does not become ready, and returns the printed error.
 func (s *caseRun) runFailing(tb testing.TB, timeout string) string {
 	tb.Helper()
 	if s.before != nil {
@@ -73,13 +75,14 @@ func (s *caseRun) runFailing(tb testing.TB, timeout string) string {
 	return s.normalize(harness.ErrorOf(r.Stderr), timeout)
 }
 
-// triesTimeouts reports whether the case is tried with several timeouts.
+// triesTimeouts reports whether the case does not set a timeout, so that it is tried with
+// several.
 func (c readinessCase) triesTimeouts() bool {
 	marked := strings.Join(append(append(c.args, c.env...), c.annotations...), " ")
 	return strings.Contains(marked, timeoutMark) || !strings.Contains(marked, "readiness-timeout")
 }
 
-// withTimeout returns the case with a timeout.
+// withTimeout returns a copy of the case in which timeoutMark is replaced by a timeout.
 func (c readinessCase) withTimeout(timeout string) readinessCase {
 	for _, list := range []*[]string{&c.args, &c.env, &c.annotations} {
 		*list = slices.Clone(*list)
@@ -105,7 +108,8 @@ func (s *caseRun) normalize(text, timeout string) string {
 		{`\b(` + name + `)-` + random + `{5}\b`, "$1-POD"},
 		{`\b\d+\.\d+\.\d+\.\d+(:\d+)?\b`, "ADDRESS"},
 		{`\bnode-\d\b`, "NODE"},
-		// The state of a container between two attempts, and the number of attempts.
+		// The state of a container alternates between attempts, and their number depends on
+		// timing.
 		{`\bErrImagePull\b`, "ImagePullBackOff"},
 		{`ImagePullBackOff: failed to pull and unpack image ("[^"]+"): not found`, "ImagePullBackOff: Back-off pulling image $1"},
 		{`\brestarted (once|\d+ times)`, "restarted N times"},

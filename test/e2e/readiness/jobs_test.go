@@ -14,12 +14,12 @@ func TestReadinessOfJobs(t *testing.T) {
 	of := func(play string, spec ...string) string {
 		return workload{kind: "Job", play: play, spec: spec}.manifest()
 	}
-	// Permanent failures are detected long before this timeout.
+	// A Job that fails permanently must be reported long before this timeout.
 	patient := []string{"helm.sh/readiness-timeout: 50s"}
 	runReadiness(t, "job", []readinessCase{
 		{name: "complete", manifest: of("")},
-		{name: "that runs is not ready before it is complete", manifest: of(slowly), through: fieldIs("status.ready", "1")},
-		{name: "of two pods is ready when both are done", manifest: of("", "completions: 2"), ready: all(fieldIs("status.succeeded", "2"), harness.HasCondition("Complete", "True", ""))},
+		{name: "that runs is not ready before it is complete", manifest: of(slowly), through: hasField("status.ready", "1")},
+		{name: "of two pods is ready when both are done", manifest: of("", "completions: 2"), ready: all(hasField("status.succeeded", "2"), harness.HasCondition("Complete", "True", ""))},
 		{
 			name:     "whose container fails at first",
 			manifest: workload{kind: "Job", play: exitsOnce + `, devcluster/times: "1"`, pod: "restartPolicy: OnFailure, " + mainContainer}.manifest(),
@@ -36,7 +36,7 @@ func TestReadinessOfJobs(t *testing.T) {
 		{name: "that takes too long", manifest: of("devcluster/after: 30s"), fails: true},
 		{name: "that fails again and again", manifest: of(exitsOnce, "backoffLimit: 5"), fails: true},
 		{name: "with an image that cannot be pulled", manifest: of(noImage), fails: true},
-		{name: "that fits on no node", manifest: workload{kind: "Job", pod: hugePod}.manifest(), fails: true},
+		{name: "that fits on no node", manifest: workload{kind: "Job", pod: unschedulablePod}.manifest(), fails: true},
 		{name: "that exceeds the quota", manifest: of(""), before: withQuota, fails: true},
 	})
 }
@@ -48,7 +48,7 @@ func TestReadinessOfCronJobs(t *testing.T) {
 			"jobTemplate: {spec: {template: {spec: {restartPolicy: Never, " + mainContainer + "}}}}}}"
 	}
 	runReadiness(t, "cronjob", []readinessCase{
-		{name: "is ready at once", manifest: of(""), ready: atOnce, unwatched: true},
-		{name: "suspended is ready at once", manifest: of("suspend: true, "), ready: atOnce, unwatched: true},
+		{name: "is ready at once", manifest: of(""), ready: always, unwatched: true},
+		{name: "suspended is ready at once", manifest: of("suspend: true, "), ready: always, unwatched: true},
 	})
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-func TestReadinessOfClaims(t *testing.T) {
+func TestReadinessOfPersistentVolumeClaims(t *testing.T) {
 	t.Parallel()
 	of := func(spec string) string {
 		return "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: web}, " +
 			"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, " + spec + "}}"
 	}
-	unbound := fieldIs("status.phase", "Pending")
+	unbound := hasField("status.phase", "Pending")
 	runReadiness(t, "claim", []readinessCase{
 		{name: "of the default class is ready when bound", manifest: of("")},
 		{name: "of a class that binds at once is ready when bound", manifest: of("storageClassName: standard")},
@@ -51,7 +51,7 @@ func TestReadinessOfClaims(t *testing.T) {
 	})
 }
 
-// volume is a PersistentVolume for the claim under test.
+// volume is the manifest of a PersistentVolume for the claim under test.
 const volume = "{apiVersion: v1, kind: PersistentVolume, metadata: {name: NAMESPACE}, spec: {accessModes: [ReadWriteOnce], " +
 	"capacity: {storage: 1Gi}, persistentVolumeReclaimPolicy: Retain, hostPath: {path: /none}, " +
 	"claimRef: {namespace: NAMESPACE, name: web}}}"
@@ -67,14 +67,14 @@ func TestReadinessOfServices(t *testing.T) {
 	}
 	ports := "ports: [{port: 80}]"
 	runReadiness(t, "service", []readinessCase{
-		{name: "of type ClusterIP is ready at once", manifest: of("", ports), ready: atOnce, unwatched: true},
-		{name: "without endpoints is ready at once", manifest: of("", "selector: {app: nobody}, "+ports), ready: atOnce, unwatched: true},
-		{name: "without a cluster IP is ready at once", manifest: of("", "clusterIP: None, "+ports), ready: atOnce, unwatched: true},
-		{name: "of type ExternalName is ready at once", manifest: of("", "type: ExternalName, externalName: example.com"), ready: atOnce, unwatched: true},
+		{name: "of type ClusterIP is ready at once", manifest: of("", ports), ready: always, unwatched: true},
+		{name: "without endpoints is ready at once", manifest: of("", "selector: {app: nobody}, "+ports), ready: always, unwatched: true},
+		{name: "without a cluster IP is ready at once", manifest: of("", "clusterIP: None, "+ports), ready: always, unwatched: true},
+		{name: "of type ExternalName is ready at once", manifest: of("", "type: ExternalName, externalName: example.com"), ready: always, unwatched: true},
 		{
 			name:     "of type LoadBalancer is ready without an address",
 			manifest: of("annotations: {devcluster/load-balancer: pending}", "type: LoadBalancer, "+ports),
-			ready:    atOnce, unwatched: true,
+			ready:    always, unwatched: true,
 			never: func(o *unstructured.Unstructured) bool {
 				addresses, _, _ := unstructured.NestedSlice(o.Object, "status", "loadBalancer", "ingress")
 				return len(addresses) > 0
@@ -83,8 +83,8 @@ func TestReadinessOfServices(t *testing.T) {
 	})
 }
 
-// TestReadyOnCreation tests the kinds that are ready when they exist. Helm does not watch
-// them.
+// TestReadyOnCreation checks kinds whose resources are ready as soon as they exist, and that
+// Helm does not watch them.
 func TestReadyOnCreation(t *testing.T) {
 	t.Parallel()
 	manifest := func(apiVersion, kind, content string) string {
@@ -105,24 +105,24 @@ func TestReadyOnCreation(t *testing.T) {
 	} {
 		// The audit log does not contain Secrets, so it cannot show when one was created.
 		if kind != "Secret" {
-			cases = append(cases, readinessCase{name: kind, manifest: text, ready: atOnce, unwatched: true})
+			cases = append(cases, readinessCase{name: kind, manifest: text, ready: always, unwatched: true})
 		}
 	}
 	runReadiness(t, "kind", cases)
 }
 
-func TestReadinessOfDisruptionBudgets(t *testing.T) {
+func TestReadinessOfPodDisruptionBudgets(t *testing.T) {
 	t.Parallel()
 	const manifest = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}}"
 	runReadiness(t, "budget", []readinessCase{
-		{name: "is ready once it was observed", manifest: manifest, ready: fieldIs("status.observedGeneration", "1")},
+		{name: "is ready once it was observed", manifest: manifest, ready: hasField("status.observedGeneration", "1")},
 	})
 }
 
-// definition returns the manifest of a CustomResourceDefinition in a group for the test.
+// definition returns the manifest of the CRD of a kind, in a group that only this test uses.
 func definition(kind string) string { return charts.Definition("NAMESPACE.example", kind).Manifest() }
 
-func TestReadinessOfDefinitions(t *testing.T) {
+func TestReadinessOfCRDs(t *testing.T) {
 	t.Parallel()
 	inTheWay := func(tb testing.TB, s *caseRun) {
 		tb.Helper()
@@ -148,8 +148,8 @@ func TestReadinessOfDefinitions(t *testing.T) {
 	})
 }
 
-// TestReadinessOfAPIServices does not run in parallel: while an API is registered and does
-// not answer, the discovery of the whole cluster is incomplete.
+// TestReadinessOfAPIServices does not run in parallel with other tests: while an APIService is
+// registered whose server does not respond, discovery fails in the whole cluster.
 func TestReadinessOfAPIServices(t *testing.T) {
 	const manifest = "{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.NAMESPACE.example}, " +
 		"spec: {group: NAMESPACE.example, version: v1, groupPriorityMinimum: 1000, versionPriority: 15"

@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// leaf returns a pod that is the only object in its layer.
+// leaf returns a pod in a layer of its own, on which no other layer depends.
 func leaf(name string, annotations ...string) charts.Object {
 	return charts.Pod(name, name, annotations...)
 }
@@ -31,18 +31,17 @@ func failingPod(name string, annotations ...string) charts.Object {
 	return pod
 }
 
-// TestFailedLeafEndsTheWaiting checks that helm waits for all leaves together until
-// --timeout, and stops waiting when one of them fails.
-func TestFailedLeafEndsTheWaiting(t *testing.T) {
+// TestFailedLeafEndsWait checks that Helm stops waiting for all leaves when one of them fails.
+func TestFailedLeafEndsWait(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, failingPod("broken", "devcluster/after: 1s"), leaf("hanging", "devcluster/pod: never"))
 	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "10m"}, "Pod/broken failed: ", "not ready yet when the operation ended: Pod/hanging")
 }
 
-// TestNothingStartsAfterALeafFailed checks that the failure of a leaf has the same effect
-// as any other failure.
-func TestNothingStartsAfterALeafFailed(t *testing.T) {
+// TestNoNodeStartsAfterFailedLeaf checks that no other node of the graph starts after a leaf
+// has failed, as after any other failure.
+func TestNoNodeStartsAfterFailedLeaf(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, failingPod("broken"),
@@ -57,16 +56,16 @@ func TestNothingStartsAfterALeafFailed(t *testing.T) {
 	}
 }
 
-// TestRefusalNamesTheResource checks that an error names the resource even if the server's
-// message does not.
-func TestRefusalNamesTheResource(t *testing.T) {
+// TestRejectedResourceIsNamed checks that the error about a resource that the server rejects
+// names the resource, even if the server's message does not.
+func TestRejectedResourceIsNamed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, charts.Object{Name: "good", Layer: "first"}, charts.Object{Name: "Bad_Name", Layer: "first"}, charts.Last("first"))
 	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--disable-openapi-validation"}, "ConfigMap/Bad_Name could not be applied: ", `layer "first" of chart app`, "skipped (blocked by this failure): app:last")
 }
 
-// changeWhen changes the cluster as soon as a pod is in a state.
+// changeWhen calls act, which changes the cluster, as soon as reached returns true for a pod.
 func changeWhen(tb testing.TB, h *harness.Helm, name string, reached func(*corev1.Pod) bool, act func(context.Context) error) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
@@ -96,9 +95,10 @@ func podIsReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// TestLayerIsReadyAsAWhole checks that a resource that was ready before the rest of its
-// layer must still be ready when the rest is.
-func TestLayerIsReadyAsAWhole(t *testing.T) {
+// TestLayerNeedsAllResourcesReadyAtOnce checks that the next layer starts only when all
+// resources of a layer are ready at the same time: one that was ready earlier must be ready
+// still.
+func TestLayerNeedsAllResourcesReadyAtOnce(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, charts.Pod("quick", "first"), charts.Pod("slow", "first", "devcluster/after: 3s"), charts.Last("first"))
@@ -120,9 +120,9 @@ func TestLayerIsReadyAsAWhole(t *testing.T) {
 	h.MustRun("install", "rel", chart, "--wait=ordered")
 }
 
-// TestLeafMustBeReadyAtTheEnd checks that a release is not deployed if a leaf was ready
-// once and is then deleted.
-func TestLeafMustBeReadyAtTheEnd(t *testing.T) {
+// TestLeafMustBeReadyAtEnd checks that an install fails if a leaf is deleted after it was
+// ready.
+func TestLeafMustBeReadyAtEnd(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	chart := charts.Write(t, leaf("gone"), leaf("slow", "devcluster/after: 3s"), charts.Object{Name: "after", Layer: "after", DependsOn: "slow"})
@@ -132,8 +132,8 @@ func TestLeafMustBeReadyAtTheEnd(t *testing.T) {
 	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "8s"}, "Pod/gone was not ready when the operation timed out after 8s: deleted while waiting for it")
 }
 
-// TestSecretsAreNotPrinted checks that Secrets are not printed: neither those of hooks, nor
-// those in the server's messages, nor those in a status that an expression reads.
+// TestSecretsAreNotPrinted checks that the values of Secrets are not printed if logs, statuses
+// or the server's messages contain them.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	const hook, odd, refused, found = "hook-s3cret-value", "odd-s3cret-value", "Refused-s3cret", "found-s3cret-value"

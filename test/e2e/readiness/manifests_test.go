@@ -15,13 +15,13 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// mainContainer is the spec of a pod with one container.
+// mainContainer is the entry of a pod's spec for one container.
 const mainContainer = `containers: [{name: main, image: "example/app:1.0"}]`
 
-// workload is the manifest of a kind that creates pods, named web.
+// workload describes an object named web, of a kind that creates pods.
 type workload struct {
 	kind string
-	// play contains the annotations that define the behaviour of the pods, in YAML flow
+	// play contains the annotations of the pods that define their behavior, in YAML flow
 	// style.
 	play string
 	// pod is the spec of the pods. The default is one container.
@@ -50,7 +50,7 @@ func barePod(play string, spec ...string) string {
 	}.Manifest()
 }
 
-// Annotations that define the behaviour of pods.
+// Annotations that define the behavior of pods in a dev cluster.
 const (
 	never     = "devcluster/pod: never"
 	slowly    = "devcluster/after: 1s"
@@ -59,15 +59,17 @@ const (
 	exitsOnce = `devcluster/pod: fail, devcluster/log: "migration 0007 failed: column exists"`
 )
 
-// hugePod fits on no node.
-const hugePod = `containers: [{name: main, image: "example/app:1.0", resources: {requests: {cpu: "1000"}}}]`
+// unschedulablePod contains entries of the spec of a pod that is too large for every node of
+// the cluster.
+const unschedulablePod = `containers: [{name: main, image: "example/app:1.0", resources: {requests: {cpu: "1000"}}}]`
 
-// ownedByRelease contains metadata with which the release can take over an existing object.
+// ownedByRelease contains metadata that marks an object as owned by the release, in YAML flow
+// style.
 const ownedByRelease = `labels: {app.kubernetes.io/managed-by: Helm}, ` +
 	`annotations: {meta.helm.sh/release-name: rel, meta.helm.sh/release-namespace: NAMESPACE}`
 
-// deployedBefore creates the resource with another manifest, and waits until it is ready.
-// The release then changes it.
+// deployedBefore returns a function for readinessCase.before that creates the resource with
+// another manifest, as an object of the release, and waits until it is ready.
 func deployedBefore(manifest string) func(testing.TB, *caseRun) {
 	return func(tb testing.TB, s *caseRun) {
 		tb.Helper()
@@ -89,16 +91,17 @@ func deployedBefore(manifest string) func(testing.TB, *caseRun) {
 	}
 }
 
-// withQuota allows no pods in the namespace.
+// withQuota creates a ResourceQuota that allows no pods in the namespace.
 func withQuota(tb testing.TB, s *caseRun) {
 	tb.Helper()
 	s.Apply(tb, "{apiVersion: v1, kind: ResourceQuota, metadata: {name: none}, spec: {hard: {pods: 0}}}")
-	if _, err := harness.AwaitState(tb.Context(), s.Resource("v1", "ResourceQuota"), "none", fieldIs("status.hard.pods", "0")); err != nil {
+	if _, err := harness.AwaitState(tb.Context(), s.Resource("v1", "ResourceQuota"), "none", hasField("status.hard.pods", "0")); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// withRestrictedNamespace makes the namespace reject pods without security settings.
+// withRestrictedNamespace makes the namespace reject pods that violate the restricted Pod
+// Security Standard.
 func withRestrictedNamespace(tb testing.TB, s *caseRun) {
 	tb.Helper()
 	namespaces := s.Client.Resource(harness.GuessResource("v1", "Namespace"))
@@ -106,11 +109,11 @@ func withRestrictedNamespace(tb testing.TB, s *caseRun) {
 	harness.NoError(tb, harness.MergePatch(tb.Context(), namespaces, s.Namespace, patch))
 }
 
-// secretThatVanishes is a Secret of the release, deployed after the resource, that exists
-// at first. It is deleted before the resource's pod, which waits for a gate, can start.
-func secretThatVanishes(ctx context.Context, s *caseRun) error {
+// deleteSecretBeforePodStarts is a play that deletes the Secret "credentials" and then lets
+// the pod of the resource, which needs the Secret, start by removing its scheduling gates.
+func deleteSecretBeforePodStarts(ctx context.Context, s *caseRun) error {
 	pods := s.Resource("v1", "Pod")
-	pod, err := untilOne(ctx, pods, atOnce)
+	pod, err := awaitAny(ctx, pods, always)
 	if err != nil {
 		return err
 	}
@@ -126,10 +129,11 @@ const (
 	presetSecret = "{apiVersion: v1, kind: Secret, metadata: {name: credentials, " + ownedByRelease + "}}"
 )
 
-// createdOncePodWaits is a play that creates an object when a container waits for a reason.
-func createdOncePodWaits(reason, manifest string) func(context.Context, *caseRun) error {
+// createWhenPodWaits returns a play that creates an object when a container of a pod is in the
+// state waiting for the given reason.
+func createWhenPodWaits(reason, manifest string) func(context.Context, *caseRun) error {
 	return func(ctx context.Context, s *caseRun) error {
-		if _, err := untilOne(ctx, s.Resource("v1", "Pod"), isWaiting(reason)); err != nil {
+		if _, err := awaitAny(ctx, s.Resource("v1", "Pod"), hasWaitingContainer(reason)); err != nil {
 			return err
 		}
 		return s.Create(ctx, manifest)

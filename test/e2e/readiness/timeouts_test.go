@@ -9,8 +9,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestReadinessTimeouts tests the sources of a resource's readiness timeout. The error
-// names the source that was used.
+// TestReadinessTimeouts checks where the readiness timeout of a resource comes from: its
+// annotation, the flag, the environment variable or the default. The error names the source.
 func TestReadinessTimeouts(t *testing.T) {
 	t.Parallel()
 	pod := barePod(never)
@@ -30,9 +30,9 @@ func TestReadinessTimeouts(t *testing.T) {
 	})
 }
 
-// TestReadinessTimeoutRefused uses explicit timeouts that are longer than that of the
-// operation, and invalid ones. Nothing is changed.
-func TestReadinessTimeoutRefused(t *testing.T) {
+// TestInvalidReadinessTimeouts checks that invalid readiness timeouts, and explicit ones that
+// are longer than --timeout, are rejected before anything is changed.
+func TestInvalidReadinessTimeouts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		annotations, args, env, want []string
@@ -58,13 +58,14 @@ func TestReadinessTimeoutRefused(t *testing.T) {
 				tt.annotations = []string{noTimeout}
 			}
 			s := newCaseRun(t, readinessCase{manifest: barePod(""), annotations: tt.annotations, args: tt.args, env: tt.env})
-			s.ExpectRefused(t, s.install(t), tt.want...)
+			s.ExpectRejected(t, s.install(t), tt.want...)
 		})
 	}
 }
 
-// TestReadinessOfWhatNothingDependsOn tests the final wait, before the post hooks.
-func TestReadinessOfWhatNothingDependsOn(t *testing.T) {
+// TestReadinessOfLeaves checks the wait for leaves at the end of an operation, before the
+// post-hooks run.
+func TestReadinessOfLeaves(t *testing.T) {
 	t.Parallel()
 	job := func(play string) string { return workload{kind: "Job", play: play}.manifest() }
 	completed := harness.HasCondition("Complete", "True", "")
@@ -73,7 +74,7 @@ func TestReadinessOfWhatNothingDependsOn(t *testing.T) {
 		{name: "is waited for as long as the operation may take", leaf: true, manifest: barePod("devcluster/after: 3s"), annotations: []string{noTimeout}, args: []string{"--readiness-timeout", "1s"}},
 		{name: "is waited for no longer than its own timeout", leaf: true, manifest: barePod(never), fails: true},
 		{name: "is waited for no longer than the operation may take", leaf: true, manifest: barePod(never), annotations: []string{noTimeout}, args: []string{"--timeout", "LIMIT"}, fails: true},
-		{name: "a Job is not waited for", leaf: true, manifest: job("devcluster/after: 30s"), ready: atOnce, never: completed},
+		{name: "a Job is not waited for", leaf: true, manifest: job("devcluster/after: 30s"), ready: always, never: completed},
 		{name: "a Job is waited for with wait-for-jobs", leaf: true, manifest: job(slowly), args: []string{"--wait-for-jobs"}},
 		{name: "a Job that failed with wait-for-jobs", leaf: true, manifest: workload{kind: "Job", play: exitsOnce, spec: []string{"backoffLimit: 0"}}.manifest(), annotations: []string{noTimeout}, args: []string{"--wait-for-jobs"}, fails: true},
 	})

@@ -22,8 +22,8 @@ func TestReadinessOfDeployments(t *testing.T) {
 	runReadiness(t, "deployment", []readinessCase{
 		{name: "ready", manifest: of("")},
 		{name: "slow", manifest: of(slowly, "replicas: 2")},
-		{name: "paused is ready", manifest: of(never, "paused: true"), ready: atOnce},
-		{name: "without replicas is ready", manifest: of("", "replicas: 0"), ready: fieldIs("status.observedGeneration", "1")},
+		{name: "paused is ready", manifest: of(never, "paused: true"), ready: always},
+		{name: "without replicas is ready", manifest: of("", "replicas: 0"), ready: hasField("status.observedGeneration", "1")},
 		{name: "that heals after its progress deadline", manifest: of("devcluster/after: 3s", ownDeadline), through: late},
 		{
 			name:     "that heals from a crash loop is waited for and shown",
@@ -32,7 +32,7 @@ func TestReadinessOfDeployments(t *testing.T) {
 		{
 			name:     "whose missing ConfigMap is created meanwhile",
 			manifest: withPod("", `containers: [{name: main, image: i, envFrom: [{configMapRef: {name: settings}}]}]`),
-			play:     createdOncePodWaits("CreateContainerConfigError", "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"),
+			play:     createWhenPodWaits("CreateContainerConfigError", "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"),
 		},
 		{name: "whose probe fails", manifest: of(never), fails: true},
 		{name: "past its progress deadline", manifest: of(never, ownDeadline), annotations: []string{"helm.sh/readiness-timeout: 4s"}, fails: true},
@@ -53,8 +53,8 @@ func TestReadinessOfDeployments(t *testing.T) {
 			silent: []string{"hunter2"},
 		},
 		{name: "with an image that cannot be pulled", manifest: of(noImage), fails: true},
-		{name: "that fits on no node", manifest: withPod("", hugePod), fails: true},
-		{name: "of many pods that fit on no node", manifest: workload{kind: "Deployment", pod: hugePod, spec: []string{"replicas: 20"}}.manifest(), fails: true},
+		{name: "that fits on no node", manifest: withPod("", unschedulablePod), fails: true},
+		{name: "of many pods that fit on no node", manifest: workload{kind: "Deployment", pod: unschedulablePod, spec: []string{"replicas: 20"}}.manifest(), fails: true},
 		{name: "that exceeds the quota", manifest: of(""), before: withQuota, fails: true},
 		{name: "refused by pod security", manifest: of(""), before: withRestrictedNamespace, fails: true},
 		{name: "with a missing ConfigMap", manifest: withPod("", `containers: [{name: main, image: i, envFrom: [{configMapRef: {name: settings}}]}]`), fails: true},
@@ -66,7 +66,7 @@ func TestReadinessOfDeployments(t *testing.T) {
 		{name: "with a missing claim", manifest: withPod("", mainContainer+", volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"), fails: true},
 		{
 			name:     "with a Secret that the release deploys later",
-			manifest: withPod("", gatedPod), beside: lateSecret, play: secretThatVanishes, fails: true,
+			manifest: withPod("", gatedPod), beside: lateSecret, play: deleteSecretBeforePodStarts, fails: true,
 			before: func(tb testing.TB, s *caseRun) { tb.Helper(); s.Apply(tb, presetSecret) },
 		},
 	})
@@ -84,14 +84,14 @@ func TestReadinessOfStatefulSets(t *testing.T) {
 		{
 			name:   "with a partition is ready when the pods above it are updated",
 			before: deployedBefore(of("", "replicas: 2")), manifest: of(slowly, "replicas: 2", "updateStrategy: {rollingUpdate: {partition: 1}}"),
-			ready: all(fieldIs("status.updatedReplicas", "1"), fieldIs("status.readyReplicas", "2")),
-			never: all(fieldIs("status.observedGeneration", "2"), fieldIs("status.updatedReplicas", "2")),
+			ready: all(hasField("status.updatedReplicas", "1"), hasField("status.readyReplicas", "2")),
+			never: all(hasField("status.observedGeneration", "2"), hasField("status.updatedReplicas", "2")),
 		},
 		{
 			name:   "with OnDelete is ready by its ready pods",
 			before: deployedBefore(of("", "replicas: 2", "updateStrategy: {type: OnDelete}")), manifest: of(slowly, "replicas: 2", "updateStrategy: {type: OnDelete}"),
-			ready: all(fieldIs("status.observedGeneration", "2"), fieldIs("status.readyReplicas", "2")),
-			never: fieldIs("status.updatedReplicas", "1"),
+			ready: all(hasField("status.observedGeneration", "2"), hasField("status.readyReplicas", "2")),
+			never: hasField("status.updatedReplicas", "1"),
 		},
 		{name: "with OnDelete whose pods are not ready", manifest: of(never, "replicas: 2", "updateStrategy: {type: OnDelete}"), fails: true},
 		{name: "whose first pod is stuck", manifest: of(never, "replicas: 3"), fails: true},
@@ -111,15 +111,15 @@ func TestReadinessOfDaemonSets(t *testing.T) {
 		{
 			name:     "that matches no node is ready",
 			manifest: workload{kind: "DaemonSet", play: never, pod: "nodeSelector: {disk: tape}, " + mainContainer}.manifest(),
-			ready:    fieldIs("status.observedGeneration", "1"),
+			ready:    hasField("status.observedGeneration", "1"),
 		},
 		{
 			name:   "with OnDelete is ready by its ready pods",
 			before: deployedBefore(of("", "updateStrategy: {type: OnDelete}")), manifest: of(slowly, "updateStrategy: {type: OnDelete}"),
-			ready: all(fieldIs("status.observedGeneration", "2"), fieldIs("status.numberReady", "3")),
-			never: fieldIs("status.updatedNumberScheduled", "1"),
+			ready: all(hasField("status.observedGeneration", "2"), hasField("status.numberReady", "3")),
+			never: hasField("status.updatedNumberScheduled", "1"),
 		},
-		{name: "that does not fit on the nodes", manifest: workload{kind: "DaemonSet", pod: hugePod}.manifest(), fails: true},
+		{name: "that does not fit on the nodes", manifest: workload{kind: "DaemonSet", pod: unschedulablePod}.manifest(), fails: true},
 		{name: "in a crash loop", manifest: of(crashes), fails: true},
 	})
 }
@@ -145,20 +145,20 @@ func TestReadinessOfPods(t *testing.T) {
 	runReadiness(t, "pod", []readinessCase{
 		{name: "ready", manifest: barePod("")},
 		{name: "slow", manifest: barePod(slowly)},
-		{name: "that has succeeded is ready", manifest: barePod(slowly, append(once, "readinessGates: [{conditionType: example.com/registered}]")...), ready: fieldIs("status.phase", "Succeeded")},
-		{name: "that heals", manifest: barePod(never), play: changed(fieldIs("status.phase", "Running"), `{"metadata":{"annotations":{"devcluster/pod":null}}}`)},
+		{name: "that has succeeded is ready", manifest: barePod(slowly, append(once, "readinessGates: [{conditionType: example.com/registered}]")...), ready: hasField("status.phase", "Succeeded")},
+		{name: "that heals", manifest: barePod(never), play: changed(hasField("status.phase", "Running"), `{"metadata":{"annotations":{"devcluster/pod":null}}}`)},
 		{name: "that failed", manifest: barePod(exitsOnce, once...), annotations: []string{"helm.sh/readiness-timeout: 50s"}, fails: true},
 		{
 			name:     "past its own deadline",
 			manifest: barePod(never), fails: true,
 			annotations: []string{"helm.sh/readiness-timeout: 50s"},
-			play: changed(fieldIs("status.phase", "Running"),
+			play: changed(hasField("status.phase", "Running"),
 				`{"status":{"phase":"Failed","reason":"DeadlineExceeded","message":"Pod was active on the node longer than the specified deadline"}}`, "status"),
 		},
 		{name: "whose probe fails", manifest: barePod(never), fails: true},
 		{name: "in a crash loop", manifest: barePod(crashes), fails: true},
 		{name: "with an image that cannot be pulled", manifest: barePod(noImage), fails: true},
-		{name: "that fits on no node", manifest: barePod("", hugePod), fails: true},
+		{name: "that fits on no node", manifest: barePod("", unschedulablePod), fails: true},
 		{name: "held by a scheduling gate", manifest: barePod("", "schedulingGates: [{name: example.com/hold}]", mainContainer), fails: true},
 		{name: "whose readiness gate is not set", manifest: barePod("", "readinessGates: [{conditionType: example.com/registered}]", mainContainer), fails: true},
 	})

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// kills is how many operations are killed by default.
+	// kills is the default number of operations that TestKilledAtAnyTime kills.
 	kills = 20
-	// killWindow is the time after its start within which an operation is killed. It is
-	// about the duration of the operation on an idle machine.
+	// killWindow is the time after the start of an operation within which it is killed. It is
+	// about the time that the operation takes on an idle machine.
 	killWindow = 3 * time.Second
 )
 
-// TestKilledAtAnyTime kills operations at random moments. After each, one ordinary command
-// repairs the release: its objects are those of its last revision, the release is not
-// locked, and no hook is left.
+// TestKilledAtAnyTime kills operations at random moments. It checks after each of them that
+// one ordinary command repairs the release: its objects are those of its last revision, it is
+// not locked, and no hook is left.
 func TestKilledAtAnyTime(t *testing.T) {
 	t.Parallel()
 	seed := harness.NewSeed(t)
@@ -39,7 +39,7 @@ func TestKilledAtAnyTime(t *testing.T) {
 	}
 }
 
-// killedOperation is an operation that is killed, and the operation after it.
+// killedOperation is an operation that is killed, with the operation that repairs the release.
 type killedOperation struct {
 	*testing.T
 	*rand.Rand
@@ -89,7 +89,8 @@ func (k *killedOperation) run(verb string) {
 	}
 }
 
-// kill kills helm after this time, and returns the state of the release.
+// kill runs helm, kills it after the given time, and returns a description of the state of the
+// release.
 func (k *killedOperation) kill(after time.Duration, args []string) string {
 	k.Helper()
 	p := k.Start(k, args...)

@@ -17,9 +17,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestCleanupIsHeld checks that no operation starts on a release while another one deletes
-// what a failed upgrade of it has created.
-func TestCleanupIsHeld(t *testing.T) {
+// TestLockIsHeldDuringCleanup checks that no operation can start on a release while a failed
+// upgrade with --cleanup-on-fail deletes objects.
+func TestLockIsHeldDuringCleanup(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
@@ -28,17 +28,18 @@ func TestCleanupIsHeld(t *testing.T) {
 	charts.AddFinalizer(t, dir, "held")
 	p := h.Start(t, "upgrade", "rel", dir, "--wait=ordered", "--cleanup-on-fail")
 	p.AwaitLine(t, "deleting created resources")
-	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "3")}, "revision 2 of release rel is pending-upgrade, by helm upgrade on ")
+	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "3")}, "revision 2 of release rel is pending-upgrade; locked by helm upgrade on ")
 	h.RemoveFinalizers(t, "ConfigMap/held")
-	p.ExpectExit(t, 1, "deleting the resources that it created because of --cleanup-on-fail")
+	p.ExpectExit(t, 1, "--cleanup-on-fail: deleting the resources created by failed revision")
 	h.ExpectStatuses(t, "rel", "deployed failed")
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")
 	h.ExpectDeployed(t)
 }
 
-// TestHolderThatMayOnlyWrite checks that an account that is allowed to create and update
-// releases, but not to read them, keeps its lock for longer than the duration of a lease.
-func TestHolderThatMayOnlyWrite(t *testing.T) {
+// TestLockHolderWithoutReadPermission checks that an operation whose account is allowed to
+// create and update stored releases, but not to read them, keeps its lock for longer than a
+// lease lasts.
+func TestLockHolderWithoutReadPermission(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	parts := charts.ThreeLayerObjects("1")
@@ -51,10 +52,10 @@ func TestHolderThatMayOnlyWrite(t *testing.T) {
 	h.ExpectDeployed(t)
 }
 
-// TestSuccessOfHooksIsStoredFirst checks that an uninstall stores that a hook runs before
-// it creates the hook, and that the hook has succeeded before it deletes it. An operation
-// that takes over the uninstall does not run the hook again.
-func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
+// TestHookResultIsStoredBeforeDeletion checks that an uninstall stores that a hook has started
+// before it creates the hook, and that the hook has succeeded before it deletes the hook. An
+// operation that takes over the uninstall then does not run the hook again.
+func TestHookResultIsStoredBeforeDeletion(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", charts.Write(t, append(charts.ThreeLayerObjects("1"), charts.Object{
@@ -78,9 +79,10 @@ func TestSuccessOfHooksIsStoredFirst(t *testing.T) {
 	}
 }
 
-// TestHooksOfTwoDead kills an upgrade while its hook runs, and then the upgrade that takes
-// over and waits for that hook. The third upgrade waits for the hook too.
-func TestHooksOfTwoDead(t *testing.T) {
+// TestHooksOfTwoTerminatedOperations kills an upgrade while its hook runs, and then a second
+// upgrade, which has taken over the release and waits for that hook. It checks that a third
+// upgrade waits for the hook too.
+func TestHooksOfTwoTerminatedOperations(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	migrates := charts.Object{

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recovery proves how a release is locked, and how the next operation takes it over
-// after an operation that was killed or interrupted.
+// Package recovery tests the lock of a release, and how the next operation takes over the
+// release after an operation was killed or interrupted.
 package recovery
 
 import (

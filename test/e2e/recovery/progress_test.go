@@ -28,9 +28,9 @@ func revisionWrites(tb testing.TB, h *harness.Helm, revision int) []time.Time {
 	return times
 }
 
-// TestLifecycleProgress stops an upgrade after its first node, in every way. The release
-// then shows which nodes were finished. After a rollback by stock Helm, which copies the
-// record, the release does not show them.
+// TestLifecycleProgress checks that `helm status` prints which nodes were finished when an
+// upgrade is killed, interrupted or fails after its first node. After a rollback by stock
+// Helm, which copies the order record, it must not print them for the new revision.
 func TestLifecycleProgress(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(*testing.T, *harness.Helm, ...string){
@@ -66,9 +66,9 @@ func TestLifecycleProgress(t *testing.T) {
 	}
 }
 
-// TestLifecycleProgressFromTheStart stops operations before the first node is finished. The
-// release shows that none is finished, although no progress was stored before.
-func TestLifecycleProgressFromTheStart(t *testing.T) {
+// TestLifecycleProgressBeforeFirstNode checks that `helm status` prints that no node was
+// finished if an operation is stopped before its first node is finished.
+func TestLifecycleProgressBeforeFirstNode(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	failing := func(event string) charts.Object {
@@ -84,9 +84,9 @@ func TestLifecycleProgressFromTheStart(t *testing.T) {
 	expectNoProgress(t, h)
 }
 
-// TestLifecycleProgressOfTheLast uses a last node that never becomes ready, so it is not
-// finished.
-func TestLifecycleProgressOfTheLast(t *testing.T) {
+// TestLifecycleProgressOfLastNode checks that the last node does not count as finished if it
+// never becomes ready.
+func TestLifecycleProgressOfLastNode(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	never := charts.Object{Kind: "Deployment", Name: "never", Layer: "never", DependsOn: "last", PodAnnotations: []string{"devcluster/pod: never"}, Annotations: []string{`helm.sh/readiness-timeout: "1s"`}}
@@ -94,7 +94,8 @@ func TestLifecycleProgressOfTheLast(t *testing.T) {
 	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 3 of 4 nodes done")
 }
 
-// expectNoProgress checks that the last revision shows no unfinished progress.
+// expectNoProgress checks that the last revision contains no progress of an unfinished
+// operation.
 func expectNoProgress(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	rel := h.LastRevision(tb, "rel")
@@ -106,9 +107,9 @@ func expectNoProgress(tb testing.TB, h *harness.Helm) {
 	}
 }
 
-// TestLifecycleNotesAreFew deploys thirty nodes, some of which take a second. The progress
-// is stored at most once a second, and removed at the end.
-func TestLifecycleNotesAreFew(t *testing.T) {
+// TestLifecycleProgressIsStoredRarely checks that the progress of an operation with thirty
+// nodes is stored at most once a second, and is removed at the end.
+func TestLifecycleProgressIsStoredRarely(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	var parts []charts.Object
@@ -127,8 +128,8 @@ func TestLifecycleNotesAreFew(t *testing.T) {
 	if len(times) < 3 { // at least two progress writes, and the end
 		t.Errorf("the release was only stored %d times: the proof is empty", len(times))
 	}
-	// On a slow machine the operation also renews its lease, whose writes can be right before
-	// and after others.
+	// If the operation takes long, it also renews its lease. These writes do not count towards
+	// one write per second.
 	renewals := int(times[len(times)-1].Sub(h.Started) / history.RenewInterval)
 	var short []time.Duration
 	before := h.Started

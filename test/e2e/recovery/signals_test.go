@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestLifecycleInterrupted stops operations with SIGTERM. Helm exits, the release is
-// recorded as failed, nothing more is changed, and the next operation works.
+// TestLifecycleInterrupted checks operations that receive SIGTERM: Helm exits, the release is
+// recorded as failed, nothing else is changed, and the next operation succeeds.
 func TestLifecycleInterrupted(t *testing.T) {
 	t.Parallel()
 	slowly := func(tb testing.TB, value string) string {
@@ -32,7 +32,7 @@ func TestLifecycleInterrupted(t *testing.T) {
 		h.MustRun("install", "rel", dir, "--wait=ordered")
 		h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
 		h.Delete(t, "ConfigMap/outside")
-		interrupt(t, h, "Rolling back rel has been cancelled", "rollback", "rel", "1")
+		interrupt(t, h, "Rollback of release rel has been cancelled", "rollback", "rel", "1")
 		h.ExpectStatuses(t, "rel", "superseded deployed failed")
 		h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "4"), "--wait=ordered")
 		h.ExpectManifestObjects(t, "rel")
@@ -65,7 +65,7 @@ func TestLifecycleInterrupted(t *testing.T) {
 		dir := charts.Write(t, parts...)
 		charts.AddFinalizer(t, dir, "last")
 		h.MustRun("install", "rel", dir, "--wait=ordered")
-		interruptAt(t, h, "app:last deleting", "Uninstalling rel has been cancelled", "uninstall", "rel")
+		interruptAt(t, h, "app:last deleting", "Uninstall of release rel has been cancelled", "uninstall", "rel")
 		h.ExpectStatuses(t, "rel", "failed")
 		h.ExpectObjects(t, "rel", "ConfigMap/first", "Deployment/app", "Pod/last")
 		h.RemoveFinalizers(t, "Pod/last")
@@ -75,7 +75,8 @@ func TestLifecycleInterrupted(t *testing.T) {
 	})
 }
 
-// interrupt interrupts an operation that waits for Deployment/app.
+// interrupt starts an operation, and sends SIGTERM when it waits for Deployment/app. said is a
+// text that stderr must contain.
 func interrupt(tb testing.TB, h *harness.Helm, said string, args ...string) {
 	tb.Helper()
 	interruptAt(tb, h, "app:app applied", said, args...)
@@ -87,7 +88,8 @@ func interrupt(tb testing.TB, h *harness.Helm, said string, args ...string) {
 	}
 }
 
-// interruptAt sends SIGTERM when helm prints a text, and waits until it exits.
+// interruptAt starts an operation, sends SIGTERM when it prints the text at, and waits until
+// it exits. said is a text that stderr must contain.
 func interruptAt(tb testing.TB, h *harness.Helm, at, said string, args ...string) {
 	tb.Helper()
 	h.Started = harness.Now()
@@ -97,8 +99,8 @@ func interruptAt(tb testing.TB, h *harness.Helm, at, said string, args ...string
 	p.ExpectExit(tb, 1, said)
 }
 
-// TestSecondSignal checks that a second signal makes helm exit while it still waits after
-// the first one, that helm prints how to continue, and that the next operation does so.
+// TestSecondSignal checks that a second signal makes Helm exit immediately and print how to
+// continue, and that the next operation takes over the release.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

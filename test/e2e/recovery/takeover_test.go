@@ -19,11 +19,11 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// recordFile is the name of the record among the files of a stored chart.
+// recordFile is the name of the order record among the files of a stored chart.
 const recordFile = ".ordered-helm/record.json"
 
-// TestRecovery kills an operation. The next one takes over the release, prints which
-// operation was killed, and does not rewrite objects that already have the right content.
+// TestRecovery checks that the operation after one that was killed takes over the release,
+// prints which operation was interrupted, and does not rewrite objects that are as declared.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	upgraded := slices.Clip([]string{"upgrade", "rel", "--wait=ordered"})
@@ -32,7 +32,8 @@ func TestRecovery(t *testing.T) {
 		next     []string // with the chart of value 2, if it is an upgrade
 		statuses string
 		said     string
-		// untouched contains what the killed operation had already done.
+		// untouched contains the objects that the second operation must not write, because the
+		// killed operation had already written them.
 		untouched []string
 	}{
 		"install, then upgrade --install": {killInstall, append(upgraded, "--install"), "superseded deployed", "is pending-install, but helm install on ", []string{"ConfigMap/first"}},
@@ -115,8 +116,8 @@ func killUninstall(t *testing.T, h *harness.Helm) {
 	h.RemoveFinalizers(t, "ConfigMap/last")
 }
 
-// expectLocked checks what helm status prints of a release whose operation was killed, and
-// that stock Helm can read it.
+// expectLocked checks what `helm status` prints about a release whose operation was killed,
+// and that stock Helm can read the release.
 func expectLocked(tb testing.TB, h *harness.Helm, status, operation string) {
 	tb.Helper()
 	harness.ExpectContains(tb, h.MustRun("status", "rel").Stdout, "STATUS: "+status, "LOCK HOLDER: helm "+operation+" on ", "it is no longer alive")
@@ -139,7 +140,7 @@ func expectLocked(tb testing.TB, h *harness.Helm, status, operation string) {
 	}
 }
 
-// rewriteRecord changes the stored record of the last revision.
+// rewriteRecord changes the stored order record of the last revision.
 func rewriteRecord(tb testing.TB, h *harness.Helm, name string, change func(record map[string]any)) {
 	tb.Helper()
 	rel := h.LastRevision(tb, name)
@@ -152,28 +153,29 @@ func rewriteRecord(tb testing.TB, h *harness.Helm, name string, change func(reco
 	harness.NoError(tb, h.Storage().Update(rel))
 }
 
-// movedAway changes the lock holder in a record to one on another machine.
-func movedAway(record map[string]any) {
+// moveHolderToOtherMachine changes the lock holder in an order record to a process on another
+// machine.
+func moveHolderToOtherMachine(record map[string]any) {
 	lease, _ := record["lease"].(map[string]any)
 	lease["birth"], lease["host"] = "another start of another machine", "elsewhere"
 }
 
-// TestTakeoverOfAnotherMachine checks that a lock holder on another machine counts as no
-// longer alive if it sends no heartbeat for the duration of its lease.
-func TestTakeoverOfAnotherMachine(t *testing.T) {
+// TestTakeoverFromOtherMachine checks that a release is taken over from a lock holder on
+// another machine if the lock holder sends no heartbeat for the duration of its lease.
+func TestTakeoverFromOtherMachine(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	killUpgrade(t, h)
-	rewriteRecord(t, h, "rel", movedAway)
+	rewriteRecord(t, h, "rel", moveHolderToOtherMachine)
 	said := h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered", "--timeout", "2m").Stderr
 	harness.ExpectContains(t, said, "release rel is locked by helm upgrade on elsewhere", "checking for up to ", "is pending-upgrade, but helm upgrade on elsewhere", "taking over the release")
 	h.ExpectStatuses(t, "rel", "superseded failed deployed")
 	h.ExpectManifestObjects(t, "rel")
 }
 
-// TestLiveHolderIsNotRobbed checks that no operation takes over a release whose operation
-// is still running, whatever --takeover says, and that the running one finishes.
-func TestLiveHolderIsNotRobbed(t *testing.T) {
+// TestLiveLockIsNotTakenOver checks that a release is not taken over while its lock holder is
+// alive, with any value of --takeover, and that the operation of the lock holder succeeds.
+func TestLiveLockIsNotTakenOver(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
@@ -187,7 +189,7 @@ func TestLiveHolderIsNotRobbed(t *testing.T) {
 		}
 	}
 	for _, other := range others {
-		other.ExpectExit(t, 1, "revision 2 of release rel is pending-upgrade, by helm upgrade on ", "wait for it to finish, or stop it there")
+		other.ExpectExit(t, 1, "revision 2 of release rel is pending-upgrade; locked by helm upgrade on ", "wait for it to finish, or stop that process")
 	}
 	harness.ExpectSameContent(t, before, h.ReleaseObjects(t, "rel"))
 	p.Signal(t, syscall.SIGTERM)
@@ -195,9 +197,10 @@ func TestLiveHolderIsNotRobbed(t *testing.T) {
 	h.ExpectStatuses(t, "rel", "deployed failed")
 }
 
-// TestHolderThatWasAway suspends a process until another one has taken over its release.
-// When it continues, it detects this, and neither changes nor records anything.
-func TestHolderThatWasAway(t *testing.T) {
+// TestSuspendedLockHolder suspends a process until another one has taken over its release. It
+// checks that the process, when it resumes, detects that it has lost the lock, and neither
+// changes nor records anything.
+func TestSuspendedLockHolder(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
@@ -207,19 +210,18 @@ func TestHolderThatWasAway(t *testing.T) {
 	harness.ExpectContains(t, h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered", "--timeout", "2m").Stderr, "taking over the release")
 	before := h.ReleaseObjects(t, "rel")
 	p.Signal(t, syscall.SIGCONT)
-	p.ExpectExit(t, 1, "release rel was taken over by ", "this operation stopped at revision 2 without recording or undoing anything further")
+	p.ExpectExit(t, 1, "release rel was taken over by ", "this operation stopped at revision 2: it records nothing more, and does not roll back or clean up")
 	harness.ExpectSameContent(t, before, h.ReleaseObjects(t, "rel"))
 	h.ExpectStatuses(t, "rel", "superseded failed deployed")
 }
 
-// TestStockInterferes lets stock Helm, which does not support locks, change a release
-// during an operation. The operation stops, and the next one continues from what stock Helm
-// left.
-func TestStockInterferes(t *testing.T) {
+// TestStockHelmChangesLockedRelease lets stock Helm, which ignores locks, change a release
+// during an operation. It checks that the operation stops, and that the next one succeeds.
+func TestStockHelmChangesLockedRelease(t *testing.T) {
 	t.Parallel()
 	for verb, says := range map[string]string{
 		"rollback":  "release rel was taken over by another operation; this operation stopped at revision 2",
-		"uninstall": "the record of revision 2 of release rel no longer exists",
+		"uninstall": "the stored release rel, revision 2, no longer exists",
 	} {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
@@ -242,9 +244,9 @@ func TestStockInterferes(t *testing.T) {
 	}
 }
 
-// TestStockHoldsARelease leaves a release pending with stock Helm. It is unknown whether
-// that operation is still running, so the release is taken over only with --takeover=force.
-func TestStockHoldsARelease(t *testing.T) {
+// TestPendingReleaseOfStockHelm checks that a release that stock Helm has left pending is
+// taken over only with --takeover=force, because stock Helm may still be running.
+func TestPendingReleaseOfStockHelm(t *testing.T) {
 	t.Parallel()
 	next := func(t *testing.T) map[string][]string {
 		return map[string][]string{

@@ -20,9 +20,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestTrackerCustomResources watches custom resources whose definition is in an earlier
-// layer, and which a controller makes ready.
-func TestTrackerCustomResources(t *testing.T) {
+// TestWatchCustomResources checks that Helm watches custom resources whose CRD is in an
+// earlier layer of the same chart, and waits until a controller makes them ready.
+func TestWatchCustomResources(t *testing.T) {
 	t.Parallel()
 	const status = `{"status":{"phase":"Done","conditions":[{"type":"Ready","status":"%s","reason":"Made","message":"made"}]}}`
 	for _, tt := range []struct {
@@ -63,11 +63,11 @@ func TestTrackerCustomResources(t *testing.T) {
 	}
 }
 
-// makeReady writes the status of the widget as soon as the widget exists.
+// makeReady waits until the widget exists, and then writes its status, as a controller would.
 func makeReady(ctx context.Context, widgets dynamic.ResourceInterface, status string) error {
 	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, harness.Timeout, true, func(ctx context.Context) (bool, error) {
 		_, err := widgets.Patch(ctx, "one", types.MergePatchType, []byte(status), metav1.PatchOptions{})
-		// A write can be rejected while a definition is new.
+		// The API server rejects requests for a kind whose CRD is not established yet.
 		if apierrors.IsNotFound(err) || apierrors.IsServerTimeout(err) {
 			return false, nil
 		}

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package requests proves how many requests a release takes, and with which permissions its
-// resources are watched.
+// Package requests tests how many requests Helm sends to the API server for a release, and
+// which permissions it needs to watch resources.
 package requests
 
 import (

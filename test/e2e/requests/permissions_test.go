@@ -14,18 +14,18 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// allButWatch returns the verbs that a release needs, and those that replace watching.
+// allButWatch returns all verbs that an operation on a release uses, except watch.
 func allButWatch() []string { return []string{"get", "list", "create", "update", "patch", "delete"} }
 
-// deploymentAfter returns a Deployment in a layer with its own name, which depends on
-// another layer if one is given.
+// deploymentAfter returns a Deployment in a layer of the same name, which depends on the layer
+// before, unless that is empty.
 func deploymentAfter(name, before string) charts.Object {
 	return charts.Object{Kind: "Deployment", Name: name, Layer: name, DependsOn: before}
 }
 
-// TestTrackerForbiddenWatch checks that helm polls resources that it is not allowed to
-// watch, and prints this once for each kind.
-func TestTrackerForbiddenWatch(t *testing.T) {
+// TestWatchForbidden checks that Helm polls resources that it is not allowed to watch, and
+// prints that once for each kind.
+func TestWatchForbidden(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	second := charts.Pod("second", "second")
@@ -96,14 +96,14 @@ metadata:
   annotations: {helm.sh/layer: last, helm.sh/depends-on/layers: app}
 `
 
-// TestTrackerNamespacedPermissions installs as a user who has all permissions in the
-// namespace and none outside it.
-func TestTrackerNamespacedPermissions(t *testing.T) {
+// TestNamespacedPermissions checks that a user who has permissions only in the namespace of
+// the release can install in order.
+func TestNamespacedPermissions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		chart func(testing.TB) string
-		// denied contains the resources that may be requested without success.
+		// denied contains the resources for which Helm may send a request that is denied.
 		denied []string
 	}{
 		{name: "shop", chart: func(tb testing.TB) string { tb.Helper(); return harness.ExampleChart(tb, "shop") }},
@@ -136,8 +136,8 @@ func TestTrackerNamespacedPermissions(t *testing.T) {
 	}
 }
 
-// checkNamespaces checks that there were no requests outside the namespace except those
-// that every user is allowed to send, and that each denied resource was requested once.
+// checkNamespaces checks that all requests were for the namespace, or allowed to every user,
+// and that each resource in mayBeDenied was requested once.
 func checkNamespaces(tb testing.TB, namespace string, requests []fault.Request, mayBeDenied []string) {
 	tb.Helper()
 	denied := map[string]int{}

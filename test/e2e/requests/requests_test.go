@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// manyObjects creates objects of three kinds, in two namespaces, that are ready
-// immediately. They are in layers if requested.
+// manyObjects is a template of objects of three kinds, in two namespaces, that are ready
+// immediately. The values determine their number and whether they are in layers.
 const manyObjects = `{{- range $kind, $count := .Values.counts }}
 {{- range $i := until (int $count) }}
 ---
@@ -41,10 +41,10 @@ metadata:
 {{- end }}
 `
 
-// TestRequests counts the requests for a release of 120 objects in the audit log. Requests
-// cost time in every cluster, and it is easy to add one for each object without noticing
-// it. testdata/requests.golden contains the expected numbers. Requests for Secrets are left
-// out, because how often the release stores its progress depends on timing.
+// TestRequests compares the number of requests for a release of 120 objects with
+// testdata/requests.golden, to detect code that sends additional requests for each object.
+// Requests for Secrets are not counted, because it depends on timing how often the progress is
+// stored.
 func TestRequests(t *testing.T) {
 	var report strings.Builder
 	for _, c := range []struct {
@@ -98,8 +98,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// requestsFor returns the requests of helm for a resource in the namespace, each of them
-// once.
+// requestsFor returns the requests of Helm for a resource in the namespace, each request once.
 func requestsFor(tb testing.TB, h *harness.Helm, resource string) []cluster.Event {
 	tb.Helper()
 	var events []cluster.Event

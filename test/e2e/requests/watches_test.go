@@ -19,9 +19,9 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// TestTrackerReadyOnCreation deploys a chain of objects that are ready when they exist.
-// Each costs a create and the read before it.
-func TestTrackerReadyOnCreation(t *testing.T) {
+// TestNoReadsAfterCreation checks that Helm sends only a create request, and at most one read
+// before it, for each object that is ready as soon as it exists.
+func TestNoReadsAfterCreation(t *testing.T) {
 	t.Parallel()
 	const n = 20
 	h := harness.New(t)
@@ -48,9 +48,9 @@ func TestTrackerReadyOnCreation(t *testing.T) {
 	}
 }
 
-// TestTrackerWatchesFromTheWrite deploys chains of two kinds. Each kind is watched once,
-// from the resource version that the first create returned, and never listed.
-func TestTrackerWatchesFromTheWrite(t *testing.T) {
+// TestWatchStartsAtCreatedVersion checks that Helm watches each kind once, from the resource
+// version that the first create request returned, and does not list it.
+func TestWatchStartsAtCreatedVersion(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	var objects []charts.Object
@@ -88,9 +88,8 @@ func TestTrackerWatchesFromTheWrite(t *testing.T) {
 	}
 }
 
-// TestTrackerOneWatchForALayer waits for many objects of a kind in parallel, with one watch
-// for all of them.
-func TestTrackerOneWatchForALayer(t *testing.T) {
+// TestOneWatchPerKind checks that Helm waits for many objects of a kind with a single watch.
+func TestOneWatchPerKind(t *testing.T) {
 	t.Parallel()
 	const n = 40
 	h := harness.New(t)
@@ -104,16 +103,16 @@ func TestTrackerOneWatchForALayer(t *testing.T) {
 	if written < 0 {
 		t.Fatal("no pod was created")
 	}
-	// Existing objects are listed before the first write; waiting needs no list. A busy
-	// server can end the watch, which is then resumed from the last event.
+	// Helm lists existing objects before the first write, but must not list them while it
+	// waits. If a busy server ends the watch, Helm resumes it; watchesOf does not count that.
 	if lists, watches := countVerb(asked[written:], "list"), watchesOf(t, asked); lists != 0 || watches != 1 {
 		t.Errorf("%d lists and %d watches of pods, want 0 and 1", lists, watches)
 	}
 }
 
-// watchesOf counts the watches that started at the resource version of a write, and not at
-// one from an earlier watch. A watch that starts earlier than the previous one is not
-// counted: it replaces that watch because the answer to an earlier write came late.
+// watchesOf counts the watches that start at the resource version of a create response. It
+// does not count watches that resume an earlier watch, or that replace one in order to start
+// at an earlier version, because a create response was late.
 func watchesOf(tb testing.TB, asked []cluster.Event) int {
 	tb.Helper()
 	written, watches, earliest := map[string]bool{}, 0, uint64(math.MaxUint64)
@@ -140,10 +139,10 @@ func watchesOf(tb testing.TB, asked []cluster.Event) int {
 	return watches
 }
 
-// TestTrackerIsNotThrottled waits for a few hundred objects that helm is allowed neither to
-// list nor to watch, so that it reads each of them repeatedly. The rate limit of the client
-// would delay that, and its log would show the delay.
-func TestTrackerIsNotThrottled(t *testing.T) {
+// TestPollingIsNotThrottled checks that the client does not limit the rate of requests if Helm
+// is allowed neither to list nor to watch a few hundred objects, and must read each of them
+// repeatedly.
+func TestPollingIsNotThrottled(t *testing.T) {
 	t.Parallel()
 	const each, ready = 30, 210
 	h := harness.New(t)
@@ -159,11 +158,11 @@ func TestTrackerIsNotThrottled(t *testing.T) {
 		text.WriteString(charts.ConfigMap(fmt.Sprintf("c%d", i), "helm.sh/layer: first"))
 	}
 	as := h.Grant(t, "get", "create", "update", "patch", "delete")
-	// From level 3 on, the log contains every delay caused by the client.
+	// At verbosity 3, the Kubernetes client logs every delay that its rate limit causes.
 	r := h.Run(append(as, "install", "rel", charts.WriteTemplate(t, text.String()+charts.Last("first").Manifest()), "--wait=ordered",
 		"--readiness-timeout", "1m", "--debug", "--v", "3")...)
-	// A rate limit delays hundreds of requests. If the machine stalls for a few hundredths
-	// of a second, the log contains the same message, but only for single requests.
+	// A rate limit would delay hundreds of requests. The client logs the same message for a
+	// few requests if the machine is busy.
 	if held := strings.Count(r.Stderr, "client-side throttling"); held >= each {
 		t.Errorf("%d requests were held back", held)
 	}

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package secrets proves that no operation prints or stores the content of Secrets where it
-// does not belong.
+// Package secrets tests that operations do not print the contents of Secrets, and do not store
+// them in places other than the manifest of the release.
 package secrets
 
 import (

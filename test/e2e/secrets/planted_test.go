@@ -28,12 +28,12 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// plantedSecrets contains values that must not be printed, by the place where they are
-// planted.
+// plantedSecrets contains unique values that must not occur in any output, by the place, such
+// as a Secret or the kubeconfig, into which the test has put them.
 type plantedSecrets map[string]string
 
-// plant creates a value: letters and digits by which it is found, and characters that have
-// to be quoted.
+// plant returns a new value for a place. The value contains random letters and digits, by
+// which check finds it, and characters that are escaped when they are quoted.
 func (p plantedSecrets) plant(tb testing.TB, where string) string {
 	tb.Helper()
 	core := make([]byte, 10)
@@ -44,8 +44,8 @@ func (p plantedSecrets) plant(tb testing.TB, where string) string {
 	return p[where]
 }
 
-// check searches for all of them, as plain text and in base64 of any text that contains
-// them.
+// check fails the test if a text contains one of the values, as plain text or within text
+// encoded in base64.
 func (p plantedSecrets) check(tb testing.TB, what, text string) {
 	tb.Helper()
 	for where, core := range p {
@@ -63,7 +63,7 @@ func (p plantedSecrets) check(tb testing.TB, what, text string) {
 	}
 }
 
-// plantedChart contains Secrets of every type, and objects that fail in many ways.
+// plantedChart is a template of Secrets of every type, and of objects that fail in many ways.
 const plantedChart = `---
 apiVersion: v1
 kind: Secret
@@ -120,8 +120,9 @@ spec: {restartPolicy: Never, containers: [{name: c, image: i}]}
 {{- end }}
 `
 
-// TestPlantedSecrets plants values in everything that contains secrets, makes operations
-// fail in many ways, and searches for the values in all output.
+// TestPlantedSecrets puts values into everything that contains secrets (Secrets, hooks,
+// values, the kubeconfig), makes operations fail in many ways, and checks that no output
+// contains a value.
 func TestPlantedSecrets(t *testing.T) {
 	t.Parallel()
 	for name, wait := range map[string]string{"in order": "--wait=ordered", "at once": "--wait=false", "plain wait": "--wait"} {
@@ -188,15 +189,16 @@ func TestPlantedSecrets(t *testing.T) {
 	}
 }
 
-// loud contains the flags that make an operation print more.
-var loud = [][]string{
+// verboseFlags contains sets of flags that make an operation print more.
+var verboseFlags = [][]string{
 	{"--debug", "-v=10", "--progress=json"}, {"-v=8", "--progress=plain"}, {"-v=9", "--progress=tty"}, {"--debug", "-v=9", "--progress=none", "--qps=50"},
 }
 
-// run runs helm with one of these sets of flags, and searches its output.
+// run runs helm with one of the sets in verboseFlags, which turn selects, and checks the
+// output.
 func (p plantedSecrets) run(tb testing.TB, h *harness.Helm, turn int, args []string, fails bool) {
 	tb.Helper()
-	flags, file := slices.Clone(loud[turn%len(loud)]), filepath.Join(tb.TempDir(), []string{"timeline.html", "timeline.json"}[turn/len(loud)%2])
+	flags, file := slices.Clone(verboseFlags[turn%len(verboseFlags)]), filepath.Join(tb.TempDir(), []string{"timeline.html", "timeline.json"}[turn/len(verboseFlags)%2])
 	changes := []string{"install", "upgrade", "rollback", "uninstall", "test"}
 	if slices.Contains(changes, args[0]) {
 		flags = append(flags, "--timeline", file)
@@ -247,7 +249,7 @@ func runInTerminal(tb testing.TB, h *harness.Helm, args ...string) harness.Resul
 	return harness.Result{Stderr: out.String(), ExitCode: cmd.ProcessState.ExitCode()}
 }
 
-// useToken makes helm act as an account whose token is planted.
+// useToken makes helm act as a service account, and adds the token of the account to p.
 func useToken(tb testing.TB, h *harness.Helm, p plantedSecrets) {
 	tb.Helper()
 	h.CreateServiceAccount(tb, "operator", []rbacv1.PolicyRule{{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}})
@@ -266,7 +268,7 @@ func useToken(tb testing.TB, h *harness.Helm, p plantedSecrets) {
 	h.Env = append(h.Env, "KUBECONFIG="+path)
 }
 
-// checkEvents searches the events of the namespace.
+// checkEvents checks the Kubernetes events in the namespace.
 func (p plantedSecrets) checkEvents(tb testing.TB, h *harness.Helm) {
 	tb.Helper()
 	events, err := h.Cluster.Client().CoreV1().Events(h.Namespace).List(tb.Context(), metav1.ListOptions{})
@@ -276,8 +278,8 @@ func (p plantedSecrets) checkEvents(tb testing.TB, h *harness.Helm) {
 	}
 }
 
-// TestPlantedPasswords plants the passwords of repositories and registries, which reject
-// them.
+// TestPlantedPasswords checks that the passwords of repositories and registries are not
+// printed if the server rejects them.
 func TestPlantedPasswords(t *testing.T) {
 	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,15 +16,15 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// The values of the Secrets in these tests: a text that has to be quoted, a number instead
-// of a text, and a value that somebody else adds.
+// The values of the Secrets in these tests: a text with characters that are escaped when it is
+// quoted, a number, and a value that another client adds to the Secret.
 const (
 	awkward   = `kx7"quux&zyzzy<1>`
 	numeric   = "734512986"
 	strangers = "by-xerxes-77"
 )
 
-// secretsIn returns the secrets that a text contains.
+// secretsIn returns those of the values above that a text contains.
 func secretsIn(text string) []string {
 	pieces := []string{"kx7", "quux", "zyzzy", numeric, strangers, "xerxes", `stringData"`, `stringData\"`, `short"`, `short\"`}
 	for _, secret := range []string{awkward, numeric, strangers, "true", "58697"} {
@@ -33,26 +33,28 @@ func secretsIn(text string) []string {
 	return slices.DeleteFunc(pieces, func(piece string) bool { return !strings.Contains(text, piece) })
 }
 
-// secretManifest returns a Secret with additional stringData.
+// secretManifest returns the manifest of a Secret with additional entries in stringData.
 func secretManifest(more string) string {
 	return "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {helm.sh/layer: s}}\n" +
 		"stringData: {awkward: '" + awkward + "'" + more + "}\n"
 }
 
-// refusedManifest returns a ConfigMap with a label that every server rejects and quotes.
+// refusedManifest returns the manifest of a ConfigMap with an invalid label, which the server
+// rejects with a message that quotes the label.
 func refusedManifest(annotations string) string {
 	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, labels: {l: '" + awkward + "'}, annotations: {" + annotations + "}}\n"
 }
 
-// deploymentManifest returns a Deployment that a server's message can quote completely.
+// deploymentManifest returns the manifest of a Deployment. If the server rejects a change of
+// it, its message quotes the whole object.
 func deploymentManifest(replicas string) string {
 	return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, annotations: {helm.sh/layer: s}}\nspec:\n  replicas: " + replicas +
 		"\n  selector: {matchLabels: {app: d}}\n  template:\n    metadata: {labels: {app: d}}\n" +
 		"    spec: {containers: [{name: c, image: i, env: [{name: V, value: '" + awkward + "'}]}]}\n"
 }
 
-// expectSecretHidden checks that an operation has failed and that no secret is in its
-// output or in what it stored.
+// expectSecretHidden runs an operation, and checks that it fails with an error that contains
+// all of want, and that neither its output nor the stored description contains a secret.
 func expectSecretHidden(tb testing.TB, h *harness.Helm, name string, args []string, want ...string) {
 	tb.Helper()
 	r := h.ExpectFailure(tb, args, want...)
@@ -75,7 +77,7 @@ func expectSecretHidden(tb testing.TB, h *harness.Helm, name string, args []stri
 	}
 }
 
-// storedText returns what a stored revision contains about the operation.
+// storedText returns the texts in a stored revision that may contain error messages.
 func storedText(rel *release.Release) string {
 	text := rel.Info.Description + "\n" + rel.Info.Notes
 	for _, f := range rel.Chart.Files { // the record is one of them
@@ -84,9 +86,9 @@ func storedText(rel *release.Release) string {
 	return text
 }
 
-// TestSecretsAreNotTold makes all operations fail in ways in which servers and pods quote
-// the content of Secrets.
-func TestSecretsAreNotTold(t *testing.T) {
+// TestSecretsAreRedacted checks operations that fail with messages of the server in which the
+// contents of Secrets are quoted.
+func TestSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	good := charts.WriteTemplate(t, secretManifest("")+deploymentManifest("1"))
 	numbers := charts.WriteTemplate(t, secretManifest(", number: "+numeric+", short: 58697, on: true")+deploymentManifest("1"))
@@ -122,8 +124,9 @@ func TestSecretsAreNotTold(t *testing.T) {
 	}
 }
 
-// TestSecretsInLogs uses pods that print secrets as programs do.
-func TestSecretsInLogs(t *testing.T) {
+// TestSecretsInLogsAreRedacted checks that the contents of Secrets are redacted in the logs of
+// pods that an error quotes.
+func TestSecretsInLogsAreRedacted(t *testing.T) {
 	t.Parallel()
 	once, err := json.Marshal(awkward)
 	harness.NoError(t, err)

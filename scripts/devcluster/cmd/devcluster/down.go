@@ -23,7 +23,7 @@ const (
 	killTimeout = 10 * time.Second
 )
 
-// errNotRunning makes status exit with an error.
+// errNotRunning is the error of status if no cluster is running.
 var errNotRunning = errors.New("no cluster is running")
 
 func newDownCommand() *cobra.Command {
@@ -55,14 +55,14 @@ func newDownCommand() *cobra.Command {
 	return cmd
 }
 
-// cleanUp removes what is left of a supervisor that was killed.
+// cleanUp removes the files that a killed supervisor has left.
 func cleanUp(ctx context.Context, dir statedir.Dir) error {
 	if _, err := os.Stat(string(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	lock, err := dir.Claim(ctx)
 	if errors.Is(err, filelock.ErrHeld) {
-		// Somebody has started a new cluster.
+		// Another process has started a new cluster in the directory.
 		return nil
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func stop(ctx context.Context, dir statedir.Dir) error {
 	if err != nil {
 		return fmt.Errorf("find the supervisor: %w", err)
 	}
-	// The supervisor may already be gone while its children are still ending.
+	// The supervisor may have exited already while its children are still ending.
 	if err := supervisor.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop the supervisor: %w", err)
 	}

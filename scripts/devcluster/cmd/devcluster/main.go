@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command devcluster runs a Kubernetes control plane for tests, benchmarks and the demo.
-// Pods are simulated.
+// Command devcluster runs a Kubernetes control plane with simulated pods, for tests,
+// benchmarks and the demo.
 package main
 
 import (

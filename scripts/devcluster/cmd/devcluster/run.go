@@ -78,7 +78,7 @@ func newRunCommand() *cobra.Command {
 	return cmd
 }
 
-// addBinDirFlag adds the flag that tests use to run other programs.
+// addBinDirFlag adds a flag for the directory of the binaries of the cluster, for tests.
 func addBinDirFlag(cmd *cobra.Command, target *string) {
 	const name = "bin-dir"
 	cmd.Flags().StringVar(target, name, "", "directory of the binaries (default: built, or taken from the cache)")

@@ -59,7 +59,7 @@ func startDetached(cmd *cobra.Command, dir statedir.Dir, binDir string) error {
 	ctx := cmd.Context()
 	var err error
 	if binDir == "" {
-		// The binaries are built here, where their progress is visible.
+		// The binaries are built in this process, so that the user sees the progress.
 		if binDir, err = supervisor.EnsureBinaries(ctx, cmd.ErrOrStderr()); err != nil {
 			return err
 		}
@@ -118,7 +118,8 @@ func didNotComeUp(dir statedir.Dir, exit error) error {
 	return fmt.Errorf("the cluster did not become ready: %w\n%s", exit, bytes.TrimSpace(words))
 }
 
-// awaitOthers waits for a cluster that another process is starting.
+// awaitOthers waits until a cluster is ready that another process is starting in the
+// directory.
 func awaitOthers(ctx context.Context, dir statedir.Dir) error {
 	for {
 		if _, err := os.Stat(dir.Kubeconfig()); err == nil {

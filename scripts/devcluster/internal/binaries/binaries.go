@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
 )
 
-// CacheEnv overrides the directory of the binaries. The default is ordered-helm/devcluster
-// in the user's cache directory.
+// CacheEnv is the environment variable with the directory in which binaries are cached. The
+// default is ordered-helm/devcluster in the user's cache directory.
 const CacheEnv = "DEVCLUSTER_CACHE"
 
 // The programs of a cluster.
@@ -34,7 +34,7 @@ const (
 // etcdBuilt is the name that the go command gives to the etcd binary.
 const etcdBuilt = "server"
 
-// CacheDir returns the directory of the binaries of all versions.
+// CacheDir returns the directory in which the binaries of all versions are cached.
 func CacheDir() (string, error) {
 	if dir := os.Getenv(CacheEnv); dir != "" {
 		abs, err := filepath.Abs(dir)
@@ -52,11 +52,12 @@ func CacheDir() (string, error) {
 
 // Builder builds binaries from a source.
 type Builder struct {
-	// CacheDir is the directory of the binaries.
+	// CacheDir is the directory in which binaries are cached.
 	CacheDir string
 	// Source is what is built.
 	Source Source
-	// Progress receives a line if something takes long. If it is nil, nothing is reported.
+	// Progress receives a line before a build and before a wait for another process. It can be
+	// nil.
 	Progress io.Writer
 }
 
@@ -87,7 +88,8 @@ func (b *Builder) Ensure(ctx context.Context) (string, error) {
 	return dir, errors.Join(err, lock.Release())
 }
 
-// complete reports whether dir was built. It gets its name only when the build is complete.
+// complete reports whether dir contains all binaries. This is the case if it exists, because a
+// build renames its directory to dir when it is finished.
 func complete(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir()
@@ -126,7 +128,7 @@ func (b *Builder) build(ctx context.Context, dir string) (err error) {
 	return nil
 }
 
-// removeAbandoned removes what is left of builds that were killed.
+// removeAbandoned removes the directories of builds that were killed.
 func removeAbandoned(dir string) error {
 	left, err := filepath.Glob(dir + ".build-*")
 	if err != nil {

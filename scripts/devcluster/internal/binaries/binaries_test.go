@@ -19,8 +19,9 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
 )
 
-// fakeGo puts a go command first in PATH. The command notes each build in a file and then
-// runs the script, in which $out is the output directory. fakeGo returns that file.
+// fakeGo adds a fake go command to the front of PATH. It adds a line to a file for each build,
+// and then runs the script, in which $out is the output directory. fakeGo returns the path of
+// the file.
 func fakeGo(t *testing.T, script string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -61,8 +62,8 @@ func newBuilder(t *testing.T) *Builder {
 	}
 }
 
-func TestConcurrentBuildsOfOneKeyAreOneBuild(t *testing.T) {
-	// The build continues until all callers have asked.
+func TestConcurrentCallersShareBuild(t *testing.T) {
+	// The build does not finish before all callers are waiting for it.
 	asked := filepath.Join(t.TempDir(), "asked")
 	calls := fakeGo(t, fmt.Sprintf(`touch "${out}server"; while [ ! -e %q ]; do sleep 0.01; done`, asked))
 	shared := newBuilder(t)
@@ -107,8 +108,8 @@ func TestConcurrentBuildsOfOneKeyAreOneBuild(t *testing.T) {
 	}
 }
 
-// notify signals that a builder is building or waiting, because it then reports its first
-// line.
+// notify is a Builder.Progress that signals the first line, which a Builder writes when it
+// builds or waits.
 type notify struct{ waiting chan<- struct{} }
 
 func (n notify) Write(p []byte) (int, error) {
@@ -118,7 +119,7 @@ func (n notify) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestAnotherKeyIsAnotherBuild(t *testing.T) {
+func TestOtherKeyIsBuiltSeparately(t *testing.T) {
 	calls := fakeGo(t, `touch "${out}server"`)
 	b := newBuilder(t)
 	dirs := map[string]bool{}
@@ -146,7 +147,7 @@ func TestAnotherKeyIsAnotherBuild(t *testing.T) {
 	}
 }
 
-func TestFailedBuildShowsItsEndAndLeavesNothing(t *testing.T) {
+func TestFailedBuild(t *testing.T) {
 	calls := fakeGo(t, `echo "first words"; echo "no such module" >&2; exit 1`)
 	b := newBuilder(t)
 	for range 2 {
@@ -189,7 +190,7 @@ func TestAbandonedBuildIsCleanedUp(t *testing.T) {
 	}
 }
 
-func TestWaitEndsWithItsContext(t *testing.T) {
+func TestWaitEndsWithContext(t *testing.T) {
 	fakeGo(t, "exit 1")
 	b := newBuilder(t)
 	key, err := b.Source.key(t.Context())
@@ -218,7 +219,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestBuildEndsWithItsContext(t *testing.T) {
+func TestBuildEndsWithContext(t *testing.T) {
 	calls := fakeGo(t, "exec sleep 600")
 	b := newBuilder(t)
 	ctx, cancel := context.WithCancel(t.Context())

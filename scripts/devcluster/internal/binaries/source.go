@@ -20,8 +20,8 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
 )
 
-// Source defines what is built: the tools of a module. Only its go.mod and go.sum are
-// needed.
+// Source describes the binaries to build: the tools of a module, given by its go.mod and
+// go.sum.
 type Source struct {
 	GoMod, GoSum string
 	// Flags are the flags of go build.
@@ -40,8 +40,8 @@ func ClusterSource() (Source, error) {
 	if match == nil {
 		return Source{}, errors.New("the go.mod of the dev cluster does not require k8s.io/kubernetes")
 	}
-	// If no version is set at link time, the server reports v0.0.0, and charts that require
-	// a version fail.
+	// Without a version that is set at link time, the API server would report v0.0.0, and
+	// charts that require a version of Kubernetes would be rejected.
 	ldflags := []string{"-s", "-w"}
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
 		ldflags = append(ldflags,
@@ -59,7 +59,7 @@ func ClusterSource() (Source, error) {
 	}, nil
 }
 
-// key identifies the result of the build.
+// key returns a digest of everything on which the result of the build depends.
 func (s Source) key(ctx context.Context) (string, error) {
 	env, err := goEnv(ctx)
 	if err != nil {
@@ -67,14 +67,14 @@ func (s Source) key(ctx context.Context) (string, error) {
 	}
 	hash := sha256.New()
 	for _, part := range append([]string{s.GoMod, s.GoSum, env}, s.Flags...) {
-		// The length prevents two parts from having the same hash as one.
+		// With the lengths, a different division into parts leads to a different hash.
 		fmt.Fprintf(hash, "%d\n%s", len(part), part)
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// environment is the environment of the go command. The binaries do not need cgo. They are
-// the same even if the caller's build uses cgo.
+// environment contains additional environment variables for the go command. The binaries are
+// built without cgo, so that they do not depend on the caller's setting.
 var environment = []string{"GOWORK=off", "CGO_ENABLED=0"}
 
 // goEnv returns the settings of the go command that affect the build.

@@ -21,9 +21,9 @@ const serviceRange = "10.96.0.0/16"
 // apiServerHosts are the names that pods would use for the API server.
 var apiServerHosts = []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "10.96.0.1"}
 
-// auditPolicy records the request and response objects of every write, and the metadata of
-// every read. It omits the reads and leases of the cluster's own components, which would be
-// most of the log. It also omits the contents of Secrets.
+// auditPolicy is the policy of the audit log: it contains the request and response objects of
+// every write except the contents of Secrets, and the metadata of every read. Reads and leases
+// of the cluster's own components are omitted, because they would be most of the log.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitManagedFields: true
@@ -83,7 +83,7 @@ func (c *ControlPlane) apiServerSpec(etcd, policy string, port int) process.Spec
 	return c.spec(binaries.APIServer,
 		"--bind-address="+localhost,
 		"--secure-port="+strconv.Itoa(port),
-		// The cluster has no network from which the API server could be reached.
+		// There are no pods that could use another address.
 		"--advertise-address="+localhost,
 		"--endpoint-reconciler-type=none",
 		"--tls-cert-file="+creds.apiServer.CertFile,

@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/process"
 )
 
-// By default, the controllers throttle themselves to a speed that is unrelated to what is
-// deployed.
+// unthrottled contains flags that disable the rate limits of the controllers' clients, which
+// would slow down every deployment.
 var unthrottled = []string{"--kube-api-qps=1000", "--kube-api-burst=2000"}
 
 func (c *ControlPlane) controllerManagerSpec(server string) (process.Spec, error) {
@@ -39,7 +39,7 @@ func (c *ControlPlane) controllerManagerSpec(server string) (process.Spec, error
 		"--concurrent-namespace-syncs=50",
 		"--concurrent-serviceaccount-token-syncs=20",
 		"--pvclaimbinder-sync-period=1s",
-		// A machine that was suspended must not evict pods when it resumes.
+		// If the machine was suspended, pods must not be evicted when it resumes.
 		"--node-monitor-grace-period=10m",
 		"--profiling=false",
 	}
@@ -61,8 +61,9 @@ func (c *ControlPlane) schedulerSpec(server string) (process.Spec, error) {
 	return c.spec(binaries.Scheduler, append(args, unthrottled...)...), nil
 }
 
-// nodeStages makes kwok keep nodes ready. It has no stages for pods: the supervisor
-// simulates them, because it can look up the objects that a pod references.
+// nodeStages is the configuration with which kwok keeps nodes ready. It contains no stages for
+// pods: package kubelet simulates pods, because it can look up the objects that a pod
+// references.
 const nodeStages = `apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
 metadata:

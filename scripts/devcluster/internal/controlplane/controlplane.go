@@ -20,16 +20,17 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/statedir"
 )
 
-// stopGrace is how long a process can take to end after it was asked to.
+// stopGrace is the time after SIGTERM within which a process must end before it is killed.
 const stopGrace = 5 * time.Second
 
-// Options define what is run, and where.
+// Options configure a control plane.
 type Options struct {
 	// Dir is the cluster's directory, which is already claimed and reset.
 	Dir statedir.Dir
 	// BinDir is the directory of the binaries.
 	BinDir string
-	// Inherit is a file that every process keeps open. It can be nil.
+	// Inherit is a file that every process inherits and keeps open, such as a lock. It can be
+	// nil.
 	Inherit *os.File
 }
 
@@ -127,8 +128,8 @@ func (c *ControlPlane) KubeletClientName() string { return kubeletClient }
 // Processes are the running processes, in start order.
 func (c *ControlPlane) Processes() []*process.Process { return c.processes }
 
-// Watch returns how the first process ended without being asked to, or nil if ctx ends
-// first.
+// Watch waits until a process ends unexpectedly, and returns its error. It returns nil if ctx
+// ends first.
 func (c *ControlPlane) Watch(ctx context.Context) error {
 	ended := make(chan *process.Process, len(c.processes))
 	var watching sync.WaitGroup
@@ -152,9 +153,9 @@ func (c *ControlPlane) Watch(ctx context.Context) error {
 	}
 }
 
-// Stop ends all processes, even if ctx has ended, and returns when they are gone. Each
-// process ends before the process that it depends on, because an API server without etcd
-// takes long to exit.
+// Stop ends all processes, and returns when they have ended. It also works if ctx has ended.
+// Each process ends before the processes that it depends on, because an API server without
+// etcd takes long to exit.
 func (c *ControlPlane) Stop(ctx context.Context) {
 	served := min(len(c.processes), 2)
 	c.stop(ctx, c.processes[served:])
@@ -178,7 +179,7 @@ func (c *ControlPlane) spawn(ctx context.Context, spec process.Spec) (*process.P
 	return c.spawner.Start(ctx, spec)
 }
 
-// spec returns how to run the named binary.
+// spec returns the Spec of the named binary with arguments.
 func (c *ControlPlane) spec(name string, args ...string) process.Spec {
 	return process.Spec{
 		Name:    name,

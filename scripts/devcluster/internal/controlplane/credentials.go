@@ -15,26 +15,25 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/statedir"
 )
 
-// AdminGroup is the group of the user of the kubeconfig, bound to cluster-admin. It is not
-// system:masters, because that group is exempt from priority and fairness, unlike ordinary
-// users.
+// AdminGroup is the group of the user in the kubeconfig, which is bound to cluster-admin. It
+// is not system:masters, because that group is exempt from API Priority and Fairness.
 const AdminGroup = "devcluster:cluster-admins"
 
 const (
-	// AdminUser is the user of the kubeconfig.
+	// AdminUser is the user in the kubeconfig.
 	AdminUser = "devcluster-admin"
 	// SupervisorUser is the user of the supervisor, which simulates the kubelets and the
 	// provisioners.
 	SupervisorUser = "devcluster-supervisor"
 	// KwokUser is the user of kwok.
 	KwokUser = "devcluster-kwok"
-	// kubeletClient is the name with which the API server requests logs.
+	// kubeletClient is the user name of the API server when it requests logs from kubelets.
 	kubeletClient = "kube-apiserver-kubelet-client"
 
 	superusers = "system:masters"
 )
 
-// credentials are all keys and certificates of a cluster.
+// credentials contains all keys and certificates of a cluster.
 type credentials struct {
 	cluster, etcd, frontProxy *pki.Authority
 
@@ -99,7 +98,8 @@ func (c *credentials) restConfig(server string, pair pki.Pair) *rest.Config {
 	}
 }
 
-// writeKubeconfig writes a self-contained kubeconfig.
+// writeKubeconfig writes a kubeconfig for a user that contains the certificates, so that it
+// needs no other files.
 func (c *credentials) writeKubeconfig(path, server, user string, pair pki.Pair) error {
 	const name = "devcluster"
 	config := api.NewConfig()

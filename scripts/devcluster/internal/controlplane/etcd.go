@@ -39,7 +39,7 @@ func (c *ControlPlane) startEtcd(ctx context.Context) (string, error) {
 
 func (c *ControlPlane) etcdSpec(ports []int) (process.Spec, error) {
 	const name = "devcluster"
-	// An earlier attempt on other ports has left a member with the old ports.
+	// The data of an earlier attempt contain a member with other ports.
 	if err := os.RemoveAll(c.dir.Etcd()); err != nil {
 		return process.Spec{}, fmt.Errorf("empty the directory of etcd: %w", err)
 	}
@@ -61,7 +61,7 @@ func (c *ControlPlane) etcdSpec(ports []int) (process.Spec, error) {
 		"--peer-trusted-ca-file="+ca,
 		"--peer-cert-file="+server.CertFile,
 		"--peer-key-file="+server.KeyFile,
-		// The data does not outlive the cluster.
+		// The data need not survive a crash of the machine.
 		"--unsafe-no-fsync",
 		"--quota-backend-bytes=8589934592",
 		"--log-level=warn",

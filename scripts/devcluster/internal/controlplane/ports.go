@@ -39,13 +39,13 @@ func freePorts(ctx context.Context, n int) (ports []int, err error) {
 	return ports, nil
 }
 
-// service is a component that listens on ports.
+// service describes a component that listens on ports.
 type service struct {
 	// ports is the number of ports that it needs.
 	ports int
-	// spec returns what to run with these ports.
+	// spec returns the Spec of the process for the given ports.
 	spec func(ports []int) (process.Spec, error)
-	// ready returns nil if it responds on these ports.
+	// ready returns nil if the component responds on the given ports.
 	ready func(ctx context.Context, ports []int) error
 }
 

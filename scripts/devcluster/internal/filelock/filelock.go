@@ -13,10 +13,11 @@ import (
 	"time"
 )
 
-// ErrHeld means that another process holds the lock.
+// ErrHeld is the error of Try if another process holds the lock.
 var ErrHeld = errors.New("the lock is held by another process")
 
-// pollInterval is how often Acquire tries again. flock cannot wait with a context.
+// pollInterval is the interval at which Acquire tries to lock the file. It polls because flock
+// cannot be canceled by a context.
 const pollInterval = 50 * time.Millisecond
 
 // Lock is a lock that this process holds.
@@ -41,8 +42,8 @@ func Try(path string) (*Lock, error) {
 	return &Lock{file: file}, nil
 }
 
-// Acquire waits for the lock on the file at path until ctx ends. waiting is called once,
-// before the first wait. It can be nil.
+// Acquire locks the file at path, and waits until ctx ends if another process holds the lock.
+// It calls waiting, which can be nil, once before it waits.
 func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	for {
 		lock, err := Try(path)
@@ -61,11 +62,11 @@ func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	}
 }
 
-// File is the open file. A child process that inherits it shares the lock with its parent:
-// the lock is free when both have ended.
+// File returns the open file. A child process that inherits it shares the lock with its
+// parent: the lock is free when both have closed the file or ended.
 func (l *Lock) File() *os.File { return l.file }
 
-// Release ends this process's share of the lock.
+// Release closes the file. The lock is free unless a child process has inherited it.
 func (l *Lock) Release() error {
 	if err := l.file.Close(); err != nil {
 		return fmt.Errorf("release lock: %w", err)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-func TestOneHolderAtATime(t *testing.T) {
+func TestTryWhileLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	first, err := Try(path)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestOneHolderAtATime(t *testing.T) {
 	}
 }
 
-func TestWaitEndsWithItsContext(t *testing.T) {
+func TestWaitEndsWithContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	lock, err := Try(path)
 	if err != nil {
@@ -54,7 +54,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestChildHoldsTheLockToo(t *testing.T) {
+func TestChildProcessKeepsLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	lock, err := Try(path)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestChildHoldsTheLockToo(t *testing.T) {
 	}
 }
 
-func TestFolderThatIsMissing(t *testing.T) {
+func TestMissingDirectory(t *testing.T) {
 	if _, err := Try(filepath.Join(t.TempDir(), "absent", "lock")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the error is %v", err)
 	}

@@ -19,8 +19,8 @@ func newAddresses() *addresses { return &addresses{used: map[int]bool{}} }
 
 const addressCount = 1<<16 - 2
 
-// take returns an unused address. It returns the one that has not been tried for the
-// longest time, so that an address is not reused soon.
+// take returns an unused address. It tries addresses in turn, so that an address is not reused
+// soon.
 func (a *addresses) take() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// enqueueHeld enqueues the pods that wait for an object, in the namespace of an object that
-// was created or has changed.
+// enqueueHeld enqueues the pods that wait for a missing object in the namespace of object,
+// which was created or has changed.
 func (k *Kubelet) enqueueHeld(object types.NamespacedName) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -21,7 +21,7 @@ func (k *Kubelet) enqueueHeld(object types.NamespacedName) {
 	}
 }
 
-// runOf returns the life of the pod. It creates one for a pod that it has not seen before.
+// runOf returns the podRun of the pod, and creates it if the pod is new.
 func (k *Kubelet) runOf(name types.NamespacedName, pod *corev1.Pod, now time.Time) *podRun {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,8 +63,8 @@ func (k *Kubelet) setHeld(name types.NamespacedName, held bool) {
 	}
 }
 
-// missing returns which referenced objects do not exist. Because the caches can be
-// outdated, the API server has the final say.
+// missing returns which referenced objects of a pod do not exist. If an object is not in the
+// caches, which can be outdated, it asks the API server.
 func (k *Kubelet) missing(ctx context.Context, name types.NamespacedName, pod *corev1.Pod, run *podRun) (missing, error) {
 	if run.underWay() {
 		k.setHeld(name, false)
@@ -75,8 +75,8 @@ func (k *Kubelet) missing(ctx context.Context, name types.NamespacedName, pod *c
 		k.setHeld(name, false)
 		return m, err
 	}
-	// The pod is marked before the request, so that an object that is created after the
-	// response is noticed.
+	// The pod is marked before the request, so that enqueueHeld enqueues it if an object is
+	// created after the response.
 	k.setHeld(name, true)
 	m, err = checker{source: k.live, pod: pod}.check(ctx)
 	if err == nil && !m.any() {
@@ -85,7 +85,7 @@ func (k *Kubelet) missing(ctx context.Context, name types.NamespacedName, pod *c
 	return m, err
 }
 
-// underWay reports whether every container has been started once.
+// underWay reports whether every container was started at least once.
 func (r *podRun) underWay() bool {
 	if !r.mounted {
 		return false

@@ -28,12 +28,12 @@ const (
 )
 
 const (
-	// A real kubelet starts with ten seconds and ends with five minutes, which is too long
-	// for tests.
-	firstBackOff = time.Second
-	maxBackOff   = 30 * time.Second
-	// pullErrorShown is how long a failed pull is shown as an error, before it is shown as
-	// backing off.
+	// The delay before a restart, which doubles with each failure. A real kubelet starts with
+	// ten seconds and ends with five minutes, which is too long for tests.
+	initialBackOff = time.Second
+	maxBackOff     = 30 * time.Second
+	// pullErrorShown is how long the status shows ErrImagePull after a failed pull, before it
+	// shows ImagePullBackOff.
 	pullErrorShown = 300 * time.Millisecond
 
 	reasonCreating     = "ContainerCreating"
@@ -45,12 +45,13 @@ const (
 	reasonCreateError  = "CreateContainerError"
 )
 
-// containerRun is the life of a container.
+// containerRun is the simulated state of a container.
 type containerRun struct {
 	name  string
 	image string
 	role  containerRole
-	// startupProbe means that the container counts as started only when it is ready.
+	// startupProbe is true if the container has a startup probe. It then counts as started
+	// only when it is ready.
 	startupProbe bool
 
 	phase    containerPhase
@@ -59,19 +60,19 @@ type containerRun struct {
 	finished time.Time
 	exitCode int32
 	ready    bool
-	// warned means that the running container was reported as unhealthy.
+	// warned is true if an event has reported that the running container is unhealthy.
 	warned bool
 
 	restarts int32
 	failures int
 	last     *corev1.ContainerStateTerminated
-	// retry is when a waiting container is started again.
+	// retry is the time at which a waiting container is started again.
 	retry time.Time
-	// shownUntil is when a failed pull starts to be shown as backing off.
+	// shownUntil is the time until which the status shows ErrImagePull.
 	shownUntil time.Time
 }
 
-// circumstances are the data that determine a container's next step.
+// circumstances contains the data that determine the next state of a container.
 type circumstances struct {
 	now time.Time
 	pod *corev1.Pod
@@ -84,10 +85,10 @@ func (c circumstances) warn(reason, format string, args ...any) {
 	*c.events = append(*c.events, event{reason: reason, message: fmt.Sprintf(format, args...)})
 }
 
-// step updates the container to the current time. It returns when it must be called again,
-// or the zero time if only another change requires this.
+// step updates the state of the container to the current time. It returns the time at which it
+// must be called again, or the zero time if it must be called only after another change.
 func (r *containerRun) step(c circumstances) time.Time {
-	b, err := behaviourOf(c.pod, r.name, r.role)
+	b, err := behaviorOf(c.pod, r.name, r.role)
 	if err != nil {
 		if r.phase == phaseWaiting && r.wait(reasonCreateError, err.Error()) {
 			c.warn("Failed", "Error: %s", err)
@@ -111,7 +112,7 @@ func (r *containerRun) step(c circumstances) time.Time {
 	}
 }
 
-func (r *containerRun) stepWaiting(c circumstances, b behaviour) (time.Time, bool) {
+func (r *containerRun) stepWaiting(c circumstances, b behavior) (time.Time, bool) {
 	if r.restarts == 0 && r.last == nil {
 		if b.now(r.failures) == modeImagePull {
 			return r.stepPull(c)
@@ -153,7 +154,7 @@ func (r *containerRun) stepPull(c circumstances) (time.Time, bool) {
 	return r.retry, false
 }
 
-func (r *containerRun) stepRunning(c circumstances, b behaviour) (time.Time, bool) {
+func (r *containerRun) stepRunning(c circumstances, b behavior) (time.Time, bool) {
 	due := r.started.Add(b.after)
 	switch b.now(r.failures) {
 	case modeComplete, modeFail:
@@ -181,7 +182,7 @@ func (r *containerRun) stepRunning(c circumstances, b behaviour) (time.Time, boo
 	return time.Time{}, false
 }
 
-func (r *containerRun) stepExited(c circumstances, b behaviour) (time.Time, bool) {
+func (r *containerRun) stepExited(c circumstances, b behavior) (time.Time, bool) {
 	if !r.restartable(c.pod, r.exitCode) {
 		return time.Time{}, false
 	}
@@ -190,7 +191,7 @@ func (r *containerRun) stepExited(c circumstances, b behaviour) (time.Time, bool
 	r.failures++
 	r.phase = phaseWaiting
 	if r.failures == 1 {
-		// A kubelet does not wait before the first restart.
+		// Like a kubelet, it does not wait before the first restart.
 		r.retry = c.now
 		return time.Time{}, true
 	}
@@ -202,9 +203,8 @@ func (r *containerRun) stepExited(c circumstances, b behaviour) (time.Time, bool
 	return r.retry, !r.loops(c.pod, b)
 }
 
-// loops reports whether the container, if it is restarted, would exit and be restarted
-// again.
-func (r *containerRun) loops(pod *corev1.Pod, b behaviour) bool {
+// loops reports whether the container would exit and be restarted again after a restart.
+func (r *containerRun) loops(pod *corev1.Pod, b behavior) bool {
 	switch b.now(r.failures) {
 	case modeFail:
 		return r.restartable(pod, 1)
@@ -229,7 +229,8 @@ func (r *containerRun) restartable(pod *corev1.Pod, code int32) bool {
 	}
 }
 
-// wait sets the reason why the container waits, and reports whether it has changed.
+// wait sets the reason and the message of the state waiting, and reports whether they have
+// changed.
 func (r *containerRun) wait(reason, message string) bool {
 	fresh := corev1.ContainerStateWaiting{Reason: reason, Message: message}
 	changed := r.waiting != fresh
@@ -241,7 +242,7 @@ func (r *containerRun) wait(reason, message string) bool {
 func (r *containerRun) kill(now time.Time) {
 	switch r.phase {
 	case phaseRunning:
-		// This is the exit code of a program that does not handle SIGTERM.
+		// This is the exit code of a program that SIGTERM has killed.
 		r.exitCode = 143
 	case phaseWaiting:
 		r.exitCode, r.started = 137, now
@@ -266,7 +267,7 @@ func (r *containerRun) terminated(pod *corev1.Pod) corev1.ContainerStateTerminat
 }
 
 func backOff(failures int) time.Duration {
-	d := firstBackOff
+	d := initialBackOff
 	for range failures - 1 {
 		if d *= 2; d >= maxBackOff {
 			return maxBackOff

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubelet simulates the kubelets of a cluster. It runs no containers. It reports
-// the status of every pod as a kubelet would, according to the pod's annotations, and
-// serves logs.
+// Package kubelet simulates the kubelets of a cluster, without running containers. It writes
+// the status of every pod as a kubelet would if its containers behaved as the annotations of
+// the pod define, and serves logs.
 package kubelet
 
 import (
@@ -42,19 +42,20 @@ type Kubelet struct {
 	ips      *addresses
 
 	mu sync.Mutex
-	// runs are the existing pods, by name.
+	// runs contains the states of the existing pods, by name.
 	runs map[types.NamespacedName]*liveRun
-	// held are the pods that wait for an object, by namespace.
+	// held contains the names of the pods that wait for a missing object, by namespace.
 	held map[string]map[types.NamespacedName]bool
 }
 
-// liveRun is a podRun with the UID of its pod, because a name can be reused.
+// liveRun is a podRun with the UID of its pod, because another pod can have the same name
+// later.
 type liveRun struct {
 	uid types.UID
 	run *podRun
 }
 
-// New returns a Kubelet. Nothing happens before Run.
+// New returns a Kubelet, which does nothing before Run is called.
 func New(client kubernetes.Interface, log *slog.Logger) (*Kubelet, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(withoutContents))
 	core := factory.Core().V1()
@@ -81,8 +82,8 @@ func New(client kubernetes.Interface, log *slog.Logger) (*Kubelet, error) {
 	return k, err
 }
 
-// withoutContents removes the values from ConfigMaps and Secrets, because only their keys
-// are needed here.
+// withoutContents removes the values from ConfigMaps and Secrets, to save memory: only their
+// keys are needed.
 func withoutContents(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.ConfigMap:
@@ -102,7 +103,7 @@ func withoutContents(object any) (any, error) {
 	return object, nil
 }
 
-// Run works until ctx ends.
+// Run simulates the pods of the cluster until ctx ends.
 func (k *Kubelet) Run(ctx context.Context) error {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
@@ -111,7 +112,7 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	return k.loop.Run(ctx)
 }
 
-// sync updates a pod to the current time, and returns when it must be called again.
+// sync updates the state of a pod, and writes its status. It is a reconcile.Sync.
 func (k *Kubelet) sync(ctx context.Context, name types.NamespacedName) (time.Time, error) {
 	pod, err := k.pods.Pods(name.Namespace).Get(name.Name)
 	if apierrors.IsNotFound(err) {
@@ -143,7 +144,7 @@ func (k *Kubelet) sync(ctx context.Context, name types.NamespacedName) (time.Tim
 	return wake, k.report(ctx, pod, run.status(now, pod, false))
 }
 
-// stop ends a pod that is being deleted.
+// stop simulates the end of a pod that is being deleted.
 func (k *Kubelet) stop(ctx context.Context, pod *corev1.Pod, run *podRun, now time.Time) (time.Time, error) {
 	if run.stopping.IsZero() {
 		run.stopping = now
@@ -158,7 +159,7 @@ func (k *Kubelet) stop(ctx context.Context, pod *corev1.Pod, run *podRun, now ti
 		}
 	}
 	if pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0 {
-		// The pod still exists only because of finalizers.
+		// The pod has ended, and only finalizers keep it.
 		return time.Time{}, nil
 	}
 	err := k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{

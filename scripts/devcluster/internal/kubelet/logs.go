@@ -14,8 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// logText returns the log of the container: the text of the annotation, or a line that
-// names the container and the pod.
+// logText returns the log of a container: the text in the annotation, or a line that names the
+// container and the pod.
 func logText(pod *corev1.Pod, container string) string {
 	for _, key := range []string{AnnotationLog + "." + container, AnnotationLog} {
 		if text, ok := pod.Annotations[key]; ok {
@@ -28,11 +28,11 @@ func logText(pod *corev1.Pod, container string) string {
 	return fmt.Sprintf("container %s of pod %s/%s\n", container, pod.Namespace, pod.Name)
 }
 
-// logQuery is the requested part of a log.
+// logQuery describes the requested part of a log.
 type logQuery struct {
 	follow, previous, timestamps bool
-	// tail is a number of lines from the end. limit is a number of bytes from the start. If
-	// they are negative, there is no limit.
+	// tail is the maximum number of lines, counted from the end; limit is the maximum number
+	// of bytes, counted from the start. If they are negative, there is no limit.
 	tail, limit int64
 	since       time.Time
 }
@@ -71,8 +71,7 @@ func parseLogQuery(values url.Values, now time.Time) (logQuery, error) {
 	return q, nil
 }
 
-// cut returns the part of a log that q requests. The whole log was written at the given
-// time.
+// cut returns the requested part of a log. The time of all lines is written.
 func (q logQuery) cut(text string, written time.Time) string {
 	if written.Before(q.since) {
 		return ""
@@ -105,7 +104,7 @@ func findStatus(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// written returns when the container wrote its log, or an error that says why it has no
+// written returns the time at which a container has written its log, or an error if it has no
 // log.
 func written(pod *corev1.Pod, container string, previous bool) (time.Time, error) {
 	status := findStatus(pod, container)

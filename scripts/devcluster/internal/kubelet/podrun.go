@@ -10,17 +10,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// event is a warning about a pod.
+// event is a warning event about a pod.
 type event struct {
 	reason, message string
 }
 
-// podRun is the life of a pod on its node.
+// podRun is the simulated state of a pod.
 type podRun struct {
 	ip      string
 	started time.Time
 	mounted bool
-	// stopping is when the deletion of the pod was first observed.
+	// stopping is the time at which the deletion of the pod was first observed.
 	stopping time.Time
 	held     string
 	inits    []*containerRun
@@ -55,8 +55,9 @@ func newContainerRun(c corev1.Container, role containerRole) *containerRun {
 
 func (r *podRun) containers() []*containerRun { return slices.Concat(r.inits, r.mains) }
 
-// advance updates the pod to the current time. It returns when it must be called again
-// (zero: only after another change), and the warnings to report.
+// advance updates the state of the pod to the current time. It returns the time at which it
+// must be called again, or the zero time if it must be called only after another change, and
+// the warning events to create.
 func (r *podRun) advance(now time.Time, pod *corev1.Pod, missing missing) (wake time.Time, events []event) {
 	if r.done(pod) {
 		return time.Time{}, nil
@@ -88,7 +89,7 @@ func (r *podRun) advance(now time.Time, pod *corev1.Pod, missing missing) (wake 
 	return wake, events
 }
 
-// passed reports whether the containers after an init container can start.
+// passed reports whether the containers after this init container can start.
 func (r *containerRun) passed() bool {
 	if r.role == roleSidecar {
 		return r.isStarted() || r.restarts > 0
@@ -102,7 +103,7 @@ func (r *containerRun) isStarted() bool {
 	return r.phase == phaseRunning && (r.ready || !r.startupProbe)
 }
 
-// endSidecars ends the sidecars, with exit code 0, when the main containers have ended.
+// endSidecars ends the sidecars with exit code 0 if the main containers have ended.
 func (r *podRun) endSidecars(now time.Time) {
 	for _, c := range r.inits {
 		if c.role == roleSidecar && c.phase == phaseRunning {
@@ -111,7 +112,7 @@ func (r *podRun) endSidecars(now time.Time) {
 	}
 }
 
-// done reports whether the pod has ended without being deleted.
+// done reports whether all containers have ended and none is restarted.
 func (r *podRun) done(pod *corev1.Pod) bool {
 	for _, init := range r.inits {
 		if init.role == roleInit && init.phase == phaseExited && init.exitCode != 0 && !init.restartable(pod, init.exitCode) {

@@ -36,7 +36,7 @@ func newPod(policy corev1.RestartPolicy, annotations ...string) *corev1.Pod {
 	return pod
 }
 
-// describe returns a summary of the status: phase, readiness, containers.
+// describe returns a summary of a pod's status: the phase, the readiness, and the containers.
 func describe(s corev1.PodStatus) string {
 	text := []string{string(s.Phase)}
 	for _, c := range s.Conditions {
@@ -70,13 +70,13 @@ func describeContainer(c corev1.ContainerStatus) string {
 	return state
 }
 
-// moment is a time after the pod's start, and the status that is then reported.
+// moment is a time after the start of a pod, with the status expected then.
 type moment struct {
 	at   time.Duration
 	want string
 }
 
-func TestPodsBehaveAsTheirAnnotationsSay(t *testing.T) {
+func TestPodAnnotations(t *testing.T) {
 	const inits = "prepare=exit0 side=ready "
 	tests := []struct {
 		name    string
@@ -198,7 +198,7 @@ func TestPodsBehaveAsTheirAnnotationsSay(t *testing.T) {
 			for _, m := range test.moments {
 				now := start.Add(m.at)
 				if !wake.IsZero() && wake.Before(now) {
-					// Like the queue, call it when it asks to be called.
+					// As in package reconcile, it is called when it has asked for it.
 					run.advance(wake, test.pod, missing{})
 				}
 				wake, _ = run.advance(now, test.pod, missing{})
@@ -213,7 +213,7 @@ func TestPodsBehaveAsTheirAnnotationsSay(t *testing.T) {
 	}
 }
 
-func TestPodHealsWhenItsAnnotationChanges(t *testing.T) {
+func TestPodRecoversAfterAnnotationChange(t *testing.T) {
 	for _, mode := range []string{"crash-loop", "never", "image-pull-back-off"} {
 		t.Run(mode, func(t *testing.T) {
 			pod := newPod(corev1.RestartPolicyAlways, AnnotationPod, mode)
@@ -232,7 +232,7 @@ func TestPodHealsWhenItsAnnotationChanges(t *testing.T) {
 	}
 }
 
-func TestPodIsHeldUntilWhatItRefersToIsThere(t *testing.T) {
+func TestPodRunWaitsForReferences(t *testing.T) {
 	pod := newPod(corev1.RestartPolicyAlways)
 	now := time.Unix(1000, 0)
 	run := newPodRun(pod, "10.244.0.1", now)
@@ -266,7 +266,7 @@ func TestPodIsHeldUntilWhatItRefersToIsThere(t *testing.T) {
 	}
 }
 
-func TestAnnotationsThatMeanNothingHoldThePod(t *testing.T) {
+func TestInvalidAnnotations(t *testing.T) {
 	for _, test := range []struct{ key, value, want string }{
 		{AnnotationPod, "redy", "must be one of"},
 		{AnnotationAfter, "soon", "is not a duration"},
@@ -298,7 +298,7 @@ func TestAnnotationsThatMeanNothingHoldThePod(t *testing.T) {
 	}
 }
 
-func TestReadinessGatesAreHonoured(t *testing.T) {
+func TestReadinessGates(t *testing.T) {
 	pod := newPod(corev1.RestartPolicyAlways)
 	pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/open"}}
 	now := time.Unix(1000, 0)
@@ -322,7 +322,7 @@ func TestReadinessGatesAreHonoured(t *testing.T) {
 	}
 }
 
-func TestNothingNewIsNotReportedAgain(t *testing.T) {
+func TestUnchangedStatusIsNotReported(t *testing.T) {
 	for name, pod := range map[string]*corev1.Pod{
 		"ready":      newPod(corev1.RestartPolicyAlways),
 		"crash loop": newPod(corev1.RestartPolicyAlways, AnnotationPod, "crash-loop"),
@@ -361,7 +361,7 @@ func TestKilledPodsFail(t *testing.T) {
 	}
 }
 
-func TestPodsStopWithinTheirGracePeriod(t *testing.T) {
+func TestPodsStopWithinGracePeriod(t *testing.T) {
 	for _, test := range []struct {
 		after string
 		grace int64

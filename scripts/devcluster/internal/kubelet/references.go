@@ -16,9 +16,10 @@ import (
 
 // missing describes the referenced objects of a pod that do not exist.
 type missing struct {
-	// mount is why the whole pod cannot start.
+	// mount is the reason why the pod's volumes cannot be mounted, or empty.
 	mount string
-	// environment is why a container cannot start, by container name.
+	// environment contains the reasons why the environments of containers are incomplete, by
+	// name of the container.
 	environment map[string]string
 }
 
@@ -38,17 +39,18 @@ type checker struct {
 	pod    *corev1.Pod
 }
 
-// need is what a pod needs from a ConfigMap or Secret.
+// need describes a reference of a pod to a ConfigMap or Secret.
 type need struct {
 	name string
 	// keys are the keys that must exist.
 	keys     []string
 	optional *bool
-	// mount means that it is used as a volume, not for the environment.
+	// mount is true if the reference is that of a volume, false if it is that of an
+	// environment.
 	mount bool
 }
 
-// withoutKey returns a kubelet's message for an object that does not have the key.
+// withoutKey returns the message of a kubelet about an object that does not contain a key.
 func (n need) withoutKey(kind, namespace, key string) string {
 	switch {
 	case n.mount && kind == "Secret":
@@ -60,7 +62,7 @@ func (n need) withoutKey(kind, namespace, key string) string {
 	}
 }
 
-// check returns the referenced objects that source does not have.
+// check returns which referenced objects do not exist in the source.
 func (c checker) check(ctx context.Context) (missing, error) {
 	m := missing{environment: map[string]string{}}
 	for _, v := range c.pod.Spec.Volumes {
@@ -216,7 +218,7 @@ func itemKeys(items []corev1.KeyToPath) []string {
 	return keys
 }
 
-// cached is a source that can be outdated.
+// cached is a source that reads from caches, which can be outdated.
 type cached struct {
 	configMaps corelisters.ConfigMapLister
 	secrets    corelisters.SecretLister

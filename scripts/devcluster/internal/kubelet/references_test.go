@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// fakeSource has objects with the name "there", which have the key "key". Claims with the
-// name "there" are bound, claims with the name "pending" are not.
+// fakeSource is a source that contains objects named "there", with the key "key". Claims named
+// "there" are bound, claims named "pending" are not.
 type fakeSource struct{}
 
 func (fakeSource) configMap(_ context.Context, _, name string) (*corev1.ConfigMap, error) {
@@ -41,7 +41,7 @@ func (fakeSource) claim(_ context.Context, _, name string) (*corev1.PersistentVo
 	return claim, nil
 }
 
-func TestVolumesThatCannotBeMounted(t *testing.T) {
+func TestMissingVolumeReferences(t *testing.T) {
 	optional := true
 	ref := func(name string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: name} }
 	items := func(key string) []corev1.KeyToPath { return []corev1.KeyToPath{{Key: key, Path: "p"}} }
@@ -90,7 +90,7 @@ func TestVolumesThatCannotBeMounted(t *testing.T) {
 	}
 }
 
-func TestEnvironmentsThatCannotBeMade(t *testing.T) {
+func TestMissingEnvironmentReferences(t *testing.T) {
 	optional := true
 	ref := func(name string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: name} }
 	from := func(source corev1.EnvVarSource) corev1.Container {

@@ -21,23 +21,24 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// followInterval is how often the server checks whether the container of a followed log is
-// still running.
+// followInterval is the interval at which the server checks whether the container of a
+// followed log is still running.
 const followInterval = 200 * time.Millisecond
 
-// Server serves logs of all nodes to the API server.
+// Server serves the logs of the pods of all nodes to the API server.
 type Server struct {
 	client   kubernetes.Interface
 	listener net.Listener
 	server   *http.Server
 }
 
-// ServerTLS is how a Server and its only client authenticate each other.
+// ServerTLS contains the credentials with which a Server and its only client authenticate each
+// other.
 type ServerTLS struct {
 	// CertPEM and KeyPEM are the certificate and key of the server.
 	CertPEM, KeyPEM []byte
-	// ClientCAPEM is the CA of the client's certificate. ClientName is the client's common
-	// name.
+	// ClientCAPEM is the certificate of the CA that has signed the client's certificate.
+	// ClientName is the common name of the client.
 	ClientCAPEM []byte
 	ClientName  string
 }
@@ -65,7 +66,8 @@ func (t ServerTLS) config() (*tls.Config, error) {
 	}, nil
 }
 
-// NewServer listens on a port of 127.0.0.1. Requests are only answered while Run runs.
+// NewServer returns a Server that listens on a free port of 127.0.0.1. It answers requests
+// only while Run is running.
 func NewServer(ctx context.Context, client kubernetes.Interface, serverTLS ServerTLS) (*Server, error) {
 	config, err := serverTLS.config()
 	if err != nil {
@@ -112,7 +114,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// Close frees the port of a server that was never run.
+// Close closes the port of a server for which Run was not called.
 func (s *Server) Close() error { return s.listener.Close() }
 
 func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) {

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// status returns the status that a kubelet would report for the pod at now. killed means
-// that the pod was deleted and its containers are gone.
+// status returns the status that a kubelet would write for the pod at the time now. killed is
+// true if the pod was deleted and its containers have ended.
 func (r *podRun) status(now time.Time, pod *corev1.Pod, killed bool) corev1.PodStatus {
 	s := *pod.Status.DeepCopy()
 	s.ObservedGeneration = pod.Generation
@@ -123,7 +123,8 @@ func (r *podRun) containersReady(phase corev1.PodPhase) (ok bool, reason, messag
 	return true, "", ""
 }
 
-// closedGate returns the first readiness gate of the pod that is not open.
+// closedGate returns the condition type of the first readiness gate of the pod that is not
+// True, or an empty string.
 func closedGate(pod *corev1.Pod) corev1.PodConditionType {
 	open := map[corev1.PodConditionType]bool{}
 	for _, c := range pod.Status.Conditions {
@@ -195,11 +196,12 @@ func conditionStatus(ok bool) corev1.ConditionStatus {
 	return corev1.ConditionFalse
 }
 
-// apiTime truncates a time to seconds, as the API does: a more precise time would never
-// equal the reported one, and would be reported again.
+// apiTime truncates a time to seconds, as the API does. Otherwise, a status would never equal
+// the stored one, and would be written again and again.
 func apiTime(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
 
-// setCondition sets a condition and keeps the time of its last change.
+// setCondition sets a condition. Its time of the last transition changes only if its status
+// does.
 func setCondition(s *corev1.PodStatus, now time.Time, fresh corev1.PodCondition) {
 	for i := range s.Conditions {
 		old := &s.Conditions[i]

@@ -33,11 +33,12 @@ type Balancer struct {
 	client   kubernetes.Interface
 	loop     *reconcile.Loop
 	services corelisters.ServiceLister
-	// given is the number of assigned addresses. Only the single worker uses it.
+	// given is the number of addresses that were assigned. Only the worker of the loop, of
+	// which there is one, uses it.
 	given int
 }
 
-// New returns a Balancer. Nothing happens before Run.
+// New returns a Balancer, which does nothing before Run is called.
 func New(client kubernetes.Interface, log *slog.Logger) (*Balancer, error) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	services := factory.Core().V1().Services()
@@ -46,7 +47,7 @@ func New(client kubernetes.Interface, log *slog.Logger) (*Balancer, error) {
 	return b, b.loop.Watch(services.Informer())
 }
 
-// Run works until ctx ends.
+// Run assigns addresses until ctx ends.
 func (b *Balancer) Run(ctx context.Context) error { return b.loop.Run(ctx) }
 
 func (b *Balancer) sync(ctx context.Context, name types.NamespacedName) (time.Time, error) {
@@ -68,8 +69,8 @@ func (b *Balancer) sync(ctx context.Context, name types.NamespacedName) (time.Ti
 	return time.Time{}, nil
 }
 
-// address returns the n-th address of 198.18.0.0/15, which is reserved for tests. After the
-// last address it starts again with the first.
+// address returns the n-th address in 198.18.0.0/15, which is reserved for tests. The first
+// address follows the last one.
 func address(n int) string {
 	n = n%(1<<17-2) + 1
 	return fmt.Sprintf("198.%d.%d.%d", 18+n>>16, n>>8&0xff, n&0xff)

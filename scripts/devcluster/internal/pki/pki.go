@@ -22,7 +22,8 @@ import (
 // validity is how long a certificate is valid: longer than any dev cluster exists.
 const validity = 10 * 365 * 24 * time.Hour
 
-// Authority is a certificate authority that writes certificates to its directory.
+// Authority is a certificate authority that writes the certificates that it signs to a
+// directory.
 type Authority struct {
 	dir  string
 	name string
@@ -31,13 +32,13 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Pair is a certificate and its key, as files and as PEM.
+// Pair contains a certificate and its key, as PEM and as paths of files.
 type Pair struct {
 	CertFile, KeyFile string
 	CertPEM, KeyPEM   []byte
 }
 
-// NewAuthority creates a named authority. Its certificate and key are files in dir.
+// NewAuthority creates an authority with a name, and writes its certificate and key to dir.
 func NewAuthority(dir, name string) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {
@@ -65,23 +66,24 @@ func NewAuthority(dir, name string) (*Authority, error) {
 	return &Authority{dir: dir, name: name, cert: cert, pem: pair.CertPEM, key: key}, nil
 }
 
-// CertFile is the file of the authority's own certificate.
+// CertFile returns the path of the authority's own certificate.
 func (a *Authority) CertFile() string { return filepath.Join(a.dir, a.name+".crt") }
 
-// KeyFile is the file of the authority's key.
+// KeyFile returns the path of the authority's key.
 func (a *Authority) KeyFile() string { return filepath.Join(a.dir, a.name+".key") }
 
-// PEM is the authority's own certificate.
+// PEM returns the authority's own certificate.
 func (a *Authority) PEM() []byte { return a.pem }
 
-// Client creates a certificate for a client that is the given user in the given groups. Its
-// files are named after name.
+// Client creates a certificate for a client that authenticates as the given user with the
+// given groups. The names of its files begin with name.
 func (a *Authority) Client(name, user string, groups ...string) (Pair, error) {
 	return a.sign(name, pkix.Name{CommonName: user, Organization: groups}, nil)
 }
 
-// Server creates a certificate for a server on this machine, which can also be a client of
-// its peers. hosts are additional names and addresses.
+// Server creates a certificate for a server on this machine, which is also valid for a client.
+// hosts contains additional host names and addresses of the server. The names of its files
+// begin with name.
 func (a *Authority) Server(name string, hosts ...string) (Pair, error) {
 	return a.sign(name, pkix.Name{CommonName: name}, append([]string{"127.0.0.1", "localhost"}, hosts...))
 }
@@ -114,7 +116,7 @@ func (a *Authority) sign(name string, subject pkix.Name, hosts []string) (Pair, 
 	return writePair(a.dir, name, der, key)
 }
 
-// SigningKey creates a key pair for service account tokens, and returns the file of the
+// SigningKey creates a key pair for service account tokens, and returns the path of the
 // private key, which also contains the public key.
 func SigningKey(dir, name string) (string, error) {
 	key, err := newKey()

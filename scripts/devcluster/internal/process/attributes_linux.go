@@ -5,8 +5,8 @@ package process
 
 import "syscall"
 
-// childAttributes puts a child into its own process group, so that Ctrl-C only reaches the
-// supervisor, and makes the kernel kill the child when its parent ends.
+// childAttributes returns attributes with which a child has its own process group, so that
+// Ctrl-C reaches only the supervisor, and is killed by the kernel when its parent thread ends.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -14,8 +14,8 @@ func childAttributes() *syscall.SysProcAttr {
 // onFirstThread reports whether this is the program's first thread.
 func onFirstThread() bool { return syscall.Gettid() == syscall.Getpid() }
 
-// DetachedAttributes detaches a process from the terminal and the session of the process
-// that starts it.
+// DetachedAttributes returns attributes with which a process is detached from the terminal and
+// the session of the process that starts it.
 func DetachedAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true}
 }

@@ -9,9 +9,9 @@ import "syscall"
 
 func childAttributes() *syscall.SysProcAttr { return nil }
 
-// onFirstThread is only relevant if children end with their parent thread.
+// onFirstThread returns false, because children do not end with their parent thread on this
+// system.
 func onFirstThread() bool { return false }
 
-// DetachedAttributes detaches a process from the terminal and the session of the process
-// that starts it, if the system supports this.
+// DetachedAttributes returns nil, because processes cannot be detached on this system.
 func DetachedAttributes() *syscall.SysProcAttr { return nil }

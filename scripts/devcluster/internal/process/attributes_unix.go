@@ -7,17 +7,18 @@ package process
 
 import "syscall"
 
-// childAttributes puts a child into its own process group, so that Ctrl-C only reaches the
-// supervisor.
+// childAttributes returns attributes with which a child has its own process group, so that
+// Ctrl-C reaches only the supervisor.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
-// onFirstThread is only relevant if children end with their parent thread.
+// onFirstThread returns false, because children do not end with their parent thread on this
+// system.
 func onFirstThread() bool { return false }
 
-// DetachedAttributes detaches a process from the terminal and the session of the process
-// that starts it.
+// DetachedAttributes returns attributes with which a process is detached from the terminal and
+// the session of the process that starts it.
 func DetachedAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true}
 }

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process runs the child processes of a cluster and makes sure that
-// none of them outlives it.
+// Package process runs the child processes of a cluster, and ensures that none of them
+// outlives it.
 package process
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Spec defines what to run.
+// Spec describes a process to run.
 type Spec struct {
 	// Name is the name of the process in messages.
 	Name string
@@ -26,13 +26,14 @@ type Spec struct {
 	Dir string
 	// Env is added to this process's environment.
 	Env []string
-	// LogPath is the file to which stdout and stderr are written. It is truncated first.
+	// LogPath is the path of the file to which stdout and stderr are written. It is truncated
+	// first.
 	LogPath string
-	// Inherit is a file that the child keeps open. It can be nil.
+	// Inherit is a file that the child inherits and keeps open. It can be nil.
 	Inherit *os.File
 }
 
-// Process is a child that is running or has ended.
+// Process is a child process that was started.
 type Process struct {
 	name    string
 	logPath string
@@ -41,14 +42,14 @@ type Process struct {
 	err     error
 }
 
-// ExitError is the error if a process of the cluster ended unexpectedly. It shows the end
-// of its log.
+// ExitError is the error that a process of the cluster has ended unexpectedly. Its message
+// contains the end of the log.
 type ExitError struct {
 	// Process is the name of the process.
 	Process string
-	// Err is how it ended.
+	// Err is the error with which the process ended, or nil for exit status 0.
 	Err error
-	// LogPath is its log. LogTail is the end of the log.
+	// LogPath is the path of the log. LogTail is the end of the log.
 	LogPath string
 	LogTail string
 }
@@ -60,25 +61,26 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("%s ended: %v; the end of its log %s:\n%s", e.Process, e.Err, e.LogPath, e.LogTail)
 }
 
-// Unwrap returns how the process ended.
+// Unwrap returns Err.
 func (e *ExitError) Unwrap() error { return e.Err }
 
 // Name returns the name of the process.
 func (p *Process) Name() string { return p.name }
 
-// PID returns the process id.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Done is closed when the process has ended and its exit status was read.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err waits until the process has ended, and returns how it ended: nil for exit status 0.
+// Err waits until the process has ended, and returns the error with which it ended, or nil for
+// exit status 0.
 func (p *Process) Err() error {
 	<-p.done
 	return p.err
 }
 
-// ExitError waits until the process has ended, and describes how it ended.
+// ExitError waits until the process has ended, and returns the ExitError for it.
 func (p *Process) ExitError() *ExitError {
 	<-p.done
 	err := p.err
@@ -88,15 +90,15 @@ func (p *Process) ExitError() *ExitError {
 	return &ExitError{Process: p.name, Err: err, LogPath: p.logPath, LogTail: Tail(p.logPath)}
 }
 
-// Stop asks the process to end, and kills it if ctx ends first. It returns when the process
-// is gone.
+// Stop sends SIGTERM to the process, and kills it if ctx ends first. It returns when the
+// process has ended.
 func (p *Process) Stop(ctx context.Context) {
 	select {
 	case <-p.done:
 		return
 	default:
 	}
-	// An error means that the process is gone. Done reports this.
+	// An error means that the process has already ended.
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.done:
@@ -118,7 +120,7 @@ func (p *Process) Await(ctx context.Context, check func(context.Context) error) 
 		if err == nil {
 			return nil
 		}
-		// If a check times out, its error is not about the process.
+		// The error of a check that ctx has canceled does not describe the process.
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}

@@ -18,7 +18,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// This goroutine stays on the program's first thread, so that TestMain can serve on it.
+// The main goroutine stays on the program's first thread, so that TestMain can start a Spawner
+// on it.
 func init() { runtime.LockOSThread() }
 
 func TestMain(m *testing.M) {
@@ -66,7 +67,7 @@ func serveOnFirstThread() error {
 	}
 }
 
-// startShell starts a shell script that has ended when the test has finished.
+// startShell starts a shell script, which is stopped at the end of the test.
 func startShell(t *testing.T, script string) *Process {
 	t.Helper()
 	spawner := NewSpawner()
@@ -84,14 +85,14 @@ func startShell(t *testing.T, script string) *Process {
 	return p
 }
 
-// ended returns a context that has ended.
+// ended returns a canceled context.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-func TestExitErrorShowsTheEndOfTheLog(t *testing.T) {
+func TestExitErrorContainsLog(t *testing.T) {
 	p := startShell(t, `for i in $(seq 100); do echo "line $i"; done; echo "$GREETING" >&2; exit 7`)
 	<-p.Done()
 	message := p.ExitError().Error()
@@ -105,7 +106,7 @@ func TestExitErrorShowsTheEndOfTheLog(t *testing.T) {
 	}
 }
 
-func TestAwaitEndsWithTheProcess(t *testing.T) {
+func TestAwaitEndsWithProcess(t *testing.T) {
 	p := startShell(t, "exit 3")
 	err := p.Await(t.Context(), func(context.Context) error { return errors.New("not yet") })
 	var exit *ExitError
@@ -114,7 +115,7 @@ func TestAwaitEndsWithTheProcess(t *testing.T) {
 	}
 }
 
-func TestAwaitEndsWithItsContext(t *testing.T) {
+func TestAwaitEndsWithContext(t *testing.T) {
 	p := startShell(t, "exec sleep 600")
 	err := p.Await(ended(), func(context.Context) error { return errors.New("not yet") })
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "not yet") {
@@ -122,7 +123,7 @@ func TestAwaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestAwaitReturnsOnceTheCheckHolds(t *testing.T) {
+func TestAwaitReturnsWhenCheckSucceeds(t *testing.T) {
 	p := startShell(t, "exec sleep 600")
 	calls := 0
 	err := p.Await(t.Context(), func(context.Context) error {
@@ -166,7 +167,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-func TestProgramThatIsMissing(t *testing.T) {
+func TestMissingProgram(t *testing.T) {
 	spawner := NewSpawner()
 	defer spawner.Close()
 	_, err := spawner.Start(t.Context(), Spec{Name: "absent", Path: "/absent", LogPath: filepath.Join(t.TempDir(), "log")})
@@ -176,7 +177,7 @@ func TestProgramThatIsMissing(t *testing.T) {
 	}
 }
 
-func TestChildrenEndWithTheirSpawner(t *testing.T) {
+func TestChildrenEndWithSpawner(t *testing.T) {
 	spawner := NewSpawner()
 	p, err := spawner.Start(t.Context(), Spec{
 		Name: "sleep", Path: "/bin/sh", Args: []string{"-c", "exec sleep 600"}, LogPath: filepath.Join(t.TempDir(), "log"),

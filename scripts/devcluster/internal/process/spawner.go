@@ -11,9 +11,9 @@ import (
 	"runtime"
 )
 
-// Spawner starts children from one operating system thread, which lives as long as the
-// Spawner. Linux ends a child when its parent thread ends, and Go moves goroutines between
-// threads.
+// Spawner starts all child processes from one operating system thread, which exists until
+// Close is called. On Linux, this is necessary because the kernel kills the children when
+// their parent thread ends, and Go can end threads at any time.
 type Spawner struct {
 	requests chan request
 	done     chan struct{}
@@ -24,17 +24,18 @@ type request struct {
 	result chan error
 }
 
-// NewSpawner starts a Spawner. Close it when its children are gone: on Linux, children that
-// are still alive are then killed.
+// NewSpawner starts a Spawner. Call Close when its children have ended: on Linux, it kills
+// children that are still running.
 func NewSpawner() *Spawner {
 	s := &Spawner{requests: make(chan request), done: make(chan struct{})}
 	go s.serve()
 	return s
 }
 
-// serve starts the requested processes until the requests end. Its thread is never unlocked
-// and therefore ends with it. Only the program's first thread would not end: if serve runs
-// on it, serve keeps it locked, so that another goroutine certainly runs on another thread.
+// serve starts the requested processes until Close is called. It locks its goroutine to its
+// thread and never unlocks it, so that the thread ends with the goroutine. The program's first
+// thread would not end: if serve runs on that thread, it starts another goroutine and keeps
+// the first thread locked, so that the other goroutine runs on another thread.
 func (s *Spawner) serve() {
 	runtime.LockOSThread()
 	if onFirstThread() {
@@ -55,7 +56,7 @@ func (s *Spawner) Close() {
 	<-s.done
 }
 
-// Start starts a process. The process outlives ctx: end it with Stop.
+// Start starts a process. The end of ctx does not end the process; use Process.Stop.
 func (s *Spawner) Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
@@ -64,7 +65,7 @@ func (s *Spawner) Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	// The child has its own copy of the file.
+	// The child has its own descriptor of the file.
 	defer func() { _ = log.Close() }()
 
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), spec.Path, spec.Args...)

@@ -15,8 +15,8 @@ const (
 	tailBytes = 16 << 10
 )
 
-// Tail returns the last lines of the log at path, at most 30 lines and 16 KiB. If there is
-// no log, it returns "".
+// Tail returns the last lines of the file at path, at most 30 lines and 16 KiB, or an empty
+// string if the file does not exist.
 func Tail(path string) string {
 	file, err := os.Open(path)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reconcile runs loops that update objects of the cluster whenever their
-// dependencies have changed.
+// Package reconcile runs the loops of simple controllers, which call a function for every
+// object that has changed.
 package reconcile
 
 import (
@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	firstRetry = 5 * time.Millisecond
-	maxRetry   = time.Second
+	initialRetryDelay = 5 * time.Millisecond
+	maxRetryDelay     = time.Second
 )
 
-// Sync updates the named object. It returns when it must be called again, or the zero time
-// if only another change requires this.
+// Sync brings the object with a name to its desired state. It returns the time at which it
+// must be called again, or the zero time if it must be called only after another change.
 type Sync func(ctx context.Context, name types.NamespacedName) (time.Time, error)
 
-// Loop calls Sync for objects that have changed, and again after an error. It never runs
-// two calls for the same object at the same time.
+// Loop calls a Sync for objects that have changed, and calls it again after an error. Calls
+// for the same object never run in parallel.
 type Loop struct {
 	sync     Sync
 	workers  int
@@ -39,10 +39,10 @@ type Loop struct {
 	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
 }
 
-// New returns a Loop with the given number of workers, which uses the informers of the
-// factory. The Loop does nothing before Run.
+// New returns a Loop with the given number of workers. Run starts the informers of the
+// factory. The Loop does nothing before.
 func New(factory informers.SharedInformerFactory, workers int, log *slog.Logger, sync Sync) *Loop {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetry, maxRetry)
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](initialRetryDelay, maxRetryDelay)
 	return &Loop{
 		sync:     sync,
 		workers:  workers,
@@ -52,15 +52,15 @@ func New(factory informers.SharedInformerFactory, workers int, log *slog.Logger,
 	}
 }
 
-// Enqueue makes the Loop update the named object.
+// Enqueue makes the Loop call its Sync for the object with a name.
 func (l *Loop) Enqueue(name types.NamespacedName) { l.queue.Add(name) }
 
-// Watch makes the Loop update the objects of informer whenever they change.
+// Watch makes the Loop call its Sync for objects of the informer whenever they change.
 func (l *Loop) Watch(informer cache.SharedIndexInformer) error {
 	return OnChange(informer, l.Enqueue)
 }
 
-// OnChange calls act with the name of every object of informer that is added, changed or
+// OnChange calls act with the name of every object of the informer that is added, changed or
 // deleted.
 func OnChange(informer cache.SharedIndexInformer, act func(types.NamespacedName)) error {
 	handle := func(object any) {
@@ -82,7 +82,7 @@ func OnChange(informer cache.SharedIndexInformer, act func(types.NamespacedName)
 	return nil
 }
 
-// Run works until ctx ends.
+// Run runs the loop until ctx ends.
 func (l *Loop) Run(ctx context.Context) error {
 	l.informer.StartWithContext(ctx)
 	defer l.informer.Shutdown()
@@ -115,7 +115,8 @@ func (l *Loop) work(ctx context.Context) {
 func (l *Loop) handle(ctx context.Context, name types.NamespacedName) {
 	wake, err := l.sync(ctx, name)
 	if err != nil {
-		// The watch is outdated, and will deliver the change.
+		// The cache was outdated. The watch will deliver the change, which causes another
+		// call.
 		behind := apierrors.IsConflict(err) || apierrors.IsNotFound(err)
 		if !behind && ctx.Err() == nil {
 			l.log.WarnContext(ctx, "object not updated", "object", name.String(), "error", err)
@@ -129,7 +130,7 @@ func (l *Loop) handle(ctx context.Context, name types.NamespacedName) {
 	}
 }
 
-// Found drops an error that only means that an object does not exist.
+// Found returns err, or nil if err means that an object does not exist.
 func Found(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// record is a Sync that returns preset results and reports its calls.
+// record provides a Sync that returns preset results and records its calls.
 type record struct {
 	calls   chan types.NamespacedName
 	mu      sync.Mutex

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statedir defines the files in a cluster's directory.
+// Package statedir defines the files in the directory of a cluster.
 package statedir
 
 import (
@@ -17,7 +17,8 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/filelock"
 )
 
-// claimPatience is how long a lock must be held to count as a cluster's lock.
+// claimPatience is how long Claim waits for the lock. It is longer than Running holds the
+// lock, so that only a running cluster makes Claim fail.
 const claimPatience = 500 * time.Millisecond
 
 // Dir is the absolute path of the directory of a cluster.
@@ -35,8 +36,8 @@ func New(path string) (Dir, error) {
 	return Dir(abs), nil
 }
 
-// Kubeconfig is the kubeconfig of the cluster-admin user. It exists only while the cluster
-// is ready.
+// Kubeconfig is the path of the kubeconfig of the cluster's admin user. The file exists only
+// while the cluster is ready. The methods below return paths in the directory, too.
 func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
 
 // AuditLog is the API server's audit log, with one JSON event per line.
@@ -60,7 +61,8 @@ func (d Dir) PKI() string { return d.path("pki") }
 // Config is the directory of the configuration files of the components.
 func (d Dir) Config() string { return d.path("config") }
 
-// Binaries is a file that contains the path of the directory of the cluster's binaries.
+// Binaries is the path of a file that contains the path of the directory of the cluster's
+// binaries.
 func (d Dir) Binaries() string { return d.path("binaries") }
 
 func (d Dir) lock() string { return d.path("lock") }
@@ -69,14 +71,14 @@ func (d Dir) pid() string { return d.path("supervisor.pid") }
 
 func (d Dir) path(name string) string { return filepath.Join(string(d), name) }
 
-// Claim locks the directory for this process. The lock ends when it is released and every
-// child that inherited it is gone. If a cluster is already running in the directory, Claim
-// returns filelock.ErrHeld.
+// Claim locks the directory for this process. The lock is free when it was released and all
+// child processes that have inherited it have ended. If a cluster is already running in the
+// directory, Claim returns filelock.ErrHeld.
 func (d Dir) Claim(ctx context.Context) (*filelock.Lock, error) {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return nil, fmt.Errorf("create the directory of the cluster: %w", err)
 	}
-	// Running, in another process, also holds the lock for a moment.
+	// Running holds the lock for a moment, too, if another process calls it.
 	brief, cancel := context.WithTimeout(ctx, claimPatience)
 	defer cancel()
 	lock, err := filelock.Acquire(brief, d.lock(), nil)
@@ -92,8 +94,8 @@ func (d Dir) Claim(ctx context.Context) (*filelock.Lock, error) {
 	return lock, nil
 }
 
-// Running reports whether any process of a cluster is running in the directory. It does not
-// use the pid file, which can be stale.
+// Running reports whether any process of a cluster is running in the directory. It tries the
+// lock, and does not use the pid file, which can be stale.
 func (d Dir) Running() (bool, error) {
 	if _, err := os.Stat(d.lock()); errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -108,8 +110,8 @@ func (d Dir) Running() (bool, error) {
 	return false, lock.Release()
 }
 
-// SupervisorPID returns the pid of the supervisor. It is only valid while Running returns
-// true.
+// SupervisorPID returns the process ID of the supervisor. It is valid only while Running
+// returns true.
 func (d Dir) SupervisorPID() (int, error) {
 	raw, err := os.ReadFile(d.pid())
 	if err != nil {
@@ -122,8 +124,8 @@ func (d Dir) SupervisorPID() (int, error) {
 	return pid, nil
 }
 
-// Reset removes the files of an earlier cluster from the directory, and creates the
-// directories that a new cluster needs. It keeps files that are not a cluster's.
+// Reset deletes the files of an earlier cluster in the directory, and creates the directories
+// that a new cluster needs. It keeps other files.
 func (d Dir) Reset() error {
 	for _, path := range []string{d.Kubeconfig(), d.AuditLog(), d.Logs(), d.Etcd(), d.PKI(), d.Config(), d.Binaries()} {
 		if err := os.RemoveAll(path); err != nil {
@@ -138,8 +140,8 @@ func (d Dir) Reset() error {
 	return nil
 }
 
-// Retire removes the files that must not outlive the cluster: the kubeconfig, the pid file
-// and the data. It keeps the logs.
+// Retire deletes the files that must not outlive the cluster: the kubeconfig, the pid file and
+// the data. It keeps the logs.
 func (d Dir) Retire() error {
 	var errs []error
 	for _, path := range []string{d.Kubeconfig(), d.Etcd(), d.PKI(), d.Config(), d.pid()} {

@@ -28,7 +28,7 @@ func checkRunning(t *testing.T, dir Dir, want bool) {
 	}
 }
 
-func TestAFolderHasOneCluster(t *testing.T) {
+func TestClaim(t *testing.T) {
 	dir := newDir(t)
 	checkRunning(t, dir, false)
 	lock, err := dir.Claim(t.Context())
@@ -49,7 +49,7 @@ func TestAFolderHasOneCluster(t *testing.T) {
 	checkRunning(t, dir, false)
 }
 
-func TestResetAndRetireKeepWhatIsNotTheClusters(t *testing.T) {
+func TestResetAndRetireKeepOtherFiles(t *testing.T) {
 	dir := newDir(t)
 	lock, err := dir.Claim(t.Context())
 	if err != nil {
@@ -89,7 +89,7 @@ func TestResetAndRetireKeepWhatIsNotTheClusters(t *testing.T) {
 	there(false, dir.AuditLog(), dir.Log("etcd"))
 }
 
-func TestAFolderMustBeNamed(t *testing.T) {
+func TestNewWithoutPath(t *testing.T) {
 	if dir, err := New(""); err == nil {
 		t.Errorf("no name is %s", dir)
 	}

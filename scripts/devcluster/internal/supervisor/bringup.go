@@ -23,7 +23,8 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/volumes"
 )
 
-// bringUp makes a cluster usable once its API server responds.
+// bringUp creates the objects that a cluster needs when its API server responds, and waits
+// until the cluster is ready.
 type bringUp struct {
 	client  kubernetes.Interface
 	plane   *controlplane.ControlPlane
@@ -79,15 +80,15 @@ func (b bringUp) createObjects(ctx context.Context) error {
 	return nil
 }
 
-// check is a condition that must be true before the cluster is ready, and the process that
-// is responsible for it.
+// check is a condition that must hold before the cluster is ready, with the name of the
+// process that is responsible for it.
 type check struct {
 	process string
 	holds   func(context.Context) error
 }
 
-// checks are in the order in which they become true. The last ones create a Deployment,
-// wait until it is available, and delete it.
+// checks returns the checks in the order in which they are expected to hold. The last ones
+// create a Deployment, wait until it is available, and delete it.
 func (b bringUp) checks() []check {
 	return []check{
 		{binaries.ControllerManager, b.defaultsExist},
@@ -107,7 +108,7 @@ func (s *supervisor) await(ctx context.Context, c check) error {
 		if err == nil {
 			return nil
 		}
-		// If a request times out, its error is not about the cluster.
+		// The error of a request that ctx has canceled does not describe the cluster.
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}

@@ -1,7 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package supervisor runs a cluster from its start to its end.
+// Package supervisor runs a cluster: it starts the processes, waits until the cluster is
+// ready, and stops everything at the end or if a process fails.
 package supervisor
 
 import (
@@ -25,30 +26,30 @@ import (
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/volumes"
 )
 
-// Options define what to run.
+// Options configure a cluster.
 type Options struct {
 	// Dir is the directory of the cluster.
 	Dir statedir.Dir
 	// BinDir is the directory of the binaries. If it is empty, they are built or taken from
 	// the cache.
 	BinDir string
-	// RemoveDir removes the directory when the cluster has ended.
+	// RemoveDir is true if the directory is deleted when the cluster has ended.
 	RemoveDir bool
-	// StartTimeout is how long the cluster can take to become ready, without the time to
-	// build binaries.
+	// StartTimeout is the time within which the cluster must become ready. It does not include
+	// the time to build binaries.
 	StartTimeout time.Duration
 	// Progress receives progress messages and warnings.
 	Progress io.Writer
 }
 
-// Facts are what users of a ready cluster need to know.
+// Facts contains the information about a ready cluster that its users need.
 type Facts struct {
 	Kubeconfig, Server, AuditLog, BinDir string
-	// StartTime is how long the start took.
+	// StartTime is the time that the start took.
 	StartTime time.Duration
 }
 
-// AlreadyRunningError means that a cluster is running in the directory.
+// AlreadyRunningError is the error of Run if a cluster is already running in the directory.
 type AlreadyRunningError struct {
 	Dir statedir.Dir
 }
@@ -72,9 +73,9 @@ func EnsureBinaries(ctx context.Context, progress io.Writer) (string, error) {
 	return builder.Ensure(ctx)
 }
 
-// Run runs a cluster until ctx ends, and calls ready when the cluster can be used. It
-// returns nil if ctx has ended, and an error if the cluster did not start or one of its
-// processes ended. When Run returns, no process of the cluster is running.
+// Run runs a cluster until ctx ends, and calls ready when the cluster is ready. It returns an
+// error if the cluster does not start or one of its processes ends, and nil if ctx has ended.
+// When Run returns, no process of the cluster is running.
 func Run(ctx context.Context, opts Options, ready func(Facts)) (err error) {
 	lock, err := opts.Dir.Claim(ctx)
 	if errors.Is(err, filelock.ErrHeld) {
@@ -109,7 +110,7 @@ func retire(opts Options) error {
 	return nil
 }
 
-// untilStopped drops an error that only means that ctx has ended.
+// untilStopped returns err, or nil if err only means that ctx has ended.
 func untilStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
@@ -137,15 +138,16 @@ func (s *supervisor) run(ctx context.Context, lock *filelock.Lock) error {
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
-	// The API server finishes its current requests before it ends, so the parts that watch
-	// it end first.
+	// The API server ends only when its requests have ended, so the parts that watch it end
+	// first.
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return plane.Watch(groupCtx) })
 	group.Go(func() error { return s.runParts(groupCtx, client, plane) })
 	return group.Wait()
 }
 
-// runParts runs the parts of the cluster that are in this process.
+// runParts runs the parts of the cluster that are in this process: kubelets, volumes and load
+// balancers.
 func (s *supervisor) runParts(ctx context.Context, client kubernetes.Interface, plane *controlplane.ControlPlane) error {
 	log := slog.New(slog.NewTextHandler(s.opts.Progress, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	pods, err := kubelet.New(client, log)

@@ -1,7 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package volumes creates the volumes that claims request. The volumes have no content.
+// Package volumes creates PersistentVolumes for PersistentVolumeClaims. The volumes have no
+// content.
 package volumes
 
 import (
@@ -24,9 +25,10 @@ import (
 )
 
 const (
-	// ClassImmediate is the default class, whose claims are bound immediately.
+	// ClassImmediate is the name of the default storage class, whose claims are bound
+	// immediately.
 	ClassImmediate = "standard"
-	// ClassWait is the class whose claims are bound when a pod uses them.
+	// ClassWait is the name of the storage class whose claims are bound when a pod uses them.
 	ClassWait = "wait"
 
 	provisioner = "devcluster/volumes"
@@ -62,7 +64,8 @@ func CreateClasses(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// Provisioner creates volumes for claims, and deletes the volumes of deleted claims.
+// Provisioner creates volumes for claims of these storage classes, and deletes the volumes of
+// deleted claims.
 type Provisioner struct {
 	client  kubernetes.Interface
 	loop    *reconcile.Loop
@@ -70,7 +73,7 @@ type Provisioner struct {
 	volumes corelisters.PersistentVolumeLister
 }
 
-// New returns a Provisioner. Nothing happens before Run.
+// New returns a Provisioner, which does nothing before Run is called.
 func New(client kubernetes.Interface, log *slog.Logger) (*Provisioner, error) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	core := factory.Core().V1()
@@ -87,7 +90,7 @@ func New(client kubernetes.Interface, log *slog.Logger) (*Provisioner, error) {
 	return p, err
 }
 
-// Run works until ctx ends.
+// Run creates and deletes volumes until ctx ends.
 func (p *Provisioner) Run(ctx context.Context) error { return p.loop.Run(ctx) }
 
 // sync processes a claim or, if name has no namespace, a volume.
@@ -148,7 +151,7 @@ func volumeFor(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
 	}
 }
 
-// reclaim deletes a volume that was created here, if its claim is deleted.
+// reclaim deletes a volume that this Provisioner has created, if its claim no longer exists.
 func (p *Provisioner) reclaim(ctx context.Context, volume *corev1.PersistentVolume) error {
 	if volume.Annotations[annotationProvisionedBy] != provisioner ||
 		volume.Status.Phase != corev1.VolumeReleased ||

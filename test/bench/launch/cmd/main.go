@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command launch runs its arguments and prints their resource usage.
+// Command launch runs the command in its arguments and prints its resource usage.
 package main
 
 import (

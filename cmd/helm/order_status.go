@@ -1,0 +1,91 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// orderStatus is what the command status prints about the order of a revision. If the order
+// record of the revision cannot be read, Error says why, and Order is nil.
+type orderStatus struct {
+	*action.Order
+	Error string `json:"error,omitempty"`
+}
+
+// orderStatusOf returns the orderStatus of a revision, or nil if it was not deployed in order.
+func orderStatusOf(rel *release.Release) *orderStatus {
+	order, err := action.OrderOf(rel)
+	switch {
+	case err != nil:
+		return &orderStatus{Error: err.Error()}
+	case order == nil:
+		return nil
+	}
+	return &orderStatus{Order: order}
+}
+
+// String returns the text in the line ORDER of the command status.
+func (s *orderStatus) String() string {
+	if s.Order == nil {
+		return unknown(s.Error)
+	}
+	kind := "ordered"
+	if !s.Followed {
+		kind = "ignored (rolled back by another program)"
+	}
+	count := text.Count(s.Nodes, "node")
+	switch {
+	case !s.Interrupted:
+		return kind + ", " + count
+	case s.Removing:
+		return fmt.Sprintf("%s, %d of %s deleted%s", kind, len(s.Done), count, s.inProgress())
+	default:
+		return fmt.Sprintf("%s, %d of %s done%s", kind, len(s.Done), count, s.inProgress())
+	}
+}
+
+// maxNamedNodes is the maximum number of nodes that inProgress lists by name.
+const maxNamedNodes = 3
+
+// inProgress returns the end of the line ORDER, which lists the nodes that have started but
+// not finished. It is empty if there are none.
+func (s *orderStatus) inProgress() string {
+	if len(s.At) == 0 {
+		return ""
+	}
+	return ", in progress: " + text.List(s.At, maxNamedNodes)
+}
+
+// describeHolder returns the text in the line LOCK HOLDER of the command status: which process
+// holds the lock on the release, and what happens if it is no longer alive.
+func describeHolder(h *action.Holder) string {
+	text := h.String() + ", " + h.Age()
+	switch {
+	case h.Dead:
+		text += "; it is no longer alive, and the next upgrade, rollback or uninstall takes over the release"
+	case h.Expired:
+		text += "; if it is no longer alive, the next upgrade, rollback or uninstall takes over the release"
+	}
+	return text
+}
+
+// unknown returns the text for an order that cannot be determined.
+func unknown(reason string) string { return "unknown (" + reason + ")" }
+
+// wasOrdered reports whether a revision was deployed in order. It reads only the order record,
+// and does not build the graph, because it is called for each revision of a history.
+func wasOrdered(rel *release.Release) (bool, error) {
+	rec, err := orderrecord.Read(rel)
+	if err != nil || rec == nil {
+		return false, err
+	}
+	return rec.Ordered && rec.Revision == rel.Version, nil
+}

@@ -1,0 +1,126 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"fmt"
+
+	"github.com/ordered-helm/helm/internal/dag"
+)
+
+// connect builds the graph. For a dependency between two charts, it adds one edge between
+// gates (see draftChart) instead of an edge for each pair of nodes, so that the number of
+// edges stays proportional to the number of declarations.
+func (b *builder) connect() {
+	b.graph = dag.New(len(b.nodes))
+	for _, c := range b.charts {
+		c.beforeAll, c.beforeOwn, c.afterAll = b.graph.AddVertex(), b.graph.AddVertex(), b.graph.AddVertex()
+	}
+	for _, c := range b.charts {
+		b.connectGates(c)
+		b.connectLayers(c)
+	}
+	b.graph.Normalize()
+}
+
+// connectGates connects the gates of the chart c to its nodes, to the gates of its parent,
+// and to the gates of the charts that it depends on.
+func (b *builder) connectGates(c *draftChart) {
+	b.graph.AddEdge(c.beforeOwn, c.beforeAll)
+	if len(c.nodes) == 0 && len(c.subcharts) == 0 {
+		b.graph.AddEdge(c.afterAll, c.beforeOwn) // keeps the order transitive across a chart without nodes
+	}
+	for _, n := range c.nodes {
+		b.graph.AddEdge(n.vertex, c.beforeOwn)
+		b.graph.AddEdge(c.afterAll, n.vertex)
+	}
+	if c.parent != nil {
+		b.graph.AddEdge(c.beforeAll, c.parent.beforeAll)
+		b.graph.AddEdge(c.parent.afterAll, c.afterAll)
+	}
+	for _, sibling := range c.after {
+		b.graph.AddEdge(c.beforeAll, sibling.afterAll)
+	}
+	for _, sub := range c.ownAfter {
+		b.graph.AddEdge(c.beforeOwn, sub.afterAll)
+	}
+}
+
+// connectLayers adds the edges between nodes of the chart c: those that resources declare,
+// and those from the unlayered resources to all other nodes of the chart.
+func (b *builder) connectLayers(c *draftChart) {
+	missing := map[string]bool{}
+	for _, n := range c.nodes {
+		if n.unlayered {
+			for _, first := range c.nodes {
+				if first != n {
+					b.graph.AddEdge(n.vertex, first.vertex)
+					b.declare(nodeEnd(first), nodeEnd(n), Reason{Implicit: true})
+				}
+			}
+			continue
+		}
+		for _, r := range n.resources {
+			b.connectResource(r, missing)
+		}
+	}
+}
+
+// connectResource adds an edge from the node of r to each layer that r depends on. It warns
+// about layers that do not exist, except those in missing, about which it has already warned.
+func (b *builder) connectResource(r *draftResource, missing map[string]bool) {
+	for _, layer := range r.order.DependsOn {
+		first := r.chart.layers[layer]
+		if first != nil {
+			b.graph.AddEdge(r.node.vertex, first.vertex)
+			b.declare(nodeEnd(first), nodeEnd(r.node), Reason{File: r.File, Key: r.order.DependsOnKey, Value: layer, Resource: r.ID.String()})
+		} else if !missing[layer] {
+			missing[layer] = true
+			b.warnUnknownLayer(r, layer)
+		}
+	}
+}
+
+// declaredEdges returns those edges that can be part of a cycle and that a chart declares,
+// each as a vertex and its dependency, with its first declaration. Other edges of a cycle
+// connect charts with their nodes and subcharts, and cannot be removed.
+func (b *builder) declaredEdges() map[[2]int]declaration[draftEnd] {
+	edges := map[[2]int]declaration[draftEnd]{}
+	for _, d := range b.declarations {
+		if d.reason.Implicit || d.then.own {
+			continue
+		}
+		edge := [2]int{d.then.chart.beforeAll, d.first.chart.afterAll}
+		if d.then.node != nil {
+			edge = [2]int{d.then.node.vertex, d.first.node.vertex}
+		}
+		if _, known := edges[edge]; !known {
+			edges[edge] = d
+		}
+	}
+	return edges
+}
+
+// cycleError returns the error for a cycle of vertices. It lists those edges that are
+// declared.
+func cycleError(cycle []int, declared map[[2]int]declaration[draftEnd]) error {
+	e := &CycleError{}
+	for i, v := range cycle {
+		if d, is := declared[[2]int{v, cycle[(i+1)%len(cycle)]}]; is {
+			e.Edges = append(e.Edges, CycleEdge{From: d.then.title(), To: d.first.title(), File: d.reason.File, Key: d.reason.Key})
+		}
+	}
+	return e
+}
+
+// title describes the end in the message of a CycleError.
+func (e draftEnd) title() string {
+	switch {
+	case e.node == nil:
+		return "subchart " + e.chart.Name
+	case e.node.layer != "":
+		return fmt.Sprintf("layer %q", e.node.layer)
+	}
+	return e.node.resources[0].ID.String()
+}

@@ -1,0 +1,44 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"slices"
+
+	"github.com/ordered-helm/helm/internal/dag"
+)
+
+// SingleNode returns a plan with one node and no resources, for a release without an order.
+func SingleNode(chart string) *Plan {
+	return &Plan{
+		Nodes:  []*Node{{Chart: chart, Unsequenced: true}},
+		Charts: []*PlannedChart{{Path: chart}},
+		graph:  dag.New(1),
+	}
+}
+
+// Unordered returns a plan with one node that contains all resources of a release. It is
+// for releases that were not deployed in order, even if their resources declare one. Each
+// List is replaced with its items. If two documents define the same object, the plan
+// contains only the first.
+func Unordered(chart string, resources []Resource, namespace string) *Plan {
+	flat := flatten(resources)
+	scopes := customScopes(flat)
+	b := &builder{namespace: namespace}
+	seen := make(map[ID]bool, len(flat))
+	for _, r := range flat {
+		res := newResource(r, namespace, scopes)
+		if res.ID.Name == "" || !seen[res.ID] {
+			seen[res.ID] = true
+			b.resources = append(b.resources, res)
+		}
+	}
+	slices.SortStableFunc(b.resources, compareResources)
+	b.findCRDs()
+	p := SingleNode(chart)
+	for _, r := range b.resources {
+		p.Nodes[0].Resources = append(p.Nodes[0].Resources, &r.PlannedResource)
+	}
+	return p
+}

@@ -1,0 +1,51 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watcher
+
+import "github.com/ordered-helm/helm/internal/watcher/observations"
+
+// objectSet contains the objects to which a stream delivers observations, by name. Several
+// groups can watch the same object. An objectSet is guarded by the watcher's mu.
+type objectSet map[string]map[*watchedObject]struct{}
+
+func (s objectSet) add(i *watchedObject) {
+	if s[i.target.Name] == nil {
+		s[i.target.Name] = map[*watchedObject]struct{}{}
+	}
+	s[i.target.Name][i] = struct{}{}
+}
+
+func (s objectSet) remove(i *watchedObject) {
+	delete(s[i.target.Name], i)
+	if len(s[i.target.Name]) == 0 {
+		delete(s, i.target.Name)
+	}
+}
+
+// awaitedNames returns the names of the objects for which a group waits.
+func (s objectSet) awaitedNames() []string {
+	var names []string
+	for name, objects := range s {
+		for i := range objects {
+			if i.awaited {
+				names = append(names, name)
+				break
+			}
+		}
+	}
+	return names
+}
+
+// earliestVersion returns the lowest resource version that is known for any object. A watch
+// that starts from it also covers objects for which a group only waits later.
+func (s objectSet) earliestVersion() (version string) {
+	for _, objects := range s {
+		for i := range objects {
+			if i.queue.HasBaseline() && !i.queue.IsIncomparable() && (version == "" || observations.Before(i.queue.Version(), version)) {
+				version = i.queue.Version()
+			}
+		}
+	}
+	return version
+}

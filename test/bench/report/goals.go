@@ -1,0 +1,164 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// goal is a goal of the benchmarks: a required value of some measurement.
+type goal struct {
+	// name says what is measured. target is the required value.
+	name, target string
+	evaluate     func(Results) verdict
+}
+
+// verdict contains the measured value for a goal, and whether the goal is met.
+type verdict struct {
+	// measured is empty if nothing was measured.
+	measured string
+	met      bool
+}
+
+func (v verdict) String() string {
+	switch {
+	case v.measured == "":
+		return "not measured"
+	case v.met:
+		return "yes"
+	default:
+		return "**no**"
+	}
+}
+
+// goals returns all goals, in the order of the page.
+func goals() []goal {
+	thousand := ObjectsName(1000)
+	handAndStock := []string{Hand, Stock}
+	return []goal{
+		atMost(1.10, "Chain of 10: ours ÷ (by hand + stock without waiting)", ratioOf{ChainName(10), Install, []string{Ours}, handAndStock}),
+		atLeast(3, "Chain of 10: stock with `--wait`, without order ÷ ours", ratioOf{ChainName(10), Install, []string{Waiting}, []string{Ours}}),
+		atMost(1.10, "30 subcharts: ours ÷ (critical path by hand + stock without waiting)", ratioOf{SubchartsName, Install, []string{Ours}, handAndStock}),
+		atMost(1.15, "20 hook Jobs: ours ÷ by hand", ratioOf{HooksName(20), Install, []string{Ours}, []string{Hand}}),
+		atMost(0.30, "1,000 objects, install: ours ÷ stock", toStock(thousand, Install)),
+		atMost(0.09, "1,000 objects, no-op upgrade: ours ÷ stock", toStock(thousand, Noop)),
+		atMost(0.35, "1,000 objects, uninstall: ours ÷ stock", toStock(thousand, Uninstall)),
+		{"1,000 objects: ours ÷ kapp, the worst step", "< 1", func(r Results) verdict { return fasterThanKapp(r, thousand) }},
+		atMost(0.10, "No-op `upgrade --wait` of 100 ready Deployments: ours ÷ stock", toStock(WaitName, Noop)),
+		atMost(0.50, stackGoal, toStock(StackName, Install)),
+		{memoryGoal, "≤ 1", peakMemory},
+		{"Requests of a no-op upgrade of 100, 1,000 and 5,000 objects", "the same", sameRequests},
+		{"Exponent e if the time for N objects grows like N^e, the worst step", fmt.Sprintf("≤ %.2f", maxLinearExponent), growsLinearly},
+	}
+}
+
+// ratioOf identifies a ratio: the time of the tools in of, divided by the time of the tools in
+// to, in a step of a workload.
+type ratioOf struct {
+	workload, step string
+	of, to         []string
+}
+
+// toStock returns the ratio of ours to stock Helm in a step of a workload.
+func toStock(workload, step string) ratioOf {
+	return ratioOf{workload, step, []string{Ours}, []string{Stock}}
+}
+
+func (q ratioOf) in(r Results) (float64, bool) { return r.ratio(q.workload, q.step, q.of, q.to) }
+
+// atMost returns the goal that a ratio is at most limit.
+func atMost(limit float64, name string, q ratioOf) goal {
+	return goal{name, fmt.Sprintf("≤ %.2f", limit), func(r Results) verdict {
+		return evaluateRatio(q, r, func(ratio float64) bool { return ratio <= limit })
+	}}
+}
+
+// atLeast returns the goal that a ratio is at least limit.
+func atLeast(limit float64, name string, q ratioOf) goal {
+	return goal{name, fmt.Sprintf("≥ %.2f", limit), func(r Results) verdict {
+		return evaluateRatio(q, r, func(ratio float64) bool { return ratio >= limit })
+	}}
+}
+
+func evaluateRatio(q ratioOf, r Results, met func(float64) bool) verdict {
+	ratio, known := q.in(r)
+	if !known {
+		return verdict{}
+	}
+	return verdict{fmt.Sprintf("%.3f", ratio), met(ratio)}
+}
+
+// fasterThanKapp evaluates whether ours is faster than kapp in every step of a workload. It
+// reports the step with the highest ratio.
+func fasterThanKapp(r Results, workload string) verdict {
+	worst, where := 0.0, ""
+	for _, step := range []string{Install, Noop, Changed, Uninstall} {
+		ratio, known := r.ratio(workload, step, []string{Ours}, []string{Kapp})
+		if !known {
+			return verdict{}
+		}
+		if ratio > worst {
+			worst, where = ratio, step
+		}
+	}
+	return verdict{fmt.Sprintf("%.3f (%s)", worst, where), worst < 1}
+}
+
+// peakMemory evaluates whether ours never needs more memory than stock Helm. It reports the
+// workload and step with the highest ratio.
+func peakMemory(r Results) verdict {
+	worst, where := 0.0, ""
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		for _, ours := range r[name].Rows {
+			stock, found := r[name].row(ours.Step, Stock)
+			if ours.Tool != Ours || !found || stock.Peak == 0 {
+				continue
+			}
+			if ratio := ours.Peak / stock.Peak; ratio > worst {
+				worst, where = ratio, fmt.Sprintf("%s, %s", r[name].Title, ours.Step)
+			}
+		}
+	}
+	if where == "" {
+		return verdict{}
+	}
+	return verdict{fmt.Sprintf("%.3f (%s)", worst, where), worst <= 1}
+}
+
+// sameRequests evaluates whether the number of requests of a no-op upgrade is independent of
+// the number of objects.
+func sameRequests(r Results) verdict {
+	var counts []string
+	for _, n := range []int{100, 1000, 5000} {
+		row, found := r[ObjectsName(n)].row(Noop, Ours)
+		if !found {
+			return verdict{}
+		}
+		counts = append(counts, fmt.Sprint(row.requests()))
+	}
+	return verdict{strings.Join(counts, ", "), len(slices.Compact(slices.Clone(counts))) == 1}
+}
+
+// maxLinearExponent is the maximum exponent for which a cost counts as linear, because a
+// measured exponent is never exactly 1.
+const maxLinearExponent = 1.10
+
+// growsLinearly evaluates whether the time of each step grows at most linearly with the number
+// of objects. It reports the step with the highest exponent.
+func growsLinearly(r Results) verdict {
+	worst, where := math.Inf(-1), ""
+	for _, step := range growthSteps {
+		if e, known := growthOf(r[GrowthName], step).exponent(); known && e > worst {
+			worst, where = e, step
+		}
+	}
+	if where == "" {
+		return verdict{}
+	}
+	return verdict{fmt.Sprintf("%.2f (%s)", worst, where), worst <= maxLinearExponent}
+}

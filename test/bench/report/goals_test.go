@@ -1,0 +1,117 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// made returns a result in which the time, the peak memory and the number of requests of each
+// tool all have the given value.
+func made(name, step string, values map[string]float64) Result {
+	r := Result{Name: name, Title: "made " + name}
+	for _, tool := range []string{Ours, Stock, Hand, Waiting, Kapp} {
+		if v, found := values[tool]; found {
+			r.Rows = append(r.Rows, Row{
+				Step: step, Tool: tool, Wall: []float64{v}, CPU: v, Peak: v, Requests: map[string]int{"get": int(v)},
+			})
+		}
+	}
+	return r
+}
+
+// merged combines the rows of results with the same name.
+func merged(list ...Result) Results {
+	all := Results{}
+	for _, r := range list {
+		r.Rows = append(slices.Clone(all[r.Name].Rows), r.Rows...)
+		all[r.Name] = r
+	}
+	return all
+}
+
+func TestGoals(t *testing.T) {
+	thousand := ObjectsName(1000)
+	life := func(ours, kapp float64) (list []Result) {
+		for _, step := range []string{Install, Noop, Changed, Uninstall} {
+			list = append(list, made(thousand, step, map[string]float64{Ours: ours, Kapp: kapp}))
+			ours++
+		}
+		return list
+	}
+	noops := func(counts ...float64) (list []Result) {
+		for i, n := range []int{100, 1000, 5000} {
+			if i < len(counts) {
+				list = append(list, made(ObjectsName(n), Noop, map[string]float64{Ours: counts[i]}))
+			}
+		}
+		return list
+	}
+	grown := func(times ...float64) (list []Result) {
+		for i, seconds := range times {
+			r := made(GrowthName, Install, map[string]float64{Ours: seconds})
+			r.Rows[0].Size = []int{300, 1000, 10000}[i]
+			list = append(list, r)
+		}
+		return list
+	}
+	for _, test := range []struct {
+		name, what     string
+		results        []Result
+		measured, says string
+	}{
+		{"nothing", "Chain of 10: ours", nil, "", "not measured"},
+		{"a base is missing", "Chain of 10: ours", []Result{made(ChainName(10), Install, map[string]float64{Ours: 1, Hand: 1})}, "", "not measured"},
+		{"at the limit", "Chain of 10: ours", []Result{made(ChainName(10), Install, map[string]float64{Ours: 11, Hand: 8, Stock: 2})}, "1.100", "yes"},
+		{"above", "Chain of 10: ours", []Result{made(ChainName(10), Install, map[string]float64{Ours: 12, Hand: 8, Stock: 2})}, "1.200", "**no**"},
+		{"at least", "Chain of 10: stock", []Result{made(ChainName(10), Install, map[string]float64{Ours: 1, Waiting: 3})}, "3.000", "yes"},
+		{"not at least", "Chain of 10: stock", []Result{made(ChainName(10), Install, map[string]float64{Ours: 1, Waiting: 2.9})}, "2.900", "**no**"},
+		{"a step", "1,000 objects, no-op", []Result{made(thousand, Noop, map[string]float64{Ours: 8, Stock: 100})}, "0.080", "yes"},
+		{"kapp is slower", "1,000 objects: ours ÷ kapp", life(1, 8), "0.500 (uninstall)", "yes"},
+		{"kapp is faster once", "1,000 objects: ours ÷ kapp", life(1, 3), "1.333 (uninstall)", "**no**"},
+		{"kapp took no part", "1,000 objects: ours ÷ kapp", noops(1, 1), "", "not measured"},
+		{"memory", "Peak memory", []Result{
+			made("a", Install, map[string]float64{Ours: 1, Stock: 2}), made("b", Install, map[string]float64{Ours: 3, Stock: 2}),
+			made("c", Install, map[string]float64{Ours: 9}),
+		}, "1.500 (made b, install)", "**no**"},
+		{"less memory", "Peak memory", []Result{made("a", Install, map[string]float64{Ours: 1, Stock: 2})}, "0.500 (made a, install)", "yes"},
+		{"as many requests", "Requests", noops(9, 9, 9), "9, 9, 9", "yes"},
+		{"more requests", "Requests", noops(9, 9, 10), "9, 9, 10", "**no**"},
+		{"not all sizes", "Requests", noops(9, 9), "", "not measured"},
+		{"linear", "Exponent e", grown(1, 2, 20), "1.00 (install)", "yes"},
+		{"superlinear", "Exponent e", grown(1, 2, 200), "2.00 (install)", "**no**"},
+		{"one size", "Exponent e", grown(1, 2), "", "not measured"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			results, found := merged(test.results...), 0
+			for _, g := range goals() {
+				if !strings.HasPrefix(g.name, test.what) {
+					continue
+				}
+				found++
+				if v := g.evaluate(results); v.measured != test.measured || v.String() != test.says {
+					t.Errorf("%s: %q, %s; want %q, %s", g.name, v.measured, v, test.measured, test.says)
+				}
+			}
+			if found != 1 {
+				t.Errorf("%d goals have names that begin with %q", found, test.what)
+			}
+		})
+	}
+}
+
+// TestNotesBelongToGoals checks that every note belongs to a goal.
+func TestNotesBelongToGoals(t *testing.T) {
+	known := map[string]bool{}
+	for _, g := range goals() {
+		known[g.name] = true
+	}
+	for what := range notes {
+		if !known[what] {
+			t.Errorf("no goal has the name %q", what)
+		}
+	}
+}
