@@ -44,10 +44,10 @@ func (a *Applier) state(info *object.Info) *object.Info {
 	return a.states.Of(info)
 }
 
-// CertainlyCreated returns those objects of created, a result of Created, that do not belong
+// ConfirmCreated returns those objects of created, a result of Created, that do not belong
 // to another owner, in the states that the server returned. If the server did not respond to
-// a create request, CertainlyCreated uses c to find out who created the object.
-func (a *Applier) CertainlyCreated(ctx context.Context, c cluster.Reader, created kube.ResourceList) (kube.ResourceList, error) {
+// a create request, ConfirmCreated uses c to find out who created the object.
+func (a *Applier) ConfirmCreated(ctx context.Context, c cluster.Reader, created kube.ResourceList) (kube.ResourceList, error) {
 	a.mu.Lock()
 	states := a.states.All(created)
 	unconfirmed := created.Filter(func(info *object.Info) bool { return a.states[info] == nil })

@@ -76,11 +76,11 @@ func (u *unordered) wait(ctx context.Context) error {
 }
 
 func (u *unordered) cause(ctx context.Context, err error) error {
-	return failure.OrContextCause(ctx, err)
+	return failure.PreferContextCause(ctx, err)
 }
 
 func (u *unordered) deleteCreated(ctx context.Context, cleanup *operation.Operation, created kube.ResourceList, _ error) error {
-	created, err := u.applier.CertainlyCreated(ctx, cleanup.Cluster, created)
+	created, err := u.applier.ConfirmCreated(ctx, cleanup.Cluster, created)
 	if err != nil {
 		return err
 	}

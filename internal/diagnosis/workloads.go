@@ -200,15 +200,15 @@ func diagnoseFailedCreate(ctx context.Context, w *walk, load workload) {
 		}
 		f = w.warningFinding(warnings[at], rankCause, "")
 	}
-	if !addMissingForAdmission(ctx, w, load, f.Message) {
+	if !addObjectsMissingForAdmission(ctx, w, load, f.Message) {
 		w.findings.add(load.Ref, f)
 	}
 }
 
-// addMissingForAdmission adds a finding for each missing object without which the server
+// addObjectsMissingForAdmission adds a finding for each missing object without which the server
 // rejects the pods of a workload, such as their ServiceAccount. It checks only objects that
 // occur in message, the error of the server. It reports whether any is missing.
-func addMissingForAdmission(ctx context.Context, w *walk, load workload, message string) bool {
+func addObjectsMissingForAdmission(ctx context.Context, w *walk, load workload, message string) bool {
 	if load.template == nil {
 		return false
 	}

@@ -68,10 +68,10 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// OrContextCause returns the error to report for an operation without an order that failed
+// PreferContextCause returns the error to report for an operation without an order that failed
 // with err. As in Helm, this is the cause of ctx if ctx is done, and err otherwise. It is
 // always err if err is a HookError of hooks that ran in parallel.
-func OrContextCause(ctx context.Context, err error) error {
+func PreferContextCause(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !IsOfParallelHooks(err) {
 		return context.Cause(ctx)
 	}

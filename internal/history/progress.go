@@ -64,7 +64,7 @@ func (p *Progress) Reset(nodes int, uninstalling bool) error {
 // next write does.
 func (p *Progress) Finish(complete bool) error {
 	return p.current.changeRecord(func(rec *orderrecord.Record) *orderrecord.Record {
-		p.addTo(rec)
+		p.moveNodesTo(rec)
 		if complete {
 			rec.Progress, rec.Earlier = nil, nil
 			if !rec.Ordered && !RunsHooksInParallel(rec.Charts) {
@@ -78,13 +78,13 @@ func (p *Progress) Finish(complete bool) error {
 // moveToRecord moves the collected node IDs to the order record, and reports whether this
 // changed the order record.
 func (p *Progress) moveToRecord() (changed bool) {
-	p.current.withRecord(func(rec *orderrecord.Record) { changed = p.addTo(rec) })
+	p.current.withRecord(func(rec *orderrecord.Record) { changed = p.moveNodesTo(rec) })
 	return changed
 }
 
-// addTo moves the collected node IDs to rec, and reports whether this changed rec. If rec is
+// moveNodesTo moves the collected node IDs to rec, and reports whether this changed rec. If rec is
 // nil or contains no progress, the node IDs are dropped.
-func (p *Progress) addTo(rec *orderrecord.Record) bool {
+func (p *Progress) moveNodesTo(rec *orderrecord.Record) bool {
 	started, done := p.take()
 	if rec == nil || rec.Progress == nil || len(started)+len(done) == 0 {
 		return false

@@ -67,7 +67,7 @@ func (c *workingCopy) setGuard(g Guard) (bool, error) {
 	if g == nil {
 		return true, nil
 	}
-	return true, c.attach()
+	return true, c.attachRecordLocked()
 }
 
 // currentGuard returns the Guard, or nil.
@@ -100,7 +100,7 @@ func (c *workingCopy) setRecord(bare *chart.Chart, rec *orderrecord.Record) erro
 		rec.Lease = nil // the lease of an earlier operation
 	}
 	c.chartWithoutRecord, c.rec = bare, rec
-	return c.attach()
+	return c.attachRecordLocked()
 }
 
 // changeRecord replaces the order record, if there is one, with the result of change, which
@@ -112,7 +112,7 @@ func (c *workingCopy) changeRecord(change func(*orderrecord.Record) *orderrecord
 		return nil
 	}
 	c.rec = change(c.rec)
-	return c.attach()
+	return c.attachRecordLocked()
 }
 
 // withRecord calls do with the order record, which can be nil. If do changes the order
@@ -129,11 +129,11 @@ func (c *workingCopy) withRecord(do func(*orderrecord.Record)) {
 func (c *workingCopy) attachRecord() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.attach()
+	return c.attachRecordLocked()
 }
 
-// attach is attachRecord for callers that have locked mu.
-func (c *workingCopy) attach() error {
+// attachRecordLocked is attachRecord for callers that have locked mu.
+func (c *workingCopy) attachRecordLocked() error {
 	attached, err := c.chartWithRecord()
 	if err == nil {
 		c.rel.Chart = attached

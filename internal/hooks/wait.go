@@ -57,7 +57,7 @@ func (r *eventRun) wait(ctx context.Context, h *release.Hook) error {
 		return r.incompleteError(timed, h, reports, notReady)
 	}
 	if err == nil && h.Kind == object.CRDKind {
-		r.awaitServed(ctx, h, o)
+		r.awaitServedKinds(ctx, h, o)
 	}
 	return err
 }
@@ -93,10 +93,10 @@ func (r *eventRun) incompleteError(ctx context.Context, h *release.Hook, reports
 	return failed
 }
 
-// awaitServed waits until the cluster serves the kinds of the CRDs in a hook, because later
+// awaitServedKinds waits until the cluster serves the kinds of the CRDs in a hook, because later
 // hooks can contain objects of these kinds. If this fails, it only emits a warning, because
 // it is not certain that a later hook needs the kinds.
-func (r *eventRun) awaitServed(ctx context.Context, h *release.Hook, o *hookObjects) {
+func (r *eventRun) awaitServedKinds(ctx context.Context, h *release.Hook, o *hookObjects) {
 	err := r.hookWaiter.WaitEstablished(ctx, o.list)
 	if err == nil {
 		err = r.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(o.list))

@@ -62,7 +62,7 @@ type builder struct {
 	nodes     []*draftNode
 	graph     *dag.Graph
 	// declarations lists all declared dependencies, for Plan.Edges.
-	declarations []declaration[draftEnd]
+	declarations []edgeDeclaration[draftEnd]
 	// dependencies counts the declared dependencies. unknownSubcharts counts the
 	// references to subcharts that do not exist.
 	dependencies     dependencyCounter
@@ -202,7 +202,7 @@ func (b *builder) newPlan() *Plan {
 	p.graph = b.graph.Renumbered(numbers)
 	makeIDsUnique(p.Nodes)
 	for _, d := range b.declarations {
-		p.declarations = append(p.declarations, declaration[EdgeEnd]{d.first.planned(), d.then.planned(), d.reason})
+		p.declarations = append(p.declarations, edgeDeclaration[EdgeEnd]{d.first.planned(), d.then.planned(), d.reason})
 	}
 	for _, c := range b.charts {
 		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: sortedPaths(c.after), OwnAfter: sortedPaths(c.ownAfter)})

@@ -85,8 +85,8 @@ func (b *builder) connectResource(r *draftResource, missing map[string]bool) {
 // declaredEdges returns those edges that can be part of a cycle and that a chart declares,
 // each as a vertex and its dependency, with its first declaration. Other edges of a cycle
 // connect charts with their nodes and subcharts, and cannot be removed.
-func (b *builder) declaredEdges() map[[2]int]declaration[draftEnd] {
-	edges := map[[2]int]declaration[draftEnd]{}
+func (b *builder) declaredEdges() map[[2]int]edgeDeclaration[draftEnd] {
+	edges := map[[2]int]edgeDeclaration[draftEnd]{}
 	for _, d := range b.declarations {
 		if d.reason.Implicit || d.then.own {
 			continue
@@ -104,7 +104,7 @@ func (b *builder) declaredEdges() map[[2]int]declaration[draftEnd] {
 
 // cycleError returns the error for a cycle of vertices. It lists those edges that are
 // declared.
-func cycleError(cycle []int, declared map[[2]int]declaration[draftEnd]) error {
+func cycleError(cycle []int, declared map[[2]int]edgeDeclaration[draftEnd]) error {
 	e := &CycleError{}
 	for i, v := range cycle {
 		if d, is := declared[[2]int{v, cycle[(i+1)%len(cycle)]}]; is {

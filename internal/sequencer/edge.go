@@ -72,15 +72,15 @@ type draftEnd struct {
 
 func nodeEnd(n *draftNode) draftEnd { return draftEnd{chart: n.chart, node: n} }
 
-// declaration is a single declaration of an Edge. The type of its ends is draftEnd while
+// edgeDeclaration is a single declaration of an Edge. The type of its ends is draftEnd while
 // Build computes the plan, and EdgeEnd in the plan.
-type declaration[End draftEnd | EdgeEnd] struct {
+type edgeDeclaration[End draftEnd | EdgeEnd] struct {
 	first, then End
 	reason      Reason
 }
 
 func (b *builder) declare(first, then draftEnd, reason Reason) {
-	b.declarations = append(b.declarations, declaration[draftEnd]{first, then, reason})
+	b.declarations = append(b.declarations, edgeDeclaration[draftEnd]{first, then, reason})
 }
 
 func (e draftEnd) planned() EdgeEnd {
@@ -110,7 +110,7 @@ func (p *Plan) Edges() []Edge {
 		return charts[e.Chart]
 	}
 	sorted := slices.Clone(p.declarations)
-	slices.SortStableFunc(sorted, func(x, y declaration[EdgeEnd]) int {
+	slices.SortStableFunc(sorted, func(x, y edgeDeclaration[EdgeEnd]) int {
 		return cmp.Or(cmp.Compare(number(x.then), number(y.then)), cmp.Compare(number(x.first), number(y.first)), compareReasons(x.reason, y.reason))
 	})
 	graph := dag.New(2*len(p.Charts) + len(p.Nodes))

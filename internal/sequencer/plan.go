@@ -28,7 +28,7 @@ type Plan struct {
 	// of a chart.
 	graph *dag.Graph
 	// declarations lists the declared dependencies, from which Edges computes its result.
-	declarations []declaration[EdgeEnd]
+	declarations []edgeDeclaration[EdgeEnd]
 }
 
 // Node is a node of the deployment graph: a set of resources that are deployed as a unit.

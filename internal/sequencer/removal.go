@@ -154,23 +154,23 @@ func groupObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*Re
 // earlier plan contains.
 func removalGraph(plans []*Plan, groups []*RemovalGroup) *dag.Graph {
 	useAll := slices.Repeat([]bool{true}, len(plans))
-	g := graphOfFirst(plans, groups, useAll)
+	g := graphOfFirstPlans(plans, groups, useAll)
 	if g.Cycle() == nil {
 		return g
 	}
 	for i := range useAll {
-		g = graphOfFirst(plans, groups, useAll[:i+1])
+		g = graphOfFirstPlans(plans, groups, useAll[:i+1])
 		if g.Cycle() != nil {
 			useAll[i] = false
-			g = graphOfFirst(plans, groups, useAll[:i+1])
+			g = graphOfFirstPlans(plans, groups, useAll[:i+1])
 		}
 	}
 	return g
 }
 
-// graphOfFirst is like removalGraph, but for the first len(useAll) plans. If useAll[i] is
+// graphOfFirstPlans is like removalGraph, but for the first len(useAll) plans. If useAll[i] is
 // false, the order of plan i applies only to resources that no earlier plan contains.
-func graphOfFirst(plans []*Plan, groups []*RemovalGroup, useAll []bool) *dag.Graph {
+func graphOfFirstPlans(plans []*Plan, groups []*RemovalGroup, useAll []bool) *dag.Graph {
 	inNode := make([][][]int, len(useAll)) // by plan and node, the vertices of the groups in it
 	for i := range useAll {
 		inNode[i] = make([][]int, len(plans[i].Nodes))

@@ -112,7 +112,7 @@ func (u *unordered) withLeftovers(ctx context.Context, list kube.ResourceList) k
 }
 
 func (u *unordered) hookError(ctx context.Context, err error) error {
-	return failure.OrContextCause(ctx, err)
+	return failure.PreferContextCause(ctx, err)
 }
 
 func (u *unordered) deletionError(ctx context.Context, err error) error {

@@ -23,25 +23,25 @@ import (
 // Helm's rules also depend on other objects, such as ReplicaSets. Helm uses the same interval.
 const recheckInterval = 2 * time.Second
 
-// helmRules decides as Helm's --wait does whether objects are ready.
-type helmRules struct {
+// helmReadinessRules decides as Helm's --wait does whether objects are ready.
+type helmReadinessRules struct {
 	// checker is Helm's own check. jobs says whether to wait until Jobs are complete.
 	checker kube.ReadyChecker
 	jobs    bool
 }
 
-func newHelmRules(c *cluster.Connection, jobs bool) (*helmRules, error) {
+func newHelmRules(c *cluster.Connection, jobs bool) (*helmReadinessRules, error) {
 	client, err := c.Clientset()
 	if err != nil {
 		return nil, err
 	}
-	return &helmRules{
+	return &helmReadinessRules{
 		checker: kube.NewReadyChecker(client, c.Log, kube.PausedAsReady(true), kube.CheckJobs(jobs)), jobs: jobs,
 	}, nil
 }
 
 // waitsFor reports whether Helm waits for objects of a kind.
-func (r *helmRules) waitsFor(kind schema.GroupKind) bool {
+func (r *helmReadinessRules) waitsFor(kind schema.GroupKind) bool {
 	switch kind.String() {
 	case "Pod", "PersistentVolumeClaim", "Service", "ReplicationController",
 		"Deployment.apps", "Deployment.extensions", "DaemonSet.apps", "DaemonSet.extensions",
@@ -56,7 +56,7 @@ func (r *helmRules) waitsFor(kind schema.GroupKind) bool {
 // evaluator returns an Evaluator that decides by Helm's rules whether one object is ready.
 // Only if the content of the object does not suffice, the Evaluator calls Helm's checker,
 // which reads the object again, and related objects.
-func (r *helmRules) evaluator(info *object.Info) readiness.Evaluator {
+func (r *helmReadinessRules) evaluator(info *object.Info) readiness.Evaluator {
 	if !r.waitsFor(info.Mapping.GroupVersionKind.GroupKind()) {
 		return func(context.Context, *unstructured.Unstructured) readiness.Status {
 			return readiness.Status{State: readiness.Ready, Reason: "NotWaitedFor"}
@@ -81,7 +81,7 @@ func (r *helmRules) evaluator(info *object.Info) readiness.Evaluator {
 }
 
 // check asks Helm's checker whether an object is ready. status is readiness.Compute(obj).
-func (r *helmRules) check(ctx context.Context, info *object.Info, obj *unstructured.Unstructured, status readiness.Status) readiness.Status {
+func (r *helmReadinessRules) check(ctx context.Context, info *object.Info, obj *unstructured.Unstructured, status readiness.Status) readiness.Status {
 	ready, err := r.checker.IsReady(ctx, info)
 	switch {
 	case err == nil && ready:

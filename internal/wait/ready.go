@@ -87,7 +87,7 @@ func (w *helmWait) run(ctx context.Context, list kube.ResourceList) error {
 
 // wait waits until all objects of the group are ready, and emits an event for each change
 // of an object. As in Helm, it fails when an object is deleted.
-func (w *helmWait) wait(ctx context.Context, group *watcher.Group, rules *helmRules) error {
+func (w *helmWait) wait(ctx context.Context, group *watcher.Group, rules *helmReadinessRules) error {
 	timed, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
 	timed, fail := context.WithCancelCause(timed)
@@ -113,7 +113,7 @@ func (w *helmWait) notice(n watcher.Notice) {
 	}
 }
 
-func (w *helmWait) targets(list kube.ResourceList, rules *helmRules) []watcher.Target {
+func (w *helmWait) targets(list kube.ResourceList, rules *helmReadinessRules) []watcher.Target {
 	targets := make([]watcher.Target, len(list))
 	for i, info := range list {
 		targets[i] = targetOf(info, "")

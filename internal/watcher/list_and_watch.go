@@ -113,7 +113,7 @@ func (a *attempt) watch(ctx context.Context, version string) (healthy bool, err 
 		case <-ctx.Done():
 			return healthy, ctx.Err()
 		case <-opened.C:
-			if !a.markOpened(since) {
+			if !a.markWatchOpened(since) {
 				return healthy, errRestarted
 			}
 		case <-silent.C:
@@ -123,7 +123,7 @@ func (a *attempt) watch(ctx context.Context, version string) (healthy bool, err 
 			if !open {
 				return healthy || time.Since(since) >= healthyWatchDuration, errStreamEnded
 			}
-			if event.Type != watch.Error && !healthy && !a.markOpened(since) {
+			if event.Type != watch.Error && !healthy && !a.markWatchOpened(since) {
 				return false, errRestarted
 			}
 			if err := a.handleEvent(event); err != nil {
@@ -239,9 +239,9 @@ func (a *attempt) handleReads(readings map[string]objectreader.Result) bool {
 	return true
 }
 
-// markOpened records that the watch was opened at the time since. It returns false if the
+// markWatchOpened records that the watch was opened at the time since. It returns false if the
 // stream was restarted after the attempt began.
-func (a *attempt) markOpened(since time.Time) bool {
+func (a *attempt) markWatchOpened(since time.Time) bool {
 	a.stream.watcher.mu.Lock()
 	defer a.stream.watcher.mu.Unlock()
 	return a.markConnected(since)

@@ -40,7 +40,7 @@ func (r *installRun) arrange(rendered *planner.Rendered) error {
 	if i.Arrange == ArrangeStock {
 		return nil
 	}
-	if !r.mode.isDryRun() || !i.ordered() {
+	if !r.mode.isDryRun() || !i.isOrdered() {
 		return errors.New("the field Arrange requires a dry run with WaitStrategyOrdered")
 	}
 	// As in Helm, the files in OutputDir contain the documents as they were before the

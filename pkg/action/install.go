@@ -75,7 +75,7 @@ func (i *Install) RunWithContext(ctx context.Context, chrt *chart.Chart, vals ma
 	}
 	defer end()
 	if !run.mode.isDryRun() {
-		run.op.Announce(Operation{Name: "install", Release: i.ReleaseName, Namespace: i.Namespace, Revision: 1, Ordered: i.ordered()})
+		run.op.Announce(Operation{Name: "install", Release: i.ReleaseName, Namespace: i.Namespace, Revision: 1, Ordered: i.isOrdered()})
 	}
 	rel, err := run.install(ctx, chrt, vals)
 	return rel, run.op.Finish(ctx, err)
@@ -100,7 +100,7 @@ func (i *Install) Preview(ctx context.Context, chrt *chart.Chart, vals map[strin
 	return p, run.op.Finish(ctx, err)
 }
 
-func (i *Install) ordered() bool { return i.WaitStrategy == WaitStrategyOrdered }
+func (i *Install) isOrdered() bool { return i.WaitStrategy == WaitStrategyOrdered }
 
 // Plan renders chrt with the values vals, and returns the graph in which an ordered install
 // would deploy it, and the order of its hooks (docs/reference.md, "helm dag"). It deploys

@@ -37,7 +37,7 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 	if err := orderrecord.CheckSize(r.newRelease(), r.op.Store.DriverName(), deploy.SizeReserve); err != nil {
 		return err
 	}
-	if i.ordered() {
+	if i.isOrdered() {
 		if err := r.checkBeforeCRDs(ctx); err != nil {
 			return err
 		}

@@ -96,7 +96,7 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 			return nil, err
 		}
 	}
-	pending, err := b.PendingKinds(r.rel, r.action.ordered())
+	pending, err := b.PendingKinds(r.rel, r.action.isOrdered())
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (r *installRun) inventory() *inventory.Inventory {
 		return nil
 	}
 	r.rel.Version = last.Version + 1
-	if !r.action.ordered() || last.Info.Status != release.StatusFailed {
+	if !r.action.isOrdered() || last.Info.Status != release.StatusFailed {
 		return nil
 	}
 	return inventory.New(r.replaced, last)
@@ -323,7 +323,7 @@ func (i *Install) plannerOptions(mode runMode) planner.Options {
 		Release: chartutil.ReleaseOptions{
 			Name: i.ReleaseName, Namespace: i.Namespace, Revision: 1, IsInstall: !upgrade, IsUpgrade: upgrade,
 		},
-		Ordered: i.ordered(), DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
+		Ordered: i.isOrdered(), DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
 		EnableDNS: i.EnableDNS, SubNotes: i.SubNotes, IncludeCRDs: i.IncludeCRDs, HideSecret: i.HideSecret,
 		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer,
 	}

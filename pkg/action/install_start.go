@@ -37,7 +37,7 @@ func (i *Install) start(ctx context.Context, mode runMode) (run *installRun, bou
 		i.useFakeCluster()
 	}
 	op, ctx, end := operation.Start(ctx, i.cfg, operation.Options{
-		Notify: i.OnEvent, Timeouts: limits, Bounded: i.ordered(), NoCluster: i.ClientOnly,
+		Notify: i.OnEvent, Timeouts: limits, Bounded: i.isOrdered(), NoCluster: i.ClientOnly,
 	})
 	return &installRun{action: i, mode: mode, op: op, replaced: replaced}, ctx, end, nil
 }
@@ -48,7 +48,7 @@ func (i *Install) validate(mode runMode) (wait.Timeouts, error) {
 	if err := validateOptions(i.WaitStrategy, TakeoverAuto, i.MaxParallelHooks); err != nil {
 		return wait.Timeouts{}, err
 	}
-	limits, err := newTimeouts(i.Timeout, i.ReadinessTimeout, i.ordered())
+	limits, err := newTimeouts(i.Timeout, i.ReadinessTimeout, i.isOrdered())
 	if err != nil {
 		return wait.Timeouts{}, err
 	}

@@ -112,7 +112,7 @@ type rollbackRun struct {
 	deploy *deploy.Run
 }
 
-func (r *rollbackRun) ordered() bool { return r.target.plan != nil }
+func (r *rollbackRun) isOrdered() bool { return r.target.plan != nil }
 
 func (r *rollbackRun) rollBack(ctx context.Context) error {
 	if err := r.check(ctx); err != nil {
@@ -147,11 +147,11 @@ func (t *rollbackTarget) newRelease() *release.Release {
 // before anything is changed.
 func (r *rollbackRun) check(ctx context.Context) error {
 	b := r.action
-	if !r.ordered() && b.WaitStrategy == WaitStrategyOrdered {
+	if !r.isOrdered() && b.WaitStrategy == WaitStrategyOrdered {
 		r.op.Events.Warnf("revision %d of release %s was not deployed in order: all resources are changed at the same time, without ordering, then waited for", r.target.revision.Version, r.rel.Name)
 	}
 	inv := inventory.New(r.target.state.History, r.target.current)
-	inReverse := r.ordered() || !b.IgnoreOrder && inv.IsOrdered() && !r.op.Delegates()
+	inReverse := r.isOrdered() || !b.IgnoreOrder && inv.IsOrdered() && !r.op.Delegates()
 	config := r.deployConfig(inv, inReverse)
 	err := config.ReadInventory(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func (r *rollbackRun) check(ctx context.Context) error {
 		return err
 	}
 	r.deploy.HideSecrets()
-	if r.ordered() {
+	if r.isOrdered() {
 		if err := r.deploy.FindExisting(ctx, true); err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (r *rollbackRun) fail(ctx context.Context, cause error) error {
 	result := cause
 	switch r.deploy.Phase() {
 	case deploy.Applying: // as in Helm, except that a failed revision stays failed
-		if !r.ordered() && r.target.current.Info.Status == release.StatusDeployed {
+		if !r.isOrdered() && r.target.current.Info.Status == release.StatusDeployed {
 			r.supersede(r.target.current)
 		}
 	case deploy.Waiting: // a phase of deployments without an order

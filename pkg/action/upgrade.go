@@ -105,7 +105,7 @@ func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mod
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	op, ctx, end := operation.Start(ctx, u.cfg, operation.Options{Notify: u.OnEvent, Timeouts: limits, Bounded: u.ordered()})
+	op, ctx, end := operation.Start(ctx, u.cfg, operation.Options{Notify: u.OnEvent, Timeouts: limits, Bounded: u.isOrdered()})
 	return &upgradeRun{action: u, mode: mode, op: op, name: name}, ctx, end, nil
 }
 
@@ -114,7 +114,7 @@ func (u *Upgrade) validate(name string, chrt *chart.Chart, mode runMode) (wait.T
 	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
 		return wait.Timeouts{}, err
 	}
-	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.ordered())
+	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.isOrdered())
 	if err != nil {
 		return wait.Timeouts{}, err
 	}
@@ -130,7 +130,7 @@ func (u *Upgrade) validate(name string, chrt *chart.Chart, mode runMode) (wait.T
 	return limits, mode.validateHideSecret(u.HideSecret)
 }
 
-func (u *Upgrade) ordered() bool { return u.WaitStrategy == WaitStrategyOrdered }
+func (u *Upgrade) isOrdered() bool { return u.WaitStrategy == WaitStrategyOrdered }
 
 // values returns the values of the new revision: vals, combined with the values of the
 // current revision as the fields ResetValues, ReuseValues and ResetThenReuseValues require.

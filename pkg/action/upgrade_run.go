@@ -52,7 +52,7 @@ func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[st
 		return nil, err
 	}
 	if !r.mode.isDryRun() {
-		r.op.Announce(Operation{Name: "upgrade", Release: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, Ordered: r.action.ordered()})
+		r.op.Announce(Operation{Name: "upgrade", Release: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, Ordered: r.action.isOrdered()})
 	}
 	if err := r.render(chrt, vals); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (r *upgradeRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 			return nil, err
 		}
 	}
-	pending, err := b.PendingKinds(r.rel, r.action.ordered())
+	pending, err := b.PendingKinds(r.rel, r.action.isOrdered())
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
 	revision := r.last.Version + 1
 	r.planner, err = planner.New(u.cfg, chrt, vals, planner.Options{
 		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
-		Ordered: u.ordered(), DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
+		Ordered: u.isOrdered(), DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,
 		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer,
 	})
