@@ -34,7 +34,7 @@ func SetOwner(list kube.ResourceList, owner Owner) error {
 	for _, info := range list {
 		object, err := meta.Accessor(info.Object)
 		if err != nil {
-			return fmt.Errorf("%s cannot be labelled as owned by the release: %w", Describe(info), err)
+			return fmt.Errorf("%s cannot be labeled as owned by the release: %w", Describe(info), err)
 		}
 		object.SetLabels(withEntries(object.GetLabels(), map[string]string{managedByLabel: managedByHelm}))
 		object.SetAnnotations(withEntries(object.GetAnnotations(), map[string]string{

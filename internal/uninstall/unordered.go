@@ -74,7 +74,10 @@ func (u *unordered) deleteObjects(ctx context.Context) (kube.ResourceList, error
 		}
 	}
 	_, errs := u.op.Writer.Delete(ctx, list, propagation(u.options.Propagation, u.op.Log))
-	return list, errors.Join(errs...)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return list, nil
 }
 
 // withLeftovers adds to list the objects that other revisions may have left in the cluster,

@@ -43,7 +43,7 @@ func (n Notice) String() string {
 		return fmt.Sprintf("cannot watch %s %s, reading every %s instead: %v",
 			n.Resource.GroupResource(), inNamespace(n.Namespace), n.Interval, n.Err)
 	case NoticeUnreachable:
-		return fmt.Sprintf("no response from the Kubernetes API server to requests for %s %s; retrying: %v",
+		return fmt.Sprintf("requests to the Kubernetes API server for %s %s fail; retrying: %v",
 			n.Resource.GroupResource(), inNamespace(n.Namespace), n.Err)
 	default:
 		return "the Kubernetes API server responds again"

@@ -112,7 +112,7 @@ func TestServerOutage(t *testing.T) {
 			back()
 			r := process.Wait(t)
 			h.ExpectReadyBefore(t, r, "Pod/slow", "ConfigMap/last")
-			for _, notice := range []string{"no response from the Kubernetes API server", "the Kubernetes API server responds again"} {
+			for _, notice := range []string{"requests to the Kubernetes API server for", "the Kubernetes API server responds again"} {
 				if n := strings.Count(r.Stderr, notice); n != 1 {
 					t.Errorf("%q is said %d times, want once:\n%s", notice, n, r.Stderr)
 				}
@@ -140,7 +140,7 @@ func TestServerOutageUntilTimeout(t *testing.T) {
 			if r.ExitCode != 1 {
 				t.Fatalf("exit code %d, want 1\n%s", r.ExitCode, r.Stderr)
 			}
-			harness.ExpectContains(t, r.Stderr, "the operation timed out after 3s", "increase --timeout", "no response from the Kubernetes API server")
+			harness.ExpectContains(t, r.Stderr, "the operation timed out after 3s", "increase --timeout", "requests to the Kubernetes API server for")
 			if len(h.ReadTrace(t)["ConfigMap/last"]) > 0 {
 				t.Error("a node was started, though the one before was not seen to be ready")
 			}
