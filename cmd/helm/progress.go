@@ -226,8 +226,9 @@ type timelineFile struct {
 	encode  func(io.Writer, *timeline.Timeline) error
 }
 
-// openTimeline opens the file for a timeline without changing its content. This is done before
-// the operation starts, so that an error does not occur only after it.
+// openTimeline opens the file for a timeline without changing its content. It is called
+// before the operation starts, so that the user learns of an error before anything is
+// changed.
 func openTimeline(name string) (*timelineFile, error) {
 	t := &timelineFile{}
 	switch {

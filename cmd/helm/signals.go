@@ -80,7 +80,7 @@ func cancelOnSignal(parent context.Context, handlers signalHandlers) (ctx contex
 type cancelMessages struct {
 	release string
 	// canceled says that the operation was canceled. It is printed to standard output if
-	// onStdout is true. It and all other messages are otherwise printed to standard error.
+	// onStdout is true and otherwise, like all other messages, to standard error.
 	canceled string
 	onStdout bool
 	// remainingWork says for what the process waits after the signal, in words that can

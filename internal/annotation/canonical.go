@@ -11,10 +11,10 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// CanonicalValue converts the value of an annotation that is a list to canonical form: a
-// JSON list in a string, because Kubernetes accepts only strings as values. change is
-// false if value needs no conversion, because it is already a string. If value is a
-// number, a boolean, a map or a list of lists, the error is a *ValueError.
+// CanonicalValue converts value, the value of a list annotation with the given key, to
+// canonical form: a JSON list in a string, because Kubernetes accepts only strings. change
+// is false if value needs no conversion, because it is already a string or null. If value
+// is a number, a boolean, a map or a list of lists, the error is a *ValueError.
 func CanonicalValue(key string, value *yaml.Node) (canonical string, change bool, err error) {
 	v := DecodeYAML(value)
 	switch v.(type) {

@@ -34,8 +34,9 @@ const operatorCharacters = "=!<>~"
 
 func operators() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
 
-// readExpressions reads the list of expressions in the value of the annotation key. It
-// returns the valid ones, and one error for all others.
+// readExpressions reads a list of expressions from value, the value of the annotation with
+// the given key. It returns the valid expressions, and an error that joins a *ValueError
+// for each of the others.
 func readExpressions(key string, value any) ([]Expression, error) {
 	texts, err := ReadItems(key, value)
 	if err != nil {

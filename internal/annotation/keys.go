@@ -34,20 +34,22 @@ const (
 // Annotations of a chart, in Chart.yaml (docs/reference.md, "Chart.yaml").
 const (
 	// DependsOnSubcharts lists the subcharts that must be ready before the chart's own
-	// resources.
+	// resources are deployed.
 	DependsOnSubcharts = "helm.sh/depends-on/subcharts"
-	// DependsOnSubchartsCanonical is an alternative key for DependsOnSubcharts, in the
-	// form of DependsOnLayers.
+	// DependsOnSubchartsCanonical is an alternative key for DependsOnSubcharts, with the
+	// same prefix as DependsOnLayers.
 	DependsOnSubchartsCanonical = "depends-on.helm.sh/subcharts"
-	// RunHooksInParallel says whether the hooks of the chart run in parallel.
+	// RunHooksInParallel says whether hooks of the chart that have the same weight run in
+	// parallel.
 	RunHooksInParallel = "helm.sh/run-hooks-in-parallel"
 	// Sequencing says whether the declared order applies to a chart whose apiVersion is
 	// below v3.
 	Sequencing = "helm.sh/sequencing"
 )
 
-// These alternative keys come from the proposals for Helm. Kubernetes rejects them, because
-// they contain two slashes.
+// These alternative keys come from the proposal for Helm
+// (docs/adr/0002-canonical-form-of-annotations.md). Kubernetes rejects them, because they
+// contain two slashes.
 const (
 	dependsOnLayersProposed         = "helm.sh/depends-on/layers"
 	dependsOnResourceGroupsProposed = "helm.sh/depends-on/resource-groups"
@@ -68,8 +70,9 @@ func ChartKeys() []string {
 	return []string{DependsOnSubcharts, DependsOnSubchartsCanonical, RunHooksInParallel, Sequencing}
 }
 
-// CanonicalKey returns the form of key that Kubernetes accepts. It returns key itself
-// unless key is one with two slashes.
+// CanonicalKey returns the form of key that Kubernetes accepts, if key is an alternative
+// key of a sequencing annotation that contains two slashes. Otherwise it returns key
+// itself.
 func CanonicalKey(key string) string {
 	switch key {
 	case dependsOnLayersProposed:
@@ -80,7 +83,8 @@ func CanonicalKey(key string) string {
 	return key
 }
 
-// IsList reports whether the value of the sequencing annotation key is a list.
+// IsList reports whether key is the key of a sequencing annotation (see Keys) whose value
+// is a list.
 func IsList(key string) bool {
 	switch CanonicalKey(key) {
 	case DependsOnLayers, DependsOnResourceGroups, ReadinessSuccess, ReadinessFailure:

@@ -27,8 +27,8 @@ type Resource struct {
 }
 
 // ReadResource reads the sequencing annotations of a resource (see Keys), including
-// alternative keys. A value is a string or the result of DecodeYAML. The error joins a
-// *ValueError for each invalid annotation.
+// alternative keys. Each value must be a string or a result of DecodeYAML. The error joins
+// a *ValueError for each invalid annotation.
 func ReadResource(annotations map[string]any) (Resource, error) {
 	var r Resource
 	var problems [5]error

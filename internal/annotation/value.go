@@ -177,7 +177,8 @@ func readLayerNames(key string, value any) ([]string, error) {
 	return names, nil
 }
 
-// readLayerName reads and checks the name of one layer. It is empty if value is nil or empty.
+// readLayerName reads and checks the name of one layer. The result is empty if value is
+// nil or empty.
 func readLayerName(key string, value any) (string, error) {
 	switch v := value.(type) {
 	case nil:

@@ -12,8 +12,8 @@ import (
 	kubeyaml "sigs.k8s.io/yaml"
 )
 
-// maxDepth limits how deeply nested lists DecodeYAML reads. Nested lists are always
-// invalid, so their content does not matter.
+// maxDepth is the maximum depth of nested lists that DecodeYAML reads. It decodes deeper
+// lists as empty. Nested lists are always invalid, so their content does not matter.
 const maxDepth = 3
 
 // maxNestedItems limits how many items of nested lists DecodeYAML reads, because aliases
@@ -29,8 +29,8 @@ func DecodeYAML(n *yaml.Node) any {
 	return decodeYAML(n, 0, &remaining)
 }
 
-// decodeYAML decodes n, which is nested in depth lists. remaining is the number of items
-// of nested lists that can still be read.
+// decodeYAML decodes n. depth is the number of lists that contain n. remaining is the
+// number of items of nested lists that can still be read.
 func decodeYAML(n *yaml.Node, depth int, remaining *int) any {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias

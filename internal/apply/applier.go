@@ -136,9 +136,9 @@ func (a *Applier) NeverDeployed(list kube.ResourceList) kube.ResourceList {
 
 // Result describes what ApplyNode or ApplyAll has written.
 type Result struct {
-	// Summary says how many objects ApplyNode created, changed and left unchanged, as in "1
-	// created, 2 changed". It is empty if no object could have existed, so that ApplyNode
-	// created all of them.
+	// Summary says how many objects ApplyNode created, changed and left unchanged, as in
+	// "1 created, 2 changed". It is empty if ApplyNode knew that none of the objects
+	// existed, and therefore created all of them.
 	Summary string
 	// States maps the written objects to the states that the server returned.
 	States object.LiveObjects
@@ -171,8 +171,8 @@ func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result
 	return result, err
 }
 
-// existing returns the objects that existed before they were applied, in their states after
-// that.
+// existing returns the objects that existed before they were applied, in the states that
+// the server returned afterwards.
 func existing(done *objectwriter.ApplyResult) kube.ResourceList {
 	return done.States.All(slices.Concat(done.Updated, done.Unchanged))
 }
@@ -234,8 +234,8 @@ func (a *Applier) noneExists(list kube.ResourceList) bool {
 	return a.config.Inventory == nil && !slices.ContainsFunc(list, func(info *object.Info) bool { return a.present[info] })
 }
 
-// createNode creates the objects of a node. If that fails, the error is a *rejectedError
-// that names the resources that were not created.
+// createNode creates the objects of a node. If the creation fails, the error is a
+// *rejectedError that names the resources that were not created.
 func (a *Applier) createNode(ctx context.Context, list kube.ResourceList) (Result, error) {
 	states, err := a.config.Writer.Create(ctx, list)
 	if err == nil {

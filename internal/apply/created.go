@@ -44,9 +44,9 @@ func (a *Applier) state(info *object.Info) *object.Info {
 	return a.states.Of(info)
 }
 
-// ConfirmCreated returns those objects of created, a result of Created, that do not belong
-// to another owner, in the states that the server returned. If the server did not respond to
-// a create request, ConfirmCreated uses c to find out who created the object.
+// ConfirmCreated returns the objects in created, a result of Created, in the states that
+// the server returned. It omits objects that belong to another owner: if the server did
+// not respond to a create request, it uses c to find out who created the object.
 func (a *Applier) ConfirmCreated(ctx context.Context, c cluster.Reader, created kube.ResourceList) (kube.ResourceList, error) {
 	a.mu.Lock()
 	states := a.states.All(created)

@@ -90,7 +90,7 @@ func rejections(n *sequencer.Node, err error) []rejection {
 	return list
 }
 
-// findResource returns the resource of a node with the given identity, or nil. If id has no
+// findResource returns the resource of node n that id identifies, or nil. If id has no
 // namespace, the namespace of the resource does not matter.
 func findResource(n *sequencer.Node, id sequencer.ID) *sequencer.PlannedResource {
 	for _, res := range n.Resources {
@@ -107,8 +107,9 @@ func findResource(n *sequencer.Node, id sequencer.ID) *sequencer.PlannedResource
 
 // find returns the resource of n that response, an error of the server, is about; nil if
 // this is ambiguous. The candidates are e.resources, or all resources of n if e is nil. If
-// there is only one error, it must be about the only candidate. Otherwise it is about the
-// only candidate whose name it contains. responses is the number of errors.
+// there is only one candidate and only one error, the error is about this candidate.
+// Otherwise, find returns the only candidate whose name response contains. responses is
+// the number of errors.
 func (e *rejectedError) find(n *sequencer.Node, response error, responses int) *sequencer.PlannedResource {
 	var candidates []*sequencer.PlannedResource
 	for _, res := range n.Resources {

@@ -20,10 +20,10 @@ import (
 // has written nothing.
 const maxLiveAge = 5 * time.Second
 
-// liveCache caches the states of the objects of all nodes in the cluster. It reads them at
-// the same time, which takes fewer requests than reading the objects of each node. The cache
-// is used until the Applier writes anything, because a change to the objects of one node can
-// change the objects of other nodes.
+// liveCache caches the states that the objects of all nodes have in the cluster. It reads
+// them at the same time, which takes fewer requests than reading the objects of each node.
+// The cache is used until the Applier writes anything, because a change to the objects of
+// one node can change the objects of other nodes.
 type liveCache struct {
 	cluster cluster.Reader
 	// all are the objects of all nodes. If it is empty, nothing is cached.
@@ -35,14 +35,14 @@ type liveCache struct {
 
 	mu   sync.Mutex
 	read time.Time
-	// unused are the objects that were read but that get has not returned yet. live contains
+	// unused are the objects whose cached states get has not returned yet. live contains
 	// the states of those that exist.
 	unused map[*object.Info]bool
 	live   map[*object.Info]*unstructured.Unstructured
 }
 
-// get returns the states of the objects in list in the cluster. It returns each cached state
-// only once, and reads the objects again if the cache cannot be used.
+// get returns the states that the objects in list have in the cluster. It returns each
+// cached state only once, and reads the objects again if the cache cannot be used.
 func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error) {
 	if len(c.all) == 0 || c.isStale() {
 		return c.cluster.Live(ctx, list)
@@ -66,9 +66,9 @@ func (c *liveCache) get(ctx context.Context, list kube.ResourceList) (map[*objec
 	return live, nil
 }
 
-// refresh reads all objects that may exist. If that fails, nothing is cached: each node then
-// reads its own objects, so that an object that cannot be read affects only its node. The
-// caller must have locked mu.
+// refresh reads all objects that may exist. If reading fails, it caches nothing: each node
+// then reads its own objects, so that an object that cannot be read affects only its node.
+// The caller must have locked mu.
 func (c *liveCache) refresh(ctx context.Context) {
 	var all kube.ResourceList
 	for _, info := range c.all {

@@ -83,8 +83,8 @@ func BuildObjects(c ObjectsConfig) (*Objects, error) {
 }
 
 // isLate reports whether the object of a resource can be built only when the deployment of
-// its node starts: whether the release defines its kind, and the cluster does not know the
-// kind yet.
+// its node starts, because the release defines the kind of the object, and the cluster
+// does not know this kind yet.
 func (o *Objects) isLate(res *sequencer.PlannedResource) (bool, error) {
 	pending := o.config.PendingKinds[schema.GroupKind{Group: res.ID.Group, Kind: res.ID.Kind}]
 	if !res.SelfDefined && !pending {

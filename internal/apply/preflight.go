@@ -22,25 +22,26 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// CheckTimeouts returns an error if resources declare a longer readiness timeout than
-// operation, the timeout of the whole operation. If operation is 0, it returns no error.
-func CheckTimeouts(p *sequencer.Plan, operation time.Duration) error {
+// CheckTimeouts returns an error if resources declare a readiness timeout that is longer
+// than operationTimeout, the timeout of the whole operation. If operationTimeout is 0, the
+// operation has no timeout, and CheckTimeouts returns nil.
+func CheckTimeouts(p *sequencer.Plan, operationTimeout time.Duration) error {
 	var problems []error
 	for _, n := range p.Nodes {
 		for _, res := range n.Resources {
-			if operation > 0 && res.Timeout > operation {
+			if operationTimeout > 0 && res.Timeout > operationTimeout {
 				problems = append(problems, &sequencer.ResourceError{File: res.File, ID: res.ID, Err: fmt.Errorf(
 					"%s: %s is longer than the timeout of the whole operation, %s: increase --timeout",
-					annotation.ReadinessTimeout, res.Timeout, operation)})
+					annotation.ReadinessTimeout, res.Timeout, operationTimeout)})
 			}
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// CheckNeeds returns an error if resources refer to objects that the order deploys too late,
-// so that the resources could not become ready, and that do not already exist in the
-// cluster.
+// CheckNeeds returns an error if resources refer to objects that do not exist in the
+// cluster and that the order deploys too late, so that the resources could not become
+// ready.
 func CheckNeeds(ctx context.Context, c cluster.Reader, p *sequencer.Plan) error {
 	var unmet []sequencer.UnmetNeed
 	for _, need := range p.Unmet {
@@ -145,9 +146,9 @@ func (a *Applier) permissions(all, obsolete kube.ResourceList) []permission {
 	return list
 }
 
-// isDeniedByName reports whether p is not granted for some object of list that exists. It is
-// called if p is not granted for all objects of the kind, because it can still be granted
-// for objects with certain names.
+// isDeniedByName reports whether p is denied for some object of list that exists. It is
+// called if p is denied for the kind as a whole, because p can still be granted for
+// objects with certain names.
 func (a *Applier) isDeniedByName(ctx context.Context, p permission, list kube.ResourceList) bool {
 	var objects kube.ResourceList
 	for _, info := range list {

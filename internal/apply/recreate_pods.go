@@ -12,10 +12,10 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// recreateNodePods deletes the pods of the workloads in list, the objects of a node as they
-// were returned when they were written. The controllers then create new pods. The result
-// contains the deleted pods. As in Helm, the operation does not fail if pods cannot be
-// deleted.
+// recreateNodePods deletes the pods of the workloads in list, so that the controllers
+// create new ones. It returns the deleted pods. list contains objects of a node in the
+// states that the server returned when they were written. As in Helm, the operation does
+// not fail if pods cannot be deleted.
 func (a *Applier) recreateNodePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error) {
 	workloads := slices.DeleteFunc(list, func(info *object.Info) bool { return object.IsKind(info, "Service") })
 	pods := a.deletePods(ctx, workloads)

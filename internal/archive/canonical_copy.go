@@ -47,7 +47,8 @@ func CanonicalCopy(archivePath string) (string, error) {
 }
 
 // readArchive reads the file at archivePath. If there is no such file, it returns neither
-// data nor an error, because Helm then returns an error.
+// data nor an error, because the caller passes the path on to Helm, which reports the
+// error.
 func readArchive(archivePath string) ([]byte, os.FileInfo, error) {
 	info, err := os.Stat(archivePath)
 	if err != nil || info.IsDir() {

@@ -47,9 +47,9 @@ func Expand(dir string, in io.Reader) error {
 	return errors.Join(err, root.Close())
 }
 
-// ExpandFile unpacks the file archive into a subdirectory of dir, as Expand does.
-func ExpandFile(dir, archive string) error {
-	in, err := os.Open(archive)
+// ExpandFile is like Expand, but reads the chart archive from the file at archivePath.
+func ExpandFile(dir, archivePath string) error {
+	in, err := os.Open(archivePath)
 	if err != nil {
 		return err
 	}

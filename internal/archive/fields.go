@@ -25,9 +25,9 @@ func AllFields(string) bool { return true }
 // Chart.yaml.
 func OrderFields(name string) bool { return name == "runHooksInParallel" || name == "depends-on" }
 
-// ChartYAML returns the Chart.yaml of ch as Helm writes it, plus those of the fields that
-// Helm drops for which filter returns true. It takes them from the file from which ch was
-// loaded. If ch was created in memory, there is no such file, and nothing is restored.
+// ChartYAML returns the Chart.yaml of ch as Helm writes it, plus those dropped fields for
+// which filter returns true. It takes these fields from the file from which ch was loaded.
+// If ch was created in memory, there is no such file, and nothing is restored.
 func ChartYAML(ch *chart.Chart, filter FieldFilter) ([]byte, error) {
 	written, err := yaml.Marshal(ch.Metadata)
 	if err != nil {
@@ -80,10 +80,10 @@ var helmFields = map[string][]string{
 	"dependencies": {"name", "version", "repository", "condition", "tags", "enabled", "import-values", "alias"},
 }
 
-// mergeFields copies those fields of raw that Helm does not know, and for which filter
-// returns true, to written. It reports whether it copied any. If list is "", raw and
-// written are the contents of Chart.yaml; otherwise they are entries of the list with this
-// name in Chart.yaml. As in Helm's JSON decoder, the case of names does not matter.
+// mergeFields copies to written those fields of raw that Helm does not know and for which
+// filter returns true. It reports whether it copied any. If list is "", raw and written
+// are the contents of Chart.yaml; otherwise they are entries of the list with this name in
+// Chart.yaml. As in Helm's JSON decoder, the case of names does not matter.
 func mergeFields(written, raw map[string]any, list string, filter FieldFilter) (changed bool) {
 	for name, value := range raw {
 		field := strings.ToLower(name)
@@ -100,8 +100,9 @@ func mergeFields(written, raw map[string]any, list string, filter FieldFilter) (
 	return changed
 }
 
-// mergeEntries calls mergeFields for each pair of entries of two lists, unless they differ
-// in length. It reports whether any field was copied.
+// mergeEntries calls mergeFields for each pair of entries with the same index in two
+// lists. If the lists differ in length, it does nothing. It reports whether any field was
+// copied.
 func mergeEntries(written, raw any, list string, filter FieldFilter) (changed bool) {
 	writtenList, _ := written.([]any)
 	rawList, _ := raw.([]any)

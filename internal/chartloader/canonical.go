@@ -26,8 +26,8 @@ const chartFile = "Chart.yaml"
 // accepts. In every Chart.yaml, including those in the archives of subcharts, it converts
 // the annotations of Ordered Helm: YAML lists become JSON strings, and a boolean value of
 // helm.sh/run-hooks-in-parallel becomes a string. Nothing else changes. The given files
-// are not modified. CanonicalFiles returns an error if such an annotation is invalid, or
-// if the chart exceeds a limit.
+// are not modified. If one of these annotations is invalid, CanonicalFiles returns an
+// error. If the chart is too large, the error is a *LimitError.
 func CanonicalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 	u := &sizeCounter{}
 	if err := u.addFiles(files); err != nil {
@@ -48,9 +48,9 @@ func (u *sizeCounter) canonicalFiles(files []*BufferedFile, depth int) ([]*Buffe
 	return canonical, nil
 }
 
-// canonicalFile returns the content of f in canonical form. It counts the chart if f is a
-// Chart.yaml, and the charts in f if f is the archive of a subchart. The name of f is
-// relative to a chart that is nested in depth other charts.
+// canonicalFile returns the content of f in canonical form. If f is a Chart.yaml or the
+// archive of a subchart, it counts the charts in u. The name of f is relative to a chart,
+// and depth is the number of charts that contain this chart.
 func (u *sizeCounter) canonicalFile(f *BufferedFile, depth int) ([]byte, error) {
 	own, below := splitSubchartPath(f.Name)
 	switch {
@@ -146,7 +146,8 @@ func canonicalChartValue(key string, value *yaml.Node) (text string, change bool
 // does. If nothing changes, it returns data itself.
 func CanonicalArchive(data []byte) ([]byte, error) { return new(sizeCounter).canonicalArchive(data, 0) }
 
-// canonicalArchive converts the archive of a chart that is nested in depth other charts.
+// canonicalArchive converts the archive of a chart. depth is the number of charts that
+// contain it.
 func (u *sizeCounter) canonicalArchive(data []byte, depth int) ([]byte, error) {
 	if depth >= maxDepth {
 		return nil, u.addChart(depth)

@@ -25,11 +25,11 @@ type Declaration struct {
 	Name, Version, APIVersion string
 	// File is the path of the Chart.yaml. It begins with the name of the root chart.
 	File string
-	// OptedIn reports whether an annotation enables the declared order, which a chart with
-	// an apiVersion below v3 needs.
+	// OptedIn reports whether the annotation helm.sh/sequencing enables the declared
+	// order. A chart with an apiVersion below v3 needs this annotation.
 	OptedIn bool
 	// DependsOnSubcharts lists the subcharts, by alias, name or tag, that must be ready
-	// before the chart's own resources.
+	// before the chart's own resources are deployed.
 	DependsOnSubcharts []string
 	// DependsOnKey is the key of the annotation that contains DependsOnSubcharts, for
 	// messages. If there are two, it is the first.
@@ -55,7 +55,7 @@ type Dependency struct {
 	Name, Alias, Version string
 	Tags                 []string
 	// DependsOn lists the sibling charts, by alias, name or tag, that must be ready before
-	// this one.
+	// this one is deployed.
 	DependsOn []string
 }
 

@@ -118,7 +118,8 @@ func (r *directoryReader) followLink(path string) error {
 	return r.add(path, target, info)
 }
 
-// add reads target, a file or directory that has the given path in the chart.
+// add reads target, a file or directory. path is target itself or a symbolic link to it,
+// and determines the name in the chart.
 func (r *directoryReader) add(path, target string, info fs.FileInfo) error {
 	if !info.IsDir() {
 		return r.read(path, r.relativeName(path), info)

@@ -22,9 +22,9 @@ const (
 	maxFiles = 20_000
 	// maxPathLength limits the length of the path of a file, in bytes.
 	maxPathLength = 4096
-	// maxDepth limits how deeply charts are nested, including the outermost one. maxCharts
-	// limits the total number of charts. Both count the subcharts in archives. The order
-	// record (package orderrecord) has the same limits.
+	// maxDepth limits how many levels of charts are nested, including the outermost chart.
+	// maxCharts limits the total number of charts. Both count the subcharts in archives.
+	// The order record (package orderrecord) has the same limits.
 	maxDepth  = 100
 	maxCharts = 10_000
 	// entryOverhead is how many bytes an unpacked archive can have on average for each
@@ -108,7 +108,7 @@ func (u *sizeCounter) addFiles(files []*BufferedFile) error {
 	return nil
 }
 
-// addChart counts a chart that is nested in depth other charts.
+// addChart counts a chart. depth is the number of charts that contain it.
 func (u *sizeCounter) addChart(depth int) error {
 	u.charts++
 	switch {

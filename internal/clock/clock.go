@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Elapsed returns the time since a point in time. It measures it with the monotonic clock,
-// which may stop while the machine is suspended, and with the wall clock, which may be set
-// back, and returns the longer time.
+// Elapsed returns the time that has passed since a point in time. It measures this time
+// with the monotonic clock, which may stop while the machine is suspended, and with the
+// wall clock, which may be set back, and returns the longer one.
 func Elapsed(since time.Time) time.Duration {
 	return max(time.Since(since), time.Now().Round(0).Sub(since.Round(0)))
 }

@@ -46,7 +46,7 @@ type Builder interface {
 }
 
 // delegatingBuilder is the Builder that calls the methods of a Kubernetes client: a custom
-// one, or one without a cluster.
+// one, one without a cluster or, as the fallback of directBuilder, Helm's own.
 type delegatingBuilder struct {
 	client    kube.Interface
 	discovery Discovery
@@ -87,7 +87,7 @@ func writeEscaped(b *bytes.Buffer, text []byte) {
 	}
 }
 
-// References implements Builder.
+// BuildReferences implements Builder.
 func (b *delegatingBuilder) BuildReferences(objects []map[string]any, _ string) (kube.ResourceList, error) {
 	return b.BuildObjects(objects, false)
 }
@@ -141,7 +141,7 @@ func (b *directBuilder) BuildObjects(objects []map[string]any, validate bool) (k
 	return b.fallback.BuildObjects(objects, validate)
 }
 
-// References implements Builder.
+// BuildReferences implements Builder.
 func (b *directBuilder) BuildReferences(objects []map[string]any, namespace string) (kube.ResourceList, error) {
 	list := make(kube.ResourceList, len(objects))
 	for i, content := range objects {

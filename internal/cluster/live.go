@@ -131,9 +131,10 @@ func (r *liveLister) listAll(ctx context.Context) []int {
 	return slices.Concat(remaining...)
 }
 
-// listCollection reads objects, which are given by their indexes and all belong to the
-// collection at, with a list request. It returns the indexes of the objects that must still
-// be read one by one: those without Helm's label, or all if the server rejects the request.
+// listCollection reads the objects with the given indexes, which all belong to the
+// collection at, with a list request. It returns the indexes of the objects that must
+// still be read one by one: those without Helm's label, or all if the server rejects the
+// request.
 func (r *liveLister) listCollection(ctx context.Context, at collection, indexes []int) []int {
 	limit := int64(4*len(indexes) + 100)
 	byName := make(map[string][]int, len(indexes))
@@ -159,10 +160,11 @@ func (r *liveLister) listCollection(ctx context.Context, at collection, indexes 
 	return r.findUnlabeled(ctx, at, missing, limit)
 }
 
-// findUnlabeled returns the indexes of those missing objects that do exist in the collection
-// at, but without Helm's label. It lists the names of all objects in the collection. Usually
-// the result is empty, for example before an installation. If the collection contains more
-// objects than limit, it returns the indexes of all missing objects.
+// findUnlabeled lists the names of all objects in the collection at, and returns the
+// indexes of those missing objects that exist, but without Helm's label. Usually the
+// result is empty, for example before an installation. If the request fails, or if the
+// collection contains more objects than limit, findUnlabeled returns the indexes of all
+// missing objects.
 func (r *liveLister) findUnlabeled(ctx context.Context, at collection, missing []int, limit int64) []int {
 	response, err := r.metadata.Resource(at.resource).Namespace(at.namespace).List(ctx, metav1.ListOptions{Limit: limit})
 	if err != nil || response.Continue != "" {
@@ -188,7 +190,7 @@ func isStatusError(err error) bool {
 	return errors.As(err, &status)
 }
 
-// readAll reads objects, which are given by their indexes, with one request for each.
+// readAll reads the objects with the given indexes, with one request for each.
 func (r *liveReader) readAll(ctx context.Context, indexes []int) {
 	var g errgroup.Group
 	g.SetLimit(MaxConcurrency)

@@ -22,9 +22,9 @@ import (
 	"k8s.io/client-go/openapi"
 )
 
-// schemas finds out for which kinds the server itself validates the fields of objects. For
-// these kinds, Helm's validation can be skipped, which would read the complete OpenAPI
-// schema of the cluster.
+// schemas finds out for which kinds the server itself validates the fields of objects.
+// These kinds do not need Helm's validation, which reads the complete OpenAPI schema of
+// the cluster.
 type schemas struct {
 	getter Getter
 
@@ -32,7 +32,7 @@ type schemas struct {
 	builtIn lazy[bool]
 
 	mu sync.Mutex
-	// read is the set of API groups and versions whose schemas were read, and validated the
+	// read is the set of API groups and versions whose schemas were read. validated is the
 	// set of kinds in them that the server validates. paths maps the URL path of each API
 	// group and version to its schema on the server.
 	read      map[schema.GroupVersion]bool
@@ -67,8 +67,8 @@ func (s *schemas) areValidated(list kube.ResourceList) bool {
 	return true
 }
 
-// isBuiltInValidated reports whether a kind is built in, and the server is new enough to
-// validate all built-in kinds. If so, the schema does not need to be read.
+// isBuiltInValidated reports whether a kind is built in and the server is new enough to
+// validate all built-in kinds. The schema of such a kind does not need to be read.
 func (s *schemas) isBuiltInValidated(kind schema.GroupVersionKind) bool {
 	if !scheme.Scheme.Recognizes(kind) {
 		return false

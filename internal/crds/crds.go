@@ -92,8 +92,8 @@ func (i *Installer) Install(ctx context.Context, files []chart.CRD) (created boo
 }
 
 // existing returns the name of the first CRD in each file if all CRDs in the file exist,
-// otherwise "". Install skips the files whose CRDs exist, which saves time because such
-// files are large.
+// otherwise "". Install does not parse files whose CRDs exist, which saves time because
+// the files are large.
 func (i *Installer) existing(ctx context.Context, files []chart.CRD) []string {
 	names := make([][]string, len(files))
 	for n, file := range files {

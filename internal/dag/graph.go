@@ -85,8 +85,8 @@ func (g *Graph) Without(remove func(v, w int) bool) *Graph {
 	return r
 }
 
-// DependenciesAmong returns the vertices below n that v depends on, either directly or
-// only through vertices from n on. The result is sorted.
+// DependenciesAmong returns those of the first n vertices that v depends on, either
+// directly or only through vertices from n on. The result is sorted.
 func (g *Graph) DependenciesAmong(n, v int) []int {
 	var deps []int
 	seen := map[int]bool{}

@@ -4,14 +4,14 @@
 package dag
 
 // Reachability answers whether one vertex of a graph depends on another, directly or
-// indirectly. It caches the dependents of the vertices that it was last asked about. It is
-// not safe for concurrent use.
+// indirectly. It caches the dependents of up to maxCachedVertices vertices. It is not safe
+// for concurrent use.
 type Reachability struct {
 	dependents *Graph
 	cache      map[int][]bool
 }
 
-// maxCachedVertices limits for how many vertices the dependents are cached. Few are
+// maxCachedVertices is the maximum number of vertices whose dependents are cached. Few are
 // enough, because callers usually ask many questions about the same vertex before they ask
 // about another.
 const maxCachedVertices = 64

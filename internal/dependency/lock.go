@@ -39,8 +39,8 @@ func digestOf(v any) (string, error) {
 	return "sha256:" + sum, err
 }
 
-// writeLock writes a lock file with the dependencies locked, unless the lock file of ch
-// already has their digest.
+// writeLock writes a lock file that contains locked, the dependencies to lock, unless the
+// lock file of ch already has their digest.
 func (m *Manager) writeLock(ch *chart.Chart, locked []*chart.Dependency) error {
 	sum, err := digest(ch.Metadata.Dependencies, locked)
 	if err != nil {
@@ -63,8 +63,8 @@ func (m *Manager) writeLock(ch *chart.Chart, locked []*chart.Dependency) error {
 	return os.WriteFile(filepath.Join(m.ChartPath, name), data, 0o644)
 }
 
-// rejectSymlink returns an error if the named file in dir is a symbolic link. Through such a
-// lock file, a chart could make Helm overwrite any file.
+// rejectSymlink returns an error if the lock file with this name in dir is a symbolic
+// link. A chart with such a link could make Helm overwrite any file.
 func rejectSymlink(dir, name string) error {
 	path := filepath.Join(dir, name)
 	info, err := os.Lstat(path)

@@ -76,8 +76,9 @@ func (m *Manager) Build(ctx context.Context) error {
 	return m.fetch(ctx, ch.Lock.Dependencies)
 }
 
-// checkLock returns an error if the lock file does not match the dependencies in Chart.yaml.
-// helm2Sum is the result of helm2Digest, which charts of apiVersion v1 can have.
+// checkLock returns an error if the lock file does not match the dependencies in
+// Chart.yaml. helm2Sum is the result of helm2Digest. The lock file of a chart of
+// apiVersion v1 can contain this digest instead.
 func checkLock(ch *chart.Chart, helm2Sum string) error {
 	sum, err := digest(ch.Metadata.Dependencies, ch.Lock.Dependencies)
 	if err == nil && sum == ch.Lock.Digest {

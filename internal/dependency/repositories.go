@@ -98,7 +98,8 @@ func repositoryAlias(repository string) string {
 	return ""
 }
 
-// findRepository returns the entry in known that has the URL or alias repository, or nil.
+// findRepository returns the entry in known to which repository, a URL or an alias,
+// refers; nil if there is none.
 func findRepository(known []*repo.Entry, repository string) *repo.Entry {
 	i := slices.IndexFunc(known, func(e *repo.Entry) bool {
 		if name := repositoryAlias(repository); name != "" {
@@ -162,8 +163,8 @@ func (m *Manager) checkRepositoriesAdded(deps []*chart.Dependency) error {
 	return nil
 }
 
-// downloadUnknownIndexes downloads the indexes of those chart repositories in deps that the
-// user has not added, and adds their names to names.
+// downloadUnknownIndexes downloads the indexes of those chart repositories in deps that
+// the user has not added, and adds the names of these indexes to names.
 func (m *Manager) downloadUnknownIndexes(ctx context.Context, names indexNames, deps []*chart.Dependency) error {
 	var entries []*repo.Entry
 	for _, dep := range deps {

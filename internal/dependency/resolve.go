@@ -17,8 +17,8 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// resolve returns a copy of deps in which each version constraint is replaced with the version
-// to download, the newest one that satisfies the constraint.
+// resolve returns a copy of deps in which each version constraint is replaced with the
+// newest version that satisfies it: the version to download.
 func (m *Manager) resolve(deps []*chart.Dependency, names indexNames) ([]*chart.Dependency, error) {
 	locked := make([]*chart.Dependency, 0, len(deps))
 	var missing []string

@@ -34,7 +34,7 @@ type ordered struct {
 	waiter  wait.NodeWaiter
 }
 
-// newOrdered builds the objects of the deployment graph.
+// newOrdered returns the strategy ordered, and builds the objects of the deployment graph.
 func newOrdered(r *Run) (*ordered, error) {
 	built, err := apply.BuildObjects(apply.ObjectsConfig{
 		Cluster: r.op.Cluster, Plan: r.plan, Owner: r.owner(), Validate: r.options.Validate, PendingKinds: r.options.PendingKinds,
@@ -57,8 +57,9 @@ func (o *ordered) resetProgress() error {
 	return o.run.writer.Progress.Reset(len(o.run.plan.Nodes), false)
 }
 
-// checkBeforeCRDs does those checks of an ordered deployment that can be done before the
-// CRDs of the release are installed.
+// checkBeforeCRDs makes those checks of an ordered deployment that are possible before the
+// CRDs of the release are installed. If it cannot build the objects, it skips the checks
+// that need them, because these CRDs may define their kinds.
 func checkBeforeCRDs(ctx context.Context, r *Run) error {
 	if err := errors.Join(apply.CheckTimeouts(r.plan, r.op.Timeouts.Operation), apply.CheckNeeds(ctx, r.op.Cluster, r.plan)); err != nil {
 		return err

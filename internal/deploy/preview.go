@@ -32,8 +32,8 @@ func (r *Run) DryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
 }
 
 // FindObsolete calls visit for each node of the earlier revisions, in the order in which
-// Perform deletes the nodes, with the obsolete objects that Perform would delete and those
-// that it would keep.
+// Perform deletes the nodes. found contains the obsolete objects of the node: those that
+// Perform would delete, and those that it would keep.
 func (r *Run) FindObsolete(ctx context.Context, visit func(node string, found *prune.Found)) error {
 	p := r.strategy.pruner()
 	if p == nil {

@@ -21,9 +21,9 @@ type pruner interface {
 	// prune deletes the obsolete objects. remaining contains the objects of the new
 	// revision.
 	prune(ctx context.Context, remaining kube.ResourceList) error
-	// find calls visit for each node of the earlier deployment graphs, in the order in which
-	// prune deletes the nodes, with the obsolete objects that prune would delete and those
-	// that it would keep. It changes nothing.
+	// find calls visit for each node of the earlier deployment graphs, in the order in
+	// which prune deletes the nodes. found contains the obsolete objects of the node:
+	// those that prune would delete, and those that it would keep. find changes nothing.
 	find(ctx context.Context, remaining kube.ResourceList, visit func(node string, found *prune.Found)) error
 }
 
@@ -79,7 +79,7 @@ func (p *orderedPruner) find(ctx context.Context, remaining kube.ResourceList, v
 // unorderedPruner deletes all obsolete objects without an order, as Helm does.
 type unorderedPruner struct {
 	run *Run
-	// node is the ID of the node that find calls visit with.
+	// node is the ID that find passes to visit.
 	node string
 }
 

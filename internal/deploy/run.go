@@ -32,8 +32,8 @@ import (
 
 // Options say how a revision is deployed.
 type Options struct {
-	// PruneInReverse deletes obsolete objects in reverse order of the earlier revisions,
-	// even if the new revision is not deployed in order.
+	// PruneInReverse deletes obsolete objects in the reverse of the order of the earlier
+	// revisions, even if the new revision is not deployed in order.
 	PruneInReverse bool
 	// IgnoreInvalidRecords makes ReadInventory treat an earlier revision whose order record
 	// cannot be used like one without an order, instead of returning an error.
@@ -222,7 +222,8 @@ func (r *Run) FindExisting(ctx context.Context, onlyNeverDeployed bool) error {
 	return r.conflict(o.applier.FindExisting(ctx, list))
 }
 
-// conflict adds Options.Conflict to an error that an object belongs to another owner.
+// conflict adds Options.Conflict to err, which says that an object belongs to another
+// owner.
 func (r *Run) conflict(err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.options.Conflict, err)
@@ -239,8 +240,9 @@ func (r *Run) Check(ctx context.Context) error {
 	return r.checkSize(r.Release())
 }
 
-// CheckBeforeCRDs does those checks of a deployment that can be done before its CRDs are
-// installed. rec is the order record that the new revision will contain.
+// CheckBeforeCRDs makes those checks of a deployment that are possible before its CRDs are
+// installed, and returns an error if one of them fails. Without an order, it checks only
+// the size of the release. rec is the order record that the new revision will contain.
 func CheckBeforeCRDs(ctx context.Context, c Config, rec *orderrecord.Record) error {
 	r := newRun(c)
 	recorded := *r.Release()

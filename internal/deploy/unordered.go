@@ -28,7 +28,7 @@ type unordered struct {
 	result apply.Result
 }
 
-// newUnordered builds the objects of the manifest.
+// newUnordered returns the strategy unordered, and builds the objects of the manifest.
 func newUnordered(r *Run) (*unordered, error) {
 	list, err := r.op.Cluster.Build([]byte(r.Release().Manifest), r.options.Validate)
 	if err != nil {

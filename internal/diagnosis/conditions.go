@@ -13,9 +13,9 @@ import (
 	"github.com/ordered-helm/helm/internal/field"
 )
 
-// A condition reports a problem if its type contains one of negativeWords and its status is
-// True. Otherwise, it reports a problem if its type contains one of positiveWords and its
-// status is not True.
+// A condition reports a problem if its type contains one of negativeWords and its status
+// is True. Otherwise, it reports a problem if its type contains one of positiveWords, and
+// its status is False, or Unknown with a message.
 var (
 	positiveWords = []string{"Ready", "Available", "Established", "Programmed", "Accepted", "Synced", "Healthy", "Succeeded", "Complete",
 		"Valid", "Resolved", "Initialized", "Active", "AbleToScale", "Allowed", "Approved", "Reachable", "Installed", "Provisioned"}

@@ -18,8 +18,8 @@ const (
 	maxMessageLength = 600 // runes
 )
 
-// findingRank is how likely a finding is the cause that the user must fix. Lower ranks are
-// more likely.
+// findingRank says how likely it is that a finding is the cause that the user must fix.
+// Lower ranks are more likely.
 type findingRank int
 
 const (
@@ -61,14 +61,14 @@ type visitedObject struct {
 	isExplained func(reason string) bool
 }
 
-// add adds a finding about the object that at identifies.
+// add adds a finding. at identifies the object that the finding is about.
 func (f *findings) add(at clusterreader.Ref, next finding) {
 	next.Object = at.String()
 	f.list = append(f.list, next)
 }
 
-// visit makes addWarnings add the warnings about the object that at identifies, except those
-// for whose reason explained returns true. explained can be nil.
+// visit makes addWarnings add the warnings about an object, which at identifies. Warnings
+// are left out if explained returns true for their reason. explained can be nil.
 func (f *findings) visit(at clusterreader.Ref, explained func(reason string) bool) {
 	f.visited = append(f.visited, visitedObject{Ref: at, isExplained: explained})
 }
@@ -120,9 +120,9 @@ func mergePods(findings []finding) []finding {
 	return merged
 }
 
-// removeRepeats removes a finding if its message contains the message of an earlier finding
-// about the same object or an object of another kind, or is contained in it. For example, a
-// ReplicaSet and its Deployment report the same error.
+// removeRepeats removes a finding if an earlier finding, about the same object or about an
+// object of another kind, has the same container and one of the two messages contains the
+// other. For example, a ReplicaSet and its Deployment report the same error.
 func removeRepeats(findings []finding) []finding {
 	var kept []finding
 	for _, f := range findings {

@@ -48,8 +48,8 @@ func (c *referenceChecker) addMissing(ctx context.Context, at clusterreader.Ref,
 	return found
 }
 
-// addFinding adds a finding that says that the object of a reference does not exist. at
-// identifies the object that refers to it.
+// addFinding adds a finding that says that the object of r does not exist. at identifies
+// the object that contains the reference.
 func (c *referenceChecker) addFinding(at clusterreader.Ref, r references.Reference) {
 	name := r.Name
 	if r.Namespace != "" && r.Namespace != at.Namespace {

@@ -17,7 +17,7 @@ const (
 	// Finished says that an operation has finished. If the event has an Err, the operation
 	// failed.
 	Finished Type = "finished"
-	// Warning is something that the author of the chart or the user should know.
+	// Warning reports something that the author of the chart or the user should know.
 	Warning Type = "warning"
 	// Observing says that the API server cannot be reached, is read instead of watched, or
 	// can be reached again.
@@ -29,16 +29,16 @@ const (
 	NodeStarted Type = "node-started"
 	// NodeApplied says that all resources of a node have been applied.
 	NodeApplied Type = "node-applied"
-	// NodeReady says that all resources of a node that the operation waits for are ready. A
-	// Job in a leaf (a node without dependents) can still be running if the operation does
-	// not wait for it. Before the operation finishes, a leaf can become unready, and then
-	// ready again.
+	// NodeReady says that those resources of a node for which the operation waits are
+	// ready. A Job in a leaf (a node without dependents) can still be running if the
+	// operation does not wait for Jobs. Before the operation finishes, a leaf can become
+	// unready, and then ready again.
 	NodeReady Type = "node-ready"
 	// NodeFailed says that a node has failed or timed out.
 	NodeFailed Type = "node-failed"
 	// Removing says that the operation starts to delete objects: those that are no longer
-	// in the chart, when all nodes are deployed, those that a failed operation created, or
-	// those of a release that is uninstalled. The event lists their nodes.
+	// in the chart (when all nodes are deployed), those that a failed operation created,
+	// or those of a release that is uninstalled. The event lists their nodes.
 	Removing Type = "removing"
 	// NodeDeleting says that the operation starts to delete the objects of a node.
 	NodeDeleting Type = "node-deleting"

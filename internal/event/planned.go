@@ -19,8 +19,9 @@ type PlannedNode struct {
 	// resources the node contains; empty for unlayered resources.
 	Chart, Layer string
 	// After contains the IDs of the nodes of the same chart that must be ready before this
-	// node is deployed. AfterCharts contains the paths of the charts whose resources must
-	// all be ready before that. Both are empty for a node that is deleted.
+	// node is deployed. AfterCharts contains the paths of the charts of which all
+	// resources must be ready before this node is deployed. Both are empty for a node that
+	// is deleted.
 	After, AfterCharts []string
 	// Resources is the number of resources in the node.
 	Resources int
@@ -51,10 +52,10 @@ func PlannedNodes(p *sequencer.Plan) []PlannedNode {
 	return nodes
 }
 
-// chartsBefore returns the paths of the charts whose resources must all be ready before the
-// resources of the chart with the given path, without those of its subcharts, are deployed.
-// These include the charts that its parent charts wait for. charts contains all charts of
-// the plan by path.
+// chartsBefore returns the paths of the charts whose resources must all be ready before a
+// chart deploys its own resources, without those of its subcharts. These include the
+// charts that its parent charts wait for. path is the path of the chart. charts contains
+// all charts of the plan by path.
 func chartsBefore(charts map[string]*sequencer.PlannedChart, path string) []string {
 	before := slices.Clone(charts[path].OwnAfter)
 	for path != "" {

@@ -101,7 +101,7 @@ func (e *HookError) MarshalJSON() ([]byte, error) {
 // IncompleteHookError reports that a hook was created but did not complete: it failed,
 // timed out or was deleted.
 type IncompleteHookError struct {
-	// Helm is the error that Helm would return. It is the text of this error.
+	// Helm is the error that Helm would return. IncompleteHookError has the same text.
 	Helm *multierror.Error
 	// Resources contains the failures of the hook's objects.
 	Resources Resources

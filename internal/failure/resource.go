@@ -78,9 +78,9 @@ type Resource struct {
 }
 
 // FromReport returns the failure of a resource for which the operation waited. r is the
-// last report of the watcher about it, err is the error of the wait, and waited is its
-// duration. The caller must set Outcome, unless the resource has failed, was deleted or
-// cannot be observed.
+// last report of the watcher about the resource. err is the error of the wait, and waited
+// is the duration of the wait. The caller must set Outcome, unless the resource has
+// failed, was deleted or cannot be observed.
 func FromReport(r watcher.Report, err *watcher.NotReadyError, waited time.Duration) *Resource {
 	f := &Resource{
 		Resource: r.Target.GVK.Kind + "/" + r.Target.Name, Namespace: r.Target.Namespace,
@@ -112,7 +112,8 @@ func (f *Resource) SetReleaseNamespace(namespace string) {
 
 // SetInterrupted changes the failure of a request that failed only because the operation's
 // context was done: the message becomes cause, the cause of that context, and the outcome
-// says what the request was doing, as in "applied". Otherwise, SetInterrupted does nothing.
+// becomes "was interrupted while being", followed by doing, as in "applied". Otherwise,
+// SetInterrupted does nothing.
 func (f *Resource) SetInterrupted(cause error, doing string) {
 	ended := errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, context.Canceled)
 	if cause != nil && ended {

@@ -40,7 +40,7 @@ func HookTimeout(limit time.Duration) *WaitTimeoutError {
 }
 
 // DeletionTimeout returns the error for objects that still existed after limit, although
-// they were deleted.
+// the server had accepted their deletion.
 func DeletionTimeout(limit time.Duration) *WaitTimeoutError {
 	return &WaitTimeoutError{limit, "it still existed after"}
 }

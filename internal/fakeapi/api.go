@@ -318,7 +318,7 @@ func (f *API) store(collection string, object *unstructured.Unstructured) *unstr
 	return f.server.put(collection, object)
 }
 
-// Have stores the objects in manifests. Calls does not contain requests for this.
+// Have stores the objects in manifests, without requests that Calls would contain.
 func (f *API) Have(manifests ...string) {
 	f.tb.Helper()
 	f.server.mu.Lock()

@@ -96,8 +96,8 @@ func Forbidden(c Call) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: c.Path}, "", errors.New("not allowed"))
 }
 
-// Forbid returns a function for API.Fault that rejects requests with the given verb whose Path
-// begins with prefix, as Forbidden.
+// Forbid returns a function for API.Fault that returns the error of Forbidden for requests
+// with the given verb whose Path begins with prefix.
 func Forbid(verb, prefix string) func(Call) error {
 	return func(c Call) error {
 		if c.Verb == verb && strings.HasPrefix(c.Path, prefix) {

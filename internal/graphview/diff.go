@@ -137,18 +137,18 @@ func (d *diff) compareEdges(now, before []sequencer.Edge) {
 
 func edgeKey(e sequencer.Edge) [2]string { return [2]string{e.First.ID(), e.Then.ID()} }
 
-// ofResource returns the change of resource r, which is now in node n. If the resource has
-// moved, was is the ID of the node that contained it in the previous plan.
-func (d *diff) ofResource(n *sequencer.Node, r *sequencer.PlannedResource) (c change, was string) {
+// ofResource returns the change of resource r, which is now in node n. If r has moved,
+// previous is the ID of the node that contained it in the previous plan.
+func (d *diff) ofResource(n *sequencer.Node, r *sequencer.PlannedResource) (c change, previous string) {
 	if !d.compared {
 		return unchanged, ""
 	}
-	was, known := d.previousNode[r.ID]
+	previous, known := d.previousNode[r.ID]
 	switch {
 	case !known:
 		return added, ""
-	case was != n.ID():
-		return moved, was
+	case previous != n.ID():
+		return moved, previous
 	}
 	return unchanged, ""
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// minIdentical is the number of nodes with the same predecessors and successors from which on
-// they are drawn in a separate box, with common arrows. Otherwise their arrows would cover
+// minIdentical is the minimum number of nodes with the same predecessors and successors
+// that are drawn in a separate box, with common arrows. Otherwise their arrows would cover
 // the drawing.
 const minIdentical = 12
 

@@ -206,8 +206,8 @@ func (p *pictureBuilder) addResourceNames(it *item, n *sequencer.Node) {
 }
 
 // groupOwnResources adds the nodes of each chart to the box of the chart. If several nodes
-// wait for a subchart, they get a box of their own inside it, so that one arrow can point to
-// all of them.
+// of a chart wait for a subchart, they get a box of their own inside the box of the chart,
+// so that one arrow can point to all of them.
 func (p *pictureBuilder) groupOwnResources() {
 	gathered := map[string]bool{}
 	for _, e := range p.edges {
@@ -230,8 +230,8 @@ func (p *pictureBuilder) groupOwnResources() {
 	}
 }
 
-// itemAt returns the item that shows one end of an edge. It returns nil if the end is a chart
-// without its subcharts that has no nodes.
+// itemAt returns the item that shows one end of an edge. It returns nil if the end stands
+// for the own resources of a chart (those not in subcharts) and there are none.
 func (p *pictureBuilder) itemAt(e sequencer.EdgeEnd) *item {
 	switch {
 	case e.Node != nil:

@@ -32,7 +32,8 @@ func CopyHooks(hooks []*release.Hook) []*release.Hook {
 	return copies
 }
 
-// withHookResults returns a copy of rel whose hooks have the results of hooks.
+// withHookResults returns a copy of rel whose hooks have the results of the given hooks.
+// It matches hooks by index, name and kind.
 func withHookResults(rel *release.Release, hooks []*release.Hook) *release.Release {
 	c := Copy(rel)
 	for i, h := range c.Hooks {

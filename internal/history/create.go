@@ -13,10 +13,11 @@ import (
 )
 
 // Create stores rel as a new revision, and deletes the oldest revisions if there are more
-// than the history limit allows. If several operations create the same revision, one of them
-// succeeds, and the others get a *ConflictError. Before Create deletes the revision before
-// rel, it calls inUse with it, and fails if inUse returns an error because another operation
-// is running on that revision. deletedPrevious reports whether Create deleted it.
+// than the history limit allows. If several operations create the same revision, one of
+// them succeeds, and the others get a *ConflictError. Before Create deletes the previous
+// revision, it calls inUse with that revision, and fails if inUse returns an error because
+// another operation is running on it. deletedPrevious reports whether Create deleted the
+// previous revision.
 func (s *Store) Create(rel *release.Release, inUse func(previous *release.Release) error) (deletedPrevious bool, err error) {
 	detecting := &conflictDriver{Driver: s.releases.Driver, revision: rel.Version, inUse: inUse}
 	releases := *s.releases
@@ -41,8 +42,9 @@ func (s *Store) Create(rel *release.Release, inUse func(previous *release.Releas
 }
 
 // conflictDriver is the storage driver that Create uses to detect other operations. Helm's
-// storage deletes the oldest revisions before it creates the new one. With its own driver,
-// it could delete a revision that another operation has just created or is working on.
+// storage deletes the oldest revisions before it creates the new one. Without
+// conflictDriver, it could delete a revision that another operation has just created or is
+// working on.
 type conflictDriver struct {
 	driver.Driver
 	revision        int

@@ -23,15 +23,16 @@ type InterruptedRevision struct {
 	Status release.Status
 }
 
-// EventHooks contains the hooks to recover of one hook event, such as pre-install.
+// EventHooks contains those hooks of one event, such as pre-install, that must be
+// recovered.
 type EventHooks struct {
 	Event release.HookEvent
 	Hooks []*release.Hook
 }
 
-// Hooks returns the hooks that may have been started but are not known to have completed.
-// The hooks that run while a revision has Status come last; before them are hooks that
-// operations before that left unfinished.
+// Hooks returns the hooks that may have been started but are not known to have completed:
+// first those that even earlier operations left unfinished, then those that run while a
+// revision has Status.
 func (i *InterruptedRevision) Hooks() []EventHooks {
 	var own, older []EventHooks
 	isOwn := map[*release.Hook]bool{}

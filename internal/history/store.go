@@ -34,8 +34,9 @@ func NewStore(releases *storage.Storage, log func(string, ...any)) *Store {
 // DriverName returns the name of Helm's storage driver, as in "Secret".
 func (s *Store) DriverName() string { return s.releases.Name() }
 
-// Read returns a stored revision. It returns a *DamagedError if Helm would not have stored
-// such a revision, or if Helm's driver panics because it cannot decode the revision.
+// Read returns a stored revision. It returns a *DamagedError if Helm cannot have stored
+// the revision, for example because it has no status, or if Helm's driver panics while
+// decoding it.
 func (s *Store) Read(name string, version int) (rel *release.Release, err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -57,8 +58,8 @@ func (s *Store) Read(name string, version int) (rel *release.Release, err error)
 }
 
 // ReadAll returns all stored revisions of a release. It omits revisions that the storage
-// driver cannot decode, and returns a *DamagedError if Helm would not have stored one of the
-// others.
+// driver cannot decode. If Helm cannot have stored one of the others, it returns a
+// *DamagedError.
 func (s *Store) ReadAll(name string) ([]*release.Release, error) {
 	list, err := s.releases.History(name)
 	if err != nil {
@@ -72,9 +73,9 @@ func (s *Store) ReadAll(name string) ([]*release.Release, error) {
 	return list, nil
 }
 
-// ReadIfAllowed calls ReadAll before an install. As in Helm, the result is empty if the
-// release does not exist or if the account is not allowed to list its revisions. An install
-// can then continue, because storing revision 1 fails if it already exists.
+// ReadIfAllowed is ReadAll for an install. As in Helm, the result is empty if the release
+// does not exist or if the account is not allowed to list its revisions. In the second
+// case, the install can continue, because storing revision 1 fails if it already exists.
 func (s *Store) ReadIfAllowed(name string) ([]*release.Release, error) {
 	list, err := s.ReadAll(name)
 	if errors.Is(err, driver.ErrReleaseNotFound) || apierrors.IsForbidden(err) {

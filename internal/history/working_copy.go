@@ -33,15 +33,16 @@ type workingCopy struct {
 	guard Guard
 }
 
-// change calls change with the release, and counts this as a change.
-func (c *workingCopy) change(change func(*release.Release)) {
+// change calls do with the release, and counts this as a change.
+func (c *workingCopy) change(do func(*release.Release)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	change(c.rel)
+	do(c.rel)
 	c.changes++
 }
 
-// requestWrite makes hasUnstoredChanges count the changes, even if nothing was stored yet.
+// requestWrite records that the release must be stored. From then on, hasUnstoredChanges
+// reports the changes that are not stored.
 func (c *workingCopy) requestWrite() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +50,7 @@ func (c *workingCopy) requestWrite() {
 }
 
 // hasUnstoredChanges reports whether there are changes to store in the background. It
-// returns false until a write is requested.
+// returns false until anything has requested that the release is stored.
 func (c *workingCopy) hasUnstoredChanges() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,9 +11,8 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
-// Writer stores one revision during an operation. Nothing else writes that revision. The
-// methods of Writer return when the revision is stored; those of Background do not wait for
-// that.
+// Writer stores one revision during an operation. Nothing else writes that revision. Write
+// returns when the revision is stored; Background.WriteSoon does not wait for that.
 type Writer struct {
 	// Progress records which nodes of the deployment graph are started and finished.
 	Progress *Progress

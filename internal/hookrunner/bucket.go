@@ -127,8 +127,8 @@ type objectKey struct {
 }
 
 // objectKeyOf returns the key of the object of a hook. namespace is the namespace of the
-// release. It applies to manifests that declare none, and to those that cannot be decoded,
-// whose hooks fail anyway when they run.
+// release. It is used if the manifest declares none, and if the manifest cannot be
+// decoded; such a hook fails anyway when it runs.
 func objectKeyOf(h *release.Hook, namespace string) objectKey {
 	if own, err := Namespace(h); err == nil && own != "" {
 		namespace = own

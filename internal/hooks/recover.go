@@ -54,8 +54,8 @@ func (r *Runner) recoverRevision(ctx context.Context, i *history.InterruptedRevi
 	return nil
 }
 
-// recover completes one hook. It does nothing if no object of the hook exists in the
-// cluster.
+// recover waits for one hook, records its result, and deletes the hook if its policies say
+// so. It does nothing if no object of the hook exists in the cluster.
 func (r *eventRun) recover(ctx context.Context, h *release.Hook) error {
 	o, err := r.findExisting(ctx, h)
 	if err != nil || o == nil {

@@ -17,9 +17,9 @@ import (
 // maxRetryAfter is the longest pause before the next attempt that a server can request.
 const maxRetryAfter = 10 * time.Second
 
-// NotSentError is returned by a round tripper that did not send a request on purpose, for
-// example because the lock of the release was lost. Err is the reason. Transport does not
-// retry such a request.
+// NotSentError is returned by a round tripper that deliberately did not send a request,
+// for example because the lock of the release was lost. Err is the reason. Transport does
+// not retry such a request.
 type NotSentError struct{ Err error }
 
 func (r *NotSentError) Error() string { return r.Err.Error() }
@@ -27,8 +27,8 @@ func (r *NotSentError) Error() string { return r.Err.Error() }
 // Unwrap returns Err.
 func (r *NotSentError) Unwrap() error { return r.Err }
 
-// shouldRetry reports whether to send the request again, and how long to wait at least
-// before that. response and err are the result of the last attempt.
+// shouldRetry reports whether to send the request again. after is the minimum pause before
+// the next attempt. response and err are the result of the last attempt.
 func (d *retrier) shouldRetry(response *http.Response, err error) (after time.Duration, again bool) {
 	if err == nil && !isTemporary(response.StatusCode) || err != nil && isPermanent(err) {
 		return 0, false

@@ -37,8 +37,8 @@ const (
 	// than 503 (Service Unavailable). The error can be permanent, for example if a webhook
 	// is broken.
 	maxServerErrors = 6
-	// maxServerErrorTime is how long a request is retried after such errors. A webhook that
-	// does not respond makes each attempt slow.
+	// maxServerErrorTime is how long a request is retried after server errors other than
+	// 503. A webhook that does not respond makes each attempt slow.
 	maxServerErrorTime = 5 * time.Second
 	// notifyAfter is the time from the first failure of a request until OnUnavailable is
 	// called.

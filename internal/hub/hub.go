@@ -57,9 +57,9 @@ type Client struct {
 	userAgent string
 }
 
-// New returns a Client for the hub with the URL address. userAgent is the User-Agent header of
-// its requests. If the address is invalid, New returns ErrNoHost or an error of package
-// net/url.
+// New returns a Client for the hub at address, which is a URL. userAgent is the User-Agent
+// header of its requests. If address is invalid, New returns ErrNoHost or an error of
+// package net/url.
 func New(address, userAgent string) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -40,8 +40,8 @@ type Inventory struct {
 	// other, the graph that comes first takes precedence.
 	plans []*sequencer.Plan
 	// objects are the objects of all revisions, without duplicates. If several revisions
-	// declare an object, its declarations are merged. index contains the index of each
-	// object in objects.
+	// declare an object, its declarations are merged. byID contains the same objects by
+	// identity, and index the index of each in objects.
 	objects kube.ResourceList
 	byID    map[sequencer.ID]*object.Info
 	index   map[sequencer.ID]int
@@ -207,8 +207,8 @@ func (inv *Inventory) Policies() map[sequencer.ID]string {
 
 // WhyKeep returns the reason why an object that is no longer in the chart is kept, or "" if
 // it is to be deleted. live is the object in the cluster, and policies the result of
-// Policies. A resource policy on live also keeps the object, except if manifestDecides is
-// true and the object is one of base.
+// Policies. A resource policy on live also keeps the object, unless manifestDecides is true
+// and base, the revision that Helm compares the new one with, declares the object.
 func (inv *Inventory) WhyKeep(live *unstructured.Unstructured, policies map[sequencer.ID]string, manifestDecides bool) string {
 	id := object.LiveID(live)
 	livePolicyCounts := !manifestDecides || !inv.ofBase[id]
@@ -234,7 +234,7 @@ const KeptByPolicy = "its resource policy keeps it; it no longer belongs to the 
 
 // Earlier returns the data about earlier revisions that the order record of a new revision
 // must contain; nil if there is none. list contains the objects of the new revision, and
-// spared the objects that are never deleted.
+// spared those that must not be deleted.
 func (inv *Inventory) Earlier(revision int, list kube.ResourceList, spared map[sequencer.ID]bool) *orderrecord.EarlierRevisions {
 	leftovers := inv.leftovers(list, spared)
 	if len(leftovers) == 0 && !inv.uninstallStarted {

@@ -66,8 +66,8 @@ func (inv *Inventory) ReadPlans(ctx context.Context, c cluster.Builder, lenient 
 	return nil
 }
 
-// unknownKindError adds Helm's message to err, with which the objects of a revision could
-// not be built.
+// unknownKindError wraps err, an error of building the objects of a revision, in Helm's
+// message. If the cluster does not know the kind of an object, the message says so.
 func unknownKindError(err error) error {
 	if strings.Contains(err.Error(), `unable to recognize "": no matches for kind`) {
 		return fmt.Errorf("current release manifest contains removed kubernetes api(s) for this "+

@@ -28,9 +28,10 @@ const (
 	TakeoverAuto Takeover = "auto"
 	// TakeoverNever never takes over a release.
 	TakeoverNever Takeover = "never"
-	// TakeoverForce also takes over a release whose order record names no lock holder, as
-	// with stock Helm. The caller must be sure that no operation is running on the release.
-	// Even TakeoverForce does not take over a release whose lock holder is alive.
+	// TakeoverForce also takes over a release whose order record names no lock holder, for
+	// example because stock Helm was working on it. The caller must be sure that no
+	// operation is running on the release. Even TakeoverForce does not take over a release
+	// whose lock holder is alive.
 	TakeoverForce Takeover = "force"
 )
 
@@ -76,7 +77,8 @@ type Check struct {
 }
 
 // UndoTarget identifies a failed operation that is rolled back or uninstalled because of
-// --atomic. This fails if another operation has started on the release since the failure.
+// --atomic. The rollback or uninstall fails if another operation has started on the release
+// since the failure.
 type UndoTarget struct {
 	// Revision is the revision that the failed operation worked on.
 	Revision int
@@ -104,9 +106,9 @@ type CheckResult struct {
 	// read.
 	History []*release.Release
 	Err     error
-	// Last is the last revision as it is stored, or nil. If its lock holder is no longer
-	// alive, so that the operation takes over the revision, Stale is the same revision;
-	// otherwise nil.
+	// Last is the last revision as it is stored; nil if there is none. Stale is the same
+	// revision if the operation takes it over, for example because the lock holder is no
+	// longer alive; otherwise nil.
 	Last, Stale *release.Release
 }
 
@@ -147,7 +149,7 @@ func (s *CheckResult) takeOver() {
 // isDead reports whether the operation can take over last, a revision on which another
 // operation seems to be running: because the lock holder is no longer alive, because c.Undo
 // identifies that operation, or because of TakeoverForce. If the operation must not take
-// over last, isDead returns a *HeldError. If the other operation finishes meanwhile, it
+// over last, isDead returns a *HeldError. If the other operation finishes meanwhile, isDead
 // returns false without an error.
 func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error) {
 	lease := leaseOf(last)

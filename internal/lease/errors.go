@@ -20,7 +20,8 @@ type HeldError struct {
 	Release  string
 	Revision int
 	Status   release.Status
-	// Holder is the lock holder; nil if the order record names none, as with stock Helm.
+	// Holder is the lock holder; nil if the order record names none, for example because
+	// stock Helm is working on the release.
 	Holder *Holder
 	// Helm is the error with which stock Helm rejects the release in this case; nil if stock
 	// Helm would continue.

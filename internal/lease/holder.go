@@ -40,7 +40,8 @@ type Holder struct {
 }
 
 // HolderOf returns the lock holder of a revision; nil if no operation is running on the
-// revision, or if its order record names no lock holder, as with stock Helm.
+// revision, or if its order record names no lock holder, for example because stock Helm is
+// working on it.
 func HolderOf(rel *release.Release) *Holder {
 	if rel.Info == nil || !history.IsInProgress(rel.Info.Status) {
 		return nil

@@ -285,7 +285,7 @@ func (l *Lease) BeforeFinalWrite(state release.Info) {
 }
 
 // AfterWrite implements history.Guard. It sets confirmed to sent, the time at which the
-// request was sent.
+// request was sent, and clears previous.
 func (l *Lease) AfterWrite(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

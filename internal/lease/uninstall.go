@@ -27,8 +27,8 @@ type UninstallStart struct {
 	Writer *history.Writer
 	State  *CheckResult
 	// Lock locks the release, so that Writer stores the lease from its next write on. It
-	// returns nil if the release cannot contain a lease. Unlock discards a lease that is not
-	// stored.
+	// returns nil if the release cannot contain a lease. Unlock makes Writer stop storing
+	// the lease; it does not write the revision.
 	Lock   func() (*Lease, error)
 	Unlock func()
 
@@ -66,8 +66,8 @@ func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*hist
 	}
 }
 
-// tryBegin stores the status uninstalling, if the stored revision is unchanged since it was
-// read as expected. As in Helm, the uninstall continues if the account is not allowed to
+// tryBegin stores the status uninstalling. It fails if the stored revision has changed since
+// expected was read. As in Helm, the uninstall continues if the account is not allowed to
 // write the revision or if the release cannot contain a lease. The stored status then stays
 // as it is, because no other process could tell whether the uninstall is still running.
 func (u *UninstallStart) tryBegin(expected *release.Release) error {
@@ -89,8 +89,8 @@ func (u *UninstallStart) tryBegin(expected *release.Release) error {
 	return u.record(held)
 }
 
-// nextRevisionError reports that tryBegin has restored the last revision because another
-// operation created a revision at the same time.
+// nextRevisionError reports that another operation created a new revision while tryBegin was
+// changing the status of the one before it to uninstalling. tryBegin has undone this change.
 type nextRevisionError struct{ *HeldError }
 
 func (e *nextRevisionError) Unwrap() error { return e.HeldError }
@@ -162,9 +162,10 @@ func (u *UninstallStart) record(held *Lease) error {
 	return err
 }
 
-// continueUnrecorded is called with the error if the status uninstalling could not be
-// stored. It returns nil if the account is not allowed to store it: the uninstall then
-// continues without. Otherwise it returns an error.
+// continueUnrecorded handles err, the error of storing the status uninstalling. If the
+// server would reject the write every time, for example because the account is not allowed
+// to write releases, it returns nil, and the uninstall continues without the stored status.
+// Otherwise it returns an error.
 func (u *UninstallStart) continueUnrecorded(err error) error {
 	if !isFinalResponse(err) {
 		return fmt.Errorf("failed to record that release %s is being uninstalled, so nothing was deleted: %w", u.Writer.Release().Name, err)
@@ -176,8 +177,8 @@ func (u *UninstallStart) continueUnrecorded(err error) error {
 	return nil
 }
 
-// isFinalResponse reports whether err is a response of the server that a repeated request
-// would get again.
+// isFinalResponse reports whether err is a response of the server that it would also give to
+// a repeated request.
 func isFinalResponse(err error) bool {
 	var response apierrors.APIStatus
 	if !errors.As(err, &response) {

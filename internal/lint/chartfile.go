@@ -19,7 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// These are the fields that Ordered Helm adds to Chart.yaml.
+// Fields of Chart.yaml that only Ordered Helm knows.
 const (
 	hookModeField  = "runHooksInParallel"
 	dependsOnField = "depends-on"

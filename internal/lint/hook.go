@@ -73,8 +73,8 @@ func hookAnnotations() []hookAnnotation {
 	}
 }
 
-// checkHookValues warns about unknown words in hookAnnotations, which Helm ignores without a
-// message.
+// checkHookValues warns about unknown words in the annotations that hookAnnotations
+// describes. Helm reports nothing for them.
 func (i *inspection) checkHookValues(o *object, annotations map[string]string) {
 	for _, a := range hookAnnotations() {
 		value, given := annotations[a.key]

@@ -117,8 +117,8 @@ func isAboutListAnnotation(m support.Message) bool {
 }
 
 // canonicalFiles returns the files of a chart in the form that Helm's loader accepts, as
-// chartloader.CanonicalFiles does. If that fails, canonicalFiles omits annotations about
-// subcharts that are invalid from each Chart.yaml, because other rules report them.
+// chartloader.CanonicalFiles does. If that fails, canonicalFiles omits invalid annotations
+// about dependencies on subcharts from each Chart.yaml, because other rules report them.
 func canonicalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile, error) {
 	canonical, err := chartloader.CanonicalFiles(files)
 	if err == nil {
@@ -133,8 +133,8 @@ func canonicalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedF
 	return chartloader.CanonicalFiles(convertible)
 }
 
-// removeInvalidDependencies returns a Chart.yaml without those annotations about
-// dependencies on subcharts that are invalid.
+// removeInvalidDependencies returns a Chart.yaml without the invalid ones among its
+// annotations about dependencies on subcharts.
 func removeInvalidDependencies(data []byte) []byte {
 	return rewritten(data, func(fields map[string]any) {
 		annotations, _ := fields["annotations"].(map[string]any)

@@ -159,8 +159,8 @@ func (i *inspection) checkObject(o *object) {
 }
 
 // checkAnnotation adds findings about one annotation, independently of the others. v is the
-// decoded value. sequenced is true if sequencing applies to the chart; then checkPlan
-// reports invalid values.
+// decoded value. sequenced is true if the order that the chart of o declares applies; then
+// checkPlan reports invalid values.
 func (i *inspection) checkAnnotation(o *object, sequenced bool, key string, value *yaml.Node, v any) {
 	_, isText := v.(string)
 	if text, _ := v.(string); annotation.IsSequencingKey(key) && strings.TrimSpace(text) == "" && (isText || v == nil) {
@@ -189,7 +189,8 @@ func (i *inspection) checkAnnotation(o *object, sequenced bool, key string, valu
 	}
 }
 
-// isSequenced reports whether sequencing applies to the chart with the path chart.
+// isSequenced reports whether the order that the chart with the path chart declares applies
+// (see sequencer.Chart).
 func (i *inspection) isSequenced(chart string) bool {
 	c := i.tree
 	for _, name := range strings.Split(chart, "/")[1:] {

@@ -92,9 +92,9 @@ func mentionsOrderKeywords(root *source.Files, values map[string]any) bool {
 	return err == nil && mentions(text)
 }
 
-// load loads and renders the chart, and adds findings about the order that each Chart.yaml
-// declares. It returns false if the chart cannot be loaded, which Helm's rules report. If
-// the chart cannot be rendered, load returns true, and i.rendered is empty.
+// load loads and renders the chart, and adds findings about invalid declarations of an order
+// in each Chart.yaml. It returns false if the chart cannot be loaded; Helm's rules report
+// why. If the chart cannot be rendered, load returns true, and i.rendered is empty.
 func (i *inspection) load(root *source.Files, canonical []*chartloader.BufferedFile) bool {
 	var err error
 	if i.chart, err = chartloader.LoadFiles(canonical); err != nil {
@@ -141,8 +141,8 @@ func (i *inspection) mapProcessedCharts(c *chart.Chart, files source.ByChart) {
 }
 
 // addDeclarationErrors adds findings about the errors that chartloader.InspectDeclarations
-// returned: errs, and those in d. An error in d is only a warning if sequencing does not
-// apply to its chart.
+// returned: errs, and the field Problem of d and of the declarations of its subcharts. A
+// Problem is only a warning if the order that its chart declares does not apply.
 func (i *inspection) addDeclarationErrors(d *chartloader.Declaration, errs []error) {
 	for _, err := range errs {
 		i.addDeclarationError(Error, err)

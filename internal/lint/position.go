@@ -120,9 +120,9 @@ func (i *inspection) marksIn(file string) map[objectKey]map[string]int {
 	return marks
 }
 
-// marksOf returns the numbers of the marks in one object, by the marked key. This is "kind",
-// the key of an annotation or, for an annotation in the wrong field, that field and the key,
-// as in "metadata.labels.helm.sh/layer".
+// marksOf returns the numbers of the marks in one object, by the marked key. A marked key is
+// "kind", the key of an annotation or, for an annotation in the wrong field, that field and
+// the key, as in "metadata.labels.helm.sh/layer".
 func marksOf(node *yaml.Node) map[string]int {
 	marks := map[string]int{}
 	read := func(mapping *yaml.Node, prefix string, wanted func(key string) bool) {
@@ -145,9 +145,9 @@ func marksOf(node *yaml.Node) map[string]int {
 	return marks
 }
 
-// dependsOnPosition returns the position of the annotation key, in the first object of the
-// file whose annotation names the layer. If there is none, the result contains only the
-// file.
+// dependsOnPosition returns the position of the annotation key in the first object of the
+// file whose annotation names the layer. If there is no such object, the result contains
+// only the file.
 func (i *inspection) dependsOnPosition(file, key, layer string) source.Position {
 	for _, o := range i.objects {
 		if o.file == file && slices.Contains(namesUnder(o.annotations, key), layer) {
@@ -158,8 +158,8 @@ func (i *inspection) dependsOnPosition(file, key, layer string) source.Position 
 }
 
 // positionByID returns the position of the annotation key of the object id or, if key is
-// empty, of the object. If several objects have this id, it is the last one with the
-// annotation. If there is none, the result contains only the file.
+// empty, of the object. If several objects have this id, the last one with the annotation
+// counts. If no object has the annotation, the result contains only the file.
 func (i *inspection) positionByID(file string, id sequencer.ID, key string) source.Position {
 	found := i.find(file, id)
 	slices.Reverse(found)

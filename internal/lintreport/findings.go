@@ -24,7 +24,7 @@ type Chart struct {
 	messages []support.Message
 }
 
-// Add adds the finding f. The message m describes the same problem, for Result.
+// Add adds the finding f. m is the same finding as a message of Helm, which Result returns.
 func (c *Chart) Add(f lint.Finding, m support.Message) {
 	c.Findings, c.messages = append(c.Findings, f), append(c.messages, m)
 }

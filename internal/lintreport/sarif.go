@@ -79,7 +79,7 @@ type (
 	}
 )
 
-// helmRules returns a rule for each rule name of lint.FromHelm.
+// helmRules returns a rule for each rule name that lint.FromHelm can assign.
 func helmRules() []lint.Rule {
 	return []lint.Rule{
 		{Name: "helm/chartfile", Severity: "error", Summary: "Helm's own rules for Chart.yaml"},
@@ -173,8 +173,8 @@ func levelOf(severity string) string {
 	return "note"
 }
 
-// uriOf returns the URI of a file in the chart with the path chart. If this path is relative,
-// the URI is relative to the same directory.
+// uriOf returns the URI of a file in the chart with the path chart. If this path is
+// relative, the URI is relative, too.
 func uriOf(chart, file string) string {
 	u := url.URL{Path: path.Join(filepath.ToSlash(chart), file)}
 	if filepath.IsAbs(chart) {

@@ -19,8 +19,9 @@ import (
 )
 
 // ApplyOptions configure how Apply changes existing objects. Apply removes the fields of an
-// object that its base has and its new declaration does not have. The base is usually the
-// previous declaration. By default, it is the object in the cluster (the live object).
+// object that its base has and its new declaration does not have. The base is the previous
+// declaration if Originals contains it, and by default the object in the cluster (the live
+// object).
 type ApplyOptions struct {
 	// Originals are the previous declarations of the objects, which become the bases. An
 	// object without an original has its live object as the base, so that all fields that
@@ -43,8 +44,8 @@ type ApplyOptions struct {
 	// object without reading it first. If it exists after all, Apply changes it if MayChange
 	// allows that. IsAbsent can be nil.
 	IsAbsent func(*object.Info) bool
-	// Live reads the live objects, by the objects as declared. If it is nil, Apply reads
-	// them itself.
+	// Live returns the live object of each declared object that exists. If Live is nil,
+	// Apply reads the live objects itself.
 	Live func(context.Context, kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error)
 	// MayChange returns an error if an existing object must not be changed. live is the
 	// live object. Apply handles the error like a failure to create the object. MayChange
@@ -89,7 +90,7 @@ func (w *requestWriter) Apply(ctx context.Context, list kube.ResourceList, o App
 // are the input, the others are the result.
 type change struct {
 	info *object.Info
-	// base is the base, see ApplyOptions. It is nil if the live object is the base.
+	// base is the base of the object (see ApplyOptions); nil if this is the live object.
 	base runtime.Object
 	// live is the live object, or nil if it does not exist. After a successful change, it
 	// is the new state.

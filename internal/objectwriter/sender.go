@@ -31,8 +31,7 @@ type sender struct {
 	options ApplyOptions
 	// fieldManager is the name under which the server records who manages a field.
 	fieldManager string
-	// dryRun is the option DryRun of all requests. It is nil unless they are dry-run
-	// requests.
+	// dryRun is the option DryRun of all requests; nil unless they are dry-run requests.
 	dryRun []string
 }
 
@@ -77,8 +76,8 @@ func (s *sender) write(ctx context.Context, ch *change) {
 	}
 }
 
-// mayChange returns an error if the option MayChange forbids to change the existing object
-// of ch. An object that was already written by this call of Apply may always be changed.
+// mayChange returns an error if the option MayChange forbids changing the existing object of
+// ch. An object that was already written by this call of Apply may always be changed.
 func (s *sender) mayChange(ch *change) error {
 	if s.options.MayChange == nil || ch.earlier != nil && ch.earlier.succeeded() {
 		return nil
@@ -217,8 +216,8 @@ func metadataOf(u *unstructured.Unstructured) map[string]any {
 	return metadata
 }
 
-// succeed records in ch the outcome o of a successful request, and the state of the object
-// after it.
+// succeed records in ch the outcome o of a successful request, and live, the state of the
+// object after the request.
 func (ch *change) succeed(o outcome, live *unstructured.Unstructured) {
 	if ch.before == nil && o != created {
 		ch.before = ch.live

@@ -69,8 +69,8 @@ type Options struct {
 }
 
 // Start returns a new Operation. The context bounded ends when the operation times out, if
-// o.Bounded is set. Requests to the cluster end with it. The caller must call end when the
-// operation is finished.
+// o.Bounded is set. When it ends, running requests to the cluster end, too. The caller must
+// call end when the operation is finished.
 func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op *Operation, bounded context.Context, end func()) {
 	outer, cancel := context.WithCancelCause(ctx)
 	ctx, release := outer, context.CancelFunc(func() {})
@@ -119,7 +119,8 @@ func (op *Operation) Lock(w *history.Writer, name string, status release.Status)
 	return held, nil
 }
 
-// Unlock discards a lock that could not be stored. It does not write the release of w.
+// Unlock discards the lock: w no longer stores the lease. Unlock does not write the release
+// of w.
 func (op *Operation) Unlock(w *history.Writer) {
 	_, _ = w.SetGuard(nil) // cannot fail when it removes a Guard
 	op.lease.Store(nil)
@@ -128,8 +129,8 @@ func (op *Operation) Unlock(w *history.Writer) {
 // Lease returns the lock on the release; nil if the operation has none.
 func (op *Operation) Lease() *lease.Lease { return op.lease.Load() }
 
-// Announce emits an event of the type Started that describes the operation: about, with the
-// deadline of the operation.
+// Announce emits an event of the type Started. about describes the operation; Announce adds
+// the deadline.
 func (op *Operation) Announce(about event.Operation) {
 	about.Deadline = op.deadline
 	op.announced = &about

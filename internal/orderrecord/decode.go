@@ -128,9 +128,9 @@ func checkCharts(root *sequencer.Chart) error {
 }
 
 // checkDependencies returns an error if c, or a chart below it, depends on a subchart that
-// does not exist, because such a release cannot have been deployed in order. The graph
-// cannot be built either, but the search for a similar name in its error message could take
-// long.
+// does not exist, because such a release cannot have been deployed in order. Without this
+// check, building the graph would fail, but only after a search for a similar name, which
+// could take long.
 func checkDependencies(c *sequencer.Chart) error {
 	if c.Sequenced {
 		known := subchartNames(c)
@@ -148,8 +148,8 @@ func checkDependencies(c *sequencer.Chart) error {
 	return nil
 }
 
-// dependsOn returns all names of subcharts that c, or an entry in its dependencies, declares
-// to depend on.
+// dependsOn returns the names of all subcharts on which c, or an entry in its dependencies,
+// depends.
 func dependsOn(c *sequencer.Chart) []string {
 	names := slices.Clone(c.DependsOnSubcharts)
 	for _, d := range c.Dependencies {

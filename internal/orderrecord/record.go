@@ -32,8 +32,8 @@ type Record struct {
 	// Version is the version of the JSON format.
 	Version int `json:"version"`
 	// Ordered says whether the revision with the number in Revision was deployed in order.
-	// If so, the deployment graph can also be rebuilt for a revision that got a copy of the
-	// record.
+	// If so, the deployment graph can also be rebuilt for a later revision that contains a
+	// copy of the record.
 	Ordered bool `json:"sequenced"`
 	// Revision is the revision that the order record was written for; 0 if unknown. It
 	// differs from the revision that contains the order record after a rollback with stock
@@ -44,7 +44,8 @@ type Record struct {
 	// they declare.
 	Charts *sequencer.Chart `json:"charts"`
 	// DocumentCharts contains, for each document in the manifest, the path of the chart that
-	// the document comes from. It is empty if the Source comments in the manifest say so.
+	// the document comes from. It is empty if the Source comments in the manifest contain
+	// this information.
 	DocumentCharts []string `json:"documents,omitempty"`
 	// Earlier is what the revision stores about earlier revisions. Use EarlierFor to read
 	// it.

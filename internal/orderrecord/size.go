@@ -23,8 +23,8 @@ import (
 // in base64.
 const maxStoredSize = corev1.MaxSecretSize
 
-// fastCompressionMargin bounds how much better fast compression can be than the best
-// compression, which happens in rare cases: by one part in fastCompressionMargin.
+// fastCompressionMargin bounds how much smaller the result of gzip.BestSpeed can be than
+// that of gzip.BestCompression, in rare cases: by one part in fastCompressionMargin.
 const fastCompressionMargin = 100
 
 // maxParts is the maximum length of TooLargeError.Parts.

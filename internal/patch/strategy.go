@@ -13,9 +13,9 @@ import (
 )
 
 // schemaOf returns the schema of a kind: the rules by which the server merges a patch into
-// an object of that kind. typed is such an object as a Go type. schemaOf returns nil if the
-// server replaces all lists, as in custom resources and in CustomResourceDefinitions of
-// version v1beta1.
+// an object of that kind. typed is such an object, with its Go type if the kind has one.
+// schemaOf returns nil if the server replaces all lists, as in custom resources and in
+// CustomResourceDefinitions of version v1beta1.
 func schemaOf(typed runtime.Object, kind schema.GroupVersionKind) strategicpatch.LookupPatchMeta {
 	if _, unknown := typed.(runtime.Unstructured); unknown {
 		return nil
@@ -43,8 +43,8 @@ func fieldSchema(objectSchema strategicpatch.LookupPatchMeta, field string) stra
 	return inner
 }
 
-// listStrategy describes how the server merges a list in a patch into the list of the object.
-// The zero value means that it replaces the list of the object.
+// listStrategy describes how the server merges a list in a patch into the list of the
+// object. The zero value means that the server replaces the list of the object.
 type listStrategy struct {
 	// mergeKey is the field that identifies the items of a list of maps, such as name for
 	// containers. items is the schema of an item.

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package planner renders the chart of a new revision, and builds the deployment graph that
-// says in which order its resources are deployed (called a plan).
+// Package planner renders the chart of a new revision, and builds its plan: the deployment
+// graph, which says in which order its resources are deployed.
 package planner
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Options say how a chart is rendered and whether its plan is needed. Only install and
-// upgrade have all of these options.
+// Options say how a chart is rendered and whether its plan is needed. Fields without a
+// comment have the meaning of the fields with these names in Helm's actions.
 type Options struct {
 	// Release contains the name, namespace and revision that templates read from .Release.
 	Release chartutil.ReleaseOptions
@@ -89,8 +89,8 @@ type Rendered struct {
 	Warnings []string
 }
 
-// OrderError reports that the charts declare an invalid order. It distinguishes this from
-// other errors of Render.
+// OrderError reports that the charts declare an invalid order, in contrast to the other
+// errors of Render.
 type OrderError struct{ error }
 
 func (e *OrderError) Unwrap() error { return e.error }

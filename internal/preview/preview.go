@@ -25,7 +25,7 @@ type Preview struct {
 	// Without an order, all objects are in one node.
 	Ordered bool `json:"ordered"`
 	// Changes says whether any object would be created, changed or deleted, or would fail.
-	// Fails says whether the server would reject any of this.
+	// Fails says whether the server would reject any object or deletion.
 	Changes bool `json:"changes"`
 	Fails   bool `json:"fails"`
 	// First contains the objects that would be created before all others: the namespace of

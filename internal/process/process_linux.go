@@ -25,8 +25,8 @@ const (
 	startTimeIndex = 19
 )
 
-// startID returns the StartID of the process pid: its boot ID, PID namespace and start time.
-// It is empty if these cannot be read.
+// startID returns the StartID of the process pid: the boot ID of the machine, the PID
+// namespace, and the start time of the process. It is empty if these cannot be read.
 func startID(pid int) string {
 	namespace := pidNamespaceID()
 	state, err := readStat(pid)
@@ -36,8 +36,9 @@ func startID(pid int) string {
 	return namespace + "/" + state[startTimeIndex]
 }
 
-// pidNamespaceID identifies the current boot of the machine and the PID namespace. Within
-// these, no two processes have the same process ID at the same time. It is empty if unknown.
+// pidNamespaceID returns an ID for the current boot of the machine and the PID namespace.
+// Within these, no two processes have the same process ID at the same time. It is empty if
+// unknown.
 func pidNamespaceID() string {
 	boot, err := os.ReadFile(bootIDFile)
 	if err != nil {

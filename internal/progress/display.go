@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress shows what an operation is doing while it runs: as a view that is
-// redrawn on a terminal, as lines of text, or as JSON. Its input are the events of the
-// operation, which package event defines (docs/reference.md, "Progress").
+// Package progress shows what an operation is doing while it runs: as a view that is redrawn
+// on a terminal, as lines of text, or as JSON. It receives the events of the operation,
+// which package event defines (docs/reference.md, "Progress").
 package progress
 
 import (
@@ -29,7 +29,7 @@ const (
 	TTY Mode = "tty"
 	// Plain prints one line for each event.
 	Plain Mode = "plain"
-	// JSON prints one JSON object per line for each event.
+	// JSON prints each event as one JSON object on a line of its own.
 	JSON Mode = "json"
 	// None prints only warnings.
 	None Mode = "none"

@@ -31,9 +31,11 @@ const (
 	// rankRunning is for nodes and hooks that are running or have failed, and for the charts
 	// of such nodes.
 	rankRunning
-	// rankReason is for the first resource that such a node waits for, or for its error.
+	// rankReason is for the first resource that a running node waits for, and for the error
+	// of a failed node or hook.
 	rankReason
-	// rankDetail is for the other resources that such a node waits for, and for hook logs.
+	// rankDetail is for the other resources that a running node waits for, and for hook
+	// logs.
 	rankDetail
 	// rankWaiting is for nodes that have not started.
 	rankWaiting

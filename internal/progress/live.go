@@ -29,8 +29,8 @@ const framesPerSecond = 5
 type live struct {
 	options Options
 	theme   theme
-	// recorder builds the data that is drawn from the events. While program runs, only
-	// program uses it.
+	// recorder builds, from the events, the timeline that the view shows. While program
+	// runs, only program uses the recorder.
 	recorder timeline.Recorder
 	// program draws the view with Bubble Tea. It is nil until the view is opened.
 	program *tea.Program

@@ -81,8 +81,9 @@ func (o *Obsolete) Unordered(ctx context.Context, remaining kube.ResourceList) (
 	return list, kept
 }
 
-// DeleteUnordered deletes the objects that Unordered returns as list, without ordering. If an
-// object cannot be deleted, it emits a warning, but as in Helm returns no error.
+// DeleteUnordered deletes the objects that Unordered returns as list, without ordering. If
+// an object cannot be deleted, it emits a warning, but returns no error, as in Helm. It
+// returns an error only if ctx is done.
 func (o *Obsolete) DeleteUnordered(ctx context.Context, remaining kube.ResourceList) error {
 	list, kept := o.Unordered(ctx, remaining)
 	for _, k := range kept {

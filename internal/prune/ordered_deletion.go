@@ -112,8 +112,8 @@ func (d *OrderedDeletion) Deleted() kube.ResourceList {
 	return d.deleted
 }
 
-// removeGroup deletes the existing objects of group, and emits events if there are any. Of the
-// groups that had to be deleted before, after is the last one; nil if there was none.
+// removeGroup deletes the existing objects of group, and emits events if there are any.
+// after is the last of the groups that had to be deleted before it; nil if there was none.
 func (d *OrderedDeletion) removeGroup(ctx context.Context, group, after *sequencer.RemovalGroup) error {
 	node := group.Node.ID()
 	found, err := d.Find(ctx, group)

@@ -41,7 +41,7 @@ type StorageClasses struct {
 
 	mu        sync.Mutex
 	modes     map[string]VolumeBindingMode // by name of the class; the empty name is the default class
-	forbidden map[string]error             // by name of the class; the response that the account must not read it
+	forbidden map[string]error             // by name of the class; the response that forbids reading it
 }
 
 // NewStorageClasses returns a StorageClasses that sends its requests with client.

@@ -47,8 +47,8 @@ func isBase64(c byte) bool {
 }
 
 // encodesValue reports whether a text, or a part of it, is base64 for data that contains a
-// value of r. It starts to decode at each of the first four characters, because the encoded
-// data may begin anywhere in the text.
+// value of r. It tries to decode the text from each of its first four characters, because
+// the encoded data may begin anywhere in the text.
 func (r *Redactor) encodesValue(text string, depth int) bool {
 	standard := strings.NewReplacer("-", "+", "_", "/").Replace(text)
 	for offset := range min(base64Group, len(standard)) {

@@ -156,16 +156,16 @@ func overlap(a, b string) int {
 	return 0
 }
 
-// isWordEnd reports whether a word ends before the text following. What looks like the end
-// of a value at the start of a text counts only if a word ends there. Otherwise "source" in
-// "sources" could count as the end of a value.
+// isWordEnd reports whether a word ends where the text following begins. What looks like the
+// end of a value at the start of a text counts only if a word ends there. Otherwise "source"
+// in "sources" could count as the end of a value.
 func isWordEnd(following string) bool {
 	r, _ := utf8.DecodeRuneInString(following)
 	return following == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// isWordStart reports whether a word starts after the text preceding. What looks like the
-// beginning of a value at the end of a text counts only if a word starts there.
+// isWordStart reports whether a word starts where the text preceding ends. What looks like
+// the beginning of a value at the end of a text counts only if a word starts there.
 func isWordStart(preceding string) bool {
 	r, _ := utf8.DecodeLastRuneInString(preceding)
 	return preceding == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r)

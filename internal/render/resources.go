@@ -89,10 +89,10 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	return docs, nil
 }
 
-// Resources returns the parsed resources of the manifest, for sequencer.Build. If r.Charts
-// is set, these are in the output of the post-renderer. Otherwise, they are in the manifest
-// before a post-renderer changed it, and no Secrets are hidden. withCRDs is as in the
-// function Resources.
+// Resources returns the parsed resources of r, for sequencer.Build. If r.Charts is set, they
+// come from the output of the post-renderer. Otherwise they come from the documents before a
+// post-renderer changed them, in which no Secrets are hidden. withCRDs is as in the function
+// Resources.
 func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
 	if r.Charts != nil {
 		return Resources(r.Manifest, r.Charts, root, withCRDs)

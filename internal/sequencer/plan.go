@@ -134,8 +134,9 @@ type UnmetNeed struct {
 
 	// unordered reports whether neither node depends on the other.
 	unordered bool
-	// suggestedLayer is the layer that messages suggest for To: if To is in this layer, it is
-	// in time for all layers of its chart that need it. It is empty if there is no such layer.
+	// suggestedLayer is the layer that messages suggest for To: from there, it is deployed
+	// early enough for all layers of its chart that refer to it. It is empty if there is no
+	// such layer.
 	suggestedLayer string
 }
 

@@ -24,8 +24,8 @@ const placeholder = "<CHARTNAME>"
 
 // Create copies the starter at path to the directory parent/meta.Name, and replaces its
 // metadata with meta. From the Chart.yaml of the starter, Create keeps runHooksInParallel,
-// the apiVersion if it is v3, and the sequencing annotations. The latter two are also set in
-// meta.
+// the apiVersion if it is v3, and the sequencing annotations. It also sets the apiVersion
+// and the annotations in meta.
 func Create(meta *chart.Metadata, parent, path string) error {
 	starter, err := chartloader.Load(path)
 	if err != nil {

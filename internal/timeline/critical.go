@@ -6,7 +6,7 @@ package timeline
 import "slices"
 
 // markCritical sets the field Critical of the spans on the critical path. It starts with the
-// span that ended last, continues with the span for which that one waited last, and so on.
+// span that ended last, continues with the last span that it waited for, and so on.
 func (o *Operation) markCritical() {
 	byNode := map[spanKey]*Span{}
 	for _, s := range o.Spans {

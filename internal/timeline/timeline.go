@@ -16,8 +16,8 @@ import (
 
 // Timeline is the record of the operation that the user requested.
 type Timeline struct {
-	// Operations contains this operation. If it failed and was rolled back or uninstalled,
-	// as with --atomic, the rollback or uninstall is the second operation.
+	// Operations contains the requested operation. If it failed and was rolled back or
+	// uninstalled, as with --atomic, the rollback or uninstall is the second operation.
 	Operations []*Operation
 	Warnings   []Warning
 }
@@ -94,9 +94,9 @@ type Span struct {
 	// It is empty if the node did not have to wait.
 	After string
 	// Needs contains the IDs of the nodes on which a node depends. NeedsCharts contains the
-	// paths of the charts on all of whose nodes it depends.
+	// paths of charts; the node depends on all nodes of each.
 	Needs, NeedsCharts []string
-	// Size is the number of resources of a node, or for which an operation waits.
+	// Size is the number of resources of a node, or of the resources that a Wait waits for.
 	Size int
 	// Start and End are when the span started and ended. Applied is when all resources of a
 	// node were written. They are zero until then.

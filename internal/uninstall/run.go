@@ -34,9 +34,9 @@ type Options struct {
 	Ordered bool
 	// Wait says whether to wait until all deleted objects no longer exist.
 	Wait bool
-	// Timeout limits this wait if Ordered is false. ReadinessTimeout limits the deletion of
-	// the objects of each node if Ordered is true; 0 means that only the timeout of the
-	// operation applies.
+	// Timeout limits the wait of the option Wait if Ordered is false. ReadinessTimeout
+	// limits the deletion of the objects of each node if Ordered is true; 0 means that only
+	// the timeout of the operation applies.
 	Timeout, ReadinessTimeout time.Duration
 	// Propagation is the deletion propagation: "background", "foreground" or "orphan".
 	Propagation string

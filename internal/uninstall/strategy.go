@@ -23,8 +23,8 @@ type strategy interface {
 	// lists, one per line, the objects that are kept because of the annotation
 	// helm.sh/resource-policy.
 	prepare(ctx context.Context) (kept string, err error)
-	// deleteObjects deletes the objects that prepare determined. It returns those for which
-	// the server accepted the delete request, except that unordered returns all.
+	// deleteObjects deletes the objects that prepare determined. ordered returns those for
+	// which the server accepted the delete request, and unordered returns all.
 	deleteObjects(ctx context.Context) (deleted kube.ResourceList, err error)
 	// hookError converts the error of pre-delete hooks to the error of the uninstall.
 	// deletionError converts the error of deleteObjects.

@@ -35,7 +35,8 @@ type Explainer struct {
 
 // NotAppliedFunc says when the operation will apply an object that does not exist yet, but
 // to which another object refers. It returns the title of the node of the deployment graph
-// that contains the missing object, or "" if no node that is still to be applied does.
+// that contains the missing object, or "" if no node that is still to be applied contains
+// it.
 type NotAppliedFunc func(kind schema.GroupKind, namespace, name string) string
 
 // newExplainer returns an Explainer that redacts the contents of Secrets. It uses the

@@ -54,8 +54,8 @@ func (r *helmReadinessRules) waitsFor(kind schema.GroupKind) bool {
 }
 
 // evaluator returns an Evaluator that decides by Helm's rules whether one object is ready.
-// Only if the content of the object does not suffice, the Evaluator calls Helm's checker,
-// which reads the object again, and related objects.
+// It calls Helm's checker, which reads the object again, and related objects, only if the
+// content of the object does not suffice.
 func (r *helmReadinessRules) evaluator(info *object.Info) readiness.Evaluator {
 	if !r.waitsFor(info.Mapping.GroupVersionKind.GroupKind()) {
 		return func(context.Context, *unstructured.Unstructured) readiness.Status {

@@ -19,8 +19,9 @@ import (
 // The caller must call Close when all of these hooks have completed.
 type HookWaiter interface {
 	// Expect prepares to wait for the objects of one hook. The caller must call it before it
-	// creates the objects, so that no change is missed, and must call Created afterwards. But
-	// if the server generates the objects' names, the caller calls only Expect, afterwards.
+	// creates the objects, so that no change is missed, and must call Created afterwards.
+	// But if the server generates the objects' names, the caller calls only Expect, after it
+	// has created the objects.
 	Expect(list kube.ResourceList) HookWait
 	// WaitEstablished waits until the API server serves the CRDs that a hook has created.
 	WaitEstablished(ctx context.Context, list kube.ResourceList) error

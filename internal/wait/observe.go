@@ -54,8 +54,8 @@ func setApplied(group *watcher.Group, list kube.ResourceList) error {
 
 // ChangeEvent returns the event that tells users about a new state of an object. node is the
 // ID of the object's node in the deployment graph, or empty if there is no graph. namespace
-// is the namespace of the release: the event names the object's namespace only if that is a
-// different one.
+// is the namespace of the release: the event names the object's namespace only if the two
+// differ.
 func ChangeEvent(report watcher.Report, node, namespace string) event.Event {
 	e := event.Event{
 		Type: event.ResourceChanged, Node: node, Resource: report.Target.GVK.Kind + "/" + report.Target.Name,

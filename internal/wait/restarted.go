@@ -43,8 +43,8 @@ func afterRestart(c *cluster.Connection, info *object.Info, restarted RestartedF
 // confirmReady checks the ready status of a restarted workload, which may still describe the
 // deleted pods. It counts the pods that are ready and not being deleted. If they are fewer
 // than the number in the status of the live object, the result is InProgress. Otherwise, or
-// if it cannot be checked because the account must not list pods or the live object states
-// no number, confirmReady returns status.
+// if they cannot be compared, for example because the account is not allowed to list pods,
+// confirmReady returns status.
 func confirmReady(ctx context.Context, c *cluster.Connection, info *object.Info, live *unstructured.Unstructured, status readiness.Status) readiness.Status {
 	expected := readyReplicas(live)
 	if status.State != readiness.Ready || expected == 0 || object.PodSelector(info) == "" {

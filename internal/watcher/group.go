@@ -21,7 +21,7 @@ import (
 // wait: call Applied for each object that was written, and then Wait. Call Close instead if
 // Wait will not be called.
 type Group struct {
-	// objects are the targets, in the order of the arguments of ExpectReady.
+	// objects are the targets, in the order in which the caller passed them.
 	watcher *Watcher
 	objects []*watchedObject
 	index   map[objectKey]*watchedObject

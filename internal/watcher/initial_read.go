@@ -68,8 +68,9 @@ type initialRead struct {
 	failing    bool
 }
 
-// record records the result of one request. err is nil if the server responded. record
-// sends NoticeUnreachable or NoticeReachable if that changes.
+// record records the result of one request. err is nil if the server responded. When the
+// server stops responding, record sends NoticeUnreachable, and when it responds again,
+// NoticeReachable.
 func (r *initialRead) record(err error) {
 	r.connection.watcher.mu.Lock()
 	defer r.connection.watcher.mu.Unlock()
@@ -85,7 +86,8 @@ func (r *initialRead) record(err error) {
 	}
 }
 
-// end must be called after the last request.
+// end makes the call no longer count in connection.failingReads. It must be called after the
+// last request.
 func (r *initialRead) end() {
 	r.connection.watcher.mu.Lock()
 	defer r.connection.watcher.mu.Unlock()

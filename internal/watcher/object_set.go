@@ -38,7 +38,7 @@ func (s objectSet) awaitedNames() []string {
 }
 
 // earliestVersion returns the lowest resource version that is known for any object. A watch
-// that starts from it also covers objects for which a group only waits later.
+// that starts from it also covers objects for which a group starts to wait later.
 func (s objectSet) earliestVersion() (version string) {
 	for _, objects := range s {
 		for i := range objects {

@@ -41,8 +41,8 @@ const (
 //
 // No change after a write is missed, because objects are registered before they are written.
 // If the stream is already running at that time, it delivers all later events. Otherwise it
-// starts later, from the resource version that was written. Only if it was started from a
-// newer version in the meantime, it has to restart (see ensureRunning).
+// starts later, from the resource version that was written. It has to restart only if it was
+// started from a newer version in the meantime (see ensureRunning).
 type stream struct {
 	watcher *Watcher
 	client  dynamic.ResourceInterface
@@ -67,8 +67,9 @@ type stream struct {
 	shortWatches int
 }
 
-// register makes the stream deliver observations to an object. For register, unregister,
-// ensureRunning and markAwaited, the caller must have locked the watcher's mu.
+// register adds i to the objects that the stream observes: from then on, i receives the
+// observations of its object. Callers of register, unregister, ensureRunning and markAwaited
+// must have locked the watcher's mu.
 func (s *stream) register(i *watchedObject) {
 	s.objects.add(i)
 	i.coverage = -1

@@ -87,8 +87,8 @@ func (r Report) String() string {
 	return line.String()
 }
 
-// sameStatus reports whether two reports look the same to a user. The onChange function of
-// Group.Wait is not called for the second of them.
+// sameStatus reports whether two reports look the same to a user. If so, Group.Wait does not
+// call its function onChange for the second one.
 func sameStatus(a, b Report) bool {
 	return a.Status.State == b.Status.State && a.Status.Reason == b.Status.Reason &&
 		a.Status.Message == b.Status.Message && a.Deleted == b.Deleted && a.Replaced == b.Replaced

@@ -47,9 +47,11 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 	return err
 }
 
-// checkBeforeCRDs renders the chart and makes every check that is possible before its
-// CustomResourceDefinitions are installed. If the declared order is invalid, it returns an
-// error. If the chart cannot be rendered for another reason, it checks nothing.
+// checkBeforeCRDs makes every check that is possible before the chart's
+// CustomResourceDefinitions are installed. It returns an error if a check fails or if the
+// declared order is invalid. The checks need the rendered chart: if rendering fails for
+// another reason, checkBeforeCRDs returns nil, because some charts can be rendered only
+// after their CRDs are installed.
 func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
 	rendered, err := r.planner.Render()
 	if isOrderError(err) {

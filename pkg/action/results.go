@@ -40,8 +40,8 @@ const (
 	EventFinished = event.Finished
 	// EventWarning: something that the author of the chart or the user should know.
 	EventWarning = event.Warning
-	// EventObserving: the API server cannot be reached, can be reached again, or is read
-	// instead of watched.
+	// EventObserving: the API server cannot be reached or can be reached again, or objects
+	// are read instead of watched.
 	EventObserving = event.Observing
 	// EventPlanned: an ordered deployment starts; the event lists its nodes.
 	EventPlanned = event.Planned
@@ -67,7 +67,8 @@ const (
 	EventHookDone = event.HookDone
 	// EventHookLog: the log of a running hook has a new last line (FollowHookLogs).
 	EventHookLog = event.HookLog
-	// EventWaiting: everything is applied or deleted, and the operation waits for the rest.
+	// EventWaiting: all requests are sent, and the operation waits until the resources are
+	// ready or deleted.
 	EventWaiting = event.Waiting
 )
 
@@ -136,7 +137,8 @@ const (
 func Takeovers() []Takeover { return lease.Takeovers() }
 
 // HolderOf returns the lock holder of a revision of a release. It returns nil if the
-// revision is not locked, or if the lock holder is not known, as with stock Helm.
+// revision is not locked, or if the lock holder is not known, for example because stock Helm
+// is working on the release.
 func HolderOf(rel *release.Release) *Holder { return lease.HolderOf(rel) }
 
 // The result of a preview (docs/reference.md, "helm plan").

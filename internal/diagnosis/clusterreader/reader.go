@@ -99,8 +99,9 @@ func List[T any](ctx context.Context, r *Reader, resource schema.GroupVersionRes
 	return found, err
 }
 
-// ListOwned lists the objects in the namespace of owner that match the selector and have an
-// owner reference to owner. If the UID of owner is unknown, it lists all matching objects.
+// ListOwned lists the objects in the namespace of owner that match the selector and have
+// an owner reference to owner. If the UID of owner is unknown, it lists all matching
+// objects. If the selector is empty, it lists nothing.
 func ListOwned[T any, P interface {
 	*T
 	metav1.Object

@@ -32,8 +32,8 @@ func (g *grid) alignColumns() {
 	}
 }
 
-// distance returns the minimum distance between the centers of a and b, if b is directly
-// below a.
+// distance returns the minimum distance between the centers of a and b, two vertices of a
+// column with no vertex between them.
 func (g *grid) distance(a, b int) float64 {
 	gap := float64(gapY)
 	if a >= g.boxes || b >= g.boxes {

@@ -12,7 +12,8 @@ import (
 // used.
 const sweeps = 6
 
-// setPositions sets g.position for all vertices.
+// setPositions sets g.position for all vertices, and keeps the initial order as the best
+// until now.
 func (g *grid) setPositions() {
 	g.position = make([]int, len(g.sizes))
 	for _, column := range g.columns {

@@ -45,8 +45,8 @@ func RevisionWithChart(version int, status release.Status) *release.Release {
 	return rel
 }
 
-// LeasedRevision returns a revision that holder has locked. The last heartbeat was sent at a
-// time in the past that is ago before now.
+// LeasedRevision returns a revision that holder has locked. ago is the time since the last
+// heartbeat of the lease.
 func LeasedRevision(t *testing.T, version int, status release.Status, holder process.Process, ago time.Duration) *release.Release {
 	t.Helper()
 	return WithRecord(t, RevisionWithChart(version, status), &orderrecord.Record{

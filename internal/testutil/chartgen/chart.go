@@ -46,7 +46,7 @@ type Resource struct {
 	After      []string // the layers on which the resource depends
 }
 
-// Sequenced reports whether sequencing applies to the chart.
+// Sequenced reports whether the order that the chart declares applies.
 func (c *Chart) Sequenced() bool { return c.V3 || c.OptedIn }
 
 // Title returns the name of the subchart in the release: the alias, if any, or the chart name.
@@ -132,8 +132,9 @@ func (g *generator) dependency(c *Chart, depth int) {
 	c.Dependencies = append(c.Dependencies, d)
 }
 
-// copyable reports whether c has no subcharts with aliases. If a parent chart uses c twice,
-// Helm ignores these aliases in the second copy, which this package does not model.
+// copyable reports whether a parent chart can use c twice: only if c has no subcharts with
+// aliases, because Helm ignores these aliases in the second copy, which this package does
+// not model.
 func copyable(c *Chart) bool {
 	for _, d := range c.Dependencies {
 		if d.Alias != "" || !copyable(d.Chart) {

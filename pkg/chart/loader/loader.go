@@ -16,9 +16,9 @@ import (
 )
 
 type (
-	// BufferedFile is Helm's BufferedFile.
+	// BufferedFile is a file in memory: its name and its content. It is Helm's type.
 	BufferedFile = chartloader.BufferedFile
-	// ChartLoader is Helm's ChartLoader.
+	// ChartLoader has a method Load that loads a chart. It is Helm's interface.
 	ChartLoader = chartloader.ChartLoader
 	// DirLoader is the path of a chart directory. Its method Load loads the chart.
 	DirLoader = chartloader.DirLoader
