@@ -17,9 +17,9 @@ import (
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
-// installInput holds the flags that install, template and dag have in common, and the install
+// installActionInput holds the flags that install, template and dag have in common, and the install
 // action, which these commands run with the options that the flags set.
-type installInput struct {
+type installActionInput struct {
 	app            *app
 	client         *action.Install
 	values         values.Options
@@ -44,7 +44,7 @@ type chartSource struct {
 
 // load loads the chart that the arguments name, and merges the values from the flags. It sets
 // the name and namespace of the release in the action.
-func (in *installInput) load(ctx context.Context, args []string) (*loadedChart, error) {
+func (in *installActionInput) load(ctx context.Context, args []string) (*loadedChart, error) {
 	name, reference, err := in.client.NameAndChart(args)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (a *app) completeChartOrRelease(cmd *cobra.Command, args []string, word str
 
 // chartPosition returns the index of the chart among the arguments. Without
 // --generate-name, the name of the release comes first.
-func (in *installInput) chartPosition() int {
+func (in *installActionInput) chartPosition() int {
 	if in.client.GenerateName {
 		return 0
 	}
@@ -78,7 +78,7 @@ func (in *installInput) chartPosition() int {
 
 // completeChart suggests charts for the argument at chartPosition. For the name of the
 // release, which the user chooses, it suggests nothing.
-func (in *installInput) completeChart(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (in *installActionInput) completeChart(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) != in.chartPosition() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -81,7 +81,7 @@ type dagOptions struct {
 }
 
 func newDagCmd(a *app) *cobra.Command {
-	in := &installInput{app: a, client: action.NewInstall(a.config)}
+	in := &installActionInput{app: a, client: action.NewInstall(a.config)}
 	var opts dagOptions
 	cmd := &cobra.Command{
 		Use:   "dag [CHART | RELEASE]",
@@ -129,7 +129,7 @@ func chartOnlyFlag(cmd *cobra.Command) string {
 	return given
 }
 
-func (a *app) dag(ctx context.Context, in *installInput, opts *dagOptions, args []string) error {
+func (a *app) dag(ctx context.Context, in *installActionInput, opts *dagOptions, args []string) error {
 	argument := "."
 	switch {
 	case len(args) > 0:
@@ -149,7 +149,7 @@ func (a *app) dag(ctx context.Context, in *installInput, opts *dagOptions, args 
 
 // plan returns the plan (the deployment graph with its hooks and warnings) of the chart or the
 // release that the argument of dag refers to.
-func (a *app) plan(ctx context.Context, in *installInput, opts *dagOptions, argument string) (*action.Plan, error) {
+func (a *app) plan(ctx context.Context, in *installActionInput, opts *dagOptions, argument string) (*action.Plan, error) {
 	switch {
 	case opts.release && opts.chartOnlyFlag != "":
 		return nil, fmt.Errorf("--%s cannot be used with a release: remove --%s, or remove --%s and --%s",
@@ -237,7 +237,7 @@ func isChart(argument string) bool {
 
 // plan returns the plan of the chart that reference refers to. It renders the chart without a
 // cluster.
-func (in *installInput) plan(ctx context.Context, opts *dagOptions, reference string) (*action.Plan, error) {
+func (in *installActionInput) plan(ctx context.Context, opts *dagOptions, reference string) (*action.Plan, error) {
 	client := in.client
 	if err := opts.capabilities.apply(client); err != nil {
 		return nil, err

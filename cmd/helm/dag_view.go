@@ -34,7 +34,7 @@ func (v *dagView) addFlags(cmd *cobra.Command, a *app) {
 
 // dagDiff prints the deployment graph of the chart that reference refers to, and marks how it
 // differs from the graph of the release in opts.diff.
-func (a *app) dagDiff(ctx context.Context, in *installInput, opts *dagOptions, reference string) error {
+func (a *app) dagDiff(ctx context.Context, in *installActionInput, opts *dagOptions, reference string) error {
 	if opts.release {
 		return fmt.Errorf("--%s compares a chart with a release: remove --%s", diffFlagName, releaseFlagName)
 	}

@@ -70,7 +70,7 @@ An interrupted installation is recorded as failed; with --atomic it is uninstall
 `
 
 func newInstallCmd(a *app) *cobra.Command {
-	in := &installInput{app: a, client: action.NewInstall(a.config)}
+	in := &installActionInput{app: a, client: action.NewInstall(a.config)}
 	cmd := &cobra.Command{
 		Use:               "install [NAME] [CHART]",
 		Short:             "install a chart",
@@ -97,7 +97,7 @@ func newInstallCmd(a *app) *cobra.Command {
 }
 
 // addFlags adds the flags that install and template have in common.
-func (in *installInput) addFlags(cmd *cobra.Command) {
+func (in *installActionInput) addFlags(cmd *cobra.Command) {
 	client, f := in.client, cmd.Flags()
 	f.BoolVar(&client.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
 	f.StringVar(&client.DryRunOption, "dry-run", "", "simulate the operation without changing anything: \"client\" (the default if --dry-run has no value) does not contact the cluster: the lookup function returns nothing; \"server\": the lookup function queries the cluster")
@@ -128,7 +128,7 @@ func (in *installInput) addFlags(cmd *cobra.Command) {
 	addPostRendererFlags(f, &client.PostRenderer)
 }
 
-func (a *app) install(ctx context.Context, in *installInput, args []string) (*release.Release, error) {
+func (a *app) install(ctx context.Context, in *installActionInput, args []string) (*release.Release, error) {
 	if err := a.setRegistry(&in.client.ChartPathOptions, in.client.SetRegistryClient); err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (a *app) install(ctx context.Context, in *installInput, args []string) (*re
 }
 
 // run loads the chart and installs it. A signal to the process cancels the installation.
-func (in *installInput) run(ctx context.Context, args []string) (*release.Release, error) {
+func (in *installActionInput) run(ctx context.Context, args []string) (*release.Release, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func main() {
 	// keep their manager when a user switches between this program and stock Helm.
 	kube.ManagedFieldsManager = "helm"
 
-	filter := &logFilter{}
+	filter := &logRedactor{}
 	klog.SetLogFilter(filter)
 	ctx := redact.WithObserver(context.Background(), filter.use)
 

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
 
-	"github.com/ordered-helm/helm/internal/planview"
+	"github.com/ordered-helm/helm/internal/previewprinter"
 	"github.com/ordered-helm/helm/internal/progress"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/pkg/action"
@@ -132,7 +132,7 @@ func (a *app) printPlan(p *action.Preview, format string) error {
 	if format == "json" {
 		err = text.WriteJSON(a.out, p)
 	} else {
-		err = planview.Text(a.out, p)
+		err = previewprinter.Text(a.out, p)
 	}
 	switch {
 	case err != nil:

@@ -14,7 +14,7 @@ import (
 	"helm.sh/helm/v3/cmd/helm/require"
 	"helm.sh/helm/v3/pkg/repo"
 
-	"github.com/ordered-helm/helm/internal/repoindex"
+	"github.com/ordered-helm/helm/internal/indexbuilder"
 )
 
 const repoIndexHelp = `
@@ -62,7 +62,7 @@ func (a *app) indexDirectory(in *repoIndexInput) error {
 	if err != nil {
 		return err
 	}
-	index, skipped, err := repoindex.Directory(directory, in.url)
+	index, skipped, err := indexbuilder.FromDirectory(directory, in.url)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ type templateOptions struct {
 }
 
 func newTemplateCmd(a *app) *cobra.Command {
-	in := &installInput{app: a, client: action.NewInstall(a.config)}
+	in := &installActionInput{app: a, client: action.NewInstall(a.config)}
 	var opts templateOptions
 	cmd := &cobra.Command{
 		Use:               "template [NAME] [CHART]",
@@ -84,7 +84,7 @@ func newTemplateCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) template(ctx context.Context, in *installInput, opts *templateOptions, args []string) error {
+func (a *app) template(ctx context.Context, in *installActionInput, opts *templateOptions, args []string) error {
 	client := in.client
 	if err := opts.capabilities.apply(client); err != nil {
 		return err

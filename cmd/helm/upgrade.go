@@ -277,10 +277,10 @@ func (in *upgradeInput) load(ctx context.Context, reference string) (*loadedChar
 	return in.app.loadWithValues(ctx, from, path, &in.values)
 }
 
-// asInstall returns an installInput with the options of this upgrade, for a release that
+// asInstall returns an installActionInput with the options of this upgrade, for a release that
 // does not exist. replace is true if the release has been uninstalled and its history has
 // been kept.
-func (in *upgradeInput) asInstall(replace bool) *installInput {
+func (in *upgradeInput) asInstall(replace bool) *installActionInput {
 	upgrade := in.client
 	install := action.NewInstall(in.app.config)
 	install.ChartPathOptions = upgrade.ChartPathOptions // this includes the registry client
@@ -301,5 +301,5 @@ func (in *upgradeInput) asInstall(replace bool) *installInput {
 	install.Description, install.Labels = upgrade.Description, upgrade.Labels
 	install.EnableDNS = upgrade.EnableDNS
 	install.TakeOwnership = upgrade.TakeOwnership
-	return &installInput{app: in.app, client: install, values: in.values, output: in.output, checkReadiness: in.checkReadiness, progress: in.progress}
+	return &installActionInput{app: in.app, client: install, values: in.values, output: in.output, checkReadiness: in.checkReadiness, progress: in.progress}
 }

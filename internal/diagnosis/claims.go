@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
-	"github.com/ordered-helm/helm/internal/diagnosis/references"
+	"github.com/ordered-helm/helm/internal/diagnosis/podreferences"
 )
 
 var storageClassesResource = storagev1.SchemeGroupVersion.WithResource("storageclasses")
@@ -82,8 +82,8 @@ func (d claimDiagnosis) diagnose(ctx context.Context) {
 // event. It derives the finding from the volume or the storage class of the claim.
 func (d claimDiagnosis) diagnoseWithoutWarning(ctx context.Context) {
 	if name := d.claim.Spec.VolumeName; name != "" {
-		volume := references.New(schema.GroupKind{Kind: "PersistentVolume"}, "", name, "spec.volumeName")
-		if !d.w.references.addMissing(ctx, d.at, []references.Reference{volume}) {
+		volume := podreferences.New(schema.GroupKind{Kind: "PersistentVolume"}, "", name, "spec.volumeName")
+		if !d.w.references.addMissing(ctx, d.at, []podreferences.Reference{volume}) {
 			d.add(finding{rank: rankWarning, Cause: Cause{Reason: "NotBound", Message: fmt.Sprintf(
 				"volume %s is not bound to it: the volume may not match, or be bound to another claim", name)}})
 		}
@@ -131,7 +131,7 @@ func (d claimDiagnosis) addMissingClass(ctx context.Context, text string) bool {
 		return false
 	}
 	class, classes, err := storageClass(ctx, d.w.cluster, name)
-	r := references.New(schema.GroupKind{Group: storagev1.GroupName, Kind: "StorageClass"}, "", *name, "storageClassName")
+	r := podreferences.New(schema.GroupKind{Group: storagev1.GroupName, Kind: "StorageClass"}, "", *name, "storageClassName")
 	if class != nil || err != nil && !r.ReportedMissing(text) {
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
-	"github.com/ordered-helm/helm/internal/diagnosis/references"
+	"github.com/ordered-helm/helm/internal/diagnosis/podreferences"
 )
 
 // containerDiagnosis finds out why a container of a pod is not ready. status is empty if the
@@ -104,7 +104,7 @@ func (c containerDiagnosis) diagnose(ctx context.Context) bool {
 
 func (c containerDiagnosis) diagnoseWaiting(ctx context.Context) {
 	waiting := c.status.State.Waiting
-	if waiting.Reason == "CreateContainerConfigError" && c.w.references.addMissing(ctx, c.at, references.OfPod(c.pod), waiting.Message) {
+	if waiting.Reason == "CreateContainerConfigError" && c.w.references.addMissing(ctx, c.at, podreferences.OfPod(c.pod), waiting.Message) {
 		return
 	}
 	message := cmp.Or(waiting.Message, "waiting to be started")
@@ -181,7 +181,7 @@ func (c containerDiagnosis) diagnoseImagePull(ctx context.Context) {
 	if detail != "" {
 		message += ": " + detail
 	}
-	c.w.references.addMissing(ctx, c.at, references.ImagePullSecrets(c.pod))
+	c.w.references.addMissing(ctx, c.at, podreferences.ImagePullSecrets(c.pod))
 	c.add(finding{
 		rank: rankCause, key: "image " + c.spec.Image,
 		Cause: Cause{Reason: waiting.Reason, Message: message},
@@ -250,7 +250,7 @@ func (p podDiagnosis) diagnoseCreating(ctx context.Context) {
 			texts = append(texts, warning.Message)
 		}
 	}
-	if p.w.references.addMissing(ctx, p.at, references.OfPod(p.pod), texts...) {
+	if p.w.references.addMissing(ctx, p.at, podreferences.OfPod(p.pod), texts...) {
 		return
 	}
 	for _, problem := range startProblems {

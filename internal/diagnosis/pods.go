@@ -15,7 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
-	"github.com/ordered-helm/helm/internal/diagnosis/references"
+	"github.com/ordered-helm/helm/internal/diagnosis/podreferences"
 )
 
 var (
@@ -158,7 +158,7 @@ func (p podDiagnosis) diagnoseUnscheduled(ctx context.Context) {
 // scheduler, shows whether the claim is missing.
 func (p podDiagnosis) diagnoseClaims(ctx context.Context, message string) bool {
 	before := len(p.w.findings.list)
-	for _, r := range references.OfPod(p.pod) {
+	for _, r := range podreferences.OfPod(p.pod) {
 		if r.Kind.Kind != "PersistentVolumeClaim" {
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
-	"github.com/ordered-helm/helm/internal/diagnosis/references"
+	"github.com/ordered-helm/helm/internal/diagnosis/podreferences"
 )
 
 const (
@@ -35,7 +35,7 @@ type referenceChecker struct {
 // there are any. at identifies the object that refers to them. If an object cannot be looked
 // up, it counts as missing if one of texts, which are messages of the server, says that it
 // was not found.
-func (c *referenceChecker) addMissing(ctx context.Context, at clusterreader.Ref, needs []references.Reference, texts ...string) bool {
+func (c *referenceChecker) addMissing(ctx context.Context, at clusterreader.Ref, needs []podreferences.Reference, texts ...string) bool {
 	found := false
 	for _, r := range needs {
 		exists, err := c.exists(ctx, r)
@@ -50,7 +50,7 @@ func (c *referenceChecker) addMissing(ctx context.Context, at clusterreader.Ref,
 
 // addFinding adds a finding that says that the object of r does not exist. at identifies
 // the object that contains the reference.
-func (c *referenceChecker) addFinding(at clusterreader.Ref, r references.Reference) {
+func (c *referenceChecker) addFinding(at clusterreader.Ref, r podreferences.Reference) {
 	name := r.Name
 	if r.Namespace != "" && r.Namespace != at.Namespace {
 		name = r.Namespace + "/" + name
@@ -66,7 +66,7 @@ func (c *referenceChecker) addFinding(at clusterreader.Ref, r references.Referen
 
 // exists looks up an object, and reports whether it exists. It returns an error if the limit
 // of lookups is reached or the request fails.
-func (c *referenceChecker) exists(ctx context.Context, r references.Reference) (bool, error) {
+func (c *referenceChecker) exists(ctx context.Context, r podreferences.Reference) (bool, error) {
 	if c.lookupsLeft--; c.lookupsLeft < 0 {
 		return false, clusterreader.ErrLimitReached
 	}
@@ -74,7 +74,7 @@ func (c *referenceChecker) exists(ctx context.Context, r references.Reference) (
 }
 
 // get reads an object. This counts as a lookup, too.
-func (c *referenceChecker) get(ctx context.Context, r references.Reference) (*unstructured.Unstructured, error) {
+func (c *referenceChecker) get(ctx context.Context, r podreferences.Reference) (*unstructured.Unstructured, error) {
 	if c.lookupsLeft--; c.lookupsLeft < 0 {
 		return nil, clusterreader.ErrLimitReached
 	}

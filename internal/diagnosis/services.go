@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
-	"github.com/ordered-helm/helm/internal/diagnosis/references"
+	"github.com/ordered-helm/helm/internal/diagnosis/podreferences"
 	"github.com/ordered-helm/helm/internal/field"
 )
 
@@ -36,8 +36,8 @@ func diagnoseService(ctx context.Context, w *walk, at clusterreader.Ref, service
 func diagnoseIngress(ctx context.Context, w *walk, at clusterreader.Ref, ingress *networkingv1.Ingress) {
 	if ingress.Spec.IngressClassName != nil {
 		kind := schema.GroupKind{Group: networkingv1.GroupName, Kind: "IngressClass"}
-		class := references.New(kind, "", *ingress.Spec.IngressClassName, "spec.ingressClassName")
-		w.references.addMissing(ctx, at, []references.Reference{class})
+		class := podreferences.New(kind, "", *ingress.Spec.IngressClassName, "spec.ingressClassName")
+		w.references.addMissing(ctx, at, []podreferences.Reference{class})
 	}
 	if len(ingress.Status.LoadBalancer.Ingress) == 0 {
 		w.findings.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "NoAddress", Message: "waiting for an address from an ingress controller"}})
@@ -54,7 +54,7 @@ func diagnoseAPIService(ctx context.Context, w *walk, at clusterreader.Ref) {
 	if name == "" {
 		return
 	}
-	r := references.New(schema.GroupKind{Kind: "Service"}, namespace, name, "spec.service")
+	r := podreferences.New(schema.GroupKind{Kind: "Service"}, namespace, name, "spec.service")
 	found, err := w.cluster.Get(ctx, r.Resource, namespace, name)
 	if apierrors.IsNotFound(err) {
 		w.references.addFinding(at, r)

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/diagnosis/clusterreader"
-	"github.com/ordered-helm/helm/internal/diagnosis/references"
+	"github.com/ordered-helm/helm/internal/diagnosis/podreferences"
 )
 
 const (
@@ -213,13 +213,13 @@ func addObjectsMissingForAdmission(ctx context.Context, w *walk, load workload, 
 		return false
 	}
 	spec := load.template.Spec
-	needs := []references.Reference{
-		references.New(schema.GroupKind{Kind: "ServiceAccount"}, load.Namespace, spec.ServiceAccountName, "serviceAccountName"),
-		references.New(schema.GroupKind{Group: schedulingv1.GroupName, Kind: "PriorityClass"}, "", spec.PriorityClassName, "priorityClassName"),
-		references.New(schema.GroupKind{Group: nodev1.GroupName, Kind: "RuntimeClass"}, "", valueOr(spec.RuntimeClassName, ""), "runtimeClassName"),
+	needs := []podreferences.Reference{
+		podreferences.New(schema.GroupKind{Kind: "ServiceAccount"}, load.Namespace, spec.ServiceAccountName, "serviceAccountName"),
+		podreferences.New(schema.GroupKind{Group: schedulingv1.GroupName, Kind: "PriorityClass"}, "", spec.PriorityClassName, "priorityClassName"),
+		podreferences.New(schema.GroupKind{Group: nodev1.GroupName, Kind: "RuntimeClass"}, "", valueOr(spec.RuntimeClassName, ""), "runtimeClassName"),
 	}
 	words := strings.ReplaceAll(strings.ToLower(message), " ", "")
-	needs = slices.DeleteFunc(needs, func(r references.Reference) bool {
+	needs = slices.DeleteFunc(needs, func(r podreferences.Reference) bool {
 		return r.Name == "" || !strings.Contains(words, strings.ToLower(r.Kind.Kind)) || !strings.Contains(message, r.Name)
 	})
 	return w.references.addMissing(ctx, load.Ref, needs, message)

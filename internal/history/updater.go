@@ -10,8 +10,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/clock"
 	"github.com/ordered-helm/helm/internal/httpretry"
+	"github.com/ordered-helm/helm/internal/timing"
 )
 
 // writeTimeout limits the time for which a write is retried while the server does not
@@ -42,7 +42,7 @@ func (u *updater) write() error {
 			return err
 		}
 		err := u.writeOnce()
-		if late, _ := errors.AsType[*httpretry.ReleaseUpdateTimeoutError](err); late == nil || clock.Elapsed(began) > writeTimeout {
+		if late, _ := errors.AsType[*httpretry.ReleaseUpdateTimeoutError](err); late == nil || timing.Elapsed(began) > writeTimeout {
 			return err
 		}
 	}

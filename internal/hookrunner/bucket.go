@@ -109,10 +109,10 @@ func compareKinds(a, b string) int {
 }
 
 // indexedChain is a Chain while stages computes the order.
-type indexedChain []indexedHook
+type indexedChain []keyedHook
 
-// indexedHook is a hook with its index in Helm's order and the key of its object.
-type indexedHook struct {
+// keyedHook is a hook with its index in Helm's order and the key of its object.
+type keyedHook struct {
 	hook  *release.Hook
 	index int
 	key   objectKey
@@ -182,7 +182,7 @@ func mergeChains(chains []indexedChain) []Chain {
 		if len(u) == 0 {
 			continue
 		}
-		slices.SortFunc(u, func(a, b indexedHook) int { return a.index - b.index })
+		slices.SortFunc(u, func(a, b keyedHook) int { return a.index - b.index })
 		chain := make(Chain, len(u))
 		for i, p := range u {
 			chain[i] = p.hook

@@ -19,7 +19,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/ordered-helm/helm/internal/clock"
+	"github.com/ordered-helm/helm/internal/timing"
 )
 
 const (
@@ -165,10 +165,10 @@ func (d *retrier) run(ctx context.Context) (*http.Response, error) {
 		if response != nil {
 			_ = response.Body.Close() // an error does not matter, because the body is not needed
 		}
-		if !clock.Sleep(ctx, max(after, d.backoff.Step())) {
+		if !timing.Sleep(ctx, max(after, d.backoff.Step())) {
 			return nil, context.Cause(ctx)
 		}
-		if d.kind.updatesRelease && clock.Elapsed(d.startedLocally) >= releaseUpdateTimeout {
+		if d.kind.updatesRelease && timing.Elapsed(d.startedLocally) >= releaseUpdateTimeout {
 			return nil, &ReleaseUpdateTimeoutError{d.lastErr}
 		}
 	}
@@ -217,9 +217,9 @@ func (d *retrier) send(ctx context.Context) (*http.Response, error) {
 	timeout := attemptTimeout
 	switch {
 	case d.kind.updatesRelease:
-		timeout = releaseUpdateTimeout - clock.Elapsed(d.startedLocally)
+		timeout = releaseUpdateTimeout - timing.Elapsed(d.startedLocally)
 	case d.kind.readsRelease:
-		timeout = min(releaseUpdateTimeout+clock.Elapsed(d.startedLocally), timeout) // later attempts have more time, because a stored release may be large
+		timeout = min(releaseUpdateTimeout+timing.Elapsed(d.startedLocally), timeout) // later attempts have more time, because a stored release may be large
 	}
 	timer := time.AfterFunc(timeout, cancel)
 	response, err := d.Base.RoundTrip(r)

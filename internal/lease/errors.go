@@ -31,7 +31,7 @@ type HeldError struct {
 }
 
 // newHeldError returns the error for a revision on which another operation is running, or
-// has run since Check read it.
+// has run since LockCheck.Run read it.
 func newHeldError(current *release.Release) *HeldError {
 	return &HeldError{Release: current.Name, Revision: current.Version, Status: current.Info.Status, Holder: HolderOf(current), Helm: ErrPending}
 }

@@ -15,10 +15,10 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordered-helm/helm/internal/clock"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/process"
+	"github.com/ordered-helm/helm/internal/timing"
 )
 
 const (
@@ -138,7 +138,7 @@ func (l *Lease) Lost() error {
 func (l *Lease) isRecentlyConfirmed() (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return clock.Elapsed(l.confirmed) < confirmedDuration, l.lost
+	return timing.Elapsed(l.confirmed) < confirmedDuration, l.lost
 }
 
 // MayChange returns an error if the operation has lost the lock, so that it must not change
@@ -188,7 +188,7 @@ func (l *Lease) Confirm() error {
 	l.mu.Lock()
 	var end context.CancelCauseFunc
 	switch {
-	case apierrors.IsForbidden(err) && clock.Elapsed(l.confirmed) < leaseDuration:
+	case apierrors.IsForbidden(err) && timing.Elapsed(l.confirmed) < leaseDuration:
 		// An account that is only allowed to write releases still sends heartbeats, so no
 		// other operation takes over the release before the last heartbeat expires.
 		err = nil

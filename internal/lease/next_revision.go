@@ -22,7 +22,7 @@ import (
 // looks for a new one. One of the two, or both, therefore detect the other. Only after this
 // check is a revision that is taken over stored as failed. CreateNext returns the revisions
 // whose hooks must be recovered (see history.InterruptedRevision).
-func CreateNext(store *history.Store, events *event.Sink, rel *release.Release, s *CheckResult) ([]*history.InterruptedRevision, error) {
+func CreateNext(store *history.Store, events *event.Sink, rel *release.Release, s *LockCheckResult) ([]*history.InterruptedRevision, error) {
 	deletedPrevious, err := Create(store, rel, s.Stale)
 	if err != nil {
 		return nil, err
@@ -50,11 +50,11 @@ func Create(store *history.Store, rel, stale *release.Release) (deletedPrevious 
 	})
 }
 
-// takeOverLast checks that since Check no other operation has started on the last revision
+// takeOverLast checks that since LockCheck.Run no other operation has started on the last revision
 // or has uninstalled it. If the operation takes over the last revision, takeOverLast stores
 // it as failed. deleted says whether Create has deleted the last revision because of the
 // history limit. The result contains the revisions whose hooks must be recovered.
-func (s *CheckResult) takeOverLast(store *history.Store, events *event.Sink, deleted bool) ([]*history.InterruptedRevision, error) {
+func (s *LockCheckResult) takeOverLast(store *history.Store, events *event.Sink, deleted bool) ([]*history.InterruptedRevision, error) {
 	current, err := store.Read(s.Last.Name, s.Last.Version)
 	switch {
 	case errors.Is(err, driver.ErrReleaseNotFound) && deleted:
@@ -84,7 +84,7 @@ func (s *CheckResult) takeOverLast(store *history.Store, events *event.Sink, del
 // interrupted returns the revisions since the last deployed one whose operations terminated
 // unexpectedly and whose hooks have not been recovered, the oldest first. It omits the last
 // revision if it is taken over.
-func (s *CheckResult) interrupted(store *history.Store) []*history.InterruptedRevision {
+func (s *LockCheckResult) interrupted(store *history.Store) []*history.InterruptedRevision {
 	revisions := slices.Clone(s.History)
 	releaseutil.Reverse(revisions, releaseutil.SortByRevision)
 	var list []*history.InterruptedRevision
@@ -106,7 +106,7 @@ func (s *CheckResult) interrupted(store *history.Store) []*history.InterruptedRe
 // StoreOlderAsFailed stores as failed those revisions before the last one whose operations
 // terminated unexpectedly, if the operation that took them over terminated before it could
 // do so. It returns all revisions before the last one whose hooks must be recovered.
-func (s *CheckResult) StoreOlderAsFailed(store *history.Store) []*history.InterruptedRevision {
+func (s *LockCheckResult) StoreOlderAsFailed(store *history.Store) []*history.InterruptedRevision {
 	older := s.interrupted(store)
 	for _, i := range older {
 		if history.IsInProgress(i.Status) {

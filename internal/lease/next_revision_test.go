@@ -137,7 +137,7 @@ func TestCreateNext(t *testing.T) {
 				}
 			}
 			releases.MaxHistory = tt.maxHistory
-			s := &CheckResult{Last: tt.last}
+			s := &LockCheckResult{Last: tt.last}
 			if tt.stale {
 				s.Stale = tt.last
 			}
@@ -200,7 +200,7 @@ func TestInterruptedRevisions(t *testing.T) {
 		{name: "the last revision is taken over", stale: true, want: "3 failed pre-upgrade: migrate; 7 pending-rollback pre-rollback: other migrate; 9 uninstalling post-upgrade: migrate pre-delete: other; "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &CheckResult{History: revisions, Last: history.Newest(revisions)}
+			s := &LockCheckResult{History: revisions, Last: history.Newest(revisions)}
 			if tt.stale {
 				s.Stale = s.Last
 			}
@@ -229,7 +229,7 @@ func TestStoreOlderAsFailed(t *testing.T) {
 	dead := historytest.DeadProcess()
 	releases := historytest.MemoryStorage(t, historytest.RevisionWithChart(1, pending),
 		historytest.LeasedRevision(t, 2, pending, dead, time.Hour), historytest.LeasedRevision(t, 3, pending, dead, time.Minute))
-	c := newCheck(t, releases)
+	c := newLockCheck(t, releases)
 	s, err := c.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

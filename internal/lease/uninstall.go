@@ -25,7 +25,7 @@ type UninstallStart struct {
 	Store *history.Store
 	// Writer stores the last revision.
 	Writer *history.Writer
-	State  *CheckResult
+	State  *LockCheckResult
 	// Lock locks the release, so that Writer stores the lease from its next write on. It
 	// returns nil if the release cannot contain a lease. Unlock makes Writer stop storing
 	// the lease; it does not write the revision.
@@ -58,7 +58,7 @@ func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*hist
 		if err == nil {
 			return u.takeOver(events), nil
 		}
-		next, hasNext := errors.AsType[*nextRevisionError](err)
+		next, hasNext := errors.AsType[*concurrentRevisionError](err)
 		if !hasNext || attempt == maxAttempts || !u.awaitWithdrawal(ctx, next) {
 			return nil, err
 		}
@@ -89,15 +89,15 @@ func (u *UninstallStart) tryBegin(expected *release.Release) error {
 	return u.record(held)
 }
 
-// nextRevisionError reports that another operation created a new revision while tryBegin was
+// concurrentRevisionError reports that another operation created a new revision while tryBegin was
 // changing the status of the one before it to uninstalling. tryBegin has undone this change.
-type nextRevisionError struct{ *HeldError }
+type concurrentRevisionError struct{ *HeldError }
 
-func (e *nextRevisionError) Unwrap() error { return e.HeldError }
+func (e *concurrentRevisionError) Unwrap() error { return e.HeldError }
 
 // awaitWithdrawal waits until the other operation has deleted its new revision, which next
 // names. It returns false if that takes longer than withdrawTimeout.
-func (u *UninstallStart) awaitWithdrawal(ctx context.Context, next *nextRevisionError) bool {
+func (u *UninstallStart) awaitWithdrawal(ctx context.Context, next *concurrentRevisionError) bool {
 	ticker := time.NewTicker(withdrawInterval)
 	defer ticker.Stop()
 	for until := time.Now().Add(withdrawTimeout); time.Now().Before(until); {
@@ -131,7 +131,7 @@ func (u *UninstallStart) takeOver(events *event.Sink) []*history.InterruptedRevi
 
 // record stores the status uninstalling with the lease held, and then looks for a revision
 // that another operation created at the same time (see CreateNext). If there is one, record
-// restores the last revision and returns a *nextRevisionError.
+// restores the last revision and returns a *concurrentRevisionError.
 func (u *UninstallStart) record(held *Lease) error {
 	err := u.Writer.Write(func(rel *release.Release) {
 		rel.Info.Status, rel.Info.Description = release.StatusUninstalling, "Deletion in progress (or silently failed)"
@@ -157,7 +157,7 @@ func (u *UninstallStart) record(held *Lease) error {
 		return fmt.Errorf("%w; restoring the stored revision %d also failed: %w", err, rel.Version, failed)
 	}
 	if other != nil {
-		return &nextRevisionError{other}
+		return &concurrentRevisionError{other}
 	}
 	return err
 }

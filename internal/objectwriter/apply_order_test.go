@@ -112,7 +112,7 @@ func TestApplyEndsBetweenKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewAPI(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		writer := New(cluster.Connect(api.Getter(), func(text string, args ...any) {
+		writer := NewRequestWriter(cluster.Connect(api.Getter(), func(text string, args ...any) {
 			if strings.HasPrefix(fmt.Sprintf(text, args...), `created ConfigMap "a"`) {
 				cancel() // the server has answered
 			}

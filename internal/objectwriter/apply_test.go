@@ -36,7 +36,7 @@ func connect(t *testing.T, api *fakeapi.API) *cluster.Connection {
 // newWriter returns a Writer that sends requests to a fake API server.
 func newWriter(t *testing.T, api *fakeapi.API) Writer {
 	t.Helper()
-	return New(connect(t, api))
+	return NewRequestWriter(connect(t, api))
 }
 
 // rejectAll is a MayChange that rejects every object.

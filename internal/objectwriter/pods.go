@@ -30,10 +30,10 @@ func (noPodDeleter) DeletePods(context.Context, kube.ResourceList) ([]object.Pod
 	return nil, nil
 }
 
-// podRequests is the podDeleter that sends requests to a cluster.
-type podRequests struct{ cluster *cluster.Connection }
+// requestPodDeleter is the podDeleter that sends requests to a cluster.
+type requestPodDeleter struct{ cluster *cluster.Connection }
 
-func (d podRequests) DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error) {
+func (d requestPodDeleter) DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error) {
 	client, err := d.cluster.Metadata()
 	if err != nil {
 		return nil, err

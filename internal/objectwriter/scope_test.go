@@ -26,7 +26,7 @@ func TestClusterScoped(t *testing.T) {
 		if err != nil || live[info] == nil {
 			t.Fatalf("found %v, %v", live, err)
 		}
-		writer := New(c)
+		writer := NewRequestWriter(c)
 		applied, err := writer.Apply(t.Context(), kube.ResourceList{info}, ApplyOptions{Originals: fakeapi.Infos(t, before)})
 		if err != nil || len(applied.Updated) != 1 {
 			t.Fatalf("applied %v, %v", applied, err)

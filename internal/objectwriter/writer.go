@@ -62,14 +62,14 @@ type Writer interface {
 	DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error)
 }
 
-// New returns the Writer for operations that use Helm's own Kubernetes client. The Writer
+// NewRequestWriter returns the Writer for operations that use Helm's own Kubernetes client. The Writer
 // does not call the methods of that client, but sends its own requests.
-func New(c *cluster.Connection) Writer { return &requestWriter{podRequests{c}} }
+func NewRequestWriter(c *cluster.Connection) Writer { return &requestWriter{requestPodDeleter{c}} }
 
 // NewCustom returns the Writer for a custom Kubernetes client. The Writer calls the methods
 // of that client, except to delete pods, for which kube.Interface has no method.
 func NewCustom(client kube.Interface, c *cluster.Connection) Writer {
-	return &delegatingWriter{client: client, podDeleter: podRequests{c}}
+	return &delegatingWriter{client: client, podDeleter: requestPodDeleter{c}}
 }
 
 // NewWithoutCluster returns the Writer for a Kubernetes client without a cluster. The Writer
@@ -79,7 +79,7 @@ func NewWithoutCluster(client kube.Interface) Writer {
 }
 
 // requestWriter is the Writer that sends its own requests.
-type requestWriter struct{ podRequests }
+type requestWriter struct{ requestPodDeleter }
 
 // delegatingWriter is the Writer that calls the methods of a Kubernetes client.
 type delegatingWriter struct {

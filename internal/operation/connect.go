@@ -29,7 +29,7 @@ func (op *Operation) connect(ctx context.Context) {
 	connection := cluster.Connect(getter, op.Events.RedactLog(op.Log))
 	op.Waiter = wait.New(connection, op.Events, op.WithoutTimeout)
 	if helm, ok := client.(*kube.Client); ok {
-		op.Cluster, op.Writer, op.hookLogs = cluster.New(helm, connection), objectwriter.New(connection), hooks.NewLogReader(connection)
+		op.Cluster, op.Writer, op.hookLogs = cluster.New(helm, connection), objectwriter.NewRequestWriter(connection), hooks.NewLogReader(connection)
 		return
 	}
 	op.Cluster, op.Writer = cluster.NewCustom(client, connection), objectwriter.NewCustom(client, connection)

@@ -24,9 +24,9 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Options say how a chart is rendered and whether its plan is needed. Fields without a
+// RenderOptions say how a chart is rendered and whether its plan is needed. Fields without a
 // comment have the meaning of the fields with these names in Helm's actions.
-type Options struct {
+type RenderOptions struct {
 	// Release contains the name, namespace and revision that templates read from .Release.
 	Release chartutil.ReleaseOptions
 	// Ordered says whether the release is deployed in order. Render then fails if there is
@@ -52,13 +52,13 @@ type Planner struct {
 	Root   *sequencer.Chart
 
 	cfg     *helmaction.Configuration
-	options Options
+	options RenderOptions
 }
 
 // New returns a Planner for a chart and values. It reads what the charts declare about their
 // order and hooks, and then lets Helm process the dependencies, for example remove disabled
 // subcharts.
-func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, o Options) (*Planner, error) {
+func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, o RenderOptions) (*Planner, error) {
 	declared, err := chartloader.Declarations(chrt)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (s frameRenderer) node(n *timeline.Span, indent string) []line {
 	title := func() string {
 		doing := ""
 		if n.State == timeline.Running && n.Applied.IsZero() {
-			doing = map[timeline.Kind]string{timeline.Deploy: "applying ", timeline.Remove: "deleting "}[n.Kind]
+			doing = map[timeline.SpanKind]string{timeline.Deploy: "applying ", timeline.Remove: "deleting "}[n.Kind]
 		}
 		return fmt.Sprintf("%s%s %s%s", indent, s.mark(n), s.faint(doing), label(n))
 	}

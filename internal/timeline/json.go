@@ -46,7 +46,7 @@ type documentOperation struct {
 }
 
 type documentSpan struct {
-	Kind      Kind               `json:"kind"`
+	Kind      SpanKind           `json:"kind"`
 	ID        string             `json:"id"`
 	Chart     string             `json:"chart,omitempty"`
 	Layer     string             `json:"layer,omitempty"`

@@ -36,7 +36,7 @@ type recording struct {
 
 // spanKey identifies a span of an operation. event is the hook event of a hook.
 type spanKey struct {
-	kind      Kind
+	kind      SpanKind
 	id, event string
 }
 

@@ -45,18 +45,18 @@ type Operation struct {
 	Spans []*Span
 }
 
-// Kind says what part of an operation a Span is.
-type Kind string
+// SpanKind says what part of an operation a Span is.
+type SpanKind string
 
 const (
 	// Deploy is the deployment of a node.
-	Deploy Kind = "node"
+	Deploy SpanKind = "node"
 	// Remove is the deletion of a node.
-	Remove Kind = "removal"
+	Remove SpanKind = "removal"
 	// Hook is the run of a hook.
-	Hook Kind = "hook"
+	Hook SpanKind = "hook"
 	// Wait is the wait for all resources of the release at the same time, as with --wait.
-	Wait Kind = "wait"
+	Wait SpanKind = "wait"
 )
 
 // State is the state of a Span.
@@ -80,7 +80,7 @@ const (
 // node, the run of a hook, or the wait for all resources. Fields that do not apply to its Kind
 // are zero.
 type Span struct {
-	Kind Kind
+	Kind SpanKind
 	// ID is the ID of the node, the kind and name of the hook, or the message that says what
 	// the operation waits for.
 	ID string

@@ -36,7 +36,7 @@ func newTestRun(t *testing.T, cfg *helmaction.Configuration, beforeUpdate func(a
 	t.Helper()
 	op, _, end := operation.Start(t.Context(), cfg, operation.Options{Bounded: true})
 	t.Cleanup(end)
-	check := &lease.Check{Store: op.Store, Events: op.Events, Release: historytest.ReleaseName}
+	check := &lease.LockCheck{Store: op.Store, Events: op.Events, Release: historytest.ReleaseName}
 	state, err := check.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ type Target struct {
 
 	// state contains all stored revisions, oldest first, as they were when the lock of the
 	// release was checked.
-	state *lease.CheckResult
+	state *lease.LockCheckResult
 	// inventory contains the objects that the release may have in the cluster, including
 	// those of failed revisions.
 	inventory *inventory.Inventory
@@ -31,7 +31,7 @@ type Target struct {
 
 // NewTarget returns the Target for the release whose stored revisions are in state. There must
 // be at least one revision.
-func NewTarget(state *lease.CheckResult) *Target {
+func NewTarget(state *lease.LockCheckResult) *Target {
 	releaseutil.SortByRevision(state.History)
 	rel := history.Copy(history.Newest(state.History))
 	return &Target{Release: rel, state: state, inventory: inventory.New(state.History, rel)}

@@ -99,7 +99,7 @@ func (w *watchingHookWaiter) Close() { w.watcher.Close() }
 
 // watchingHookWait is the HookWait that watches the objects in a cluster. group watches the
 // Jobs and Pods of the hook; it is nil if the hook has none.
-type watchingHookWait struct{ group *watcher.Group }
+type watchingHookWait struct{ group *watcher.TargetGroup }
 
 // Created implements HookWait.
 func (c *watchingHookWait) Created(list kube.ResourceList) error {

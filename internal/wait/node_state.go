@@ -24,7 +24,7 @@ type nodeState struct {
 	node *sequencer.Node
 	// objects are the objects of the node for which the operation waits. group watches them.
 	objects []*objectState
-	group   *watcher.Group
+	group   *watcher.TargetGroup
 	// applied is the time when the last object of the node was written; zero before that.
 	applied time.Time
 	// leaf is true if the operation waits for the node in the background, because the node

@@ -37,9 +37,9 @@ func targetOf(info *object.Info, uid types.UID) watcher.Target {
 	}
 }
 
-// setApplied tells a watcher.Group which versions of its objects were written, so that it
+// setApplied tells a watcher.TargetGroup which versions of its objects were written, so that it
 // ignores older versions. list contains the objects as the server returned them.
-func setApplied(group *watcher.Group, list kube.ResourceList) error {
+func setApplied(group *watcher.TargetGroup, list kube.ResourceList) error {
 	for _, info := range list {
 		live, ok := info.Object.(*unstructured.Unstructured)
 		if !ok {

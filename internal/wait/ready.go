@@ -87,7 +87,7 @@ func (w *helmWait) run(ctx context.Context, list kube.ResourceList) error {
 
 // wait waits until all objects of the group are ready, and emits an event for each change
 // of an object. As in Helm, it fails when an object is deleted.
-func (w *helmWait) wait(ctx context.Context, group *watcher.Group, rules *helmReadinessRules) error {
+func (w *helmWait) wait(ctx context.Context, group *watcher.TargetGroup, rules *helmReadinessRules) error {
 	timed, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
 	timed, fail := context.WithCancelCause(timed)

@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/ordered-helm/helm/internal/watcher/objectreader"
-	"github.com/ordered-helm/helm/internal/watcher/observations"
+	"github.com/ordered-helm/helm/internal/watcher/observation"
 )
 
 // readAwaited reads the objects for which a group waits, to find out after a failed watch
@@ -41,7 +41,7 @@ func (s *stream) useReads(readings map[string]objectreader.Result) bool {
 			case result.Forbidden != nil: // the wait continues, because watching is allowed
 				complete = false
 			default:
-				i.enqueue(observations.OfSupplementaryRead(result.Object, result.Version))
+				i.enqueue(observation.OfSupplementaryRead(result.Object, result.Version))
 				if i.queue.IsIncomparable() { // later events of the watch may be older than the read
 					s.version = ""
 				}
@@ -73,18 +73,18 @@ func (s *stream) readNow(ctx context.Context, names []string) {
 	defer s.watcher.mu.Unlock()
 	for i, before := range positions {
 		result, ok := readings[i.target.Name]
-		if ok && i.awaited && result.Forbidden == nil && (before == i.queue.Position() || observations.Before(i.queue.Version(), result.Version)) {
-			i.enqueue(observations.OfSupplementaryRead(result.Object, result.Version))
+		if ok && i.awaited && result.Forbidden == nil && (before == i.queue.Position() || observation.Before(i.queue.Version(), result.Version)) {
+			i.enqueue(observation.OfSupplementaryRead(result.Object, result.Version))
 		}
 	}
 }
 
 // positions returns the queue positions of the objects with these names for which a group
 // waits. They show later whether a queue has accepted another observation.
-func (s *stream) positions(names []string) map[*watchedObject]observations.Position {
+func (s *stream) positions(names []string) map[*watchedObject]observation.Position {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	positions := map[*watchedObject]observations.Position{}
+	positions := map[*watchedObject]observation.Position{}
 	for _, name := range names {
 		for i := range s.objects[name] {
 			if i.awaited {

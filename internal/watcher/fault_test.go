@@ -150,7 +150,7 @@ func TestConnectionsThatAreDroppedAreNoWatches(t *testing.T) {
 // enough for the others.
 func TestOneWatchForWhatWasWrittenTogether(t *testing.T) {
 	runTest(t, func(b *fixture) {
-		var groups []*Group
+		var groups []*TargetGroup
 		for n := range 20 {
 			obj := b.deployment(fmt.Sprintf("d%d", n), false)
 			g := b.watcher.ExpectReady(targetOf(deployments, obj))

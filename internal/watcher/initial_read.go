@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/watcher/objectreader"
-	"github.com/ordered-helm/helm/internal/watcher/observations"
+	"github.com/ordered-helm/helm/internal/watcher/observation"
 )
 
 // readWithoutBaseline reads the targets for which Applied was not called, such as objects
 // that are deleted. The version that it reads becomes the baseline: as with the written
 // version of other targets, only newer observations count.
-func (g *Group) readWithoutBaseline(ctx context.Context) error {
+func (g *TargetGroup) readWithoutBaseline(ctx context.Context) error {
 	g.watcher.mu.Lock()
 	parts := g.byStream(func(i *watchedObject) bool { return !i.queue.HasBaseline() })
 	g.watcher.mu.Unlock()
@@ -29,7 +29,7 @@ func (g *Group) readWithoutBaseline(ctx context.Context) error {
 			if result := readings[i.target.Name]; result.Forbidden != nil {
 				i.forbidden = part.stream.connection.forbidden(i, result.Forbidden)
 			} else {
-				i.setBaseline(observations.OfRead(result.Object, result.Version))
+				i.setBaseline(observation.OfRead(result.Object, result.Version))
 			}
 		}
 		g.watcher.mu.Unlock()

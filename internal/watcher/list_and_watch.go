@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/ordered-helm/helm/internal/clock"
+	"github.com/ordered-helm/helm/internal/timing"
 	"github.com/ordered-helm/helm/internal/watcher/objectreader"
-	"github.com/ordered-helm/helm/internal/watcher/observations"
+	"github.com/ordered-helm/helm/internal/watcher/observation"
 )
 
 const (
@@ -83,7 +83,7 @@ func (a *attempt) list(ctx context.Context) (version string, err error) {
 		return "", errRestarted
 	}
 	for name, objects := range s.objects {
-		o := observations.OfRead(listed[name], version)
+		o := observation.OfRead(listed[name], version)
 		for i := range objects {
 			if err == nil || i.awaited {
 				i.enqueue(o)
@@ -185,7 +185,7 @@ func (a *attempt) handleEvent(event watch.Event) error {
 	if len(objects) == 0 {
 		return nil
 	}
-	o := observations.Of(obj)
+	o := observation.Of(obj)
 	o.Gone = event.Type == watch.Deleted
 	for i := range objects {
 		i.enqueue(o)
@@ -209,7 +209,7 @@ func (a *attempt) poll(ctx context.Context) (healthy bool, err error) {
 			return healthy, errRestarted
 		}
 		healthy = true
-		if !clock.Sleep(ctx, pollInterval) {
+		if !timing.Sleep(ctx, pollInterval) {
 			return healthy, ctx.Err()
 		}
 	}
@@ -232,7 +232,7 @@ func (a *attempt) handleReads(readings map[string]objectreader.Result) bool {
 				i.forbidden = s.connection.forbidden(i, result.Forbidden)
 				i.group.notify(i)
 			default:
-				i.enqueue(observations.OfRead(result.Object, result.Version))
+				i.enqueue(observation.OfRead(result.Object, result.Version))
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/readiness"
-	"github.com/ordered-helm/helm/internal/watcher/observations"
+	"github.com/ordered-helm/helm/internal/watcher/observation"
 )
 
 // isOther reports whether obj is not the object that was observed before, but another one
@@ -19,7 +19,7 @@ func (i *watchedObject) isOther(obj *unstructured.Unstructured) bool {
 }
 
 // readinessStatus is the statusFunc of ExpectReady. It calls the target's Evaluator.
-func (i *watchedObject) readinessStatus(ctx context.Context, o observations.Observation) readiness.Status {
+func (i *watchedObject) readinessStatus(ctx context.Context, o observation.Observation) readiness.Status {
 	if o.Object == nil {
 		return readiness.MissingStatus(i.report.Object)
 	}
@@ -49,7 +49,7 @@ func (i *watchedObject) readinessStatus(ctx context.Context, o observations.Obse
 
 // deletionStatus is the statusFunc of WaitDeleted. The state Ready means that the object no
 // longer exists.
-func (i *watchedObject) deletionStatus(_ context.Context, o observations.Observation) readiness.Status {
+func (i *watchedObject) deletionStatus(_ context.Context, o observation.Observation) readiness.Status {
 	if i.uid == "" {
 		i.uid = i.target.UID
 	}
@@ -74,7 +74,7 @@ func withoutDeletionTimestamp(obj *unstructured.Unstructured) *unstructured.Unst
 
 // completionStatus is the statusFunc of ExpectCompletion. The state Ready means that the Job
 // or Pod has succeeded.
-func (i *watchedObject) completionStatus(_ context.Context, o observations.Observation) readiness.Status {
+func (i *watchedObject) completionStatus(_ context.Context, o observation.Observation) readiness.Status {
 	switch {
 	case i.finished:
 		return i.report.Status // a later object with the same name is a different one

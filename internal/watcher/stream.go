@@ -11,9 +11,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/ordered-helm/helm/internal/clock"
+	"github.com/ordered-helm/helm/internal/timing"
 	"github.com/ordered-helm/helm/internal/watcher/objectreader"
-	"github.com/ordered-helm/helm/internal/watcher/observations"
+	"github.com/ordered-helm/helm/internal/watcher/observation"
 )
 
 var (
@@ -50,7 +50,7 @@ type stream struct {
 
 	// Guarded by the watcher's mu.
 	connection connection
-	objects    objectSet
+	objects    objectsByName
 	running    bool
 	polling    bool   // whether to poll, because the account is not allowed to watch
 	version    string // the resource version from which the next watch starts; if empty, it lists first
@@ -127,10 +127,10 @@ func (s *stream) markAwaited(objects []*watchedObject) (from string, list bool) 
 			list = true
 			continue
 		}
-		if s.running && (i.coverage == s.coverage || !observations.Before(i.queue.Version(), s.coveredFrom)) {
+		if s.running && (i.coverage == s.coverage || !observation.Before(i.queue.Version(), s.coveredFrom)) {
 			continue
 		}
-		if from == "" || observations.Before(i.queue.Version(), from) {
+		if from == "" || observation.Before(i.queue.Version(), from) {
 			from = i.queue.Version()
 		}
 	}
@@ -150,7 +150,7 @@ func (s *stream) run(ctx context.Context) {
 			pause = retryBackoff()
 		}
 		if s.needsRead(attemptCtx, a) && a.readAwaited(attemptCtx) || s.finishAttempt(attemptCtx, a) {
-			clock.Sleep(attemptCtx, pause.Step())
+			timing.Sleep(attemptCtx, pause.Step())
 		}
 	}
 }

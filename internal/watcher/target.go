@@ -25,7 +25,7 @@ type Target struct {
 	// UID is used only by WaitDeleted, which waits until no object with this UID exists. If
 	// it is empty, WaitDeleted uses the UID that the object has when it is first read.
 	UID types.UID
-	// Timeout limits how long Group.Wait waits for the object to become ready, from
+	// Timeout limits how long TargetGroup.Wait waits for the object to become ready, from
 	// Options.Start on. 0 means no limit. Time during which the API server cannot be reached
 	// does not count.
 	Timeout time.Duration
@@ -45,7 +45,7 @@ func (t Target) String() string {
 	return kind + " " + t.Namespace + "/" + t.Name
 }
 
-// Report describes the current state of one target to a caller of Group.Wait.
+// Report describes the current state of one target to a caller of TargetGroup.Wait.
 type Report struct {
 	Target Target
 	// Object is the last observed version of the object, without managedFields, or nil if
@@ -87,7 +87,7 @@ func (r Report) String() string {
 	return line.String()
 }
 
-// sameStatus reports whether two reports look the same to a user. If so, Group.Wait does not
+// sameStatus reports whether two reports look the same to a user. If so, TargetGroup.Wait does not
 // call its function onChange for the second one.
 func sameStatus(a, b Report) bool {
 	return a.Status.State == b.Status.State && a.Status.Reason == b.Status.Reason &&

@@ -59,7 +59,7 @@ func (i *watchedObject) isOpen() bool {
 
 // nextCheck returns the time until the next timeout or recheck of a target, when Wait must
 // evaluate the targets even if nothing has changed. found is false if there is none.
-func (g *Group) nextCheck() (next time.Duration, found bool) {
+func (g *TargetGroup) nextCheck() (next time.Duration, found bool) {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
 	now := time.Now()
@@ -87,7 +87,7 @@ func (g *Group) nextCheck() (next time.Duration, found bool) {
 // timeOutObjects handles open objects whose timeout has expired. At the first call for an
 // object, it reads the object once more. If the object is still open at the next call, it has
 // timed out. timeOutObjects reports whether there were any such objects.
-func (g *Group) timeOutObjects(ctx context.Context) bool {
+func (g *TargetGroup) timeOutObjects(ctx context.Context) bool {
 	var unread []*watchedObject
 	timedOut := false
 	g.watcher.mu.Lock()
@@ -114,7 +114,7 @@ func (g *Group) timeOutObjects(ctx context.Context) bool {
 }
 
 // readObjectsNow reads objects in addition to the running watches, and delivers the results.
-func (g *Group) readObjectsNow(ctx context.Context, objects []*watchedObject) {
+func (g *TargetGroup) readObjectsNow(ctx context.Context, objects []*watchedObject) {
 	ctx, cancel := context.WithTimeout(ctx, finalReadTimeout)
 	defer cancel()
 	g.watcher.mu.Lock()
@@ -127,7 +127,7 @@ func (g *Group) readObjectsNow(ctx context.Context, objects []*watchedObject) {
 
 // readAtDeadline reads and evaluates all open objects one last time if the deadline of ctx
 // has passed. It does nothing if ctx ended for another reason.
-func (g *Group) readAtDeadline(ctx context.Context, onChange func(Report)) {
+func (g *TargetGroup) readAtDeadline(ctx context.Context, onChange func(Report)) {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return
 	}

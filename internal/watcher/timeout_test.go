@@ -131,7 +131,7 @@ func TestKindThatIsNotServedRunsOutOfTime(t *testing.T) {
 }
 
 // pair waits for two Deployments. The first one has a timeout of ten seconds.
-func (b *fixture) pair(options Options) (*Group, *waiting) {
+func (b *fixture) pair(options Options) (*TargetGroup, *waiting) {
 	b.Helper()
 	one, two := b.deployment("one", false), b.deployment("two", false)
 	g := b.watcher.ExpectReady(within(targetOf(deployments, one), 10*time.Second), targetOf(deployments, two))

@@ -16,7 +16,7 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/watcher/objectreader"
-	"github.com/ordered-helm/helm/internal/watcher/observations"
+	"github.com/ordered-helm/helm/internal/watcher/observation"
 )
 
 func TestWatchStartsFromTheVersionWritten(t *testing.T) {
@@ -247,12 +247,12 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		a := b.deployment("a", false)
 		g := b.watcher.ExpectReady(targetOf(deployments, a))
 		b.write(g, deployments, a)
-		for range 3 * observations.MaxQueued {
+		for range 3 * observation.MaxQueued {
 			b.api.Put(deployments, b.deployment("a", false))
 		}
 		b.api.Put(deployments, b.deployment("a", true))
 		b.expectWaiting(other)
-		if n := g.objects[0].queue.Len(); n != observations.MaxQueued {
+		if n := g.objects[0].queue.Len(); n != observation.MaxQueued {
 			b.Errorf("%d versions are kept", n)
 		}
 		b.expectOver(b.wait(g), nil)

@@ -34,7 +34,7 @@ type Config struct {
 	Notify func(Notice)
 }
 
-// Watcher observes the objects for which one operation waits. Each wait is a Group.
+// Watcher observes the objects for which one operation waits. Each wait is a TargetGroup.
 type Watcher struct {
 	config   Config
 	evaluate readiness.Evaluator
@@ -47,7 +47,7 @@ type Watcher struct {
 	// afterClose calls a function when the Watcher is closed, unless stop is called earlier.
 	afterClose func(func()) (stop func() bool)
 
-	// mu guards the fields below, the streams, and some fields of watchedObject and Group.
+	// mu guards the fields below, the streams, and some fields of watchedObject and TargetGroup.
 	mu                  sync.Mutex
 	closed              bool
 	notifiedUnreachable bool // whether NoticeUnreachable was sent, and NoticeReachable not yet
@@ -61,7 +61,7 @@ type streamKey struct {
 }
 
 // New returns a Watcher that runs until ctx is done or Close is called. It sends no requests
-// before Group.Wait or WaitDeleted is called.
+// before TargetGroup.Wait or WaitDeleted is called.
 func New(ctx context.Context, config Config) *Watcher {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &Watcher{
@@ -74,22 +74,22 @@ func New(ctx context.Context, config Config) *Watcher {
 }
 
 // ExpectReady returns a group that waits until its targets are ready. It must be called
-// before the targets are written, so that events that arrive before Group.Applied is called
+// before the targets are written, so that events that arrive before TargetGroup.Applied is called
 // are kept.
-func (w *Watcher) ExpectReady(targets ...Target) *Group {
+func (w *Watcher) ExpectReady(targets ...Target) *TargetGroup {
 	return w.newGroup(targets, (*watchedObject).readinessStatus)
 }
 
 // ExpectCompletion returns a group that waits until its targets, which are Jobs and Pods,
 // have completed. The state of a target is Ready after it has succeeded, and Failed after it
 // has failed or was deleted before it completed. Later changes are ignored.
-func (w *Watcher) ExpectCompletion(targets ...Target) *Group {
+func (w *Watcher) ExpectCompletion(targets ...Target) *TargetGroup {
 	return w.newGroup(targets, (*watchedObject).completionStatus)
 }
 
 // WaitDeleted waits until objects no longer exist. Objects are identified by their UIDs:
 // another object with the same name is ignored. WaitDeleted first reads the objects, and
-// watches only those that still exist. It calls onChange and returns reports as Group.Wait
+// watches only those that still exist. It calls onChange and returns reports as TargetGroup.Wait
 // does, but the state Ready means that the object no longer exists.
 func (w *Watcher) WaitDeleted(ctx context.Context, targets []Target, onChange func(Report)) ([]Report, error) {
 	return w.newGroup(targets, (*watchedObject).deletionStatus).Wait(ctx, onChange)
@@ -112,8 +112,8 @@ func (w *Watcher) Close() {
 }
 
 // newGroup returns a group that computes the status of its targets with computeStatus.
-func (w *Watcher) newGroup(targets []Target, computeStatus statusFunc) *Group {
-	g := &Group{watcher: w, index: map[objectKey]*watchedObject{}, changed: make(chan struct{}, 1)}
+func (w *Watcher) newGroup(targets []Target, computeStatus statusFunc) *TargetGroup {
+	g := &TargetGroup{watcher: w, index: map[objectKey]*watchedObject{}, changed: make(chan struct{}, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, target := range targets {
@@ -136,7 +136,7 @@ func (w *Watcher) stream(target Target) *stream {
 		client := w.config.Client.Resource(key.resource).Namespace(key.namespace)
 		s = &stream{
 			watcher: w, client: client, reader: objectreader.New(client),
-			connection: connection{watcher: w, key: key}, objects: objectSet{},
+			connection: connection{watcher: w, key: key}, objects: objectsByName{},
 		}
 		w.streams[key] = s
 	}

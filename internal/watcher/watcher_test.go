@@ -70,17 +70,17 @@ func (b *fixture) background(wait func(onChange func(Report)) ([]Report, error))
 	return w
 }
 
-func (b *fixture) wait(g *Group) *waiting {
+func (b *fixture) wait(g *TargetGroup) *waiting {
 	return b.background(func(onChange func(Report)) ([]Report, error) { return g.Wait(b.Context(), onChange) })
 }
 
 // write writes an object and calls Applied, as an installer does.
-func (b *fixture) write(g *Group, gvr schema.GroupVersionResource, obj *unstructured.Unstructured) {
+func (b *fixture) write(g *TargetGroup, gvr schema.GroupVersionResource, obj *unstructured.Unstructured) {
 	b.Helper()
 	b.applied(g, b.api.Put(gvr, obj))
 }
 
-func (b *fixture) applied(g *Group, obj *unstructured.Unstructured) {
+func (b *fixture) applied(g *TargetGroup, obj *unstructured.Unstructured) {
 	b.Helper()
 	if err := g.Applied(obj); err != nil {
 		b.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // other operation can change the release. Nothing is deployed yet. operationName, such as
 // "upgrade", is stored with the lock. state.Last is nil if the new revision is the first
 // one.
-func begin(op *operation.Operation, run *deploy.Run, operationName string, state *lease.CheckResult) error {
+func begin(op *operation.Operation, run *deploy.Run, operationName string, state *lease.LockCheckResult) error {
 	rel := run.Release()
 	if _, err := op.Lock(run.Writer(), operationName, rel.Info.Status); err != nil {
 		return err

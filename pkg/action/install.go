@@ -118,7 +118,7 @@ func (i *Install) PlanRevision(ctx context.Context, chrt *chart.Chart, vals map[
 	return i.plan(ctx, chrt, vals, o)
 }
 
-func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]any, o planner.Options) (*Plan, error) {
+func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]any, o planner.RenderOptions) (*Plan, error) {
 	if err := i.checkReachable(); err != nil {
 		return nil, err
 	}

@@ -243,7 +243,7 @@ func (r *installRun) begin(ctx context.Context) (*release.Release, error) {
 			return nil, err
 		}
 	}
-	state := &lease.CheckResult{Last: history.Newest(r.replaced), History: r.replaced}
+	state := &lease.LockCheckResult{Last: history.Newest(r.replaced), History: r.replaced}
 	err := begin(r.op, r.deploy, "install", state)
 	switch {
 	case state.Last == nil:
@@ -317,9 +317,9 @@ func undoTarget(op *operation.Operation, rel *release.Release) *lease.UndoTarget
 	return &lease.UndoTarget{Revision: rel.Version, LeaseID: op.Lease().ID()}
 }
 
-func (i *Install) plannerOptions(mode runMode) planner.Options {
+func (i *Install) plannerOptions(mode runMode) planner.RenderOptions {
 	upgrade := i.IsUpgrade && mode.isDryRun()
-	return planner.Options{
+	return planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{
 			Name: i.ReleaseName, Namespace: i.Namespace, Revision: 1, IsInstall: !upgrade, IsUpgrade: upgrade,
 		},

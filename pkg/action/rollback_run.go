@@ -27,7 +27,7 @@ import (
 // rollbackTarget describes the revision to which a release is rolled back.
 type rollbackTarget struct {
 	// state contains the revisions of the release, as read when the lock was checked.
-	state *lease.CheckResult
+	state *lease.LockCheckResult
 	// current is the newest revision of the release, and revision is the one to return to.
 	current, revision *release.Release
 	// plan is the deployment plan of revision; nil if the rollback follows no order. record
@@ -74,13 +74,13 @@ func (r *Rollback) load(ctx context.Context, name string) (t *rollbackTarget, er
 
 // readState reads the revisions of the release. Unless this is a dry run, it returns an
 // error if another operation has locked the release.
-func (r *Rollback) readState(ctx context.Context, name string) (*lease.CheckResult, error) {
+func (r *Rollback) readState(ctx context.Context, name string) (*lease.LockCheckResult, error) {
 	store := history.NewStore(r.cfg.Releases, r.cfg.Log)
 	if r.DryRun {
 		revisions, err := store.ReadAll(name)
-		return &lease.CheckResult{History: revisions, Err: err}, nil
+		return &lease.LockCheckResult{History: revisions, Err: err}, nil
 	}
-	check := &lease.Check{Store: store, Events: event.NewSink(r.OnEvent, nil), Release: name, Takeover: r.Takeover, Undo: r.undo}
+	check := &lease.LockCheck{Store: store, Events: event.NewSink(r.OnEvent, nil), Release: name, Takeover: r.Takeover, Undo: r.undo}
 	return check.Run(ctx)
 }
 

@@ -116,7 +116,7 @@ func (u *Uninstall) load(ctx context.Context, name string) (*uninstall.Target, *
 		return nil, nil, fmt.Errorf("uninstall: Release name is invalid: %s", name)
 	}
 	store := history.NewStore(u.cfg.Releases, u.cfg.Log)
-	check := &lease.Check{Store: store, Events: event.NewSink(u.OnEvent, nil), Release: name, Takeover: u.Takeover, Undo: u.undo}
+	check := &lease.LockCheck{Store: store, Events: event.NewSink(u.OnEvent, nil), Release: name, Takeover: u.Takeover, Undo: u.undo}
 	state, err := check.Run(ctx)
 	switch {
 	case err != nil:

@@ -35,7 +35,7 @@ type upgradeRun struct {
 	op     *operation.Operation
 	name   string
 
-	state *lease.CheckResult
+	state *lease.LockCheckResult
 	// last is the newest revision. current is the revision whose manifest Helm compares
 	// with the new one: the revision that is recorded as deployed or, if there is none,
 	// last.
@@ -101,7 +101,7 @@ func (r *upgradeRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 // load reads the release, checks that no other operation has locked it, and sets last and
 // current.
 func (r *upgradeRun) load(ctx context.Context) error {
-	check := &lease.Check{
+	check := &lease.LockCheck{
 		Store: r.op.Store, Events: r.op.Events, Release: r.name, Takeover: r.action.Takeover,
 		DryRun: r.mode != deploying, StatusError: r.inProgressError,
 	}
@@ -155,7 +155,7 @@ func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
 		return err
 	}
 	revision := r.last.Version + 1
-	r.planner, err = planner.New(u.cfg, chrt, vals, planner.Options{
+	r.planner, err = planner.New(u.cfg, chrt, vals, planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
 		Ordered: u.isOrdered(), DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,

@@ -56,7 +56,7 @@ func TestApplyMatchesHelmUpdate(t *testing.T) {
 			helmsHeld := helms.clean(target[0].Object)
 
 			original, target = ours.lists(c)
-			applied, oursErr := objectwriter.New(cluster.Connect(ours.getter, t.Logf)).
+			applied, oursErr := objectwriter.NewRequestWriter(cluster.Connect(ours.getter, t.Logf)).
 				Apply(t.Context(), target, objectwriter.ApplyOptions{Originals: original, Force: c.force, ThreeWay: c.threeWay})
 			oursHeld := ours.clean(applied.States.Of(target[0]).Object)
 

@@ -47,18 +47,18 @@ func (t Takeover) Validate() error {
 }
 
 const (
-	// heartbeatCheckInterval is the interval at which Check looks for a new heartbeat of the
+	// heartbeatCheckInterval is the interval at which LockCheck looks for a new heartbeat of the
 	// lock holder.
 	heartbeatCheckInterval = 2 * time.Second
-	// minWatchDuration is the minimum time for which Check watches a lock holder before it
+	// minWatchDuration is the minimum time for which LockCheck watches a lock holder before it
 	// considers it no longer alive. A lock holder that is alive sends a heartbeat within
 	// this time, even if its clock differs from ours.
 	minWatchDuration = history.RenewInterval + 5*time.Second
 )
 
-// Check finds out, before an operation begins, whether the release is locked, and whether
+// LockCheck finds out, before an operation begins, whether the release is locked, and whether
 // the operation can take it over.
-type Check struct {
+type LockCheck struct {
 	Store  *history.Store
 	Events *event.Sink
 	// Release is the name of the release.
@@ -99,8 +99,8 @@ func (u *UndoTarget) ownsLease(lease *orderrecord.Lease) bool {
 	return u != nil && (lease == nil && u.LeaseID == "" || lease != nil && lease.ID == u.LeaseID)
 }
 
-// CheckResult describes a release on which an operation can begin, as Check found it.
-type CheckResult struct {
+// LockCheckResult describes a release on which an operation can begin, as LockCheck found it.
+type LockCheckResult struct {
 	// History contains all revisions of the release. If the operation takes over the last
 	// one, it has the status failed here. Err is the error if the revisions could not be
 	// read.
@@ -115,9 +115,9 @@ type CheckResult struct {
 // Run reads the revisions of the release. If an operation seems to be running on the last
 // one, Run waits until it is known whether the lock holder is still alive. If it is, the
 // error is a *HeldError.
-func (c *Check) Run(ctx context.Context) (*CheckResult, error) {
+func (c *LockCheck) Run(ctx context.Context) (*LockCheckResult, error) {
 	for {
-		s := &CheckResult{}
+		s := &LockCheckResult{}
 		s.History, s.Err = c.Store.ReadAll(c.Release)
 		s.Last = history.Newest(s.History)
 		if c.Undo != nil && s.Last != nil && !c.Undo.isLatestRevision(s.Last) {
@@ -139,7 +139,7 @@ func (c *Check) Run(ctx context.Context) (*CheckResult, error) {
 
 // takeOver sets Stale to the last revision, and replaces this revision in History by a copy
 // with the status failed.
-func (s *CheckResult) takeOver() {
+func (s *LockCheckResult) takeOver() {
 	s.Stale = s.Last
 	failed := AsInterrupted(s.Stale)
 	s.History = slices.Clone(s.History)
@@ -151,7 +151,7 @@ func (s *CheckResult) takeOver() {
 // identifies that operation, or because of TakeoverForce. If the operation must not take
 // over last, isDead returns a *HeldError. If the other operation finishes meanwhile, isDead
 // returns false without an error.
-func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error) {
+func (c *LockCheck) isDead(ctx context.Context, last *release.Release) (bool, error) {
 	lease := leaseOf(last)
 	held := &HeldError{Release: c.Release, Revision: last.Version, Status: last.Info.Status, takeover: c.Takeover}
 	if c.StatusError != nil {
@@ -179,7 +179,7 @@ func (c *Check) isDead(ctx context.Context, last *release.Release) (bool, error)
 // not sent one for so long that it is considered no longer alive. lease is the lease of
 // last. After a heartbeat, watch returns held. If the operation of the lock holder finishes
 // first, watch returns false without an error.
-func (c *Check) watch(ctx context.Context, last *release.Release, lease *orderrecord.Lease, held *HeldError) (dead bool, err error) {
+func (c *LockCheck) watch(ctx context.Context, last *release.Release, lease *orderrecord.Lease, held *HeldError) (dead bool, err error) {
 	sinceHeartbeat := max(0, time.Since(lease.RenewedAt)) // the clock of the lock holder may be ahead
 	limit := max(minWatchDuration, lease.Duration()-sinceHeartbeat)
 	c.Events.Warnf("release %s is locked by %s, %s; checking for up to %s whether it is still alive", c.Release, held.Holder, held.Holder.Age(), limit.Round(time.Second))

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package observations
+package observation
 
 // MaxQueued is the maximum number of observations in a Queue. If there are more, the oldest
 // are dropped.

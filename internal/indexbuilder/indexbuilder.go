@@ -1,11 +1,11 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package repoindex creates the index of a chart repository from the chart archives in a
+// Package indexbuilder creates the index of a chart repository from the chart archives in a
 // directory. In contrast to Helm, it accepts every Chart.yaml that package chartloader
 // accepts, and reports which archives it skips. The index contains only the fields that stock
 // Helm knows, because stock Helm rejects an index with other fields.
-package repoindex
+package indexbuilder
 
 import (
 	"fmt"
@@ -28,10 +28,10 @@ type Skipped struct {
 	Reason error
 }
 
-// Directory creates an index of the chart archives (*.tgz) in the directory dir and in its
+// FromDirectory creates an index of the chart archives (*.tgz) in the directory dir and in its
 // immediate subdirectories. The index is not sorted. base is the URL of the repository. If
 // it is empty, the URLs in the index are relative.
-func Directory(dir, base string) (*repo.IndexFile, []Skipped, error) {
+func FromDirectory(dir, base string) (*repo.IndexFile, []Skipped, error) {
 	archives, err := findArchives(dir)
 	if err != nil {
 		return nil, nil, err

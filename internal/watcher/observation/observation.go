@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observations defines the observations of an object: the versions of the object that
+// Package observation defines the observations of an object: the versions of the object that
 // were watched or read. A Queue holds observations until they are processed, and drops those
 // that are older than others.
-package observations
+package observation
 
 import (
 	"maps"

@@ -21,12 +21,12 @@ import (
 )
 
 // newCheck returns a check of the release in a storage.
-func newCheck(t *testing.T, releases *storage.Storage) *Check {
-	return &Check{Store: history.NewStore(releases, t.Logf), Events: event.NewSink(nil, nil), Release: historytest.ReleaseName}
+func newLockCheck(t *testing.T, releases *storage.Storage) *LockCheck {
+	return &LockCheck{Store: history.NewStore(releases, t.Logf), Events: event.NewSink(nil, nil), Release: historytest.ReleaseName}
 }
 
-// TestCheck checks the result of a Check, and how long it watches the lock holder.
-func TestCheck(t *testing.T) {
+// TestLockCheck checks the result of a LockCheck, and how long it watches the lock holder.
+func TestLockCheck(t *testing.T) {
 	self := process.Current()
 	if self.StartID == "" {
 		t.Skip("the kernel does not identify processes")
@@ -100,7 +100,7 @@ func TestCheck(t *testing.T) {
 					time.AfterFunc(tt.after, func() { tt.meanwhile(t, releases) })
 				}
 				began := time.Now()
-				c := newCheck(t, releases)
+				c := newLockCheck(t, releases)
 				c.Takeover, c.DryRun, c.Undo = tt.takeover, tt.dryRun, tt.undo
 				s, err := c.Run(t.Context())
 				if took := time.Since(began); took > tt.watched+heartbeatCheckInterval || took < tt.watched-heartbeatCheckInterval {
@@ -126,35 +126,35 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckEndsWithContext checks that Check stops watching a lock holder when the context
+// TestLockCheckEndsWithContext checks that LockCheck stops watching a lock holder when the context
 // ends.
-func TestCheckEndsWithContext(t *testing.T) {
+func TestLockCheckEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timeout := errors.New("timeout")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, timeout)
 		defer cancel()
 		releases := historytest.MemoryStorage(t, historytest.LeasedRevision(t, 1, release.StatusPendingInstall, historytest.RemoteProcess(), 0))
-		if _, err := newCheck(t, releases).Run(ctx); !errors.Is(err, timeout) {
+		if _, err := newLockCheck(t, releases).Run(ctx); !errors.Is(err, timeout) {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
-// TestCheckWithUnavailableStorage checks that a check fails if the storage stays
+// TestLockCheckWithUnavailableStorage checks that a check fails if the storage stays
 // unavailable.
-func TestCheckWithUnavailableStorage(t *testing.T) {
+func TestLockCheckWithUnavailableStorage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unavailable := errors.New("the storage is unavailable")
 		releases := historytest.MemoryStorage(t, historytest.LeasedRevision(t, 1, release.StatusPendingInstall, historytest.RemoteProcess(), 0))
 		releases.Driver = &historytest.GetErrorDriver{Driver: releases.Driver, Err: unavailable}
-		if _, err := newCheck(t, releases).Run(t.Context()); !errors.Is(err, unavailable) {
+		if _, err := newLockCheck(t, releases).Run(t.Context()); !errors.Is(err, unavailable) {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
-// TestCheckOfDamagedRevision checks a stored revision that Helm would not have stored.
-func TestCheckOfDamagedRevision(t *testing.T) {
+// TestLockCheckOfDamagedRevision checks a stored revision that Helm would not have stored.
+func TestLockCheckOfDamagedRevision(t *testing.T) {
 	for name, corrupt := range map[string]func(*release.Release){
 		"no status":     func(rel *release.Release) { rel.Info = nil },
 		"an empty hook": func(rel *release.Release) { rel.Hooks = []*release.Hook{nil} },
@@ -164,7 +164,7 @@ func TestCheckOfDamagedRevision(t *testing.T) {
 			releases := historytest.MemoryStorage(t,
 				historytest.RevisionWithChart(1, release.StatusSuperseded), historytest.RevisionWithChart(2, release.StatusDeployed))
 			releases.Driver = &historytest.CorruptingDriver{Driver: releases.Driver, Corrupt: corrupt}
-			s, err := newCheck(t, releases).Run(t.Context())
+			s, err := newLockCheck(t, releases).Run(t.Context())
 			if err == nil {
 				err = s.Err
 			}
@@ -193,7 +193,7 @@ func TestCheckUndoTarget(t *testing.T) {
 		{name: "being uninstalled by others", last: historytest.LeasedRevision(t, 2, release.StatusUninstalling, historytest.RemoteProcess(), 0), leaseID: "another"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := newCheck(t, historytest.MemoryStorage(t, tt.last))
+			c := newLockCheck(t, historytest.MemoryStorage(t, tt.last))
 			c.Undo = &UndoTarget{Revision: 2, LeaseID: tt.leaseID}
 			_, err := c.Run(t.Context())
 			var lost *LostError

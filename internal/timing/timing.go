@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clock measures time correctly even if the machine was suspended, and sleeps until
+// Package timing measures time correctly even if the machine was suspended, and sleeps until
 // a duration has passed or a context is done.
-package clock
+package timing
 
 import (
 	"context"

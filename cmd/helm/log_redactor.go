@@ -13,7 +13,7 @@ import (
 // bodyRemoved replaces the body of a request or response in the log.
 const bodyRemoved = "(removed: may contain secrets)"
 
-// logFilter implements klog.LogFilter. It removes the contents of Secrets from the log of the
+// logRedactor implements klog.LogFilter. It removes the contents of Secrets from the log of the
 // Kubernetes client library, at any verbosity.
 //
 // With -v=8 or higher, the library logs the bodies of requests and responses. The filter
@@ -21,24 +21,24 @@ const bodyRemoved = "(removed: may contain secrets)"
 // Secrets are compressed, and values that are not yet known to be secret. From all other
 // messages, it removes the known contents of Secrets, because an API server can quote any
 // object in a warning.
-type logFilter struct {
+type logRedactor struct {
 	redactor atomic.Pointer[redact.Redactor]
 }
 
 // use makes the filter use r, which knows the contents of the release's Secrets, for all later
 // messages.
-func (f *logFilter) use(r *redact.Redactor) { f.redactor.Store(r) }
+func (f *logRedactor) use(r *redact.Redactor) { f.redactor.Store(r) }
 
 // Filter implements klog.LogFilter.
-func (f *logFilter) Filter(args []any) []any { return f.redactAll(args) }
+func (f *logRedactor) Filter(args []any) []any { return f.redactAll(args) }
 
 // FilterF implements klog.LogFilter.
-func (f *logFilter) FilterF(format string, args []any) (string, []any) {
+func (f *logRedactor) FilterF(format string, args []any) (string, []any) {
 	return "%s", []any{f.redact(fmt.Sprintf(format, args...))}
 }
 
 // FilterS implements klog.LogFilter.
-func (f *logFilter) FilterS(message string, keysAndValues []any) (string, []any) {
+func (f *logRedactor) FilterS(message string, keysAndValues []any) (string, []any) {
 	redacted := f.redactAll(keysAndValues)
 	for i := 0; i+1 < len(redacted); i += 2 {
 		if redacted[i] == "body" {
@@ -50,7 +50,7 @@ func (f *logFilter) FilterS(message string, keysAndValues []any) (string, []any)
 
 // redactAll returns a redacted copy of values. It does not change values, because they
 // belong to the caller.
-func (f *logFilter) redactAll(values []any) []any {
+func (f *logRedactor) redactAll(values []any) []any {
 	redacted := make([]any, len(values))
 	for i, value := range values {
 		switch v := value.(type) {
@@ -64,4 +64,4 @@ func (f *logFilter) redactAll(values []any) []any {
 	return redacted
 }
 
-func (f *logFilter) redact(text string) string { return f.redactor.Load().ServerMessage(text) }
+func (f *logRedactor) redact(text string) string { return f.redactor.Load().ServerMessage(text) }

@@ -1,15 +1,15 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package planview_test
+package previewprinter_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/ordered-helm/helm/internal/planview"
 	"github.com/ordered-helm/helm/internal/preview"
+	"github.com/ordered-helm/helm/internal/previewprinter"
 )
 
 func example() *preview.Preview {
@@ -56,11 +56,11 @@ shop:old
 
 func TestText(t *testing.T) {
 	var b strings.Builder
-	if err := planview.Text(&b, example()); err != nil || b.String() != text {
+	if err := previewprinter.Text(&b, example()); err != nil || b.String() != text {
 		t.Errorf("%v, got:\n%s\nwant:\n%s", err, b.String(), text)
 	}
 	b.Reset()
-	if err := planview.Text(&b, &preview.Preview{Release: "x", Namespace: "y", Operation: "install", Revision: 1}); err != nil ||
+	if err := previewprinter.Text(&b, &preview.Preview{Release: "x", Namespace: "y", Operation: "install", Revision: 1}); err != nil ||
 		b.String() != "install of release x in namespace y, to revision 1, without an order: nothing to do\n" {
 		t.Errorf("%v, got %q", err, b.String())
 	}
@@ -71,7 +71,7 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestTextReportsAFailingWriter(t *testing.T) {
-	if err := planview.Text(broken{}, example()); err == nil {
+	if err := previewprinter.Text(broken{}, example()); err == nil {
 		t.Error("no error")
 	}
 }
@@ -83,7 +83,7 @@ func TestLongErrorsKeepTheirEnd(t *testing.T) {
 		{Action: preview.Fail, Kind: "Job", Name: "j", Error: "Job is invalid: " + strings.Repeat("ü", 5000) + ": field is immutable"},
 	}}}}
 	var b strings.Builder
-	if err := planview.Text(&b, p); err != nil {
+	if err := previewprinter.Text(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.String(); len(got) > 2500 || !strings.Contains(got, "      Job is invalid: ü") || !strings.Contains(got, "ü … ü") || !strings.Contains(got, "ü: field is immutable\n") {

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package repoindex
+package indexbuilder
 
 import (
 	"os"
@@ -36,7 +36,7 @@ func addPackage(t *testing.T, to, chartYAML string) {
 	}
 }
 
-func TestDirectory(t *testing.T) {
+func TestFromDirectory(t *testing.T) {
 	folder := t.TempDir()
 	addPackage(t, filepath.Join(folder, "plain-1.0.0.tgz"), "apiVersion: v2\nname: plain\nversion: 1.0.0\n")
 	addPackage(t, filepath.Join(folder, "more", "ordered-2.0.0.tgz"), `apiVersion: v3
@@ -56,7 +56,7 @@ dependencies:
 		t.Fatal(err)
 	}
 
-	index, skipped, err := Directory(folder, "https://example.com/charts?x=1")
+	index, skipped, err := FromDirectory(folder, "https://example.com/charts?x=1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // TestLogFilter checks what remains of formatted, unformatted and structured log messages.
 func TestLogFilter(t *testing.T) {
 	const secret = "kx7quuxzyzzy"
-	filter := &logFilter{}
+	filter := &logRedactor{}
 	filter.use(redact.New([]string{secret}))
 	given := []any{"body", `{"other":"text"}`, "err", errors.New("not " + secret), "url", "https://host/path", "status", 200}
 	for name, tt := range map[string]struct{ got, want string }{
@@ -36,12 +36,12 @@ func TestLogFilter(t *testing.T) {
 	}
 }
 
-func formatted(filter *logFilter, format string, args ...any) string {
+func formatted(filter *logRedactor, format string, args ...any) string {
 	format, args = filter.FilterF(format, args)
 	return fmt.Sprintf(format, args...)
 }
 
-func structured(filter *logFilter, message string, keysAndValues ...any) string {
+func structured(filter *logRedactor, message string, keysAndValues ...any) string {
 	message, keysAndValues = filter.FilterS(message, keysAndValues)
 	return fmt.Sprint(message, " ", keysAndValues)
 }

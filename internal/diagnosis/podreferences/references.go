@@ -1,11 +1,11 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package references finds the objects without which a pod cannot start, such as the
+// Package podreferences finds the objects without which a pod cannot start, such as the
 // ConfigMaps of its volumes, and recognizes messages of the server that report such objects
 // as missing. In contrast to package internal/reference, it also describes which field of
 // the pod contains each reference.
-package references
+package podreferences
 
 import (
 	"fmt"

@@ -1,9 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package planview prints the result of helm plan: what an install or upgrade would do with
+// Package previewprinter prints the result of helm plan: what an install or upgrade would do with
 // each object (docs/reference.md, "helm plan"). Package preview finds this out.
-package planview
+package previewprinter
 
 import (
 	"bufio"

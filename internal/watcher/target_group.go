@@ -14,13 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/readiness"
-	"github.com/ordered-helm/helm/internal/watcher/observations"
+	"github.com/ordered-helm/helm/internal/watcher/observation"
 )
 
-// Group waits for several objects at the same time: its targets. It is used for only one
+// TargetGroup waits for several objects at the same time: its targets. It is used for only one
 // wait: call Applied for each object that was written, and then Wait. Call Close instead if
 // Wait will not be called.
-type Group struct {
+type TargetGroup struct {
 	// objects are the targets, in the order in which the caller passed them.
 	watcher *Watcher
 	objects []*watchedObject
@@ -44,7 +44,7 @@ type objectKey struct {
 // server returned: Wait evaluates obj first, and then only newer versions. The caller must
 // not change obj afterwards. Applied can be called by several goroutines. It returns an error
 // if obj is not a target of the group.
-func (g *Group) Applied(obj *unstructured.Unstructured) error {
+func (g *TargetGroup) Applied(obj *unstructured.Unstructured) error {
 	kind := obj.GroupVersionKind().GroupKind()
 	i := g.index[objectKey{kind, obj.GetNamespace(), obj.GetName()}]
 	if i == nil {
@@ -52,7 +52,7 @@ func (g *Group) Applied(obj *unstructured.Unstructured) error {
 	}
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
-	i.setBaseline(observations.Of(obj))
+	i.setBaseline(observation.Of(obj))
 	return nil
 }
 
@@ -70,7 +70,7 @@ type Options struct {
 }
 
 // SetOptions sets the options of the next call of Wait.
-func (g *Group) SetOptions(options Options) { g.options = options }
+func (g *TargetGroup) SetOptions(options Options) { g.options = options }
 
 // Wait waits until all targets are ready at the same time. It returns a report on each
 // target, in the order of the targets, even if there is an error. The error is a
@@ -80,7 +80,7 @@ func (g *Group) SetOptions(options Options) { g.options = options }
 //
 // Wait calls onChange, if not nil, with the first report on each target, and with each
 // later report that differs. The calls are made by the goroutine that called Wait.
-func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, error) {
+func (g *TargetGroup) Wait(ctx context.Context, onChange func(Report)) ([]Report, error) {
 	defer g.Close()
 	if err := g.readWithoutBaseline(ctx); err != nil {
 		return g.result(err)
@@ -106,7 +106,7 @@ func (g *Group) Wait(ctx context.Context, onChange func(Report)) ([]Report, erro
 }
 
 // Close stops watching the targets. Wait calls Close before it returns.
-func (g *Group) Close() {
+func (g *TargetGroup) Close() {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
 	for _, i := range g.objects {
@@ -116,7 +116,7 @@ func (g *Group) Close() {
 
 // notify wakes the goroutine in Wait, because an object has new observations. It does not
 // block. The caller must have locked the watcher's mu.
-func (g *Group) notify(i *watchedObject) {
+func (g *TargetGroup) notify(i *watchedObject) {
 	if !i.notified {
 		i.notified = true
 		g.changedObjects = append(g.changedObjects, i)
@@ -129,7 +129,7 @@ func (g *Group) notify(i *watchedObject) {
 
 // evaluate processes new observations, and evaluates objects again whose recheck is due (see
 // readiness.Status.RecheckAfter). It calls onChange for each report that changes.
-func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
+func (g *TargetGroup) evaluate(ctx context.Context, onChange func(Report)) {
 	for _, i := range g.takeChanged() {
 		next := i.unprocessed
 		i.unprocessed = nil
@@ -145,12 +145,12 @@ func (g *Group) evaluate(ctx context.Context, onChange func(Report)) {
 	}
 	for _, i := range g.objects {
 		if !i.timedOut && !i.recheckAt.IsZero() && !time.Now().Before(i.recheckAt) {
-			g.process(ctx, i, observations.Observation{Object: i.report.Object}, onChange)
+			g.process(ctx, i, observation.Observation{Object: i.report.Object}, onChange)
 		}
 	}
 }
 
-func (g *Group) process(ctx context.Context, i *watchedObject, o observations.Observation, onChange func(Report)) {
+func (g *TargetGroup) process(ctx context.Context, i *watchedObject, o observation.Observation, onChange func(Report)) {
 	if i.process(ctx, o) && onChange != nil {
 		onChange(g.completeReport(i))
 	}
@@ -158,7 +158,7 @@ func (g *Group) process(ctx context.Context, i *watchedObject, o observations.Ob
 
 // takeChanged returns the objects that have new observations, in the order of the targets.
 // It moves these observations from the queues to watchedObject.unprocessed.
-func (g *Group) takeChanged() []*watchedObject {
+func (g *TargetGroup) takeChanged() []*watchedObject {
 	g.watcher.mu.Lock()
 	changed := g.changedObjects
 	g.changedObjects = nil
@@ -172,7 +172,7 @@ func (g *Group) takeChanged() []*watchedObject {
 
 // outcome reports whether the wait is over, and returns the cause if it failed. While
 // mustStayReady is true, the wait continues even if all targets are ready.
-func (g *Group) outcome(mustStayReady bool) (over bool, err error) {
+func (g *TargetGroup) outcome(mustStayReady bool) (over bool, err error) {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
 	var failed, forbidden, timeout error
@@ -202,7 +202,7 @@ func (g *Group) outcome(mustStayReady bool) (over bool, err error) {
 }
 
 // mustStayReady reports whether Options.StayReadyUntil is set and not closed yet.
-func (g *Group) mustStayReady() bool {
+func (g *TargetGroup) mustStayReady() bool {
 	if g.options.StayReadyUntil == nil {
 		return false
 	}
@@ -215,7 +215,7 @@ func (g *Group) mustStayReady() bool {
 }
 
 // startStreams starts the streams of targets that are not ready, unless they already run.
-func (g *Group) startStreams() {
+func (g *TargetGroup) startStreams() {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
 	for _, part := range g.byStream(func(i *watchedObject) bool { return !i.awaited && i.report.Status.State != readiness.Ready }) {
@@ -239,7 +239,7 @@ func (s streamObjects) names() []string {
 
 // byStream returns the objects for which pick is true, grouped by the stream that observes
 // them. The caller must have locked the watcher's mu.
-func (g *Group) byStream(pick func(*watchedObject) bool) []streamObjects {
+func (g *TargetGroup) byStream(pick func(*watchedObject) bool) []streamObjects {
 	var parts []streamObjects
 	index := map[*stream]int{}
 	for _, i := range g.objects {
@@ -260,7 +260,7 @@ func (g *Group) byStream(pick func(*watchedObject) bool) []streamObjects {
 // waitForChange returns nil when the targets must be evaluated again: after a new
 // observation, at the time of a recheck or timeout, or, if mustStayReady is true, when
 // StayReadyUntil is closed. It returns an error when ctx is done or the Watcher is closed.
-func (g *Group) waitForChange(ctx context.Context, mustStayReady bool) error {
+func (g *TargetGroup) waitForChange(ctx context.Context, mustStayReady bool) error {
 	var due <-chan time.Time
 	if next, found := g.nextCheck(); found {
 		due = time.After(next)
@@ -285,7 +285,7 @@ func (g *Group) waitForChange(ctx context.Context, mustStayReady bool) error {
 
 // result returns the results of Wait: a report on each target and, if cause is not nil, a
 // *NotReadyError with the reports on the targets that are not ready.
-func (g *Group) result(cause error) ([]Report, error) {
+func (g *TargetGroup) result(cause error) ([]Report, error) {
 	reports := make([]Report, 0, len(g.objects))
 	var open []Report
 	for _, i := range g.objects {
@@ -303,7 +303,7 @@ func (g *Group) result(cause error) ([]Report, error) {
 
 // completeReport returns the report on an object, including the fields that describe
 // problems with observing the object.
-func (g *Group) completeReport(i *watchedObject) Report {
+func (g *TargetGroup) completeReport(i *watchedObject) Report {
 	g.watcher.mu.Lock()
 	defer g.watcher.mu.Unlock()
 	report := i.report
