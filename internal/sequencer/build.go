@@ -192,7 +192,7 @@ func (b *builder) newPlan() *Plan {
 	for v := range numbers {
 		numbers[v] = v
 	}
-	p := &Plan{}
+	p := &Plan{Nodes: make([]*Node, 0, len(sorted)), declarations: make([]edgeDeclaration[EdgeEnd], 0, len(b.declarations))}
 	for i, n := range sorted {
 		numbers[n.vertex] = i
 		n.planned = n.plannedNode()

@@ -39,6 +39,7 @@ func (b *builder) readResources(in Input) error {
 	}
 	flat := flatten(numbered)
 	scopes := customScopes(flat)
+	b.resources = make([]*draftResource, 0, len(flat))
 	var problems []error
 	for _, r := range flat {
 		chart := b.byPath[r.Chart]
