@@ -14,7 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/plugin"
 
-	"github.com/ordered-helm/helm/internal/terminal"
+	"github.com/ordered-helm/helm/internal/terminalsafe"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -68,7 +68,7 @@ func (a *app) debugf(format string, v ...any) {
 
 // warnf prints a warning to standard error.
 func (a *app) warnf(format string, v ...any) {
-	fmt.Fprint(a.errOut, terminal.Sanitize(fmt.Sprintf("WARNING: "+format+"\n", v...)))
+	fmt.Fprint(a.errOut, terminalsafe.Sanitize(fmt.Sprintf("WARNING: "+format+"\n", v...)))
 }
 
 // warnIfNotPrinted prints a warning if err, from printing the result of an operation, is not

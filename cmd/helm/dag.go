@@ -71,7 +71,7 @@ var releaseFlags = []string{releaseFlagName, revisionFlagName, outputFlagName, r
 
 // dagOptions holds the flags that only dag has, and those that it shares with template.
 type dagOptions struct {
-	dagView
+	dagOutputFlags
 	release      bool
 	revision     int
 	capabilities capabilityFlags

@@ -74,7 +74,7 @@ func TestFilters(t *testing.T) {
 		{"an equals sign in the name", []string{"name=a=b"}, "", "a b c d"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in := &testInput{client: action.NewReleaseTesting(&action.Configuration{}), filters: c.filters}
+			in := &testActionInput{client: action.NewReleaseTesting(&action.Configuration{}), filters: c.filters}
 			in.readFilters()
 			rel := testsOf("a b c d")
 			var picked []string

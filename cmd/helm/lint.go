@@ -20,7 +20,7 @@ import (
 	"helm.sh/helm/v3/pkg/lint/support"
 
 	"github.com/ordered-helm/helm/internal/lintreport"
-	"github.com/ordered-helm/helm/internal/terminal"
+	"github.com/ordered-helm/helm/internal/terminalsafe"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -105,7 +105,7 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 		reportLint(&report, path, result, client.Quiet)
 	}
 	if format == "text" {
-		fmt.Fprint(a.out, terminal.Sanitize(report.String()))
+		fmt.Fprint(a.out, terminalsafe.Sanitize(report.String()))
 	} else if err := a.printFindings(printed, format); err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ var flagsIgnoredByPlan = []string{
 }
 
 func newPlanCmd(a *app) *cobra.Command {
-	in := newUpgradeInput(a)
+	in := newUpgradeActionInput(a)
 	in.output = &formatFlag{format: "json"} // suppresses messages other than the plan
 	var format string
 	cmd := &cobra.Command{
@@ -90,7 +90,7 @@ func newPlanCmd(a *app) *cobra.Command {
 }
 
 // preview returns what the method run would do, without doing it.
-func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*action.Preview, error) {
+func (in *upgradeActionInput) preview(ctx context.Context, name, reference string) (*action.Preview, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (in *upgradeInput) preview(ctx context.Context, name, reference string) (*a
 
 // previewInstall is like preview, for a release that --install would install. replace is
 // true if the release has been uninstalled and its history has been kept.
-func (in *upgradeInput) previewInstall(ctx context.Context, replace bool, name, reference string) (*action.Preview, error) {
+func (in *upgradeActionInput) previewInstall(ctx context.Context, replace bool, name, reference string) (*action.Preview, error) {
 	install := in.asInstall(replace)
 	install.client.OnEvent = in.client.OnEvent
 	if err := in.app.setRegistry(&install.client.ChartPathOptions, install.client.SetRegistryClient); err != nil {

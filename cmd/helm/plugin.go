@@ -17,7 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/plugin"
 	"helm.sh/helm/v3/pkg/plugin/installer"
 
-	"github.com/ordered-helm/helm/internal/terminal"
+	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
 
 const pluginHelp = `
@@ -79,7 +79,7 @@ func newPluginListCmd(a *app) *cobra.Command {
 			table := uitable.New()
 			table.AddRow("NAME", "VERSION", "DESCRIPTION")
 			for _, p := range plugins {
-				table.AddRow(p.Metadata.Name, terminal.Sanitize(p.Metadata.Version), terminal.Sanitize(p.Metadata.Description))
+				table.AddRow(p.Metadata.Name, terminalsafe.Sanitize(p.Metadata.Version), terminalsafe.Sanitize(p.Metadata.Description))
 			}
 			_, err = fmt.Fprintln(a.out, table)
 			return err

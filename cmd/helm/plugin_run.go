@@ -19,18 +19,18 @@ import (
 	"helm.sh/helm/v3/pkg/plugin"
 )
 
-// pluginError is the error of a plugin that exited with a code other than 0. The program then
-// exits with the same code.
-type pluginError struct {
+// pluginExitError is the error of a plugin that exited with a code other than 0. The program
+// then exits with the same code.
+type pluginExitError struct {
 	name string
 	code int
 }
 
-func (e *pluginError) Error() string { return fmt.Sprintf("plugin %q exited with error", e.name) }
+func (e *pluginExitError) Error() string { return fmt.Sprintf("plugin %q exited with error", e.name) }
 
 // exitCode returns the exit code of the program if a command returns err.
 func exitCode(err error) int {
-	if failed, ok := errors.AsType[*pluginError](err); ok {
+	if failed, ok := errors.AsType[*pluginExitError](err); ok {
 		return failed.code
 	}
 	if plan, ok := errors.AsType[*planExitError](err); ok {
@@ -88,7 +88,7 @@ func (a *app) newPluginRunCmd(p *plugin.Plugin) *cobra.Command {
 			program, argv, err := p.PrepareCommand(rest)
 			if err != nil {
 				fmt.Fprint(a.errOut, err.Error())
-				return &pluginError{name: metadata.Name, code: 1}
+				return &pluginExitError{name: metadata.Name, code: 1}
 			}
 			return a.runPlugin(cmd.Context(), metadata.Name, exec.CommandContext(cmd.Context(), os.ExpandEnv(program), argv...), a.out)
 		},
@@ -105,7 +105,7 @@ func (a *app) runPlugin(ctx context.Context, name string, program *exec.Cmd, out
 	program.Stdin, program.Stdout, program.Stderr = a.in, out, a.errOut
 	err := runForwarding(ctx, program)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return &pluginError{name: name, code: exit.ExitCode()}
+		return &pluginExitError{name: name, code: exit.ExitCode()}
 	}
 	return err
 }

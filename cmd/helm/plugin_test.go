@@ -159,7 +159,7 @@ func TestTerminatedPlugin(t *testing.T) {
 }
 
 func TestExitCode(t *testing.T) {
-	failed := fmt.Errorf("wrapped: %w", &pluginError{name: "hello", code: 7})
+	failed := fmt.Errorf("wrapped: %w", &pluginExitError{name: "hello", code: 7})
 	for err, want := range map[error]int{failed: 7, errors.New("other"): 1} {
 		if got := exitCode(err); got != want {
 			t.Errorf("%v: exit code %d, want %d", err, got, want)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ordered-helm/helm/internal/terminal"
+	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
 
 const rootHelp = `Helm installs, upgrades and uninstalls applications on Kubernetes that are packaged as
@@ -101,7 +101,7 @@ func newRootCmd(a *app) *cobra.Command {
 	if a.out != os.Stdout { // if the output is set, cobra prints error messages to it, too
 		cmd.SetOut(a.out)
 	}
-	cmd.SetErr(terminal.NewWriter(a.errOut)) // errors can contain text from charts and servers
+	cmd.SetErr(terminalsafe.NewWriter(a.errOut)) // errors can contain text from charts and servers
 
 	a.settings.AddFlags(cmd.PersistentFlags())
 	addKlogFlags(cmd.PersistentFlags())
@@ -134,7 +134,7 @@ func newRootCmd(a *app) *cobra.Command {
 		newTemplateCmd(a),
 		newTestCmd(a),
 		newUninstallCmd(a),
-		newUpgradeCmd(newUpgradeInput(a)),
+		newUpgradeCmd(newUpgradeActionInput(a)),
 		newVerifyCmd(a),
 		newVersionCmd(a),
 	)
@@ -153,20 +153,21 @@ func readGlobalFlags(global *pflag.FlagSet, args []string) {
 	_ = global.Parse(args)
 	global.Visit(func(flag *pflag.Flag) {
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			flag.Value = &presetList{Value: flag.Value, SliceValue: list}
+			flag.Value = &preparsedListFlag{Value: flag.Value, SliceValue: list}
 		}
 	})
 }
 
-// presetList is the value of a list flag that readGlobalFlags has set. When cobra parses the
-// command line again, the first value replaces the list instead of being appended to it.
-type presetList struct {
+// preparsedListFlag is the value of a list flag that readGlobalFlags has set. When cobra
+// parses the command line again, the first value replaces the list instead of being appended
+// to it.
+type preparsedListFlag struct {
 	pflag.Value
 	pflag.SliceValue
 	replaced bool
 }
 
-func (l *presetList) Set(value string) error {
+func (l *preparsedListFlag) Set(value string) error {
 	if !l.replaced {
 		l.replaced = true
 		if err := l.Replace(nil); err != nil {

@@ -29,15 +29,15 @@ func newSearchCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// searchOutput holds the flags that say how "search hub" and "search repo" print their
+// searchOutputFlags holds the flags that say how "search hub" and "search repo" print their
 // results.
-type searchOutput struct {
+type searchOutputFlags struct {
 	format        *formatFlag
 	columnWidth   uint
 	failIfNothing bool
 }
 
-func (o *searchOutput) addFlags(cmd *cobra.Command) {
+func (o *searchOutputFlags) addFlags(cmd *cobra.Command) {
 	const defaultWidth = 50
 	o.format = addOutputFlag(cmd)
 	f := cmd.Flags()
@@ -53,7 +53,7 @@ type searchResult struct {
 	cells   [][]any
 }
 
-func (o *searchOutput) print(out io.Writer, r *searchResult) error {
+func (o *searchOutputFlags) print(out io.Writer, r *searchResult) error {
 	if len(r.cells) == 0 {
 		if o.failIfNothing {
 			return errors.New("no results found")

@@ -31,7 +31,7 @@ const defaultHub = "https://hub.helm.sh"
 type searchHubInput struct {
 	endpoint     string
 	repositories bool
-	output       searchOutput
+	output       searchOutputFlags
 }
 
 func newSearchHubCmd(a *app) *cobra.Command {

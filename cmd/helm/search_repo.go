@@ -38,7 +38,7 @@ const maxScore = 25
 type searchRepoInput struct {
 	regexp, versions, devel bool
 	version                 string
-	output                  searchOutput
+	output                  searchOutputFlags
 }
 
 func newSearchRepoCmd(a *app) *cobra.Command {

@@ -33,8 +33,8 @@ Only the tests that --filter selects are run. If a test fails, Helm prints the c
 run in parallel.
 `
 
-// testInput holds the flags of test, and the test action, whose options they set.
-type testInput struct {
+// testActionInput holds the flags of test, and the test action, whose options they set.
+type testActionInput struct {
 	client   *action.ReleaseTesting
 	filters  []string
 	logs     bool
@@ -42,7 +42,7 @@ type testInput struct {
 }
 
 func newTestCmd(a *app) *cobra.Command {
-	in := &testInput{client: action.NewReleaseTesting(a.config)}
+	in := &testActionInput{client: action.NewReleaseTesting(a.config)}
 	cmd := &cobra.Command{
 		Use:               "test [RELEASE]",
 		Short:             "run the tests of a release",
@@ -64,7 +64,7 @@ func newTestCmd(a *app) *cobra.Command {
 
 // test runs the tests of the release with the given name. A signal to the process cancels
 // them. The release is printed even if a test fails.
-func (a *app) test(ctx context.Context, in *testInput, name string) error {
+func (a *app) test(ctx context.Context, in *testActionInput, name string) error {
 	client := in.client
 	var err error
 	if client.MaxParallelHooks, err = maxParallelHooks(); err != nil {
@@ -100,7 +100,7 @@ func (a *app) test(ctx context.Context, in *testInput, name string) error {
 
 // readFilters sets the filters of the action from the values of --filter. As in Helm, values
 // of other forms than name=NAME and !name=NAME are ignored.
-func (in *testInput) readFilters() {
+func (in *testActionInput) readFilters() {
 	not := regexp.MustCompile(`^!\s?name=`)
 	for _, filter := range in.filters {
 		if name, found := strings.CutPrefix(filter, "name="); found {
@@ -114,7 +114,7 @@ func (in *testInput) readFilters() {
 // sortedForPrinting returns a copy of rel with its hooks in the order in which Helm prints
 // them: hooks that a filter excludes come first, and hooks that the filters select come
 // last.
-func (in *testInput) sortedForPrinting(rel *release.Release) *release.Release {
+func (in *testActionInput) sortedForPrinting(rel *release.Release) *release.Release {
 	printed := *rel
 	printed.Hooks = slices.Clone(rel.Hooks)
 	place := func(h *release.Hook) int {

@@ -75,9 +75,9 @@ TRYING IT OUT
 Both print all rendered manifests, including Secrets unless --hide-secret is given.
 `
 
-// upgradeInput holds the flags that upgrade and plan have in common, and the upgrade action,
-// which these commands run with the options that the flags set.
-type upgradeInput struct {
+// upgradeActionInput holds the flags that upgrade and plan have in common, and the upgrade
+// action, which these commands run with the options that the flags set.
+type upgradeActionInput struct {
 	app             *app
 	client          *action.Upgrade
 	values          values.Options
@@ -88,11 +88,11 @@ type upgradeInput struct {
 	registry        *registry.Client // set by prepare
 }
 
-func newUpgradeInput(a *app) *upgradeInput {
-	return &upgradeInput{app: a, client: action.NewUpgrade(a.config)}
+func newUpgradeActionInput(a *app) *upgradeActionInput {
+	return &upgradeActionInput{app: a, client: action.NewUpgrade(a.config)}
 }
 
-func newUpgradeCmd(in *upgradeInput) *cobra.Command {
+func newUpgradeCmd(in *upgradeActionInput) *cobra.Command {
 	a := in.app
 	cmd := &cobra.Command{
 		Use:               "upgrade [RELEASE] [CHART]",
@@ -116,7 +116,7 @@ func newUpgradeCmd(in *upgradeInput) *cobra.Command {
 }
 
 // addOperationFlags adds the flags that say how the upgrade is performed.
-func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
+func (in *upgradeActionInput) addOperationFlags(cmd *cobra.Command) {
 	client, f := in.client, cmd.Flags()
 	f.SetOutput(in.app.errOut) // for the parser's messages about deprecated flags
 	f.BoolVarP(&client.Install, "install", "i", false, "install the release if it does not exist")
@@ -142,7 +142,7 @@ func (in *upgradeInput) addOperationFlags(cmd *cobra.Command) {
 
 // addReleaseFlags adds the flags that say what the new revision contains, how many
 // revisions are kept, and what is printed.
-func (in *upgradeInput) addReleaseFlags(cmd *cobra.Command) {
+func (in *upgradeActionInput) addReleaseFlags(cmd *cobra.Command) {
 	client, f := in.client, cmd.Flags()
 	f.BoolVar(&client.Devel, "devel", false, "allow development versions, like --version '>0.0.0-0'; --version takes precedence")
 	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "update the chart's dependencies first if any is missing")
@@ -171,7 +171,7 @@ const upgradeFailed = "UPGRADE FAILED: "
 
 // run upgrades the release with the given name to the chart that reference refers to. If
 // --install is set and the release does not exist, run installs it.
-func (in *upgradeInput) run(ctx context.Context, name, reference string) (*release.Release, error) {
+func (in *upgradeActionInput) run(ctx context.Context, name, reference string) (*release.Release, error) {
 	if err := in.checkReadiness(); err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (in *upgradeInput) run(ctx context.Context, name, reference string) (*relea
 }
 
 // remainingWork returns the text for cancelMessages.remainingWork.
-func (in *upgradeInput) remainingWork() string {
+func (in *upgradeActionInput) remainingWork() string {
 	work := "the new revision is recorded as failed"
 	if in.client.CleanupOnFail {
 		work += ", the resources that it created are deleted because of --cleanup-on-fail"
@@ -226,7 +226,7 @@ func (in *upgradeInput) remainingWork() string {
 }
 
 // announce prints a message about the release, unless the output is JSON or YAML.
-func (in *upgradeInput) announce(format, name string) {
+func (in *upgradeActionInput) announce(format, name string) {
 	if in.output.format == output.Table {
 		fmt.Fprintf(in.app.out, format, name)
 	}
@@ -234,7 +234,7 @@ func (in *upgradeInput) announce(format, name string) {
 
 // prepare sets the namespace and the registry client of the action. If --install is set, it
 // returns the last revision of the release, or nil if the release does not exist.
-func (in *upgradeInput) prepare(name string) (*release.Release, error) {
+func (in *upgradeActionInput) prepare(name string) (*release.Release, error) {
 	in.client.Namespace = in.app.settings.Namespace()
 	var err error
 	if in.registry, err = in.app.registryClientFor(&in.client.ChartPathOptions); err != nil {
@@ -256,11 +256,11 @@ func (in *upgradeInput) prepare(name string) (*release.Release, error) {
 
 // installs reports whether the release must be installed instead of upgraded. last is its last
 // revision, or nil if it does not exist.
-func (in *upgradeInput) installs(last *release.Release) bool {
+func (in *upgradeActionInput) installs(last *release.Release) bool {
 	return in.client.Install && (last == nil || last.Info.Status == release.StatusUninstalled)
 }
 
-func (in *upgradeInput) load(ctx context.Context, reference string) (*loadedChart, error) {
+func (in *upgradeActionInput) load(ctx context.Context, reference string) (*chartWithValues, error) {
 	from := &chartSource{
 		ChartPathOptions: &in.client.ChartPathOptions,
 		devel:            in.client.Devel,
@@ -280,7 +280,7 @@ func (in *upgradeInput) load(ctx context.Context, reference string) (*loadedChar
 // asInstall returns an installActionInput with the options of this upgrade, for a release that
 // does not exist. replace is true if the release has been uninstalled and its history has
 // been kept.
-func (in *upgradeInput) asInstall(replace bool) *installActionInput {
+func (in *upgradeActionInput) asInstall(replace bool) *installActionInput {
 	upgrade := in.client
 	install := action.NewInstall(in.app.config)
 	install.ChartPathOptions = upgrade.ChartPathOptions // this includes the registry client

@@ -133,7 +133,7 @@ func TestValuesFromStdin(t *testing.T) {
 func TestUpgradeFlags(t *testing.T) {
 	t.Setenv("HELM_MAX_HISTORY", "7")
 	a := &app{settings: cli.New(), config: new(action.Configuration), out: t.Output(), errOut: t.Output()}
-	in := newUpgradeInput(a)
+	in := newUpgradeActionInput(a)
 	cmd := newUpgradeCmd(in)
 	if in.client.MaxHistory != 7 {
 		t.Errorf("by default %d revisions are kept", in.client.MaxHistory)

@@ -47,11 +47,11 @@ func TestExpressionsAreLimitedInNumber(t *testing.T) {
 		}
 		return list
 	}
-	r, err := ReadResource(map[string]any{ReadinessSuccess: some(100)})
+	r, err := ReadResourceSequencing(map[string]any{ReadinessSuccess: some(100)})
 	if err != nil || len(r.Success) != 100 {
 		t.Errorf("got %d, %v", len(r.Success), err)
 	}
-	_, err = ReadResource(map[string]any{ReadinessSuccess: some(101)})
+	_, err = ReadResourceSequencing(map[string]any{ReadinessSuccess: some(101)})
 	if want := "has 101 expressions; the maximum is 100"; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -59,7 +59,7 @@ func TestExpressionsAreLimitedInNumber(t *testing.T) {
 
 // TestAnExpressionThatIsTooLongIsNotQuotedWhole checks that the error remains readable.
 func TestAnExpressionThatIsTooLongIsNotQuotedWhole(t *testing.T) {
-	_, err := ReadResource(map[string]any{ReadinessFailure: strings.Repeat("x", 1<<20)})
+	_, err := ReadResourceSequencing(map[string]any{ReadinessFailure: strings.Repeat("x", 1<<20)})
 	if err == nil || len(err.Error()) > 1000 {
 		t.Errorf("got %.2000v", err)
 	}

@@ -30,7 +30,7 @@ func TestExamplesOfTheReference(t *testing.T) {
 		if err := yaml.Unmarshal(block[1], &example); err != nil {
 			t.Fatalf("%v\n%s", err, block[1])
 		}
-		if r, err := ReadResource(example.Annotations); err != nil || reflect.DeepEqual(r, Resource{}) {
+		if r, err := ReadResourceSequencing(example.Annotations); err != nil || reflect.DeepEqual(r, ResourceSequencing{}) {
 			t.Errorf("%+v, %v\n%s", r, err, block[1])
 		}
 	}

@@ -26,28 +26,28 @@ type ValueError struct {
 	Value any
 	// Reason says what is wrong and, if possible, how to correct it.
 	Reason string
-	// Problem classifies the error.
-	Problem Problem
+	// Kind classifies the error.
+	Kind ErrorKind
 }
 
-// Problem classifies an error in an annotation, so that helm lint can assign it to a rule.
-type Problem string
+// ErrorKind classifies an error in an annotation, so that helm lint can assign it to a rule.
+type ErrorKind string
 
 const (
 	// InvalidValue is a value of the wrong type or form.
-	InvalidValue Problem = ""
+	InvalidValue ErrorKind = ""
 	// InvalidLayerName is a string that cannot be the name of a layer.
-	InvalidLayerName Problem = "layer name"
+	InvalidLayerName ErrorKind = "layer name"
 	// InvalidExpression is an invalid readiness expression.
-	InvalidExpression Problem = "expression"
+	InvalidExpression ErrorKind = "expression"
 	// InvalidDuration is an invalid duration.
-	InvalidDuration Problem = "duration"
+	InvalidDuration ErrorKind = "duration"
 	// Conflict is a value that contradicts the value of an alternative key.
-	Conflict Problem = "conflict"
+	Conflict ErrorKind = "conflict"
 	// UnknownKey is an unknown key that resembles a sequencing annotation.
-	UnknownKey Problem = "unknown key"
+	UnknownKey ErrorKind = "unknown key"
 	// Misplaced is a key that has no effect in the place where it is.
-	Misplaced Problem = "misplaced"
+	Misplaced ErrorKind = "misplaced"
 )
 
 func (e *ValueError) Error() string {
@@ -76,11 +76,11 @@ func truncate(text string) string {
 }
 
 func newValueError(key string, value any, format string, args ...any) error {
-	return newProblemError(InvalidValue, key, value, format, args...)
+	return newErrorOfKind(InvalidValue, key, value, format, args...)
 }
 
-func newProblemError(problem Problem, key string, value any, format string, args ...any) error {
-	return &ValueError{Key: key, Value: value, Reason: fmt.Sprintf(format, args...), Problem: problem}
+func newErrorOfKind(kind ErrorKind, key string, value any, format string, args ...any) error {
+	return &ValueError{Key: key, Value: value, Reason: fmt.Sprintf(format, args...), Kind: kind}
 }
 
 // ReadItems returns the items of a list. value is a YAML list, a JSON list in a string, or
@@ -171,7 +171,7 @@ func readLayerNames(key string, value any) ([]string, error) {
 	}
 	for _, name := range names {
 		if reason := layerNameProblem(name); reason != "" {
-			return nil, newProblemError(InvalidLayerName, key, value, "%q %s", name, reason)
+			return nil, newErrorOfKind(InvalidLayerName, key, value, "%q %s", name, reason)
 		}
 	}
 	return names, nil
@@ -186,10 +186,10 @@ func readLayerName(key string, value any) (string, error) {
 	case string:
 		name := strings.TrimSpace(v)
 		if strings.ContainsRune(name, ',') || strings.HasPrefix(name, "[") {
-			return "", newProblemError(InvalidLayerName, key, value, "a resource belongs to one layer: give one name, without commas")
+			return "", newErrorOfKind(InvalidLayerName, key, value, "a resource belongs to one layer: give one name, without commas")
 		}
 		if reason := layerNameProblem(name); reason != "" {
-			return "", newProblemError(InvalidLayerName, key, value, "the name of a layer %s", reason)
+			return "", newErrorOfKind(InvalidLayerName, key, value, "the name of a layer %s", reason)
 		}
 		return name, nil
 	case []any:
@@ -225,14 +225,14 @@ func ReadDuration(key string, value any) (time.Duration, error) {
 		return 0, nil
 	}
 	if !ok {
-		return 0, newProblemError(InvalidDuration, key, value, `must be a duration: a quoted number with a unit, such as "30s" or "5m"`)
+		return 0, newErrorOfKind(InvalidDuration, key, value, `must be a duration: a quoted number with a unit, such as "30s" or "5m"`)
 	}
 	d, err := time.ParseDuration(strings.TrimSpace(text))
 	if err != nil {
-		return 0, newProblemError(InvalidDuration, key, value, `must be a duration: a number with a unit, such as "30s" or "5m"`)
+		return 0, newErrorOfKind(InvalidDuration, key, value, `must be a duration: a number with a unit, such as "30s" or "5m"`)
 	}
 	if d <= 0 {
-		return 0, newProblemError(InvalidDuration, key, value, "must be greater than 0")
+		return 0, newErrorOfKind(InvalidDuration, key, value, "must be greater than 0")
 	}
 	return d, nil
 }

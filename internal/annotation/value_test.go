@@ -138,7 +138,7 @@ func TestLayerName(t *testing.T) {
 	for _, key := range []string{Layer, ResourceGroup} {
 		for _, tt := range tests {
 			t.Run(key+"/"+tt.name, func(t *testing.T) {
-				got, err := ReadResource(map[string]any{key: tt.value})
+				got, err := ReadResourceSequencing(map[string]any{key: tt.value})
 				if got.Layer != tt.want || (err != nil) != (tt.reason != "") {
 					t.Fatalf("got %q, %v, want %q, %q", got.Layer, err, tt.want, tt.reason)
 				}
@@ -159,14 +159,14 @@ func TestNamesOfLayersFollowTheirRules(t *testing.T) {
 		"control character": []any{"a\x01"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadResource(map[string]any{DependsOnLayers: value})
+			_, err := ReadResourceSequencing(map[string]any{DependsOnLayers: value})
 			var invalid *ValueError
 			if !errors.As(err, &invalid) || invalid.Key != DependsOnLayers {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	if r, err := ReadResource(map[string]any{DependsOnLayers: strings.Repeat("x", 63)}); err != nil || len(r.DependsOn) != 1 {
+	if r, err := ReadResourceSequencing(map[string]any{DependsOnLayers: strings.Repeat("x", 63)}); err != nil || len(r.DependsOn) != 1 {
 		t.Errorf("63 characters: %v, %v", r.DependsOn, err)
 	}
 }
@@ -199,7 +199,7 @@ func TestDuration(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := ReadResource(map[string]any{ReadinessTimeout: tt.value})
+			r, err := ReadResourceSequencing(map[string]any{ReadinessTimeout: tt.value})
 			if r.Timeout != tt.want || (err != nil) != (tt.reason != "") {
 				t.Fatalf("got %s, %v, want %s, %q", r.Timeout, err, tt.want, tt.reason)
 			}

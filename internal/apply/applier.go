@@ -28,12 +28,12 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// Config contains the parameters of New.
-type Config struct {
+// ApplierConfig contains the parameters of New.
+type ApplierConfig struct {
 	Cluster cluster.Reader
 	Writer  objectwriter.Writer
 	Log     func(string, ...any)
-	Owner   object.Owner
+	Owner   object.OwningRelease
 	// ReadAhead contains the objects of all nodes. As long as nothing has been written,
 	// ApplyNode reads all of them at the same time, instead of reading the objects of each
 	// node separately. If it is empty, ApplyNode reads only the objects of its node.
@@ -51,7 +51,7 @@ type Config struct {
 // Applier writes the objects of one revision during one operation, and records what was done
 // with each object. It is safe for concurrent use.
 type Applier struct {
-	config Config
+	config ApplierConfig
 	cache  *liveCache
 
 	// mu guards the fields below.
@@ -72,7 +72,7 @@ type Applier struct {
 }
 
 // New returns an Applier that has not written anything.
-func New(c Config) *Applier {
+func New(c ApplierConfig) *Applier {
 	a := &Applier{config: c, states: object.LiveObjects{}, unchanged: map[*object.Info]bool{}, restarted: map[sequencer.ID]*object.Info{}}
 	a.cache = &liveCache{cluster: c.Cluster, all: c.ReadAhead, isAbsent: a.IsAbsent, isStale: a.wroteAnything}
 	return a
@@ -235,13 +235,13 @@ func (a *Applier) noneExists(list kube.ResourceList) bool {
 }
 
 // createNode creates the objects of a node. If the creation fails, the error is a
-// *rejectedError that names the resources that were not created.
+// *notCreatedError that names the resources that were not created.
 func (a *Applier) createNode(ctx context.Context, list kube.ResourceList) (Result, error) {
 	states, err := a.config.Writer.Create(ctx, list)
 	if err == nil {
 		return Result{States: states}, nil
 	}
-	rejected := &rejectedError{err: err}
+	rejected := &notCreatedError{err: err}
 	for _, info := range list {
 		if live, ok := states.Of(info).Object.(*unstructured.Unstructured); ok && live.GetUID() == "" {
 			rejected.resources = append(rejected.resources, live.GetKind()+"/"+live.GetName())

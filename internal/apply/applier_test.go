@@ -21,7 +21,7 @@ func TestWhyNotCreated(t *testing.T) {
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 		u.SetUID(types.UID(uid))
 		if releaseName != "" {
-			if err := object.SetOwner(kube.ResourceList{{Object: u}}, object.Owner{Name: releaseName, Namespace: "ns"}); err != nil {
+			if err := object.SetOwner(kube.ResourceList{{Object: u}}, object.OwningRelease{Name: releaseName, Namespace: "ns"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -40,7 +40,7 @@ func TestWhyNotCreated(t *testing.T) {
 		{"no response, not owned", "", configMap("1", ""), "not labeled as owned"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := New(Config{Owner: object.Owner{Name: "rel", Namespace: "ns"}})
+			a := New(ApplierConfig{Owner: object.OwningRelease{Name: "rel", Namespace: "ns"}})
 			got := a.WhyNotCreated(&object.Info{Object: configMap(c.returned, "rel")}, c.live)
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)

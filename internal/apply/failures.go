@@ -21,17 +21,17 @@ import (
 	"github.com/ordered-helm/helm/internal/text"
 )
 
-// rejectedError wraps an error of the server, and names the resources that were not created.
+// notCreatedError wraps an error of the server, and names the resources that were not created.
 // The error itself often does not name them.
-type rejectedError struct {
+type notCreatedError struct {
 	// resources contains kinds and names, as in "Deployment/db".
 	resources []string
 	err       error
 }
 
-func (e *rejectedError) Error() string { return e.err.Error() }
+func (e *notCreatedError) Error() string { return e.err.Error() }
 
-func (e *rejectedError) Unwrap() error { return e.err }
+func (e *notCreatedError) Unwrap() error { return e.err }
 
 // Failures splits err, with which ApplyNode failed for node n, into one failure for each
 // error of the server. namespace is the namespace of the release. events redacts the
@@ -82,7 +82,7 @@ func rejections(n *sequencer.Node, err error) []rejection {
 	if errors.As(err, &several) {
 		responses = several.Errors
 	}
-	var rejected *rejectedError
+	var rejected *notCreatedError
 	errors.As(err, &rejected)
 	for _, response := range responses {
 		list = append(list, rejection{resource: rejected.find(n, response, len(responses)), response: response})
@@ -110,7 +110,7 @@ func findResource(n *sequencer.Node, id sequencer.ID) *sequencer.PlannedResource
 // there is only one candidate and only one error, the error is about this candidate.
 // Otherwise, find returns the only candidate whose name response contains. responses is
 // the number of errors.
-func (e *rejectedError) find(n *sequencer.Node, response error, responses int) *sequencer.PlannedResource {
+func (e *notCreatedError) find(n *sequencer.Node, response error, responses int) *sequencer.PlannedResource {
 	var candidates []*sequencer.PlannedResource
 	for _, res := range n.Resources {
 		if e == nil || slices.Contains(e.resources, res.ID.String()) {

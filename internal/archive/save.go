@@ -37,7 +37,7 @@ func Save(ch *chart.Chart, dir string) (string, error) {
 // become archives in charts/. The files are Helm's, plus fields of Chart.yaml that Helm
 // drops: in the chart itself those for which filter returns true, and in subcharts all of
 // them.
-func SaveDir(ch *chart.Chart, dir string, filter FieldFilter) error {
+func SaveDir(ch *chart.Chart, dir string, filter DroppedFieldFilter) error {
 	if err := chartutil.SaveDir(ch, dir); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ const skip = "Skip"
 // wave. A hook that already has the annotation Hook is not changed. The warnings name the
 // hooks that Argo CD runs at other times than Helm, or never. modes says which hooks run in
 // parallel.
-func SequenceHooks(hooks []*release.Hook, modes hookrunner.Modes) (sequenced []*release.Hook, warnings []string, err error) {
+func SequenceHooks(hooks []*release.Hook, modes hookrunner.ChartModes) (sequenced []*release.Hook, warnings []string, err error) {
 	waves := hookWaves(hooks, modes)
 	for _, h := range hooks {
 		changed := *h
@@ -115,7 +115,7 @@ func deletePolicy(h *release.Hook) string {
 
 // hookWaves returns the wave of each hook. If a hook runs after other hooks in any phase,
 // its wave is higher than theirs.
-func hookWaves(hooks []*release.Hook, modes hookrunner.Modes) map[*release.Hook]int {
+func hookWaves(hooks []*release.Hook, modes hookrunner.ChartModes) map[*release.Hook]int {
 	index := make(map[*release.Hook]int, len(hooks))
 	for i, h := range hooks {
 		index[h] = i

@@ -73,7 +73,7 @@ func TestSequenceHooks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			before := tt.hook.Manifest
-			hooks, warnings, err := argocd.SequenceHooks([]*release.Hook{tt.hook}, hookrunner.Modes{})
+			hooks, warnings, err := argocd.SequenceHooks([]*release.Hook{tt.hook}, hookrunner.ChartModes{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestHookWaves(t *testing.T) {
 	pairs := 0
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		modes := hookrunner.Modes{Namespace: "default", ChartOf: func(h *release.Hook) string { return h.Name[:1] }, ByChart: map[string]hookrunner.Mode{
+		modes := hookrunner.ChartModes{Namespace: "default", ChartOf: func(h *release.Hook) string { return h.Name[:1] }, ByChart: map[string]hookrunner.Mode{
 			"a": hookrunner.Parallel, "b": hookrunner.OtherChartsOnly,
 		}}
 		var hooks []*release.Hook

@@ -13,8 +13,8 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Place is the place of a document in the deployment order of a release.
-type Place struct {
+// OrderPosition is the position of a document in the deployment order of a release.
+type OrderPosition struct {
 	// Level is the level of the document's node in the deployment graph: the number of its
 	// batch, from 0. It is negative for a CustomResourceDefinition from a crds/ directory.
 	Level int
@@ -23,22 +23,22 @@ type Place struct {
 	Assigned int
 }
 
-// Waves returns the wave of each place. Waves follow the order of the places: by Level,
-// then by Assigned. Equal places get the same wave. For levels from 0, waves are numbered
+// Waves returns the wave of each position. Waves follow the order of the positions: by Level,
+// then by Assigned. Equal positions get the same wave. For levels from 0, waves are numbered
 // from 0 without gaps. For negative levels, they end at -1.
-func Waves(places []Place) []int {
-	compare := func(x, y Place) int {
+func Waves(positions []OrderPosition) []int {
+	compare := func(x, y OrderPosition) int {
 		return cmp.Or(cmp.Compare(x.Level, y.Level), cmp.Compare(x.Assigned, y.Assigned))
 	}
-	sorted := slices.Clone(places)
+	sorted := slices.Clone(positions)
 	slices.SortFunc(sorted, compare)
 	sorted = slices.Compact(sorted)
-	first := slices.IndexFunc(sorted, func(p Place) bool { return p.Level >= 0 })
+	first := slices.IndexFunc(sorted, func(p OrderPosition) bool { return p.Level >= 0 })
 	if first < 0 {
 		first = len(sorted)
 	}
-	waves := make([]int, len(places))
-	for i, p := range places {
+	waves := make([]int, len(positions))
+	for i, p := range positions {
 		at, _ := slices.BinarySearchFunc(sorted, p, compare)
 		waves[i] = at - first
 	}
@@ -71,11 +71,11 @@ func annotationOf(object map[string]any, key string) string {
 // order. It calls warn with a message about each difference between Argo CD and plan, the
 // deployment plan of the release.
 func SequenceDocuments(docs []render.OrderedDocument, plan *sequencer.Plan, warn func(string)) error {
-	places := make([]Place, len(docs))
+	positions := make([]OrderPosition, len(docs))
 	for i, d := range docs {
-		places[i] = placeOf(d)
+		positions[i] = orderPositionOf(d)
 	}
-	for i, wave := range Waves(places) {
+	for i, wave := range Waves(positions) {
 		d := &docs[i]
 		if len(d.Objects) > 0 && IsHook(d.Objects[0]) {
 			warn(d.File + ": left unchanged, because it is an Argo CD hook, to which layers do not apply")
@@ -100,10 +100,10 @@ func SequenceDocuments(docs []render.OrderedDocument, plan *sequencer.Plan, warn
 	return nil
 }
 
-// placeOf returns the place of a document. If the document is a List, Assigned is the
-// highest wave of its items, but at least 0.
-func placeOf(d render.OrderedDocument) Place {
-	p := Place{Level: -1}
+// orderPositionOf returns the position of a document. If the document is a List, Assigned is
+// the highest wave of its items, but at least 0.
+func orderPositionOf(d render.OrderedDocument) OrderPosition {
+	p := OrderPosition{Level: -1}
 	if d.Node != nil {
 		p.Level = d.Node.Level
 	}

@@ -11,21 +11,21 @@ import (
 )
 
 func TestWaves(t *testing.T) {
-	at := func(level, own int) argocd.Place { return argocd.Place{Level: level, Assigned: own} }
+	at := func(level, own int) argocd.OrderPosition { return argocd.OrderPosition{Level: level, Assigned: own} }
 	tests := []struct {
-		name   string
-		places []argocd.Place
-		want   []int
+		name      string
+		positions []argocd.OrderPosition
+		want      []int
 	}{
 		{"none", nil, []int{}},
-		{"levels", []argocd.Place{at(0, 0), at(2, 0), at(1, 0), at(0, 0)}, []int{0, 2, 1, 0}},
-		{"definitions", []argocd.Place{at(-1, 0), at(0, 0)}, []int{-1, 0}},
-		{"definitions alone", []argocd.Place{at(-1, 0), at(-1, 3)}, []int{-2, -1}},
-		{"waves of the author", []argocd.Place{at(0, 5), at(0, -3), at(1, -100), at(0, 0), at(1, 0)}, []int{2, 0, 3, 1, 4}},
+		{"levels", []argocd.OrderPosition{at(0, 0), at(2, 0), at(1, 0), at(0, 0)}, []int{0, 2, 1, 0}},
+		{"definitions", []argocd.OrderPosition{at(-1, 0), at(0, 0)}, []int{-1, 0}},
+		{"definitions alone", []argocd.OrderPosition{at(-1, 0), at(-1, 3)}, []int{-2, -1}},
+		{"waves of the author", []argocd.OrderPosition{at(0, 5), at(0, -3), at(1, -100), at(0, 0), at(1, 0)}, []int{2, 0, 3, 1, 4}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := argocd.Waves(tt.places); !slices.Equal(got, tt.want) {
+			if got := argocd.Waves(tt.positions); !slices.Equal(got, tt.want) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})

@@ -262,7 +262,7 @@ func hookMode(raw *rawChart) (hookrunner.Mode, error) {
 		}
 		if from != "" && m != mode {
 			return "", &annotation.ValueError{
-				Key: source.key, Value: source.value, Reason: fmt.Sprintf("conflicts with %s: %q", from, mode), Problem: annotation.Conflict,
+				Key: source.key, Value: source.value, Reason: fmt.Sprintf("conflicts with %s: %q", from, mode), Kind: annotation.Conflict,
 			}
 		}
 		mode, from = m, source.key

@@ -173,7 +173,7 @@ func TestAliasExpansionIsLimited(t *testing.T) {
 		_, err := chartloader.LoadFiles([]*chartloader.BufferedFile{
 			{Name: "Chart.yaml", Data: []byte(small)}, {Name: name, Data: []byte(small + text)},
 		})
-		var aliases *yamledit.AliasError
+		var aliases *yamledit.AliasExpansionError
 		if !errors.As(err, &aliases) || !strings.HasPrefix(err.Error(), name+": ") {
 			t.Errorf("%s: got %v", name, err)
 		}

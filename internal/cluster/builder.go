@@ -114,14 +114,14 @@ type directBuilder struct {
 	connection *Connection
 
 	defaultNamespace lazy[string]
-	schemas          schemas
+	schemas          serverValidation
 	documents        documentCache
 }
 
 func newDirectBuilder(helm *kube.Client, c *Connection) *directBuilder {
 	return &directBuilder{
 		helm: helm, fallback: &delegatingBuilder{client: helm, discovery: c.discoverer}, connection: c,
-		schemas: schemas{getter: c.clients.getter},
+		schemas: serverValidation{getter: c.clientFactory.getter},
 	}
 }
 

@@ -54,10 +54,10 @@ func TestConcurrencyAdapts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const n = 600
-				api := fakeapi.NewAPI(t)
+				api := fakeapi.NewWritableAPI(t)
 				var mu sync.Mutex
 				late, accepted := 0, 0
-				api.Fault = func(fakeapi.Call) error {
+				api.Fault = func(fakeapi.ReceivedCall) error {
 					now := api.Pending()
 					mu.Lock()
 					if accepted > n/2 {
@@ -91,9 +91,9 @@ func TestConcurrencyAdapts(t *testing.T) {
 // slots are free afterwards.
 func TestConcurrencyAfterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := fakeapi.NewAPI(t)
+		api := fakeapi.NewWritableAPI(t)
 		client := newConnection(t, api)
-		api.Fault = func(asked fakeapi.Call) error { <-asked.Context().Done(); return nil }
+		api.Fault = func(asked fakeapi.ReceivedCall) error { <-asked.Context().Done(); return nil }
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- createAll(ctx, client, fakeapi.Infos(t, fakeapi.ConfigMaps(100, "a")...)) }()

@@ -21,7 +21,7 @@ type Getter interface {
 // kinds when they are first needed, and caches them. There is no Connection if the
 // Kubernetes client of the operation has no cluster.
 type Connection struct {
-	*clients
+	*clientFactory
 	*discoverer
 	*reader
 	log func(string, ...any)
@@ -33,9 +33,9 @@ func Connect(getter Getter, log func(string, ...any)) *Connection {
 	if log == nil {
 		log = func(string, ...any) {}
 	}
-	clients := &clients{getter: getter, limiter: newConcurrencyLimiter()}
+	clients := &clientFactory{getter: getter, limiter: newConcurrencyLimiter()}
 	kinds := &discoverer{getter: getter}
-	return &Connection{clients: clients, discoverer: kinds, reader: &reader{clients: clients, discovery: kinds}, log: log}
+	return &Connection{clientFactory: clients, discoverer: kinds, reader: &reader{clients: clients, discovery: kinds}, log: log}
 }
 
 // Log writes to the log of the operation.

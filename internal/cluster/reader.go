@@ -42,7 +42,7 @@ type Reader interface {
 
 // reader is the Reader of a cluster.
 type reader struct {
-	clients   *clients
+	clients   *clientFactory
 	discovery Discovery
 }
 

@@ -190,7 +190,7 @@ func TestWalkAfterAnError(t *testing.T) {
 		if d := time.Since(begin); d != 3*time.Second {
 			t.Errorf("returned after %s: what ran must run to its end, 3s", d)
 		}
-		want := []Outcome{{true, failed}, {true, nil}, {}}
+		want := []VisitOutcome{{true, failed}, {true, nil}, {}}
 		if !slices.Equal(outcomes, want) {
 			t.Errorf("outcomes %v, want %v", outcomes, want)
 		}
@@ -207,7 +207,7 @@ func TestWalkCancelled(t *testing.T) {
 		}
 		return nil
 	})
-	want := []Outcome{{true, nil}, {true, context.Canceled}, {}}
+	want := []VisitOutcome{{true, nil}, {true, context.Canceled}, {}}
 	if !slices.Equal(outcomes, want) {
 		t.Errorf("outcomes %v, want %v", outcomes, want)
 	}

@@ -49,7 +49,7 @@ func (m *Manager) fetch(ctx context.Context, deps []*chart.Dependency) (err erro
 			return err
 		}
 		if err := f.fetch(dep); err != nil {
-			if _, isLocal := errors.AsType[*localError](err); !isLocal {
+			if _, isLocal := errors.AsType[*noRepositoryError](err); !isLocal {
 				fmt.Fprintln(m.Out, "Save error occurred: ", err)
 			}
 			return err
@@ -71,24 +71,25 @@ func makeDirectory(dir string) error {
 	return nil
 }
 
-// repository describes a chart repository that the user has added. index is the cached index.
-type repository struct {
+// addedRepository describes a chart repository that the user has added. index is the cached
+// index.
+type addedRepository struct {
 	*repo.Entry
 	index *repo.IndexFile
 }
 
-func (m *Manager) loadIndexes() ([]repository, error) {
+func (m *Manager) loadIndexes() ([]addedRepository, error) {
 	entries, err := m.repositories()
 	if err != nil {
 		return nil, fmt.Errorf("failed to load %s: %w", m.RepositoryConfig, err)
 	}
-	var loaded []repository
+	var loaded []addedRepository
 	for _, e := range entries {
 		index, err := repo.LoadIndexFile(filepath.Join(m.RepositoryCache, helmpath.CacheIndexFile(e.Name)))
 		if err != nil {
 			return nil, err
 		}
-		loaded = append(loaded, repository{e, index})
+		loaded = append(loaded, addedRepository{e, index})
 	}
 	return loaded, nil
 }
@@ -96,17 +97,17 @@ func (m *Manager) loadIndexes() ([]repository, error) {
 // fetcher downloads dependencies into a temporary directory.
 type fetcher struct {
 	*Manager
-	repositories []repository
+	repositories []addedRepository
 	charts       string          // the charts/ directory of the chart
 	downloadDir  string          // the temporary directory
 	downloaded   map[string]bool // the URLs that have been downloaded, except from registries
 }
 
-// localError is an error about a dependency without a repository, whose chart must already be
-// in charts/. Helm prints no "Save error occurred" line for these errors.
-type localError struct{ error }
+// noRepositoryError is an error about a dependency without a repository, whose chart must
+// already be in charts/. Helm prints no "Save error occurred" line for these errors.
+type noRepositoryError struct{ error }
 
-func (e *localError) Unwrap() error { return e.error }
+func (e *noRepositoryError) Unwrap() error { return e.error }
 
 func (f *fetcher) fetch(dep *chart.Dependency) error {
 	switch {
@@ -126,15 +127,15 @@ func (f *fetcher) checkPresent(dep *chart.Dependency) error {
 	dir := filepath.Join(f.charts, dep.Name)
 	ch, err := chartloader.LoadDir(dir)
 	if err != nil {
-		return &localError{fmt.Errorf("unable to load chart '%s': %w", dir, err)}
+		return &noRepositoryError{fmt.Errorf("unable to load chart '%s': %w", dir, err)}
 	}
 	constraint, err := semver.NewConstraint(dep.Version)
 	if err != nil {
-		return &localError{fmt.Errorf("dependency %s has an invalid version/constraint format: %w", dep.Name, err)}
+		return &noRepositoryError{fmt.Errorf("dependency %s has an invalid version/constraint format: %w", dep.Name, err)}
 	}
 	version, err := semver.NewVersion(ch.Metadata.Version)
 	if err != nil {
-		return &localError{fmt.Errorf("invalid version %s for dependency %s: %w", dep.Version, dep.Name, err)}
+		return &noRepositoryError{fmt.Errorf("invalid version %s for dependency %s: %w", dep.Version, dep.Name, err)}
 	}
 	if !constraint.Check(version) {
 		return fmt.Errorf("dependency %s at version %s does not satisfy the constraint %s", dep.Name, ch.Metadata.Version, dep.Version)

@@ -35,8 +35,8 @@ const (
 	unknownIndexPrefix = "helm-manager-"
 )
 
-// indexNames maps the URL of a chart repository to the name of its index in Helm's cache.
-type indexNames map[string]string
+// indexNameByURL maps the URL of a chart repository to the name of its index in Helm's cache.
+type indexNameByURL map[string]string
 
 // repositories returns the chart repositories that the user has added.
 func (m *Manager) repositories() ([]*repo.Entry, error) {
@@ -53,12 +53,12 @@ func (m *Manager) repositories() ([]*repo.Entry, error) {
 // resolveRepositories replaces aliases of chart repositories in deps ("@name" or "alias:name")
 // with the URLs of these repositories. It returns the index names of those chart repositories
 // that the user has added.
-func (m *Manager) resolveRepositories(deps []*chart.Dependency) (indexNames, error) {
+func (m *Manager) resolveRepositories(deps []*chart.Dependency) (indexNameByURL, error) {
 	known, err := m.repositories()
 	if err != nil {
 		return nil, err
 	}
-	names := make(indexNames)
+	names := make(indexNameByURL)
 	var missing []string
 	for _, dep := range deps {
 		switch {
@@ -165,7 +165,7 @@ func (m *Manager) checkRepositoriesAdded(deps []*chart.Dependency) error {
 
 // downloadUnknownIndexes downloads the indexes of those chart repositories in deps that
 // the user has not added, and adds the names of these indexes to names.
-func (m *Manager) downloadUnknownIndexes(ctx context.Context, names indexNames, deps []*chart.Dependency) error {
+func (m *Manager) downloadUnknownIndexes(ctx context.Context, names indexNameByURL, deps []*chart.Dependency) error {
 	var entries []*repo.Entry
 	for _, dep := range deps {
 		r := dep.Repository

@@ -24,25 +24,25 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// ordered deploys a revision in the order of its deployment graph: it applies each node as
-// soon as the nodes that it depends on are ready. It deletes obsolete objects last, so that
-// an object stays until its replacement is ready.
-type ordered struct {
+// orderedStrategy deploys a revision in the order of its deployment graph: it applies each
+// node as soon as the nodes that it depends on are ready. It deletes obsolete objects last, so
+// that an object stays until its replacement is ready.
+type orderedStrategy struct {
 	run     *Run
 	applier *apply.Applier
-	built   *apply.Objects
+	built   *apply.GraphObjects
 	waiter  wait.NodeWaiter
 }
 
-// newOrdered returns the strategy ordered, and builds the objects of the deployment graph.
-func newOrdered(r *Run) (*ordered, error) {
-	built, err := apply.BuildObjects(apply.ObjectsConfig{
+// newOrdered returns an orderedStrategy, and builds the objects of the deployment graph.
+func newOrdered(r *Run) (*orderedStrategy, error) {
+	built, err := apply.BuildObjects(apply.GraphObjectsConfig{
 		Cluster: r.op.Cluster, Plan: r.plan, Owner: r.owner(), Validate: r.options.Validate, PendingKinds: r.options.PendingKinds,
 	})
 	if err != nil {
 		return nil, err
 	}
-	o := &ordered{run: r, built: built, applier: r.newApplier(built.All())}
+	o := &orderedStrategy{run: r, built: built, applier: r.newApplier(built.All())}
 	o.waiter = r.op.Waiter.NewNodeWaiter(wait.NodeWaiterConfig{
 		Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Deadline: r.op.Deadline(),
 		Restarted: o.applier.Restarted, IsUnchanged: o.applier.IsUnchanged,
@@ -51,9 +51,9 @@ func newOrdered(r *Run) (*ordered, error) {
 	return o, nil
 }
 
-func (o *ordered) objects() objects { return objects{o.applier, o.built.All()} }
+func (o *orderedStrategy) objects() objectsToApply { return objectsToApply{o.applier, o.built.All()} }
 
-func (o *ordered) resetProgress() error {
+func (o *orderedStrategy) resetProgress() error {
 	return o.run.writer.Progress.Reset(len(o.run.plan.Nodes), false)
 }
 
@@ -74,7 +74,7 @@ func checkBeforeCRDs(ctx context.Context, r *Run) error {
 	return o.checkPermissions(ctx)
 }
 
-func (o *ordered) check(ctx context.Context) error {
+func (o *orderedStrategy) check(ctx context.Context) error {
 	r := o.run
 	if !r.options.SkipChartChecks {
 		if err := apply.CheckTimeouts(r.plan, r.op.Timeouts.Operation); err != nil {
@@ -87,13 +87,13 @@ func (o *ordered) check(ctx context.Context) error {
 	return o.checkPermissions(ctx)
 }
 
-func (o *ordered) checkPermissions(ctx context.Context) error {
+func (o *orderedStrategy) checkPermissions(ctx context.Context) error {
 	return o.applier.CheckPermissions(ctx, o.built.All(), o.obsolete())
 }
 
 // obsolete returns the objects that pruning would delete according to the manifests. Objects
 // in the cluster can also have a resource policy that keeps them.
-func (o *ordered) obsolete() kube.ResourceList {
+func (o *orderedStrategy) obsolete() kube.ResourceList {
 	r := o.run
 	if r.inventory == nil {
 		return nil
@@ -108,15 +108,15 @@ func (o *ordered) obsolete() kube.ResourceList {
 	return list
 }
 
-func (o *ordered) announce() {
+func (o *orderedStrategy) announce() {
 	plan := o.run.plan
 	o.run.emit(event.Event{Type: event.Planned, Message: "deploying " + apply.PlanSize(plan), Nodes: event.PlannedNodes(plan)})
 }
 
-func (o *ordered) steps() []step { return []step{{Applying, o.applyAll}, {Pruning, o.prune}} }
+func (o *orderedStrategy) steps() []step { return []step{{Applying, o.applyAll}, {Pruning, o.prune}} }
 
 // applyAll applies all nodes, and waits until they are ready.
-func (o *ordered) applyAll(ctx context.Context) error {
+func (o *orderedStrategy) applyAll(ctx context.Context) error {
 	if err := sequencer.Execute(ctx, o.run.plan, o.deployNode); err != nil {
 		var execution *sequencer.ExecutionError
 		if !errors.As(err, &execution) {
@@ -127,7 +127,7 @@ func (o *ordered) applyAll(ctx context.Context) error {
 	return o.waiter.AwaitLeaves(ctx, o.built.All())
 }
 
-func (o *ordered) prune(ctx context.Context) error {
+func (o *orderedStrategy) prune(ctx context.Context) error {
 	if p := o.pruner(); p != nil {
 		return p.prune(ctx, o.built.Built())
 	}
@@ -136,7 +136,7 @@ func (o *ordered) prune(ctx context.Context) error {
 
 // deployNode applies node n, and waits until it is ready if other nodes depend on it. after
 // is the dependency of n that became ready last; nil if n has no dependencies.
-func (o *ordered) deployNode(ctx context.Context, n, after *sequencer.Node) error {
+func (o *orderedStrategy) deployNode(ctx context.Context, n, after *sequencer.Node) error {
 	r := o.run
 	if err := o.waiter.CheckLeaves(); err != nil {
 		return err // a node without dependents has failed in the background
@@ -165,7 +165,7 @@ func (o *ordered) deployNode(ctx context.Context, n, after *sequencer.Node) erro
 
 // applyAndAwait applies a node, and waits until it is ready. If no other node depends on it,
 // the wait may continue in the background; inBackground reports whether it does.
-func (o *ordered) applyAndAwait(ctx context.Context, n *sequencer.Node) (inBackground bool, err error) {
+func (o *orderedStrategy) applyAndAwait(ctx context.Context, n *sequencer.Node) (inBackground bool, err error) {
 	summary, err := o.apply(ctx, n)
 	if err != nil {
 		return false, err
@@ -180,7 +180,7 @@ func (o *ordered) applyAndAwait(ctx context.Context, n *sequencer.Node) (inBackg
 // apply builds the objects of a node whose kinds were not known before, starts to watch the
 // objects of the node, and writes them. The summary says how many objects were created,
 // changed and left unchanged.
-func (o *ordered) apply(ctx context.Context, n *sequencer.Node) (summary string, err error) {
+func (o *orderedStrategy) apply(ctx context.Context, n *sequencer.Node) (summary string, err error) {
 	err = o.built.BuildLate(ctx, n, func(list kube.ResourceList) error {
 		return o.applier.FindExisting(ctx, o.applier.NeverDeployed(list))
 	})
@@ -203,10 +203,10 @@ func (o *ordered) apply(ctx context.Context, n *sequencer.Node) (summary string,
 	return result.Summary, o.waiter.Applied(n, result.States)
 }
 
-func (o *ordered) cause(_ context.Context, err error) error { return err }
+func (o *orderedStrategy) cause(_ context.Context, err error) error { return err }
 
 // deleteCreated deletes the created objects in the reverse order of the deployment graph.
-func (o *ordered) deleteCreated(ctx context.Context, cleanup *operation.Operation, created kube.ResourceList, err error) error {
+func (o *orderedStrategy) deleteCreated(ctx context.Context, cleanup *operation.Operation, created kube.ResourceList, err error) error {
 	rel := o.run.Release()
 	cleanup.Events.Warnf("--cleanup-on-fail: deleting the resources created by failed revision %d of release %s; cause of the failure: %s",
 		rel.Version, rel.Name, failure.Description(err))
@@ -231,11 +231,11 @@ func (o *ordered) deleteCreated(ctx context.Context, cleanup *operation.Operatio
 	return deletion.Run(ctx)
 }
 
-func (o *ordered) dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
+func (o *orderedStrategy) dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
 	return o.applier.DryRunNodes(ctx, o.built.All())
 }
 
-func (o *ordered) nodes() []NodeObjects {
+func (o *orderedStrategy) nodes() []NodeObjects {
 	var nodes []NodeObjects
 	for _, n := range o.run.plan.Nodes {
 		nodes = append(nodes, NodeObjects{Node: n.ID(), List: o.built.OfNode(n), Resources: n.Resources})
@@ -243,11 +243,11 @@ func (o *ordered) nodes() []NodeObjects {
 	return nodes
 }
 
-func (o *ordered) pruner() pruner {
+func (o *orderedStrategy) pruner() pruner {
 	if o.run.inventory == nil {
 		return nil
 	}
 	return &orderedPruner{run: o.run}
 }
 
-func (o *ordered) close() { o.waiter.Close() }
+func (o *orderedStrategy) close() { o.waiter.Close() }

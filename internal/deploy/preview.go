@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/prune"
 )
 
-// Options returns the Options of Config.
+// Options returns the Options of the RunConfig.
 func (r *Run) Options() Options { return r.options }
 
 // Objects returns the objects of the new revision whose kinds the cluster knows.
@@ -34,7 +34,7 @@ func (r *Run) DryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
 // FindObsolete calls visit for each node of the earlier revisions, in the order in which
 // Perform deletes the nodes. found contains the obsolete objects of the node: those that
 // Perform would delete, and those that it would keep.
-func (r *Run) FindObsolete(ctx context.Context, visit func(node string, found *prune.Found)) error {
+func (r *Run) FindObsolete(ctx context.Context, visit func(node string, found *prune.FoundObjects)) error {
 	p := r.strategy.pruner()
 	if p == nil {
 		return nil

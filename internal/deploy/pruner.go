@@ -24,11 +24,11 @@ type pruner interface {
 	// find calls visit for each node of the earlier deployment graphs, in the order in
 	// which prune deletes the nodes. found contains the obsolete objects of the node:
 	// those that prune would delete, and those that it would keep. find changes nothing.
-	find(ctx context.Context, remaining kube.ResourceList, visit func(node string, found *prune.Found)) error
+	find(ctx context.Context, remaining kube.ResourceList, visit func(node string, found *prune.FoundObjects)) error
 }
 
-func (r *Run) obsolete() *prune.Obsolete {
-	return &prune.Obsolete{
+func (r *Run) obsolete() *prune.ObsoleteObjects {
+	return &prune.ObsoleteObjects{
 		Cluster: r.op.Cluster, Writer: r.op.Writer, Waiter: r.op.Waiter, Events: r.op.Events, Log: r.op.Log,
 		Inventory: r.inventory, Namespace: r.Release().Namespace, Spared: r.options.Spared,
 	}
@@ -61,7 +61,7 @@ func (p *orderedPruner) prune(ctx context.Context, remaining kube.ResourceList) 
 	return nil
 }
 
-func (p *orderedPruner) find(ctx context.Context, remaining kube.ResourceList, visit func(string, *prune.Found)) error {
+func (p *orderedPruner) find(ctx context.Context, remaining kube.ResourceList, visit func(string, *prune.FoundObjects)) error {
 	deletion := p.run.obsolete().Ordered(remaining)
 	for _, group := range deletion.Removal.Groups {
 		found, err := deletion.Find(ctx, group)
@@ -87,8 +87,8 @@ func (p *unorderedPruner) prune(ctx context.Context, remaining kube.ResourceList
 	return p.run.obsolete().DeleteUnordered(ctx, remaining)
 }
 
-func (p *unorderedPruner) find(ctx context.Context, remaining kube.ResourceList, visit func(string, *prune.Found)) error {
+func (p *unorderedPruner) find(ctx context.Context, remaining kube.ResourceList, visit func(string, *prune.FoundObjects)) error {
 	list, kept := p.run.obsolete().Unordered(ctx, remaining)
-	visit(p.node, &prune.Found{List: list, Kept: kept})
+	visit(p.node, &prune.FoundObjects{List: list, Kept: kept})
 	return context.Cause(ctx)
 }

@@ -61,11 +61,11 @@ type Options struct {
 	// Conflict is Helm's error message if an object belongs to another owner. The error that
 	// names the object follows it.
 	Conflict string
-	Hooks    Hooks
+	Hooks    HookOptions
 }
 
-// Hooks say which hooks run before and after a deployment, and how.
-type Hooks struct {
+// HookOptions say which hooks run before and after a deployment, and how.
+type HookOptions struct {
 	// Disabled skips all hooks.
 	Disabled bool
 	hooks.Options
@@ -88,8 +88,8 @@ const (
 	Waiting
 )
 
-// Config contains the parameters of New.
-type Config struct {
+// RunConfig contains the parameters of New.
+type RunConfig struct {
 	Operation *operation.Operation
 	// Writer stores the revision to deploy.
 	Writer *history.Writer
@@ -104,7 +104,7 @@ type Config struct {
 
 // ReadInventory fills c.Inventory. If objects are deployed or pruned in order, it uses the
 // deployment graphs of the earlier revisions; otherwise it works as Helm does.
-func (c Config) ReadInventory(ctx context.Context) error {
+func (c RunConfig) ReadInventory(ctx context.Context) error {
 	switch {
 	case c.Inventory == nil:
 		return nil
@@ -131,8 +131,8 @@ type Run struct {
 }
 
 // New returns a Run, and builds the objects that the manifest of the release declares (see
-// apply.Objects for what that means).
-func New(c Config) (*Run, error) {
+// apply.GraphObjects for what that means).
+func New(c RunConfig) (*Run, error) {
 	r := newRun(c)
 	var err error
 	if r.strategy, err = newStrategy(r); err != nil {
@@ -142,7 +142,7 @@ func New(c Config) (*Run, error) {
 }
 
 // newRun returns a Run whose strategy is not set.
-func newRun(c Config) *Run {
+func newRun(c RunConfig) *Run {
 	return &Run{op: c.Operation, options: c.Options, writer: c.Writer, plan: c.Plan, inventory: c.Inventory}
 }
 
@@ -152,10 +152,10 @@ func (r *Run) IsOrdered() bool { return r.plan != nil }
 // Release returns the revision that the run deploys.
 func (r *Run) Release() *release.Release { return r.writer.Release() }
 
-// Writer returns the Writer of Config.
+// Writer returns the Writer of the RunConfig.
 func (r *Run) Writer() *history.Writer { return r.writer }
 
-// Inventory returns the Inventory of Config, which can be nil.
+// Inventory returns the Inventory of the RunConfig, which can be nil.
 func (r *Run) Inventory() *inventory.Inventory { return r.inventory }
 
 // Phase returns the phase that Perform is in or failed in.
@@ -169,8 +169,8 @@ func (r *Run) SetInterrupted(revisions []*history.InterruptedRevision) { r.inter
 // being declared by an earlier revision.
 func (r *Run) Adopted() map[sequencer.ID]bool { return r.strategy.objects().applier.Adopted() }
 
-func (r *Run) owner() object.Owner {
-	return object.Owner{Name: r.Release().Name, Namespace: r.Release().Namespace}
+func (r *Run) owner() object.OwningRelease {
+	return object.OwningRelease{Name: r.Release().Name, Namespace: r.Release().Namespace}
 }
 
 // SetRecord sets the order record of the new revision to rec, which can be nil. bare is the
@@ -243,7 +243,7 @@ func (r *Run) Check(ctx context.Context) error {
 // CheckBeforeCRDs makes those checks of a deployment that are possible before its CRDs are
 // installed, and returns an error if one of them fails. Without an order, it checks only
 // the size of the release. rec is the order record that the new revision will contain.
-func CheckBeforeCRDs(ctx context.Context, c Config, rec *orderrecord.Record) error {
+func CheckBeforeCRDs(ctx context.Context, c RunConfig, rec *orderrecord.Record) error {
 	r := newRun(c)
 	recorded := *r.Release()
 	var err error

@@ -50,13 +50,13 @@ func (*buildingClient) Build(r io.Reader, _ bool) (kube.ResourceList, error) {
 func newTestRun(t *testing.T, releases *storage.Storage, rel, earlier *release.Release, notify func(event.Event)) *Run {
 	t.Helper()
 	cfg := &helmaction.Configuration{Releases: releases, KubeClient: &buildingClient{}, Log: t.Logf}
-	op, _, end := operation.Start(t.Context(), cfg, operation.Options{Notify: notify})
+	op, _, end := operation.Start(t.Context(), cfg, operation.StartOptions{Notify: notify})
 	t.Cleanup(end)
 	inv := inventory.New([]*release.Release{earlier}, earlier)
 	if err := inv.ReadAsHelm(op.Cluster); err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(Config{Operation: op, Writer: op.Store.NewWriter(rel), Inventory: inv})
+	r, err := New(RunConfig{Operation: op, Writer: op.Store.NewWriter(rel), Inventory: inv})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,10 @@ import (
 )
 
 // strategy contains those parts of Run that depend on whether the revision is deployed in
-// order. It is implemented by ordered, which follows the deployment graph, and by unordered,
-// which works as Helm does.
+// order. It is implemented by orderedStrategy, which follows the deployment graph, and by
+// unorderedStrategy, which works as Helm does.
 type strategy interface {
-	objects() objects
+	objects() objectsToApply
 	// resetProgress records in the order record that none of the nodes to deploy is
 	// finished.
 	resetProgress() error
@@ -52,8 +52,9 @@ type step struct {
 	do    func(context.Context) error
 }
 
-// objects contains the Kubernetes objects of a revision, and the Applier that writes them.
-type objects struct {
+// objectsToApply contains the Kubernetes objects of a revision, and the Applier that writes
+// them.
+type objectsToApply struct {
 	applier *apply.Applier
 	// all are the objects whose kinds the cluster knows when the operation starts.
 	all kube.ResourceList
@@ -83,7 +84,7 @@ func newStrategy(r *Run) (strategy, error) {
 // newApplier returns the Applier of a strategy. readAhead contains the objects of all nodes,
 // if the nodes are applied separately.
 func (r *Run) newApplier(readAhead kube.ResourceList) *apply.Applier {
-	return apply.New(apply.Config{
+	return apply.New(apply.ApplierConfig{
 		Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log, Owner: r.owner(), Inventory: r.inventory, ReadAhead: readAhead,
 		Force: r.options.Force, TakeOwnership: r.options.TakeOwnership, ThreeWay: r.options.ThreeWay, RecreatePods: r.options.RecreatePods,
 	})

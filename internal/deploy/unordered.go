@@ -18,9 +18,9 @@ import (
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// unordered deploys a revision as Helm does: it applies all objects, deletes the obsolete
-// ones, and then waits if Options.Wait is set.
-type unordered struct {
+// unorderedStrategy deploys a revision as Helm does: it applies all objects, deletes the
+// obsolete ones, and then waits if Options.Wait is set.
+type unorderedStrategy struct {
 	run     *Run
 	applier *apply.Applier
 	all     kube.ResourceList
@@ -28,24 +28,24 @@ type unordered struct {
 	result apply.Result
 }
 
-// newUnordered returns the strategy unordered, and builds the objects of the manifest.
-func newUnordered(r *Run) (*unordered, error) {
+// newUnordered returns an unorderedStrategy, and builds the objects of the manifest.
+func newUnordered(r *Run) (*unorderedStrategy, error) {
 	list, err := r.op.Cluster.Build([]byte(r.Release().Manifest), r.options.Validate)
 	if err != nil {
 		return nil, err
 	}
-	return &unordered{run: r, applier: r.newApplier(nil), all: list}, object.SetOwner(list, r.owner())
+	return &unorderedStrategy{run: r, applier: r.newApplier(nil), all: list}, object.SetOwner(list, r.owner())
 }
 
-func (u *unordered) objects() objects { return objects{u.applier, u.all} }
+func (u *unorderedStrategy) objects() objectsToApply { return objectsToApply{u.applier, u.all} }
 
-func (u *unordered) resetProgress() error { return nil }
+func (u *unorderedStrategy) resetProgress() error { return nil }
 
-func (u *unordered) check(context.Context) error { return nil }
+func (u *unorderedStrategy) check(context.Context) error { return nil }
 
-func (u *unordered) announce() {}
+func (u *unorderedStrategy) announce() {}
 
-func (u *unordered) steps() []step {
+func (u *unorderedStrategy) steps() []step {
 	steps := []step{{Applying, u.apply}, {Pruning, u.prune}}
 	if u.run.options.Wait {
 		steps = append(steps, step{Waiting, u.wait})
@@ -53,7 +53,7 @@ func (u *unordered) steps() []step {
 	return steps
 }
 
-func (u *unordered) apply(ctx context.Context) (err error) {
+func (u *unorderedStrategy) apply(ctx context.Context) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -61,25 +61,25 @@ func (u *unordered) apply(ctx context.Context) (err error) {
 	return err
 }
 
-func (u *unordered) prune(ctx context.Context) error {
+func (u *unorderedStrategy) prune(ctx context.Context) error {
 	if p := u.pruner(); p != nil && !u.result.Pruned {
 		return p.prune(ctx, u.all)
 	}
 	return nil
 }
 
-func (u *unordered) wait(ctx context.Context) error {
+func (u *unorderedStrategy) wait(ctx context.Context) error {
 	r := u.run
-	return r.op.Waiter.WaitReady(ctx, u.result.States.All(u.all), wait.ReadyOptions{
+	return r.op.Waiter.WaitReady(ctx, u.result.States.All(u.all), wait.WaitReadyOptions{
 		Timeout: r.options.Timeout, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Restarted: u.applier.Restarted,
 	})
 }
 
-func (u *unordered) cause(ctx context.Context, err error) error {
+func (u *unorderedStrategy) cause(ctx context.Context, err error) error {
 	return failure.PreferContextCause(ctx, err)
 }
 
-func (u *unordered) deleteCreated(ctx context.Context, cleanup *operation.Operation, created kube.ResourceList, _ error) error {
+func (u *unorderedStrategy) deleteCreated(ctx context.Context, cleanup *operation.Operation, created kube.ResourceList, _ error) error {
 	created, err := u.applier.ConfirmCreated(ctx, cleanup.Cluster, created)
 	if err != nil {
 		return err
@@ -88,16 +88,18 @@ func (u *unordered) deleteCreated(ctx context.Context, cleanup *operation.Operat
 	return deletionError(errs)
 }
 
-func (u *unordered) dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
+func (u *unorderedStrategy) dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
 	return u.applier.DryRunAll(ctx, u.all)
 }
 
 // nodes returns a single node, whose ID is the name of the chart.
-func (u *unordered) nodes() []NodeObjects { return []NodeObjects{{Node: u.nodeID(), List: u.all}} }
+func (u *unorderedStrategy) nodes() []NodeObjects {
+	return []NodeObjects{{Node: u.nodeID(), List: u.all}}
+}
 
-func (u *unordered) nodeID() string { return history.ChartName(u.run.Release()) }
+func (u *unorderedStrategy) nodeID() string { return history.ChartName(u.run.Release()) }
 
-func (u *unordered) pruner() pruner {
+func (u *unorderedStrategy) pruner() pruner {
 	switch {
 	case u.run.inventory == nil:
 		return nil
@@ -107,4 +109,4 @@ func (u *unordered) pruner() pruner {
 	return &unorderedPruner{run: u.run, node: u.nodeID()}
 }
 
-func (u *unordered) close() {}
+func (u *unorderedStrategy) close() {}

@@ -30,21 +30,21 @@ const (
 // claimDiagnosis finds out why a PersistentVolumeClaim (claim, for short) is not bound. byPod
 // is true if the claim is diagnosed because a pod uses it, and false if it is the subject.
 type claimDiagnosis struct {
-	w     *walk
-	at    clusterreader.Ref
+	w     *subjectDiagnosis
+	at    clusterreader.ObjectRef
 	claim *corev1.PersistentVolumeClaim
 	byPod bool
 }
 
-func newClaimDiagnosis(w *walk, claim *corev1.PersistentVolumeClaim, byPod bool) claimDiagnosis {
-	at := clusterreader.Ref{Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}
+func newClaimDiagnosis(w *subjectDiagnosis, claim *corev1.PersistentVolumeClaim, byPod bool) claimDiagnosis {
+	at := clusterreader.ObjectRef{Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}
 	return claimDiagnosis{w: w, at: at, claim: claim, byPod: byPod}
 }
 
 func (d claimDiagnosis) add(f finding) { d.w.findings.add(d.at, f) }
 
 // diagnoseClaimSubject adds findings about a claim that is the subject.
-func diagnoseClaimSubject(ctx context.Context, w *walk, at clusterreader.Ref, claim *corev1.PersistentVolumeClaim) {
+func diagnoseClaimSubject(ctx context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef, claim *corev1.PersistentVolumeClaim) {
 	newClaimDiagnosis(w, claim, false).diagnose(ctx)
 	if len(w.findings.list) == 0 {
 		w.findings.addConditions(at, w.object.Object)

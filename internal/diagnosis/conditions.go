@@ -25,14 +25,14 @@ var (
 
 // diagnoseByConditions adds findings from the conditions in the status of the subject. It is
 // the rule for kinds that are not in the table of rules.
-func diagnoseByConditions(_ context.Context, w *walk, at clusterreader.Ref) {
+func diagnoseByConditions(_ context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef) {
 	w.findings.addConditions(at, w.object.Object)
 	w.findings.visit(at, nil)
 }
 
 // addConditions adds a finding for each condition of an object that reports a problem.
-func (f *findings) addConditions(at clusterreader.Ref, object map[string]any) {
-	has := func(words []string, c field.Condition) bool {
+func (f *findings) addConditions(at clusterreader.ObjectRef, object map[string]any) {
+	has := func(words []string, c field.StatusCondition) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.Type, word) })
 	}
 	for _, c := range field.Conditions(object) {

@@ -10,10 +10,11 @@
 // whether Secrets exist, but never reads their contents. Package clusterreader sends the
 // requests.
 //
-// The diagnosis of one subject is called a walk, because it visits the objects on which the
-// subject depends. It collects findings, which are possible causes with a rank, and finally
-// selects the most relevant ones. walk.go contains the table of the rules for each kind; the
-// other files contain the rules for pods, containers, workloads, claims and services.
+// The diagnosis of one subject (a subjectDiagnosis) visits the objects on which the subject
+// depends. It collects findings, which are possible causes with a rank, and finally
+// selects the most relevant ones. subject_diagnosis.go contains the table of the rules for
+// each kind; the other files contain the rules for pods, containers, workloads, claims and
+// services.
 package diagnosis
 
 import (
@@ -93,9 +94,9 @@ const (
 	maxParallelRequests = 8
 )
 
-// Config configures a Diagnoser. If a client is nil, the Diagnoser skips everything that
-// needs it.
-type Config struct {
+// DiagnoserConfig configures a Diagnoser. If a client is nil, the Diagnoser skips everything
+// that needs it.
+type DiagnoserConfig struct {
 	clusterreader.Clients
 	// DeployedLater reports whether the release contains a missing object but has not
 	// written it yet. If so, it returns the part of the release that contains the object,
@@ -108,17 +109,17 @@ type Config struct {
 
 // Diagnoser finds out why objects are not ready. It is safe for concurrent use.
 type Diagnoser struct {
-	config      Config
-	limit       *clusterreader.Limit // of the requests of all calls of Diagnose
+	config      DiagnoserConfig
+	limit       *clusterreader.RequestLimit // of the requests of all calls of Diagnose
 	maxParallel int
 	timeout     time.Duration
 	now         func() time.Time
 }
 
 // New returns a Diagnoser. One Diagnoser is enough for an operation.
-func New(config Config) *Diagnoser {
+func New(config DiagnoserConfig) *Diagnoser {
 	return &Diagnoser{
-		config: config, limit: clusterreader.NewLimit(maxRequests, maxParallelRequests),
+		config: config, limit: clusterreader.NewRequestLimit(maxRequests, maxParallelRequests),
 		maxParallel: maxParallelRequests, timeout: defaultTimeout, now: time.Now,
 	}
 }
@@ -131,10 +132,10 @@ func New(config Config) *Diagnoser {
 func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	session := clusterreader.NewSession(d.config.Clients, d.limit)
+	cache := clusterreader.NewRequestCache(d.config.Clients, d.limit)
 	found := make([][]finding, len(subjects))
 	d.forEach(len(subjects), func(n int) {
-		found[n] = d.newWalk(session, false).diagnose(ctx, subjects[n])
+		found[n] = d.newSubjectDiagnosis(cache, false).diagnose(ctx, subjects[n])
 	})
 	// Read the logs last, and only those that will be printed, so that they do not use up
 	// requests that other subjects need.
@@ -144,7 +145,7 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 			all = append(all, &findings[n])
 		}
 	}
-	d.forEach(len(all), func(n int) { d.addLog(ctx, session, all[n]) })
+	d.forEach(len(all), func(n int) { d.addLog(ctx, cache, all[n]) })
 	causes := make([][]Cause, len(subjects))
 	for n, findings := range found {
 		causes[n] = d.causes(findings)
@@ -159,15 +160,15 @@ func (d *Diagnoser) Diagnose(ctx context.Context, subjects []Subject) [][]Cause 
 func (d *Diagnoser) DiagnoseBriefly(ctx context.Context, subject Subject) []Cause {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	session := clusterreader.NewSession(d.config.Clients, d.limit.WithTotal(maxBriefRequests))
-	found := d.newWalk(session, true).diagnose(ctx, subject)
+	cache := clusterreader.NewRequestCache(d.config.Clients, d.limit.WithTotal(maxBriefRequests))
+	found := d.newSubjectDiagnosis(cache, true).diagnose(ctx, subject)
 	return d.causes(slices.DeleteFunc(found, func(f finding) bool { return f.key == keyHealthy }))
 }
 
-// newWalk returns a walk that reads objects with the session. brief is true for
-// DiagnoseBriefly.
-func (d *Diagnoser) newWalk(session *clusterreader.Session, brief bool) *walk {
-	w := &walk{cluster: clusterreader.NewReader(session, d.now), findings: &findings{}, brief: brief, now: d.now}
+// newSubjectDiagnosis returns a subjectDiagnosis that sends its requests with cache. brief is
+// true for DiagnoseBriefly.
+func (d *Diagnoser) newSubjectDiagnosis(cache *clusterreader.RequestCache, brief bool) *subjectDiagnosis {
+	w := &subjectDiagnosis{cluster: clusterreader.NewReader(cache, d.now), findings: &findings{}, brief: brief, now: d.now}
 	w.references = &referenceChecker{cluster: w.cluster, findings: w.findings, deployedLater: d.config.DeployedLater}
 	if !brief {
 		w.references.lookupsLeft = maxLookups

@@ -29,7 +29,7 @@ const (
 	rankSymptom                        // a controller reports that its object is not ready
 )
 
-// finding is a possible Cause that the walk has found.
+// finding is a possible Cause that the diagnosis has found.
 type finding struct {
 	Cause
 	rank findingRank
@@ -57,20 +57,20 @@ type findings struct {
 // reason are left out, because other findings already explain them. If it is nil, no warnings
 // are left out.
 type visitedObject struct {
-	clusterreader.Ref
+	clusterreader.ObjectRef
 	isExplained func(reason string) bool
 }
 
 // add adds a finding. at identifies the object that the finding is about.
-func (f *findings) add(at clusterreader.Ref, next finding) {
+func (f *findings) add(at clusterreader.ObjectRef, next finding) {
 	next.Object = at.String()
 	f.list = append(f.list, next)
 }
 
 // visit makes addWarnings add the warnings about an object, which at identifies. Warnings
 // are left out if explained returns true for their reason. explained can be nil.
-func (f *findings) visit(at clusterreader.Ref, explained func(reason string) bool) {
-	f.visited = append(f.visited, visitedObject{Ref: at, isExplained: explained})
+func (f *findings) visit(at clusterreader.ObjectRef, explained func(reason string) bool) {
+	f.visited = append(f.visited, visitedObject{ObjectRef: at, isExplained: explained})
 }
 
 // hasRank reports whether there is a finding with the rank worst or a more likely one.

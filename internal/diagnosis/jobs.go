@@ -14,7 +14,7 @@ import (
 )
 
 // diagnoseJob adds findings about a Job and its pods.
-func diagnoseJob(ctx context.Context, w *walk, at clusterreader.Ref, job *batchv1.Job) {
+func diagnoseJob(ctx context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef, job *batchv1.Job) {
 	if valueOr(job.Spec.Suspend, false) {
 		w.findings.add(at, finding{rank: rankCause, Cause: Cause{
 			Reason: "Suspended", Message: "suspended (spec.suspend): it runs no pods until it is resumed",
@@ -32,7 +32,7 @@ func diagnoseJob(ctx context.Context, w *walk, at clusterreader.Ref, job *batchv
 		}
 		w.findings.add(at, f)
 	}
-	load := workload{Ref: at, selector: job.Spec.Selector, template: &job.Spec.Template, desired: valueOr(job.Spec.Parallelism, 1)}
+	load := workload{ObjectRef: at, selector: job.Spec.Selector, template: &job.Spec.Template, desired: valueOr(job.Spec.Parallelism, 1)}
 	if isFinished(job) {
 		load.desired = 0
 	}

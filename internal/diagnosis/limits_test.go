@@ -50,7 +50,7 @@ func TestRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objects, subjects := shop(20)
 		api := newFakeAPI(t, objects)
-		d := api.diagnoser(Config{})
+		d := api.diagnoser(DiagnoserConfig{})
 		for n, causes := range d.Diagnose(t.Context(), api.subjects(subjects)) {
 			expectLines(t, causes, fmt.Sprintf("Pod shop/app%02d-1-a container app: CrashLoopBackOff: exited with code 1, restarted 2 times", n))
 		}
@@ -75,7 +75,7 @@ func TestDiagnoseBrieflySendsThreeRequestsAtMost(t *testing.T) {
 		api := newFakeAPI(t, `{kind: APIService, cluster: true, metadata: {name: v1.x}, spec: {service: {namespace: shop, name: api}}}
 			{kind: Service, metadata: {name: api}, spec: {selector: {app: api}}}
 			{kind: Pod, metadata: {name: api-a, labels: {app: api}}, spec: {containers: [{name: app}]}, status: {phase: Running, containerStatuses: [{name: app, state: {running: {}}}]}}`)
-		expectLines(t, api.diagnoser(Config{}).DiagnoseBriefly(t.Context(), api.subject("APIService v1.x")),
+		expectLines(t, api.diagnoser(DiagnoserConfig{}).DiagnoseBriefly(t.Context(), api.subject("APIService v1.x")),
 			"Service shop/api: NoEndpoints: no ready endpoints",
 			"Pod shop/api-a container app: NotReady: running, but not ready")
 		if len(api.requests) != maxBriefRequests {
@@ -88,8 +88,8 @@ func TestRequestLimitAffectsLastSubjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objects, subjects := shop(20)
 		api := newFakeAPI(t, objects)
-		d := api.diagnoser(Config{})
-		d.limit, d.maxParallel = clusterreader.NewLimit(10, 1), 1
+		d := api.diagnoser(DiagnoserConfig{})
+		d.limit, d.maxParallel = clusterreader.NewRequestLimit(10, 1), 1
 		causes := d.Diagnose(t.Context(), api.subjects(subjects))
 		if len(api.requests) != 10 {
 			t.Errorf("%d requests: %v", len(api.requests), api.requests)
@@ -107,7 +107,7 @@ func TestLookupsOfOneSubjectAreLimited(t *testing.T) {
 			volumes = append(volumes, fmt.Sprintf("{name: v%d, configMap: {name: c%d}}", n, n))
 		}
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {volumes: [`+strings.Join(volumes, ",")+`], containers: [{name: app}]}, status: {phase: Pending}}`)
-		causes := api.diagnoser(Config{}).Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0]
+		causes := api.diagnoser(DiagnoserConfig{}).Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0]
 		if got := api.count("exists"); got != maxLookups {
 			t.Errorf("%d lookups, want %d", got, maxLookups)
 		}
@@ -122,8 +122,8 @@ func TestParallelRequestsAreLimited(t *testing.T) {
 		objects, subjects := shop(20)
 		api := newFakeAPI(t, objects)
 		api.hangs["list replicasets"] = true
-		d := api.diagnoser(Config{})
-		d.limit, d.maxParallel = clusterreader.NewLimit(maxRequests, 3), 3
+		d := api.diagnoser(DiagnoserConfig{})
+		d.limit, d.maxParallel = clusterreader.NewRequestLimit(maxRequests, 3), 3
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan [][]Cause)
 		go func() { done <- d.Diagnose(ctx, api.subjects(subjects)) }()
@@ -150,7 +150,7 @@ func TestTimeout(t *testing.T) {
 		api := newFakeAPI(t, objects)
 		api.hangs["log pods"] = true
 		began := time.Now()
-		causes := api.diagnoser(Config{}).Diagnose(t.Context(), api.subjects(subjects))
+		causes := api.diagnoser(DiagnoserConfig{}).Diagnose(t.Context(), api.subjects(subjects))
 		if took := time.Since(began); took != defaultTimeout {
 			t.Errorf("took %s", took)
 		}
@@ -166,7 +166,7 @@ func TestCancelledBeforehand(t *testing.T) {
 		api := newFakeAPI(t, objects)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		d := api.diagnoser(Config{})
+		d := api.diagnoser(DiagnoserConfig{})
 		if causes := d.Diagnose(ctx, api.subjects(subjects)); len(causes) != 2 || causes[0] != nil || len(api.requests) > 0 {
 			t.Errorf("got %v with the requests %v", causes, api.requests)
 		}
@@ -180,7 +180,7 @@ func TestWithoutClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Job, metadata: {name: j}, spec: {selector: {matchLabels: {a: b}}}, status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: too often}]}}
 			{kind: Pod, metadata: {name: web}, spec: {imagePullSecrets: [{name: s}], containers: [{name: app, image: x}]}, `+crashed)
-		d := New(Config{})
+		d := New(DiagnoserConfig{})
 		for subject, want := range map[string]string{
 			"Job shop/j":   "Job shop/j: BackoffLimitExceeded: too often",
 			"Pod shop/web": "Pod shop/web container app: CrashLoopBackOff: exited with code 1, restarted 2 times",
@@ -199,7 +199,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}, {name: other}]}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, message: "no login with hunter22"}}}, {name: other, state: {waiting: {reason: RunContainerError, message: 'exec: "hunter22"'}}}]}}
 			{event: Oops, about: web, message: "is\n  hunter22\x1b[1m?"}`)
 		api.logs["shop/web/app/previous"] = "start\npassword hunter22"
-		causes := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22"})}).Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0]
+		causes := api.diagnoser(DiagnoserConfig{Redactor: redact.New([]string{"hunter22"})}).Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0]
 		expectLines(t, causes,
 			"Pod shop/web container app: CrashLoopBackOff: exited with code 1, restarted 2 times: no login with ******", "| start", "| password ******",
 			`Pod shop/web container other: RunContainerError: exec: "******"`,
@@ -211,7 +211,7 @@ func TestLogIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI(t, `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app}]}, `+crashed)
 		api.logs["shop/web/app/previous"] = strings.Repeat("x", clusterreader.MaxLogBytes-10) + "hunter22-and-more"
-		d := api.diagnoser(Config{Redactor: redact.New([]string{"hunter22-and-more"})})
+		d := api.diagnoser(DiagnoserConfig{Redactor: redact.New([]string{"hunter22-and-more"})})
 		log := d.Diagnose(t.Context(), []Subject{api.subject("Pod shop/web")})[0][0].Log
 		if len(log) != 1 || log[0] != strings.Repeat("x", maxLineLength)+"…" {
 			t.Errorf("got %q", log)
@@ -236,9 +236,9 @@ func TestDeterministic(t *testing.T) {
 			objects += fmt.Sprintf("{event: Reason%d, about: app%02d, message: m}\n{event: Other, about: app%02d-1-a, message: m%d}\n", n, n%12, n%12, n)
 		}
 		api := newFakeAPI(t, objects)
-		first := api.diagnoser(Config{}).Diagnose(t.Context(), api.subjects(subjects))
+		first := api.diagnoser(DiagnoserConfig{}).Diagnose(t.Context(), api.subjects(subjects))
 		for range 20 {
-			if next := api.diagnoser(Config{}).Diagnose(t.Context(), api.subjects(subjects)); !reflect.DeepEqual(first, next) {
+			if next := api.diagnoser(DiagnoserConfig{}).Diagnose(t.Context(), api.subjects(subjects)); !reflect.DeepEqual(first, next) {
 				t.Fatalf("got %v, then %v", first, next)
 			}
 		}
@@ -274,7 +274,7 @@ func TestNoGoroutineLeaks(t *testing.T) {
 	defer server.Close()
 	carrier := &http.Transport{}
 	at := &rest.Config{Host: server.URL, Transport: carrier, QPS: -1}
-	d := New(Config{Clients: clusterreader.Clients{
+	d := New(DiagnoserConfig{Clients: clusterreader.Clients{
 		Dynamic: dynamic.NewForConfigOrDie(at), Metadata: metadata.NewForConfigOrDie(at), Clientset: kubernetes.NewForConfigOrDie(at),
 	}})
 	d.timeout = time.Minute

@@ -29,24 +29,24 @@ type logSource struct {
 
 // addLog reads the log that f.log identifies, and stores its last lines in f.Log. If there is
 // no log of the previous instance, it reads the log of the current instance.
-func (d *Diagnoser) addLog(ctx context.Context, session *clusterreader.Session, f *finding) {
+func (d *Diagnoser) addLog(ctx context.Context, cache *clusterreader.RequestCache, f *finding) {
 	if f.log == nil {
 		return
 	}
 	if f.log.previous {
-		f.Log = d.readLog(ctx, session, *f.log)
+		f.Log = d.readLog(ctx, cache, *f.log)
 	}
 	if f.Log == nil {
 		current := *f.log
 		current.previous = false
-		f.Log = d.readLog(ctx, session, current)
+		f.Log = d.readLog(ctx, cache, current)
 	}
 }
 
-func (d *Diagnoser) readLog(ctx context.Context, session *clusterreader.Session, source logSource) []string {
+func (d *Diagnoser) readLog(ctx context.Context, cache *clusterreader.RequestCache, source logSource) []string {
 	tail := int64(maxLogLines)
 	options := &corev1.PodLogOptions{Container: source.container, Previous: source.previous, TailLines: &tail}
-	text, err := session.Log(ctx, source.namespace, source.pod, options)
+	text, err := cache.Log(ctx, source.namespace, source.pod, options)
 	if err != nil || strings.HasPrefix(text, lostLogPrefix) {
 		return nil
 	}

@@ -28,15 +28,15 @@ var (
 		"FailedToRetrieveImagePullSecret", "Evicted", "FailedPostStartHook")
 )
 
-func podRef(pod *corev1.Pod) clusterreader.Ref {
-	return clusterreader.Ref{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+func podRef(pod *corev1.Pod) clusterreader.ObjectRef {
+	return clusterreader.ObjectRef{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
 // podDiagnosis finds out why a pod is not ready. owner is the workload that owns the pod. It
 // is empty if the pod is the subject or was found through a Service.
 type podDiagnosis struct {
-	w     *walk
-	at    clusterreader.Ref
+	w     *subjectDiagnosis
+	at    clusterreader.ObjectRef
 	pod   *corev1.Pod
 	owner workload
 }
@@ -44,12 +44,12 @@ type podDiagnosis struct {
 func (p podDiagnosis) add(f finding) { p.w.findings.add(p.at, f) }
 
 // diagnosePodSubject adds findings about a pod that is the subject.
-func diagnosePodSubject(ctx context.Context, w *walk, _ clusterreader.Ref, pod *corev1.Pod) {
+func diagnosePodSubject(ctx context.Context, w *subjectDiagnosis, _ clusterreader.ObjectRef, pod *corev1.Pod) {
 	diagnosePod(ctx, w, pod, workload{})
 }
 
 // diagnosePod adds findings about a pod if it is not ready. For owner, see podDiagnosis.
-func diagnosePod(ctx context.Context, w *walk, pod *corev1.Pod, owner workload) {
+func diagnosePod(ctx context.Context, w *subjectDiagnosis, pod *corev1.Pod, owner workload) {
 	p := podDiagnosis{w: w, at: podRef(pod), pod: pod, owner: owner}
 	ready := podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue
 	switch {

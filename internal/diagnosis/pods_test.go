@@ -37,7 +37,7 @@ func runCases(t *testing.T, cases map[string]explainCase) {
 				c := cases[name]
 				api := newFakeAPI(t, c.objects)
 				api.logs, api.faults = c.logs, c.faults
-				d := api.diagnoser(Config{DeployedLater: later})
+				d := api.diagnoser(DiagnoserConfig{DeployedLater: later})
 				subject := api.subject(c.subject)
 				expectLines(t, d.Diagnose(t.Context(), []Subject{subject})[0], c.want...)
 				before := len(api.requests)

@@ -22,7 +22,7 @@ func TestTruncateAtRune(t *testing.T) {
 }
 
 func TestLogLinesAreRedactedBeforeTheyAreTruncated(t *testing.T) {
-	d := New(Config{Redactor: redact.New([]string{"hunter22-and-more"})})
+	d := New(DiagnoserConfig{Redactor: redact.New([]string{"hunter22-and-more"})})
 	long := strings.Repeat("ü", maxLineLength-4)
 	got := d.redactLines("first\nlast but one\n"+long+"hunter22-and-more\n\n", 2)
 	if want := []string{"last but one", long + "****…"}; !slices.Equal(got, want) {

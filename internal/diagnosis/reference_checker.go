@@ -27,7 +27,7 @@ const (
 type referenceChecker struct {
 	cluster       *clusterreader.Reader
 	findings      *findings
-	deployedLater func(kind schema.GroupKind, namespace, name string) string // see Config
+	deployedLater func(kind schema.GroupKind, namespace, name string) string // see DiagnoserConfig
 	lookupsLeft   int                                                        // how many objects can still be looked up
 }
 
@@ -35,7 +35,7 @@ type referenceChecker struct {
 // there are any. at identifies the object that refers to them. If an object cannot be looked
 // up, it counts as missing if one of texts, which are messages of the server, says that it
 // was not found.
-func (c *referenceChecker) addMissing(ctx context.Context, at clusterreader.Ref, needs []podreferences.Reference, texts ...string) bool {
+func (c *referenceChecker) addMissing(ctx context.Context, at clusterreader.ObjectRef, needs []podreferences.Reference, texts ...string) bool {
 	found := false
 	for _, r := range needs {
 		exists, err := c.exists(ctx, r)
@@ -50,7 +50,7 @@ func (c *referenceChecker) addMissing(ctx context.Context, at clusterreader.Ref,
 
 // addFinding adds a finding that says that the object of r does not exist. at identifies
 // the object that contains the reference.
-func (c *referenceChecker) addFinding(at clusterreader.Ref, r podreferences.Reference) {
+func (c *referenceChecker) addFinding(at clusterreader.ObjectRef, r podreferences.Reference) {
 	name := r.Name
 	if r.Namespace != "" && r.Namespace != at.Namespace {
 		name = r.Namespace + "/" + name

@@ -252,7 +252,7 @@ func problem(status int) (*http.Response, error) {
 }
 
 // diagnoser returns a Diagnoser that uses this API.
-func (api *fakeAPI) diagnoser(config Config) *Diagnoser {
+func (api *fakeAPI) diagnoser(config DiagnoserConfig) *Diagnoser {
 	api.t.Helper()
 	at := &rest.Config{Host: "http://api", Transport: api, QPS: -1}
 	var err error

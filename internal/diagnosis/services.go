@@ -22,7 +22,7 @@ import (
 
 var endpointSlicesResource = discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
 
-func diagnoseService(ctx context.Context, w *walk, at clusterreader.Ref, service *corev1.Service) {
+func diagnoseService(ctx context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef, service *corev1.Service) {
 	if service.Spec.Type == corev1.ServiceTypeLoadBalancer && len(service.Status.LoadBalancer.Ingress) == 0 {
 		message := "waiting for a load balancer address"
 		if class := service.Spec.LoadBalancerClass; class != nil {
@@ -33,7 +33,7 @@ func diagnoseService(ctx context.Context, w *walk, at clusterreader.Ref, service
 	diagnoseByConditions(ctx, w, at)
 }
 
-func diagnoseIngress(ctx context.Context, w *walk, at clusterreader.Ref, ingress *networkingv1.Ingress) {
+func diagnoseIngress(ctx context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef, ingress *networkingv1.Ingress) {
 	if ingress.Spec.IngressClassName != nil {
 		kind := schema.GroupKind{Group: networkingv1.GroupName, Kind: "IngressClass"}
 		class := podreferences.New(kind, "", *ingress.Spec.IngressClassName, "spec.ingressClassName")
@@ -47,7 +47,7 @@ func diagnoseIngress(ctx context.Context, w *walk, at clusterreader.Ref, ingress
 
 // diagnoseAPIService adds findings about an APIService. If its Service has no ready endpoint,
 // it also adds findings about the Service and the pods of the Service.
-func diagnoseAPIService(ctx context.Context, w *walk, at clusterreader.Ref) {
+func diagnoseAPIService(ctx context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef) {
 	diagnoseByConditions(ctx, w, at)
 	namespace := field.String(w.object.Object, "spec", "service", "namespace")
 	name := field.String(w.object.Object, "spec", "service", "name")
@@ -66,9 +66,9 @@ func diagnoseAPIService(ctx context.Context, w *walk, at clusterreader.Ref) {
 	if err != nil || service.Spec.Type == corev1.ServiceTypeExternalName || hasEndpoints(ctx, w.cluster, service) {
 		return
 	}
-	serves := clusterreader.Ref{Kind: "Service", Namespace: namespace, Name: name, UID: service.UID}
+	serves := clusterreader.ObjectRef{Kind: "Service", Namespace: namespace, Name: name, UID: service.UID}
 	before := len(w.findings.list)
-	pods, err := w.cluster.Pods(ctx, clusterreader.Ref{Namespace: namespace}, &metav1.LabelSelector{MatchLabels: service.Spec.Selector})
+	pods, err := w.cluster.Pods(ctx, clusterreader.ObjectRef{Namespace: namespace}, &metav1.LabelSelector{MatchLabels: service.Spec.Selector})
 	for n := range pods {
 		diagnosePod(ctx, w, &pods[n], workload{})
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // warningFinding returns a finding that reports a warning.
-func (w *walk) warningFinding(warning clusterreader.Warning, rank findingRank, key string) finding {
+func (w *subjectDiagnosis) warningFinding(warning clusterreader.Warning, rank findingRank, key string) finding {
 	f := finding{rank: rank, key: key, Cause: Cause{
 		Container: warning.Container, Reason: warning.Reason, Message: warning.Message,
 	}}
@@ -24,17 +24,17 @@ func (w *walk) warningFinding(warning clusterreader.Warning, rank findingRank, k
 
 // addWarnings adds a finding for each warning about a visited object, except those that other
 // findings explain (see findings.visit).
-func (w *walk) addWarnings(ctx context.Context) {
+func (w *subjectDiagnosis) addWarnings(ctx context.Context) {
 	if w.brief && w.findings.hasRank(rankCause) {
 		return
 	}
 	for _, at := range w.findings.visited {
-		for _, warning := range w.cluster.Warnings(ctx, at.Ref) {
+		for _, warning := range w.cluster.Warnings(ctx, at.ObjectRef) {
 			if at.isExplained != nil && at.isExplained(warning.Reason) {
 				continue
 			}
 			key := "event " + at.Kind + warning.Reason + normalizeMessage(warning.Message, at.Name)
-			w.findings.add(at.Ref, w.warningFinding(warning, rankWarning, key))
+			w.findings.add(at.ObjectRef, w.warningFinding(warning, rankWarning, key))
 		}
 	}
 }

@@ -31,7 +31,7 @@ const (
 // workload describes an object that creates pods, such as a ReplicaSet, independently of its
 // kind.
 type workload struct {
-	clusterreader.Ref
+	clusterreader.ObjectRef
 	selector *metav1.LabelSelector
 	template *corev1.PodTemplateSpec
 	// desired is the number of pods that should exist.
@@ -49,7 +49,7 @@ type workload struct {
 
 // diagnoseDeployment adds findings about a Deployment and the pods of its newest
 // ReplicaSet.
-func diagnoseDeployment(ctx context.Context, w *walk, at clusterreader.Ref, deployment *appsv1.Deployment) {
+func diagnoseDeployment(ctx context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef, deployment *appsv1.Deployment) {
 	if deployment.Generation > deployment.Status.ObservedGeneration {
 		w.findings.visit(at, nil)
 		return // the ReplicaSets still belong to the previous spec
@@ -82,7 +82,7 @@ func diagnoseDeployment(ctx context.Context, w *walk, at clusterreader.Ref, depl
 }
 
 // replicaSets returns the ReplicaSets of a Deployment, the newest revision first.
-func replicaSets(ctx context.Context, w *walk, deployment clusterreader.Ref, selector *metav1.LabelSelector) []appsv1.ReplicaSet {
+func replicaSets(ctx context.Context, w *subjectDiagnosis, deployment clusterreader.ObjectRef, selector *metav1.LabelSelector) []appsv1.ReplicaSet {
 	sets, err := clusterreader.ListOwned[appsv1.ReplicaSet](ctx, w.cluster, appsv1.SchemeGroupVersion.WithResource("replicasets"), deployment, selector)
 	if err != nil {
 		return nil
@@ -100,8 +100,8 @@ func replicaSets(ctx context.Context, w *walk, deployment clusterreader.Ref, sel
 
 // diagnoseOldPods adds findings about pods of older ReplicaSets that are being deleted. With
 // the strategy Recreate, the newest ReplicaSet creates no pods before they are deleted.
-func diagnoseOldPods(ctx context.Context, w *walk, deployment *appsv1.Deployment, old []appsv1.ReplicaSet) {
-	pods, err := w.cluster.Pods(ctx, clusterreader.Ref{Namespace: deployment.Namespace}, deployment.Spec.Selector)
+func diagnoseOldPods(ctx context.Context, w *subjectDiagnosis, deployment *appsv1.Deployment, old []appsv1.ReplicaSet) {
+	pods, err := w.cluster.Pods(ctx, clusterreader.ObjectRef{Namespace: deployment.Namespace}, deployment.Spec.Selector)
 	if err != nil {
 		return
 	}
@@ -114,13 +114,13 @@ func diagnoseOldPods(ctx context.Context, w *walk, deployment *appsv1.Deployment
 	}
 }
 
-func replicaSetRef(set *appsv1.ReplicaSet) clusterreader.Ref {
-	return clusterreader.Ref{Kind: "ReplicaSet", Namespace: set.Namespace, Name: set.Name, UID: set.UID}
+func replicaSetRef(set *appsv1.ReplicaSet) clusterreader.ObjectRef {
+	return clusterreader.ObjectRef{Kind: "ReplicaSet", Namespace: set.Namespace, Name: set.Name, UID: set.UID}
 }
 
-func diagnoseReplicaSet(ctx context.Context, w *walk, at clusterreader.Ref, set *appsv1.ReplicaSet) {
+func diagnoseReplicaSet(ctx context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef, set *appsv1.ReplicaSet) {
 	load := workload{
-		Ref: at, selector: set.Spec.Selector, template: &set.Spec.Template,
+		ObjectRef: at, selector: set.Spec.Selector, template: &set.Spec.Template,
 		desired: valueOr(set.Spec.Replicas, 1), replacesFailedPods: true,
 	}
 	for _, c := range set.Status.Conditions {
@@ -131,9 +131,9 @@ func diagnoseReplicaSet(ctx context.Context, w *walk, at clusterreader.Ref, set 
 	diagnoseWorkload(ctx, w, load)
 }
 
-func diagnoseReplicationController(ctx context.Context, w *walk, at clusterreader.Ref, controller *corev1.ReplicationController) {
+func diagnoseReplicationController(ctx context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef, controller *corev1.ReplicationController) {
 	load := workload{
-		Ref: at, selector: &metav1.LabelSelector{MatchLabels: controller.Spec.Selector}, template: controller.Spec.Template,
+		ObjectRef: at, selector: &metav1.LabelSelector{MatchLabels: controller.Spec.Selector}, template: controller.Spec.Template,
 		desired: valueOr(controller.Spec.Replicas, 1), replacesFailedPods: true,
 	}
 	for _, c := range controller.Status.Conditions {
@@ -144,8 +144,8 @@ func diagnoseReplicationController(ctx context.Context, w *walk, at clusterreade
 	diagnoseWorkload(ctx, w, load)
 }
 
-func diagnoseStatefulSet(ctx context.Context, w *walk, at clusterreader.Ref, set *appsv1.StatefulSet) {
-	load := workload{Ref: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: valueOr(set.Spec.Replicas, 1)}
+func diagnoseStatefulSet(ctx context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef, set *appsv1.StatefulSet) {
+	load := workload{ObjectRef: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: valueOr(set.Spec.Replicas, 1)}
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement &&
 		set.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType &&
 		(rolling == nil || valueOr(rolling.Partition, 0) == 0) {
@@ -154,16 +154,16 @@ func diagnoseStatefulSet(ctx context.Context, w *walk, at clusterreader.Ref, set
 	diagnoseWorkload(ctx, w, load)
 }
 
-func diagnoseDaemonSet(ctx context.Context, w *walk, at clusterreader.Ref, set *appsv1.DaemonSet) {
+func diagnoseDaemonSet(ctx context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef, set *appsv1.DaemonSet) {
 	diagnoseWorkload(ctx, w, workload{
-		Ref: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: set.Status.DesiredNumberScheduled,
+		ObjectRef: at, selector: set.Spec.Selector, template: &set.Spec.Template, desired: set.Status.DesiredNumberScheduled,
 	})
 }
 
 // diagnoseWorkload adds findings about the pods of a workload. If pods are missing, it also
 // adds a finding that explains why they cannot be created.
-func diagnoseWorkload(ctx context.Context, w *walk, load workload) {
-	pods, err := w.cluster.Pods(ctx, load.Ref, load.selector)
+func diagnoseWorkload(ctx context.Context, w *subjectDiagnosis, load workload) {
+	pods, err := w.cluster.Pods(ctx, load.ObjectRef, load.selector)
 	living := int32(0)
 	for n := range pods {
 		if pods[n].DeletionTimestamp == nil {
@@ -176,7 +176,7 @@ func diagnoseWorkload(ctx context.Context, w *walk, load workload) {
 	for n := range pods {
 		diagnosePod(ctx, w, &pods[n], load)
 	}
-	w.findings.visit(load.Ref, func(reason string) bool {
+	w.findings.visit(load.ObjectRef, func(reason string) bool {
 		return reason == "BackoffLimitExceeded" || reason == reasonFailedCreate && (load.createError != "" || w.findings.explainFailedCreate())
 	})
 }
@@ -190,10 +190,10 @@ func (f *findings) explainFailedCreate() bool {
 
 // diagnoseFailedCreate adds a finding that explains why pods of a workload cannot be created,
 // for example because of a quota, an admission webhook, or a missing object.
-func diagnoseFailedCreate(ctx context.Context, w *walk, load workload) {
+func diagnoseFailedCreate(ctx context.Context, w *subjectDiagnosis, load workload) {
 	f := finding{rank: rankCause, Cause: Cause{Reason: reasonFailedCreate, Message: load.createError}}
 	if load.createError == "" {
-		warnings := w.cluster.Warnings(ctx, load.Ref)
+		warnings := w.cluster.Warnings(ctx, load.ObjectRef)
 		at := slices.IndexFunc(warnings, func(warning clusterreader.Warning) bool { return warning.Reason == reasonFailedCreate })
 		if at < 0 {
 			return
@@ -201,14 +201,14 @@ func diagnoseFailedCreate(ctx context.Context, w *walk, load workload) {
 		f = w.warningFinding(warnings[at], rankCause, "")
 	}
 	if !addObjectsMissingForAdmission(ctx, w, load, f.Message) {
-		w.findings.add(load.Ref, f)
+		w.findings.add(load.ObjectRef, f)
 	}
 }
 
 // addObjectsMissingForAdmission adds a finding for each missing object without which the server
 // rejects the pods of a workload, such as their ServiceAccount. It checks only objects that
 // occur in message, the error of the server. It reports whether any is missing.
-func addObjectsMissingForAdmission(ctx context.Context, w *walk, load workload, message string) bool {
+func addObjectsMissingForAdmission(ctx context.Context, w *subjectDiagnosis, load workload, message string) bool {
 	if load.template == nil {
 		return false
 	}
@@ -222,5 +222,5 @@ func addObjectsMissingForAdmission(ctx context.Context, w *walk, load workload, 
 	needs = slices.DeleteFunc(needs, func(r podreferences.Reference) bool {
 		return r.Name == "" || !strings.Contains(words, strings.ToLower(r.Kind.Kind)) || !strings.Contains(message, r.Name)
 	})
-	return w.references.addMissing(ctx, load.Ref, needs, message)
+	return w.references.addMissing(ctx, load.ObjectRef, needs, message)
 }

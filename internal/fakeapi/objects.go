@@ -91,15 +91,15 @@ func Workload(kind, spec string) string {
 }
 
 // Forbidden returns the error with which an API server responds to a request without
-// permission. Functions for API.Fault can return it.
-func Forbidden(c Call) error {
+// permission. Functions for WritableAPI.Fault can return it.
+func Forbidden(c ReceivedCall) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: c.Path}, "", errors.New("not allowed"))
 }
 
-// Forbid returns a function for API.Fault that returns the error of Forbidden for requests
-// with the given verb whose Path begins with prefix.
-func Forbid(verb, prefix string) func(Call) error {
-	return func(c Call) error {
+// Forbid returns a function for WritableAPI.Fault that returns the error of Forbidden for
+// requests with the given verb whose Path begins with prefix.
+func Forbid(verb, prefix string) func(ReceivedCall) error {
+	return func(c ReceivedCall) error {
 		if c.Verb == verb && strings.HasPrefix(c.Path, prefix) {
 			return Forbidden(c)
 		}
@@ -107,11 +107,11 @@ func Forbid(verb, prefix string) func(Call) error {
 	}
 }
 
-// FailFirst returns a function for API.Fault that returns err for the first request with the
-// given verb.
-func FailFirst(verb string, err error) func(Call) error {
+// FailFirst returns a function for WritableAPI.Fault that returns err for the first request
+// with the given verb.
+func FailFirst(verb string, err error) func(ReceivedCall) error {
 	var done atomic.Bool
-	return func(c Call) error {
+	return func(c ReceivedCall) error {
 		if c.Verb != verb || done.Swap(true) {
 			return nil
 		}

@@ -63,7 +63,7 @@ func (w *openWatch) serve(response http.ResponseWriter, request *http.Request) {
 
 // next returns the events to send now, and a channel that is closed when there may be more. If
 // CloseWatches has closed the watch, open is false.
-func (w *openWatch) next() (due []event, changed chan struct{}, open bool) {
+func (w *openWatch) next() (due []watchEvent, changed chan struct{}, open bool) {
 	s := w.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (w *openWatch) next() (due []event, changed chan struct{}, open bool) {
 	return due, s.changed, true
 }
 
-func writeEvents(w http.ResponseWriter, due []event) bool {
+func writeEvents(w http.ResponseWriter, due []watchEvent) bool {
 	for _, e := range due {
 		if err := json.NewEncoder(w).Encode(map[string]any{"type": e.kind, "object": e.object}); err != nil {
 			return false

@@ -71,17 +71,17 @@ func AsInt(value any) (int64, bool) {
 	return 0, false
 }
 
-// Condition is an entry of status.conditions.
-type Condition struct {
+// StatusCondition is an entry of status.conditions.
+type StatusCondition struct {
 	Type, Status, Reason, Message string
 }
 
 // Conditions returns the entries of status.conditions that are mappings.
-func Conditions(object map[string]any) []Condition {
+func Conditions(object map[string]any) []StatusCondition {
 	entries := Maps(object, "status", "conditions")
-	conditions := make([]Condition, 0, len(entries))
+	conditions := make([]StatusCondition, 0, len(entries))
 	for _, e := range entries {
-		conditions = append(conditions, Condition{
+		conditions = append(conditions, StatusCondition{
 			Type: String(e, "type"), Status: String(e, "status"), Reason: String(e, "reason"), Message: String(e, "message"),
 		})
 	}
@@ -89,11 +89,11 @@ func Conditions(object map[string]any) []Condition {
 }
 
 // FindCondition returns the first condition with this type, or the zero value.
-func FindCondition(object map[string]any, conditionType string) Condition {
+func FindCondition(object map[string]any, conditionType string) StatusCondition {
 	for _, c := range Conditions(object) {
 		if c.Type == conditionType {
 			return c
 		}
 	}
-	return Condition{}
+	return StatusCondition{}
 }

@@ -91,7 +91,7 @@ func (v *View) json(out *bufio.Writer) error {
 	return text.WriteJSON(out, g)
 }
 
-func (d *diff) jsonNode(n *sequencer.Node) jsonNode {
+func (d *planDiff) jsonNode(n *sequencer.Node) jsonNode {
 	j := jsonNode{ID: n.ID(), Chart: n.Chart, Type: "resource", Layer: n.Layer, Change: d.nodes[n.ID()], Resources: []jsonResource{}}
 	switch {
 	case n.Unsequenced:
@@ -117,7 +117,7 @@ func (d *diff) jsonNode(n *sequencer.Node) jsonNode {
 	return j
 }
 
-func (d *diff) jsonEdge(e sequencer.Edge) jsonEdge {
+func (d *planDiff) jsonEdge(e sequencer.Edge) jsonEdge {
 	j := jsonEdge{First: jsonEndOf(e.First), Then: jsonEndOf(e.Then), Implied: e.Implied, Change: d.edges[edgeKey(e)]}
 	for _, r := range e.Reasons {
 		j.Reasons = append(j.Reasons, jsonReason(r))

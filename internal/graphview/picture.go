@@ -18,7 +18,7 @@ type picture struct {
 	arrows []arrow
 	hooks  []hookGroup
 	title  string
-	diff   diff
+	diff   planDiff
 }
 
 // item is a node of the deployment graph in a picture, or a box. A box contains other items,
@@ -30,7 +30,7 @@ type item struct {
 	box     bool
 	inner   []*item
 	title   string
-	lines   []line // the lines below the title of a node
+	lines   []textLine // the lines below the title of a node
 	tooltip string
 	change  change
 	kind    itemKind
@@ -57,8 +57,8 @@ const (
 	kindCaption   itemKind = "caption"
 )
 
-// line is a line of text in a node. change is that of the resource that the line names.
-type line struct {
+// textLine is a line of text in a node. change is that of the resource that the line names.
+type textLine struct {
 	text   string
 	change change
 }
@@ -174,7 +174,7 @@ func (p *pictureBuilder) addResourceNames(it *item, n *sequencer.Node) {
 	if it.change == removed {
 		tooltip = []string{n.ID() + ", removed"}
 	}
-	var lines []line
+	var lines []textLine
 	if it.change != removed {
 		for _, r := range n.Resources {
 			c, was := d.ofResource(n, r)
@@ -184,20 +184,20 @@ func (p *pictureBuilder) addResourceNames(it *item, n *sequencer.Node) {
 			} else {
 				tooltip = append(tooltip, text)
 			}
-			lines = append(lines, line{text, c})
+			lines = append(lines, textLine{text, c})
 		}
 	}
 	for _, r := range d.removedFrom[n.ID()] {
 		tooltip = append(tooltip, r.ID.String()+", removed")
-		lines = append(lines, line{r.ID.String(), removed})
+		lines = append(lines, textLine{r.ID.String(), removed})
 	}
 	if len(tooltip) > maxTooltipLines {
 		tooltip = append(tooltip[:maxTooltipLines], fmt.Sprintf("and %d more", len(tooltip)-maxTooltipLines))
 	}
 	if len(lines) > maxLines {
 		// Changed resources come first, so that they are not cut off.
-		slices.SortStableFunc(lines, func(x, y line) int { return boolOrder(x.change == unchanged) - boolOrder(y.change == unchanged) })
-		lines = append(lines[:maxLines-1], line{text: fmt.Sprintf("and %d more", len(lines)-maxLines+1)})
+		slices.SortStableFunc(lines, func(x, y textLine) int { return boolOrder(x.change == unchanged) - boolOrder(y.change == unchanged) })
+		lines = append(lines[:maxLines-1], textLine{text: fmt.Sprintf("and %d more", len(lines)-maxLines+1)})
 	}
 	if n.Layer == "" && !n.Unsequenced && len(lines) == 1 && lines[0].change == unchanged {
 		lines = nil // the title already names the resource

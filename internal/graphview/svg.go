@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ordered-helm/helm/internal/graphview/layered"
+	"github.com/ordered-helm/helm/internal/graphview/layout"
 )
 
 // svgStyle is the style sheet of FormatSVG, with colors for light and dark backgrounds.
@@ -128,7 +128,7 @@ func (s svgWriter) tooltip(text string) {
 func (s svgWriter) escaped(text string) { _ = xml.EscapeText(s.out, []byte(text)) }
 
 // route draws an arrow: horizontal lines within columns of the layout, curves between them.
-func (s svgWriter) route(r route) {
+func (s svgWriter) route(r arrowRoute) {
 	p := r.points
 	if len(p) == 0 {
 		return
@@ -146,17 +146,17 @@ func (s svgWriter) route(r route) {
 			continue
 		}
 		bend := (p[i].X - p[i-1].X) / 2
-		fmt.Fprintf(s.out, "C%s %s %s", formatPoint(layered.Point{X: p[i-1].X + bend, Y: p[i-1].Y}), formatPoint(layered.Point{X: p[i].X - bend, Y: p[i].Y}), formatPoint(p[i]))
+		fmt.Fprintf(s.out, "C%s %s %s", formatPoint(layout.Point{X: p[i-1].X + bend, Y: p[i-1].Y}), formatPoint(layout.Point{X: p[i].X - bend, Y: p[i].Y}), formatPoint(p[i]))
 	}
 	tip, back := p[len(p)-1], -7.0
 	if r.backwards {
 		tip, back = p[0], 7
 	}
 	fmt.Fprintf(s.out, `"/><path class="head" d="M%sL%sL%s"/></g>`+"\n",
-		formatPoint(layered.Point{X: tip.X + back, Y: tip.Y - 4}), formatPoint(tip), formatPoint(layered.Point{X: tip.X + back, Y: tip.Y + 4}))
+		formatPoint(layout.Point{X: tip.X + back, Y: tip.Y - 4}), formatPoint(tip), formatPoint(layout.Point{X: tip.X + back, Y: tip.Y + 4}))
 }
 
-func formatPoint(p layered.Point) string { return formatLength(p.X) + " " + formatLength(p.Y) }
+func formatPoint(p layout.Point) string { return formatLength(p.X) + " " + formatLength(p.Y) }
 
 // formatLength formats a length, rounded to a tenth of a pixel.
 func formatLength(x float64) string {

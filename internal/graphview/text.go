@@ -16,7 +16,7 @@ import (
 // textWriter writes a view in FormatText.
 type textWriter struct {
 	*View
-	diff
+	planDiff
 	out *bufio.Writer
 	// after contains the edges of View.Plan and the removed ones, by the ID of Edge.Then.
 	after map[string][]sequencer.Edge
@@ -29,11 +29,11 @@ type textWriter struct {
 // that are listed for it are ready.
 func (v *View) text(out *bufio.Writer) error {
 	edges := v.Plan.Edges()
-	l := textWriter{View: v, diff: v.compare(edges), out: out, after: map[string][]sequencer.Edge{}, layered: chartsWithLayers(v.Plan)}
+	l := textWriter{View: v, planDiff: v.compare(edges), out: out, after: map[string][]sequencer.Edge{}, layered: chartsWithLayers(v.Plan)}
 	for _, e := range append(edges, l.removedEdges...) {
 		l.after[e.Then.ID()] = append(l.after[e.Then.ID()], e)
 	}
-	for _, line := range v.headings(l.diff) {
+	for _, line := range v.headings(l.planDiff) {
 		fmt.Fprintln(out, line)
 	}
 	for i, level := range v.levels() {
@@ -62,7 +62,7 @@ func chartsWithLayers(p *sequencer.Plan) map[string]bool {
 
 // headings returns the first lines of a text or drawing: the numbers of resources, nodes and
 // batches and, if View.CompareWith is set, the numbers of differences.
-func (v *View) headings(d diff) []string {
+func (v *View) headings(d planDiff) []string {
 	lines := []string{v.heading()}
 	if v.CompareWith != nil {
 		lines = append(lines, fmt.Sprintf("compared with %s: %s", v.CompareWith, d.counts(v.Plan)))

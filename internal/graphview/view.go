@@ -13,7 +13,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/hookrunner"
 	"github.com/ordered-helm/helm/internal/sequencer"
-	"github.com/ordered-helm/helm/internal/terminal"
+	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
 
 // Format is a value of the flag --output of helm dag.
@@ -70,7 +70,7 @@ func (v *View) Write(w io.Writer, f Format) error {
 		return fmt.Errorf("unknown format %q: must be one of %s", f, strings.Join(names, ", "))
 	}
 	if f == FormatText || f == FormatDOT { // the other formats escape control characters
-		w = terminal.NewWriter(w)
+		w = terminalsafe.NewWriter(w)
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	if err := write(out); err != nil {

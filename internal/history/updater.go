@@ -18,7 +18,7 @@ import (
 // respond.
 const writeTimeout = 45 * time.Second
 
-// updater stores a workingCopy, with one request at a time, if the Guard allows it.
+// updater stores a workingCopy, with one request at a time, if the WriteGuard allows it.
 type updater struct {
 	current *workingCopy
 	// update sends the request that stores a release.
@@ -35,7 +35,7 @@ func (u *updater) withLock(do func() error) error {
 }
 
 // write stores the current release. While the server does not respond, it tries again until
-// writeTimeout, if the Guard allows it. The caller must have locked mu.
+// writeTimeout, if the WriteGuard allows it. The caller must have locked mu.
 func (u *updater) write() error {
 	for began := time.Now(); ; {
 		if done, err := u.check(); done || err != nil {
@@ -48,7 +48,7 @@ func (u *updater) write() error {
 	}
 }
 
-// check asks the Guard whether the release may be written. done reports that no write is
+// check asks the WriteGuard whether the release may be written. done reports that no write is
 // needed, because the release is already stored in its current, final state.
 func (u *updater) check() (done bool, err error) {
 	guard := u.current.currentGuard()

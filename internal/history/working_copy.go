@@ -14,8 +14,8 @@ import (
 )
 
 // workingCopy is the revision of a Writer in memory: the release, its order record, and the
-// Guard whose lease the order record contains. Its methods can be called concurrently. They
-// send no requests.
+// WriteGuard whose lease the order record contains. Its methods can be called concurrently.
+// They send no requests.
 type workingCopy struct {
 	mu sync.Mutex
 	// rel is the release. The pointer never changes.
@@ -29,8 +29,8 @@ type workingCopy struct {
 	// stored as a file of the chart. rec is the order record, or nil.
 	chartWithoutRecord *chart.Chart
 	rec                *orderrecord.Record
-	// guard is the Guard of the Writer, or nil.
-	guard Guard
+	// guard is the WriteGuard of the Writer, or nil.
+	guard WriteGuard
 }
 
 // change calls do with the release, and counts this as a change.
@@ -58,7 +58,7 @@ func (c *workingCopy) hasUnstoredChanges() bool {
 }
 
 // setGuard implements Writer.SetGuard.
-func (c *workingCopy) setGuard(g Guard) (bool, error) {
+func (c *workingCopy) setGuard(g WriteGuard) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.chartWithoutRecord == nil {
@@ -71,8 +71,8 @@ func (c *workingCopy) setGuard(g Guard) (bool, error) {
 	return true, c.attachRecordLocked()
 }
 
-// currentGuard returns the Guard, or nil.
-func (c *workingCopy) currentGuard() Guard {
+// currentGuard returns the WriteGuard, or nil.
+func (c *workingCopy) currentGuard() WriteGuard {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.guard
@@ -87,7 +87,7 @@ func (c *workingCopy) isUninstalling() bool {
 
 // isFinalStateStored reports whether guard has found the release stored in its current
 // state, which is a final state.
-func (c *workingCopy) isFinalStateStored(guard Guard) bool {
+func (c *workingCopy) isFinalStateStored(guard WriteGuard) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return guard.IsFinalStateStored(c.rel.Info)
@@ -170,7 +170,7 @@ func (c *workingCopy) recordWithLease() *orderrecord.Record {
 type snapshot struct {
 	// rel is a copy of the release that contains the current order record.
 	rel     *release.Release
-	guard   Guard
+	guard   WriteGuard
 	changes int
 }
 

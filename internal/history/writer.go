@@ -51,10 +51,10 @@ func (w *Writer) Release() *release.Release { return w.current.rel }
 // Store returns the Store in which w stores the release.
 func (w *Writer) Store() *Store { return w.store }
 
-// SetGuard sets the Guard that allows or prevents writes; nil removes it. It returns false
-// if the release cannot have a Guard: a release without a chart cannot contain an order
-// record, where the lease of the Guard is stored.
-func (w *Writer) SetGuard(g Guard) (bool, error) { return w.current.setGuard(g) }
+// SetGuard sets the WriteGuard that allows or prevents writes; nil removes it. It returns
+// false if the release cannot have a WriteGuard: a release without a chart cannot contain an
+// order record, where the lease of the WriteGuard is stored.
+func (w *Writer) SetGuard(g WriteGuard) (bool, error) { return w.current.setGuard(g) }
 
 // IsUninstalling reports whether the operation is an uninstall that has locked the release.
 func (w *Writer) IsUninstalling() bool { return w.current.isUninstalling() }
@@ -128,7 +128,7 @@ func (w *Writer) lost() error {
 	return guard.Lost()
 }
 
-// Restore stores before, the revision as it was before the operation, if the Guard allows
+// Restore stores before, the revision as it was before the operation, if the WriteGuard allows
 // it.
 func (w *Writer) Restore(before *release.Release) error {
 	restorer := w.store.NewWriter(Copy(before))

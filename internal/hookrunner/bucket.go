@@ -38,7 +38,7 @@ type Chain []*release.Hook
 // weight. In each bucket, the hooks that can run in parallel run first. A hook that occurs
 // twice in hooks runs twice. The result does not depend on the order of hooks, except that
 // those with equal weight and equal name keep their order, as in Helm.
-func Buckets(hooks []*release.Hook, modes Modes) []Bucket {
+func Buckets(hooks []*release.Hook, modes ChartModes) []Bucket {
 	sorted := slices.Clone(hooks)
 	slices.SortStableFunc(sorted, func(a, b *release.Hook) int {
 		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Name, b.Name))
@@ -59,7 +59,7 @@ func Buckets(hooks []*release.Hook, modes Modes) []Bucket {
 // stages divides hooks of one weight, given in Helm's order, into stages: first one for
 // each kind that Helm does not wait for, such as ConfigMap, then one for the other hooks
 // that can run in parallel, and last one for the hooks that cannot.
-func stages(hooks []*release.Hook, modes Modes) []Stage {
+func stages(hooks []*release.Hook, modes ChartModes) []Stage {
 	unwaited := map[string][]indexedChain{} // by kind: parallel hooks of kinds that Helm does not wait for
 	chains := map[string]int{}              // by chart with OtherChartsOnly: the index of its chain in parallel
 	var parallel []indexedChain

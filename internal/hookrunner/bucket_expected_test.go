@@ -63,8 +63,8 @@ func makeHooks(count int, next pick) *given {
 	return g
 }
 
-func (g *given) asModes() hookrunner.Modes {
-	return hookrunner.Modes{Namespace: "shop", ChartOf: func(h *release.Hook) string { return g.charts[h] }, ByChart: g.modes}
+func (g *given) asModes() hookrunner.ChartModes {
+	return hookrunner.ChartModes{Namespace: "shop", ChartOf: func(h *release.Hook) string { return g.charts[h] }, ByChart: g.modes}
 }
 
 func (g *given) String() string {

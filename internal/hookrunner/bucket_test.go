@@ -199,7 +199,7 @@ func TestManifestsThatCannotBeRead(t *testing.T) {
 // no chart has a mode.
 func TestModesOfNothing(t *testing.T) {
 	hooks := readAll(t, "a Job/b", "a Job/a")
-	for _, m := range []hookrunner.Modes{{}, {Namespace: "shop", ByChart: map[string]hookrunner.Mode{}}} {
+	for _, m := range []hookrunner.ChartModes{{}, {Namespace: "shop", ByChart: map[string]hookrunner.Mode{}}} {
 		buckets := hookrunner.Buckets(hooks, m)
 		if got := printed(buckets); got != "weight 0: Job/a → Job/b" || !hookrunner.IsHelmOrder(buckets) {
 			t.Errorf("got %s", got)

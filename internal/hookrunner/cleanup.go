@@ -69,8 +69,8 @@ func (r *run) cleanUpAsHelm(ctx context.Context, failure *RunError) error {
 // completed hooks and deletes these hooks if their policies say so. It begins with the
 // last stage. In each stage, it first prints all logs sequentially, and then deletes the
 // hooks of different chains in parallel. It returns the hooks that could not be deleted.
-func (r *run) cleanUpAll(ctx context.Context) []Failure {
-	var failed []Failure
+func (r *run) cleanUpAll(ctx context.Context) []HookFailure {
+	var failed []HookFailure
 	for _, b := range slices.Backward(r.buckets) {
 		for _, s := range slices.Backward(b.Stages) {
 			failed = append(failed, r.cleanUpStage(ctx, s)...)
@@ -91,7 +91,7 @@ func (r *run) completedHooks(c Chain) []*release.Hook {
 	return hooks
 }
 
-func (r *run) cleanUpStage(ctx context.Context, s Stage) []Failure {
+func (r *run) cleanUpStage(ctx context.Context, s Stage) []HookFailure {
 	for _, c := range slices.Backward(s.Chains) {
 		for _, h := range r.completedHooks(c) {
 			if err := r.Logs(ctx, h, release.HookOutputOnSucceeded); err != nil {
@@ -100,19 +100,19 @@ func (r *run) cleanUpStage(ctx context.Context, s Stage) []Failure {
 		}
 	}
 	var mu sync.Mutex
-	var failed []Failure
+	var failed []HookFailure
 	backward := slices.Clone(s.Chains)
 	slices.Reverse(backward)
 	r.inParallel(backward, func(c Chain) {
 		for _, h := range r.completedHooks(c) {
 			if err := r.Delete(ctx, h, release.HookSucceeded); err != nil {
 				mu.Lock()
-				failed = append(failed, Failure{Hook: h, Err: err, Created: true})
+				failed = append(failed, HookFailure{Hook: h, Err: err, Created: true})
 				mu.Unlock()
 			}
 		}
 	})
 	place := slices.Concat(s.Chains...)
-	slices.SortStableFunc(failed, func(a, b Failure) int { return slices.Index(place, a.Hook) - slices.Index(place, b.Hook) })
+	slices.SortStableFunc(failed, func(a, b HookFailure) int { return slices.Index(place, a.Hook) - slices.Index(place, b.Hook) })
 	return failed
 }

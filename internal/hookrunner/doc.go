@@ -3,6 +3,6 @@
 
 // Package hookrunner decides in which order the hooks of a release run, and which of them run
 // in parallel (docs/reference.md, "Hooks"). Buckets computes the order, and Run follows it.
-// This package sends no requests: Run calls the methods of a Runner, which package hooks
+// This package sends no requests: Run calls the methods of HookActions, which package hooks
 // implements.
 package hookrunner

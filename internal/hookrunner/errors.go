@@ -10,11 +10,11 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Failure describes why one hook failed. Package hooks converts it to a failure.HookError,
+// HookFailure describes why one hook failed. Package hooks converts it to a failure.HookError,
 // which users see.
-type Failure struct {
+type HookFailure struct {
 	Hook *release.Hook
-	// Err is the error that a method of the Runner returned.
+	// Err is the error that a method of HookActions returned.
 	Err error
 	// Created reports whether the object of the hook was created.
 	Created bool
@@ -24,7 +24,7 @@ type Failure struct {
 type RunError struct {
 	// Failed lists the hooks that failed, in the order of the buckets. It is empty if the
 	// context of Run was done before any hook failed.
-	Failed []Failure
+	Failed []HookFailure
 	// NotStarted lists the skipped hooks, in the same order: those that were not created
 	// because of the failures or because the context was done.
 	NotStarted []*release.Hook

@@ -57,8 +57,8 @@ func chartOf(h *release.Hook) string {
 
 // modes returns the modes that a text describes, as in "a=true b=otherChartsOnly", for a
 // release in the namespace "shop".
-func modes(text string) hookrunner.Modes {
-	m := hookrunner.Modes{Namespace: "shop", ChartOf: chartOf, ByChart: map[string]hookrunner.Mode{}}
+func modes(text string) hookrunner.ChartModes {
+	m := hookrunner.ChartModes{Namespace: "shop", ChartOf: chartOf, ByChart: map[string]hookrunner.Mode{}}
 	for _, field := range strings.Fields(text) {
 		chart, mode, _ := strings.Cut(field, "=")
 		m.ByChart[chart] = hookrunner.Mode(mode)

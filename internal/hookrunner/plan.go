@@ -10,12 +10,12 @@ type Plan struct {
 	Event   release.HookEvent
 	Buckets []Bucket
 
-	modes Modes
+	modes ChartModes
 }
 
 // Plans returns a plan for each event that has hooks, in the order in which the events can
 // occur.
-func Plans(hooks []*release.Hook, modes Modes) []Plan {
+func Plans(hooks []*release.Hook, modes ChartModes) []Plan {
 	var plans []Plan
 	for _, event := range append([]release.HookEvent{EventCRDInstall}, HelmEvents()...) {
 		if buckets := Buckets(ForEvent(hooks, event), modes); len(buckets) > 0 {

@@ -14,9 +14,9 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 )
 
-// Runner prepares, creates, observes and deletes the hooks that Run runs. Its methods are
+// HookActions prepares, creates, observes and deletes the hooks that Run runs. Its methods are
 // called in parallel for different hooks, but sequentially for each hook.
-type Runner interface {
+type HookActions interface {
 	// Prepare deletes the object that an earlier run of the hook left, if the delete
 	// policy of the hook says so. It returns early when ctx is done.
 	Prepare(ctx context.Context, h *release.Hook) error
@@ -45,11 +45,11 @@ type Runner interface {
 // and returns a *RunError. There is one exception, as in Helm: if all hooks run in Helm's
 // order and one cannot be created, Run does not clean up. The cleanup ends at most ten
 // seconds after ctx is done.
-func Run(ctx context.Context, buckets []Bucket, r Runner, maxParallel int) error {
+func Run(ctx context.Context, buckets []Bucket, r HookActions, maxParallel int) error {
 	cleanUp, end := withGracePeriod(ctx, cleanUpTimeout)
 	defer end()
 	run := &run{
-		Runner: r, buckets: buckets, maxParallel: maxParallel,
+		HookActions: r, buckets: buckets, maxParallel: maxParallel,
 		starts: map[*release.Hook]int{}, completed: map[*release.Hook]bool{},
 	}
 	for _, b := range buckets {
@@ -76,7 +76,7 @@ func Run(ctx context.Context, buckets []Bucket, r Runner, maxParallel int) error
 
 // run is the state of one call of Run.
 type run struct {
-	Runner
+	HookActions
 	buckets     []Bucket
 	maxParallel int
 
@@ -87,7 +87,7 @@ type run struct {
 	starts      map[*release.Hook]int
 	completed   map[*release.Hook]bool
 	completions int
-	failed      []Failure
+	failed      []HookFailure
 }
 
 // runStage runs the chains of a stage. The context cleanUp, which ends after ctx, is for
@@ -146,11 +146,11 @@ func (r *run) runHook(ctx, cleanUp context.Context, h *release.Hook) {
 		err = r.Create(cleanUp, h)
 	}
 	if err != nil {
-		r.addFailure(Failure{Hook: h, Err: err})
+		r.addFailure(HookFailure{Hook: h, Err: err})
 		return
 	}
 	if err := r.Wait(ctx, h); err != nil {
-		r.addFailure(Failure{Hook: h, Err: err, Created: true})
+		r.addFailure(HookFailure{Hook: h, Err: err, Created: true})
 		if err := r.Logs(cleanUp, h, release.HookOutputOnFailed); err != nil {
 			r.Warn(h, err)
 		}
@@ -165,7 +165,7 @@ func (r *run) runHook(ctx, cleanUp context.Context, h *release.Hook) {
 	r.completions++
 }
 
-func (r *run) addFailure(f Failure) {
+func (r *run) addFailure(f HookFailure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = append(r.failed, f)
@@ -181,13 +181,13 @@ func (r *run) result(ctx context.Context) *RunError {
 			if _, twice := place[h]; !twice {
 				place[h] = len(place)
 			}
-			failed := slices.ContainsFunc(r.failed, func(f Failure) bool { return f.Hook == h })
+			failed := slices.ContainsFunc(r.failed, func(f HookFailure) bool { return f.Hook == h })
 			if r.starts[h]--; r.starts[h] < 0 && !failed {
 				e.NotStarted = append(e.NotStarted, h)
 			}
 		}
 	}
-	slices.SortStableFunc(e.Failed, func(a, b Failure) int { return place[a.Hook] - place[b.Hook] })
+	slices.SortStableFunc(e.Failed, func(a, b HookFailure) int { return place[a.Hook] - place[b.Hook] })
 	if len(e.Failed) == 0 && len(e.NotStarted) == 0 {
 		return nil
 	}

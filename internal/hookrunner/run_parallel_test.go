@@ -125,7 +125,7 @@ func TestRunInParallel(t *testing.T) {
 	}
 }
 
-func failedNames(list []hookrunner.Failure) string {
+func failedNames(list []hookrunner.HookFailure) string {
 	all := make([]string, len(list))
 	for i, f := range list {
 		all[i] = f.Hook.Name
@@ -156,8 +156,8 @@ func TestRunErrorIsAllThatFailed(t *testing.T) {
 	bad, worse := errors.New("bad"), fmt.Errorf("it is %w", context.DeadlineExceeded)
 	a, b := hook("a", 0), hook("b", 0)
 	for _, e := range []*hookrunner.RunError{
-		{Failed: []hookrunner.Failure{{Hook: a, Err: bad}}},
-		{Failed: []hookrunner.Failure{{Hook: a, Err: bad}, {Hook: b, Err: worse}}},
+		{Failed: []hookrunner.HookFailure{{Hook: a, Err: bad}}},
+		{Failed: []hookrunner.HookFailure{{Hook: a, Err: bad}, {Hook: b, Err: worse}}},
 	} {
 		if !errors.Is(e, bad) || errors.Is(e, context.DeadlineExceeded) != (len(e.Failed) == 2) || e.Cause != nil {
 			t.Errorf("got %v", e)

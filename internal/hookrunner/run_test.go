@@ -17,7 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// script is a Runner that records its calls, and fails for the given ones.
+// script implements HookActions: it records its calls, and fails for the given ones.
 type script struct {
 	t      *testing.T
 	log    []string
@@ -59,7 +59,7 @@ func (s *script) Warn(h *release.Hook, err error) {
 
 // asHelm returns the buckets of hooks whose charts have no mode.
 func asHelm(hooks ...*release.Hook) []hookrunner.Bucket {
-	return hookrunner.Buckets(hooks, hookrunner.Modes{})
+	return hookrunner.Buckets(hooks, hookrunner.ChartModes{})
 }
 
 // TestRunInHelmsOrder checks that hooks run and are cleaned up as in Helm.
@@ -204,7 +204,7 @@ func TestRunWhenTheContextHasEnded(t *testing.T) {
 	}
 }
 
-// stubborn is a Runner whose deletions return only when the context ends.
+// stubborn implements HookActions. Its deletions return only when the context ends.
 type stubborn struct{ *script }
 
 func (s *stubborn) Delete(ctx context.Context, _ *release.Hook, _ release.HookDeletePolicy) error {

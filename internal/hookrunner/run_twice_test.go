@@ -15,7 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// failsLater is a Runner for which the second Wait of a hook fails.
+// failsLater implements HookActions. The second Wait of a hook fails.
 type failsLater struct {
 	*world
 	waits map[string]int
@@ -38,7 +38,7 @@ func TestRunTwice(t *testing.T) {
 		a := hook("a", 0)
 		w := newWorld(t, hookrunner.Buckets([]*release.Hook{a, a}, modes("shop=true")))
 		w.operation = t.Context()
-		var r hookrunner.Runner = w
+		var r hookrunner.HookActions = w
 		if fails {
 			r = &failsLater{w, map[string]int{}}
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// call is one call of a method of a Runner. Its times are relative to the creation of the
+// call is one call of a method of HookActions. Its times are relative to the creation of the
 // world.
 type call struct {
 	step       string // as in "wait" or "delete hook-failed"
@@ -33,8 +33,8 @@ type call struct {
 	ctx         context.Context
 }
 
-// world is a Runner whose steps take time and fail as the test says. It runs in a synctest
-// bubble.
+// world implements HookActions. Its steps take time and fail as the test says. It runs in a
+// synctest bubble.
 type world struct {
 	*testing.T
 	buckets []hookrunner.Bucket

@@ -19,14 +19,14 @@ import (
 	"github.com/ordered-helm/helm/internal/hookrunner"
 )
 
-// OutputFunc returns the writer for the log of a container.
-type OutputFunc func(namespace, pod, container string) io.Writer
+// LogOutputFunc returns the writer for the log of a container.
+type LogOutputFunc func(namespace, pod, container string) io.Writer
 
 // LogReader reads the logs of the pods of hooks. NewLogReader and NewCustomLogReader return
 // the implementations.
 type LogReader interface {
 	// print writes the complete logs of the pods to output.
-	print(ctx context.Context, p hookPods, output OutputFunc) error
+	print(ctx context.Context, p hookPods, output LogOutputFunc) error
 	// follow calls emit about once a second with the last line of the log of the newest pod,
 	// until ctx ends or it finds that it cannot read the log.
 	follow(ctx context.Context, p hookPods, emit func(line string))
@@ -53,8 +53,8 @@ func (r *eventRun) podsOf(h *release.Hook) (pods hookPods, ok bool, err error) {
 	return pods, err == nil, err
 }
 
-// Logs implements hookrunner.Runner. If a hook has the given policy, it prints the complete
-// logs of the pods of the hook, without mixing them with the logs of other hooks.
+// Logs implements hookrunner.HookActions. If a hook has the given policy, it prints the
+// complete logs of the pods of the hook, without mixing them with the logs of other hooks.
 func (r *eventRun) Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error {
 	if !slices.Contains(h.OutputLogPolicies, policy) || r.Output == nil {
 		return nil
@@ -80,15 +80,15 @@ func PodsOf(h *release.Hook) (metav1.ListOptions, bool) {
 	return metav1.ListOptions{}, false
 }
 
-// clusterLogs reads logs with its own requests.
-type clusterLogs struct{ cluster *cluster.Connection }
+// clusterLogReader reads logs with its own requests.
+type clusterLogReader struct{ cluster *cluster.Connection }
 
 // NewLogReader returns a LogReader that sends requests over c.
-func NewLogReader(c *cluster.Connection) LogReader { return clusterLogs{c} }
+func NewLogReader(c *cluster.Connection) LogReader { return clusterLogReader{c} }
 
 // print implements LogReader. If the hook can run in parallel with others, it prefixes each
 // line with the names of the hook, the pod and the container.
-func (l clusterLogs) print(ctx context.Context, p hookPods, output OutputFunc) error {
+func (l clusterLogReader) print(ctx context.Context, p hookPods, output LogOutputFunc) error {
 	client, err := l.cluster.Clientset()
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (l clusterLogs) print(ctx context.Context, p hookPods, output OutputFunc) e
 }
 
 // follow implements LogReader.
-func (l clusterLogs) follow(ctx context.Context, p hookPods, emit func(string)) {
+func (l clusterLogReader) follow(ctx context.Context, p hookPods, emit func(string)) {
 	client, err := l.cluster.Clientset()
 	if err != nil {
 		return // the wait for the hook reports the error
@@ -123,15 +123,15 @@ func (l clusterLogs) follow(ctx context.Context, p hookPods, emit func(string)) 
 	followLastLine(ctx, client.CoreV1().Pods(p.namespace), p.selector, emit)
 }
 
-// clientLogs reads logs by calling the methods of a Kubernetes client.
-type clientLogs struct{ client kube.Interface }
+// clientLogReader reads logs by calling the methods of a Kubernetes client.
+type clientLogReader struct{ client kube.Interface }
 
 // NewCustomLogReader returns a LogReader that calls the methods of client. It is for custom
 // Kubernetes clients and clients without a cluster.
-func NewCustomLogReader(client kube.Interface) LogReader { return clientLogs{client} }
+func NewCustomLogReader(client kube.Interface) LogReader { return clientLogReader{client} }
 
 // print implements LogReader. It prints nothing if the client has no method that reads logs.
-func (l clientLogs) print(_ context.Context, p hookPods, output OutputFunc) error {
+func (l clientLogReader) print(_ context.Context, p hookPods, output LogOutputFunc) error {
 	client, ok := l.client.(kube.InterfaceLogs)
 	if !ok {
 		return nil
@@ -144,7 +144,7 @@ func (l clientLogs) print(_ context.Context, p hookPods, output OutputFunc) erro
 }
 
 // follow implements LogReader. It does nothing, because no method of a client follows logs.
-func (clientLogs) follow(context.Context, hookPods, func(string)) {}
+func (clientLogReader) follow(context.Context, hookPods, func(string)) {}
 
 // ContainerLog identifies the log of a container. Container can be empty if the pod has only
 // one container.

@@ -44,7 +44,7 @@ type Runner struct {
 	LogReader LogReader
 	// Output returns the writer for the log of a container of a hook. It is called for hooks
 	// with an output-log policy. If it is nil, no logs are printed.
-	Output OutputFunc
+	Output LogOutputFunc
 	// SkipRecovery makes Recover ignore the hooks of terminated operations.
 	SkipRecovery bool
 	Options
@@ -60,7 +60,7 @@ type Options struct {
 	// last line as events.
 	FollowLogs bool
 	// Modes says which hooks can run in parallel.
-	Modes hookrunner.Modes
+	Modes hookrunner.ChartModes
 	// Filter reports whether a hook runs. If it is nil, all hooks run.
 	Filter func(*release.Hook) bool
 }
@@ -84,7 +84,7 @@ func (r *Runner) Run(ctx context.Context, w *history.Writer, hookEvent release.H
 	return run.hookError(hookrunner.Run(ctx, buckets, run, r.Limit), hookrunner.IsHelmOrder(buckets))
 }
 
-// eventRun runs the hooks of one event. It implements hookrunner.Runner.
+// eventRun runs the hooks of one event. It implements hookrunner.HookActions.
 type eventRun struct {
 	*Runner
 	writer *history.Writer
@@ -120,7 +120,7 @@ type hookObjects struct {
 	watchErr error
 }
 
-var _ hookrunner.Runner = (*eventRun)(nil)
+var _ hookrunner.HookActions = (*eventRun)(nil)
 
 // newEventRun returns an eventRun for hookEvent and the release of w. The caller must call
 // end when all hooks have completed.
@@ -142,9 +142,9 @@ func (r *eventRun) isParallel(h *release.Hook) bool {
 	return mode.IsParallel()
 }
 
-// Prepare implements hookrunner.Runner. It builds the objects of a hook from its manifest.
-// If the hook has the policy before-hook-creation, it deletes existing objects with the same
-// names.
+// Prepare implements hookrunner.HookActions. It builds the objects of a hook from its
+// manifest. If the hook has the policy before-hook-creation, it deletes existing objects with
+// the same names.
 func (r *eventRun) Prepare(ctx context.Context, h *release.Hook) error {
 	if len(h.DeletePolicies) == 0 {
 		r.writer.Change(func(*release.Release) { h.DeletePolicies = []release.HookDeletePolicy{release.HookBeforeHookCreation} })
@@ -191,8 +191,8 @@ func (r *eventRun) setObjects(h *release.Hook, o *hookObjects) {
 	r.objects[h] = o
 }
 
-// Create implements hookrunner.Runner. It records in the release that a hook is running, and
-// creates the objects of the hook.
+// Create implements hookrunner.HookActions. It records in the release that a hook is running,
+// and creates the objects of the hook.
 func (r *eventRun) Create(ctx context.Context, h *release.Hook) error {
 	o := r.objectsOf(h)
 	started := r.hookEvent(event.HookStarted, h)
@@ -262,7 +262,7 @@ func (r *eventRun) deletes(h *release.Hook, policy release.HookDeletePolicy) boo
 	return h.Kind != object.CRDKind && slices.Contains(h.DeletePolicies, policy)
 }
 
-// Delete implements hookrunner.Runner. If a hook has the given policy, Delete deletes its
+// Delete implements hookrunner.HookActions. If a hook has the given policy, Delete deletes its
 // objects, and waits until they are gone. As in Helm, it deletes any objects with the names
 // in the manifest. For hooks that can run in parallel, it deletes only objects that this run
 // created.
@@ -311,8 +311,8 @@ func (r *eventRun) awaitDeleted(ctx context.Context, h *release.Hook, list kube.
 	return err
 }
 
-// Warn implements hookrunner.Runner. As in Helm, it logs to the standard logger of package
-// log.
+// Warn implements hookrunner.HookActions. As in Helm, it logs to the standard logger of
+// package log.
 func (r *eventRun) Warn(h *release.Hook, err error) {
 	log.Printf("error cleaning up the hook %s: %v", h.Path, r.Events.RedactError(err))
 }

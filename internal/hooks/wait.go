@@ -26,14 +26,14 @@ import (
 // cluster.
 const maxExplained = 10
 
-// Wait implements hookrunner.Runner. If a hook fails, Wait looks for causes before it
+// Wait implements hookrunner.HookActions. If a hook fails, Wait looks for causes before it
 // returns, because the objects of the hook may be deleted afterwards.
 func (r *eventRun) Wait(ctx context.Context, h *release.Hook) error {
 	stop := r.followLog(ctx, h)
 	err := r.wait(ctx, h)
 	stop()
 	if hookrunner.IsExpectedToFail(h) {
-		var clientError *wait.ClientError
+		var clientError *wait.HookClientError
 		err = invertResult(h, err, errors.As(err, &clientError) && ctx.Err() == nil)
 	}
 	r.setResult(h, err)
@@ -201,7 +201,7 @@ func (r *eventRun) hookError(err error, isHelmOrder bool) error {
 
 // failureOf describes a failed hook whose error is not an IncompleteHookError, for example
 // because the server rejected the hook.
-func failureOf(failed hookrunner.Failure) *failure.Resource {
+func failureOf(failed hookrunner.HookFailure) *failure.Resource {
 	message := failed.Err.Error()
 	var answers *multierror.Error
 	if errors.As(failed.Err, &answers) { // without Helm's prefix

@@ -50,7 +50,7 @@ func TestInvertResult(t *testing.T) {
 	if err := invertResult(h, nil, true); err == nil {
 		t.Error("without a cluster: no error for a test that has passed")
 	}
-	got := newRunWithoutCluster(event.NewSink(nil, nil), release.HookTest).hookError(&hookrunner.RunError{Failed: []hookrunner.Failure{{Hook: h, Created: true, Err: invertResult(h, nil, false)}}}, false).Error()
+	got := newRunWithoutCluster(event.NewSink(nil, nil), release.HookTest).hookError(&hookrunner.RunError{Failed: []hookrunner.HookFailure{{Hook: h, Created: true, Err: invertResult(h, nil, false)}}}, false).Error()
 	want := "hook Job/a succeeded, but the test is expected to fail\n  Job/a (shop/templates/a.yaml) succeeded, but the test is expected to fail"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -45,9 +45,10 @@ const (
 	notifyAfter = 2 * time.Second
 )
 
-// Server holds what is known about an API server: whether it has responded before, and its
-// clock. The Transports of all clients of the server share it. It is safe for concurrent use.
-type Server struct {
+// ServerState holds what is known about an API server: whether it has responded before, and
+// its clock. The Transports of all clients of the server share it. It is safe for concurrent
+// use.
+type ServerState struct {
 	responded atomic.Bool
 	clock     serverClock
 }
@@ -55,7 +56,7 @@ type Server struct {
 // MarkReached records that the server has responded before, and returns s. After a failure
 // to connect, Transport retries requests only if the server has responded before, because
 // otherwise its address may be wrong.
-func (s *Server) MarkReached() *Server {
+func (s *ServerState) MarkReached() *ServerState {
 	s.responded.Store(true)
 	return s
 }
@@ -63,7 +64,7 @@ func (s *Server) MarkReached() *Server {
 // Transport is an http.RoundTripper that sends requests with Base, and retries them.
 type Transport struct {
 	Base http.RoundTripper
-	*Server
+	*ServerState
 	// OnUnavailable is called with the last error of a request when the request has failed
 	// for two seconds. It is called at most once for each request. It can be nil.
 	OnUnavailable func(error)

@@ -147,7 +147,7 @@ func TestRetries(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := new(Server)
+				server := new(ServerState)
 				if !tt.unknown {
 					server.MarkReached()
 				}
@@ -159,7 +159,7 @@ func TestRetries(t *testing.T) {
 				if tt.method == "" {
 					tt.method = http.MethodGet
 				}
-				got := request(ctx, t, &Transport{Base: p, Server: server}, tt.method, tt.contentType, tt.body)
+				got := request(ctx, t, &Transport{Base: p, ServerState: server}, tt.method, tt.contentType, tt.body)
 				if !strings.HasSuffix(got, tt.want) {
 					t.Errorf("got %q, want %q", got, tt.want)
 				}
@@ -254,7 +254,7 @@ func TestRecords(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transport := &Transport{Base: &fakeServer{steps: tt.steps}, Server: new(Server).MarkReached()}
+				transport := &Transport{Base: &fakeServer{steps: tt.steps}, ServerState: new(ServerState).MarkReached()}
 				began := time.Now()
 				r, err := http.NewRequestWithContext(t.Context(), tt.method, "http://api/api/v1/namespaces/n/"+tt.path, strings.NewReader(record("b25l")))
 				if err != nil {
@@ -285,7 +285,7 @@ func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reported []error
 		p := &fakeServer{steps: []step{retryAfter429("3"), retryAfter429("100"), retryAfter429("soon"), success}}
-		transport := &Transport{Base: p, Server: new(Server), OnUnavailable: func(err error) { reported = append(reported, err) }}
+		transport := &Transport{Base: p, ServerState: new(ServerState), OnUnavailable: func(err error) { reported = append(reported, err) }}
 		if got := request(t.Context(), t, transport, http.MethodGet, "", ""); got != "200 well" {
 			t.Fatal(got)
 		}
@@ -306,7 +306,7 @@ func TestPauses(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, over)
 		defer cancel()
 		began := time.Now()
-		if got := request(ctx, t, &Transport{Base: &fakeServer{steps: []step{refused}}, Server: new(Server).MarkReached()}, http.MethodGet, "", ""); got != over.Error() {
+		if got := request(ctx, t, &Transport{Base: &fakeServer{steps: []step{refused}}, ServerState: new(ServerState).MarkReached()}, http.MethodGet, "", ""); got != over.Error() {
 			t.Errorf("got %q", got)
 		}
 		if took := time.Since(began); took != 5*time.Second {
@@ -320,11 +320,11 @@ func TestPauses(t *testing.T) {
 func TestRetriedByOneTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &fakeServer{steps: []step{lost, lost, success}}
-		inner := &Transport{Base: p, Server: new(Server).MarkReached()}
+		inner := &Transport{Base: p, ServerState: new(ServerState).MarkReached()}
 		if got := request(WithoutRetries(t.Context()), t, inner, http.MethodGet, "", ""); got != "EOF" || len(p.sent) != 1 {
 			t.Errorf("got %q, sent %d times", got, len(p.sent))
 		}
-		outer := &Transport{Base: inner, Server: new(Server).MarkReached()}
+		outer := &Transport{Base: inner, ServerState: new(ServerState).MarkReached()}
 		if got := request(t.Context(), t, outer, http.MethodGet, "", ""); got != "200 well" || len(p.sent) != 3 {
 			t.Errorf("got %q, sent %d times", got, len(p.sent))
 		}

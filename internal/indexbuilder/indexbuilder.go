@@ -19,9 +19,9 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// Skipped describes a chart archive that is not in the index because it could not be
+// SkippedArchive describes a chart archive that is not in the index because it could not be
 // loaded.
-type Skipped struct {
+type SkippedArchive struct {
 	// Path is the path of the archive, relative to the indexed directory.
 	Path string
 	// Reason is the error that occurred when the archive was loaded.
@@ -31,17 +31,17 @@ type Skipped struct {
 // FromDirectory creates an index of the chart archives (*.tgz) in the directory dir and in its
 // immediate subdirectories. The index is not sorted. base is the URL of the repository. If
 // it is empty, the URLs in the index are relative.
-func FromDirectory(dir, base string) (*repo.IndexFile, []Skipped, error) {
+func FromDirectory(dir, base string) (*repo.IndexFile, []SkippedArchive, error) {
 	archives, err := findArchives(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	index := repo.NewIndexFile()
-	var skipped []Skipped
+	var skipped []SkippedArchive
 	for _, name := range archives {
 		chart, err := chartloader.Load(filepath.Join(dir, name))
 		if err != nil {
-			skipped = append(skipped, Skipped{Path: name, Reason: err})
+			skipped = append(skipped, SkippedArchive{Path: name, Reason: err})
 			continue
 		}
 		digest, err := provenance.DigestFile(filepath.Join(dir, name))

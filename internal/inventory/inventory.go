@@ -215,7 +215,7 @@ func (inv *Inventory) WhyKeep(live *unstructured.Unstructured, policies map[sequ
 	if object.PolicyKeeps(policies[id]) || livePolicyCounts && object.PolicyKeeps(object.ResourcePolicy(live)) {
 		return KeptByPolicy
 	}
-	owner := object.Owner{Name: inv.base.Name, Namespace: inv.base.Namespace}
+	owner := object.OwningRelease{Name: inv.base.Name, Namespace: inv.base.Namespace}
 	if whose, other := object.OwnedByOther(live, owner); other {
 		return whose
 	}

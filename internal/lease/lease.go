@@ -34,8 +34,8 @@ const (
 
 // Lease is the lock that an operation holds on a release. While the status of the release
 // says that an operation is running, the order record of the release contains the lease.
-// Lease is also the history.Guard of the writer: it prevents writes after the operation has
-// lost the lock. A nil *Lease locks nothing.
+// Lease is also the history.WriteGuard of the writer: it prevents writes after the operation
+// has lost the lock. A nil *Lease locks nothing.
 type Lease struct {
 	writer   *history.Writer
 	name     string
@@ -62,7 +62,7 @@ type Lease struct {
 	lost error
 }
 
-var _ history.Guard = (*Lease)(nil)
+var _ history.WriteGuard = (*Lease)(nil)
 
 // Acquire locks the release of w: w stores the lease from its next write on. operation is
 // the name of the operation, as in "upgrade", and status the status of the release while it
@@ -277,14 +277,14 @@ func (l *Lease) findFinalState(current *release.Release) bool {
 	return false
 }
 
-// BeforeFinalWrite implements history.Guard. It adds state to attemptedStates.
+// BeforeFinalWrite implements history.WriteGuard. It adds state to attemptedStates.
 func (l *Lease) BeforeFinalWrite(state release.Info) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.attemptedStates = append(l.attemptedStates, state)
 }
 
-// AfterWrite implements history.Guard. It sets confirmed to sent, the time at which the
+// AfterWrite implements history.WriteGuard. It sets confirmed to sent, the time at which the
 // request was sent, and clears previous.
 func (l *Lease) AfterWrite(sent time.Time) {
 	l.mu.Lock()
@@ -292,7 +292,7 @@ func (l *Lease) AfterWrite(sent time.Time) {
 	l.confirmed, l.previous = sent, nil
 }
 
-// IsFinalStateStored implements history.Guard. It reports whether Confirm has found the
+// IsFinalStateStored implements history.WriteGuard. It reports whether Confirm has found the
 // release stored in the given final state.
 func (l *Lease) IsFinalStateStored(state *release.Info) bool {
 	l.mu.Lock()

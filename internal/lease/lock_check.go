@@ -69,17 +69,17 @@ type LockCheck struct {
 	DryRun bool
 	// Undo identifies the failed operation that this operation rolls back or uninstalls
 	// because of --atomic; otherwise it is nil.
-	Undo *UndoTarget
+	Undo *FailedOperation
 	// StatusError returns the error with which stock Helm rejects a release whose last
 	// revision has the given status, or nil if stock Helm continues. A nil StatusError means
 	// that stock Helm continues with every status.
 	StatusError func(release.Status) error
 }
 
-// UndoTarget identifies a failed operation that is rolled back or uninstalled because of
+// FailedOperation identifies a failed operation that is rolled back or uninstalled because of
 // --atomic. The rollback or uninstall fails if another operation has started on the release
 // since the failure.
-type UndoTarget struct {
+type FailedOperation struct {
 	// Revision is the revision that the failed operation worked on.
 	Revision int
 	// LeaseID is the ID of the lease of the failed operation, which may still be stored;
@@ -89,14 +89,14 @@ type UndoTarget struct {
 
 // isLatestRevision reports whether last, the last revision of the release, is the one of the
 // failed operation and is still as that operation left it.
-func (u *UndoTarget) isLatestRevision(last *release.Release) bool {
-	return last.Version == u.Revision && (last.Info.Status == release.StatusFailed || u.ownsLease(leaseOf(last)))
+func (f *FailedOperation) isLatestRevision(last *release.Release) bool {
+	return last.Version == f.Revision && (last.Info.Status == release.StatusFailed || f.ownsLease(leaseOf(last)))
 }
 
 // ownsLease reports whether lease belongs to the failed operation: it has the ID of that
 // operation's lease, or it is nil and that operation had none.
-func (u *UndoTarget) ownsLease(lease *orderrecord.Lease) bool {
-	return u != nil && (lease == nil && u.LeaseID == "" || lease != nil && lease.ID == u.LeaseID)
+func (f *FailedOperation) ownsLease(lease *orderrecord.Lease) bool {
+	return f != nil && (lease == nil && f.LeaseID == "" || lease != nil && lease.ID == f.LeaseID)
 }
 
 // LockCheckResult describes a release on which an operation can begin, as LockCheck found it.

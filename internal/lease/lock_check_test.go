@@ -58,7 +58,7 @@ func TestLockCheck(t *testing.T) {
 		ago      time.Duration    // the age of its last heartbeat
 		takeover Takeover
 		dryRun   bool
-		undo     *UndoTarget
+		undo     *FailedOperation
 		// meanwhile is called during the check, after the duration.
 		meanwhile func(*testing.T, *storage.Storage)
 		after     time.Duration
@@ -76,7 +76,7 @@ func TestLockCheck(t *testing.T) {
 		{name: "dead on this machine", status: pending, holder: &dead, stale: true},
 		{name: "dead on this machine, never", status: pending, holder: &dead, takeover: TakeoverNever},
 		{name: "dead on this machine, dry run", status: pending, holder: &dead, dryRun: true, stale: true},
-		{name: "the operation to undo", status: pending, holder: &remote, undo: &UndoTarget{Revision: 2, LeaseID: historytest.LeaseID}, stale: true},
+		{name: "the operation to undo", status: pending, holder: &remote, undo: &FailedOperation{Revision: 2, LeaseID: historytest.LeaseID}, stale: true},
 		{name: "silent from now on", status: pending, holder: &remote, stale: true, watched: leaseDuration},
 		{name: "silent for a while", status: pending, holder: &remote, ago: 20 * time.Second, stale: true, watched: leaseDuration - 20*time.Second},
 		{name: "silent for long", status: pending, holder: &remote, ago: time.Hour, stale: true, watched: minWatchDuration},
@@ -176,9 +176,9 @@ func TestLockCheckOfDamagedRevision(t *testing.T) {
 	}
 }
 
-// TestCheckUndoTarget checks that a failed operation can be rolled back or uninstalled only
+// TestCheckFailedOperation checks that a failed operation can be rolled back or uninstalled only
 // if no other operation has started on the release since.
-func TestCheckUndoTarget(t *testing.T) {
+func TestCheckFailedOperation(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		last    *release.Release
@@ -194,7 +194,7 @@ func TestCheckUndoTarget(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newLockCheck(t, historytest.MemoryStorage(t, tt.last))
-			c.Undo = &UndoTarget{Revision: 2, LeaseID: tt.leaseID}
+			c.Undo = &FailedOperation{Revision: 2, LeaseID: tt.leaseID}
 			_, err := c.Run(t.Context())
 			var lost *LostError
 			if tt.ok != (err == nil) || err != nil && !errors.As(err, &lost) {

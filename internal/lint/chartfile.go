@@ -124,7 +124,7 @@ func notString(key string, value *yaml.Node) string {
 
 // ruleOf returns the rule that reports the error e.
 func ruleOf(e *annotation.ValueError) Rule {
-	switch e.Problem {
+	switch e.Kind {
 	case annotation.InvalidLayerName:
 		return invalidLayerName
 	case annotation.InvalidExpression:

@@ -35,7 +35,7 @@ func FuzzOrder(f *testing.F) {
 		if err != nil {
 			canonical = nil
 		}
-		for _, finding := range checkOrder(files, canonical, Options{Namespace: "test"}) {
+		for _, finding := range checkOrder(files, canonical, RenderOptions{Namespace: "test"}) {
 			known := slices.ContainsFunc(Rules(), func(r Rule) bool { return r.Name == finding.Rule })
 			if !known || !slices.ContainsFunc(files, func(b *chartloader.BufferedFile) bool { return b.Name == finding.File }) {
 				t.Fatalf("got %+v", finding)

@@ -33,8 +33,8 @@ import (
 	"github.com/ordered-helm/helm/internal/lint/source"
 )
 
-// Options are the settings that affect how Check renders a chart.
-type Options struct {
+// RenderOptions are the settings that affect how Check renders a chart.
+type RenderOptions struct {
 	Values    map[string]any
 	Namespace string
 	// KubeVersion is the Kubernetes version for which templates are rendered. If it is
@@ -47,7 +47,7 @@ type Options struct {
 	Quietly func(render func())
 }
 
-func (o Options) quietly(do func()) {
+func (o RenderOptions) quietly(do func()) {
 	if o.Quietly == nil {
 		do()
 		return
@@ -66,7 +66,7 @@ type Report struct {
 
 // Check checks the chart in the directory dir. The report lists the problems of the chart.
 // Check returns an error only if the chart could not be checked.
-func Check(dir string, o Options) (*Report, error) {
+func Check(dir string, o RenderOptions) (*Report, error) {
 	files, err := chartloader.DirFiles(dir)
 	if err != nil {
 		return &Report{Helm: runHelmRules(dir, o)}, nil //nolint:nilerr // Helm's rules report the error
@@ -99,7 +99,7 @@ func Check(dir string, o Options) (*Report, error) {
 	return r, nil
 }
 
-func runHelmRules(dir string, o Options) []support.Message {
+func runHelmRules(dir string, o RenderOptions) []support.Message {
 	return helmlint.AllWithKubeVersionAndSchemaValidation(dir, o.Values, o.Namespace, o.KubeVersion, o.SkipSchemaValidation).Messages
 }
 
@@ -194,7 +194,7 @@ func apiVersion(files []*chartloader.BufferedFile) string {
 // runHelmRulesOnCopy writes the files canonical to a temporary directory, and runs Helm's
 // rules on them. In the messages it replaces the temporary path with dir, the directory of
 // the chart.
-func runHelmRulesOnCopy(dir string, canonical []*chartloader.BufferedFile, o Options) (messages []support.Message, err error) {
+func runHelmRulesOnCopy(dir string, canonical []*chartloader.BufferedFile, o RenderOptions) (messages []support.Message, err error) {
 	temporary, err := os.MkdirTemp("", "helm-lint")
 	if err != nil {
 		return nil, fmt.Errorf("create a temporary directory for the chart: %w", err)

@@ -9,13 +9,13 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/lint/source"
-	"github.com/ordered-helm/helm/internal/reference"
+	"github.com/ordered-helm/helm/internal/neededobjects"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // checkNode adds findings about the readiness of the resources in p.Nodes[number].
-func (i *inspection) checkNode(p *sequencer.Plan, number int) {
+func (i *chartInspection) checkNode(p *sequencer.Plan, number int) {
 	node := p.Nodes[number]
 	for _, r := range node.Resources {
 		if r.Timeout > defaultTimeout {
@@ -40,7 +40,7 @@ func (i *inspection) checkNode(p *sequencer.Plan, number int) {
 // is scheduled, but the pod is deployed only after the claim is ready. Without readiness
 // expressions, the claim counts as ready before it is bound, and the finding is only Info.
 // With them, the claim may never become ready. The claim is in p.Nodes[number].
-func (i *inspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) {
+func (i *chartInspection) checkClaim(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) {
 	mode := bindingMode(p, claim)
 	if mode == "Immediate" || mode == "" && len(claim.Success) == 0 || !usedLater(p, number, claim) {
 		return
@@ -85,7 +85,7 @@ func usedLater(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) 
 	later := false
 	for n, node := range p.Nodes {
 		for _, r := range node.Resources {
-			if r.ID.Namespace != claim.ID.Namespace || !slices.Contains(reference.ClaimNames(r.ID.Kind, r.Object()), claim.ID.Name) {
+			if r.ID.Namespace != claim.ID.Namespace || !slices.Contains(neededobjects.ClaimNames(r.ID.Kind, r.Object()), claim.ID.Name) {
 				continue
 			}
 			if n == number || !p.ComesAfter(n, number) {
@@ -99,7 +99,7 @@ func usedLater(p *sequencer.Plan, number int, claim *sequencer.PlannedResource) 
 
 // checkReachability adds a finding if a layer has no effect on the order: it has no
 // dependencies and no dependents, and the chart has no unlayered resources.
-func (i *inspection) checkReachability(p *sequencer.Plan, node *sequencer.Node) {
+func (i *chartInspection) checkReachability(p *sequencer.Plan, node *sequencer.Node) {
 	if node.Layer == "" || len(node.DependsOn) > 0 {
 		return
 	}
@@ -114,7 +114,7 @@ func (i *inspection) checkReachability(p *sequencer.Plan, node *sequencer.Node) 
 }
 
 // layerPosition returns the position of the annotation that puts r into a layer.
-func (i *inspection) layerPosition(r *sequencer.PlannedResource) source.Position {
+func (i *chartInspection) layerPosition(r *sequencer.PlannedResource) source.Position {
 	key := annotation.Layer
 	for _, o := range i.find(r.File, r.ID) {
 		if yamledit.Lookup(o.annotations, key) == nil {

@@ -421,7 +421,7 @@ var violations = []struct {
 	},
 }
 
-func found(t *testing.T, files map[string]string, o lint.Options) (places []string, all []lint.Finding) {
+func found(t *testing.T, files map[string]string, o lint.RenderOptions) (places []string, all []lint.Finding) {
 	t.Helper()
 	report, err := lint.Check(write(t, files), o)
 	if err != nil {
@@ -445,7 +445,7 @@ func TestRules(t *testing.T) {
 		rule, _, _ := strings.Cut(tt.name, " ")
 		tested[rule] = true
 		t.Run(tt.name, func(t *testing.T) {
-			places, all := found(t, tt.files, lint.Options{Namespace: "default"})
+			places, all := found(t, tt.files, lint.RenderOptions{Namespace: "default"})
 			if !slices.Equal(places, tt.want) {
 				t.Fatalf("found:\n%s\nwant:\n%s\n%v", strings.Join(places, "\n"), strings.Join(tt.want, "\n"), all)
 			}
@@ -454,7 +454,7 @@ func TestRules(t *testing.T) {
 			}
 			mended := maps.Clone(tt.files)
 			mended[tt.mend[0]] = strings.Replace(mended[tt.mend[0]], tt.mend[1], tt.mend[2], 1)
-			places, all = found(t, mended, lint.Options{Namespace: "default"})
+			places, all = found(t, mended, lint.RenderOptions{Namespace: "default"})
 			places = slices.DeleteFunc(places, func(p string) bool {
 				other := len(tt.want) > 1 && strings.Contains(p, "sequencing-not-enabled")
 				return other
@@ -504,7 +504,7 @@ func TestSeveralViolations(t *testing.T) {
 		"error dependency-cycle templates/a.yaml:7:5",
 		"error self-dependency templates/a.yaml:23:5",
 	}
-	if places, all := found(t, files, lint.Options{}); !slices.Equal(places, want) {
+	if places, all := found(t, files, lint.RenderOptions{}); !slices.Equal(places, want) {
 		t.Errorf("found:\n%s\nwant:\n%s\n%v", strings.Join(places, "\n"), strings.Join(want, "\n"), all)
 	}
 }
@@ -600,7 +600,7 @@ func TestPositions(t *testing.T) {
 			if tt.files["Chart.yaml"] == "" {
 				tt.files["Chart.yaml"] = v3
 			}
-			places, all := found(t, tt.files, lint.Options{})
+			places, all := found(t, tt.files, lint.RenderOptions{})
 			for i := range places {
 				places[i] = places[i][strings.LastIndex(places[i], " ")+1:]
 			}
@@ -611,13 +611,13 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// TestValues checks that a chart is rendered with Options.Values.
+// TestValues checks that a chart is rendered with RenderOptions.Values.
 func TestValues(t *testing.T) {
 	files := map[string]string{"Chart.yaml": v3, "templates/a.yaml": "{{ if .Values.bad }}\n" + configMap("a", "{{ toYaml .Values.bad }}") + "{{ end }}"}
-	if places, _ := found(t, files, lint.Options{}); len(places) > 0 {
+	if places, _ := found(t, files, lint.RenderOptions{}); len(places) > 0 {
 		t.Errorf("found %q", places)
 	}
-	places, _ := found(t, files, lint.Options{Values: map[string]any{"bad": map[string]any{"helm.sh/layer": "a b"}}})
+	places, _ := found(t, files, lint.RenderOptions{Values: map[string]any{"bad": map[string]any{"helm.sh/layer": "a b"}}})
 	if want := []string{"error invalid-layer-name templates/a.yaml"}; !slices.Equal(places, want) {
 		t.Errorf("found %q, want %q", places, want)
 	}
@@ -627,7 +627,7 @@ func TestValues(t *testing.T) {
 // declares no order.
 func TestChartWithoutOrder(t *testing.T) {
 	files := map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a") + "---\n" + configMap("a", "example.com/n: 5") + "---\n" + configMap("a", "helm.sh/hook: nothing")}
-	if places, _ := found(t, files, lint.Options{}); len(places) > 0 {
+	if places, _ := found(t, files, lint.RenderOptions{}); len(places) > 0 {
 		t.Errorf("found %q", places)
 	}
 }
@@ -641,7 +641,7 @@ func TestListsInItemsOfLists(t *testing.T) {
 			"- {apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {helm.sh/layer: b}}}\n"}
 	}
 	for annotation, want := range map[string]int{"depends-on.helm.sh/layers: [b]": 0, "example.com/x: [b]": 1} {
-		report, err := lint.Check(write(t, item(annotation)), lint.Options{})
+		report, err := lint.Check(write(t, item(annotation)), lint.RenderOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -683,7 +683,7 @@ func TestInvalidTemplates(t *testing.T) {
 		"Chart.yaml":           v3 + "dependencies:\n- {name: db, version: 1.0.0, depends-on: [queue]}\n",
 		"charts/db/Chart.yaml": subchart, "templates/a.yaml": "{{ .Values.a.b.c }}{{ template \"nowhere\" }}",
 	}
-	if places, _ := found(t, files, lint.Options{}); !slices.Equal(places, []string{"error unknown-subchart Chart.yaml:6:30"}) {
+	if places, _ := found(t, files, lint.RenderOptions{}); !slices.Equal(places, []string{"error unknown-subchart Chart.yaml:6:30"}) {
 		t.Errorf("found %q", places)
 	}
 }

@@ -79,16 +79,16 @@ func (w *requestWriter) Apply(ctx context.Context, list kube.ResourceList, o App
 	}
 	for _, batch := range batches(changes) {
 		s.writeAll(ctx, batch)
-		if ctx.Err() != nil || slices.ContainsFunc(batch, (*change).failedToCreate) {
+		if ctx.Err() != nil || slices.ContainsFunc(batch, (*objectChange).failedToCreate) {
 			break
 		}
 	}
 	return summarize(ctx, changes)
 }
 
-// change represents the creation or change of one object by Apply. The fields up to earlier
-// are the input, the others are the result.
-type change struct {
+// objectChange represents the creation or change of one object by Apply. The fields up to
+// earlier are the input, the others are the result.
+type objectChange struct {
 	info *object.Info
 	// base is the base of the object (see ApplyOptions); nil if this is the live object.
 	base runtime.Object
@@ -99,9 +99,9 @@ type change struct {
 	assumedAbsent bool
 	// earlier is the previous change of the same object, if the list contains the object
 	// several times.
-	earlier *change
+	earlier *objectChange
 
-	outcome outcome
+	outcome changeOutcome
 	err     error
 	// before is the live object before it was changed.
 	before *unstructured.Unstructured
@@ -109,11 +109,11 @@ type change struct {
 	noResponse bool
 }
 
-// outcome tells what became of a change.
-type outcome int
+// changeOutcome tells what became of a change.
+type changeOutcome int
 
 const (
-	notStarted outcome = iota
+	notStarted changeOutcome = iota
 	created
 	updated
 	unchanged
@@ -122,7 +122,7 @@ const (
 )
 
 // prepareChanges reads the live objects, and returns a change for each object in list.
-func (w *requestWriter) prepareChanges(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]*change, error) {
+func (w *requestWriter) prepareChanges(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]*objectChange, error) {
 	absent := make(map[*object.Info]bool, len(list))
 	var existing kube.ResourceList
 	for _, info := range list {
@@ -135,11 +135,11 @@ func (w *requestWriter) prepareChanges(ctx context.Context, list kube.ResourceLi
 		return nil, err
 	}
 	originals := firstByID(o.Originals)
-	changes := make([]*change, len(list))
-	latest := make(map[sequencer.ID]*change, len(list))
+	changes := make([]*objectChange, len(list))
+	latest := make(map[sequencer.ID]*objectChange, len(list))
 	for i, info := range list {
 		id := object.IDOf(info)
-		changes[i] = &change{info: info, live: live[info], assumedAbsent: absent[info], earlier: latest[id]}
+		changes[i] = &objectChange{info: info, live: live[info], assumedAbsent: absent[info], earlier: latest[id]}
 		if original := originals[id]; original != nil {
 			changes[i].base = original.Object
 		} else if o.KeepForeignFields {
@@ -179,8 +179,8 @@ func firstByID(list kube.ResourceList) map[sequencer.ID]*object.Info {
 
 // batches splits changes into batches whose objects can be written in parallel. A batch
 // consists of adjacent objects of the same kind, and does not contain an object twice.
-func batches(changes []*change) [][]*change {
-	var all [][]*change
+func batches(changes []*objectChange) [][]*objectChange {
+	var all [][]*objectChange
 	for i, ch := range changes {
 		if i == 0 || ch.earlier != nil || kindOf(ch) != kindOf(changes[i-1]) {
 			all = append(all, nil)
@@ -190,10 +190,10 @@ func batches(changes []*change) [][]*change {
 	return all
 }
 
-func kindOf(ch *change) string { return ch.info.Mapping.GroupVersionKind.GroupKind().String() }
+func kindOf(ch *objectChange) string { return ch.info.Mapping.GroupVersionKind.GroupKind().String() }
 
 // writeAll writes the changes of a batch in parallel.
-func (s *sender) writeAll(ctx context.Context, batch []*change) {
+func (s *sender) writeAll(ctx context.Context, batch []*objectChange) {
 	var g errgroup.Group
 	g.SetLimit(cluster.MaxConcurrency)
 	for _, ch := range batch {
@@ -207,12 +207,12 @@ func (s *sender) writeAll(ctx context.Context, batch []*change) {
 	_ = g.Wait() // each change has its own error
 }
 
-func (ch *change) failedToCreate() bool { return ch.outcome == createFailed }
+func (ch *objectChange) failedToCreate() bool { return ch.outcome == createFailed }
 
 // summarize returns the result of Apply after the changes: the ApplyResult, and an
 // *ApplyError if any change failed. If none failed but ctx was done before all changes were
 // started, the error is that of ctx.
-func summarize(ctx context.Context, changes []*change) (*ApplyResult, error) {
+func summarize(ctx context.Context, changes []*objectChange) (*ApplyResult, error) {
 	applied := &ApplyResult{States: make(object.LiveObjects, len(changes))}
 	var failures []ObjectError
 	complete := true

@@ -22,9 +22,9 @@ import (
 // objects of different kinds sequentially.
 func TestApplyOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := fakeapi.NewAPI(t)
+		api := fakeapi.NewWritableAPI(t)
 		gates := map[string]chan struct{}{"secrets": make(chan struct{}), "configmaps": make(chan struct{}), "deployments": make(chan struct{})}
-		api.Fault = func(c fakeapi.Call) error {
+		api.Fault = func(c fakeapi.ReceivedCall) error {
 			if c.Verb == "create" {
 				<-gates[strings.Split(c.Path, "/")[0]]
 			}
@@ -68,8 +68,8 @@ func TestApplyCancelled(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := fakeapi.NewAPI(t)
-				api.Fault = func(c fakeapi.Call) error {
+				api := fakeapi.NewWritableAPI(t)
+				api.Fault = func(c fakeapi.ReceivedCall) error {
 					if strings.Contains(c.Path, "slow") {
 						<-c.Context().Done()
 					}
@@ -110,7 +110,7 @@ func TestApplyCancelled(t *testing.T) {
 // that the error is not that of an object.
 func TestApplyEndsBetweenKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := fakeapi.NewAPI(t)
+		api := fakeapi.NewWritableAPI(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		writer := NewRequestWriter(cluster.Connect(api.Getter(), func(text string, args ...any) {
 			if strings.HasPrefix(fmt.Sprintf(text, args...), `created ConfigMap "a"`) {

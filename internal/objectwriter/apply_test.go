@@ -28,13 +28,13 @@ import (
 const secret = "{apiVersion: v1, kind: Secret, metadata: {name: key}}"
 
 // connect returns a Connection to a fake API server.
-func connect(t *testing.T, api *fakeapi.API) *cluster.Connection {
+func connect(t *testing.T, api *fakeapi.WritableAPI) *cluster.Connection {
 	t.Helper()
 	return cluster.Connect(api.Getter(), t.Logf)
 }
 
 // newWriter returns a Writer that sends requests to a fake API server.
-func newWriter(t *testing.T, api *fakeapi.API) Writer {
+func newWriter(t *testing.T, api *fakeapi.WritableAPI) Writer {
 	t.Helper()
 	return NewRequestWriter(connect(t, api))
 }
@@ -51,7 +51,7 @@ func TestApply(t *testing.T) {
 		name                     string
 		there, originals, target []string
 		options                  ApplyOptions
-		fault                    func(fakeapi.Call) error
+		fault                    func(fakeapi.ReceivedCall) error
 		// calls lists the expected requests. created, updated and unchanged are the expected
 		// lists of the result. data maps ConfigMap names to their expected contents.
 		calls                       []string
@@ -199,7 +199,7 @@ func TestApply(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := fakeapi.NewAPI(t)
+				api := fakeapi.NewWritableAPI(t)
 				api.Have(c.there...)
 				api.Fault = c.fault
 				list := fakeapi.Infos(t, c.target...)
@@ -240,7 +240,7 @@ func TestApply(t *testing.T) {
 }
 
 // expectState checks that an object has the state that is stored on the server.
-func expectState(t *testing.T, info *resource.Info, api *fakeapi.API) {
+func expectState(t *testing.T, info *resource.Info, api *fakeapi.WritableAPI) {
 	t.Helper()
 	if info == nil {
 		t.Error("there is no state")
@@ -254,9 +254,9 @@ func expectState(t *testing.T, info *resource.Info, api *fakeapi.API) {
 
 func TestApplyNoResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := fakeapi.NewAPI(t)
+		api := fakeapi.NewWritableAPI(t)
 		away := errors.New("no route to host")
-		api.Fault = func(c fakeapi.Call) error {
+		api.Fault = func(c fakeapi.ReceivedCall) error {
 			if c.Verb == "create" {
 				return away
 			}
@@ -281,7 +281,7 @@ func TestApplyFieldManager(t *testing.T) {
 			before := kube.ManagedFieldsManager
 			defer func() { kube.ManagedFieldsManager = before }()
 			kube.ManagedFieldsManager = name
-			api := fakeapi.NewAPI(t)
+			api := fakeapi.NewWritableAPI(t)
 			for _, force := range []bool{false, true} {
 				for _, target := range []string{fakeapi.ConfigMap("a", "x: i"), fakeapi.ConfigMap("a", "x: ii")} {
 					if _, err := newWriter(t, api).Apply(t.Context(), fakeapi.Infos(t, target), ApplyOptions{Force: force}); err != nil {
@@ -314,7 +314,7 @@ func TestApplyFieldManager(t *testing.T) {
 // and that Apply does not modify objects that it could not write.
 func TestApplyKeepsDeclarations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := fakeapi.NewAPI(t)
+		api := fakeapi.NewWritableAPI(t)
 		info := fakeapi.Info(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, resourceVersion: \"7\"}}")
 		if _, err := newWriter(t, api).Apply(t.Context(), kube.ResourceList{info}, ApplyOptions{}); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 func TestCreateReturnsStates(t *testing.T) {
 	for _, hook := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			api := fakeapi.NewAPI(t)
+			api := fakeapi.NewWritableAPI(t)
 			api.Fault = fakeapi.Forbid("create", "configmaps/b")
 			api.Mutate = func(created *unstructured.Unstructured) {
 				if created.GetName() == "" {

@@ -24,7 +24,7 @@ func TestDeleteByUID(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		uid   func(live *unstructured.Unstructured) string
-		fault func(fakeapi.Call) error
+		fault func(fakeapi.ReceivedCall) error
 		stays bool
 		fails bool
 	}{
@@ -34,7 +34,7 @@ func TestDeleteByUID(t *testing.T) {
 		{name: "a conflict that passes", uid: func(live *unstructured.Unstructured) string { return string(live.GetUID()) }, fault: fakeapi.FailFirst("delete", conflict)},
 		{
 			name: "a conflict about something else", uid: func(live *unstructured.Unstructured) string { return string(live.GetUID()) }, stays: true, fails: true,
-			fault: func(c fakeapi.Call) error {
+			fault: func(c fakeapi.ReceivedCall) error {
 				if c.Verb == "delete" {
 					return conflict
 				}
@@ -44,7 +44,7 @@ func TestDeleteByUID(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := fakeapi.NewAPI(t)
+				api := fakeapi.NewWritableAPI(t)
 				api.Have(fakeapi.ConfigMap("a", ""))
 				api.Fault = c.fault
 				list := fakeapi.Infos(t, fakeapi.ConfigMap("a", ""))

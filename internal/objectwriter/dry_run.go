@@ -67,7 +67,7 @@ func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList,
 }
 
 // dryRun returns the DryRunResult of a change that was sent as a dry run.
-func (ch *change) dryRun() DryRunResult {
+func (ch *objectChange) dryRun() DryRunResult {
 	result := DryRunResult{Info: ch.info, Before: ch.before, After: ch.live}
 	switch ch.outcome {
 	case created:

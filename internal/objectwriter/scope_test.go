@@ -19,7 +19,7 @@ func TestClusterScoped(t *testing.T) {
 	const before = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: x, scope: y}}"
 	const after = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a, namespace: astray}, spec: {group: x}}"
 	synctest.Test(t, func(t *testing.T) {
-		api := fakeapi.NewAPI(t)
+		api := fakeapi.NewWritableAPI(t)
 		api.Have(before, "{apiVersion: v1, kind: Namespace, metadata: {name: astray}}")
 		c, info := connect(t, api), fakeapi.Info(t, after)
 		live, err := c.Live(t.Context(), kube.ResourceList{info})

@@ -49,7 +49,7 @@ func resourceOf(client dynamic.Interface, info *object.Info) dynamic.ResourceInt
 }
 
 // write creates or changes the object of ch, and records the result in ch.
-func (s *sender) write(ctx context.Context, ch *change) {
+func (s *sender) write(ctx context.Context, ch *objectChange) {
 	if ch.earlier != nil && ch.earlier.succeeded() {
 		ch.live, ch.assumedAbsent = ch.earlier.live, false
 	}
@@ -78,7 +78,7 @@ func (s *sender) write(ctx context.Context, ch *change) {
 
 // mayChange returns an error if the option MayChange forbids changing the existing object of
 // ch. An object that was already written by this call of Apply may always be changed.
-func (s *sender) mayChange(ch *change) error {
+func (s *sender) mayChange(ch *objectChange) error {
 	if s.options.MayChange == nil || ch.earlier != nil && ch.earlier.succeeded() {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (s *sender) mayChange(ch *change) error {
 
 // create creates the object of ch, and records the result in ch. It returns true if the
 // object was assumed to be absent but exists; the caller must then change it instead.
-func (s *sender) create(ctx context.Context, ch *change) (exists bool) {
+func (s *sender) create(ctx context.Context, ch *objectChange) (exists bool) {
 	live, err := s.post(ctx, ch.info)
 	if apierrors.IsAlreadyExists(err) && ch.assumedAbsent {
 		if ch.live, err = s.get(ctx, ch.info); err == nil {
@@ -130,7 +130,7 @@ func (s *sender) post(ctx context.Context, info *object.Info) (live *unstructure
 }
 
 // replace replaces the live object of ch with its declaration.
-func (s *sender) replace(ctx context.Context, ch *change) error {
+func (s *sender) replace(ctx context.Context, ch *objectChange) error {
 	declared, err := object.AsUnstructured(ch.info.Object)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (s *sender) replace(ctx context.Context, ch *change) error {
 
 // patch changes the live object of ch with a patch. It sends no request if the object
 // already has the declared state.
-func (s *sender) patch(ctx context.Context, ch *change) error {
+func (s *sender) patch(ctx context.Context, ch *objectChange) error {
 	if ch.base == nil {
 		s.log("%s was not declared before: using the live object as the base of the merge", object.Describe(ch.info))
 		ch.base = ch.live
@@ -195,7 +195,7 @@ func (s *sender) patch(ctx context.Context, ch *change) error {
 // isUnchangedBy reports whether patched, the object after the patch, equals the live object
 // before the patch. It ignores the status, which a controller may have changed in between,
 // unless the manifest declares a status.
-func (ch *change) isUnchangedBy(patched *unstructured.Unstructured) bool {
+func (ch *objectChange) isUnchangedBy(patched *unstructured.Unstructured) bool {
 	declared, err := object.AsUnstructured(ch.info.Object)
 	declaresStatus := err == nil && declared.Object["status"] != nil
 	relevant := func(u *unstructured.Unstructured) map[string]any {
@@ -218,14 +218,14 @@ func metadataOf(u *unstructured.Unstructured) map[string]any {
 
 // succeed records in ch the outcome o of a successful request, and live, the state of the
 // object after the request.
-func (ch *change) succeed(o outcome, live *unstructured.Unstructured) {
+func (ch *objectChange) succeed(o changeOutcome, live *unstructured.Unstructured) {
 	if ch.before == nil && o != created {
 		ch.before = ch.live
 	}
 	ch.outcome, ch.live = o, live
 }
 
-func (ch *change) succeeded() bool {
+func (ch *objectChange) succeeded() bool {
 	return ch.outcome == created || ch.outcome == updated || ch.outcome == unchanged
 }
 

@@ -30,12 +30,12 @@ func TestApplyIgnoresChangesByOthers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := fakeapi.NewAPI(t)
+				api := fakeapi.NewWritableAPI(t)
 				api.Mutate = func(object *unstructured.Unstructured) {
 					unstructured.RemoveNestedField(object.Object, "metadata", "annotations", "unwanted")
 				}
 				api.Have(c.there)
-				api.Fault = func(asked fakeapi.Call) error {
+				api.Fault = func(asked fakeapi.ReceivedCall) error {
 					if asked.Verb == "patch" {
 						api.Have(pod + ", status: {phase: Running}}")
 					}

@@ -33,13 +33,13 @@ func TestConnect(t *testing.T) {
 		{name: "a custom client that is used without its cluster", client: custom, getter: true, noCluster: true, existing: 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			api := fakeapi.NewAPI(t)
+			api := fakeapi.NewWritableAPI(t)
 			api.Have(fakeapi.ConfigMap("a", ""))
 			config := &helmaction.Configuration{Releases: historytest.MemoryStorage(t), KubeClient: c.client, Log: t.Logf}
 			if c.getter {
 				config.RESTClientGetter = api.Getter()
 			}
-			op, ctx, end := Start(t.Context(), config, Options{NoCluster: c.noCluster})
+			op, ctx, end := Start(t.Context(), config, StartOptions{NoCluster: c.noCluster})
 			defer end()
 			if op.Delegates() == c.changes {
 				t.Errorf("it delegates: %v", op.Delegates())

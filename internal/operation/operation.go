@@ -37,7 +37,7 @@ type Operation struct {
 	Timeouts wait.Timeouts
 
 	config  *helmaction.Configuration
-	options Options
+	options StartOptions
 	// deadline is the time at which the operation times out; zero if there is no limit.
 	deadline time.Time
 	// hookLogs reads the logs of hooks.
@@ -56,8 +56,8 @@ type Operation struct {
 	lease atomic.Pointer[lease.Lease]
 }
 
-// Options contains the options of Start.
-type Options struct {
+// StartOptions contains the options of Start.
+type StartOptions struct {
 	// Notify receives the events. It can be nil.
 	Notify   func(event.Event)
 	Timeouts wait.Timeouts
@@ -71,7 +71,7 @@ type Options struct {
 // Start returns a new Operation. The context bounded ends when the operation times out, if
 // o.Bounded is set. When it ends, running requests to the cluster end, too. The caller must
 // call end when the operation is finished.
-func Start(ctx context.Context, config *helmaction.Configuration, o Options) (op *Operation, bounded context.Context, end func()) {
+func Start(ctx context.Context, config *helmaction.Configuration, o StartOptions) (op *Operation, bounded context.Context, end func()) {
 	outer, cancel := context.WithCancelCause(ctx)
 	ctx, release := outer, context.CancelFunc(func() {})
 	if o.Bounded && o.Timeouts.Operation > 0 {

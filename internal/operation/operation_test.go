@@ -78,7 +78,7 @@ func TestDeadline(t *testing.T) {
 	check := func(bounded bool) {
 		var began event.Event
 		config := &helmaction.Configuration{KubeClient: &kubefake.PrintingKubeClient{Out: io.Discard}, Log: t.Logf}
-		op, ctx, end := Start(t.Context(), config, Options{
+		op, ctx, end := Start(t.Context(), config, StartOptions{
 			Notify: func(e event.Event) { began = e }, Timeouts: wait.Timeouts{Operation: time.Hour}, Bounded: bounded, NoCluster: true,
 		})
 		defer end()

@@ -75,7 +75,7 @@ func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, 
 }
 
 // HookModes returns which hooks can run in parallel, as the charts declare.
-func (p *Planner) HookModes() hookrunner.Modes {
+func (p *Planner) HookModes() hookrunner.ChartModes {
 	return render.HookModes(p.Root, p.options.Release.Namespace)
 }
 

@@ -180,7 +180,7 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 	if err := b.addNodes(run, dryRuns); err != nil {
 		return nil, err
 	}
-	if err := run.FindObsolete(ctx, func(node string, found *prune.Found) { b.addRemoved(ctx, node, found) }); err != nil {
+	if err := run.FindObsolete(ctx, func(node string, found *prune.FoundObjects) { b.addRemoved(ctx, node, found) }); err != nil {
 		return nil, err
 	}
 	if !o.Hooks.Disabled {
@@ -290,7 +290,7 @@ func (b *Builder) failed(t objectwriter.DryRunResult) Object {
 // addRemoved adds the objects in found, which would be deleted or kept, to Preview.Removed.
 // id is the ID of their node of the deployment graph. If the objects of a node are deleted
 // in several steps without another node between them, addRemoved merges the steps.
-func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.Found) {
+func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.FoundObjects) {
 	node := Node{Node: id}
 	for _, info := range found.List {
 		o := newObject(info, Delete)

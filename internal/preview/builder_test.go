@@ -19,11 +19,11 @@ import (
 // merged if no other node is deleted between them.
 func TestAddRemoved(t *testing.T) {
 	b := NewBuilder(nil, "upgrade")
-	kept := prune.Kept{Info: &object.Info{Name: "x", Mapping: &meta.RESTMapping{
+	kept := prune.KeptObject{Info: &object.Info{Name: "x", Mapping: &meta.RESTMapping{
 		GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Scope: meta.RESTScopeNamespace,
 	}}}
 	for _, node := range []string{"shop:b", "shop:b", "shop:none", "shop:a", "shop:b"} {
-		found := &prune.Found{Kept: []prune.Kept{kept}}
+		found := &prune.FoundObjects{Kept: []prune.KeptObject{kept}}
 		if node == "shop:none" {
 			found.Kept = nil
 		}

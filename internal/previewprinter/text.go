@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package previewprinter prints the result of helm plan: what an install or upgrade would do with
-// each object (docs/reference.md, "helm plan"). Package preview finds this out.
+// Package previewprinter prints the result of helm plan: what an install or upgrade would do
+// with each object (docs/reference.md, "helm plan"). Package preview finds this out.
 package previewprinter
 
 import (
@@ -13,14 +13,14 @@ import (
 
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/preview"
-	"github.com/ordered-helm/helm/internal/terminal"
+	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
 
 // Text writes a preview to w as text: first the objects that are created before all others,
 // then the nodes of the deployment graph in their order, the objects to delete, and the
 // hooks.
 func Text(w io.Writer, p *preview.Preview) error {
-	out := bufio.NewWriter(terminal.NewWriter(w))
+	out := bufio.NewWriter(terminalsafe.NewWriter(w))
 	how := "without an order"
 	if p.Ordered {
 		how = "in order"

@@ -80,7 +80,7 @@ func New(o Options) Display {
 	start := time.Now()
 	switch o.Mode {
 	case TTY:
-		return newLive(o)
+		return newLiveDisplay(o)
 	case JSON:
 		return &jsonLines{out: o.Out}
 	case None:

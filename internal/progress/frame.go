@@ -21,13 +21,13 @@ type frameRenderer struct {
 	frameNumber int
 }
 
-// rank says how important a line of a frame is. If a frame has more lines than the terminal,
-// the lines with the highest ranks are omitted.
-type rank int
+// lineRank says how important a line of a frame is. If a frame has more lines than the
+// terminal, the lines with the highest ranks are omitted.
+type lineRank int
 
 const (
 	// rankAlways is for the title and the totals of an operation.
-	rankAlways rank = iota
+	rankAlways lineRank = iota
 	// rankRunning is for nodes and hooks that are running or have failed, and for the charts
 	// of such nodes.
 	rankRunning
@@ -46,7 +46,7 @@ const (
 
 // line is one line of a frame.
 type line struct {
-	rank rank
+	rank lineRank
 	// left and right return the text at the left and right end of the line. They are called
 	// only if the line is drawn. If both texts do not fit, the left one is cut off.
 	left, right func() string

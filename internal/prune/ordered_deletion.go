@@ -75,9 +75,9 @@ type OrderedDeletion struct {
 	deletionWaiter wait.DeletionWaiter
 }
 
-// Kept describes an object that is not deleted, although it is no longer needed, for example
-// because of the annotation helm.sh/resource-policy: keep.
-type Kept struct {
+// KeptObject describes an object that is not deleted, although it is no longer needed, for
+// example because of the annotation helm.sh/resource-policy: keep.
+type KeptObject struct {
 	Info *object.Info
 	// Why is the reason, for users.
 	Why string
@@ -86,7 +86,7 @@ type Kept struct {
 	LogOnly bool
 }
 
-func (k Kept) warning() string {
+func (k KeptObject) warning() string {
 	return fmt.Sprintf("%s is not deleted: %s", object.Describe(k.Info), k.Why)
 }
 
@@ -155,7 +155,7 @@ func (d *OrderedDeletion) removeGroup(ctx context.Context, group, after *sequenc
 
 // deleteGroup deletes the objects in found.List. If other groups must be deleted after group,
 // it waits until these objects and the pods that they owned no longer exist.
-func (d *OrderedDeletion) deleteGroup(ctx context.Context, group *sequencer.RemovalGroup, found *Found) error {
+func (d *OrderedDeletion) deleteGroup(ctx context.Context, group *sequencer.RemovalGroup, found *FoundObjects) error {
 	var awaitGone wait.AwaitGone
 	if group.Awaited {
 		var err error
@@ -177,13 +177,13 @@ func (d *OrderedDeletion) deleteGroup(ctx context.Context, group *sequencer.Remo
 	return d.awaitGone(ctx, group, awaitGone)
 }
 
-// Found is the result of looking for the objects of a group in the cluster.
-type Found struct {
+// FoundObjects is the result of looking for the objects of a group in the cluster.
+type FoundObjects struct {
 	// List contains the objects to delete, in Helm's uninstall order of kinds. They have the
 	// UIDs with which they were found, so that no newer object with the same name is deleted.
 	List kube.ResourceList
 	// Kept contains the objects that exist, but must not be deleted.
-	Kept []Kept
+	Kept []KeptObject
 	// absent contains the objects that do not exist, for example because an interrupted
 	// operation has already deleted them.
 	absent kube.ResourceList
@@ -191,7 +191,7 @@ type Found struct {
 
 // Find looks for the objects of a group in the cluster. With a Kubernetes client that is not
 // connected to a cluster, it assumes that all of them exist.
-func (d *OrderedDeletion) Find(ctx context.Context, group *sequencer.RemovalGroup) (*Found, error) {
+func (d *OrderedDeletion) Find(ctx context.Context, group *sequencer.RemovalGroup) (*FoundObjects, error) {
 	var list kube.ResourceList
 	for _, res := range inUninstallOrder(group.Resources) {
 		if info := d.InfoOf(res); info != nil {
@@ -202,7 +202,7 @@ func (d *OrderedDeletion) Find(ctx context.Context, group *sequencer.RemovalGrou
 	if err != nil {
 		return nil, err
 	}
-	found := &Found{}
+	found := &FoundObjects{}
 	for _, info := range list {
 		switch state, exists := existing[info]; {
 		case !exists:
@@ -218,9 +218,9 @@ func (d *OrderedDeletion) Find(ctx context.Context, group *sequencer.RemovalGrou
 
 // add adds an object to List or, if whyKeep is not empty, to Kept. live is the object's state
 // in the cluster.
-func (f *Found) add(info *object.Info, live *unstructured.Unstructured, whyKeep string) {
+func (f *FoundObjects) add(info *object.Info, live *unstructured.Unstructured, whyKeep string) {
 	if whyKeep != "" {
-		f.Kept = append(f.Kept, Kept{Info: info, Why: whyKeep})
+		f.Kept = append(f.Kept, KeptObject{Info: info, Why: whyKeep})
 	} else {
 		f.List = append(f.List, object.WithState(info, live))
 	}

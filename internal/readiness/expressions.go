@@ -22,10 +22,10 @@ const ReasonFailureExpression = "ReadinessFailure"
 type Expressions struct {
 	// Success contains the readiness-success expressions. If any is true, the object is
 	// ready.
-	Success []annotation.Expression
+	Success []annotation.ReadinessExpression
 	// Failure contains the readiness-failure expressions. If any is true, the object has
 	// failed.
-	Failure []annotation.Expression
+	Failure []annotation.ReadinessExpression
 }
 
 // Evaluator returns an Evaluator that evaluates first the failure expressions, then the
@@ -67,18 +67,18 @@ func (r Expressions) apply(base Status, status any) Status {
 }
 
 // firstTrue returns the first expression of list that is true for an object's status field.
-func firstTrue(list []annotation.Expression, status any) (annotation.Expression, bool) {
+func firstTrue(list []annotation.ReadinessExpression, status any) (annotation.ReadinessExpression, bool) {
 	for _, e := range list {
 		if e.Holds(status) {
 			return e, true
 		}
 	}
-	return annotation.Expression{}, false
+	return annotation.ReadinessExpression{}, false
 }
 
 // allFalseMessage returns the message for users if none of the success expressions in list is
 // true. The message shows the actual value for each of them.
-func allFalseMessage(list []annotation.Expression, status any) string {
+func allFalseMessage(list []annotation.ReadinessExpression, status any) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
 		texts[i] = e.String() + " (not set)"

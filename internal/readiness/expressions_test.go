@@ -15,8 +15,8 @@ import (
 
 func rules(tb testing.TB, success, failure []string) Expressions {
 	tb.Helper()
-	parse := func(texts []string) []annotation.Expression {
-		var list []annotation.Expression
+	parse := func(texts []string) []annotation.ReadinessExpression {
+		var list []annotation.ReadinessExpression
 		for _, text := range texts {
 			e, err := annotation.ParseExpression(text)
 			if err != nil {

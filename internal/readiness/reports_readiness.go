@@ -22,7 +22,7 @@ func ReportsReadiness(obj *unstructured.Unstructured) bool {
 		return true
 	}
 	_, observed := field.AsInt(field.Get(obj.Object, "status", "observedGeneration"))
-	return observed || slices.ContainsFunc(field.Conditions(obj.Object), func(c field.Condition) bool {
+	return observed || slices.ContainsFunc(field.Conditions(obj.Object), func(c field.StatusCondition) bool {
 		return c.Type == "Ready" || c.Type == "Reconciling" || c.Type == "Stalled"
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ordered-helm/helm/internal/terminal"
+	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
 
 const (
@@ -80,7 +80,7 @@ func (r *Redactor) Text(text string) string {
 		end = max(end, span[1])
 	}
 	out.WriteString(text[end:])
-	return terminal.Sanitize(out.String())
+	return terminalsafe.Sanitize(out.String())
 }
 
 // Error returns an error that wraps err, and whose text is that of err, redacted by

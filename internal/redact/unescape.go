@@ -11,7 +11,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/ordered-helm/helm/internal/terminal"
+	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
 
 // maxEscapes is how many times escapes are decoded to find a value. A text is escaped
@@ -211,7 +211,7 @@ func parseHex(text string, from, digits int) (value uint64, ok bool) {
 // normalize returns d without control sequences and control characters (see Normalize).
 func (d decodedText) normalize() decodedText {
 	var out decodedBuilder
-	sequences := terminal.ControlSequences(d.text)
+	sequences := terminalsafe.ControlSequences(d.text)
 	var last rune
 	for i := 0; i < len(d.text); {
 		if len(sequences) > 0 && sequences[0][0] == i {

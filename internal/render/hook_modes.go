@@ -13,8 +13,8 @@ import (
 // HookModes returns how the hooks of each chart of a release run: in parallel, or as in
 // Helm. root is the tree of charts; if it is nil, all hooks run as in Helm. namespace is
 // the namespace of the release.
-func HookModes(root *sequencer.Chart, namespace string) hookrunner.Modes {
-	modes := hookrunner.Modes{Namespace: namespace, ByChart: map[string]hookrunner.Mode{}}
+func HookModes(root *sequencer.Chart, namespace string) hookrunner.ChartModes {
+	modes := hookrunner.ChartModes{Namespace: namespace, ByChart: map[string]hookrunner.Mode{}}
 	if root == nil {
 		return modes
 	}

@@ -68,7 +68,7 @@ func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, a
 
 // walk calls dag.Walk for a graph whose first vertices stand for the elements of vertices,
 // and passes these elements to visit. The other vertices of the graph are not visited.
-func walk[T any](ctx context.Context, graph *dag.Graph, vertices []*T, visit func(ctx context.Context, v, after *T) error) []dag.Outcome {
+func walk[T any](ctx context.Context, graph *dag.Graph, vertices []*T, visit func(ctx context.Context, v, after *T) error) []dag.VisitOutcome {
 	return dag.Walk(ctx, graph, len(vertices), func(ctx context.Context, v, after int) error {
 		if after < 0 {
 			return visit(ctx, vertices[v], nil)
@@ -81,7 +81,7 @@ func walk[T any](ctx context.Context, graph *dag.Graph, vertices []*T, visit fun
 // succeeded. A node whose resources are deleted in several groups occurs several times in
 // nodes. Its failures are combined. It counts as not started if none of its groups failed,
 // but at least one was not started.
-func executionError(ctx context.Context, nodes []*Node, outcomes []dag.Outcome) error {
+func executionError(ctx context.Context, nodes []*Node, outcomes []dag.VisitOutcome) error {
 	e := &ExecutionError{}
 	failed, notStarted := map[string]int{}, map[string]bool{}
 	for i, n := range nodes {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/dag"
 	"github.com/ordered-helm/helm/internal/field"
-	"github.com/ordered-helm/helm/internal/reference"
+	"github.com/ordered-helm/helm/internal/neededobjects"
 )
 
 // orderChecker finds resources that the plan deploys too late for other resources.
@@ -48,7 +48,7 @@ func (c *orderChecker) references(r *draftResource) []ID {
 	if r.ID.Namespace != c.namespace && r.ID.Namespace != "" { // the namespace of the release exists, because the release is stored in it
 		ids = append(ids, ID{Kind: "Namespace", Name: r.ID.Namespace})
 	}
-	for _, ref := range reference.Of(r.ID.Kind, r.ID.Namespace, r.object) {
+	for _, ref := range neededobjects.Of(r.ID.Kind, r.ID.Namespace, r.object) {
 		ids = append(ids, ID(ref))
 	}
 	if definition, custom := c.crds[r.ID.groupKind()]; custom {
@@ -131,11 +131,11 @@ func (c *orderChecker) warnLateBindings() {
 func (c *orderChecker) serviceAccountUsers() map[ID][]*draftResource {
 	users := map[ID][]*draftResource{}
 	for _, r := range c.resources {
-		spec := reference.PodSpec(r.ID.Kind, r.object)
+		spec := neededobjects.PodSpec(r.ID.Kind, r.object)
 		if spec == nil || !r.node.planned.Awaited {
 			continue
 		}
-		account := ID{Kind: "ServiceAccount", Namespace: r.ID.Namespace, Name: cmp.Or(reference.ServiceAccountName(spec), "default")}
+		account := ID{Kind: "ServiceAccount", Namespace: r.ID.Namespace, Name: cmp.Or(neededobjects.ServiceAccountName(spec), "default")}
 		users[account] = append(users[account], r)
 	}
 	return users

@@ -87,7 +87,7 @@ type PlannedResource struct {
 	// APIVersion is the apiVersion of the resource.
 	APIVersion string
 	// Success and Failure are the readiness expressions of the resource.
-	Success, Failure []annotation.Expression
+	Success, Failure []annotation.ReadinessExpression
 	// Timeout is the readiness timeout of the resource, or 0 if it declares none.
 	Timeout time.Duration
 	// Policy is the value of helm.sh/resource-policy on the resource, or else on the List

@@ -37,13 +37,13 @@ type RemovalGroup struct {
 
 	// positions lists the nodes that contain the resources, one for each plan that has
 	// them. vertex is the number of the group's vertex in Removal.graph.
-	positions []position
+	positions []planPosition
 	vertex    int
 }
 
-// position is a node of a plan: the index of the plan, and the index of the node in
+// planPosition is a node of a plan: the index of the plan, and the index of the node in
 // Plan.Nodes.
-type position struct{ plan, node int }
+type planPosition struct{ plan, node int }
 
 // PlanRemoval computes the order in which to delete resources of several plans, for example
 // those of the stored revisions of a release. It calls choose once for each resource of each
@@ -66,7 +66,7 @@ func PlanRemoval(plans []*Plan, choose func(*PlannedResource) (ID, bool)) *Remov
 	return r
 }
 
-func comparePositions(x, y position) int {
+func comparePositions(x, y planPosition) int {
 	return cmp.Or(cmp.Compare(x.plan, y.plan), cmp.Compare(x.node, y.node))
 }
 
@@ -85,7 +85,7 @@ func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, 
 		groups[g.vertex] = g
 	}
 	walked := walk(ctx, r.graph, groups, remove)
-	nodes, outcomes := make([]*Node, len(groups)), make([]dag.Outcome, len(groups))
+	nodes, outcomes := make([]*Node, len(groups)), make([]dag.VisitOutcome, len(groups))
 	for i, g := range r.Groups {
 		nodes[i], outcomes[i] = g.Node, walked[g.vertex]
 	}
@@ -96,7 +96,7 @@ func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, 
 // contains it.
 type deletedObject struct {
 	resource  *PlannedResource
-	positions []position
+	positions []planPosition
 }
 
 // selectObjects returns the objects that choose selects, in the order in which they first
@@ -118,7 +118,7 @@ func selectObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*d
 					objects = append(objects, o)
 				}
 				if n := len(o.positions); n == 0 || o.positions[n-1].plan != i {
-					o.positions = append(o.positions, position{i, j})
+					o.positions = append(o.positions, planPosition{i, j})
 				}
 			}
 		}

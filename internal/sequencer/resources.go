@@ -22,7 +22,7 @@ type draftResource struct {
 	node  *draftNode
 	index int // in builder.resources
 	rank  int // the position of its kind in Helm's install order
-	order annotation.Resource
+	order annotation.ResourceSequencing
 }
 
 // groupKind identifies a kind.
@@ -161,7 +161,7 @@ func (r *draftResource) readAnnotations() error {
 	annotations := field.Map(metadata, "annotations")
 	if misplaced, is := metadata["runHooksInParallel"]; is {
 		return &annotation.ValueError{
-			Key: "metadata.runHooksInParallel", Value: misplaced, Problem: annotation.Misplaced,
+			Key: "metadata.runHooksInParallel", Value: misplaced, Kind: annotation.Misplaced,
 			Reason: "has no effect in a template: move runHooksInParallel into Chart.yaml",
 		}
 	}
@@ -172,7 +172,7 @@ func (r *draftResource) readAnnotations() error {
 		return nil
 	}
 	var err error
-	r.order, err = annotation.ReadResource(annotations)
+	r.order, err = annotation.ReadResourceSequencing(annotations)
 	r.Success, r.Failure, r.Timeout = r.order.Success, r.order.Failure, r.order.Timeout
 	return errors.Join(annotation.CheckKeys(annotations), err)
 }

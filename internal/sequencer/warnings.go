@@ -60,7 +60,7 @@ func (b *builder) warnExpressions() {
 	for _, r := range b.resources {
 		for _, list := range []struct {
 			key         string
-			expressions []annotation.Expression
+			expressions []annotation.ReadinessExpression
 		}{{annotation.ReadinessSuccess, r.Success}, {annotation.ReadinessFailure, r.Failure}} {
 			for _, e := range list.expressions {
 				if e.PathBeginsWithStatus() {

@@ -22,62 +22,62 @@ func JSON(w io.Writer, t *Timeline) error {
 // field changes.
 const schemaVersion = 1
 
-// document is the JSON form of a Timeline. The types documentOperation, documentSpan and so on
+// jsonTimeline is the JSON form of a Timeline. The types jsonOperation, jsonSpan and so on
 // are the JSON forms of its parts.
-type document struct {
-	Version    int                 `json:"version"`
-	Start      time.Time           `json:"start"`
-	Operations []documentOperation `json:"operations"`
-	Warnings   []documentWarning   `json:"warnings,omitempty"`
+type jsonTimeline struct {
+	Version    int             `json:"version"`
+	Start      time.Time       `json:"start"`
+	Operations []jsonOperation `json:"operations"`
+	Warnings   []jsonWarning   `json:"warnings,omitempty"`
 }
 
-type documentOperation struct {
-	Name         string         `json:"name"`
-	Release      string         `json:"release"`
-	Namespace    string         `json:"namespace"`
-	Revision     int            `json:"revision"`
-	Ordered      bool           `json:"ordered"`
-	Start        float64        `json:"start"`
-	End          *float64       `json:"end,omitempty"`
-	Deadline     *float64       `json:"deadline,omitempty"`
-	Error        string         `json:"error,omitempty"`
-	Spans        []documentSpan `json:"spans"`
-	CriticalPath []string       `json:"criticalPath"`
+type jsonOperation struct {
+	Name         string     `json:"name"`
+	Release      string     `json:"release"`
+	Namespace    string     `json:"namespace"`
+	Revision     int        `json:"revision"`
+	Ordered      bool       `json:"ordered"`
+	Start        float64    `json:"start"`
+	End          *float64   `json:"end,omitempty"`
+	Deadline     *float64   `json:"deadline,omitempty"`
+	Error        string     `json:"error,omitempty"`
+	Spans        []jsonSpan `json:"spans"`
+	CriticalPath []string   `json:"criticalPath"`
 }
 
-type documentSpan struct {
-	Kind      SpanKind           `json:"kind"`
-	ID        string             `json:"id"`
-	Chart     string             `json:"chart,omitempty"`
-	Layer     string             `json:"layer,omitempty"`
-	HookEvent string             `json:"hookEvent,omitempty"`
-	State     State              `json:"state"`
-	Critical  bool               `json:"critical"`
-	Size      int                `json:"resourceCount,omitempty"`
-	After     string             `json:"after,omitempty"`
-	Start     *float64           `json:"start,omitempty"`
-	Applied   *float64           `json:"applied,omitempty"`
-	End       *float64           `json:"end,omitempty"`
-	Message   string             `json:"message,omitempty"`
-	Error     string             `json:"error,omitempty"`
-	Log       string             `json:"log,omitempty"`
-	Resources []documentResource `json:"resources,omitempty"`
+type jsonSpan struct {
+	Kind      SpanKind       `json:"kind"`
+	ID        string         `json:"id"`
+	Chart     string         `json:"chart,omitempty"`
+	Layer     string         `json:"layer,omitempty"`
+	HookEvent string         `json:"hookEvent,omitempty"`
+	State     SpanState      `json:"state"`
+	Critical  bool           `json:"critical"`
+	Size      int            `json:"resourceCount,omitempty"`
+	After     string         `json:"after,omitempty"`
+	Start     *float64       `json:"start,omitempty"`
+	Applied   *float64       `json:"applied,omitempty"`
+	End       *float64       `json:"end,omitempty"`
+	Message   string         `json:"message,omitempty"`
+	Error     string         `json:"error,omitempty"`
+	Log       string         `json:"log,omitempty"`
+	Resources []jsonResource `json:"resources,omitempty"`
 }
 
-type documentResource struct {
-	Name      string           `json:"name"`
-	Namespace string           `json:"namespace,omitempty"`
-	Changes   []documentChange `json:"changes"`
+type jsonResource struct {
+	Name      string       `json:"name"`
+	Namespace string       `json:"namespace,omitempty"`
+	Changes   []jsonChange `json:"changes"`
 }
 
-type documentChange struct {
+type jsonChange struct {
 	At      float64 `json:"at"`
 	State   string  `json:"state"`
 	Message string  `json:"message,omitempty"`
 	Cause   string  `json:"cause,omitempty"`
 }
 
-type documentWarning struct {
+type jsonWarning struct {
 	At   float64 `json:"at"`
 	Text string  `json:"text"`
 }
@@ -100,8 +100,8 @@ func (base timeBase) atOrNil(t time.Time) *float64 {
 	return &at
 }
 
-func newDocument(t *Timeline) *document {
-	d := &document{Version: schemaVersion, Operations: []documentOperation{}}
+func newDocument(t *Timeline) *jsonTimeline {
+	d := &jsonTimeline{Version: schemaVersion, Operations: []jsonOperation{}}
 	if len(t.Operations) > 0 {
 		d.Start = t.Operations[0].Start
 	}
@@ -110,16 +110,16 @@ func newDocument(t *Timeline) *document {
 		d.Operations = append(d.Operations, base.operation(o))
 	}
 	for _, w := range t.Warnings {
-		d.Warnings = append(d.Warnings, documentWarning{base.at(w.At), w.Text})
+		d.Warnings = append(d.Warnings, jsonWarning{base.at(w.At), w.Text})
 	}
 	return d
 }
 
-func (base timeBase) operation(o *Operation) documentOperation {
-	d := documentOperation{
+func (base timeBase) operation(o *Operation) jsonOperation {
+	d := jsonOperation{
 		Name: o.Name, Release: o.Release, Namespace: o.Namespace, Revision: o.Revision, Ordered: o.Ordered,
 		Start: base.at(o.Start), End: base.atOrNil(o.End), Deadline: base.atOrNil(o.Deadline), Error: errorText(o.Err),
-		Spans: []documentSpan{}, CriticalPath: []string{},
+		Spans: []jsonSpan{}, CriticalPath: []string{},
 	}
 	for _, s := range o.Spans {
 		d.Spans = append(d.Spans, base.span(s))
@@ -130,8 +130,8 @@ func (base timeBase) operation(o *Operation) documentOperation {
 	return d
 }
 
-func (base timeBase) span(s *Span) documentSpan {
-	d := documentSpan{
+func (base timeBase) span(s *Span) jsonSpan {
+	d := jsonSpan{
 		Kind: s.Kind, ID: s.ID, Chart: s.Chart, Layer: s.Layer, HookEvent: s.HookEvent, State: s.State,
 		Critical: s.Critical, Size: s.Size, After: s.After,
 		Start: base.atOrNil(s.Start), Applied: base.atOrNil(s.Applied), End: base.atOrNil(s.End),
@@ -141,9 +141,9 @@ func (base timeBase) span(s *Span) documentSpan {
 		d.Message = ""
 	}
 	for _, res := range s.Resources {
-		r := documentResource{Name: res.Name, Namespace: res.Namespace}
+		r := jsonResource{Name: res.Name, Namespace: res.Namespace}
 		for _, change := range res.Changes {
-			r.Changes = append(r.Changes, documentChange{base.at(change.At), change.State, change.MessageWithoutState(), change.Cause})
+			r.Changes = append(r.Changes, jsonChange{base.at(change.At), change.State, change.MessageWithoutState(), change.Cause})
 		}
 		d.Resources = append(d.Resources, r)
 	}

@@ -22,13 +22,14 @@ type Recorder struct {
 	// running contains the operations that have not finished. Events belong to the last one:
 	// it can be the rollback or uninstall of --atomic, which starts before the failed
 	// operation finishes.
-	running []*recording
+	running []*runningOperation
 	// events is the number of events received.
 	events int
 }
 
-// recording is a running operation, with maps that find the span or resource of an event.
-type recording struct {
+// runningOperation is a running operation, with maps that find the span or resource of an
+// event.
+type runningOperation struct {
 	*Operation
 	spans     map[spanKey]*Span
 	resources map[resourceKey]*Resource
@@ -88,10 +89,10 @@ func (r *Recorder) Event(e event.Event) {
 func (r *Recorder) begin(e event.Event) {
 	o := &Operation{Operation: *e.Operation, Start: e.Time}
 	r.timeline.Operations = append(r.timeline.Operations, o)
-	r.running = append(r.running, &recording{Operation: o, spans: map[spanKey]*Span{}, resources: map[resourceKey]*Resource{}})
+	r.running = append(r.running, &runningOperation{Operation: o, spans: map[spanKey]*Span{}, resources: map[resourceKey]*Resource{}})
 }
 
-func (o *recording) event(e event.Event) {
+func (o *runningOperation) event(e event.Event) {
 	switch e.Type {
 	case event.Planned, event.Removing:
 		o.plan(e)
@@ -114,7 +115,7 @@ func (o *recording) event(e event.Event) {
 }
 
 // finish sets the end of the operation, and of its spans that are still running.
-func (o *recording) finish(e event.Event) {
+func (o *runningOperation) finish(e event.Event) {
 	o.End, o.Err = e.Time, e.Err
 	for _, s := range o.Spans {
 		if s.State != Running {
@@ -129,7 +130,7 @@ func (o *recording) finish(e event.Event) {
 }
 
 // plan adds a span for each node that the operation will deploy or delete.
-func (o *recording) plan(e event.Event) {
+func (o *runningOperation) plan(e event.Event) {
 	o.LastMessage = e.Message
 	kind := Deploy
 	if e.Type == event.Removing || o.Name == "uninstall" {
@@ -142,7 +143,7 @@ func (o *recording) plan(e event.Event) {
 }
 
 // span returns the span with the given key. If there is none, it adds one to the operation.
-func (o *recording) span(key spanKey) *Span {
+func (o *runningOperation) span(key spanKey) *Span {
 	s := o.spans[key]
 	if s == nil {
 		s = &Span{Kind: key.kind, ID: key.id, HookEvent: key.event, State: Waiting}
@@ -155,7 +156,7 @@ func (o *recording) span(key spanKey) *Span {
 // current returns the span to which an event about a node belongs; node is its ID. A node can
 // have two spans: one for its deployment and, later in the same operation, one for its
 // deletion. If node is empty, the event belongs to the wait for all resources.
-func (o *recording) current(node string) *Span {
+func (o *runningOperation) current(node string) *Span {
 	if node == "" {
 		return o.span(spanKey{kind: Wait})
 	}
@@ -167,7 +168,7 @@ func (o *recording) current(node string) *Span {
 	return o.span(spanKey{kind: Deploy, id: node})
 }
 
-func (o *recording) start(s *Span, e event.Event) {
+func (o *runningOperation) start(s *Span, e event.Event) {
 	if s.Start.IsZero() {
 		s.Start = e.Time
 	}
@@ -178,7 +179,7 @@ func (o *recording) start(s *Span, e event.Event) {
 }
 
 // node sets the times and the state of the span of a node.
-func (o *recording) node(s *Span, e event.Event) {
+func (o *runningOperation) node(s *Span, e event.Event) {
 	switch e.Type {
 	case event.NodeStarted, event.NodeDeleting:
 		s.After = e.After
@@ -190,14 +191,14 @@ func (o *recording) node(s *Span, e event.Event) {
 	}
 }
 
-func (o *recording) fail(s *Span, e event.Event) {
+func (o *runningOperation) fail(s *Span, e event.Event) {
 	if s.Start.IsZero() {
 		s.Start = e.Time
 	}
 	s.End, s.State, s.Err, s.Message = e.Time, Failed, e.Err, e.Message
 }
 
-func (o *recording) hook(s *Span, e event.Event) {
+func (o *runningOperation) hook(s *Span, e event.Event) {
 	switch e.Type {
 	case event.HookStarted:
 		s.Deadline = e.Deadline
@@ -215,7 +216,7 @@ func (o *recording) hook(s *Span, e event.Event) {
 
 // change records a new state of a resource. If the span was done but the resource is not ready
 // any more, the span is running again.
-func (o *recording) change(s *Span, e event.Event) {
+func (o *runningOperation) change(s *Span, e event.Event) {
 	key := resourceKey{s, e.Namespace, e.Resource}
 	res := o.resources[key]
 	if res == nil {
@@ -223,11 +224,11 @@ func (o *recording) change(s *Span, e event.Event) {
 		o.resources[key] = res
 		s.Resources = append(s.Resources, res)
 	}
-	res.Change, res.Deadline = Change{e.Time, e.State, e.Message, e.Cause}, e.Deadline
+	res.StateChange, res.Deadline = StateChange{e.Time, e.State, e.Message, e.Cause}, e.Deadline
 	if len(res.Changes) == maxChanges {
 		res.Changes = append(res.Changes[:1], res.Changes[2:]...)
 	}
-	res.Changes = append(res.Changes, res.Change)
+	res.Changes = append(res.Changes, res.StateChange)
 	if s.State == Done && !res.IsReadyOrDeleted() {
 		s.State = Running
 	}

@@ -59,21 +59,21 @@ const (
 	Wait SpanKind = "wait"
 )
 
-// State is the state of a Span.
-type State string
+// SpanState is the state of a Span.
+type SpanState string
 
 const (
 	// Waiting means that the span has not started.
-	Waiting State = "waiting"
+	Waiting SpanState = "waiting"
 	// Running means that the span has started, but has not ended.
-	Running State = "running"
+	Running SpanState = "running"
 	// Done means that the span has succeeded.
-	Done State = "done"
+	Done SpanState = "done"
 	// Failed means that the span has failed.
-	Failed State = "failed"
+	Failed SpanState = "failed"
 	// Unfinished means that the span was running when the operation ended, because another
 	// part of the operation failed.
-	Unfinished State = "unfinished"
+	Unfinished SpanState = "unfinished"
 )
 
 // Span is a part of an operation that has a start and an end: the deployment or deletion of a
@@ -89,7 +89,7 @@ type Span struct {
 	Chart, Layer string
 	// HookEvent is the event for which a hook runs, such as pre-install.
 	HookEvent string
-	State     State
+	State     SpanState
 	// After is the ID of the dependency that finished last, after which a node could start.
 	// It is empty if the node did not have to wait.
 	After string
@@ -121,18 +121,18 @@ type Resource struct {
 	// Name is the kind and name, as in "Deployment/web". Namespace is empty if the resource
 	// is in the namespace of the release.
 	Name, Namespace string
-	// Change is the current state.
-	Change
+	// StateChange is the current state.
+	StateChange
 	// Deadline is the time until which the operation waits for the resource; zero if there
 	// is no limit.
 	Deadline time.Time
 	// Changes contains all states of the resource, the current one last. The oldest ones may
 	// have been dropped.
-	Changes []Change
+	Changes []StateChange
 }
 
-// Change is a state that a resource entered.
-type Change struct {
+// StateChange is a state that a resource entered.
+type StateChange struct {
 	// At is when the resource entered the state.
 	At time.Time
 	// State is the name of the state, such as Ready (see event.Event). Message explains it,
@@ -145,10 +145,10 @@ type Change struct {
 
 // IsReadyOrDeleted reports whether the state is one that operations wait for: Ready, or Gone
 // for a resource that is deleted.
-func (c Change) IsReadyOrDeleted() bool { return c.State == "Ready" || c.State == "Gone" }
+func (c StateChange) IsReadyOrDeleted() bool { return c.State == "Ready" || c.State == "Gone" }
 
 // MessageWithoutState returns the message without the name of the state at its beginning.
-func (c Change) MessageWithoutState() string {
+func (c StateChange) MessageWithoutState() string {
 	return strings.TrimPrefix(strings.TrimPrefix(c.Message, c.State), ": ")
 }
 

@@ -196,7 +196,7 @@ func (r *Run) awaitDeleted(ctx context.Context, list kube.ResourceList) error {
 	if len(list) == 0 {
 		return nil
 	}
-	options := wait.DeletedOptions{Timeout: r.strategy.waitTimeout(), OnChange: func(ctx context.Context, report watcher.Report) {
+	options := wait.WaitDeletedOptions{Timeout: r.strategy.waitTimeout(), OnChange: func(ctx context.Context, report watcher.Report) {
 		e := wait.ChangeEvent(report, "", r.target.Release.Namespace)
 		if report.Status.State == readiness.Ready {
 			e.State, e.Message = "Gone", "deleted"

@@ -34,7 +34,7 @@ func newConfiguration(t *testing.T, revisions ...*release.Release) *helmaction.C
 // driver that records its writes. beforeUpdate can make a write fail.
 func newTestRun(t *testing.T, cfg *helmaction.Configuration, beforeUpdate func(attempt int) error) (*Run, *historytest.RecordingDriver) {
 	t.Helper()
-	op, _, end := operation.Start(t.Context(), cfg, operation.Options{Bounded: true})
+	op, _, end := operation.Start(t.Context(), cfg, operation.StartOptions{Bounded: true})
 	t.Cleanup(end)
 	check := &lease.LockCheck{Store: op.Store, Events: op.Events, Release: historytest.ReleaseName}
 	state, err := check.Run(t.Context())

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ordered-helm/helm/internal/object"
-	"github.com/ordered-helm/helm/internal/podowners"
+	"github.com/ordered-helm/helm/internal/ownedpods"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
@@ -56,23 +56,23 @@ func (w *watchingDeletionWaiter) Close() { w.watcher.Close() }
 type deletionTargets struct {
 	objects []watcher.Target
 	// pods finds these pods; it is nil if owners is empty.
-	pods *podowners.Finder
+	pods *ownedpods.Finder
 	// owners contains the owners of these pods, direct and indirect, by namespace.
-	owners map[string]*podowners.Set
+	owners map[string]*ownedpods.OwnerSet
 }
 
 // Expect implements DeletionWaiter.
 func (w *watchingDeletionWaiter) Expect(ctx context.Context, existing, absent kube.ResourceList, policy metav1.DeletionPropagation) (AwaitGone, error) {
-	t := &deletionTargets{owners: map[string]*podowners.Set{}}
+	t := &deletionTargets{owners: map[string]*ownedpods.OwnerSet{}}
 	for _, info := range existing {
 		uid := object.UID(info)
 		t.objects = append(t.objects, targetOf(info, uid))
-		if podowners.MayOwn(info) {
+		if ownedpods.MayOwn(info) {
 			t.ownersIn(info.Namespace).Add(uid)
 		}
 	}
 	for _, info := range absent {
-		if podowners.MayOwn(info) {
+		if ownedpods.MayOwn(info) {
 			t.ownersIn(info.Namespace).AddAbsent(info.Mapping.GroupVersionKind.GroupKind(), info.Name)
 		}
 	}
@@ -92,7 +92,7 @@ func (w *watchingDeletionWaiter) findOwners(ctx context.Context, t *deletionTarg
 		return nil
 	}
 	var err error
-	if t.pods, err = podowners.NewFinder(w.cluster, w.warnForbidden); err != nil {
+	if t.pods, err = ownedpods.NewFinder(w.cluster, w.warnForbidden); err != nil {
 		return err
 	}
 	for namespace, owners := range t.owners {
@@ -121,9 +121,9 @@ func (w *watchingDeletionWaiter) await(ctx context.Context, t *deletionTargets, 
 	return err
 }
 
-func (t *deletionTargets) ownersIn(namespace string) *podowners.Set {
+func (t *deletionTargets) ownersIn(namespace string) *ownedpods.OwnerSet {
 	if t.owners[namespace] == nil {
-		t.owners[namespace] = &podowners.Set{}
+		t.owners[namespace] = &ownedpods.OwnerSet{}
 	}
 	return t.owners[namespace]
 }

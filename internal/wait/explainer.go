@@ -87,7 +87,7 @@ func newDiagnoser(c *cluster.Connection, events *event.Sink, notApplied NotAppli
 	if err != nil {
 		return nil
 	}
-	return diagnosis.New(diagnosis.Config{
+	return diagnosis.New(diagnosis.DiagnoserConfig{
 		Clients:       clusterreader.Clients{Dynamic: dynamic, Metadata: metadata, Clientset: clientset},
 		DeployedLater: notApplied, Redactor: events.Redactor(),
 	})

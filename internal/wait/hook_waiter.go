@@ -41,7 +41,7 @@ type HookWait interface {
 	Created(list kube.ResourceList) error
 	// Wait waits until the Jobs and Pods of the hook have succeeded, and returns the last
 	// report on each. If one fails, or has not completed when ctx ends, the error is a
-	// *watcher.NotReadyError (without a cluster, a *ClientError).
+	// *watcher.NotReadyError (without a cluster, a *HookClientError).
 	Wait(ctx context.Context) ([]watcher.Report, error)
 	// Close stops watching the objects. The caller calls it instead of Wait if the objects
 	// could not be created.
@@ -75,7 +75,7 @@ func (w *watchingHookWaiter) Expect(list kube.ResourceList) HookWait {
 		targets[i] = targetOf(info, "")
 	}
 	group := w.watcher.ExpectCompletion(targets...)
-	group.SetOptions(watcher.Options{WaitForAll: true})
+	group.SetOptions(watcher.WaitOptions{WaitForAll: true})
 	return &watchingHookWait{group}
 }
 
@@ -91,7 +91,7 @@ func (w *watchingHookWaiter) Explain(failures []*failure.Resource, reports []wat
 
 // WaitDeleted implements HookWaiter.
 func (w *watchingHookWaiter) WaitDeleted(ctx context.Context, list kube.ResourceList, timeout time.Duration) error {
-	return w.waitDeleted(ctx, list, DeletedOptions{Timeout: timeout}, w.watcher)
+	return w.waitDeleted(ctx, list, WaitDeletedOptions{Timeout: timeout}, w.watcher)
 }
 
 // Close implements HookWaiter.

@@ -29,7 +29,7 @@ func TestConfirmReady(t *testing.T) {
 	for _, c := range []struct {
 		name, workload string
 		pods           []string
-		fault          func(fakeapi.Call) error
+		fault          func(fakeapi.ReceivedCall) error
 		verdict        readiness.Status
 		state          readiness.State
 		message        string
@@ -51,12 +51,12 @@ func TestConfirmReady(t *testing.T) {
 		{name: "not to be listed", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), fault: fakeapi.Forbid("list", ""), state: readiness.Ready, lists: 1},
 		{
 			name: "without an answer", workload: with(fakeapi.Workload("Deployment", selects), "readyReplicas: 1"), state: readiness.InProgress, message: "cannot count its pods", lists: 1,
-			fault: func(fakeapi.Call) error { return errors.New("no route to host") },
+			fault: func(fakeapi.ReceivedCall) error { return errors.New("no route to host") },
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := fakeapi.NewAPI(t)
+				api := fakeapi.NewWritableAPI(t)
 				api.Have(c.pods...)
 				api.Fault = c.fault
 				info := fakeapi.Info(t, c.workload)

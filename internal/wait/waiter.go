@@ -27,14 +27,14 @@ type Waiter interface {
 	// objects of list are ready by Helm's rules at the same time. list contains the objects
 	// as the server returned them when they were written. If objects do not become ready in
 	// the cluster, the error is a *failure.DeployError.
-	WaitReady(ctx context.Context, list kube.ResourceList, o ReadyOptions) error
+	WaitReady(ctx context.Context, list kube.ResourceList, o WaitReadyOptions) error
 	// WaitEstablished waits until the API server serves the CRDs in list, which contains
 	// them as the server returned them when they were written.
 	WaitEstablished(ctx context.Context, list kube.ResourceList) error
 	// WaitDeleted waits until deleted objects no longer exist. If list contains the UID of
 	// an object, another object with the same name is ignored. In a cluster, the error says
 	// which objects still exist, and why.
-	WaitDeleted(ctx context.Context, list kube.ResourceList, o DeletedOptions) error
+	WaitDeleted(ctx context.Context, list kube.ResourceList, o WaitDeletedOptions) error
 	// NewDeletionWaiter returns a DeletionWaiter for objects that are deleted in steps.
 	NewDeletionWaiter(ctx context.Context) (DeletionWaiter, error)
 	// NewHookWaiter returns a HookWaiter for the objects of hooks. timeout limits the wait

@@ -44,7 +44,7 @@ func (b *fixture) expectCompletion(gvr schema.GroupVersionResource, objects ...*
 		targets = append(targets, targetOf(gvr, obj))
 	}
 	g := b.watcher.ExpectCompletion(targets...)
-	g.SetOptions(Options{WaitForAll: true})
+	g.SetOptions(WaitOptions{WaitForAll: true})
 	for _, obj := range objects {
 		b.write(g, gvr, obj)
 	}

@@ -48,7 +48,7 @@ func TestRulesAreAskedOfEveryVersion(t *testing.T) {
 		if err := errors.Join(failure, otherFailure); err != nil {
 			b.Fatal(err)
 		}
-		rules := readiness.Expressions{Success: []annotation.Expression{done}, Failure: []annotation.Expression{broken}}
+		rules := readiness.Expressions{Success: []annotation.ReadinessExpression{done}, Failure: []annotation.ReadinessExpression{broken}}
 		target := targetOf(things, thing("New"))
 		target.Evaluate = rules.Evaluator(func(_ context.Context, obj *unstructured.Unstructured) readiness.Status {
 			return readiness.Compute(obj)

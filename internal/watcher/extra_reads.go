@@ -12,7 +12,7 @@ import (
 
 // readAwaited reads the objects for which a group waits, to find out after a failed watch
 // whether the API server responds. It returns true if it could read all, or if there are none.
-func (a *attempt) readAwaited(ctx context.Context) bool {
+func (a *watchAttempt) readAwaited(ctx context.Context) bool {
 	s := a.stream
 	names := s.awaitedNames()
 	if len(names) == 0 {
@@ -51,7 +51,7 @@ func (s *stream) useReads(readings map[string]objectreader.Result) bool {
 	if !complete {
 		return false
 	}
-	s.connection.markResponded()
+	s.reachability.markResponded()
 	return true
 }
 

@@ -27,7 +27,7 @@ func (g *TargetGroup) readWithoutBaseline(ctx context.Context) error {
 		g.watcher.mu.Lock()
 		for _, i := range part.objects {
 			if result := readings[i.target.Name]; result.Forbidden != nil {
-				i.forbidden = part.stream.connection.forbidden(i, result.Forbidden)
+				i.forbidden = part.stream.reachability.forbidden(i, result.Forbidden)
 			} else {
 				i.setBaseline(observation.OfRead(result.Object, result.Version))
 			}
@@ -41,7 +41,7 @@ func (g *TargetGroup) readWithoutBaseline(ctx context.Context) error {
 // or the Watcher is closed.
 func (s *stream) readUntilResponse(ctx context.Context, names []string) (map[string]objectreader.Result, error) {
 	pause := retryBackoff()
-	state := initialRead{connection: &s.connection}
+	state := initialRead{reachability: &s.reachability}
 	defer state.end()
 	for {
 		readings, err := s.reader.Read(ctx, names)
@@ -62,41 +62,41 @@ func (s *stream) readUntilResponse(ctx context.Context, names []string) (map[str
 }
 
 // initialRead records for one call of readUntilResponse whether its last request failed.
-// While failing is true, the call is included in connection.failingReads.
+// While failing is true, the call is included in reachability.failingReads.
 type initialRead struct {
-	connection *connection
-	failing    bool
+	reachability *reachability
+	failing      bool
 }
 
 // record records the result of one request. err is nil if the server responded. When the
 // server stops responding, record sends NoticeUnreachable, and when it responds again,
 // NoticeReachable.
 func (r *initialRead) record(err error) {
-	r.connection.watcher.mu.Lock()
-	defer r.connection.watcher.mu.Unlock()
+	r.reachability.watcher.mu.Lock()
+	defer r.reachability.watcher.mu.Unlock()
 	if err == nil {
 		r.clear()
-		r.connection.notify(NoticeReachable, nil)
+		r.reachability.notify(NoticeReachable, nil)
 		return
 	}
-	r.connection.notifyUnreachable(err)
+	r.reachability.notifyUnreachable(err)
 	if !r.failing {
 		r.failing = true
-		r.connection.failingReads++
+		r.reachability.failingReads++
 	}
 }
 
-// end makes the call no longer count in connection.failingReads. It must be called after the
+// end makes the call no longer count in reachability.failingReads. It must be called after the
 // last request.
 func (r *initialRead) end() {
-	r.connection.watcher.mu.Lock()
-	defer r.connection.watcher.mu.Unlock()
+	r.reachability.watcher.mu.Lock()
+	defer r.reachability.watcher.mu.Unlock()
 	r.clear()
 }
 
 func (r *initialRead) clear() {
 	if r.failing {
 		r.failing = false
-		r.connection.failingReads--
+		r.reachability.failingReads--
 	}
 }

@@ -27,10 +27,10 @@ const (
 	maxSilence = 15 * time.Second
 )
 
-// attempt is one attempt of a stream to observe its objects. It lists them if necessary, and
-// then watches or polls them until an error occurs or the stream cancels the attempt. epoch,
-// version and polling are copies of the stream's fields at the start of the attempt.
-type attempt struct {
+// watchAttempt is one attempt of a stream to observe its objects. It lists them if necessary,
+// and then watches or polls them until an error occurs or the stream cancels the attempt.
+// epoch, version and polling are copies of the stream's fields at the start of the attempt.
+type watchAttempt struct {
 	stream  *stream
 	epoch   int
 	version string
@@ -44,14 +44,14 @@ type attempt struct {
 }
 
 // run performs the attempt, and sets the fields err, healthy and endedAt.
-func (a *attempt) run(ctx context.Context) {
+func (a *watchAttempt) run(ctx context.Context) {
 	a.healthy, a.err = a.observe(ctx)
 	a.endedAt = time.Now()
 }
 
 // observe polls the objects, or lists them if necessary and watches them. It returns the
 // values of the fields healthy and err.
-func (a *attempt) observe(ctx context.Context) (healthy bool, err error) {
+func (a *watchAttempt) observe(ctx context.Context) (healthy bool, err error) {
 	if a.polling {
 		return a.poll(ctx)
 	}
@@ -66,11 +66,11 @@ func (a *attempt) observe(ctx context.Context) (healthy bool, err error) {
 
 // isCurrent reports whether this is still the stream's latest attempt. If the stream was
 // restarted, the results are dropped. The caller must have locked the watcher's mu.
-func (a *attempt) isCurrent() bool { return a.epoch == a.stream.epoch }
+func (a *watchAttempt) isCurrent() bool { return a.epoch == a.stream.epoch }
 
 // list lists the objects of the stream, delivers the results, and returns the resource
 // version from which to watch.
-func (a *attempt) list(ctx context.Context) (version string, err error) {
+func (a *watchAttempt) list(ctx context.Context) (version string, err error) {
 	s := a.stream
 	listed, version, err := s.reader.List(ctx)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -98,7 +98,7 @@ func (a *attempt) list(ctx context.Context) (version string, err error) {
 
 // watch opens a watch from version, and delivers its events until it ends. healthy is true
 // if the watch delivered an event or lasted for at least healthyWatchDuration.
-func (a *attempt) watch(ctx context.Context, version string) (healthy bool, err error) {
+func (a *watchAttempt) watch(ctx context.Context, version string) (healthy bool, err error) {
 	w, end, err := a.stream.open(ctx, version)
 	if err != nil {
 		return false, fmt.Errorf("watching: %w", err)
@@ -164,7 +164,7 @@ func (s *stream) open(ctx context.Context, version string) (watch.Interface, fun
 
 // handleEvent delivers an event of a watch to all groups that wait for the object. It returns
 // an error if the watch must end.
-func (a *attempt) handleEvent(event watch.Event) error {
+func (a *watchAttempt) handleEvent(event watch.Event) error {
 	s := a.stream
 	if event.Type == watch.Error {
 		return fmt.Errorf("watching: %w", apierrors.FromObject(event.Object))
@@ -195,7 +195,7 @@ func (a *attempt) handleEvent(event watch.Event) error {
 
 // poll reads the objects for which a group waits at intervals, until there are none left or a
 // request fails. healthy is true if a request was successful.
-func (a *attempt) poll(ctx context.Context) (healthy bool, err error) {
+func (a *watchAttempt) poll(ctx context.Context) (healthy bool, err error) {
 	for {
 		names := a.stream.awaitedNames()
 		if len(names) == 0 {
@@ -217,7 +217,7 @@ func (a *attempt) poll(ctx context.Context) (healthy bool, err error) {
 
 // handleReads delivers what poll has read; readings contains the results by object name. It
 // returns false if the stream was restarted after the attempt began.
-func (a *attempt) handleReads(readings map[string]objectreader.Result) bool {
+func (a *watchAttempt) handleReads(readings map[string]objectreader.Result) bool {
 	s := a.stream
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
@@ -229,7 +229,7 @@ func (a *attempt) handleReads(readings map[string]objectreader.Result) bool {
 			switch {
 			case !i.awaited:
 			case result.Forbidden != nil:
-				i.forbidden = s.connection.forbidden(i, result.Forbidden)
+				i.forbidden = s.reachability.forbidden(i, result.Forbidden)
 				i.group.notify(i)
 			default:
 				i.enqueue(observation.OfRead(result.Object, result.Version))
@@ -241,7 +241,7 @@ func (a *attempt) handleReads(readings map[string]objectreader.Result) bool {
 
 // markWatchOpened records that the watch was opened at the time since. It returns false if the
 // stream was restarted after the attempt began.
-func (a *attempt) markWatchOpened(since time.Time) bool {
+func (a *watchAttempt) markWatchOpened(since time.Time) bool {
 	a.stream.watcher.mu.Lock()
 	defer a.stream.watcher.mu.Unlock()
 	return a.markConnected(since)
@@ -250,11 +250,11 @@ func (a *attempt) markWatchOpened(since time.Time) bool {
 // markConnected records that the attempt has been successful from the time since. It returns
 // false if the stream was restarted after the attempt began. The caller must have locked the
 // watcher's mu.
-func (a *attempt) markConnected(since time.Time) bool {
+func (a *watchAttempt) markConnected(since time.Time) bool {
 	if !a.isCurrent() {
 		return false
 	}
 	a.stream.shortWatches = 0
-	a.stream.connection.markRestored(since)
+	a.stream.reachability.markRestored(since)
 	return true
 }

@@ -49,11 +49,11 @@ type stream struct {
 	reader  *objectreader.Reader
 
 	// Guarded by the watcher's mu.
-	connection connection
-	objects    objectsByName
-	running    bool
-	polling    bool   // whether to poll, because the account is not allowed to watch
-	version    string // the resource version from which the next watch starts; if empty, it lists first
+	reachability reachability
+	objects      objectsByName
+	running      bool
+	polling      bool   // whether to poll, because the account is not allowed to watch
+	version      string // the resource version from which the next watch starts; if empty, it lists first
 	// coveredFrom is the resource version from which the stream was started: it has
 	// delivered all changes after this version. coverage counts how often it was started. An
 	// object that was registered after the latest start has missed no change.
@@ -109,7 +109,7 @@ func (s *stream) ensureRunning(objects []*watchedObject) {
 		return
 	}
 	s.running = true
-	s.connection.startOutage(time.Now())
+	s.reachability.startOutage(time.Now())
 	s.watcher.start(s.run)
 }
 
@@ -122,7 +122,7 @@ func (s *stream) markAwaited(objects []*watchedObject) (from string, list bool) 
 	}
 	for _, i := range objects {
 		i.awaited = true
-		i.outagesBefore = s.connection.outages(time.Now())
+		i.outagesBefore = s.reachability.outages(time.Now())
 		if i.queue.IsIncomparable() {
 			list = true
 			continue
@@ -157,17 +157,17 @@ func (s *stream) run(ctx context.Context) {
 
 // startAttempt returns the next attempt and its context. If no group waits or the Watcher is
 // closed, it marks the stream as stopped and returns false.
-func (s *stream) startAttempt(ctx context.Context) (context.Context, *attempt, bool) {
+func (s *stream) startAttempt(ctx context.Context) (context.Context, *watchAttempt, bool) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
 	s.interrupt()
 	if ctx.Err() != nil || len(s.objects.awaitedNames()) == 0 {
 		s.running = false
-		s.connection.stop()
+		s.reachability.stop()
 		return nil, nil, false
 	}
 	ctx, s.restart = context.WithCancel(ctx)
-	return ctx, &attempt{stream: s, epoch: s.epoch, version: s.version, polling: s.polling}, true
+	return ctx, &watchAttempt{stream: s, epoch: s.epoch, version: s.version, polling: s.polling}, true
 }
 
 // interrupt cancels the current attempt, if any. The caller must have locked the watcher's mu.
@@ -179,7 +179,7 @@ func (s *stream) interrupt() {
 
 // needsRead reports whether the error of an attempt leaves open whether the API server
 // responds, so that objects must be read to find out.
-func (s *stream) needsRead(ctx context.Context, a *attempt) bool {
+func (s *stream) needsRead(ctx context.Context, a *watchAttempt) bool {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
 	switch {
@@ -194,23 +194,23 @@ func (s *stream) needsRead(ctx context.Context, a *attempt) bool {
 
 // tooManyShortWatches reports whether so many consecutive watches ended before they counted
 // as opened that the API server counts as unreachable.
-func (s *stream) tooManyShortWatches(a *attempt) bool {
+func (s *stream) tooManyShortWatches(a *watchAttempt) bool {
 	return !a.healthy && s.shortWatches >= maxShortWatches
 }
 
 // finishAttempt prepares the next attempt, depending on the error of a: whether to poll, and
 // from which version to watch. It reports whether to pause before the next attempt.
-func (s *stream) finishAttempt(ctx context.Context, a *attempt) (pause bool) {
+func (s *stream) finishAttempt(ctx context.Context, a *watchAttempt) (pause bool) {
 	s.watcher.mu.Lock()
 	defer s.watcher.mu.Unlock()
-	s.connection.startOutage(a.endedAt)
+	s.reachability.startOutage(a.endedAt)
 	if a.err == nil || !a.isCurrent() || ctx.Err() != nil {
 		return false
 	}
 	switch {
 	case errors.Is(a.err, errStreamEnded):
 		if s.tooManyShortWatches(a) {
-			s.connection.markUnreachable(a.err)
+			s.reachability.markUnreachable(a.err)
 		}
 		return !a.healthy
 	case isExpired(a.err):
@@ -218,15 +218,15 @@ func (s *stream) finishAttempt(ctx context.Context, a *attempt) (pause bool) {
 		return a.version == "" && !a.healthy
 	case objectreader.IsNotAllowed(a.err) && !s.polling:
 		s.polling = true
-		s.connection.notify(NoticePolling, a.err)
+		s.reachability.notify(NoticePolling, a.err)
 		return false
 	case apierrors.IsNotFound(a.err):
 		// The API server does not serve the resource, or not yet. Because it responded, this
 		// is not an outage.
-		s.connection.markRestored(time.Now())
-		s.version, s.connection.err = "", a.err
+		s.reachability.markRestored(time.Now())
+		s.version, s.reachability.err = "", a.err
 	default:
-		s.connection.markUnreachable(a.err)
+		s.reachability.markUnreachable(a.err)
 	}
 	return true
 }

@@ -26,8 +26,8 @@ type Target struct {
 	// it is empty, WaitDeleted uses the UID that the object has when it is first read.
 	UID types.UID
 	// Timeout limits how long TargetGroup.Wait waits for the object to become ready, from
-	// Options.Start on. 0 means no limit. Time during which the API server cannot be reached
-	// does not count.
+	// WaitOptions.Start on. 0 means no limit. Time during which the API server cannot be
+	// reached does not count.
 	Timeout time.Duration
 	// Evaluate decides whether the object is ready. If nil, Watcher.Evaluate does.
 	Evaluate readiness.Evaluator
@@ -87,8 +87,8 @@ func (r Report) String() string {
 	return line.String()
 }
 
-// sameStatus reports whether two reports look the same to a user. If so, TargetGroup.Wait does not
-// call its function onChange for the second one.
+// sameStatus reports whether two reports look the same to a user. If so, TargetGroup.Wait does
+// not call its function onChange for the second one.
 func sameStatus(a, b Report) bool {
 	return a.Status.State == b.Status.State && a.Status.Reason == b.Status.Reason &&
 		a.Status.Message == b.Status.Message && a.Deleted == b.Deleted && a.Replaced == b.Replaced

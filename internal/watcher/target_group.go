@@ -28,7 +28,7 @@ type TargetGroup struct {
 	// changed wakes the goroutine in Wait: a value is sent when any object has new
 	// observations.
 	changed chan struct{}
-	options Options
+	options WaitOptions
 	// changedObjects have new observations in their queues. Guarded by the watcher's mu.
 	changedObjects []*watchedObject
 }
@@ -56,8 +56,8 @@ func (g *TargetGroup) Applied(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// Options configure how a group waits.
-type Options struct {
+// WaitOptions configure how a group waits.
+type WaitOptions struct {
 	// Start is the time at which Target.Timeout starts to run.
 	Start time.Time
 	// WaitForAll says how to continue after a target has failed or turned out to be
@@ -70,7 +70,7 @@ type Options struct {
 }
 
 // SetOptions sets the options of the next call of Wait.
-func (g *TargetGroup) SetOptions(options Options) { g.options = options }
+func (g *TargetGroup) SetOptions(options WaitOptions) { g.options = options }
 
 // Wait waits until all targets are ready at the same time. It returns a report on each
 // target, in the order of the targets, even if there is an error. The error is a
@@ -201,7 +201,7 @@ func (g *TargetGroup) outcome(mustStayReady bool) (over bool, err error) {
 	return !mustStayReady, nil
 }
 
-// mustStayReady reports whether Options.StayReadyUntil is set and not closed yet.
+// mustStayReady reports whether WaitOptions.StayReadyUntil is set and not closed yet.
 func (g *TargetGroup) mustStayReady() bool {
 	if g.options.StayReadyUntil == nil {
 		return false
@@ -311,8 +311,8 @@ func (g *TargetGroup) completeReport(i *watchedObject) Report {
 		report.Forbidden = i.forbidden
 	}
 	if i.awaited {
-		report.Unobserved = i.stream.connection.outages(time.Now()) - i.outagesBefore
-		report.ObserveError = i.stream.connection.err
+		report.Unobserved = i.stream.reachability.outages(time.Now()) - i.outagesBefore
+		report.ObserveError = i.stream.reachability.err
 	}
 	return report
 }

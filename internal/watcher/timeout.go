@@ -38,14 +38,14 @@ func (i *watchedObject) remainingTime(now time.Time) (remaining time.Duration, s
 	if i.unreadySince.After(since) {
 		since = i.unreadySince
 		if i.outagesBeforeUnready < 0 {
-			i.outagesBeforeUnready = i.stream.connection.outages(now)
+			i.outagesBeforeUnready = i.stream.reachability.outages(now)
 		}
 		outagesBefore = i.outagesBeforeUnready
 	}
 	remaining = i.target.Timeout - now.Sub(since)
 	if i.awaited {
-		remaining += i.stream.connection.outages(now) - outagesBefore
-		suspended = i.stream.connection.hasOutage()
+		remaining += i.stream.reachability.outages(now) - outagesBefore
+		suspended = i.stream.reachability.hasOutage()
 	}
 	return remaining, suspended
 }

@@ -17,7 +17,7 @@ func (b *fixture) expectLimited(name string) *waiting {
 	obj := b.deployment(name, false)
 	g := b.watcher.ExpectReady(within(targetOf(deployments, obj), 10*time.Second))
 	b.write(g, deployments, obj)
-	g.SetOptions(Options{Start: time.Now()})
+	g.SetOptions(WaitOptions{Start: time.Now()})
 	w := b.wait(g)
 	b.expectWaiting(w)
 	return w
@@ -56,7 +56,7 @@ func TestLimitCountsFromItsBeginning(t *testing.T) {
 		obj := b.deployment("a", false)
 		g := b.watcher.ExpectReady(within(targetOf(deployments, obj), 10*time.Second))
 		b.write(g, deployments, obj)
-		g.SetOptions(Options{Start: time.Now().Add(-11 * time.Second)})
+		g.SetOptions(WaitOptions{Start: time.Now().Add(-11 * time.Second)})
 		b.expectTimeout(b.wait(g), time.Now(), 0)
 	})
 }
@@ -67,7 +67,7 @@ func TestReadyAtTheLastMoment(t *testing.T) {
 		obj := b.deployment("a", true)
 		g := b.watcher.ExpectReady(within(targetOf(deployments, obj), time.Second))
 		b.write(g, deployments, obj)
-		g.SetOptions(Options{Start: time.Now().Add(-time.Hour)})
+		g.SetOptions(WaitOptions{Start: time.Now().Add(-time.Hour)})
 		b.expectOver(b.wait(g), nil)
 	})
 }
@@ -131,7 +131,7 @@ func TestKindThatIsNotServedRunsOutOfTime(t *testing.T) {
 }
 
 // pair waits for two Deployments. The first one has a timeout of ten seconds.
-func (b *fixture) pair(options Options) (*TargetGroup, *waiting) {
+func (b *fixture) pair(options WaitOptions) (*TargetGroup, *waiting) {
 	b.Helper()
 	one, two := b.deployment("one", false), b.deployment("two", false)
 	g := b.watcher.ExpectReady(within(targetOf(deployments, one), 10*time.Second), targetOf(deployments, two))
@@ -148,7 +148,7 @@ func (b *fixture) pair(options Options) (*TargetGroup, *waiting) {
 // and that the wait for the others continues.
 func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
 	runTest(t, func(b *fixture) {
-		_, w := b.pair(Options{WaitForAll: true})
+		_, w := b.pair(WaitOptions{WaitForAll: true})
 		time.Sleep(11 * time.Second)
 		b.api.Put(deployments, b.deployment("one", true))
 		b.expectWaiting(w)
@@ -165,7 +165,7 @@ func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
 // object becomes unready, while the wait for all objects continues.
 func TestWhatIsNotReadyAnyMoreHasItsTimeAgain(t *testing.T) {
 	runTest(t, func(b *fixture) {
-		_, w := b.pair(Options{WaitForAll: true})
+		_, w := b.pair(WaitOptions{WaitForAll: true})
 		time.Sleep(time.Second)
 		b.api.Put(deployments, b.deployment("one", true))
 		time.Sleep(20 * time.Second)
@@ -182,7 +182,7 @@ func TestWhatIsNotReadyAnyMoreHasItsTimeAgain(t *testing.T) {
 func TestHeldUntil(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		hold := make(chan struct{})
-		_, w := b.pair(Options{StayReadyUntil: hold})
+		_, w := b.pair(WaitOptions{StayReadyUntil: hold})
 		b.api.Put(deployments, b.deployment("one", true))
 		b.api.Put(deployments, b.deployment("two", true))
 		b.expectWaiting(w)
@@ -204,7 +204,7 @@ func TestLetGoAtAnyMoment(t *testing.T) {
 			one := b.api.Put(deployments, b.deployment("one", true))
 			g := b.watcher.ExpectReady(targetOf(deployments, one))
 			b.applied(g, one)
-			g.SetOptions(Options{Start: time.Now(), StayReadyUntil: hold})
+			g.SetOptions(WaitOptions{Start: time.Now(), StayReadyUntil: hold})
 			looked := make(chan struct{})
 			w := b.background(func(func(Report)) ([]Report, error) {
 				return g.Wait(b.Context(), func(Report) { close(looked) })
@@ -230,7 +230,7 @@ func TestWhatMayNotBeReadHoldsUpNothingElse(t *testing.T) {
 		g := b.watcher.ExpectReady(targetOf(deployments, hidden), targetOf(jobs, other))
 		b.write(g, deployments, hidden)
 		b.write(g, jobs, other)
-		g.SetOptions(Options{WaitForAll: true})
+		g.SetOptions(WaitOptions{WaitForAll: true})
 		w := b.wait(g)
 		b.expectWaiting(w)
 		b.api.Put(jobs, b.job("other", jobComplete))

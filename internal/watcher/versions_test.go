@@ -196,7 +196,7 @@ func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 		w := b.expectOne("a")
 		b.applied(g, written) // the stream could not know this version
 		s := b.watcher.streams[streamKey{deployments, namespace}]
-		old := attempt{stream: s, epoch: s.epoch}
+		old := watchAttempt{stream: s, epoch: s.epoch}
 		again := b.wait(g) // requires an earlier version
 		b.expectWaiting(again)
 
@@ -211,7 +211,7 @@ func TestWhatCameTooLateDoesNotCount(t *testing.T) {
 		}
 		second := b.watcher.ExpectReady(targetOf(deployments, late)) // nobody waits for it yet
 		b.write(second, deployments, b.deployment("a", false))
-		current := attempt{stream: s, epoch: s.epoch}
+		current := watchAttempt{stream: s, epoch: s.epoch}
 		current.handleReads(map[string]objectreader.Result{"a": {Object: late, Version: "1000"}})
 		if n := second.objects[0].queue.Len(); n != 1 {
 			b.Errorf("a reading that may be older than the write counts")

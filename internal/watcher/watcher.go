@@ -47,7 +47,8 @@ type Watcher struct {
 	// afterClose calls a function when the Watcher is closed, unless stop is called earlier.
 	afterClose func(func()) (stop func() bool)
 
-	// mu guards the fields below, the streams, and some fields of watchedObject and TargetGroup.
+	// mu guards the fields below, the streams, and some fields of watchedObject and
+	// TargetGroup.
 	mu                  sync.Mutex
 	closed              bool
 	notifiedUnreachable bool // whether NoticeUnreachable was sent, and NoticeReachable not yet
@@ -74,8 +75,8 @@ func New(ctx context.Context, config Config) *Watcher {
 }
 
 // ExpectReady returns a group that waits until its targets are ready. It must be called
-// before the targets are written, so that events that arrive before TargetGroup.Applied is called
-// are kept.
+// before the targets are written, so that events that arrive before TargetGroup.Applied is
+// called are kept.
 func (w *Watcher) ExpectReady(targets ...Target) *TargetGroup {
 	return w.newGroup(targets, (*watchedObject).readinessStatus)
 }
@@ -89,8 +90,8 @@ func (w *Watcher) ExpectCompletion(targets ...Target) *TargetGroup {
 
 // WaitDeleted waits until objects no longer exist. Objects are identified by their UIDs:
 // another object with the same name is ignored. WaitDeleted first reads the objects, and
-// watches only those that still exist. It calls onChange and returns reports as TargetGroup.Wait
-// does, but the state Ready means that the object no longer exists.
+// watches only those that still exist. It calls onChange and returns reports as
+// TargetGroup.Wait does, but the state Ready means that the object no longer exists.
 func (w *Watcher) WaitDeleted(ctx context.Context, targets []Target, onChange func(Report)) ([]Report, error) {
 	return w.newGroup(targets, (*watchedObject).deletionStatus).Wait(ctx, onChange)
 }
@@ -136,7 +137,7 @@ func (w *Watcher) stream(target Target) *stream {
 		client := w.config.Client.Resource(key.resource).Namespace(key.namespace)
 		s = &stream{
 			watcher: w, client: client, reader: objectreader.New(client),
-			connection: connection{watcher: w, key: key}, objects: objectsByName{},
+			reachability: reachability{watcher: w, key: key}, objects: objectsByName{},
 		}
 		w.streams[key] = s
 	}
@@ -173,7 +174,7 @@ func (w *Watcher) notify(n Notice) {
 // does not respond.
 func (w *Watcher) hasUnreachableStream() bool {
 	for _, s := range w.streams {
-		if s.connection.isUnreachable() {
+		if s.reachability.isUnreachable() {
 			return true
 		}
 	}

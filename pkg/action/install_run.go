@@ -170,13 +170,13 @@ func (r *installRun) newRelease() *release.Release {
 	}
 }
 
-func (r *installRun) deployConfig(rel *release.Release, plan *sequencer.Plan, inv *inventory.Inventory, pending map[schema.GroupKind]bool) deploy.Config {
+func (r *installRun) deployConfig(rel *release.Release, plan *sequencer.Plan, inv *inventory.Inventory, pending map[schema.GroupKind]bool) deploy.RunConfig {
 	i := r.action
-	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: plan, Inventory: inv, Options: deploy.Options{
+	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: plan, Inventory: inv, Options: deploy.Options{
 		IgnoreInvalidRecords: true, Wait: i.Wait || i.Atomic, Jobs: i.WaitForJobs, Timeout: i.Timeout,
 		Force: i.Force, TakeOwnership: i.TakeOwnership, ThreeWay: i.TakeOwnership, Validate: !i.DisableOpenAPIValidation,
 		PendingKinds: pending, Conflict: "Unable to continue with install",
-		Hooks: deploy.Hooks{
+		Hooks: deploy.HookOptions{
 			Disabled: i.DisableHooks, Before: release.HookPreInstall, After: release.HookPostInstall,
 			Options: hooks.Options{
 				Timeout: i.Timeout, Limit: i.MaxParallelHooks, FollowLogs: i.FollowHookLogs, Modes: r.planner.HookModes(),
@@ -304,17 +304,17 @@ func (r *installRun) fail(ctx context.Context, cause error) (*release.Release, e
 	u := NewUninstall(i.cfg)
 	u.DisableHooks, u.MaxParallelHooks, u.Timeout = i.DisableHooks, i.MaxParallelHooks, i.Timeout
 	u.OnEvent, u.FollowHookLogs = i.OnEvent, i.FollowHookLogs
-	u.spared, u.undo = r.deploy.Adopted(), undoTarget(r.op, r.rel)
+	u.spared, u.undo = r.deploy.Adopted(), failedOperation(r.op, r.rel)
 	if _, err := u.RunWithContext(context.WithoutCancel(ctx), i.ReleaseName); err != nil {
 		return r.rel, &UndoError{Failure: cause, Undo: err, Prefix: "an error occurred while uninstalling the release. original install error"}
 	}
 	return r.rel, fmt.Errorf("release %s failed, and has been uninstalled due to atomic being set: %w", i.ReleaseName, cause)
 }
 
-// undoTarget identifies op, a failed operation on the revision rel. The uninstall or
+// failedOperation identifies op, a failed operation on the revision rel. The uninstall or
 // rollback that --atomic starts needs it, because op still holds the lock on the release.
-func undoTarget(op *operation.Operation, rel *release.Release) *lease.UndoTarget {
-	return &lease.UndoTarget{Revision: rel.Version, LeaseID: op.Lease().ID()}
+func failedOperation(op *operation.Operation, rel *release.Release) *lease.FailedOperation {
+	return &lease.FailedOperation{Revision: rel.Version, LeaseID: op.Lease().ID()}
 }
 
 func (i *Install) plannerOptions(mode runMode) planner.RenderOptions {

@@ -46,12 +46,12 @@ func TestConcludeInstall(t *testing.T) {
 				cfg := newConfiguration(t)
 				cfg.KubeClient = &kubefake.PrintingKubeClient{Out: io.Discard}
 				events := 0
-				op, _, end := operation.Start(t.Context(), cfg, operation.Options{Notify: func(Event) { events++ }})
+				op, _, end := operation.Start(t.Context(), cfg, operation.StartOptions{Notify: func(Event) { events++ }})
 				defer end()
 				rel := historytest.RevisionWithChart(1, release.StatusPendingInstall)
 				run := &installRun{action: NewInstall(cfg), op: op, rel: rel}
 				var err error
-				if run.deploy, err = deploy.New(deploy.Config{Operation: op, Writer: op.Store.NewWriter(rel)}); err != nil {
+				if run.deploy, err = deploy.New(deploy.RunConfig{Operation: op, Writer: op.Store.NewWriter(rel)}); err != nil {
 					t.Fatal(err)
 				}
 				if err := run.deploy.Writer().SetStoredRecord(nil); err != nil {

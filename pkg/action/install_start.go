@@ -36,7 +36,7 @@ func (i *Install) start(ctx context.Context, mode runMode) (run *installRun, bou
 	if i.ClientOnly {
 		i.useFakeCluster()
 	}
-	op, ctx, end := operation.Start(ctx, i.cfg, operation.Options{
+	op, ctx, end := operation.Start(ctx, i.cfg, operation.StartOptions{
 		Notify: i.OnEvent, Timeouts: limits, Bounded: i.isOrdered(), NoCluster: i.ClientOnly,
 	})
 	return &installRun{action: i, mode: mode, op: op, replaced: replaced}, ctx, end, nil

@@ -81,7 +81,7 @@ func LintRules() []LintRule { return lint.Rules() }
 // Run, it returns each finding with its rule, file and line.
 func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 	c := &LintedChart{Path: path}
-	report, err := lint.CheckChart(path, lint.Options{
+	report, err := lint.CheckChart(path, lint.RenderOptions{
 		Values:               vals,
 		Namespace:            l.Namespace,
 		KubeVersion:          l.KubeVersion,

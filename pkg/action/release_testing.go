@@ -77,7 +77,7 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 		return stored, err
 	}
 	rel := history.Copy(stored)
-	op, ctx, end := operation.Start(ctx, t.cfg, operation.Options{Notify: t.OnEvent})
+	op, ctx, end := operation.Start(ctx, t.cfg, operation.StartOptions{Notify: t.OnEvent})
 	defer end()
 	op.Announce(Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
 	op.Events.RedactWith(redact.ForObjects(append(redact.ManifestObjects(rel.Manifest), redact.HookObjects(rel.Hooks)...)))
@@ -114,7 +114,7 @@ func (t *ReleaseTesting) GetPodLogsWithContext(ctx context.Context, out io.Write
 	if err != nil {
 		return fmt.Errorf("unable to get kubernetes client to fetch pod logs: %w", err)
 	}
-	for _, b := range hookrunner.Buckets(hookrunner.ForEvent(rel.Hooks, release.HookTest), hookrunner.Modes{}) {
+	for _, b := range hookrunner.Buckets(hookrunner.ForEvent(rel.Hooks, release.HookTest), hookrunner.ChartModes{}) {
 		for _, h := range b.Hooks() {
 			if !t.Picks(h) || h.LastRun.StartedAt.IsZero() {
 				continue

@@ -22,12 +22,14 @@ func RetryRequests(getter genericclioptions.RESTClientGetter) {
 	if !ok {
 		return
 	}
-	wrapBefore, server := flags.WrapConfigFn, new(httpretry.Server)
+	wrapBefore, server := flags.WrapConfigFn, new(httpretry.ServerState)
 	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 		if wrapBefore != nil {
 			config = wrapBefore(config)
 		}
-		config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &httpretry.Transport{Base: rt, Server: server} })
+		config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+			return &httpretry.Transport{Base: rt, ServerState: server}
+		})
 		return config
 	}
 }

@@ -54,7 +54,7 @@ type Rollback struct {
 	spared map[sequencer.ID]bool
 	// undo identifies the failed upgrade that started this rollback because of --atomic;
 	// otherwise nil.
-	undo *lease.UndoTarget
+	undo *lease.FailedOperation
 }
 
 // NewRollback returns a Rollback with Helm's defaults.
@@ -96,7 +96,7 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	op, ctx, end := operation.Start(ctx, r.cfg, operation.Options{Notify: r.OnEvent, Timeouts: limits, Bounded: ordered})
+	op, ctx, end := operation.Start(ctx, r.cfg, operation.StartOptions{Notify: r.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
 	run := &rollbackRun{action: r, op: op, target: target, rel: target.newRelease()}
 	op.Announce(Operation{Name: "rollback", Release: name, Namespace: run.rel.Namespace, Revision: run.rel.Version, Ordered: ordered})

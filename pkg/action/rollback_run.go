@@ -172,12 +172,12 @@ func (r *rollbackRun) check(ctx context.Context) error {
 	return r.deploy.Check(ctx)
 }
 
-func (r *rollbackRun) deployConfig(inv *inventory.Inventory, inReverse bool) deploy.Config {
+func (r *rollbackRun) deployConfig(inv *inventory.Inventory, inReverse bool) deploy.RunConfig {
 	b := r.action
-	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.target.plan, Inventory: inv, Options: deploy.Options{
+	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.target.plan, Inventory: inv, Options: deploy.Options{
 		PruneInReverse: inReverse, IgnoreInvalidRecords: true, Wait: b.Wait || b.WaitStrategy == WaitStrategyOrdered, Jobs: b.WaitForJobs, Timeout: b.Timeout,
 		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipChartChecks: true, Spared: b.spared,
-		Hooks: deploy.Hooks{
+		Hooks: deploy.HookOptions{
 			Disabled: b.DisableHooks, Before: release.HookPreRollback, After: release.HookPostRollback,
 			Options: hooks.Options{
 				Timeout: b.Timeout, Limit: b.MaxParallelHooks, FollowLogs: b.FollowHookLogs, Modes: history.HookModesOrWarn(r.target.revision, r.op.Events),

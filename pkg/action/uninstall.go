@@ -59,7 +59,7 @@ type Uninstall struct {
 	spared map[sequencer.ID]bool
 	// undo identifies the failed install that started this uninstall because of --atomic;
 	// otherwise nil.
-	undo *lease.UndoTarget
+	undo *lease.FailedOperation
 }
 
 // NewUninstall returns an Uninstall with Helm's defaults.
@@ -100,7 +100,7 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 	if err != nil {
 		return nil, err
 	}
-	op, ctx, end := operation.Start(ctx, u.cfg, operation.Options{Notify: u.OnEvent, Timeouts: limits, Bounded: ordered})
+	op, ctx, end := operation.Start(ctx, u.cfg, operation.StartOptions{Notify: u.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
 	op.Announce(Operation{Name: "uninstall", Release: name, Namespace: target.Release.Namespace, Revision: target.Release.Version, Ordered: ordered})
 	response, err = perform(ctx, uninstall.New(op, target, u.options(ordered)))

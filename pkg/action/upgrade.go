@@ -105,7 +105,7 @@ func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mod
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	op, ctx, end := operation.Start(ctx, u.cfg, operation.Options{Notify: u.OnEvent, Timeouts: limits, Bounded: u.isOrdered()})
+	op, ctx, end := operation.Start(ctx, u.cfg, operation.StartOptions{Notify: u.OnEvent, Timeouts: limits, Bounded: u.isOrdered()})
 	return &upgradeRun{action: u, mode: mode, op: op, name: name}, ctx, end, nil
 }
 

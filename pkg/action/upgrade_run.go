@@ -182,14 +182,14 @@ func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
 	return nil
 }
 
-func (r *upgradeRun) deployConfig(pending map[schema.GroupKind]bool) deploy.Config {
+func (r *upgradeRun) deployConfig(pending map[schema.GroupKind]bool) deploy.RunConfig {
 	u := r.action
 	inv := inventory.New(r.state.History, r.current)
-	return deploy.Config{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.rendered.Plan, Inventory: inv, Options: deploy.Options{
+	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.rendered.Plan, Inventory: inv, Options: deploy.Options{
 		Wait: u.Wait || u.Atomic, Jobs: u.WaitForJobs, Timeout: u.Timeout,
 		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate,
 		PendingKinds: pending, Conflict: "Unable to continue with update",
-		Hooks: deploy.Hooks{
+		Hooks: deploy.HookOptions{
 			Disabled: u.DisableHooks, Before: release.HookPreUpgrade, After: release.HookPostUpgrade,
 			Options: hooks.Options{
 				Timeout: u.Timeout, Limit: u.MaxParallelHooks, FollowLogs: u.FollowHookLogs, Modes: r.planner.HookModes(),
@@ -324,7 +324,7 @@ func (r *upgradeRun) rollBack(ctx context.Context, cause error) error {
 	b.Version, b.Wait, b.WaitForJobs, b.DisableHooks, b.Recreate, b.Force, b.Timeout = target.Version, true, u.WaitForJobs, u.DisableHooks, u.Recreate, u.Force, u.Timeout
 	b.MaxParallelHooks, b.FollowHookLogs = u.MaxParallelHooks, u.FollowHookLogs
 	b.ReadinessTimeout, b.OnEvent, b.spared = u.ReadinessTimeout, u.OnEvent, r.deploy.Adopted()
-	b.undo = undoTarget(r.op, r.rel)
+	b.undo = failedOperation(r.op, r.rel)
 	if err := b.RunWithContext(ctx, r.name); err != nil {
 		return &UndoError{Failure: cause, Undo: err, Prefix: "an error occurred while rolling back the release. original upgrade error"}
 	}

@@ -97,7 +97,7 @@ func hooks() []hookrunner.Plan {
 			Events: []release.HookEvent{release.HookPreInstall, []release.HookEvent{release.HookPostUpgrade, release.HookTest, release.HookPreDelete}[i%3]},
 		})
 	}
-	return hookrunner.Plans(all, hookrunner.Modes{
+	return hookrunner.Plans(all, hookrunner.ChartModes{
 		ChartOf: func(h *release.Hook) string { return h.Path },
 		ByChart: map[string]hookrunner.Mode{"shop": hookrunner.Parallel},
 	})

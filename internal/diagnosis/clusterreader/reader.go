@@ -27,15 +27,15 @@ var (
 	eventsResource = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 )
 
-// Ref identifies an object. Namespace is empty for cluster-scoped objects. UID is empty if it
-// is unknown.
-type Ref struct {
+// ObjectRef identifies an object. Namespace is empty for cluster-scoped objects. UID is empty
+// if it is unknown.
+type ObjectRef struct {
 	Kind, Namespace, Name string
 	UID                   types.UID
 }
 
 // String returns the kind, namespace and name, as in "Pod shop/web".
-func (r Ref) String() string {
+func (r ObjectRef) String() string {
 	if r.Namespace == "" {
 		return r.Kind + " " + r.Name
 	}
@@ -44,24 +44,24 @@ func (r Ref) String() string {
 
 // Owns reports whether object has an owner reference to the object that r identifies. It
 // returns true if the UID of r is unknown.
-func (r Ref) Owns(object metav1.Object) bool {
+func (r ObjectRef) Owns(object metav1.Object) bool {
 	return r.UID == "" || slices.ContainsFunc(object.GetOwnerReferences(),
 		func(owner metav1.OwnerReference) bool { return owner.UID == r.UID })
 }
 
-// Reader reads objects for the diagnosis of one object. It sends its requests with a Session,
-// and records missing permissions. It must not be used concurrently.
+// Reader reads objects for the diagnosis of one object. It sends its requests with a
+// RequestCache, and records missing permissions. It must not be used concurrently.
 type Reader struct {
-	session *Session
-	now     func() time.Time
+	cache *RequestCache
+	now   func() time.Time
 	// forbidden and forbiddenEvents are the results of Forbidden and ForbiddenEvents.
 	forbidden, forbiddenEvents string
 }
 
-// NewReader returns a Reader that sends its requests with session. now returns the current
+// NewReader returns a Reader that sends its requests with cache. now returns the current
 // time.
-func NewReader(session *Session, now func() time.Time) *Reader {
-	return &Reader{session: session, now: now}
+func NewReader(cache *RequestCache, now func() time.Time) *Reader {
+	return &Reader{cache: cache, now: now}
 }
 
 // Forbidden describes the first missing permission because of which a request failed, not
@@ -76,13 +76,13 @@ func (r *Reader) ForbiddenEvents() string { return r.forbiddenEvents }
 // is empty. It omits objects that cannot be converted to T.
 func List[T any](ctx context.Context, r *Reader, resource schema.GroupVersionResource, namespace string,
 	options metav1.ListOptions) ([]T, error) {
-	client := r.session.clients.Dynamic
+	client := r.cache.clients.Dynamic
 	if client == nil {
 		return nil, errNoClient
 	}
 	options.Limit = maxList
 	key := fmt.Sprintf("list %s %q %q %q", resource, namespace, options.LabelSelector, options.FieldSelector)
-	found, err := cached(ctx, r.session, key, func(ctx context.Context) ([]T, error) {
+	found, err := cached(ctx, r.cache, key, func(ctx context.Context) ([]T, error) {
 		response, err := client.Resource(resource).Namespace(namespace).List(ctx, options)
 		if err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func List[T any](ctx context.Context, r *Reader, resource schema.GroupVersionRes
 func ListOwned[T any, P interface {
 	*T
 	metav1.Object
-}](ctx context.Context, r *Reader, resource schema.GroupVersionResource, owner Ref, selector *metav1.LabelSelector) ([]T, error) {
+}](ctx context.Context, r *Reader, resource schema.GroupVersionResource, owner ObjectRef, selector *metav1.LabelSelector) ([]T, error) {
 	labels, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil || labels.Empty() {
 		return nil, err
@@ -115,7 +115,7 @@ func ListOwned[T any, P interface {
 }
 
 // Pods returns the same pods as ListOwned, the oldest first.
-func (r *Reader) Pods(ctx context.Context, owner Ref, selector *metav1.LabelSelector) ([]corev1.Pod, error) {
+func (r *Reader) Pods(ctx context.Context, owner ObjectRef, selector *metav1.LabelSelector) ([]corev1.Pod, error) {
 	pods, err := ListOwned[corev1.Pod](ctx, r, podsResource, owner, selector)
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
@@ -125,12 +125,12 @@ func (r *Reader) Pods(ctx context.Context, owner Ref, selector *metav1.LabelSele
 
 // Get reads one object. namespace is empty for cluster-scoped objects.
 func (r *Reader) Get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
-	client := r.session.clients.Dynamic
+	client := r.cache.clients.Dynamic
 	if client == nil {
 		return nil, errNoClient
 	}
 	key := fmt.Sprintf("get %s %q %q", resource, namespace, name)
-	found, err := cached(ctx, r.session, key, func(ctx context.Context) (*unstructured.Unstructured, error) {
+	found, err := cached(ctx, r.cache, key, func(ctx context.Context) (*unstructured.Unstructured, error) {
 		return client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	})
 	r.recordForbidden(err, "get", resource, namespace)
@@ -140,12 +140,12 @@ func (r *Reader) Get(ctx context.Context, resource schema.GroupVersionResource, 
 // Exists reports whether an object exists. It reads only the metadata, so that the contents
 // of Secrets are never read.
 func (r *Reader) Exists(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (bool, error) {
-	client := r.session.clients.Metadata
+	client := r.cache.clients.Metadata
 	if client == nil {
 		return false, errNoClient
 	}
 	key := fmt.Sprintf("exists %s %q %q", resource, namespace, name)
-	found, err := cached(ctx, r.session, key, func(ctx context.Context) (bool, error) {
+	found, err := cached(ctx, r.cache, key, func(ctx context.Context) (bool, error) {
 		_, err := client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return false, nil

@@ -15,7 +15,7 @@ import (
 // Files returns the files of the chart and its subcharts. r chooses between alternative forms
 // of the same content, such as the two keys of an annotation.
 func (c *Chart) Files(r *rand.Rand) []*chartloader.BufferedFile {
-	w := &writer{Rand: r}
+	w := &fileWriter{Rand: r}
 	w.chart(c, "")
 	w.file("values.yaml", jsonOf(c.tree().values()))
 	return w.files
@@ -45,17 +45,17 @@ func jsonOf(value any) string {
 	return string(text)
 }
 
-// writer creates the files of a chart.
-type writer struct {
+// fileWriter creates the files of a chart.
+type fileWriter struct {
 	*rand.Rand
 	files []*chartloader.BufferedFile
 }
 
-func (w *writer) file(name, text string) {
+func (w *fileWriter) file(name, text string) {
 	w.files = append(w.files, &chartloader.BufferedFile{Name: name, Data: []byte(text)})
 }
 
-func (w *writer) chart(c *Chart, dir string) {
+func (w *fileWriter) chart(c *Chart, dir string) {
 	version := map[bool]string{true: "v3", false: "v2"}[c.V3]
 	text := fmt.Sprintf("apiVersion: %s\nname: %s\nversion: 1.2.3\n", version, c.Name)
 	annotations := ""
@@ -85,7 +85,7 @@ func (w *writer) chart(c *Chart, dir string) {
 	w.templates(c, dir)
 }
 
-func (w *writer) dependency(d *Dependency) string {
+func (w *fileWriter) dependency(d *Dependency) string {
 	text := fmt.Sprintf("- name: %s\n  version: '%s'\n  condition: %s.enabled\n", d.Chart.Name, w.choose("1.2.3", "~1.2.0", ">=1.0.0"), d.Title())
 	if d.Alias != "" {
 		text += "  alias: " + d.Alias + "\n"
@@ -101,7 +101,7 @@ func (w *writer) dependency(d *Dependency) string {
 
 // templates writes the resources of c to files with up to three resources each, which are
 // either separate documents or the items of a List.
-func (w *writer) templates(c *Chart, dir string) {
+func (w *fileWriter) templates(c *Chart, dir string) {
 	for i := 0; i < len(c.Resources); {
 		n := min(1+w.IntN(3), len(c.Resources)-i)
 		var text string
@@ -121,7 +121,7 @@ func (w *writer) templates(c *Chart, dir string) {
 }
 
 // object returns r as YAML. annotations are additional lines of YAML.
-func (w *writer) object(r *Resource, annotations string) string {
+func (w *fileWriter) object(r *Resource, annotations string) string {
 	if r.Layer != "" {
 		annotations += fmt.Sprintf("    %s: %s\n", w.choose("helm.sh/layer", "helm.sh/resource-group"), r.Layer)
 	}
@@ -142,7 +142,7 @@ func (w *writer) object(r *Resource, annotations string) string {
 
 // list returns YAML for an annotation or field whose value is a list of names, in one of the
 // accepted forms.
-func (w *writer) list(indent, key string, names []string) string {
+func (w *fileWriter) list(indent, key string, names []string) string {
 	switch w.IntN(5) {
 	case 0:
 		return fmt.Sprintf("%s%s: [%s] # why\n", indent, key, strings.Join(names, ", "))
@@ -157,4 +157,4 @@ func (w *writer) list(indent, key string, names []string) string {
 }
 
 // choose returns one of the texts at random.
-func (w *writer) choose(of ...string) string { return of[w.IntN(len(of))] }
+func (w *fileWriter) choose(of ...string) string { return of[w.IntN(len(of))] }

@@ -1,0 +1,69 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordered-helm/helm/internal/graphview"
+	"github.com/ordered-helm/helm/internal/progress"
+	"github.com/ordered-helm/helm/pkg/action"
+)
+
+// dagOutputFlags holds the flags that say how dag prints a graph.
+type dagOutputFlags struct {
+	format  graphview.Format
+	reasons bool
+	// diff is the name of the release that the chart is compared with, if any.
+	diff string
+	// comparedWith is the revision of that release.
+	comparedWith int
+}
+
+func (v *dagOutputFlags) addFlags(cmd *cobra.Command, a *app) {
+	outputChoiceFlag("how the graph is printed", graphview.Formats()).add(cmd, &v.format)
+	f := cmd.Flags()
+	f.BoolVar(&v.reasons, reasonsFlagName, false, "print the file and the key that declare each edge")
+	f.StringVar(&v.diff, diffFlagName, "", "name of a release: mark the differences from the graph of that release")
+	completeFlag(cmd, diffFlagName, a.completeReleases)
+}
+
+// dagDiff prints the deployment graph of the chart that reference refers to, and marks how it
+// differs from the graph of the release in opts.diff.
+func (a *app) dagDiff(ctx context.Context, in *installActionInput, opts *dagOptions, reference string) error {
+	if opts.release {
+		return fmt.Errorf("--%s compares a chart with a release: remove --%s", diffFlagName, releaseFlagName)
+	}
+	rel, err := a.revisionInNamespace(opts.diff, opts.revision)
+	if err != nil {
+		return err
+	}
+	before, err := a.releasePlan(rel)
+	if err != nil {
+		return err
+	}
+	opts.comparedWith = rel.Version
+	plan, err := in.plan(ctx, opts, reference)
+	if err != nil {
+		return err
+	}
+	return a.showPlan(plan, &graphview.RevisionPlan{Plan: before.Plan, Release: rel.Name, Revision: rel.Version}, opts)
+}
+
+// showPlan prints a deployment graph to standard output, and its warnings to standard error.
+// If before is not nil, it marks the differences from that graph.
+func (a *app) showPlan(plan *action.Plan, before *graphview.RevisionPlan, opts *dagOptions) error {
+	printer := progress.NewWarnings(a.errOut)
+	for _, warning := range plan.Warnings {
+		printer.Event(action.Event{Type: action.EventWarning, Message: warning.String()})
+	}
+	for _, need := range plan.Unmet {
+		printer.Event(action.Event{Type: action.EventWarning, Message: need.String()})
+	}
+	view := graphview.View{Plan: plan.Plan, Hooks: plan.Hooks, Reasons: opts.reasons, CompareWith: before}
+	return view.Write(a.out, opts.format)
+}

@@ -1,0 +1,110 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package crds installs the CustomResourceDefinitions (CRDs) in the crds/ directories of
+// charts and in hooks of the event crd-install, and waits until the cluster serves their
+// kinds.
+package crds
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
+	"github.com/ordered-helm/helm/internal/wait"
+)
+
+// Installer creates the CRDs of a chart before its other objects.
+type Installer struct {
+	cluster *cluster.Client
+	writer  objectwriter.Writer
+	waiter  wait.Waiter
+	log     func(string, ...any)
+}
+
+// NewInstaller returns an Installer that calls log with Helm's debug messages.
+func NewInstaller(c *cluster.Client, w objectwriter.Writer, waiter wait.Waiter, log func(string, ...any)) *Installer {
+	return &Installer{cluster: c, writer: w, waiter: waiter, log: log}
+}
+
+// InstallHooks creates the CRDs in those of the hooks that belong to the event crd-install,
+// one hook after the other. It waits until the cluster serves the kinds of each hook, and
+// skips hooks whose CRDs already exist.
+func (i *Installer) InstallHooks(ctx context.Context, hooks []*release.Hook) error {
+	for _, b := range hookrunner.Buckets(hookrunner.ForEvent(hooks, hookrunner.EventCRDInstall), hookrunner.ChartModes{}) {
+		for _, h := range b.Hooks() {
+			began := helmtime.Now()
+			created, err := i.Install(ctx, []chart.CRD{{Name: h.Name, File: &chart.File{Name: h.Path, Data: []byte(h.Manifest)}}})
+			if err != nil {
+				return fmt.Errorf("failed %s: hook %s (%s): %w", hookrunner.EventCRDInstall, hookrunner.Title(h), h.Path, err)
+			}
+			if created {
+				h.LastRun = release.HookExecution{StartedAt: began, CompletedAt: helmtime.Now(), Phase: release.HookPhaseSucceeded}
+			}
+		}
+	}
+	return nil
+}
+
+// Install creates the CRDs in files, one file after the other, and then waits until the
+// cluster serves their kinds. It does not change CRDs that already exist. created reports
+// whether it created any.
+func (i *Installer) Install(ctx context.Context, files []chart.CRD) (created bool, err error) {
+	var list kube.ResourceList
+	existing := i.existing(ctx, files)
+	for n, file := range files {
+		if name := existing[n]; name != "" {
+			i.log("CRD %s is already present. Skipping.", name)
+			continue
+		}
+		built, err := i.cluster.Build(file.File.Data, false)
+		var states object.LiveObjects
+		if err == nil {
+			states, err = i.writer.Create(ctx, built)
+		}
+		switch {
+		case apierrors.IsAlreadyExists(err):
+			i.log("CRD %s is already present. Skipping.", built[0].Name)
+			continue
+		case err != nil:
+			return false, fmt.Errorf("failed to install CRD %s: %w", file.Name, err)
+		}
+		list = append(list, states.All(built)...)
+	}
+	if len(list) == 0 {
+		return false, nil
+	}
+	if err := i.waiter.WaitEstablished(ctx, list); err != nil {
+		return true, err
+	}
+	i.log("Clearing discovery cache")
+	return true, i.cluster.AwaitKinds(ctx, cluster.DefinedKinds(list))
+}
+
+// existing returns the name of the first CRD in each file if all CRDs in the file exist,
+// otherwise "". Install does not parse files whose CRDs exist, which saves time because
+// the files are large.
+func (i *Installer) existing(ctx context.Context, files []chart.CRD) []string {
+	names := make([][]string, len(files))
+	for n, file := range files {
+		names[n] = cluster.CRDNames(file.File.Data)
+	}
+	exists := i.cluster.ExistingCRDs(ctx, slices.Concat(names...))
+	existing := make([]string, len(files))
+	for n, all := range names {
+		if len(all) > 0 && !slices.ContainsFunc(all, func(name string) bool { return !exists[name] }) {
+			existing[n] = all[0]
+		}
+	}
+	return existing
+}

@@ -1,0 +1,28 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"context"
+
+	"github.com/ordered-helm/helm/internal/crds"
+	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/orderrecord"
+)
+
+// InstallCRDHooks creates the CRDs that are crd-install hooks of the release. The caller
+// must call it before New, because other objects of the release may be of the kinds that
+// these CRDs define. rec is the order record that the new revision will contain.
+func InstallCRDHooks(ctx context.Context, c RunConfig, rec *orderrecord.Record) error {
+	list := c.Writer.Release().Hooks
+	if c.Options.Hooks.Disabled || len(hookrunner.ForEvent(list, hookrunner.EventCRDInstall)) == 0 {
+		return nil
+	}
+	if err := CheckBeforeCRDs(ctx, c, rec); err != nil {
+		return err
+	}
+	op := c.Operation
+	installer := crds.NewInstaller(op.Cluster, op.Writer, op.Waiter, op.Log)
+	return installer.InstallHooks(ctx, list)
+}

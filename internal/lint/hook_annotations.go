@@ -1,0 +1,96 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/similar"
+)
+
+// checkHook adds findings about the annotations of o if it is a hook. It also sets
+// o.resource of a hook to nil, because hooks are not part of the deployment plan.
+func (i *chartInspection) checkHook(o *renderedObject, annotations map[string]string) {
+	isHook, _, err := render.CheckHook(o.kind, annotations)
+	if !isHook {
+		return
+	}
+	o.resource = nil
+	if err != nil {
+		key := release.HookAnnotation
+		if value, ok := errors.AsType[*annotation.ValueError](err); ok {
+			key = value.Key
+		}
+		i.add(invalidHook, i.position(o, key), fmt.Sprintf("%s: %v", o, err))
+	}
+	i.checkHookValues(o, annotations)
+	if _, err := strconv.Atoi(annotations[release.HookWeightAnnotation]); err != nil && annotations[release.HookWeightAnnotation] != "" {
+		i.addAs(invalidHook, Warning, i.position(o, release.HookWeightAnnotation), fmt.Sprintf(
+			"%s: %s: %q is not an integer: it is treated as 0", o, release.HookWeightAnnotation, annotations[release.HookWeightAnnotation]))
+	}
+	var sequencingKeys []string
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if annotation.IsSequencingKey(key) {
+			sequencingKeys = append(sequencingKeys, key)
+		}
+	}
+	if len(sequencingKeys) > 0 {
+		i.add(hookSequencing, i.position(o, sequencingKeys[0]), fmt.Sprintf("%s is a hook: %s is ignored", o, strings.Join(sequencingKeys, ", ")))
+	}
+}
+
+// hookAnnotation describes an annotation of hooks whose value is a comma-separated list of
+// words, such as helm.sh/hook.
+type hookAnnotation struct {
+	key string
+	// known contains the words that Helm accepts.
+	known []string
+	// noun says in messages what a word is, as in "event".
+	noun string
+	// ifUnknown says in messages what Helm does if a word is unknown.
+	ifUnknown string
+}
+
+func hookAnnotations() []hookAnnotation {
+	return []hookAnnotation{
+		{release.HookAnnotation, render.HookEvents(), "event", "the object is omitted from the release"},
+		{release.HookDeleteAnnotation, []string{
+			string(release.HookBeforeHookCreation), string(release.HookSucceeded), string(release.HookFailed),
+		}, "policy", "ignored"},
+		{release.HookOutputLogAnnotation, []string{
+			string(release.HookOutputOnSucceeded), string(release.HookOutputOnFailed),
+		}, "policy", "ignored"},
+	}
+}
+
+// checkHookValues warns about unknown words in the annotations that hookAnnotations
+// describes. Helm reports nothing for them.
+func (i *chartInspection) checkHookValues(o *renderedObject, annotations map[string]string) {
+	for _, a := range hookAnnotations() {
+		value, given := annotations[a.key]
+		if !given {
+			continue
+		}
+		for word := range strings.SplitSeq(value, ",") {
+			word = strings.ToLower(strings.TrimSpace(word))
+			if slices.Contains(a.known, word) {
+				continue
+			}
+			hint := "must be one of: " + strings.Join(a.known, ", ")
+			if meant := similar.Nearest(word, a.known); meant != "" {
+				hint = fmt.Sprintf("did you mean %q?", meant)
+			}
+			i.addAs(invalidHook, Warning, i.position(o, a.key), fmt.Sprintf("%s: %s: unknown %s %q (%s): %s", o, a.key, a.noun, word, a.ifUnknown, hint))
+		}
+	}
+}

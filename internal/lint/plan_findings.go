@@ -1,0 +1,212 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/source"
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/similar"
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+// defaultTimeout is the default of --timeout in helm install and helm upgrade.
+const defaultTimeout = 5 * time.Minute
+
+// addDeclarationError adds findings about an error in the order that a Chart.yaml declares.
+func (i *chartInspection) addDeclarationError(severity string, err error) {
+	file, ok := errors.AsType[*chartloader.ChartFileError](err)
+	if ok && i.filesByDeclaration[file.File] != nil {
+		i.addChartFileErrors(i.filesByDeclaration[file.File], severity, err)
+		return
+	}
+	i.addAs(malformedValue, severity, source.Position{}, err.Error())
+}
+
+// checkPlan adds findings about the result of sequencer.Inspect. It omits findings that may
+// be mere consequences of another error in the same chart.
+func (i *chartInspection) checkPlan(p *sequencer.Inspection) {
+	chartsWithErrors := map[string]bool{}
+	for _, err := range p.Errors {
+		i.addPlanError(err, chartsWithErrors)
+	}
+	chartsWithUnknownLayers := map[string]bool{}
+	for _, w := range p.Warnings {
+		if w.Kind == sequencer.WarningUnknownLayer {
+			if chartsWithErrors[w.Chart] {
+				continue
+			}
+			chartsWithUnknownLayers[w.Chart] = true
+		}
+		i.addPlanWarning(w)
+	}
+	if p.Plan == nil {
+		return
+	}
+	for _, need := range p.Plan.Unmet {
+		if !chartsWithErrors[need.FromNode.Chart] && !chartsWithErrors[need.ToNode.Chart] {
+			// Remove the name of the file, because it is the position of the finding.
+			text := strings.ReplaceAll(need.String(), " ("+need.From.File+")", "")
+			i.add(unmeetableNeed, i.positionByID(need.From.File, need.From.ID, ""), i.withSourcePaths(text))
+		}
+	}
+	for n, node := range p.Plan.Nodes {
+		if chartsWithErrors[node.Chart] {
+			continue
+		}
+		i.checkNode(p.Plan, n)
+		if !chartsWithUnknownLayers[node.Chart] {
+			i.checkReachability(p.Plan, node)
+		}
+	}
+}
+
+// addPlanError adds findings about an error of sequencer.Inspect. If the error is about the
+// annotations of a resource, it adds the path of the resource's chart to chartsWithErrors.
+func (i *chartInspection) addPlanError(err error, chartsWithErrors map[string]bool) {
+	var resource *sequencer.ResourceError
+	var duplicate *sequencer.DuplicateError
+	var subchart *sequencer.UnknownSubchartError
+	var cycle *sequencer.CycleError
+	var file *chartloader.ChartFileError
+	switch {
+	case errors.As(err, &file): // addDeclarationError has reported it
+	case errors.As(err, &resource):
+		for _, o := range i.find(resource.File, resource.ID) {
+			chartsWithErrors[o.chart] = true
+		}
+		i.addResourceError(resource)
+	case errors.As(err, &duplicate):
+		i.add(duplicateObject, i.positionByID(duplicate.Second, duplicate.ID, ""), i.withSourcePaths(duplicate.Error()))
+	case errors.As(err, &subchart):
+		at := i.filePosition(subchart.File)
+		if f := i.filesOfChart(subchart.File); f != nil {
+			at = f.Field("annotations", subchart.Key)
+			if subchart.Dependency != "" {
+				at = f.DependencyField(subchart.Dependency, dependsOnField)
+			}
+		}
+		i.add(unknownSubchart, at, strings.TrimPrefix(subchart.Error(), subchart.File+": "))
+	case errors.As(err, &cycle):
+		i.addCycle(cycle)
+	default:
+		i.add(malformedValue, source.Position{}, err.Error())
+	}
+}
+
+func (i *chartInspection) addResourceError(e *sequencer.ResourceError) {
+	for _, problem := range flatten(e.Err) {
+		value, ok := errors.AsType[*annotation.ValueError](problem)
+		if !ok {
+			i.add(malformedValue, i.positionByID(e.File, e.ID, ""), fmt.Sprintf("%s: %v", e.ID, problem))
+			continue
+		}
+		key := strings.TrimPrefix(value.Key, "metadata.")
+		i.add(ruleOf(value), i.positionByID(e.File, e.ID, key), fmt.Sprintf("%s: %v", e.ID, problem))
+	}
+}
+
+func (i *chartInspection) addCycle(e *sequencer.CycleError) {
+	texts := make([]string, len(e.Edges))
+	for n, edge := range e.Edges {
+		where := i.edgePosition(edge)
+		file := where.File
+		if where.Line > 0 {
+			file = fmt.Sprintf("%s:%d", file, where.Line)
+		}
+		texts[n] = fmt.Sprintf("%s depends on %s (%s)", edge.From, edge.To, file)
+	}
+	if len(e.Edges) == 1 {
+		i.add(selfDependency, i.edgePosition(e.Edges[0]), fmt.Sprintf("%s depends on itself", e.Edges[0].From))
+		return
+	}
+	at := source.Position{}
+	if len(e.Edges) > 0 {
+		at = i.edgePosition(e.Edges[0])
+	}
+	i.add(dependencyCycle, at, "dependency cycle: "+strings.Join(texts, ", "))
+}
+
+// edgePosition returns the position of the declaration that causes an edge of the
+// deployment graph.
+func (i *chartInspection) edgePosition(e sequencer.CycleEdge) source.Position {
+	if dependency := e.Dependency(); dependency != "" {
+		if f := i.filesOfChart(e.File); f != nil {
+			return f.DependencyField(dependency, dependsOnField)
+		}
+		return i.filePosition(e.File)
+	}
+	layer := strings.Trim(strings.TrimPrefix(e.To, "layer "), `"`)
+	return i.dependsOnPosition(e.File, e.Key, layer)
+}
+
+func (i *chartInspection) addPlanWarning(w sequencer.Warning) {
+	switch w.Kind {
+	case sequencer.WarningUnknownLayer:
+		text := fmt.Sprintf("%s depends on the unknown layer %q: the dependency is ignored", w.ID, w.Name)
+		if meant := similar.Nearest(w.Name, i.layersOf(w.Chart)); meant != "" {
+			text += fmt.Sprintf("; did you mean %q?", meant)
+		}
+		i.add(unknownLayer, i.dependsOnPosition(w.File, w.Key, w.Name), text)
+	case sequencer.WarningExpressionPath:
+		i.add(expressionPath, i.positionByID(w.File, w.ID, w.Key), strings.TrimPrefix(w.String(), w.File+": "))
+	case sequencer.WarningNotSequenced:
+		at := i.filePosition(w.File)
+		if f := i.filesOfChart(w.File); f != nil {
+			at = f.Field("apiVersion")
+		}
+		i.add(sequencingNotEnabled, at, fmt.Sprintf("chart %s declares an order that is ignored: set apiVersion: v3 or the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
+	case sequencer.WarningLateBinding:
+		i.add(lateRoleBinding, i.positionByID(w.File, w.ID, ""), i.withSourcePaths(w.String()))
+	}
+}
+
+// withSourcePaths replaces the names of templates in a message, which are those in the
+// rendered output, with the paths of the templates in the chart.
+func (i *chartInspection) withSourcePaths(text string) string {
+	var pairs []string
+	for _, rendered := range slices.Sorted(maps.Keys(i.templatePaths)) {
+		pairs = append(pairs, rendered, i.templatePaths[rendered])
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// layersOf returns the names of all layers of the chart with the path chart.
+func (i *chartInspection) layersOf(chart string) []string {
+	var layers []string
+	for _, o := range i.objects {
+		if o.chart != chart || o.resource == nil {
+			continue
+		}
+		for _, key := range []string{annotation.Layer, annotation.ResourceGroup} {
+			layers = append(layers, namesUnder(o.annotations, key)...)
+		}
+	}
+	slices.Sort(layers)
+	return slices.Compact(layers)
+}
+
+// namesUnder returns the names of layers in the annotation key. It returns none if the
+// annotation is missing or invalid.
+func namesUnder(annotations *yaml.Node, key string) []string {
+	value := yamledit.Lookup(annotations, key)
+	if value == nil {
+		return nil
+	}
+	names, err := annotation.ReadNames(key, annotation.DecodeYAML(value))
+	if err != nil {
+		return nil
+	}
+	return names
+}
