@@ -10,7 +10,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -103,7 +103,7 @@ func TestFilters(t *testing.T) {
 
 func TestIsTest(t *testing.T) {
 	for event, want := range map[release.HookEvent]bool{
-		release.HookTest: true, hookrunner.EventTestFailure: true, release.HookPreInstall: false, hookrunner.EventCRDInstall: false,
+		release.HookTest: true, hookorder.EventTestFailure: true, release.HookPreInstall: false, hookorder.EventCRDInstall: false,
 	} {
 		if isTest(&release.Hook{Events: []release.HookEvent{event}}) != want {
 			t.Errorf("%s: %v", event, !want)

@@ -17,7 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/kubectl/pkg/cmd/get"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -133,7 +133,7 @@ func (p *releasePrinter) printResources(text *bytes.Buffer) {
 func (p *releasePrinter) printTests(text *bytes.Buffer) {
 	tests := 0
 	for _, hook := range p.release.Hooks {
-		for range hookrunner.ForEvent([]*release.Hook{hook}, release.HookTest) {
+		for range hookorder.ForEvent([]*release.Hook{hook}, release.HookTest) {
 			tests++
 			if run := hook.LastRun; !run.StartedAt.IsZero() {
 				fmt.Fprintf(text, "TEST SUITE:     %s\n", hook.Name)

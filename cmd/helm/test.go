@@ -16,7 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -132,5 +132,5 @@ func (in *testActionInput) sortedForPrinting(rel *release.Release) *release.Rele
 
 // isTest reports whether a hook is a test.
 func isTest(h *release.Hook) bool {
-	return len(hookrunner.ForEvent([]*release.Hook{h}, release.HookTest)) > 0
+	return len(hookorder.ForEvent([]*release.Hook{h}, release.HookTest)) > 0
 }

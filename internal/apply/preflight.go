@@ -84,12 +84,12 @@ func (p permission) String() string {
 	return description
 }
 
-// CheckPermissions checks that the account is allowed to read or create the objects in all,
-// which are about to be applied, and to delete those in obsolete, so that an ordered
-// deployment does not fail half-way. If a permission is missing, the error is a
+// CheckPermissions checks that the account is allowed to read or create the objects in
+// toApply and to delete those in toDelete, so that an ordered deployment does not fail
+// half-way. If a permission is missing, the error is a
 // *failure.PermissionError. A permission that the cluster cannot check counts as granted.
-func (a *Applier) CheckPermissions(ctx context.Context, all, obsolete kube.ResourceList) error {
-	needed := a.permissions(all, obsolete)
+func (a *Applier) CheckPermissions(ctx context.Context, toApply, toDelete kube.ResourceList) error {
+	needed := a.permissions(toApply, toDelete)
 	actions := make([]authorizationv1.ResourceAttributes, len(needed))
 	for i, p := range needed {
 		actions[i] = p.action("")
@@ -100,9 +100,9 @@ func (a *Applier) CheckPermissions(ctx context.Context, all, obsolete kube.Resou
 	}
 	e := &failure.PermissionError{}
 	for i, p := range needed {
-		list := all
+		list := toApply
 		if p.verb == "delete" {
-			list = obsolete
+			list = toDelete
 		}
 		if denied[i] && (p.verb == "create" || a.isDeniedByName(ctx, p, list)) {
 			e.Denied = append(e.Denied, p.String())
@@ -115,10 +115,10 @@ func (a *Applier) CheckPermissions(ctx context.Context, all, obsolete kube.Resou
 	return ctx.Err()
 }
 
-// permissions returns the permissions that CheckPermissions checks, without duplicates. For
-// an object in all that may exist, it requires only the permission to read it, because the
-// object may need no change.
-func (a *Applier) permissions(all, obsolete kube.ResourceList) []permission {
+// permissions returns the permissions that CheckPermissions checks, without duplicates. If an
+// object of toApply may already exist, only the permission to read it is required, because it
+// may need no change.
+func (a *Applier) permissions(toApply, toDelete kube.ResourceList) []permission {
 	needed := map[permission]bool{}
 	need := func(verb string, info *object.Info) {
 		if info.Mapping == nil { // custom Kubernetes clients may not set it
@@ -126,14 +126,14 @@ func (a *Applier) permissions(all, obsolete kube.ResourceList) []permission {
 		}
 		needed[permission{verb, info.Mapping.Resource, info.Mapping.GroupVersionKind.Kind, object.Namespace(info)}] = true
 	}
-	for _, info := range all {
+	for _, info := range toApply {
 		if a.IsAbsent(info) {
 			need("create", info)
 		} else {
 			need("get", info)
 		}
 	}
-	for _, info := range obsolete {
+	for _, info := range toDelete {
 		need("delete", info)
 	}
 	list := make([]permission, 0, len(needed))

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/dag"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // phases lists the phases of Argo CD in which the hooks of Helm's events run. Argo CD does
@@ -36,16 +36,16 @@ const skip = "Skip"
 // wave. A hook that already has the annotation Hook is not changed. The warnings name the
 // hooks that Argo CD runs at other times than Helm, or never. modes says which hooks run in
 // parallel.
-func SequenceHooks(hooks []*release.Hook, modes hookrunner.ChartModes) (sequenced []*release.Hook, warnings []string, err error) {
+func SequenceHooks(hooks []*release.Hook, modes hookorder.ChartModes) (sequenced []*release.Hook, warnings []string, err error) {
 	waves := hookWaves(hooks, modes)
 	for _, h := range hooks {
 		changed := *h
 		annotations, warning := annotationsFor(h, waves[h])
 		if warning != "" {
-			warnings = append(warnings, fmt.Sprintf("%s: %s: %s", h.Path, hookrunner.Title(h), warning))
+			warnings = append(warnings, fmt.Sprintf("%s: %s: %s", h.Path, hookorder.Title(h), warning))
 		}
 		if changed.Manifest, err = annotate(h.Manifest, annotations...); err != nil {
-			return nil, nil, fmt.Errorf("%s: %s: %w", h.Path, hookrunner.Title(h), err)
+			return nil, nil, fmt.Errorf("%s: %s: %w", h.Path, hookorder.Title(h), err)
 		}
 		sequenced = append(sequenced, &changed)
 	}
@@ -62,7 +62,7 @@ func annotationsFor(h *release.Hook, wave int) (annotations []keyValue, warning 
 	has := func(events ...release.HookEvent) bool {
 		return slices.ContainsFunc(h.Events, func(e release.HookEvent) bool { return slices.Contains(events, e) })
 	}
-	if has(hookrunner.EventCRDInstall) {
+	if has(hookorder.EventCRDInstall) {
 		// If this were a hook of Argo CD, it would be deleted before each sync, with all
 		// objects of the kinds that it defines.
 		return []keyValue{{Wave, "-1"}}, ""
@@ -115,7 +115,7 @@ func deletePolicy(h *release.Hook) string {
 
 // hookWaves returns the wave of each hook. If a hook runs after other hooks in any phase,
 // its wave is higher than theirs.
-func hookWaves(hooks []*release.Hook, modes hookrunner.ChartModes) map[*release.Hook]int {
+func hookWaves(hooks []*release.Hook, modes hookorder.ChartModes) map[*release.Hook]int {
 	index := make(map[*release.Hook]int, len(hooks))
 	for i, h := range hooks {
 		index[h] = i
@@ -128,7 +128,7 @@ func hookWaves(hooks []*release.Hook, modes hookrunner.ChartModes) map[*release.
 				of = append(of, h)
 			}
 		}
-		addOrder(graph, index, hookrunner.Buckets(of, modes))
+		addOrder(graph, index, hookorder.Buckets(of, modes))
 	}
 	// Only hooks count for the depth, and not the vertices that addOrder adds between stages.
 	depths := graph.Depths(len(hooks))
@@ -143,7 +143,7 @@ func hookWaves(hooks []*release.Hook, modes hookrunner.ChartModes) map[*release.
 // each hook. A bucket contains the hooks of equal weight. Its stages run sequentially, the
 // chains of a stage run in parallel, and the hooks of a chain run sequentially. Between two
 // stages, addOrder adds a vertex that depends on all chains of the first one.
-func addOrder(graph *dag.Graph, index map[*release.Hook]int, buckets []hookrunner.Bucket) {
+func addOrder(graph *dag.Graph, index map[*release.Hook]int, buckets []hookorder.Bucket) {
 	barrier := -1 // the vertex after the previous stage; -1 if there is none
 	for _, b := range buckets {
 		for _, s := range b.Stages {

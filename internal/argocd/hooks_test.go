@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/argocd"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // hook returns the hook that a text of the form "Kind/name weight event,event" describes.
@@ -73,7 +73,7 @@ func TestSequenceHooks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			before := tt.hook.Manifest
-			hooks, warnings, err := argocd.SequenceHooks([]*release.Hook{tt.hook}, hookrunner.ChartModes{})
+			hooks, warnings, err := argocd.SequenceHooks([]*release.Hook{tt.hook}, hookorder.ChartModes{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,8 +103,8 @@ func TestHookWaves(t *testing.T) {
 	pairs := 0
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		modes := hookrunner.ChartModes{Namespace: "default", ChartOf: func(h *release.Hook) string { return h.Name[:1] }, ByChart: map[string]hookrunner.Mode{
-			"a": hookrunner.Parallel, "b": hookrunner.OtherChartsOnly,
+		modes := hookorder.ChartModes{Namespace: "default", ChartOf: func(h *release.Hook) string { return h.Name[:1] }, ByChart: map[string]hookorder.Mode{
+			"a": hookorder.Parallel, "b": hookorder.OtherChartsOnly,
 		}}
 		var hooks []*release.Hook
 		for range r.IntN(12) {
@@ -122,7 +122,7 @@ func TestHookWaves(t *testing.T) {
 		}
 		for _, event := range []release.HookEvent{release.HookPreInstall, release.HookPostUpgrade, release.HookPreDelete} {
 			var before []*release.Hook
-			for _, b := range hookrunner.Buckets(hookrunner.ForEvent(hooks, event), modes) {
+			for _, b := range hookorder.Buckets(hookorder.ForEvent(hooks, event), modes) {
 				for _, s := range b.Stages {
 					var stage []*release.Hook
 					for _, c := range s.Chains {

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // Declaration holds what the Chart.yaml of one chart declares about order and hooks,
@@ -35,7 +35,7 @@ type Declaration struct {
 	// messages. If there are two, it is the first.
 	DependsOnKey string
 	// Hooks says whether the hooks of the chart run in parallel.
-	Hooks hookrunner.Mode
+	Hooks hookorder.Mode
 	// Dependencies are the entries under "dependencies", in the order of the file.
 	Dependencies []Dependency
 	// Subcharts are the declarations of the subcharts, in the order of
@@ -117,7 +117,7 @@ func InspectDeclarations(ch *chart.Chart) (*Declaration, []error) {
 // begins with the name of the root chart.
 func declarations(ch *chart.Chart, folder string) (*Declaration, []error) {
 	d := &Declaration{
-		Name: ch.Name(), File: path.Join(folder, chartFile), Hooks: hookrunner.Sequential,
+		Name: ch.Name(), File: path.Join(folder, chartFile), Hooks: hookorder.Sequential,
 	}
 	var problems []error
 	raw, err := readRaw(ch)
@@ -241,8 +241,8 @@ func sortUnique(names []string) []string {
 
 // hookMode returns the mode that the field runHooksInParallel or an annotation declares.
 // If both do, they must agree.
-func hookMode(raw *rawChart) (hookrunner.Mode, error) {
-	mode := hookrunner.Sequential
+func hookMode(raw *rawChart) (hookorder.Mode, error) {
+	mode := hookorder.Sequential
 	from := ""
 	for _, source := range []struct {
 		key   string
@@ -270,14 +270,14 @@ func hookMode(raw *rawChart) (hookrunner.Mode, error) {
 	return mode, nil
 }
 
-func parseMode(value any) (hookrunner.Mode, bool) {
+func parseMode(value any) (hookorder.Mode, bool) {
 	switch value {
 	case true, "true":
-		return hookrunner.Parallel, true
+		return hookorder.Parallel, true
 	case false, "false":
-		return hookrunner.Sequential, true
+		return hookorder.Sequential, true
 	case "otherChartsOnly":
-		return hookrunner.OtherChartsOnly, true
+		return hookorder.OtherChartsOnly, true
 	}
 	return "", false
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 func load(t *testing.T, files tree) *chart.Chart {
@@ -41,21 +41,21 @@ func declared(t *testing.T, lines string) *chartloader.Declaration {
 func TestHookModes(t *testing.T) {
 	tests := []struct {
 		name, lines string
-		want        hookrunner.Mode
+		want        hookorder.Mode
 		problem     string
 	}{
-		{"absent", "", hookrunner.Sequential, ""},
-		{"true", "runHooksInParallel: true\n", hookrunner.Parallel, ""},
-		{"false", "runHooksInParallel: false\n", hookrunner.Sequential, ""},
-		{"otherChartsOnly", "runHooksInParallel: otherChartsOnly\n", hookrunner.OtherChartsOnly, ""},
-		{"quoted true", "runHooksInParallel: \"true\"\n", hookrunner.Parallel, ""},
-		{"quoted false", "runHooksInParallel: 'false'\n", hookrunner.Sequential, ""},
-		{"quoted otherChartsOnly", "runHooksInParallel: 'otherChartsOnly'\n", hookrunner.OtherChartsOnly, ""},
-		{"empty", "runHooksInParallel:\n", hookrunner.Sequential, ""},
-		{"annotation", "annotations: {helm.sh/run-hooks-in-parallel: \"true\"}\n", hookrunner.Parallel, ""},
-		{"annotation that is no string", "annotations: {helm.sh/run-hooks-in-parallel: true}\n", hookrunner.Parallel, ""},
-		{"annotation otherChartsOnly", "annotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\n", hookrunner.OtherChartsOnly, ""},
-		{"both, which agree", "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: \"true\"}\n", hookrunner.Parallel, ""},
+		{"absent", "", hookorder.Sequential, ""},
+		{"true", "runHooksInParallel: true\n", hookorder.Parallel, ""},
+		{"false", "runHooksInParallel: false\n", hookorder.Sequential, ""},
+		{"otherChartsOnly", "runHooksInParallel: otherChartsOnly\n", hookorder.OtherChartsOnly, ""},
+		{"quoted true", "runHooksInParallel: \"true\"\n", hookorder.Parallel, ""},
+		{"quoted false", "runHooksInParallel: 'false'\n", hookorder.Sequential, ""},
+		{"quoted otherChartsOnly", "runHooksInParallel: 'otherChartsOnly'\n", hookorder.OtherChartsOnly, ""},
+		{"empty", "runHooksInParallel:\n", hookorder.Sequential, ""},
+		{"annotation", "annotations: {helm.sh/run-hooks-in-parallel: \"true\"}\n", hookorder.Parallel, ""},
+		{"annotation that is no string", "annotations: {helm.sh/run-hooks-in-parallel: true}\n", hookorder.Parallel, ""},
+		{"annotation otherChartsOnly", "annotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\n", hookorder.OtherChartsOnly, ""},
+		{"both, which agree", "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: \"true\"}\n", hookorder.Parallel, ""},
 		{
 			"both, which differ", "runHooksInParallel: true\nannotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\n", "",
 			`shop/Chart.yaml: helm.sh/run-hooks-in-parallel: "otherChartsOnly": conflicts with runHooksInParallel: "true"`,
@@ -240,17 +240,17 @@ func TestDeclarationsOfATree(t *testing.T) {
 	}
 	slices.SortFunc(d.Subcharts, func(a, b *chartloader.Declaration) int { return strings.Compare(a.Name, b.Name) })
 	want := &chartloader.Declaration{
-		Name: "shop", Version: "1.0.0", APIVersion: "v2", File: "shop/Chart.yaml", Hooks: hookrunner.Sequential,
+		Name: "shop", Version: "1.0.0", APIVersion: "v2", File: "shop/Chart.yaml", Hooks: hookorder.Sequential,
 		Dependencies: []chartloader.Dependency{{Name: "packed", Version: "1.0.0", DependsOn: []string{"sub"}}, {Name: "sub", Version: "1.0.0"}},
 		Subcharts: []*chartloader.Declaration{
 			{
-				Name: "packed", Version: "1.0.0", APIVersion: "v3", File: "shop/charts/packed/Chart.yaml", Hooks: hookrunner.OtherChartsOnly,
+				Name: "packed", Version: "1.0.0", APIVersion: "v3", File: "shop/charts/packed/Chart.yaml", Hooks: hookorder.OtherChartsOnly,
 				DependsOnSubcharts: []string{"inner"}, DependsOnKey: "helm.sh/depends-on/subcharts",
 				Subcharts: []*chartloader.Declaration{{
-					Name: "inner", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/packed/charts/inner/Chart.yaml", Hooks: hookrunner.Parallel,
+					Name: "inner", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/packed/charts/inner/Chart.yaml", Hooks: hookorder.Parallel,
 				}},
 			},
-			{Name: "sub", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/sub/Chart.yaml", Hooks: hookrunner.Sequential, OptedIn: true},
+			{Name: "sub", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/sub/Chart.yaml", Hooks: hookorder.Sequential, OptedIn: true},
 		},
 	}
 	if !reflect.DeepEqual(d, want) {
@@ -290,7 +290,7 @@ func TestDeclarationsOfAChartThatHelmLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := chartloader.Declarations(ch)
-	if err != nil || !d.Sequenced() || d.Hooks != hookrunner.Parallel || !slices.Equal(d.DependsOnSubcharts, []string{"a"}) ||
+	if err != nil || !d.Sequenced() || d.Hooks != hookorder.Parallel || !slices.Equal(d.DependsOnSubcharts, []string{"a"}) ||
 		!slices.Equal(d.Dependencies[1].DependsOn, []string{"a"}) {
 		t.Errorf("got %+v, %v", d, err)
 	}
@@ -308,11 +308,11 @@ func TestDeclarationsOfAChartMadeInMemory(t *testing.T) {
 	ch.AddDependency(&chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "postgresql", Version: "1.0.0"}})
 	d, err := chartloader.Declarations(ch)
 	want := &chartloader.Declaration{
-		Name: "shop", Version: "1.0.0", APIVersion: "v3", File: "shop/Chart.yaml", Hooks: hookrunner.OtherChartsOnly,
+		Name: "shop", Version: "1.0.0", APIVersion: "v3", File: "shop/Chart.yaml", Hooks: hookorder.OtherChartsOnly,
 		DependsOnSubcharts: []string{"db"}, DependsOnKey: "helm.sh/depends-on/subcharts",
 		Dependencies: []chartloader.Dependency{{Name: "postgresql", Alias: "db", Version: "1", Tags: []string{"t"}}},
 		Subcharts: []*chartloader.Declaration{{
-			Name: "postgresql", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/postgresql/Chart.yaml", Hooks: hookrunner.Sequential,
+			Name: "postgresql", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/postgresql/Chart.yaml", Hooks: hookorder.Sequential,
 		}},
 	}
 	if err != nil || !reflect.DeepEqual(d, want) {

@@ -18,7 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -41,12 +41,12 @@ func NewInstaller(c *cluster.Client, w objectwriter.Writer, waiter wait.Waiter, 
 // one hook after the other. It waits until the cluster serves the kinds of each hook, and
 // skips hooks whose CRDs already exist.
 func (i *Installer) InstallHooks(ctx context.Context, hooks []*release.Hook) error {
-	for _, b := range hookrunner.Buckets(hookrunner.ForEvent(hooks, hookrunner.EventCRDInstall), hookrunner.ChartModes{}) {
+	for _, b := range hookorder.Buckets(hookorder.ForEvent(hooks, hookorder.EventCRDInstall), hookorder.ChartModes{}) {
 		for _, h := range b.Hooks() {
 			began := helmtime.Now()
 			created, err := i.Install(ctx, []chart.CRD{{Name: h.Name, File: &chart.File{Name: h.Path, Data: []byte(h.Manifest)}}})
 			if err != nil {
-				return fmt.Errorf("failed %s: hook %s (%s): %w", hookrunner.EventCRDInstall, hookrunner.Title(h), h.Path, err)
+				return fmt.Errorf("failed %s: hook %s (%s): %w", hookorder.EventCRDInstall, hookorder.Title(h), h.Path, err)
 			}
 			if created {
 				h.LastRun = release.HookExecution{StartedAt: began, CompletedAt: helmtime.Now(), Phase: release.HookPhaseSucceeded}

@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/ordered-helm/helm/internal/crds"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
@@ -16,7 +16,7 @@ import (
 // these CRDs define. rec is the order record that the new revision will contain.
 func InstallCRDHooks(ctx context.Context, c RunConfig, rec *orderrecord.Record) error {
 	list := c.Writer.Release().Hooks
-	if c.Options.Hooks.Disabled || len(hookrunner.ForEvent(list, hookrunner.EventCRDInstall)) == 0 {
+	if c.Options.Hooks.Disabled || len(hookorder.ForEvent(list, hookorder.EventCRDInstall)) == 0 {
 		return nil
 	}
 	if err := CheckBeforeCRDs(ctx, c, rec); err != nil {

@@ -68,7 +68,8 @@ func (w *subjectDiagnosis) addForbidden(at clusterreader.ObjectRef) {
 	w.findings.add(at, finding{rank: rankSymptom, Cause: Cause{Reason: "Forbidden", Message: denied + ", so the cause is unknown"}})
 }
 
-// kindRule adds the findings about the subject, w.object, which at identifies.
+// kindRule finds out what is wrong with the subject of w, an object of one kind, and adds it to
+// w.findings. at identifies the subject.
 type kindRule func(ctx context.Context, w *subjectDiagnosis, at clusterreader.ObjectRef)
 
 // rules maps the group and kind of a subject to its rule.

@@ -9,7 +9,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // hookGroup describes the hooks of one event, or of several events that have the same hooks
@@ -49,7 +49,7 @@ func (s hookStage) lines() []string {
 	return lines
 }
 
-func hookGroups(plans []hookrunner.Plan) []hookGroup {
+func hookGroups(plans []hookorder.Plan) []hookGroup {
 	var groups []hookGroup
 	known := map[string]int{}
 	for _, p := range plans {
@@ -71,7 +71,7 @@ func hookGroups(plans []hookrunner.Plan) []hookGroup {
 
 func sideOf(event release.HookEvent) (before, deploying bool) {
 	switch event {
-	case hookrunner.EventCRDInstall, release.HookPreInstall, release.HookPreUpgrade, release.HookPreRollback:
+	case hookorder.EventCRDInstall, release.HookPreInstall, release.HookPreUpgrade, release.HookPreRollback:
 		return true, true
 	case release.HookPostInstall, release.HookPostUpgrade, release.HookPostRollback:
 		return false, true
@@ -86,14 +86,14 @@ func (g hookGroup) title() string { return hooksTitle(g.events) }
 // hooksTitle returns the title of a group, for example "pre-install, pre-upgrade hooks".
 func hooksTitle(events []string) string { return strings.Join(events, ", ") + " hooks" }
 
-func bucketOf(p hookrunner.Plan, b hookrunner.Bucket) hookBucket {
+func bucketOf(p hookorder.Plan, b hookorder.Bucket) hookBucket {
 	bucket := hookBucket{title: fmt.Sprintf("weight %d", b.Weight)}
 	for i, s := range b.Stages {
 		stage := hookStage{title: stageTitle(s, i > 0)}
 		for _, c := range s.Chains {
 			var chain []string
 			for _, h := range c {
-				name := hookrunner.Title(h)
+				name := hookorder.Title(h)
 				if chart := p.Chart(h); chart != "" {
 					name += " (" + chart + ")"
 				}
@@ -109,7 +109,7 @@ func bucketOf(p hookrunner.Plan, b hookrunner.Bucket) hookBucket {
 // stageTitle says how the hooks of a stage run, for example "in parallel". later is true if
 // another stage of the bucket runs first. The title of a single hook is empty unless later is
 // true.
-func stageTitle(s hookrunner.Stage, later bool) string {
+func stageTitle(s hookorder.Stage, later bool) string {
 	how := "in parallel"
 	if len(s.Chains) == 1 {
 		how = "one after the other"

@@ -9,13 +9,13 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // HooksText writes how the hooks of each event run: sorted by weight and, for each weight,
 // which hooks run in parallel and which sequentially. Events that have the same hooks in the
 // same order share a section.
-func HooksText(w io.Writer, plans []hookrunner.Plan) error {
+func HooksText(w io.Writer, plans []hookorder.Plan) error {
 	out := bufio.NewWriter(w)
 	events := map[string][]string{} // events by the text about their hooks
 	texts := make([]string, len(plans))
@@ -32,7 +32,7 @@ func HooksText(w io.Writer, plans []hookrunner.Plan) error {
 	return out.Flush()
 }
 
-func formatHooks(p hookrunner.Plan) string {
+func formatHooks(p hookorder.Plan) string {
 	var text strings.Builder
 	for _, b := range p.Buckets {
 		bucket := bucketOf(p, b)

@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/graphview"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
@@ -31,9 +31,9 @@ func formatHooks(texts ...string) []*release.Hook {
 }
 
 func TestHooksTextGolden(t *testing.T) {
-	modes := hookrunner.ChartModes{
+	modes := hookorder.ChartModes{
 		ChartOf: func(h *release.Hook) string { return h.Path },
-		ByChart: map[string]hookrunner.Mode{"shop": hookrunner.Parallel, "shop/db": hookrunner.OtherChartsOnly},
+		ByChart: map[string]hookorder.Mode{"shop": hookorder.Parallel, "shop/db": hookorder.OtherChartsOnly},
 	}
 	tests := map[string][]*release.Hook{
 		"hooks-none": nil,
@@ -49,7 +49,7 @@ func TestHooksTextGolden(t *testing.T) {
 	for name, hooks := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
-			if err := graphview.HooksText(&got, hookrunner.Plans(hooks, modes)); err != nil {
+			if err := graphview.HooksText(&got, hookorder.Plans(hooks, modes)); err != nil {
 				t.Fatal(err)
 			}
 			golden.Assert(t, got.String(), name+".txt")

@@ -6,7 +6,7 @@ package graphview
 import (
 	"bufio"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -21,7 +21,7 @@ type (
 		Charts       []string          `json:"charts"`
 		Nodes        []jsonNode        `json:"nodes"`
 		Edges        []jsonEdge        `json:"edges"`
-		Hooks        []hookrunner.Plan `json:"hooks"`
+		Hooks        []hookorder.Plan  `json:"hooks"`
 	}
 	jsonComparedWith struct {
 		Release  string `json:"release"`
@@ -71,7 +71,7 @@ func (v *View) json(out *bufio.Writer) error {
 	d := v.compare(edges)
 	g := jsonGraph{
 		Version: 1, Chart: v.Plan.Charts[0].Path, Batches: len(v.Plan.Levels()),
-		Charts: []string{}, Nodes: []jsonNode{}, Edges: []jsonEdge{}, Hooks: append([]hookrunner.Plan{}, v.Hooks...),
+		Charts: []string{}, Nodes: []jsonNode{}, Edges: []jsonEdge{}, Hooks: append([]hookorder.Plan{}, v.Hooks...),
 	}
 	if v.CompareWith != nil {
 		g.ComparedWith = &jsonComparedWith{v.CompareWith.Release, v.CompareWith.Revision}

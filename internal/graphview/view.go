@@ -11,7 +11,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
@@ -37,7 +37,7 @@ func Formats() []Format {
 type View struct {
 	Plan *sequencer.Plan
 	// Hooks says how the hooks of each event run.
-	Hooks []hookrunner.Plan
+	Hooks []hookorder.Plan
 	// Reasons says whether to show where each edge is declared. JSON and SVG always show
 	// this.
 	Reasons bool

@@ -8,7 +8,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // InterruptedRevision is a stored revision whose operation terminated unexpectedly, perhaps
@@ -37,7 +37,7 @@ func (i *InterruptedRevision) Hooks() []UnfinishedHooks {
 	var own, older []UnfinishedHooks
 	isOwn := map[*release.Hook]bool{}
 	for _, event := range hookEventsDuring(i.Status) {
-		hooks := hookrunner.ForEvent(i.Writer.Release().Hooks, event)
+		hooks := hookorder.ForEvent(i.Writer.Release().Hooks, event)
 		if len(hooks) > 0 {
 			own = append(own, UnfinishedHooks{event, hooks})
 		}

@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/event"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -64,16 +64,16 @@ func IsInvalidRecord(err error) bool {
 // HookModes returns which hooks of a stored revision can run in parallel, as its order
 // record declares. If the order record cannot be used, all hooks run sequentially in Helm's
 // order, and the error says what is wrong with the order record.
-func HookModes(rel *release.Release) (hookrunner.ChartModes, error) {
+func HookModes(rel *release.Release) (hookorder.ChartModes, error) {
 	rec, err := orderrecord.Read(rel)
 	if rec == nil {
-		return hookrunner.ChartModes{}, err
+		return hookorder.ChartModes{}, err
 	}
 	return render.HookModes(rec.Charts, rel.Namespace), err
 }
 
 // HookModesOrWarn is like HookModes, but emits the error as a warning.
-func HookModesOrWarn(rel *release.Release, events *event.Sink) hookrunner.ChartModes {
+func HookModesOrWarn(rel *release.Release, events *event.Sink) hookorder.ChartModes {
 	modes, err := HookModes(rel)
 	if err != nil {
 		events.Warnf("hooks run one at a time: %v", err)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
@@ -30,18 +30,18 @@ func jobHook(name string) *release.Hook {
 }
 
 // failedJob returns the failure of a hook whose Job failed.
-func failedJob(name string, causes ...failure.Cause) hookrunner.HookFailure {
+func failedJob(name string, causes ...failure.Cause) hookorder.HookFailure {
 	f := &failure.Resource{
 		Resource: "Job/" + name, Namespace: "default", File: "shop/templates/" + name + ".yaml", State: "Failed",
 		Reason: "BackoffLimitExceeded", Message: "Job has reached the specified backoff limit", Outcome: "failed", Causes: causes,
 	}
-	return hookrunner.HookFailure{Hook: jobHook(name), Created: true, Err: &failure.IncompleteHookError{
+	return hookorder.HookFailure{Hook: jobHook(name), Created: true, Err: &failure.IncompleteHookError{
 		Helm: multierror.Append(nil, fmt.Errorf("job %s failed: BackoffLimitExceeded", name)), Resources: failure.Resources{f},
 	}}
 }
 
 // timedOutJob returns the failure of a hook whose Job timed out.
-func timedOutJob(name string) hookrunner.HookFailure {
+func timedOutJob(name string) hookorder.HookFailure {
 	failed := failedJob(name)
 	f := failed.Err.(*failure.IncompleteHookError).Resources[0] //nolint:errorlint // it is not wrapped
 	f.State, f.Reason, f.Message, f.Outcome, f.Remedy = "InProgress", "JobRunning", "", "did not complete within 5s", "to allow more time, increase --timeout"
@@ -49,8 +49,8 @@ func timedOutJob(name string) hookrunner.HookFailure {
 }
 
 // rejectedJob returns the failure of a hook that the server rejected.
-func rejectedJob(name string) hookrunner.HookFailure {
-	return hookrunner.HookFailure{Hook: jobHook(name), Err: fmt.Errorf("warning: Hook pre-install shop/templates/%s.yaml failed: %w", name, multierror.Append(nil, errors.New(`jobs.batch "x" already exists`)))}
+func rejectedJob(name string) hookorder.HookFailure {
+	return hookorder.HookFailure{Hook: jobHook(name), Err: fmt.Errorf("warning: Hook pre-install shop/templates/%s.yaml failed: %w", name, multierror.Append(nil, errors.New(`jobs.batch "x" already exists`)))}
 }
 
 // crashCause returns the cause of the failure of a pod of a hook.
@@ -61,7 +61,7 @@ func crashCause() failure.Cause {
 // TestHookErrorText checks the messages of failed hooks, for hooks that run sequentially and
 // in parallel.
 func TestHookErrorText(t *testing.T) {
-	many := &hookrunner.RunError{}
+	many := &hookorder.RunError{}
 	for i := range 25 {
 		many.Failed = append(many.Failed, failedJob(fmt.Sprintf("j%d", i)))
 	}
@@ -80,14 +80,14 @@ func TestHookErrorText(t *testing.T) {
 
 	for _, c := range []struct {
 		name        string
-		run         *hookrunner.RunError
+		run         *hookorder.RunError
 		isHelmOrder bool
 		summary     string
 		text        string
 	}{
 		{
 			name: "one, in Helm's order", isHelmOrder: true,
-			run:     &hookrunner.RunError{Failed: []hookrunner.HookFailure{failedJob("a", crashCause())}, NotStarted: []*release.Hook{jobHook("b"), jobHook("c")}},
+			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{failedJob("a", crashCause())}, NotStarted: []*release.Hook{jobHook("b"), jobHook("c")}},
 			summary: "1 error occurred:\n\t* job a failed: BackoffLimitExceeded\n\n",
 			text: `1 error occurred:
 	* job a failed: BackoffLimitExceeded
@@ -101,13 +101,13 @@ hooks skipped (blocked by this failure): Job/b, Job/c
 		},
 		{
 			name: "one that was not created, in Helm's order: Helm's text alone", isHelmOrder: true,
-			run:     &hookrunner.RunError{Failed: []hookrunner.HookFailure{rejectedJob("a")}, NotStarted: []*release.Hook{jobHook("b")}},
+			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{rejectedJob("a")}, NotStarted: []*release.Hook{jobHook("b")}},
 			summary: "warning: Hook pre-install shop/templates/a.yaml failed: 1 error occurred:\n\t* jobs.batch \"x\" already exists\n\n",
 			text:    "warning: Hook pre-install shop/templates/a.yaml failed: 1 error occurred:\n\t* jobs.batch \"x\" already exists\n\n",
 		},
 		{
 			name: "one that timed out, in Helm's order", isHelmOrder: true,
-			run:     &hookrunner.RunError{Failed: []hookrunner.HookFailure{timedOutJob("a")}},
+			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{timedOutJob("a")}},
 			summary: "1 error occurred:\n\t* job a failed: BackoffLimitExceeded\n\n",
 			text: `1 error occurred:
 	* job a failed: BackoffLimitExceeded
@@ -118,19 +118,19 @@ hooks skipped (blocked by this failure): Job/b, Job/c
 		},
 		{
 			name:    "one without details",
-			run:     &hookrunner.RunError{Failed: []hookrunner.HookFailure{{Hook: jobHook("a"), Err: errors.New("so it is"), Created: true}}},
+			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{{Hook: jobHook("a"), Err: errors.New("so it is"), Created: true}}},
 			summary: "hook Job/a failed: so it is",
 			text:    "hook Job/a failed: so it is\n  Job/a (shop/templates/a.yaml) failed: so it is",
 		},
 		{
 			name:    "one whose predecessor is not gone",
-			run:     &hookrunner.RunError{Failed: []hookrunner.HookFailure{{Hook: jobHook("a"), Err: fmt.Errorf("the hook Job/a still exists 5s after it was deleted: %w", errors.New("time is up"))}}},
+			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{{Hook: jobHook("a"), Err: fmt.Errorf("the hook Job/a still exists 5s after it was deleted: %w", errors.New("time is up"))}}},
 			summary: "hook Job/a could not be created: the hook Job/a still exists 5s after it was deleted: time is up",
 			text:    "hook Job/a could not be created: the hook Job/a still exists 5s after it was deleted: time is up\n  Job/a (shop/templates/a.yaml) could not be created: the hook Job/a still exists 5s after it was deleted: time is up",
 		},
 		{
 			name:    "one, in parallel",
-			run:     &hookrunner.RunError{Failed: []hookrunner.HookFailure{failedJob("a", crashCause())}},
+			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{failedJob("a", crashCause())}},
 			summary: "hook Job/a failed: Pod default/a-1 container app: Error: exited with code 1",
 			text: `hook Job/a failed: Pod default/a-1 container app: Error: exited with code 1
   Job/a (shop/templates/a.yaml) failed: Job has reached the specified backoff limit
@@ -140,7 +140,7 @@ hooks skipped (blocked by this failure): Job/b, Job/c
 		},
 		{
 			name:    "one that was not created, in parallel",
-			run:     &hookrunner.RunError{Failed: []hookrunner.HookFailure{rejectedJob("a")}, NotStarted: []*release.Hook{jobHook("b")}},
+			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{rejectedJob("a")}, NotStarted: []*release.Hook{jobHook("b")}},
 			summary: `hook Job/a could not be created: jobs.batch "x" already exists`,
 			text: `hook Job/a could not be created: jobs.batch "x" already exists
   Job/a (shop/templates/a.yaml) could not be created: jobs.batch "x" already exists
@@ -148,7 +148,7 @@ hooks skipped (blocked by this failure): Job/b`,
 		},
 		{
 			name:    "several, in parallel",
-			run:     &hookrunner.RunError{Failed: []hookrunner.HookFailure{failedJob("a", crashCause()), rejectedJob("b"), timedOutJob("c")}, NotStarted: []*release.Hook{jobHook("d")}},
+			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{failedJob("a", crashCause()), rejectedJob("b"), timedOutJob("c")}, NotStarted: []*release.Hook{jobHook("d")}},
 			summary: "3 hooks failed: Job/a (Error), Job/b, Job/c (JobRunning)",
 			text: `3 hooks failed: Job/a (Error), Job/b, Job/c (JobRunning)
   Job/a (shop/templates/a.yaml) failed: Job has reached the specified backoff limit
@@ -187,7 +187,7 @@ hooks skipped (blocked by this failure): Job/d`,
 
 func TestHookErrorAsJSON(t *testing.T) {
 	r := newRunWithoutCluster(event.NewSink(nil, nil), release.HookPostUpgrade)
-	runError := &hookrunner.RunError{Failed: []hookrunner.HookFailure{failedJob("a", crashCause()), rejectedJob("b")}, NotStarted: []*release.Hook{jobHook("c")}}
+	runError := &hookorder.RunError{Failed: []hookorder.HookFailure{failedJob("a", crashCause()), rejectedJob("b")}, NotStarted: []*release.Hook{jobHook("c")}}
 	for _, c := range []struct {
 		name        string
 		isHelmOrder bool
@@ -215,7 +215,7 @@ func TestHookErrorIsRedacted(t *testing.T) {
 		events.RedactWith(redact.New([]string{"hunter2hunter2"}))
 		r := newRunWithoutCluster(events, release.HookPreInstall)
 		rejection := fmt.Errorf("warning: Hook failed: %w", multierror.Append(nil, errors.New(`invalid value "hunter2hunter2"`)))
-		err := r.hookError(&hookrunner.RunError{Failed: []hookrunner.HookFailure{{Hook: jobHook("a"), Err: rejection}}}, isHelmOrder)
+		err := r.hookError(&hookorder.RunError{Failed: []hookorder.HookFailure{{Hook: jobHook("a"), Err: rejection}}}, isHelmOrder)
 		var hook *failure.HookError
 		if !errors.As(err, &hook) {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/ordered-helm/helm/internal/cluster"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // LogOutputFunc returns the writer for the log of a container.
@@ -47,13 +47,13 @@ func (r *eventRun) podsOf(h *release.Hook) (pods hookPods, ok bool, err error) {
 		return pods, false, nil
 	}
 	if r.isParallel(h) {
-		pods.title = hookrunner.Title(h)
+		pods.title = hookorder.Title(h)
 	}
 	pods.namespace, err = namespaceOf(h, r.writer.Release().Namespace)
 	return pods, err == nil, err
 }
 
-// Logs implements hookrunner.HookActions. If a hook has the given policy, it prints the
+// Logs implements hookorder.HookActions. If a hook has the given policy, it prints the
 // complete logs of the pods of the hook, without mixing them with the logs of other hooks.
 func (r *eventRun) Logs(ctx context.Context, h *release.Hook, policy release.HookOutputLogPolicy) error {
 	if !slices.Contains(h.OutputLogPolicies, policy) || r.Output == nil {

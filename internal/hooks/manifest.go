@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // namespaceOf returns the namespace in the manifest of a hook, or releaseNamespace if the
 // manifest contains none.
 func namespaceOf(h *release.Hook, releaseNamespace string) (string, error) {
-	namespace, err := hookrunner.Namespace(h)
+	namespace, err := hookorder.Namespace(h)
 	if err != nil {
 		return "", fmt.Errorf("unable to parse metadata.namespace from kubernetes manifest for output logs hook %s: %w", h.Path, err)
 	}

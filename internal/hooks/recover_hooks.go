@@ -12,7 +12,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/object"
 )
 
@@ -63,7 +63,7 @@ func (r *eventRun) recover(ctx context.Context, h *release.Hook) error {
 	}
 	running := history.IsRunning(h)
 	if running {
-		r.Events.Warnf("hook %s (%s) was running when its operation terminated unexpectedly; waiting for it", hookrunner.Title(h), h.Path)
+		r.Events.Warnf("hook %s (%s) was running when its operation terminated unexpectedly; waiting for it", hookorder.Title(h), h.Path)
 	}
 	result := r.wait(ctx, h)
 	if err := context.Cause(ctx); err != nil {
@@ -71,7 +71,7 @@ func (r *eventRun) recover(ctx context.Context, h *release.Hook) error {
 	}
 	var incomplete *failure.IncompleteHookError
 	if errors.As(result, &incomplete) && !incomplete.HasRun() {
-		return fmt.Errorf("hook %s (%s) is still running; wait for it to finish or delete it: %w", hookrunner.Title(h), h.Path, incomplete.Resources)
+		return fmt.Errorf("hook %s (%s) is still running; wait for it to finish or delete it: %w", hookorder.Title(h), h.Path, incomplete.Resources)
 	}
 	log, policy := release.HookOutputOnSucceeded, release.HookSucceeded
 	if result != nil {

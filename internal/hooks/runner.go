@@ -3,7 +3,7 @@
 
 // Package hooks runs the hooks of a release in a cluster, waits until they complete, and
 // recovers the hooks of operations that terminated unexpectedly (docs/reference.md,
-// "Hooks"). Package hookrunner determines the order in which they run.
+// "Hooks"). Package hookorder determines the order in which they run.
 package hooks
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/text"
@@ -60,7 +60,7 @@ type Options struct {
 	// last line as events.
 	FollowLogs bool
 	// Modes says which hooks can run in parallel.
-	Modes hookrunner.ChartModes
+	Modes hookorder.ChartModes
 	// Filter reports whether a hook runs. If it is nil, all hooks run.
 	Filter func(*release.Hook) bool
 }
@@ -68,23 +68,23 @@ type Options struct {
 // Run runs those hooks of the release of w that belong to hookEvent, and stores their
 // results with w. If a hook fails, the error is a *failure.HookError.
 func (r *Runner) Run(ctx context.Context, w *history.Writer, hookEvent release.HookEvent) error {
-	hooks := hookrunner.ForEvent(w.Release().Hooks, hookEvent)
+	hooks := hookorder.ForEvent(w.Release().Hooks, hookEvent)
 	if r.Filter != nil {
 		hooks = slices.DeleteFunc(hooks, func(h *release.Hook) bool { return !r.Filter(h) })
 	}
 	if len(hooks) == 0 {
 		return nil
 	}
-	buckets := hookrunner.Buckets(hooks, r.Modes)
+	buckets := hookorder.Buckets(hooks, r.Modes)
 	run, end, err := r.newEventRun(ctx, w, hookEvent)
 	if err != nil {
 		return err
 	}
 	defer end()
-	return run.hookError(hookrunner.Run(ctx, buckets, run, r.Limit), hookrunner.IsHelmOrder(buckets))
+	return run.hookError(hookorder.Run(ctx, buckets, run, r.Limit), hookorder.IsHelmOrder(buckets))
 }
 
-// eventRun runs the hooks of one event. It implements hookrunner.HookActions.
+// eventRun runs the hooks of one event. It implements hookorder.HookActions.
 type eventRun struct {
 	*Runner
 	writer *history.Writer
@@ -120,7 +120,7 @@ type hookObjects struct {
 	watchErr error
 }
 
-var _ hookrunner.HookActions = (*eventRun)(nil)
+var _ hookorder.HookActions = (*eventRun)(nil)
 
 // newEventRun returns an eventRun for hookEvent and the release of w. The caller must call
 // end when all hooks have completed.
@@ -142,7 +142,7 @@ func (r *eventRun) isParallel(h *release.Hook) bool {
 	return mode.IsParallel()
 }
 
-// Prepare implements hookrunner.HookActions. It builds the objects of a hook from its
+// Prepare implements hookorder.HookActions. It builds the objects of a hook from its
 // manifest. If the hook has the policy before-hook-creation, it deletes existing objects with
 // the same names.
 func (r *eventRun) Prepare(ctx context.Context, h *release.Hook) error {
@@ -191,7 +191,7 @@ func (r *eventRun) setObjects(h *release.Hook, o *hookObjects) {
 	r.objects[h] = o
 }
 
-// Create implements hookrunner.HookActions. It records in the release that a hook is running,
+// Create implements hookorder.HookActions. It records in the release that a hook is running,
 // and creates the objects of the hook.
 func (r *eventRun) Create(ctx context.Context, h *release.Hook) error {
 	o := r.objectsOf(h)
@@ -234,7 +234,7 @@ func (r *eventRun) create(ctx context.Context, o *hookObjects) error {
 
 // hookEvent returns an event of type t about a hook.
 func (r *eventRun) hookEvent(t event.Type, h *release.Hook) event.Event {
-	return event.Event{Type: t, Hook: hookrunner.Title(h), HookEvent: string(r.event)}
+	return event.Event{Type: t, Hook: hookorder.Title(h), HookEvent: string(r.event)}
 }
 
 // setResult records in the release that a hook has succeeded or, if err is not nil, failed,
@@ -262,7 +262,7 @@ func (r *eventRun) deletes(h *release.Hook, policy release.HookDeletePolicy) boo
 	return h.Kind != object.CRDKind && slices.Contains(h.DeletePolicies, policy)
 }
 
-// Delete implements hookrunner.HookActions. If a hook has the given policy, Delete deletes its
+// Delete implements hookorder.HookActions. If a hook has the given policy, Delete deletes its
 // objects, and waits until they are gone. As in Helm, it deletes any objects with the names
 // in the manifest. For hooks that can run in parallel, it deletes only objects that this run
 // created.
@@ -306,12 +306,12 @@ func (r *eventRun) awaitDeleted(ctx context.Context, h *release.Hook, list kube.
 	err = r.hookWaiter.WaitDeleted(ctx, list, limit)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fmt.Errorf("hook %s (%s) still exists %s after it was deleted; to allow more time, increase %s: %w",
-			hookrunner.Title(h), h.Path, limit, source, err)
+			hookorder.Title(h), h.Path, limit, source, err)
 	}
 	return err
 }
 
-// Warn implements hookrunner.HookActions. As in Helm, it logs to the standard logger of
+// Warn implements hookorder.HookActions. As in Helm, it logs to the standard logger of
 // package log.
 func (r *eventRun) Warn(h *release.Hook, err error) {
 	log.Printf("error cleaning up the hook %s: %v", h.Path, r.Events.RedactError(err))

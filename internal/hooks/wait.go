@@ -14,7 +14,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/failure"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/text"
@@ -26,13 +26,13 @@ import (
 // cluster.
 const maxExplained = 10
 
-// Wait implements hookrunner.HookActions. If a hook fails, Wait looks for causes before it
+// Wait implements hookorder.HookActions. If a hook fails, Wait looks for causes before it
 // returns, because the objects of the hook may be deleted afterwards.
 func (r *eventRun) Wait(ctx context.Context, h *release.Hook) error {
 	stop := r.followLog(ctx, h)
 	err := r.wait(ctx, h)
 	stop()
-	if hookrunner.IsExpectedToFail(h) {
+	if hookorder.IsExpectedToFail(h) {
 		var clientError *wait.HookClientError
 		err = invertResult(h, err, errors.As(err, &clientError) && ctx.Err() == nil)
 	}
@@ -74,7 +74,7 @@ func (r *eventRun) incompleteError(ctx context.Context, h *release.Hook, reports
 		switch {
 		case report.Status.State == readiness.Ready:
 		case report.Status.Reason == readiness.ReasonDeleted && !r.isParallel(h):
-			r.Events.Warnf("hook %s (%s): %s; it is treated as completed, as in stock Helm", hookrunner.Title(h), h.Path, report.Status.Message)
+			r.Events.Warnf("hook %s (%s): %s; it is treated as completed, as in stock Helm", hookorder.Title(h), h.Path, report.Status.Message)
 		default:
 			f := failure.FromReport(report, notReady, time.Since(created))
 			f.File = h.Path
@@ -102,7 +102,7 @@ func (r *eventRun) awaitServedKinds(ctx context.Context, h *release.Hook, o *hoo
 		err = r.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(o.list))
 	}
 	if err != nil && ctx.Err() == nil {
-		r.Events.Warnf("hook %s (%s): the kinds that it defines may not be available: %v", hookrunner.Title(h), h.Path, err)
+		r.Events.Warnf("hook %s (%s): the kinds that it defines may not be available: %v", hookorder.Title(h), h.Path, err)
 	}
 }
 
@@ -158,9 +158,9 @@ func invertResult(h *release.Hook, err error, isClientError bool) error {
 	var incomplete *failure.IncompleteHookError
 	switch {
 	case err == nil:
-		why := fmt.Errorf("%s succeeded, but the test is expected to fail", hookrunner.Title(h))
+		why := fmt.Errorf("%s succeeded, but the test is expected to fail", hookorder.Title(h))
 		return &failure.IncompleteHookError{Helm: multierror.Append(nil, why), Resources: failure.Resources{{
-			Resource: hookrunner.Title(h), File: h.Path, State: string(readiness.Failed), Reason: "TestPassed",
+			Resource: hookorder.Title(h), File: h.Path, State: string(readiness.Failed), Reason: "TestPassed",
 			Err: why, Outcome: "succeeded, but the test is expected to fail",
 		}}}
 	case isClientError, errors.As(err, &incomplete) && incomplete.HasRun():
@@ -169,11 +169,11 @@ func invertResult(h *release.Hook, err error, isClientError bool) error {
 	return err
 }
 
-// hookError converts err, the result of hookrunner.Run, to the error of the operation.
+// hookError converts err, the result of hookorder.Run, to the error of the operation.
 // isHelmOrder says whether all hooks had to run sequentially, as in Helm; the error then has
 // the same text as Helm's.
 func (r *eventRun) hookError(err error, isHelmOrder bool) error {
-	var runError *hookrunner.RunError
+	var runError *hookorder.RunError
 	if !errors.As(err, &runError) {
 		return err
 	}
@@ -190,7 +190,7 @@ func (r *eventRun) hookError(err error, isHelmOrder bool) error {
 		}
 	}
 	for _, h := range runError.NotStarted {
-		e.NeverStarted = append(e.NeverStarted, hookrunner.Title(h))
+		e.NeverStarted = append(e.NeverStarted, hookorder.Title(h))
 	}
 	failure.RedactResources(r.Events.Redactor(), failure.Resources(e.Hooks)) // before a summary truncates them
 	if isHelmOrder {
@@ -201,14 +201,14 @@ func (r *eventRun) hookError(err error, isHelmOrder bool) error {
 
 // failureOf describes a failed hook whose error is not an IncompleteHookError, for example
 // because the server rejected the hook.
-func failureOf(failed hookrunner.HookFailure) *failure.Resource {
+func failureOf(failed hookorder.HookFailure) *failure.Resource {
 	message := failed.Err.Error()
 	var answers *multierror.Error
 	if errors.As(failed.Err, &answers) { // without Helm's prefix
 		message = errors.Join(answers.Errors...).Error()
 	}
 	f := &failure.Resource{
-		Resource: hookrunner.Title(failed.Hook), File: failed.Hook.Path, State: failure.NotApplied, Reason: failure.NotApplied,
+		Resource: hookorder.Title(failed.Hook), File: failed.Hook.Path, State: failure.NotApplied, Reason: failure.NotApplied,
 		Message: text.OneLine(message), Err: failed.Err, Outcome: "could not be created",
 	}
 	if failed.Created {

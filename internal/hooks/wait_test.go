@@ -14,7 +14,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
@@ -25,7 +25,7 @@ func TestInvertResult(t *testing.T) {
 	deleted.Err.(*failure.IncompleteHookError).Resources[0].Reason = readiness.ReasonDeleted //nolint:errorlint // it is not wrapped
 	unknown := errors.New("nobody knows")
 	h := jobHook("a")
-	h.Events = []release.HookEvent{hookrunner.EventTestFailure}
+	h.Events = []release.HookEvent{hookorder.EventTestFailure}
 	for _, c := range []struct {
 		name string
 		err  error
@@ -50,7 +50,7 @@ func TestInvertResult(t *testing.T) {
 	if err := invertResult(h, nil, true); err == nil {
 		t.Error("without a cluster: no error for a test that has passed")
 	}
-	got := newRunWithoutCluster(event.NewSink(nil, nil), release.HookTest).hookError(&hookrunner.RunError{Failed: []hookrunner.HookFailure{{Hook: h, Created: true, Err: invertResult(h, nil, false)}}}, false).Error()
+	got := newRunWithoutCluster(event.NewSink(nil, nil), release.HookTest).hookError(&hookorder.RunError{Failed: []hookorder.HookFailure{{Hook: h, Created: true, Err: invertResult(h, nil, false)}}}, false).Error()
 	want := "hook Job/a succeeded, but the test is expected to fail\n  Job/a (shop/templates/a.yaml) succeeded, but the test is expected to fail"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -102,8 +102,8 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// isUnreachable reports whether an error means that no connection to the server could be
-// made.
+// isUnreachable reports whether an error means that connecting to the server or looking up its
+// name failed.
 func isUnreachable(err error) bool {
 	return wasNotSent(err) || is[*net.DNSError](err)
 }

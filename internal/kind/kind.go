@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package kind contains what is known about the kinds of Kubernetes objects without asking a
-// cluster: whether they are built into Kubernetes, their scope, and their position in Helm's
-// install order.
+// cluster: whether they are built into Kubernetes, their API group and scope, their position
+// in Helm's install order, and the items of a List.
 package kind
 
 import (

@@ -17,7 +17,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/orderrecord"
-	"github.com/ordered-helm/helm/internal/process"
+	"github.com/ordered-helm/helm/internal/processid"
 	"github.com/ordered-helm/helm/internal/timing"
 )
 
@@ -74,7 +74,7 @@ func Acquire(w *history.Writer, operation string, status release.Status, end con
 	l := &Lease{
 		writer: w, name: rel.Name, revision: rel.Version, status: status, confirmed: now, end: end,
 		lease: orderrecord.Lease{
-			Revision: rel.Version, ID: rand.Text(), Operation: operation, Process: process.Current(),
+			Revision: rel.Version, ID: rand.Text(), Operation: operation, Process: processid.Current(),
 			StartedAt: now.UTC().Truncate(time.Millisecond), Seconds: int(leaseDuration / time.Second),
 		},
 	}

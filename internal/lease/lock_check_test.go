@@ -17,7 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/history/historytest"
-	"github.com/ordered-helm/helm/internal/process"
+	"github.com/ordered-helm/helm/internal/processid"
 )
 
 // newCheck returns a check of the release in a storage.
@@ -27,7 +27,7 @@ func newLockCheck(t *testing.T, releases *storage.Storage) *LockCheck {
 
 // TestLockCheck checks the result of a LockCheck, and how long it watches the lock holder.
 func TestLockCheck(t *testing.T) {
-	self := process.Current()
+	self := processid.Current()
 	if self.StartID == "" {
 		t.Skip("the kernel does not identify processes")
 	}
@@ -54,8 +54,8 @@ func TestLockCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		status   release.Status
-		holder   *process.Process // nil if there is no lease
-		ago      time.Duration    // the age of its last heartbeat
+		holder   *processid.Process // nil if there is no lease
+		ago      time.Duration      // the age of its last heartbeat
 		takeover Takeover
 		dryRun   bool
 		undo     *FailedOperation
@@ -126,8 +126,8 @@ func TestLockCheck(t *testing.T) {
 	}
 }
 
-// TestLockCheckEndsWithContext checks that LockCheck stops watching a lock holder when the context
-// ends.
+// TestLockCheckEndsWithContext checks that LockCheck stops watching a lock holder when the
+// context ends.
 func TestLockCheckEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timeout := errors.New("timeout")

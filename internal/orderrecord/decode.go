@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -112,7 +112,7 @@ func checkCharts(root *sequencer.Chart) error {
 			return fmt.Errorf("its charts are nested more than %d levels deep", maxChartDepth)
 		case charts > maxCharts:
 			return fmt.Errorf("it has more than %d charts", maxCharts)
-		case c.HookMode != "" && !hookrunner.Mode(c.HookMode).IsParallel():
+		case c.HookMode != "" && !hookorder.Mode(c.HookMode).IsParallel():
 			return fmt.Errorf("its chart %.100q has the invalid runHooksInParallel %.100q", c.Name, c.HookMode)
 		case paths > maxPathBytes:
 			return fmt.Errorf("the paths of its charts exceed %d MiB in total", maxPathBytes>>20)

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/ordered-helm/helm/internal/process"
+	"github.com/ordered-helm/helm/internal/processid"
 )
 
 const (
@@ -29,7 +29,7 @@ type Lease struct {
 	ID string `json:"id"`
 	// Operation is the operation that the process performs, as in "upgrade".
 	Operation string `json:"operation"`
-	process.Process
+	processid.Process
 	// StartedAt is the time at which the operation began, and RenewedAt the time at which
 	// the lease was last renewed. Both were read from the clock of the lock holder's
 	// machine.

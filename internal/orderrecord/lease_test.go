@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ordered-helm/helm/internal/process"
+	"github.com/ordered-helm/helm/internal/processid"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 func leased() *Lease {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	return &Lease{
-		Revision: 3, ID: "a", Operation: "upgrade", Process: process.Process{Host: "build-7", PID: 4711, StartID: "b"},
+		Revision: 3, ID: "a", Operation: "upgrade", Process: processid.Process{Host: "build-7", PID: 4711, StartID: "b"},
 		StartedAt: at, RenewedAt: at.Add(time.Minute), Seconds: 45,
 	}
 }

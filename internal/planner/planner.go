@@ -18,7 +18,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -75,7 +75,7 @@ func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, 
 }
 
 // HookModes returns which hooks can run in parallel, as the charts declare.
-func (p *Planner) HookModes() hookrunner.ChartModes {
+func (p *Planner) HookModes() hookorder.ChartModes {
 	return render.HookModes(p.Root, p.options.Release.Namespace)
 }
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/deploy"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/operation"
@@ -55,7 +55,7 @@ type Builder struct {
 // "upgrade".
 func NewBuilder(op *operation.Operation, operationName string) *Builder {
 	return &Builder{
-		op: op, preview: &Preview{Operation: operationName, First: []Object{}, Nodes: []Node{}, Removed: []Node{}, Hooks: []hookrunner.Plan{}},
+		op: op, preview: &Preview{Operation: operationName, First: []Object{}, Nodes: []Node{}, Removed: []Node{}, Hooks: []hookorder.Plan{}},
 		pending: map[schema.GroupKind]bool{}, namespaces: map[string]bool{},
 	}
 }
@@ -119,9 +119,9 @@ func (b *Builder) addCRDManifest(ctx context.Context, manifest []byte) error {
 // AddCRDHooks adds the CRDs that are crd-install hooks, and do not exist in the cluster, to
 // Preview.First.
 func (b *Builder) AddCRDHooks(ctx context.Context, hooks []*release.Hook) error {
-	for _, h := range hookrunner.ForEvent(hooks, hookrunner.EventCRDInstall) {
+	for _, h := range hookorder.ForEvent(hooks, hookorder.EventCRDInstall) {
 		if err := b.addCRDManifest(ctx, []byte(h.Manifest)); err != nil {
-			return fmt.Errorf("failed %s: hook %s (%s): %w", hookrunner.EventCRDInstall, hookrunner.Title(h), h.Path, err)
+			return fmt.Errorf("failed %s: hook %s (%s): %w", hookorder.EventCRDInstall, hookorder.Title(h), h.Path, err)
 		}
 	}
 	return nil
@@ -184,7 +184,7 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 		return nil, err
 	}
 	if !o.Hooks.Disabled {
-		p.Hooks = slices.DeleteFunc(hookrunner.Plans(rel.Hooks, o.Hooks.Modes), func(plan hookrunner.Plan) bool {
+		p.Hooks = slices.DeleteFunc(hookorder.Plans(rel.Hooks, o.Hooks.Modes), func(plan hookorder.Plan) bool {
 			return plan.Event != o.Hooks.Before && plan.Event != o.Hooks.After
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // hookEvents returns the events that the value of the annotation helm.sh/hook names. known
@@ -29,7 +29,7 @@ func hookEvents(value string) (events []release.HookEvent, known bool) {
 // HookEvents returns the names of all hook events, including those of Helm 2.
 func HookEvents() []string {
 	var names []string
-	for _, event := range append(hookrunner.HelmEvents(), testSuccess, hookrunner.EventTestFailure, hookrunner.EventCRDInstall) {
+	for _, event := range append(hookorder.HelmEvents(), testSuccess, hookorder.EventTestFailure, hookorder.EventCRDInstall) {
 		names = append(names, string(event))
 	}
 	return names
@@ -49,7 +49,7 @@ func hookEvent(name string) (event release.HookEvent, known bool) {
 
 // isLegacyEvent reports whether event exists only in Helm 2.
 func isLegacyEvent(event release.HookEvent) bool {
-	return event == hookrunner.EventCRDInstall || event == hookrunner.EventTestFailure
+	return event == hookorder.EventCRDInstall || event == hookorder.EventTestFailure
 }
 
 // CheckHook checks the annotations of a document of the given kind. hook reports whether
@@ -72,13 +72,13 @@ func CheckHook(kind string, annotations map[string]string) (hook bool, events []
 // invalid.
 func checkHook(kind string, annotations map[string]string, events []release.HookEvent) error {
 	value := annotations[release.HookAnnotation]
-	if slices.Contains(events, hookrunner.EventCRDInstall) && kind != "CustomResourceDefinition" {
+	if slices.Contains(events, hookorder.EventCRDInstall) && kind != "CustomResourceDefinition" {
 		return &annotation.ValueError{
 			Key: release.HookAnnotation, Value: value,
 			Reason: "crd-install is only for a CustomResourceDefinition: use pre-install for other kinds",
 		}
 	}
-	if slices.Contains(events, hookrunner.EventTestFailure) && slices.Contains(events, release.HookTest) {
+	if slices.Contains(events, hookorder.EventTestFailure) && slices.Contains(events, release.HookTest) {
 		return &annotation.ValueError{
 			Key: release.HookAnnotation, Value: value,
 			Reason: "a test cannot be expected to both succeed and fail: use either test or test-failure, or two tests",

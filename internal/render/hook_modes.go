@@ -6,15 +6,15 @@ package render
 import (
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // HookModes returns how the hooks of each chart of a release run: in parallel, or as in
 // Helm. root is the tree of charts; if it is nil, all hooks run as in Helm. namespace is
 // the namespace of the release.
-func HookModes(root *sequencer.Chart, namespace string) hookrunner.ChartModes {
-	modes := hookrunner.ChartModes{Namespace: namespace, ByChart: map[string]hookrunner.Mode{}}
+func HookModes(root *sequencer.Chart, namespace string) hookorder.ChartModes {
+	modes := hookorder.ChartModes{Namespace: namespace, ByChart: map[string]hookorder.Mode{}}
 	if root == nil {
 		return modes
 	}
@@ -22,7 +22,7 @@ func HookModes(root *sequencer.Chart, namespace string) hookrunner.ChartModes {
 	var walk func(c *sequencer.Chart, path string)
 	walk = func(c *sequencer.Chart, path string) {
 		if c.HookMode != "" {
-			modes.ByChart[path] = hookrunner.Mode(c.HookMode)
+			modes.ByChart[path] = hookorder.Mode(c.HookMode)
 		}
 		for _, sub := range c.Subcharts {
 			walk(sub, path+"/"+sub.Name)

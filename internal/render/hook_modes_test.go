@@ -9,7 +9,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/render"
 )
 
@@ -28,19 +28,19 @@ func TestHookModes(t *testing.T) {
 		"charts/web/charts/db/Chart.yaml": "apiVersion: v1\nname: db\nversion: 1.0.0\n",
 	}).root
 	modes := render.HookModes(root, "ns")
-	want := map[string]hookrunner.Mode{"shop/one": hookrunner.Parallel, "shop/two": hookrunner.Parallel, "shop/web": hookrunner.OtherChartsOnly}
+	want := map[string]hookorder.Mode{"shop/one": hookorder.Parallel, "shop/two": hookorder.Parallel, "shop/web": hookorder.OtherChartsOnly}
 	if modes.Namespace != "ns" || !maps.Equal(modes.ByChart, want) {
 		t.Errorf("got %+v", modes)
 	}
 	for path, c := range map[string]struct {
 		chart string
-		mode  hookrunner.Mode
+		mode  hookorder.Mode
 	}{
-		"shop/templates/x.yaml":                      {"shop", hookrunner.Sequential},
-		"shop/charts/one/templates/x.yaml":           {"shop/one", hookrunner.Parallel},
-		"shop/charts/two/templates/y/x.yaml":         {"shop/two", hookrunner.Parallel},
-		"shop/charts/web/templates/x.yaml":           {"shop/web", hookrunner.OtherChartsOnly},
-		"shop/charts/web/charts/db/templates/x.yaml": {"shop/web/db", hookrunner.Sequential},
+		"shop/templates/x.yaml":                      {"shop", hookorder.Sequential},
+		"shop/charts/one/templates/x.yaml":           {"shop/one", hookorder.Parallel},
+		"shop/charts/two/templates/y/x.yaml":         {"shop/two", hookorder.Parallel},
+		"shop/charts/web/templates/x.yaml":           {"shop/web", hookorder.OtherChartsOnly},
+		"shop/charts/web/charts/db/templates/x.yaml": {"shop/web/db", hookorder.Sequential},
 	} {
 		if mode, chart := modes.Mode(&release.Hook{Path: path}); mode != c.mode || chart != c.chart {
 			t.Errorf("%s: %s of %s, want %s of %s", path, mode, chart, c.mode, c.chart)

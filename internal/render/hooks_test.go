@@ -21,7 +21,7 @@ import (
 	"helm.sh/helm/v3/pkg/releaseutil"
 
 	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/render"
 )
 
@@ -85,9 +85,9 @@ func expected(t *testing.T, files map[string]string) ([]*release.Hook, []release
 		for i, event := range h.Events {
 			switch event {
 			case release.HookPreRollback:
-				h.Events[i] = hookrunner.EventCRDInstall
+				h.Events[i] = hookorder.EventCRDInstall
 			case release.HookPostRollback:
-				h.Events[i] = hookrunner.EventTestFailure
+				h.Events[i] = hookorder.EventTestFailure
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func TestEveryEventBesideAnOlderOne(t *testing.T) {
 				t.Fatalf("Helm gives %v, %v", known, err)
 			}
 			r := rendered(t, inFiles(map[string]string{"x": hook(crd, "c", "crd-install,"+event, "")}))
-			want := []release.HookEvent{hookrunner.EventCRDInstall, known[0].Events[0]}
+			want := []release.HookEvent{hookorder.EventCRDInstall, known[0].Events[0]}
 			if len(r.Hooks) != 1 || !slices.Equal(r.Hooks[0].Events, want) {
 				t.Errorf("got %+v, want %v", r.Hooks, want)
 			}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // sortManifests splits the documents of rendered templates into hooks and other resources,
@@ -39,11 +39,12 @@ func sortManifests(files map[string]string) ([]*release.Hook, []releaseutil.Mani
 	return hooks, manifests, nil
 }
 
-// legacyHooks contains the hooks with legacy events, by their placeholders. Helm drops such
-// hooks when it sorts manifests. While it does so, a placeholder stands for each of them: a
-// document of the same kind and name with the event "test".
+// legacyHooks maps placeholders to the hooks with legacy events that they replace. Helm's
+// SortManifests would drop these hooks, so it gets placeholders instead: documents of the same
+// kind and name, but with the event "test".
 type legacyHooks map[string]legacyHook
 
+// legacyHook is a hook with a legacy event: its document in the manifest, and its events.
 type legacyHook struct {
 	document string
 	events   []release.HookEvent
@@ -75,7 +76,7 @@ func mayBeLegacyHook(text string) bool {
 	}
 	lower := strings.ToLower(text)
 	return strings.Contains(text, annotation.HookDeleteTimeout) ||
-		strings.Contains(lower, string(hookrunner.EventCRDInstall)) || strings.Contains(lower, string(hookrunner.EventTestFailure))
+		strings.Contains(lower, string(hookorder.EventCRDInstall)) || strings.Contains(lower, string(hookorder.EventTestFailure))
 }
 
 // replace returns a placeholder for doc and adds doc to l, if doc is a hook with a legacy

@@ -41,7 +41,7 @@ type Chart struct {
 	Dependencies []Dependency `json:"dependencies,omitempty"`
 	// Subcharts are the enabled subcharts.
 	Subcharts []*Chart `json:"subcharts,omitempty"`
-	// HookMode is the hookrunner.Mode of the chart: whether its hooks run in parallel. If
+	// HookMode is the hookorder.Mode of the chart: whether its hooks run in parallel. If
 	// empty, they run as in Helm. The plan does not depend on it.
 	HookMode string `json:"runHooksInParallel,omitempty"`
 	// Problem is the error in the order that the Chart.yaml declares, or nil.

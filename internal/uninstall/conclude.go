@@ -12,13 +12,14 @@ import (
 
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/text"
 )
 
 // Fail stores in the release that the uninstall failed because of cause, and returns the
 // error for the user. But if an uninstall without an order has neither deleted an object nor
-// run a hook, Fail restores the stored release as it was before the uninstall, as in Helm.
+// run a hook, Fail restores the stored release as it was before the uninstall, as in Helm. If
+// the lock was lost, Fail stores nothing and returns the error that says so.
 func (r *Run) Fail(ctx context.Context, cause error) error {
 	if lost := r.op.Lease().Lost(); lost != nil {
 		return lost
@@ -38,7 +39,7 @@ func (r *Run) Fail(ctx context.Context, cause error) error {
 // hasRunHook reports whether this uninstall has started a pre-delete hook.
 func (r *Run) hasRunHook() bool {
 	rel := r.target.Release
-	return slices.ContainsFunc(hookrunner.ForEvent(rel.Hooks, release.HookPreDelete), func(h *release.Hook) bool {
+	return slices.ContainsFunc(hookorder.ForEvent(rel.Hooks, release.HookPreDelete), func(h *release.Hook) bool {
 		return !h.LastRun.StartedAt.Before(rel.Info.Deleted)
 	})
 }

@@ -21,8 +21,8 @@ import (
 // wait: call Applied for each object that was written, and then Wait. Call Close instead if
 // Wait will not be called.
 type TargetGroup struct {
-	// objects are the targets, in the order in which the caller passed them.
 	watcher *Watcher
+	// objects are the targets, in the order in which the caller passed them.
 	objects []*watchedObject
 	index   map[objectKey]*watchedObject
 	// changed wakes the goroutine in Wait: a value is sent when any object has new

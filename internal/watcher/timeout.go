@@ -86,7 +86,7 @@ func (g *TargetGroup) nextCheck() (next time.Duration, found bool) {
 
 // timeOutObjects handles open objects whose timeout has expired. At the first call for an
 // object, it reads the object once more. If the object is still open at the next call, it has
-// timed out. timeOutObjects reports whether there were any such objects.
+// timed out. timeOutObjects reports whether it read or timed out any object.
 func (g *TargetGroup) timeOutObjects(ctx context.Context) bool {
 	var unread []*watchedObject
 	timedOut := false

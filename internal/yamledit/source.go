@@ -19,13 +19,13 @@ const byteOrderMark = "\ufeff"
 // to offsets in the text.
 type source struct {
 	text  string
-	lines []line
+	lines []lineSpan
 	// newline is the first line break in the text, or "\n" if there is none.
 	newline string
 }
 
-// line holds the start and end offsets of a line, excluding the line break.
-type line struct{ start, end int }
+// lineSpan holds the start and end offsets of a line, excluding the line break.
+type lineSpan struct{ start, end int }
 
 func newSource(text string) *source {
 	s := &source{text: text, newline: "\n"}
@@ -42,11 +42,11 @@ func newSource(text string) *source {
 		if len(s.lines) == 0 {
 			s.newline = text[at : at+size]
 		}
-		s.lines = append(s.lines, line{start, at})
+		s.lines = append(s.lines, lineSpan{start, at})
 		at += size
 		start = at
 	}
-	s.lines = append(s.lines, line{start, len(text)})
+	s.lines = append(s.lines, lineSpan{start, len(text)})
 	return s
 }
 
@@ -85,7 +85,7 @@ func (s *source) offset(n *yaml.Node) (int, bool) {
 	return at, true
 }
 
-func (s *source) lineOf(offset int) line {
+func (s *source) lineOf(offset int) lineSpan {
 	after := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].start > offset })
 	return s.lines[max(after-1, 0)]
 }

@@ -13,7 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
 )
@@ -137,5 +137,5 @@ func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{Plan: rendered.Plan, Hooks: hookrunner.Plans(rendered.Hooks, p.HookModes())}, nil
+	return &Plan{Plan: rendered.Plan, Hooks: hookorder.Plans(rendered.Hooks, p.HookModes())}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/redact"
@@ -114,7 +114,7 @@ func (t *ReleaseTesting) GetPodLogsWithContext(ctx context.Context, out io.Write
 	if err != nil {
 		return fmt.Errorf("unable to get kubernetes client to fetch pod logs: %w", err)
 	}
-	for _, b := range hookrunner.Buckets(hookrunner.ForEvent(rel.Hooks, release.HookTest), hookrunner.ChartModes{}) {
+	for _, b := range hookorder.Buckets(hookorder.ForEvent(rel.Hooks, release.HookTest), hookorder.ChartModes{}) {
 		for _, h := range b.Hooks() {
 			if !t.Picks(h) || h.LastRun.StartedAt.IsZero() {
 				continue

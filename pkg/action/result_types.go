@@ -9,7 +9,7 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/render"
@@ -181,7 +181,7 @@ type Plan struct {
 }
 
 // HookPlan describes the order in which the hooks of one event run, such as pre-install.
-type HookPlan = hookrunner.Plan
+type HookPlan = hookorder.Plan
 
 // ReleasePlan returns the plan by which a stored release was deployed. It rebuilds the plan
 // from the order record and the manifest of the release. It returns nil if the release was
@@ -192,7 +192,7 @@ func ReleasePlan(rel *release.Release) (*Plan, error) {
 	if err != nil || plan == nil {
 		return nil, err
 	}
-	return &Plan{Plan: plan, Hooks: hookrunner.Plans(rel.Hooks, render.HookModes(rec.Charts, rel.Namespace))}, nil
+	return &Plan{Plan: plan, Hooks: hookorder.Plans(rel.Hooks, render.HookModes(rec.Charts, rel.Namespace))}, nil
 }
 
 // Order describes how far a release was deployed in order: the number of its nodes and,

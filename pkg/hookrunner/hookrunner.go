@@ -6,42 +6,42 @@
 // (docs/reference.md, "Hooks").
 package hookrunner
 
-import "github.com/ordered-helm/helm/internal/hookrunner"
+import "github.com/ordered-helm/helm/internal/hookorder"
 
 type (
 	// Plan is the order in which the hooks of one event, such as pre-install, run. Its
 	// buckets run sequentially.
-	Plan = hookrunner.Plan
+	Plan = hookorder.Plan
 	// Bucket holds the hooks of one event that have the same weight. Its stages run
 	// sequentially.
-	Bucket = hookrunner.Bucket
+	Bucket = hookorder.Bucket
 	// Stage is a part of a bucket. Its chains run in parallel.
-	Stage = hookrunner.Stage
+	Stage = hookorder.Stage
 	// Chain is a list of hooks that run sequentially. A hook that does not have to wait
 	// for another hook of its stage is a chain of its own.
-	Chain = hookrunner.Chain
+	Chain = hookorder.Chain
 	// Mode is the value of runHooksInParallel in a Chart.yaml: whether hooks of the chart
 	// run in parallel.
-	Mode = hookrunner.Mode
+	Mode = hookorder.Mode
 )
 
 // The values of Mode.
 const (
 	// Sequential runs the hooks of the chart sequentially, as Helm does.
-	Sequential = hookrunner.Sequential
+	Sequential = hookorder.Sequential
 	// Parallel runs the hooks of the chart in parallel with each other and with those of
 	// other charts, if they have equal weight.
-	Parallel = hookrunner.Parallel
+	Parallel = hookorder.Parallel
 	// OtherChartsOnly runs the hooks of the chart sequentially, but in parallel with the
 	// hooks of other charts.
-	OtherChartsOnly = hookrunner.OtherChartsOnly
+	OtherChartsOnly = hookorder.OtherChartsOnly
 )
 
 // Hook events that Helm 3 does not have (docs/reference.md, "Older annotations").
 const (
 	// EventCRDInstall is the event of hooks that create CustomResourceDefinitions. They run
 	// before any other object of the release is checked or changed.
-	EventCRDInstall = hookrunner.EventCRDInstall
+	EventCRDInstall = hookorder.EventCRDInstall
 	// EventTestFailure is the event of a test that passes if its hook fails.
-	EventTestFailure = hookrunner.EventTestFailure
+	EventTestFailure = hookorder.EventTestFailure
 )

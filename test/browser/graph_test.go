@@ -18,7 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/graphview"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/test/browser"
 )
@@ -89,7 +89,7 @@ func wide() sequencer.Input {
 }
 
 // hooks returns hooks of every event.
-func hooks() []hookrunner.Plan {
+func hooks() []hookorder.Plan {
 	var all []*release.Hook
 	for i, name := range names {
 		all = append(all, &release.Hook{
@@ -97,9 +97,9 @@ func hooks() []hookrunner.Plan {
 			Events: []release.HookEvent{release.HookPreInstall, []release.HookEvent{release.HookPostUpgrade, release.HookTest, release.HookPreDelete}[i%3]},
 		})
 	}
-	return hookrunner.Plans(all, hookrunner.ChartModes{
+	return hookorder.Plans(all, hookorder.ChartModes{
 		ChartOf: func(h *release.Hook) string { return h.Path },
-		ByChart: map[string]hookrunner.Mode{"shop": hookrunner.Parallel},
+		ByChart: map[string]hookorder.Mode{"shop": hookorder.Parallel},
 	})
 }
 

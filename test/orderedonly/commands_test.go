@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/chartserver"
@@ -231,7 +231,7 @@ func expectShop(t *testing.T, archive string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Hooks != hookrunner.OtherChartsOnly || strings.Join(d.DependsOnSubcharts, " ") != "db queue" || len(d.Dependencies) != 3 {
+	if d.Hooks != hookorder.OtherChartsOnly || strings.Join(d.DependsOnSubcharts, " ") != "db queue" || len(d.Dependencies) != 3 {
 		t.Errorf("got declarations %+v", d)
 	}
 	for _, dep := range d.Dependencies {
@@ -240,7 +240,7 @@ func expectShop(t *testing.T, archive string) {
 		}
 	}
 	for _, sub := range d.Subcharts {
-		if sub.APIVersion != "v3" || sub.Hooks != hookrunner.Parallel {
+		if sub.APIVersion != "v3" || sub.Hooks != hookorder.Parallel {
 			t.Errorf("got declarations of a subchart %+v", sub)
 		}
 	}
@@ -277,7 +277,7 @@ func TestPushOfArchiveFromOtherTool(t *testing.T) {
 	if err != nil {
 		t.Fatalf("stock Helm cannot load the pushed archive: %v", err)
 	}
-	if d, err := chartloader.Declarations(ch); err != nil || d.Hooks != hookrunner.Parallel || d.APIVersion != "v3" {
+	if d, err := chartloader.Declarations(ch); err != nil || d.Hooks != hookorder.Parallel || d.APIVersion != "v3" {
 		t.Errorf("got declarations %+v, %v", d, err)
 	}
 	if w.read("cache-1.0.0.tgz") != string(data) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package historytest provides what tests of stored releases need: revisions, in-memory
-// storages, processes that can be lock holders, and storage drivers that record or fail
-// calls.
+// storages, identities of processes that hold a lock (running, dead, or on another machine),
+// and storage drivers that record or fail calls.
 package historytest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/internal/orderrecord"
-	"github.com/ordered-helm/helm/internal/process"
+	"github.com/ordered-helm/helm/internal/processid"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -47,7 +47,7 @@ func RevisionWithChart(version int, status release.Status) *release.Release {
 
 // LeasedRevision returns a revision that holder has locked. ago is the time since the last
 // heartbeat of the lease.
-func LeasedRevision(t *testing.T, version int, status release.Status, holder process.Process, ago time.Duration) *release.Release {
+func LeasedRevision(t *testing.T, version int, status release.Status, holder processid.Process, ago time.Duration) *release.Release {
 	t.Helper()
 	return WithRecord(t, RevisionWithChart(version, status), &orderrecord.Record{
 		Revision: version, Charts: &sequencer.Chart{Name: "shop"},
@@ -70,13 +70,13 @@ func WithRecord(t *testing.T, rel *release.Release, rec *orderrecord.Record) *re
 }
 
 // RemoteProcess returns a process on another machine.
-func RemoteProcess() process.Process {
-	return process.Process{Host: "elsewhere", PID: 7, StartID: "another machine"}
+func RemoteProcess() processid.Process {
+	return processid.Process{Host: "elsewhere", PID: 7, StartID: "another machine"}
 }
 
 // DeadProcess returns a process on this machine that has ended.
-func DeadProcess() process.Process {
-	p := process.Current()
+func DeadProcess() processid.Process {
+	p := processid.Current()
 	p.StartID += "0"
 	return p
 }

@@ -21,8 +21,8 @@ import (
 // output and leads to the position of the key. If the new output differs in anything except
 // marks, the positions are unknown.
 
-// markable matches the YAML keys that Mark marks: those that contain a slash, as the keys of
-// annotations do, "kind" and "runHooksInParallel".
+// markable matches the YAML keys that Mark marks: "kind", "runHooksInParallel", and all keys
+// that contain a slash, such as those of annotations.
 var markable = regexp.MustCompile(`(?:^|[\s{,"'])([A-Za-z0-9._-]+/[A-Za-z0-9/._-]+|kind|runHooksInParallel)["']?[ \t]*:`)
 
 var mark = regexp.MustCompile(`-ohmark([0-9]+)x`)

@@ -13,7 +13,7 @@ type ExpectedOrder struct {
 	// Charts maps the name of each resource to the path of its chart.
 	Charts map[string]string
 	// before contains, for each resource, the resources that must be ready before it because
-	// of a declaration. It omits those that follow only from a chain of declarations.
+	// of a declaration. It omits resources that come before only through a chain of declarations.
 	before map[string]map[string]bool
 }
 

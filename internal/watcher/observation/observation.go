@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package observation defines the observations of an object: the versions of the object that
-// were watched or read. A Queue holds observations until they are processed, and drops those
-// that are older than others.
+// were watched or read. A Queue holds observations until they are processed. It accepts only
+// those that are newer than the last one that it accepted.
 package observation
 
 import (

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hookrunner_test
+package hookorder_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // hook returns a Job of the chart "shop".
@@ -57,17 +57,17 @@ func chartOf(h *release.Hook) string {
 
 // modes returns the modes that a text describes, as in "a=true b=otherChartsOnly", for a
 // release in the namespace "shop".
-func modes(text string) hookrunner.ChartModes {
-	m := hookrunner.ChartModes{Namespace: "shop", ChartOf: chartOf, ByChart: map[string]hookrunner.Mode{}}
+func modes(text string) hookorder.ChartModes {
+	m := hookorder.ChartModes{Namespace: "shop", ChartOf: chartOf, ByChart: map[string]hookorder.Mode{}}
 	for _, field := range strings.Fields(text) {
 		chart, mode, _ := strings.Cut(field, "=")
-		m.ByChart[chart] = hookrunner.Mode(mode)
+		m.ByChart[chart] = hookorder.Mode(mode)
 	}
 	return m
 }
 
 // printed returns buckets as text, one per line.
-func printed(buckets []hookrunner.Bucket) string {
+func printed(buckets []hookorder.Bucket) string {
 	lines := make([]string, len(buckets))
 	for i, b := range buckets {
 		lines[i] = b.String()
@@ -86,7 +86,7 @@ func names(hooks []*release.Hook) string {
 func titles(hooks []*release.Hook) string {
 	all := make([]string, len(hooks))
 	for i, h := range hooks {
-		all[i] = fmt.Sprintf("%d:%s", h.Weight, hookrunner.Title(h))
+		all[i] = fmt.Sprintf("%d:%s", h.Weight, hookorder.Title(h))
 	}
 	return strings.Join(all, " ")
 }

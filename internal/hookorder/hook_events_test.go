@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hookrunner_test
+package hookorder_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 func TestForEvent(t *testing.T) {
@@ -26,13 +26,13 @@ func TestForEvent(t *testing.T) {
 		{"in the order given", []*release.Hook{hook("b", 5, pre), hook("c", 0, pre), hook("a", 0, pre)}, pre, "b c a"},
 		{"an event listed twice", []*release.Hook{hook("b", 0, pre, post, pre), hook("a", 0, pre)}, pre, "b b a"},
 		{"several events", []*release.Hook{hook("a", 0, post, pre)}, pre, "a"},
-		{"tests that are to fail are tests", []*release.Hook{hook("a", 0, test), hook("b", 0, hookrunner.EventTestFailure), hook("c", 0, pre)}, test, "a b"},
-		{"and nothing else", []*release.Hook{hook("b", 0, hookrunner.EventTestFailure)}, pre, ""},
+		{"tests that are to fail are tests", []*release.Hook{hook("a", 0, test), hook("b", 0, hookorder.EventTestFailure), hook("c", 0, pre)}, test, "a b"},
+		{"and nothing else", []*release.Hook{hook("b", 0, hookorder.EventTestFailure)}, pre, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			given := names(tt.hooks)
-			if got := names(hookrunner.ForEvent(tt.hooks, tt.event)); got != tt.want {
+			if got := names(hookorder.ForEvent(tt.hooks, tt.event)); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			if names(tt.hooks) != given {
@@ -43,8 +43,8 @@ func TestForEvent(t *testing.T) {
 }
 
 func TestIsToFail(t *testing.T) {
-	for events, want := range map[release.HookEvent]bool{hookrunner.EventTestFailure: true, release.HookTest: false, "": false} {
-		if got := hookrunner.IsExpectedToFail(hook("a", 0, release.HookPreInstall, events)); got != want {
+	for events, want := range map[release.HookEvent]bool{hookorder.EventTestFailure: true, release.HookTest: false, "": false} {
+		if got := hookorder.IsExpectedToFail(hook("a", 0, release.HookPreInstall, events)); got != want {
 			t.Errorf("%q: %v, want %v", events, got, want)
 		}
 	}
@@ -53,18 +53,18 @@ func TestIsToFail(t *testing.T) {
 // TestPlans checks that there is one plan for each event with hooks, in the order in which
 // the events occur.
 func TestPlans(t *testing.T) {
-	plan := func(m hookrunner.ChartModes, hooks ...*release.Hook) string {
+	plan := func(m hookorder.ChartModes, hooks ...*release.Hook) string {
 		var lines []string
-		for _, p := range hookrunner.Plans(hooks, m) {
+		for _, p := range hookorder.Plans(hooks, m) {
 			lines = append(lines, fmt.Sprintf("%s: %s of %q", p.Event, printed(p.Buckets), p.Chart(p.Buckets[0].Hooks()[0])))
 		}
 		return strings.Join(lines, "\n")
 	}
 	all := []*release.Hook{
-		hook("t", 0, hookrunner.EventTestFailure), hook("d", 0, release.HookPostDelete, release.HookPreDelete),
+		hook("t", 0, hookorder.EventTestFailure), hook("d", 0, release.HookPostDelete, release.HookPreDelete),
 		hook("r", 0, release.HookPostRollback, release.HookPreRollback), hook("u", 0, release.HookPostUpgrade, release.HookPreUpgrade),
 		hook("i", 0, release.HookPostInstall, release.HookPreInstall), hook("j", 0, release.HookPreInstall),
-		hook("c", 0, hookrunner.EventCRDInstall),
+		hook("c", 0, hookorder.EventCRDInstall),
 	}
 	want := `crd-install: weight 0: Job/c of "shop"
 pre-install: weight 0: {Job/i, Job/j} of "shop"
@@ -79,10 +79,10 @@ test: weight 0: Job/t of "shop"`
 	if got := plan(modes("shop=true"), all...); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := plan(hookrunner.ChartModes{}, all[5]); got != `pre-install: weight 0: Job/j of ""` {
+	if got := plan(hookorder.ChartModes{}, all[5]); got != `pre-install: weight 0: Job/j of ""` {
 		t.Errorf("got %s", got)
 	}
-	if got := plan(hookrunner.ChartModes{}); got != "" {
+	if got := plan(hookorder.ChartModes{}); got != "" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -9,7 +9,7 @@ package preview
 import (
 	"slices"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // Preview describes what an install or upgrade would do (docs/reference.md, "helm plan").
@@ -32,14 +32,14 @@ type Preview struct {
 	// the release, and CRDs from crds/ directories and crd-install hooks.
 	First []Object `json:"first"`
 	// Nodes contains the nodes of the deployment graph (sets of resources that are deployed
-	// as a unit), in the order in which they would start if all took the same time.
+	// as a unit), in the order in which they would start if each took equally long.
 	Nodes []Node `json:"nodes"`
 	// Removed contains the objects that are no longer in the chart, in the order in which
 	// they would be deleted. It includes objects that would be kept.
 	Removed []Node `json:"removed"`
 	// Hooks contains the hooks that would run, for each event, in the order in which they
 	// would run.
-	Hooks []hookrunner.Plan `json:"hooks"`
+	Hooks []hookorder.Plan `json:"hooks"`
 }
 
 // Node describes what would happen to the objects of one node of the deployment graph.

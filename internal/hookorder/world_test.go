@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hookrunner_test
+package hookorder_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // call is one call of a method of HookActions. Its times are relative to the creation of the
@@ -37,7 +37,7 @@ type call struct {
 // synctest bubble.
 type world struct {
 	*testing.T
-	buckets []hookrunner.Bucket
+	buckets []hookorder.Bucket
 	begun   time.Time
 	// takes and fails are by step and name, as in "wait a". deaf are the steps that ignore
 	// the end of their context.
@@ -58,7 +58,7 @@ type world struct {
 	warnings []string
 }
 
-func newWorld(t *testing.T, buckets []hookrunner.Bucket) *world {
+func newWorld(t *testing.T, buckets []hookorder.Bucket) *world {
 	return &world{
 		T: t, buckets: buckets, begun: time.Now(),
 		takes: map[string]time.Duration{}, fails: map[string]error{}, deaf: map[string]bool{},
@@ -133,7 +133,7 @@ func (w *world) run(maxParallel int, cancelAt time.Duration) error {
 		})
 		defer stop.Stop()
 	}
-	err := hookrunner.Run(ctx, w.buckets, w, maxParallel)
+	err := hookorder.Run(ctx, w.buckets, w, maxParallel)
 	w.ended = w.now()
 	w.mu.Lock()
 	calls := len(w.calls)
@@ -159,7 +159,7 @@ func expectNoGoroutines(t *testing.T) {
 	synctest.Wait()
 	stacks := make([]byte, 1<<20)
 	for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-		if strings.Contains(stack, "hookrunner.Run") || strings.Contains(stack, "hookrunner.(*run)") || strings.Contains(stack, "hookrunner.outlive") {
+		if strings.Contains(stack, "hookorder.Run") || strings.Contains(stack, "hookorder.(*run)") || strings.Contains(stack, "hookorder.outlive") {
 			t.Errorf("a goroutine stays:\n%s", stack)
 		}
 	}

@@ -1,10 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process identifies processes that deploy or uninstall releases, and checks whether
+// Package processid identifies processes that deploy or uninstall releases, and checks whether
 // they have exited. Package orderrecord stores the identity of the process that holds the
 // lock of a release.
-package process
+package processid
 
 import "os"
 

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hookrunner_test
+package hookorder_test
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // randomWorld returns a world with random buckets. Each hook occurs once and has a unique
@@ -32,7 +32,7 @@ func randomWorld(t *testing.T, r *rand.Rand, asHelm bool) *world {
 		seen[h] = true
 		return again
 	})
-	w := newWorld(t, hookrunner.Buckets(g.hooks, g.asModes()))
+	w := newWorld(t, hookorder.Buckets(g.hooks, g.asModes()))
 	for i, h := range g.hooks {
 		h.Name = fmt.Sprintf("%s%d", h.Name, i)
 		for _, step := range []string{"prepare", "create", "wait", "logs hook-succeeded", "logs hook-failed", "delete hook-succeeded", "delete hook-failed"} {
@@ -70,7 +70,7 @@ func TestRandomRuns(t *testing.T) {
 			w.checkOrder(limit)
 			outcome := w.outcome()
 			w.checkError(err, outcome)
-			if hookrunner.IsHelmOrder(w.buckets) {
+			if hookorder.IsHelmOrder(w.buckets) {
 				w.checkCleanedAsHelm(outcome)
 			} else {
 				w.checkCleaned(outcome)
@@ -119,7 +119,7 @@ func TestRandomRunsTakeAsLongAsTheyMust(t *testing.T) {
 func TestLimitIsUsed(t *testing.T) {
 	for limit := 1; limit <= 7; limit++ {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, hookrunner.Buckets(readAll(t, "a Job/1", "a Job/2", "a Job/3", "b Job/4", "b Job/5", "c Job/6", "c Job/7"), modes("a=true b=true c=otherChartsOnly")))
+			w := newWorld(t, hookorder.Buckets(readAll(t, "a Job/1", "a Job/2", "a Job/3", "b Job/4", "b Job/5", "c Job/6", "c Job/7"), modes("a=true b=true c=otherChartsOnly")))
 			for i := range 7 {
 				w.takes[fmt.Sprintf("wait %d", i+1)] = time.Minute
 				w.takes[fmt.Sprintf("delete hook-succeeded %d", i+1)] = time.Minute

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hookrunner_test
+package hookorder_test
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // TestThreeCharts is the example of the proposal, with every mode in every chart. Of weight
@@ -54,14 +54,14 @@ func TestThreeCharts(t *testing.T) {
 		t.Run(set, func(t *testing.T) {
 			m := modes("")
 			for i, letter := range set {
-				m.ByChart["abc"[i:i+1]] = map[rune]hookrunner.Mode{'t': hookrunner.Parallel, 'f': hookrunner.Sequential, 'o': hookrunner.OtherChartsOnly}[letter]
+				m.ByChart["abc"[i:i+1]] = map[rune]hookorder.Mode{'t': hookorder.Parallel, 'f': hookorder.Sequential, 'o': hookorder.OtherChartsOnly}[letter]
 			}
 			text := "weight 0: " + want[0] + "\nweight 1: " + want[1]
-			buckets := hookrunner.Buckets(hooks, m)
+			buckets := hookorder.Buckets(hooks, m)
 			if got := strings.ReplaceAll(printed(buckets), "Job/", ""); got != text {
 				t.Errorf("got\n%s\nwant\n%s", got, text)
 			}
-			if got := hookrunner.IsHelmOrder(buckets); got != (set == "fff") {
+			if got := hookorder.IsHelmOrder(buckets); got != (set == "fff") {
 				t.Errorf("in Helm's order: %v", got)
 			}
 		})
@@ -150,7 +150,7 @@ func TestBuckets(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			hooks := readAll(t, tt.hooks...)
 			given := titles(hooks)
-			if got := printed(hookrunner.Buckets(hooks, modes(tt.modes))); got != tt.want {
+			if got := printed(hookorder.Buckets(hooks, modes(tt.modes))); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
 			if titles(hooks) != given {
@@ -164,13 +164,13 @@ func TestBuckets(t *testing.T) {
 // parallel with itself.
 func TestHookThatIsListedTwice(t *testing.T) {
 	twice := hook("b", 0, release.HookTest, release.HookPreInstall, release.HookTest)
-	hooks := hookrunner.ForEvent([]*release.Hook{hook("c", 0, release.HookTest), twice, hook("a", 0, release.HookTest)}, release.HookTest)
+	hooks := hookorder.ForEvent([]*release.Hook{hook("c", 0, release.HookTest), twice, hook("a", 0, release.HookTest)}, release.HookTest)
 	for set, want := range map[string]string{
 		"":                     "weight 0: Job/a → Job/b → Job/b → Job/c",
 		"shop=true":            "weight 0: {Job/a, Job/b → Job/b, Job/c}",
 		"shop=otherChartsOnly": "weight 0: Job/a → Job/b → Job/b → Job/c",
 	} {
-		if got := printed(hookrunner.Buckets(hooks, modes(set))); got != want {
+		if got := printed(hookorder.Buckets(hooks, modes(set))); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", set, got, want)
 		}
 	}
@@ -184,13 +184,13 @@ func TestManifestsThatCannotBeRead(t *testing.T) {
 		hooks[i].Manifest = manifest
 	}
 	want := "weight 0: {Job/x → Job/x → Job/x → Job/x → Job/x, Job/y}"
-	if got := printed(hookrunner.Buckets(hooks, modes("a=true b=true"))); got != want {
+	if got := printed(hookorder.Buckets(hooks, modes("a=true b=true"))); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	hooks[1].Manifest = "kind: Job\nmetadata:\n  namespace: other\n  name: x"
 	hooks[2].Manifest = `{"metadata":{"namespace":"other"}}`
 	want = "weight 0: {Job/x → Job/x → Job/x, Job/x → Job/x, Job/y}"
-	if got := printed(hookrunner.Buckets(hooks, modes("a=true b=true"))); got != want {
+	if got := printed(hookorder.Buckets(hooks, modes("a=true b=true"))); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -199,20 +199,20 @@ func TestManifestsThatCannotBeRead(t *testing.T) {
 // no chart has a mode.
 func TestModesOfNothing(t *testing.T) {
 	hooks := readAll(t, "a Job/b", "a Job/a")
-	for _, m := range []hookrunner.ChartModes{{}, {Namespace: "shop", ByChart: map[string]hookrunner.Mode{}}} {
-		buckets := hookrunner.Buckets(hooks, m)
-		if got := printed(buckets); got != "weight 0: Job/a → Job/b" || !hookrunner.IsHelmOrder(buckets) {
+	for _, m := range []hookorder.ChartModes{{}, {Namespace: "shop", ByChart: map[string]hookorder.Mode{}}} {
+		buckets := hookorder.Buckets(hooks, m)
+		if got := printed(buckets); got != "weight 0: Job/a → Job/b" || !hookorder.IsHelmOrder(buckets) {
 			t.Errorf("got %s", got)
 		}
 	}
-	if !hookrunner.IsHelmOrder(nil) {
+	if !hookorder.IsHelmOrder(nil) {
 		t.Error("nothing at all is in Helm's order")
 	}
 }
 
 func TestIsParallel(t *testing.T) {
-	for mode, want := range map[hookrunner.Mode]bool{
-		hookrunner.Parallel: true, hookrunner.OtherChartsOnly: true, hookrunner.Sequential: false, "": false, "yes": false,
+	for mode, want := range map[hookorder.Mode]bool{
+		hookorder.Parallel: true, hookorder.OtherChartsOnly: true, hookorder.Sequential: false, "": false, "yes": false,
 	} {
 		if mode.IsParallel() != want {
 			t.Errorf("%q: %v, want %v", mode, !want, want)
@@ -223,7 +223,7 @@ func TestIsParallel(t *testing.T) {
 // TestBucketsOfUnnamedHooks checks that hooks whose names the server generates are
 // different objects.
 func TestBucketsOfUnnamedHooks(t *testing.T) {
-	buckets := hookrunner.Buckets([]*release.Hook{hook("", 0), hook("", 0)}, modes("shop=true"))
+	buckets := hookorder.Buckets([]*release.Hook{hook("", 0), hook("", 0)}, modes("shop=true"))
 	const want = "weight 0: {Job/(named by the server), Job/(named by the server)}"
 	if len(buckets) != 1 || buckets[0].String() != want {
 		t.Errorf("got %v, want %s", buckets, want)

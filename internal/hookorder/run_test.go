@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hookrunner_test
+package hookorder_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // script implements HookActions: it records its calls, and fails for the given ones.
@@ -58,8 +58,8 @@ func (s *script) Warn(h *release.Hook, err error) {
 }
 
 // asHelm returns the buckets of hooks whose charts have no mode.
-func asHelm(hooks ...*release.Hook) []hookrunner.Bucket {
-	return hookrunner.Buckets(hooks, hookrunner.ChartModes{})
+func asHelm(hooks ...*release.Hook) []hookorder.Bucket {
+	return hookorder.Buckets(hooks, hookorder.ChartModes{})
 }
 
 // TestRunInHelmsOrder checks that hooks run and are cleaned up as in Helm.
@@ -181,7 +181,7 @@ func TestRunInHelmsOrder(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			s := &script{t: t, fails: tt.fails, cancel: map[string]context.CancelCauseFunc{tt.cancel: cancel}}
-			err := hookrunner.Run(ctx, asHelm(hook("a", 0), hook("b", 0), hook("c", 1)), s, 0)
+			err := hookorder.Run(ctx, asHelm(hook("a", 0), hook("b", 0), hook("c", 1)), s, 0)
 			if got := errorText(err); got != tt.err {
 				t.Errorf("error %q, want %q", got, tt.err)
 			}
@@ -196,10 +196,10 @@ func TestRunWhenTheContextHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted"))
 	s := &script{t: t}
-	if err := hookrunner.Run(ctx, asHelm(hook("a", 0)), s, 0); errorText(err) != "interrupted" || len(s.log) > 0 {
+	if err := hookorder.Run(ctx, asHelm(hook("a", 0)), s, 0); errorText(err) != "interrupted" || len(s.log) > 0 {
 		t.Errorf("got %v, %q", err, s.log)
 	}
-	if err := hookrunner.Run(ctx, nil, s, 0); err != nil || len(s.log) > 0 {
+	if err := hookorder.Run(ctx, nil, s, 0); err != nil || len(s.log) > 0 {
 		t.Errorf("without hooks there is nothing to end: %v, %q", err, s.log)
 	}
 }
@@ -220,7 +220,7 @@ func TestRunCleansUpInTime(t *testing.T) {
 			t: t, fails: map[string]error{"wait a": context.Canceled}, cancel: map[string]context.CancelCauseFunc{"wait a": cancel},
 		}}
 		began := time.Now()
-		if err := hookrunner.Run(ctx, asHelm(hook("a", 0)), s, 0); !errors.Is(err, context.Canceled) {
+		if err := hookorder.Run(ctx, asHelm(hook("a", 0)), s, 0); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(began); took != 10*time.Second {

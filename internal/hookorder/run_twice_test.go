@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hookrunner_test
+package hookorder_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // failsLater implements HookActions. The second Wait of a hook fails.
@@ -36,13 +36,13 @@ func TestRunTwice(t *testing.T) {
 	run := func(t *testing.T, fails bool) *world {
 		t.Helper()
 		a := hook("a", 0)
-		w := newWorld(t, hookrunner.Buckets([]*release.Hook{a, a}, modes("shop=true")))
+		w := newWorld(t, hookorder.Buckets([]*release.Hook{a, a}, modes("shop=true")))
 		w.operation = t.Context()
-		var r hookrunner.HookActions = w
+		var r hookorder.HookActions = w
 		if fails {
 			r = &failsLater{w, map[string]int{}}
 		}
-		if err := hookrunner.Run(t.Context(), w.buckets, r, 0); (err != nil) != fails {
+		if err := hookorder.Run(t.Context(), w.buckets, r, 0); (err != nil) != fails {
 			t.Errorf("got %v", err)
 		}
 		for step, want := range map[string]int{"create": 2, "delete hook-succeeded": onceIf(!fails), "delete hook-failed": onceIf(fails)} {
@@ -61,10 +61,10 @@ func TestRunTwice(t *testing.T) {
 	t.Run("failures in the order of the bucket", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			a, b := hook("a", 0), hook("b", 0)
-			w := newWorld(t, hookrunner.Buckets([]*release.Hook{a, a, b}, modes("shop=true")))
+			w := newWorld(t, hookorder.Buckets([]*release.Hook{a, a, b}, modes("shop=true")))
 			w.takes["wait a"], w.takes["wait b"] = 2*time.Second, time.Second
 			w.fails = map[string]error{"wait a": errors.New("A"), "wait b": errors.New("B")}
-			var failure *hookrunner.RunError
+			var failure *hookorder.RunError
 			err := w.run(0, 0)
 			if !errors.As(err, &failure) || failedNames(failure.Failed) != "a b" || len(failure.NotStarted) != 0 {
 				t.Errorf("got %v", err)

@@ -3,7 +3,7 @@
 
 //go:build !linux
 
-package process
+package processid
 
 // startID returns no StartID, because this platform does not support it.
 func startID(int) string { return "" }

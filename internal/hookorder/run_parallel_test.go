@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hookrunner_test
+package hookorder_test
 
 import (
 	"context"
@@ -15,20 +15,20 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 var errInterrupted = errors.New("interrupted")
 
 // family returns hooks in three stages: a Secret; two Jobs in parallel with a chain of two;
 // and one Job in Helm's order. A Job of another weight follows.
-func family(t *testing.T) ([]hookrunner.Bucket, map[string]*release.Hook) {
+func family(t *testing.T) ([]hookorder.Bucket, map[string]*release.Hook) {
 	hooks := readAll(t, "p Secret/s", "p Job/j1", "p Job/j2", "o Job/k1", "o Job/k2", "f Job/z", "p Job/late 1")
 	byName := map[string]*release.Hook{}
 	for _, h := range hooks {
 		byName[h.Name] = h
 	}
-	return hookrunner.Buckets(hooks, modes("p=true o=otherChartsOnly")), byName
+	return hookorder.Buckets(hooks, modes("p=true o=otherChartsOnly")), byName
 }
 
 // TestRunInParallel runs the hooks of family with different failures. Unless takes says
@@ -105,7 +105,7 @@ func TestRunInParallel(t *testing.T) {
 				if got := w.ended - w.start; got != tt.took {
 					t.Errorf("it took %s, want %s", got, tt.took)
 				}
-				var run *hookrunner.RunError
+				var run *hookorder.RunError
 				if errors.As(err, &run) != (tt.err != "") {
 					t.Fatalf("got %T", err)
 				}
@@ -125,7 +125,7 @@ func TestRunInParallel(t *testing.T) {
 	}
 }
 
-func failedNames(list []hookrunner.HookFailure) string {
+func failedNames(list []hookorder.HookFailure) string {
 	all := make([]string, len(list))
 	for i, f := range list {
 		all[i] = f.Hook.Name
@@ -141,7 +141,7 @@ func TestRunThatWasEnded(t *testing.T) {
 		w := newWorld(t, buckets)
 		w.takes["prepare s"] = time.Minute
 		err := w.run(0, time.Second)
-		var run *hookrunner.RunError
+		var run *hookorder.RunError
 		if !errors.As(err, &run) || len(run.Failed) > 0 || len(run.NotStarted) != len(hooks) || err.Error() != "interrupted" ||
 			!errors.Is(err, errInterrupted) || !errors.Is(run.Cause, errInterrupted) {
 			t.Errorf("got %#v: %v", err, err)
@@ -155,9 +155,9 @@ func TestRunThatWasEnded(t *testing.T) {
 func TestRunErrorIsAllThatFailed(t *testing.T) {
 	bad, worse := errors.New("bad"), fmt.Errorf("it is %w", context.DeadlineExceeded)
 	a, b := hook("a", 0), hook("b", 0)
-	for _, e := range []*hookrunner.RunError{
-		{Failed: []hookrunner.HookFailure{{Hook: a, Err: bad}}},
-		{Failed: []hookrunner.HookFailure{{Hook: a, Err: bad}, {Hook: b, Err: worse}}},
+	for _, e := range []*hookorder.RunError{
+		{Failed: []hookorder.HookFailure{{Hook: a, Err: bad}}},
+		{Failed: []hookorder.HookFailure{{Hook: a, Err: bad}, {Hook: b, Err: worse}}},
 	} {
 		if !errors.Is(e, bad) || errors.Is(e, context.DeadlineExceeded) != (len(e.Failed) == 2) || e.Cause != nil {
 			t.Errorf("got %v", e)
@@ -179,7 +179,7 @@ func TestRunThatCannotCleanUp(t *testing.T) {
 		if errorText(err) != want || !errors.Is(err, bad) || !errors.Is(err, worse) {
 			t.Errorf("got\n%v\nwant\n%s", err, want)
 		}
-		var run *hookrunner.RunError
+		var run *hookorder.RunError
 		if errors.As(err, &run) {
 			t.Error("no hook has failed")
 		}
@@ -225,7 +225,7 @@ func TestCleaningUpIsBounded(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, ended after %s", name, cancelAt), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					hooks := readAll(t, "p Job/a", "p Job/b", "o Job/c", "f Job/d")
-					w := newWorld(t, hookrunner.Buckets(hooks, modes(m)))
+					w := newWorld(t, hookorder.Buckets(hooks, modes(m)))
 					for _, h := range hooks {
 						w.takes["wait "+h.Name] = time.Second
 						w.takes["delete hook-failed "+h.Name] = time.Hour
@@ -250,7 +250,7 @@ func TestCreatingOutlivesTheOperation(t *testing.T) {
 	for name, m := range map[string]string{"in Helm's order": "", "in parallel": "p=true"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, hookrunner.Buckets(readAll(t, "p Job/a", "p Job/b"), modes(m)))
+				w := newWorld(t, hookorder.Buckets(readAll(t, "p Job/a", "p Job/b"), modes(m)))
 				w.takes["create a"], w.takes["create b"] = 5*time.Second, time.Hour
 				w.takes["wait a"] = time.Minute
 				err := w.run(0, time.Second)

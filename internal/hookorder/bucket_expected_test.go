@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hookrunner_test
+package hookorder_test
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // given has hooks, and their properties as the test generated them, independent of the
@@ -22,13 +22,13 @@ type given struct {
 	hooks      []*release.Hook // in input order; a hook that runs twice is listed twice
 	namespaces map[*release.Hook]string
 	charts     map[*release.Hook]string
-	modes      map[string]hookrunner.Mode
+	modes      map[string]hookorder.Mode
 }
 
 var (
 	anyKinds      = []string{"Job", "Job", "Job", "Pod", "Secret", "ConfigMap", "ServiceAccount", "Widget", "Apple"}
 	anyNamespaces = []string{"", "", "", "shop", "other"}
-	anyModes      = []hookrunner.Mode{hookrunner.Parallel, hookrunner.Parallel, hookrunner.OtherChartsOnly, hookrunner.OtherChartsOnly, hookrunner.Sequential, ""}
+	anyModes      = []hookorder.Mode{hookorder.Parallel, hookorder.Parallel, hookorder.OtherChartsOnly, hookorder.OtherChartsOnly, hookorder.Sequential, ""}
 )
 
 // pick returns a number from 0 to n-1.
@@ -37,7 +37,7 @@ type pick func(n int) int
 // makeHooks generates hooks from the numbers that next returns. It uses few names, kinds,
 // weights and charts, so that many hooks have the same ones.
 func makeHooks(count int, next pick) *given {
-	g := &given{namespaces: map[*release.Hook]string{}, charts: map[*release.Hook]string{}, modes: map[string]hookrunner.Mode{}}
+	g := &given{namespaces: map[*release.Hook]string{}, charts: map[*release.Hook]string{}, modes: map[string]hookorder.Mode{}}
 	charts := 1 + next(4)
 	for i := range charts {
 		if mode := anyModes[next(len(anyModes))]; mode != "" {
@@ -63,8 +63,8 @@ func makeHooks(count int, next pick) *given {
 	return g
 }
 
-func (g *given) asModes() hookrunner.ChartModes {
-	return hookrunner.ChartModes{Namespace: "shop", ChartOf: func(h *release.Hook) string { return g.charts[h] }, ByChart: g.modes}
+func (g *given) asModes() hookorder.ChartModes {
+	return hookorder.ChartModes{Namespace: "shop", ChartOf: func(h *release.Hook) string { return g.charts[h] }, ByChart: g.modes}
 }
 
 func (g *given) String() string {
@@ -91,12 +91,12 @@ func (g *given) inHelmsOrder() []*release.Hook {
 // wait for, then the hooks that run in parallel, then the hooks in Helm's order.
 func (g *given) part(h *release.Hook) (part int, kind string) {
 	switch mode := g.modes[g.charts[h]]; {
-	case mode == hookrunner.Parallel && h.Kind != "Job" && h.Kind != "Pod":
+	case mode == hookorder.Parallel && h.Kind != "Job" && h.Kind != "Pod":
 		if i := slices.Index(releaseutil.InstallOrder, h.Kind); i >= 0 {
 			return i, ""
 		}
 		return 1000, h.Kind
-	case mode == hookrunner.Parallel, mode == hookrunner.OtherChartsOnly:
+	case mode == hookorder.Parallel, mode == hookorder.OtherChartsOnly:
 		return 2000, ""
 	}
 	return 3000, ""
@@ -106,7 +106,7 @@ func (g *given) part(h *release.Hook) (part int, kind string) {
 // they are the same object or their chart has the mode otherChartsOnly.
 func (g *given) bound(a, b *release.Hook) bool {
 	sameObject := a.Kind == b.Kind && a.Name == b.Name && g.namespaces[a] == g.namespaces[b]
-	sameChain := g.charts[a] == g.charts[b] && g.modes[g.charts[a]] == hookrunner.OtherChartsOnly
+	sameChain := g.charts[a] == g.charts[b] && g.modes[g.charts[a]] == hookorder.OtherChartsOnly
 	return sameObject || sameChain
 }
 
@@ -188,7 +188,7 @@ func (p place) relation(o place) int {
 }
 
 // check compares buckets with the expected order.
-func (g *given) check(t *testing.T, buckets []hookrunner.Bucket) {
+func (g *given) check(t *testing.T, buckets []hookorder.Bucket) {
 	t.Helper()
 	places := map[*release.Hook][]place{}
 	count := 0
@@ -222,12 +222,12 @@ func (g *given) check(t *testing.T, buckets []hookrunner.Bucket) {
 	for i, row := range g.expectedOrder() {
 		for j, want := range row {
 			if got := at[i].relation(at[j]); got != want {
-				t.Fatalf("%s and %s: %d, want %d, in\n%s\n%s", hookrunner.Title(sorted[i]), hookrunner.Title(sorted[j]), got, want, printed(buckets), g)
+				t.Fatalf("%s and %s: %d, want %d, in\n%s\n%s", hookorder.Title(sorted[i]), hookorder.Title(sorted[j]), got, want, printed(buckets), g)
 			}
 		}
 	}
 	parallel := slices.ContainsFunc(sorted, func(h *release.Hook) bool { return g.modes[g.charts[h]].IsParallel() })
-	if hookrunner.IsHelmOrder(buckets) == parallel {
+	if hookorder.IsHelmOrder(buckets) == parallel {
 		t.Fatalf("in Helm's order: %v\n%s", !parallel, g)
 	}
 }
@@ -236,7 +236,7 @@ func TestBucketsOfRandomHooks(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		g := makeHooks(r.IntN(14), r.IntN)
-		g.check(t, hookrunner.Buckets(g.hooks, g.asModes()))
+		g.check(t, hookorder.Buckets(g.hooks, g.asModes()))
 	}
 }
 
@@ -247,13 +247,13 @@ func TestBucketsInHelmsOrder(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		g := makeHooks(r.IntN(30), r.IntN)
 		for chart := range g.modes {
-			g.modes[chart] = hookrunner.Sequential
+			g.modes[chart] = hookorder.Sequential
 		}
 		if seed%2 == 0 {
 			g.modes = nil
 		}
 		var got []*release.Hook
-		for _, b := range hookrunner.Buckets(g.hooks, g.asModes()) {
+		for _, b := range hookorder.Buckets(g.hooks, g.asModes()) {
 			got = append(got, b.Hooks()...)
 		}
 		if !slices.Equal(got, g.inHelmsOrder()) {
@@ -276,10 +276,10 @@ func TestBucketsOfHooksInAnyOrder(t *testing.T) {
 			}
 			return known[key] != h
 		})
-		want := hookrunner.Buckets(g.hooks, g.asModes())
+		want := hookorder.Buckets(g.hooks, g.asModes())
 		for range 3 {
 			r.Shuffle(len(g.hooks), func(i, j int) { g.hooks[i], g.hooks[j] = g.hooks[j], g.hooks[i] })
-			got := hookrunner.Buckets(g.hooks, g.asModes())
+			got := hookorder.Buckets(g.hooks, g.asModes())
 			g.check(t, got)
 			if printed(got) != printed(want) {
 				t.Fatalf("got\n%s\nwant\n%s", printed(got), printed(want))
@@ -303,6 +303,6 @@ func FuzzBuckets(f *testing.F) {
 			data = data[1:]
 			return choice
 		})
-		g.check(t, hookrunner.Buckets(g.hooks, g.asModes()))
+		g.check(t, hookorder.Buckets(g.hooks, g.asModes()))
 	})
 }

@@ -48,9 +48,9 @@ const (
 
 // Begin stores the status uninstalling, before anything is deleted, and returns the
 // revisions whose hooks must be recovered. It fails if another operation is running on the
-// release. If another operation creates a revision at the same time, the two can detect each
-// other. Both then undo their changes of the stored release, and Begin tries again when the
-// new revision is deleted.
+// release. If another operation creates a revision at the same time, both operations may
+// notice and withdraw: the other one deletes its new revision, and Begin restores the
+// previous status, waits for that deletion, and tries again.
 func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*history.InterruptedRevision, error) {
 	expected := u.State.Last
 	for attempt := 1; ; attempt++ {
@@ -67,9 +67,9 @@ func (u *UninstallStart) Begin(ctx context.Context, events *event.Sink) ([]*hist
 }
 
 // tryBegin stores the status uninstalling. It fails if the stored revision has changed since
-// expected was read. As in Helm, the uninstall continues if the account is not allowed to
-// write the revision or if the release cannot contain a lease. The stored status then stays
-// as it is, because no other process could tell whether the uninstall is still running.
+// expected was read. As in Helm, the uninstall continues without storing the status if the
+// account is not allowed to write the revision. It also does so if the release cannot contain
+// a lease, because other processes could then not tell whether the uninstall is still running.
 func (u *UninstallStart) tryBegin(expected *release.Release) error {
 	stored, err := ReadUnchanged(u.Store, expected)
 	if err != nil {
@@ -89,8 +89,9 @@ func (u *UninstallStart) tryBegin(expected *release.Release) error {
 	return u.record(held)
 }
 
-// concurrentRevisionError reports that another operation created a new revision while tryBegin was
-// changing the status of the one before it to uninstalling. tryBegin has undone this change.
+// concurrentRevisionError reports that another operation created a new revision while
+// tryBegin was changing the status of the one before it to uninstalling. tryBegin has undone
+// this change.
 type concurrentRevisionError struct{ *HeldError }
 
 func (e *concurrentRevisionError) Unwrap() error { return e.HeldError }

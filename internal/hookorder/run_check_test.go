@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package hookrunner_test
+package hookorder_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/hookrunner"
+	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
 // hooks lists all hooks in the order of the buckets.
@@ -146,7 +146,7 @@ func (w *world) checkError(err error, outcome map[*release.Hook]fate) {
 			failed = append(failed, fmt.Sprintf("%s %v", h.Name, outcome[h] == inVain))
 		}
 	}
-	var run *hookrunner.RunError
+	var run *hookorder.RunError
 	if !errors.As(err, &run) {
 		if len(failed)+len(notStarted) > 0 {
 			w.Errorf("got %v, failed %q, not started %q", err, failed, notStarted)
