@@ -3,7 +3,7 @@
 
 // Package podreferences finds the objects without which a pod cannot start, such as the
 // ConfigMaps of its volumes, and recognizes messages of the server that report such objects
-// as missing. In contrast to package internal/reference, it also describes which field of
+// as missing. In contrast to package internal/neededobjects, it also describes which field of
 // the pod contains each reference.
 package podreferences
 
