@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/render"
@@ -64,7 +65,7 @@ func checkOrder(files, canonical []*chartloader.BufferedFile, o RenderOptions) [
 func orderKeywords() []string {
 	return []string{
 		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh",
-		"helm.sh/sequencing", "hooks-in-parallel", hookModeField, dependsOnField, "hook-delete-timeout", "crd-install", "test-failure",
+		"helm.sh/sequencing", "hooks-in-parallel", annotation.HookModeField, annotation.DependsOnField, "hook-delete-timeout", "crd-install", "test-failure",
 	}
 }
 

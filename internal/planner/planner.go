@@ -35,6 +35,9 @@ type RenderOptions struct {
 	// DryRun says whether this is a dry run. Render then also fails if the charts declare an
 	// invalid order that the operation would not use.
 	DryRun bool
+	// AcceptsIgnored says whether declarations of the root chart that have no effect cause
+	// only warnings in Plan.Warnings, because the plan is only shown.
+	AcceptsIgnored bool
 	// LooksUp says whether the template function lookup reads objects from the cluster.
 	LooksUp bool
 
@@ -111,13 +114,17 @@ func (p *Planner) Render() (*Rendered, error) {
 		return rendered, err
 	}
 	plan, err := p.build(result)
+	var ignored []string
+	if err == nil && !o.AcceptsIgnored {
+		ignored, err = p.checkIgnored(plan.Warnings)
+	}
 	switch {
 	case err != nil && (o.Ordered || o.DryRun):
 		return rendered, &OrderError{err}
 	case err != nil:
 		rendered.Warnings = []string{fmt.Sprintf("the order that the charts declare cannot be used: %v", err)}
 	case o.Ordered || o.DryRun:
-		rendered.Warnings = p.warnings(plan)
+		rendered.Warnings = append(p.warnings(plan), ignored...)
 	}
 	if o.Ordered {
 		rendered.Plan = plan
@@ -170,7 +177,9 @@ func (p *Planner) build(result *render.Result) (*sequencer.Plan, error) {
 func (p *Planner) warnings(plan *sequencer.Plan) []string {
 	var warnings []string
 	for _, w := range plan.Warnings {
-		warnings = append(warnings, w.String())
+		if !isAboutIgnored(w) {
+			warnings = append(warnings, w.String())
+		}
 	}
 	if p.options.DryRun {
 		for _, n := range plan.Unmet {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/dag"
+	"github.com/ordered-helm/helm/internal/objectid"
 )
 
 // Build computes the plan of a release: the graph in which its resources are deployed. If
@@ -47,7 +48,7 @@ func (b *builder) buildPlan() *Plan {
 	c.findUnmetNeeds()
 	c.warnLateBindings()
 	b.warnExpressions()
-	b.warnNotSequenced()
+	b.warnIgnored()
 	plan.Warnings = b.warnings
 	return plan
 }
@@ -69,7 +70,7 @@ type builder struct {
 	unknownSubcharts int
 	warnings         []Warning
 	// crds maps each custom kind that the release defines to its CustomResourceDefinition.
-	crds map[groupKind]ID
+	crds map[objectid.GroupKind]ID
 }
 
 // draftChart is a chart while Build computes the plan, with its place in the tree of
@@ -107,7 +108,7 @@ type draftNode struct {
 func (b *builder) addChart(c *Chart, parent *draftChart) {
 	draft := &draftChart{
 		Chart: c, path: c.Name, file: c.Name, index: len(b.charts), parent: parent,
-		ignored: c.Declares && !c.Sequenced, layers: map[string]*draftNode{},
+		ignored: c.Declares && !c.Sequenced && !c.OptedOut, layers: map[string]*draftNode{},
 	}
 	if parent != nil {
 		draft.path = parent.path + "/" + c.Name

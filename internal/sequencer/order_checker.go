@@ -11,6 +11,7 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 	"github.com/ordered-helm/helm/internal/field"
 	"github.com/ordered-helm/helm/internal/neededobjects"
+	"github.com/ordered-helm/helm/internal/objectid"
 )
 
 // orderChecker finds resources that the plan deploys too late for other resources.
@@ -51,7 +52,7 @@ func (c *orderChecker) references(r *draftResource) []ID {
 	for _, ref := range neededobjects.Of(r.ID.Kind, r.ID.Namespace, r.object) {
 		ids = append(ids, ID(ref))
 	}
-	if definition, custom := c.crds[r.ID.groupKind()]; custom {
+	if definition, custom := c.crds[objectid.GroupKindOf(r.ID)]; custom {
 		ids = append(ids, definition)
 	}
 	return ids

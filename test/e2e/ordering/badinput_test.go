@@ -113,6 +113,14 @@ func badCharts() map[string]badChart {
 			templates(charts.ConfigMap("a", "helm.sh/layers: b")),
 			[]string{"ConfigMap/a", "did you mean helm.sh/layer?"},
 		},
+		"field that is almost one": {
+			subcharts("dependencies:\n- {name: database, version: 0.1.0}\n- {name: web, version: 0.1.0, dependsOn: [database]}\n"),
+			[]string{"app/Chart.yaml", `dependency "web": dependsOn: ["database"]: unknown key: did you mean depends-on?`},
+		},
+		"v2 chart that does not enable its order": {
+			charts.Chart{APIVersion: "v2", Template: charts.ConfigMap("a", "helm.sh/layer: a")},
+			[]string{"chart app declares an order that is ignored", "apiVersion: v3", "helm.sh/sequencing: enabled", "omit --wait=ordered"},
+		},
 		"longer wait than the whole operation may take": {
 			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/readiness-timeout: 20m")),
 			[]string{"app/templates/all.yaml", "ConfigMap/a", "20m", "--timeout"},
