@@ -160,6 +160,18 @@ var violations = []struct {
 		mend: [3]string{"templates/a.yaml", "\n    helm.sh/layer: a", ""},
 	},
 	{
+		name:  "hook-sequencing with a value that a resource cannot have",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/layer: [a, b]")},
+		want:  []string{"warning hook-sequencing templates/a.yaml:7:5"}, says: "ConfigMap/a is a hook: helm.sh/layer is ignored",
+		mend: [3]string{"templates/a.yaml", "\n    helm.sh/layer: [a, b]", ""},
+	},
+	{
+		name:  "hook-sequencing in a chart that is not sequenced",
+		files: map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/readiness-timeout: 30")},
+		want:  []string{"warning hook-sequencing templates/a.yaml:7:5"}, says: "ConfigMap/a is a hook: helm.sh/readiness-timeout is ignored",
+		mend: [3]string{"templates/a.yaml", "\n    helm.sh/readiness-timeout: 30", ""},
+	},
+	{
 		name:  "invalid-hook",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/hook-delete-timeout: 5m")},
 		want:  []string{"error invalid-hook templates/a.yaml:7:5"}, says: "must be a whole number of seconds",
