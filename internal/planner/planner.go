@@ -171,7 +171,9 @@ func (p *Planner) build(result *render.Result) (*sequencer.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sequencer.Build(sequencer.Input{Root: p.Root, Resources: resources, Namespace: p.options.Release.Namespace})
+	return sequencer.Build(sequencer.Input{
+		Root: p.Root, Resources: resources, Namespace: p.options.Release.Namespace, WrittenKeys: result.WrittenKeys,
+	})
 }
 
 func (p *Planner) warnings(plan *sequencer.Plan) []string {

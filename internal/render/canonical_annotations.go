@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
@@ -23,41 +24,49 @@ const hookModeField = "runHooksInParallel"
 
 // canonicalFiles converts the sequencing annotations in rendered templates to the canonical
 // form, which Kubernetes and Helm's parser accept (see package annotation). It changes
-// nothing else. files contains the text of each template by name.
-func canonicalFiles(files map[string]string) (map[string]string, error) {
-	canonical := make(map[string]string, len(files))
+// nothing else. files contains the text of each template by name. written contains the keys
+// that were converted, as they were before.
+func canonicalFiles(files map[string]string) (canonical map[string]string, written map[sequencer.AnnotationKey]string, err error) {
+	canonical, written = make(map[string]string, len(files)), map[sequencer.AnnotationKey]string{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		text, err := canonicalText(files[name])
+		text, keys, err := canonicalText(files[name])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 		canonical[name] = text
+		for _, k := range keys {
+			written[sequencer.AnnotationKey{File: name, Object: k.object, Key: annotation.CanonicalKey(k.key)}] = k.key
+		}
 	}
-	return canonical, nil
+	return canonical, written, nil
 }
 
+// convertedKey is the key of an annotation before it was converted. object is the result of
+// objectName.
+type convertedKey struct{ object, key string }
+
 // canonicalText converts the sequencing annotations in all documents of one rendered
-// template.
-func canonicalText(content string) (string, error) {
+// template. It also returns the keys that it has converted.
+func canonicalText(content string) (string, []convertedKey, error) {
 	if !mayNeedRewriting(content) {
-		return content, checkAliases(content)
+		return content, nil, checkAliases(content)
 	}
 	docs := Split(content)
-	canonical := make([]string, len(docs))
+	canonical, converted := make([]string, len(docs)), make([][]convertedKey, len(docs))
 	err := forEachParallel(len(docs), func(i int) (err error) {
 		canonical[i] = docs[i]
 		if err := yamledit.CheckAliases(docs[i]); err != nil {
 			return err
 		}
 		if mayNeedRewriting(docs[i]) {
-			canonical[i], err = canonicalDocument(docs[i])
+			canonical[i], converted[i], err = canonicalDocument(docs[i])
 		}
 		return err
 	})
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return replaceDocuments(content, docs, canonical), nil
+	return replaceDocuments(content, docs, canonical), slices.Concat(converted...), nil
 }
 
 // checkAliases returns an error if a document in content would become too large when its
@@ -84,11 +93,11 @@ func mayNeedRewriting(text string) bool {
 
 // canonicalDocument converts the sequencing annotations in one document. It does not change
 // a document that it cannot parse, because Helm's parser rejects it later with a better
-// message.
-func canonicalDocument(doc string) (string, error) {
+// message. It also returns the keys that it has converted.
+func canonicalDocument(doc string) (canonical string, converted []convertedKey, err error) {
 	root, err := yamledit.Parse(doc)
 	if err != nil || root == nil {
-		return doc, nil //nolint:nilerr // see above
+		return doc, nil, nil //nolint:nilerr // see above
 	}
 	var changes []yamledit.Change
 	seen := map[*yaml.Node]bool{}
@@ -99,7 +108,7 @@ func canonicalDocument(doc string) (string, error) {
 	for _, object := range Objects(root) {
 		metadata := yamledit.Lookup(object, "metadata")
 		if mode := yamledit.Lookup(metadata, hookModeField); mode != nil {
-			return "", fmt.Errorf("%s: %w", objectName(object), &annotation.ValueError{
+			return "", nil, fmt.Errorf("%s: %w", objectName(object), &annotation.ValueError{
 				Key: "metadata." + hookModeField, Value: annotation.DecodeYAML(mode),
 				Reason: "has no effect in a template: move " + hookModeField + " into Chart.yaml",
 			})
@@ -107,12 +116,18 @@ func canonicalDocument(doc string) (string, error) {
 		for _, annotations := range withMerged(yamledit.Lookup(metadata, "annotations"), seen) {
 			more, err := convert(annotations)
 			if err != nil {
-				return "", fmt.Errorf("%s: %w", objectName(object), err)
+				return "", nil, fmt.Errorf("%s: %w", objectName(object), err)
 			}
 			changes = append(changes, more...)
+			for _, c := range more {
+				if c.NewKey != "" {
+					converted = append(converted, convertedKey{objectName(object), c.Key})
+				}
+			}
 		}
 	}
-	return yamledit.Apply(doc, root, changes)
+	canonical, err = yamledit.Apply(doc, root, changes)
+	return canonical, converted, err
 }
 
 // isHook reports whether a document is a hook, also if its events are unknown or invalid.

@@ -67,6 +67,8 @@ type Result struct {
 	// Charts contains the path of the chart of each document in Manifest. If it is nil, the
 	// charts are determined from the Source comments of the documents.
 	Charts []string
+	// WrittenKeys is as in sequencer.Input.
+	WrittenKeys map[sequencer.AnnotationKey]string
 }
 
 // File is a rendered document. Name is the path of the template that contains it.
@@ -90,7 +92,7 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 		return r, err
 	}
 	notes := extractNotes(ch, files, o.SubNotes)
-	canonical, err := canonicalFiles(files)
+	canonical, written, err := canonicalFiles(files)
 	if err != nil {
 		r.Manifest = concatenate(files)
 		return r, err
@@ -103,6 +105,7 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 	if hooks != nil {
 		r.Hooks = hooks
 	}
+	r.WrittenKeys = written
 	r.addFiles(ch, manifests, o.IncludeCRDs)
 	r.Manifest = r.stream(o.HideSecret)
 	if o.PostRenderer != nil {

@@ -35,7 +35,7 @@ func Build(in Input) (*Plan, error) {
 
 // newBuilder returns a builder with the charts of in. readResources adds the resources.
 func newBuilder(in Input) *builder {
-	b := &builder{namespace: in.Namespace, byPath: map[string]*draftChart{}}
+	b := &builder{input: in, byPath: map[string]*draftChart{}}
 	b.addChart(in.Root, nil)
 	return b
 }
@@ -55,7 +55,7 @@ func (b *builder) buildPlan() *Plan {
 
 // builder holds the intermediate results of Build.
 type builder struct {
-	namespace string
+	input     Input
 	charts    []*draftChart // each before its subcharts
 	byPath    map[string]*draftChart
 	resources []*draftResource

@@ -23,6 +23,21 @@ type Input struct {
 	// Namespace is the namespace of the release. It applies to resources that do not
 	// specify one.
 	Namespace string
+	// WrittenKeys contains the keys of annotations as their templates contain them, for
+	// messages, if the keys in Resources are in canonical form instead. It can be nil.
+	WrittenKeys map[AnnotationKey]string
+}
+
+// AnnotationKey is the key of an annotation in a template. Object is the kind and the name of
+// the object, as in ID.String.
+type AnnotationKey struct{ File, Object, Key string }
+
+// writtenKey returns the key of an annotation of r as its template contains it.
+func (in Input) writtenKey(r *draftResource, key string) string {
+	if len(in.WrittenKeys) == 0 {
+		return key
+	}
+	return cmp.Or(in.WrittenKeys[AnnotationKey{r.File, r.ID.String(), key}], key)
 }
 
 // Chart is one chart of a release, with what its Chart.yaml declares about the order.

@@ -46,7 +46,7 @@ func (c *orderChecker) findUnmetNeeds() {
 // the objects that it refers to, and the CustomResourceDefinition of its kind.
 func (c *orderChecker) references(r *draftResource) []ID {
 	var ids []ID
-	if r.ID.Namespace != c.namespace && r.ID.Namespace != "" { // the namespace of the release exists, because the release is stored in it
+	if r.ID.Namespace != c.input.Namespace && r.ID.Namespace != "" { // the namespace of the release exists, because the release is stored in it
 		ids = append(ids, ID{Kind: "Namespace", Name: r.ID.Namespace})
 	}
 	for _, ref := range neededobjects.Of(r.ID.Kind, r.ID.Namespace, r.object) {

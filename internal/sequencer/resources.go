@@ -47,6 +47,9 @@ func (b *builder) readResources(in Input) error {
 		res := newResource(r, in.Namespace, scopes)
 		res.chart = chart
 		for _, err := range joinederror.Split(res.readAnnotations()) {
+			if value, ok := errors.AsType[*annotation.ValueError](err); ok {
+				value.Key = in.writtenKey(res, value.Key)
+			}
 			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
 		}
 		problems = append(problems, b.dependencies.add(len(res.order.DependsOn), r.File))

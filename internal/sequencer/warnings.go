@@ -66,7 +66,7 @@ func (b *builder) warnUnknownLayer(r *draftResource, layer string) {
 	if nearest != "" {
 		hint = fmt.Sprintf("; did you mean %q?", nearest)
 	}
-	b.warn(WarningUnknownLayer, r, r.order.DependsOnKey, layer, fmt.Sprintf(
+	b.warn(WarningUnknownLayer, r, b.input.writtenKey(r, r.order.KeyOf(layer)), layer, fmt.Sprintf(
 		"%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored%s", r.File, r.ID, layer, r.chart.path, hint))
 	b.warnings[len(b.warnings)-1].Nearest = nearest
 }
