@@ -17,6 +17,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -43,6 +44,7 @@ type chartInspection struct {
 
 	rendered map[string]string // the rendered templates by name
 	objects  []*renderedObject // the objects in them
+	hooks    []hookneeds.Hook  // the hooks among them
 	marked   *markedRendering  // nil until a position in a template is needed
 }
 
@@ -55,7 +57,11 @@ func checkOrder(files, canonical []*chartloader.BufferedFile, o RenderOptions) [
 	root.Walk(i.checkChartFile)
 	if canonical != nil && i.isRelevant(root) && i.load(root, canonical) {
 		i.readObjects()
-		i.checkPlan(sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace}))
+		inspection := sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace})
+		if plan := inspection.Plan; plan != nil {
+			plan.Unmet = append(plan.Unmet, hookneeds.Operation{Namespace: o.Namespace}.Find(plan, i.hooks)...)
+		}
+		i.checkPlan(inspection)
 	}
 	return i.sorted()
 }

@@ -59,7 +59,7 @@ func (i *chartInspection) checkPlan(p *sequencer.Inspection) {
 		return
 	}
 	for _, need := range p.Plan.Unmet {
-		if !chartsWithErrors[need.FromNode.Chart] && !chartsWithErrors[need.ToNode.Chart] {
+		if !chartsWithErrors[need.FromNode.Chart] && (need.ToNode == nil || !chartsWithErrors[need.ToNode.Chart]) {
 			// Remove the name of the file, because it is the position of the finding.
 			text := strings.ReplaceAll(need.String(), " ("+need.From.File+")", "")
 			i.add(unmeetableNeed, i.positionByID(need.From.File, need.From.ID, ""), i.withSourcePaths(text))

@@ -448,6 +448,17 @@ var violations = []struct {
 		mend: [3]string{"templates/a.yaml", "    helm.sh/readiness-success: phase == Bound\n", ""},
 	},
 	{
+		name: "unmeetable-need of a hook",
+		files: map[string]string{
+			"Chart.yaml": v3,
+			"templates/a.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec: {containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]}\n",
+			"templates/b.yaml": configMap("late", "helm.sh/hook: post-install,post-upgrade"),
+		},
+		want: []string{"error unmeetable-need templates/a.yaml:2:1"},
+		says: "Pod/p in unlayered resources of chart shop needs ConfigMap/late, which only the post-install hook creates, which runs when all resources are ready (templates/b.yaml): make it a pre-install hook, or an ordinary resource",
+		mend: [3]string{"templates/b.yaml", "post-install,post-upgrade", "pre-install,pre-upgrade"},
+	},
+	{
 		name: "wait-for-first-consumer of a class in the release",
 		files: map[string]string{
 			"Chart.yaml":           v3,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
@@ -38,6 +39,8 @@ type RenderOptions struct {
 	// AcceptsIgnored says whether declarations of the root chart that have no effect cause
 	// only warnings in Plan.Warnings, because the plan is only shown.
 	AcceptsIgnored bool
+	// DisableHooks says that the operation runs no hooks, so that it needs their objects.
+	DisableHooks bool
 	// LooksUp says whether the template function lookup reads objects from the cluster.
 	LooksUp bool
 
@@ -171,9 +174,16 @@ func (p *Planner) build(result *render.Result) (*sequencer.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sequencer.Build(sequencer.Input{
-		Root: p.Root, Resources: resources, Namespace: p.options.Release.Namespace, WrittenKeys: result.WrittenKeys,
+	o := p.options
+	plan, err := sequencer.Build(sequencer.Input{
+		Root: p.Root, Resources: resources, Namespace: o.Release.Namespace, WrittenKeys: result.WrittenKeys,
 	})
+	if err != nil {
+		return nil, err
+	}
+	op := hookneeds.Operation{IsUpgrade: o.Release.IsUpgrade, NoHooks: o.DisableHooks, Namespace: o.Release.Namespace}
+	plan.Unmet = append(plan.Unmet, op.Find(plan, hookneeds.Hooks(result.Hooks))...)
+	return plan, nil
 }
 
 func (p *Planner) warnings(plan *sequencer.Plan) []string {

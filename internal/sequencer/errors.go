@@ -36,6 +36,10 @@ func (e *UnmetNeedsError) Error() string {
 // String says which resource refers to which object, why the object is deployed too late,
 // and how to change the order.
 func (n UnmetNeed) String() string {
+	from := fmt.Sprintf("%s in %s (%s) needs %s", n.From.ID, n.FromNode.Title(), n.From.File, n.To.ID)
+	if n.HookProblem != "" {
+		return from + ", " + n.HookProblem
+	}
 	why := fmt.Sprintf("which is deployed after it, in %s (%s)", n.ToNode.Title(), n.To.File)
 	switch {
 	case n.FromNode == n.ToNode:
@@ -43,7 +47,7 @@ func (n UnmetNeed) String() string {
 	case n.unordered:
 		why = fmt.Sprintf("which is not ordered before it, in %s (%s)", n.ToNode.Title(), n.To.File)
 	}
-	return fmt.Sprintf("%s in %s (%s) needs %s, %s: %s", n.From.ID, n.FromNode.Title(), n.From.File, n.To.ID, why, n.remedy())
+	return fmt.Sprintf("%s, %s: %s", from, why, n.remedy())
 }
 
 // remedy returns advice on how to change the charts so that the reference is satisfied.

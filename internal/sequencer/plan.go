@@ -126,11 +126,15 @@ type PlannedChart struct {
 // UnmetNeed is a reference from one resource of a release to another that the order cannot
 // satisfy: To is deployed only after From is ready. Unless To already exists in the
 // cluster, From never becomes ready. A reference to a CustomResourceDefinition or a
-// Namespace is also an UnmetNeed if nothing orders it before From.
+// Namespace is also an UnmetNeed if nothing orders it before From. So is a reference to an
+// object that only a hook creates, after the resources are deployed.
 type UnmetNeed struct {
-	// From refers to To. FromNode and ToNode are the nodes that contain them.
+	// From refers to To. FromNode and ToNode are the nodes that contain them. ToNode is nil if
+	// a hook creates To.
 	From, To         *PlannedResource
 	FromNode, ToNode *Node
+	// HookProblem, if a hook creates To, explains why it is too late, and what to change.
+	HookProblem string
 
 	// unordered reports whether neither node depends on the other.
 	unordered bool
