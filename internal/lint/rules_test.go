@@ -450,7 +450,7 @@ var violations = []struct {
 	{
 		name: "unmeetable-need of a hook",
 		files: map[string]string{
-			"Chart.yaml": v3,
+			"Chart.yaml":       v3,
 			"templates/a.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec: {containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]}\n",
 			"templates/b.yaml": configMap("late", "helm.sh/hook: post-install,post-upgrade"),
 		},

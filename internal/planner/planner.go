@@ -135,6 +135,22 @@ func (p *Planner) Render() (*Rendered, error) {
 	return rendered, nil
 }
 
+// Resources renders the chart for another revision, without the post-renderer, and returns the
+// resources.
+func (p *Planner) Resources(revision int) ([]sequencer.Resource, error) {
+	other := *p
+	other.options.Release.Revision, other.options.PostRenderer = revision, nil
+	chartOptions, err := other.chartOptions()
+	if err != nil {
+		return nil, err
+	}
+	result, err := render.Chart(other.Chart, chartOptions)
+	if err != nil {
+		return nil, err
+	}
+	return result.Resources(other.Root, other.options.IncludeCRDs)
+}
+
 func (p *Planner) chartOptions() (render.Options, error) {
 	o := p.options
 	caps, err := capabilities(p.cfg)
