@@ -206,7 +206,7 @@ func (b *builder) newPlan() *Plan {
 		p.declarations = append(p.declarations, edgeDeclaration[EdgeEnd]{d.first.planned(), d.then.planned(), d.reason})
 	}
 	for _, c := range b.charts {
-		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: sortedPaths(c.after), OwnAfter: sortedPaths(c.ownAfter)})
+		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: sortedPaths(c.after), OwnAfter: sortedPaths(c.ownAfter), Sequenced: c.Sequenced})
 	}
 	return p
 }

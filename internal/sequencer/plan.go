@@ -4,6 +4,7 @@
 package sequencer
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ordered-helm/helm/internal/annotation"
@@ -121,6 +122,9 @@ type PlannedChart struct {
 	// OwnAfter lists the paths of the subcharts that must be ready, including their own
 	// subcharts, before this chart's own resources. They are sorted.
 	OwnAfter []string
+	// Sequenced reports whether the annotations of the chart's resources about order and
+	// readiness apply.
+	Sequenced bool
 }
 
 // UnmetNeed is a reference from one resource of a release to another that the order cannot
@@ -155,6 +159,12 @@ func (p *Plan) Levels() [][]*Node {
 		levels[n.Level] = append(levels[n.Level], n)
 	}
 	return levels
+}
+
+// IsSequenced reports whether the annotations of the resources of a chart about order and
+// readiness apply. chart is the path of the chart.
+func (p *Plan) IsSequenced(chart string) bool {
+	return slices.ContainsFunc(p.Charts, func(c *PlannedChart) bool { return c.Path == chart && c.Sequenced })
 }
 
 // ComesAfter reports whether the node with index i in Nodes depends on the node with index
