@@ -107,7 +107,7 @@ func (p *Planner) Render() (*Rendered, error) {
 	}
 	result, err := render.Chart(p.Chart, chartOptions)
 	rendered := &Rendered{Result: result}
-	if err != nil || !o.Ordered && !isSequenced(p.Root) {
+	if err != nil || !p.needsPlan() {
 		return rendered, err
 	}
 	plan, err := p.build(result)
@@ -138,7 +138,7 @@ func (p *Planner) chartOptions() (render.Options, error) {
 	lookups, err := p.lookupConfig()
 	chartOptions := render.Options{
 		Values: values, Capabilities: caps, RESTConfig: lookups, EnableDNS: o.EnableDNS, SubNotes: o.SubNotes,
-		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: o.PostRenderer,
+		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: o.PostRenderer, KeepObjects: p.needsPlan(),
 	}
 	if o.Ordered {
 		chartOptions.Root = p.Root
@@ -152,6 +152,10 @@ func (p *Planner) lookupConfig() (*rest.Config, error) {
 	}
 	return p.cfg.RESTClientGetter.ToRESTConfig()
 }
+
+// needsPlan reports whether Render builds the plan: the release is deployed in order, or the
+// declared order of a chart applies.
+func (p *Planner) needsPlan() bool { return p.options.Ordered || isSequenced(p.Root) }
 
 // isSequenced reports whether the declared order of chart c, or of one of its subcharts,
 // applies.

@@ -5,7 +5,6 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -20,62 +19,9 @@ import (
 // therefore rejected.
 const hookModeField = "runHooksInParallel"
 
-// canonicalFiles converts the sequencing annotations in rendered templates to the canonical
-// form, which Kubernetes and Helm's parser accept (see package annotation). It changes
-// nothing else. files contains the text of each template by name.
-func canonicalFiles(files map[string]string) (map[string]string, error) {
-	canonical := make(map[string]string, len(files))
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		text, err := canonicalText(files[name])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		canonical[name] = text
-	}
-	return canonical, nil
-}
-
-// canonicalText converts the sequencing annotations in all documents of one rendered
-// template.
-func canonicalText(content string) (string, error) {
-	if !mayNeedRewriting(content) {
-		return content, checkAliases(content)
-	}
-	docs := Split(content)
-	canonical := make([]string, len(docs))
-	err := forEachParallel(len(docs), func(i int) (err error) {
-		canonical[i] = docs[i]
-		if err := yamledit.CheckAliases(docs[i]); err != nil {
-			return err
-		}
-		if mayNeedRewriting(docs[i]) {
-			canonical[i], err = canonicalDocument(docs[i])
-		}
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	return replaceDocuments(content, docs, canonical), nil
-}
-
-// checkAliases returns an error if a document in content would become too large when its
-// YAML aliases are expanded.
-func checkAliases(content string) error {
-	if !yamledit.MayHaveAliases(content) {
-		return nil
-	}
-	for _, doc := range Split(content) {
-		if err := yamledit.CheckAliases(doc); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mayNeedRewriting reports whether a text could contain annotations to convert. If it
-// returns false, as for almost all documents, the text need not be parsed.
-func mayNeedRewriting(text string) bool {
+// mayContainOrder reports whether a text could contain sequencing annotations. If it returns
+// false, as for almost all documents, there is nothing to convert.
+func mayContainOrder(text string) bool {
 	return slices.ContainsFunc([]string{
 		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.Layer, annotation.ResourceGroup, hookModeField,
 	}, func(part string) bool { return strings.Contains(text, part) })
