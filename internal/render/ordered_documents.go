@@ -95,6 +95,11 @@ func orderedDocument(d Document, n *sequencer.Node, r *sequencer.PlannedResource
 // number of documents stays the same.
 func Stream(docs []OrderedDocument, markers bool) string {
 	var b strings.Builder
+	size := 0
+	for _, d := range docs {
+		size += len("---\n\n") + len(d.Text)
+	}
+	b.Grow(size)
 	for i, d := range docs {
 		b.WriteString("---\n")
 		layered := markers && d.Node != nil && d.Node.Layer != ""

@@ -174,7 +174,9 @@ func concatenate(files map[string]string) string {
 }
 
 func writeDocument(b *strings.Builder, name, content string) {
-	fmt.Fprintf(b, "---\n%s%s\n%s\n", sourceComment, name, content)
+	for _, part := range [...]string{"---\n", sourceComment, name, "\n", content, "\n"} {
+		b.WriteString(part)
+	}
 }
 
 // addCRDs adds the contents of the crds/ directories to r.Files.
@@ -196,6 +198,11 @@ func (f File) text(hideSecret bool) string {
 // stream joins r.Files to a YAML stream. If hideSecret is set, comments replace Secrets.
 func (r *Result) stream(hideSecret bool) string {
 	var b strings.Builder
+	size := 0
+	for _, f := range r.Files {
+		size += len("---\n"+sourceComment+"\n\n") + len(f.Name) + len(f.text(hideSecret))
+	}
+	b.Grow(size)
 	for _, f := range r.Files {
 		writeDocument(&b, f.Name, f.text(hideSecret))
 	}
