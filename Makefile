@@ -94,6 +94,18 @@ stock: ORDERED_VERSION := 0.0.0
 stock: GIT_COMMIT := 0000000000000000000000000000000000000000
 stock: GIT_STATE := clean
 
+.PHONY: helm4
+helm4: $(BIN)/helm4 ## Build unmodified Helm 4, for the tests of charts and releases that both use: bin/helm4
+
+HELM4_MODULE  := helm.sh/helm/v4
+HELM4_LDFLAGS  = -s -w \
+	-X $(HELM4_MODULE)/internal/version.version=$(shell cd scripts/tools/helm4 && go list -m -f '{{.Version}}' $(HELM4_MODULE)) \
+	-X $(HELM4_MODULE)/internal/version.gitTreeState=clean
+
+# Helm 4 reads the version of Kubernetes from the modules in the binary.
+$(BIN)/helm4: scripts/tools/helm4/go.mod scripts/tools/helm4/go.sum
+	cd scripts/tools/helm4 && CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -ldflags '$(HELM4_LDFLAGS)' -o $@ $(HELM4_MODULE)/cmd/helm
+
 .PHONY: race
 race: stock ## Build Ordered Helm with the race detector, and link stock Helm: bin/race/helm
 	mkdir -p $(BIN)/race
