@@ -159,7 +159,7 @@ test-race: ## Run the unit tests with the race detector
 	cd test && $(GO_TEST_RACE) $(if $(RUN),-run '$(RUN)') $(IN_PROCESS_PACKAGES)
 
 .PHONY: test-e2e
-test-e2e: build stock devcluster ## Run the end-to-end tests on their own dev clusters
+test-e2e: build stock helm4 devcluster ## Run the end-to-end tests on their own dev clusters
 	cd test && BINARIES=$(BIN) $(GO_TEST_BINARIES) $(if $(RUN),,-skip '$(RACE_PATTERN)') -parallel 16 -timeout 25m $(E2E_PACKAGES)
 
 # If helm is killed, or no test checks its exit code, the reports of the race detector are
@@ -176,7 +176,7 @@ test-e2e-race: race devcluster ## Run the tests of RACE_TESTS with the race dete
 # The results of stock Helm are reused from the last run in which both binaries agreed,
 # unless PARITY_FRESH is set.
 .PHONY: test-parity
-test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input, and the Go packages with Helm's
+test-parity: build stock helm4 devcluster ## Compare bin/helm with bin/stock-helm on the same input, and the Go packages with Helm's
 	cd test && BINARIES=$(BIN) PARITY_FRESH=$(FRESH) $(GO_TEST_BINARIES) -timeout 20m ./parity/... ./api/...
 
 .PHONY: soak
@@ -185,7 +185,7 @@ soak: build stock devcluster ## Kill 200 operations at random moments, then run 
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 
 .PHONY: protections
-protections: build stock devcluster ## Remove each protection of releases from the code in turn, and check that tests then fail (about an hour)
+protections: build stock helm4 devcluster ## Remove each protection of releases from the code in turn, and check that tests then fail (about an hour)
 	scripts/protections
 
 .PHONY: test-devcluster
