@@ -16,12 +16,12 @@ import (
 	"github.com/ordered-helm/helm/test/harness"
 )
 
-// portableChart writes a chart in the form that every version of Helm can install. The objects
-// have a value, and the ConfigMap fields has a field that only this value has.
-func portableChart(tb testing.TB, value string) string {
+// sharedChart writes a chart in which the objects have a value, and the ConfigMap fields has a
+// field that only this value has. If apiVersion is v2, every version of Helm can install it.
+func sharedChart(tb testing.TB, apiVersion, value string) string {
 	tb.Helper()
 	return charts.Chart{
-		APIVersion: "v2", Metadata: "annotations: {helm.sh/sequencing: enabled}\n",
+		APIVersion: apiVersion, Metadata: "annotations: {helm.sh/sequencing: enabled}\n",
 		Template: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: fields, labels: {only-" + value + ": a}}\ndata: {only-" + value + ": b}\n",
 		Objects:  append(charts.ThreeLayerObjects(value), charts.Object{Name: "of-" + value, Layer: "last", DependsOn: "app"}),
 	}.Write(tb)
@@ -33,8 +33,10 @@ type sharedStep struct {
 	by string
 	// command is the name of the command, followed by flags.
 	command string
-	// value is the value of the chart to install or upgrade to.
+	// value is the value of the chart to install or upgrade to. The chart is of apiVersion v2,
+	// unless v3 is set.
 	value string
+	v3    bool
 	// revision is the number of the revision to roll back to, if it is not zero.
 	revision int
 	// result is the value that the objects have afterwards, or empty if there are none.
@@ -57,7 +59,7 @@ func TestHelm4(t *testing.T) {
 			{by: "ordered", command: "rollback", revision: 2, result: "2", methods: "ssa - - -"},
 		},
 		"from Ordered Helm to Helm 4": {
-			{by: "ordered", command: "install --wait=ordered", value: "1", result: "1", methods: "-"},
+			{by: "ordered", command: "install --wait=ordered", value: "1", v3: true, result: "1", methods: "-"},
 			{by: "4", command: "upgrade", value: "2", result: "2", methods: "- csa"},
 			{by: "4", command: "rollback", revision: 1, result: "1", methods: "- csa csa"},
 			{by: "4", command: "uninstall --keep-history", methods: "- csa csa"},
@@ -97,8 +99,12 @@ func (s sharedStep) run(t *testing.T, h *harness.Helm) {
 	t.Helper()
 	words := strings.Fields(s.command)
 	args := []string{words[0], "rel"}
+	apiVersion := "v2"
+	if s.v3 {
+		apiVersion = "v3"
+	}
 	if s.value != "" {
-		args = append(args, portableChart(t, s.value))
+		args = append(args, sharedChart(t, apiVersion, s.value))
 	}
 	if s.revision != 0 {
 		args = append(args, strconv.Itoa(s.revision))
