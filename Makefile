@@ -176,7 +176,7 @@ test-e2e-race: race devcluster ## Run the tests of RACE_TESTS with the race dete
 # The results of stock Helm are reused from the last run in which both binaries agreed,
 # unless PARITY_FRESH is set.
 .PHONY: test-parity
-test-parity: build stock helm4 devcluster ## Compare bin/helm with bin/stock-helm on the same input, and the Go packages with Helm's
+test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input, and the Go packages with Helm's
 	cd test && BINARIES=$(BIN) PARITY_FRESH=$(FRESH) $(GO_TEST_BINARIES) -timeout 20m ./parity/... ./api/...
 
 .PHONY: soak

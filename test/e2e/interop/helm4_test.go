@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/harness"
 )
@@ -181,4 +182,32 @@ func continueAfterHelm4(t *testing.T, h *harness.Helm) {
 		}
 	}
 	h.MustRun("uninstall", "rel")
+}
+
+// TestHelm4Locks checks that Ordered Helm and Helm 4 do not start an upgrade while the other one
+// works on the release, and that each can continue after the other one was killed.
+func TestHelm4Locks(t *testing.T) {
+	t.Parallel()
+	hangs := charts.Chart{
+		APIVersion: "v2", Objects: charts.ThreeLayerObjects("2"),
+		Template: charts.Object{Kind: "Job", Name: "hangs", Hook: "pre-upgrade", PodAnnotations: charts.NeverReady}.Manifest(),
+	}.Write(t)
+	h := harness.New(t)
+	h.MustRun("install", "rel", sharedChart(t, "v2", "1"))
+	programs := binaries.Get(t)
+	interrupt := func(program, other, want string) {
+		t.Helper()
+		p := h.StartBinary(t, program, h.Namespace, "upgrade", "rel", hangs)
+		harness.Eventually(t, "the hook", func() bool { return h.Get(t, "Job/hangs") != nil })
+		h.StartBinary(t, other, h.Namespace, "upgrade", "rel", sharedChart(t, "v2", "3")).ExpectExit(t, 1, want)
+		p.Kill()
+		p.Wait(t)
+		h.Delete(t, "Job/hangs") // Ordered Helm would wait for it
+	}
+	interrupt(programs.Helm4, programs.Helm, "--takeover=force")
+	h.MustRun("upgrade", "rel", sharedChart(t, "v2", "4"), "--takeover=force")
+	h.ExpectValues(t, "4")
+	interrupt(programs.Helm, programs.Helm4, "another operation (install/upgrade/rollback) is in progress")
+	h.MustRunHelm4(t, "rollback", "rel", "1")
+	h.ExpectValues(t, "1")
 }
