@@ -94,6 +94,18 @@ stock: ORDERED_VERSION := 0.0.0
 stock: GIT_COMMIT := 0000000000000000000000000000000000000000
 stock: GIT_STATE := clean
 
+.PHONY: helm4
+helm4: $(BIN)/helm4 ## Build unmodified Helm 4, for the tests of charts and releases that both use: bin/helm4
+
+HELM4_MODULE  := helm.sh/helm/v4
+HELM4_LDFLAGS  = -s -w \
+	-X $(HELM4_MODULE)/internal/version.version=$(shell cd scripts/tools/helm4 && go list -m -f '{{.Version}}' $(HELM4_MODULE)) \
+	-X $(HELM4_MODULE)/internal/version.gitTreeState=clean
+
+# Helm 4 reads the version of Kubernetes from the modules in the binary.
+$(BIN)/helm4: scripts/tools/helm4/go.mod scripts/tools/helm4/go.sum
+	cd scripts/tools/helm4 && CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -ldflags '$(HELM4_LDFLAGS)' -o $@ $(HELM4_MODULE)/cmd/helm
+
 .PHONY: race
 race: stock ## Build Ordered Helm with the race detector, and link stock Helm: bin/race/helm
 	mkdir -p $(BIN)/race
@@ -147,7 +159,7 @@ test-race: ## Run the unit tests with the race detector
 	cd test && $(GO_TEST_RACE) $(if $(RUN),-run '$(RUN)') $(IN_PROCESS_PACKAGES)
 
 .PHONY: test-e2e
-test-e2e: build stock devcluster ## Run the end-to-end tests on their own dev clusters
+test-e2e: build stock helm4 devcluster ## Run the end-to-end tests on their own dev clusters
 	cd test && BINARIES=$(BIN) $(GO_TEST_BINARIES) $(if $(RUN),,-skip '$(RACE_PATTERN)') -parallel 16 -timeout 25m $(E2E_PACKAGES)
 
 # If helm is killed, or no test checks its exit code, the reports of the race detector are
@@ -173,7 +185,7 @@ soak: build stock devcluster ## Kill 200 operations at random moments, then run 
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 
 .PHONY: protections
-protections: build stock devcluster ## Remove each protection of releases from the code in turn, and check that tests then fail (about an hour)
+protections: build stock helm4 devcluster ## Remove each protection of releases from the code in turn, and check that tests then fail (about an hour)
 	scripts/protections
 
 .PHONY: test-devcluster
