@@ -12,7 +12,7 @@
 
 set -euo pipefail
 tool=$1
-path=$2
+path=$(realpath -m "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/tools/$tool"
 
 key=$({ cat go.mod go.sum; go env GOVERSION GOOS GOARCH; } | sha256sum | cut -c 1-16)
