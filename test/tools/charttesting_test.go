@@ -74,3 +74,14 @@ func TestChartTestingInstall(t *testing.T) {
 		})
 	}
 }
+
+// TestChartTestingLintOfExamples runs `ct lint` on the example charts. Their dependencies are
+// not built, because not all of them exist.
+func TestChartTestingLintOfExamples(t *testing.T) {
+	t.Parallel()
+	w, ct := ctWorkspace(t)
+	for _, chart := range []string{"shop", "umbrella", "hooks", "proposal-layers", "proposal-subcharts"} {
+		args := append([]string{"lint", "--charts", harness.ExampleChart(t, chart), "--target-branch", "main", "--check-version-increment=false", "--skip-helm-dependencies"}, ctWithoutPython...)
+		harness.ExpectContains(t, w.mustExec(t, ct, args...), "All charts linted successfully")
+	}
+}

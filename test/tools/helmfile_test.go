@@ -5,6 +5,8 @@ package tools
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -178,5 +180,38 @@ func TestHelmfileSecrets(t *testing.T) {
 	w.checkReleases(t)
 	if got := harness.ValueOf(w.Get(t, "ConfigMap/database-first")); got != "secret" {
 		t.Errorf("the value is %q", got)
+	}
+}
+
+// TestHelmfileAdditionalDependency deploys a release to which helmfile.yaml adds a dependency.
+// For this, helmfile renders the chart, and deploys a copy that consists of the result.
+func TestHelmfileAdditionalDependency(t *testing.T) {
+	t.Parallel()
+	helmfile := toolPath(t, "helmfile")
+	w := diffWorkspace(t)
+	s := state{defaults: []string{`syncArgs: ["--wait=ordered"]`}, database: releaseChart(t, "database"), web: releaseChart(t, "web"), value: "one"}
+	harness.NoError(t, os.CopyFS(filepath.Join(w.dir, "extra"), os.DirFS(releaseChart(t, "extra"))))
+	w.write(t, map[string]string{"helmfile.yaml": s.text(w.Namespace) + "    dependencies: [{chart: ./extra, version: 0.1.0}]\n"})
+	w.Started = harness.Now()
+	w.mustExec(t, helmfile, "sync")
+	w.checkReleases(t)
+	w.ExpectManifestObjects(t, "database")
+	harness.ExpectContains(t, w.LastRevision(t, "database").Manifest, "name: extra-app")
+}
+
+// TestHelmfileArgs checks which commands of helmfile work if --wait=ordered is in
+// helmDefaults.args instead of helmDefaults.syncArgs. helmfile adds these arguments to most
+// calls of helm and helm-diff, also to those without the flag.
+func TestHelmfileArgs(t *testing.T) {
+	t.Parallel()
+	helmfile := toolPath(t, "helmfile")
+	w := diffWorkspace(t)
+	s := state{defaults: []string{`args: ["--wait=ordered"]`}, database: releaseChart(t, "database"), web: releaseChart(t, "web"), value: "one"}
+	w.write(t, map[string]string{"helmfile.yaml": s.text(w.Namespace)})
+	w.Started = harness.Now()
+	w.mustExec(t, helmfile, "sync")
+	w.checkReleases(t)
+	for _, command := range []string{"diff", "status"} {
+		harness.ExpectContains(t, w.expectExit(t, 1, helmfile, command), "unknown flag: --wait")
 	}
 }
