@@ -205,7 +205,9 @@ func TestPlanOfRejectedObjects(t *testing.T) {
 		"Unable to continue with update", "exists and cannot be imported into the current release")
 	h.ExpectFailure(t, []string{"plan", "rel", charts.Write(t, charts.Object{Name: "a", Layer: "a", DependsOn: "b"}, charts.Object{Name: "b", Layer: "b", DependsOn: "a"}), "--wait=ordered"}, "dependency cycle")
 	h.ExpectFailure(t, []string{"plan", "nobody", charts.Write(t, web)}, "has no deployed releases")
-	failed := h.Run("plan", "new", charts.Write(t, web, charts.Object{Name: "a"}), "--install", "--namespace", h.Namespace+"-missing")
+	missing := *h
+	missing.Namespace += "-missing"
+	failed := missing.Run("plan", "new", charts.Write(t, web, charts.Object{Name: "a"}), "--install")
 	if failed.ExitCode != 1 || failed.Stdout != "" || strings.Count(failed.Stderr, "does not exist, so Deployment/web, ConfigMap/a cannot be created") != 1 || strings.Count(failed.Stderr, "\n") != 1 {
 		t.Errorf("exit code %d\n%s%s", failed.ExitCode, failed.Stdout, failed.Stderr)
 	}
