@@ -255,7 +255,7 @@ func (in *installActionInput) plan(ctx context.Context, opts *dagOptions, refere
 		return nil, err
 	}
 	if opts.diff != "" {
-		return client.PlanRevision(ctx, loaded.chart, loaded.values, opts.comparedWith)
+		return client.PlanRevision(ctx, loaded.chart, loaded.values, opts.renderedAs)
 	}
 	return client.Plan(ctx, loaded.chart, loaded.values)
 }
