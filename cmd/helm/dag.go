@@ -219,7 +219,7 @@ func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 			rel.Version, rel.Name, rel.Name)
 	}
 	// There cannot be an error, because ReleasePlan has read the same record.
-	if ordered, _ := wasOrdered(rel); !ordered {
+	if recorded, _ := recordedOrderOf(rel); recorded == orderIgnored {
 		a.warnf("revision %d of release %q was not deployed in this order, because the program that rolled it back does not support ordering; only an uninstall follows it", rel.Version, rel.Name)
 	}
 	return plan, nil
@@ -255,7 +255,7 @@ func (in *installActionInput) plan(ctx context.Context, opts *dagOptions, refere
 		return nil, err
 	}
 	if opts.diff != "" {
-		return client.PlanRevision(ctx, loaded.chart, loaded.values, opts.comparedWith)
+		return client.PlanRevision(ctx, loaded.chart, loaded.values, opts.renderedAs)
 	}
 	return client.Plan(ctx, loaded.chart, loaded.values)
 }
