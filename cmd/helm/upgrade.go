@@ -59,6 +59,11 @@ reverse order:
 "helm dag ./shop" shows the order of the chart, and "helm dag shop" the order of the
 release.
 
+HOOKS
+
+Hooks of equal weight run sequentially, or in parallel in charts with runHooksInParallel in
+Chart.yaml; see "helm install --help".
+
 FAILURES
 
 If an upgrade fails or is interrupted, the new revision is recorded as failed, and its

@@ -69,6 +69,8 @@ type Result struct {
 	// Charts contains the path of the chart of each document in Manifest. If it is nil, the
 	// charts are determined from the Source comments of the documents.
 	Charts []string
+	// WrittenKeys is as in sequencer.Input.
+	WrittenKeys map[sequencer.AnnotationKey]string
 
 	changed bool // see Changed
 }
@@ -121,7 +123,7 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 	if o.IncludeCRDs {
 		r.addCRDs(ch)
 	}
-	r.Files = append(r.Files, documents...)
+	r.Files, r.WrittenKeys = append(r.Files, documents...), writtenKeys(docs)
 	r.Manifest, r.changed = r.stream(o.HideSecret), o.HideSecret || o.PostRenderer != nil
 	if o.PostRenderer != nil {
 		if err := r.postRender(o); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/field"
 	"github.com/ordered-helm/helm/internal/kind"
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
@@ -23,6 +24,8 @@ type templateDocument struct {
 	// file is the path of the template. rendered is the text that the template has rendered,
 	// and text is the same text with sequencing annotations in the canonical form.
 	file, rendered, text string
+	// converted contains the keys of annotations that differ between rendered and text.
+	converted []convertedKey
 	// head determines the place of the document in the manifest. headKnown is false if Helm
 	// might read another one.
 	head      documentHead
@@ -63,6 +66,18 @@ func templateDocuments(files map[string]string, keepObjects bool) ([]templateDoc
 	return docs, err
 }
 
+// writtenKeys returns the keys of annotations that were converted in docs, as the templates
+// wrote them.
+func writtenKeys(docs []templateDocument) map[sequencer.AnnotationKey]string {
+	written := map[sequencer.AnnotationKey]string{}
+	for i := range docs {
+		for _, k := range docs[i].converted {
+			written[sequencer.AnnotationKey{File: docs[i].file, Object: k.object, Key: annotation.CanonicalKey(k.key)}] = k.key
+		}
+	}
+	return written
+}
+
 // parse sets d.text, d.object and d.parsed. It returns an error if a sequencing annotation is
 // invalid, or if the document is too large. Other documents that cannot be parsed are not
 // errors, because Helm's parser rejects them later with a better message.
@@ -76,7 +91,7 @@ func (d *templateDocument) parse() error {
 	if !mayContainOrder(d.text) || d.parsed && isCanonical(d.text, object) {
 		return nil
 	}
-	if d.text, err = canonicalDocument(d.rendered); err != nil {
+	if d.text, d.converted, err = canonicalDocument(d.rendered); err != nil {
 		return err
 	}
 	if d.text != d.rendered {

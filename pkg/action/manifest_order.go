@@ -76,6 +76,9 @@ func (r *installRun) sequenceForArgoCD(rendered *planner.Rendered, docs []render
 	if err := argocd.SequenceDocuments(docs, rendered.Plan, r.op.Events.Warn); err != nil {
 		return err
 	}
+	if probe, err := r.planner.Resources(argocd.ProbeRevision); err == nil { // some charts may not render for it
+		argocd.WarnRevisionNames(probe, r.op.Events.Warn)
+	}
 	hooks, warnings, err := argocd.SequenceHooks(rendered.Hooks, r.planner.HookModes())
 	if err != nil {
 		return err
