@@ -55,7 +55,7 @@ func newOrdered(r *Run) (*orderedStrategy, error) {
 // earlierJobs returns the Deferrer that keeps the Jobs of the new revision from running at the
 // same time as those of earlier revisions; nil if there are no earlier revisions.
 func (r *Run) earlierJobs(built *apply.GraphObjects) apply.Deferrer {
-	if r.inventory == nil || r.op.Delegates() {
+	if !r.guardsJobs() {
 		return nil
 	}
 	return earlierjobs.New(earlierjobs.Config{
@@ -64,6 +64,10 @@ func (r *Run) earlierJobs(built *apply.GraphObjects) apply.Deferrer {
 		Stop: r.options.StopEarlierJobs, Spared: r.options.Spared,
 	})
 }
+
+// guardsJobs reports whether Jobs of earlier revisions may still run, and are taken into
+// account.
+func (r *Run) guardsJobs() bool { return r.IsOrdered() && r.inventory != nil && !r.op.Delegates() }
 
 func (o *orderedStrategy) objects() objectsToApply { return objectsToApply{o.applier, o.built.All()} }
 

@@ -197,7 +197,7 @@ func (g *Guard) MustDefer(ctx context.Context, info *object.Info, live *unstruct
 	if !isJob(info) {
 		return false, nil
 	}
-	if g.mustRecreate(info, live) {
+	if !g.Stop && MustRecreate(info, live) {
 		return true, nil
 	}
 	if unchanged {
@@ -225,10 +225,11 @@ func alwaysRestarts(obj *unstructured.Unstructured) bool {
 	return policy == "" || policy == corev1.RestartPolicyAlways
 }
 
-// mustRecreate reports whether a Job of the new revision must be deleted and created again,
-// because it has failed.
-func (g *Guard) mustRecreate(info *object.Info, live *unstructured.Unstructured) bool {
-	if live == nil || g.Stop || object.PolicyKeeps(object.ResourcePolicy(live)) || object.PolicyKeeps(object.DeclaredResourcePolicy(info)) {
+// MustRecreate reports whether info, an object of the new revision, is a Job that must be
+// deleted and created again, because it has failed. live is its state in the cluster, or nil
+// if it does not exist.
+func MustRecreate(info *object.Info, live *unstructured.Unstructured) bool {
+	if live == nil || !isJob(info) || object.PolicyKeeps(object.ResourcePolicy(live)) || object.PolicyKeeps(object.DeclaredResourcePolicy(info)) {
 		return false
 	}
 	return readiness.ComputeCompletion(live).State == readiness.Failed
@@ -249,7 +250,7 @@ func (g *Guard) Prepare(ctx context.Context, list kube.ResourceList) error {
 	}
 	var failed kube.ResourceList
 	for _, info := range list {
-		if g.mustRecreate(info, live[info]) {
+		if !g.Stop && MustRecreate(info, live[info]) {
 			failed.Append(object.WithState(info, live[info]))
 			g.Events.Warnf("%s has failed: it is deleted and created again", object.Describe(info))
 		}

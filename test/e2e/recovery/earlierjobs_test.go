@@ -110,9 +110,11 @@ func TestEarlierJobs(t *testing.T) {
 		"that has failed": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", migrations(t, 1), "--wait=ordered")
 			chart := migrations(t, 2, "devcluster/pod: fail")
-			for range 2 {
-				h.ExpectFailure(t, upgrade(chart), "Job/migrate-2 failed")
+			h.ExpectFailure(t, upgrade(chart), "Job/migrate-2 failed")
+			if plan := h.Run("plan", "rel", chart, "--wait=ordered"); !strings.Contains(plan.Stdout, "+ create Job/migrate-2") || !strings.Contains(plan.Stdout, "it is deleted and created again") {
+				t.Errorf("the plan does not say that the Job is created again:\n%s", plan.Stdout)
 			}
+			h.ExpectFailure(t, upgrade(chart), "Job/migrate-2 failed")
 			if created := h.ReadTrace(t).HelmWrites("Job/migrate-2", "create"); len(created) != 2 {
 				t.Errorf("the Job was created %d times, want 2", len(created))
 			}
