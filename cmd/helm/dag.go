@@ -82,7 +82,7 @@ type dagOptions struct {
 }
 
 func newDagCmd(a *app) *cobra.Command {
-	in := &installActionInput{app: a, client: action.NewInstall(a.config)}
+	in := newInstallActionInput(a)
 	var opts dagOptions
 	cmd := &cobra.Command{
 		Use:   "dag [CHART | RELEASE]",

@@ -6,9 +6,9 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,22 +85,39 @@ func (a *app) withWaitCheck(next cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// orderedAfterBareWait reports whether args contains "--wait ordered". It knows which flags
-// have values, so that it does not mistake the value of another flag for --wait.
+// orderedAfterBareWait reports whether args contains "--wait ordered".
 func orderedAfterBareWait(f *pflag.FlagSet, args []string) bool {
-	for i := 0; i < len(args); i++ {
+	return slices.ContainsFunc(waitArgs(f, args), func(arg waitArg) bool {
+		return arg.isBare && arg.next == string(action.WaitStrategyOrdered)
+	})
+}
+
+// waitArg is an occurrence of --wait on the command line.
+type waitArg struct {
+	// isBare is true for "--wait" without "=" and a value.
+	isBare bool
+	// next is the word after it, if any.
+	next string
+}
+
+// waitArgs returns all occurrences of --wait in args. It knows which flags have values, so that
+// it does not mistake the value of another flag for --wait.
+func waitArgs(f *pflag.FlagSet, args []string) []waitArg {
+	const name = "--" + waitFlagName
+	var found []waitArg
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		switch word := args[i]; {
-		case word == "--":
-			return false
-		case word == "--"+waitFlagName:
-			if i+1 < len(args) && args[i+1] == string(action.WaitStrategyOrdered) {
-				return true
+		case word == name, strings.HasPrefix(word, name+"="):
+			arg := waitArg{isBare: word == name}
+			if i+1 < len(args) {
+				arg.next = args[i+1]
 			}
+			found = append(found, arg)
 		case takesNextWord(f, word):
 			i++
 		}
 	}
-	return false
+	return found
 }
 
 // takesNextWord reports whether word is a flag, or a group of short flags such as "-gn", whose
@@ -137,25 +154,6 @@ func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() er
 			return envErr
 		}
 		return checkReadinessFlag(f, *timeout)
-	}
-}
-
-// addReadinessFlagWithWait is like addReadinessFlag, for commands in which
-// --readiness-timeout has no effect without --wait=ordered. In that case, check prints a
-// warning.
-func (a *app) addReadinessFlagWithWait(f *pflag.FlagSet, strategy *action.WaitStrategy, timeout *time.Duration) (check func() error) {
-	checkValue := addReadinessFlag(f, timeout)
-	warn := sync.OnceFunc(func() { // upgrade --install calls check twice
-		a.warnf("--%s has no effect without --%s=%s", readinessFlagName, waitFlagName, action.WaitStrategyOrdered)
-	})
-	return func() error {
-		if err := checkValue(); err != nil {
-			return err
-		}
-		if f.Changed(readinessFlagName) && *strategy != action.WaitStrategyOrdered {
-			warn()
-		}
-		return nil
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/apply"
+	"github.com/ordered-helm/helm/internal/earlierjobs"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
@@ -42,7 +43,7 @@ func newOrdered(r *Run) (*orderedStrategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &orderedStrategy{run: r, built: built, applier: r.newApplier(built.All())}
+	o := &orderedStrategy{run: r, built: built, applier: r.newApplier(built.All(), r.earlierJobs(built))}
 	o.waiter = r.op.Waiter.NewNodeWaiter(wait.NodeWaiterConfig{
 		Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Deadline: r.op.Deadline(),
 		Restarted: o.applier.Restarted, IsUnchanged: o.applier.IsUnchanged,
@@ -50,6 +51,23 @@ func newOrdered(r *Run) (*orderedStrategy, error) {
 	})
 	return o, nil
 }
+
+// earlierJobs returns the Deferrer that keeps the Jobs of the new revision from running at the
+// same time as those of earlier revisions; nil if there are no earlier revisions.
+func (r *Run) earlierJobs(built *apply.GraphObjects) apply.Deferrer {
+	if !r.guardsJobs() {
+		return nil
+	}
+	return earlierjobs.New(earlierjobs.Config{
+		Cluster: r.op.Cluster, Pods: r.op.JobPods(), Writer: r.op.Writer, Waiter: r.op.Waiter, Events: r.op.Events,
+		Inventory: r.inventory, Plan: r.plan, InfoOf: built.InfoOf, Namespace: r.Release().Namespace, Deadline: r.op.Deadline(),
+		Stop: r.options.StopEarlierJobs, Spared: r.options.Spared,
+	})
+}
+
+// guardsJobs reports whether Jobs of earlier revisions may still run, and are taken into
+// account.
+func (r *Run) guardsJobs() bool { return r.IsOrdered() && r.inventory != nil && !r.op.Delegates() }
 
 func (o *orderedStrategy) objects() objectsToApply { return objectsToApply{o.applier, o.built.All()} }
 

@@ -50,6 +50,9 @@ type Options struct {
 	// schemas of the cluster. RecreatePods deletes the pods of workloads that already
 	// existed, so that new pods start.
 	Force, TakeOwnership, ThreeWay, Validate, RecreatePods bool
+	// StopEarlierJobs deletes unfinished Jobs of other revisions before a Job of the same
+	// chart is created or changed, instead of waiting for them.
+	StopEarlierJobs bool
 	// Spared are objects that the run must not delete, even if they are obsolete.
 	Spared map[sequencer.ID]bool
 	// PendingKinds are kinds that the cluster does not know yet, but that the deployment

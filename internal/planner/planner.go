@@ -80,6 +80,13 @@ func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, 
 	return p, nil
 }
 
+// WithRelease returns a Planner that renders the same chart with other values of .Release.
+func (p *Planner) WithRelease(o chartutil.ReleaseOptions) *Planner {
+	other := *p
+	other.options.Release = o
+	return &other
+}
+
 // HookModes returns which hooks can run in parallel, as the charts declare.
 func (p *Planner) HookModes() hookorder.ChartModes {
 	return render.HookModes(p.Root, p.options.Release.Namespace)

@@ -176,7 +176,7 @@ func (r *rollbackRun) deployConfig(inv *inventory.Inventory, inReverse bool) dep
 	b := r.action
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.target.plan, Inventory: inv, Options: deploy.Options{
 		PruneInReverse: inReverse, IgnoreInvalidRecords: true, Wait: b.Wait || b.WaitStrategy == WaitStrategyOrdered, Jobs: b.WaitForJobs, Timeout: b.Timeout,
-		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipChartChecks: true, Spared: b.spared,
+		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipChartChecks: true, StopEarlierJobs: true, Spared: b.spared,
 		Hooks: deploy.HookOptions{
 			Disabled: b.DisableHooks, Before: release.HookPreRollback, After: release.HookPostRollback,
 			Options: hooks.Options{
