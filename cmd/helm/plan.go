@@ -53,7 +53,7 @@ func (e *planExitError) Error() string { return fmt.Sprintf("exit code %d", e.co
 // flagsIgnoredByPlan contains the flags of upgrade that have no effect on plan.
 var flagsIgnoredByPlan = []string{
 	"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail",
-	"atomic", "timeout", readinessFlagName, "wait-for-jobs",
+	"atomic", "timeout", readinessFlagName, waitForJobsFlagName,
 }
 
 func newPlanCmd(a *app) *cobra.Command {

@@ -43,11 +43,15 @@ func newOrdered(r *Run) (*orderedStrategy, error) {
 		return nil, err
 	}
 	o := &orderedStrategy{run: r, built: built, applier: r.newApplier(built.All())}
-	o.waiter = r.op.Waiter.NewNodeWaiter(wait.NodeWaiterConfig{
+	config := wait.NodeWaiterConfig{
 		Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Deadline: r.op.Deadline(),
 		Restarted: o.applier.Restarted, IsUnchanged: o.applier.IsUnchanged,
 		Done: func(n *sequencer.Node) { r.writer.Progress.NodeDone(n.ID()) },
-	})
+	}
+	if r.options.SkipEndedJobs {
+		config.HasEnded = o.applier.HasEnded
+	}
+	o.waiter = r.op.Waiter.NewNodeWaiter(config)
 	return o, nil
 }
 

@@ -35,6 +35,9 @@ type RenderOptions struct {
 	// DryRun says whether this is a dry run. Render then also fails if the charts declare an
 	// invalid order that the operation would not use.
 	DryRun bool
+	// IgnoreJobs says whether an ordered deployment does not wait for Jobs without dependents.
+	// Record stores it.
+	IgnoreJobs bool
 	// LooksUp says whether the template function lookup reads objects from the cluster.
 	LooksUp bool
 
@@ -186,7 +189,7 @@ func (p *Planner) warnings(plan *sequencer.Plan) []string {
 func (p *Planner) Record(rel *release.Release, r *Rendered) *orderrecord.Record {
 	switch {
 	case p.options.Ordered:
-		return &orderrecord.Record{Revision: rel.Version, Ordered: true, Charts: p.Root, DocumentCharts: r.Charts}
+		return &orderrecord.Record{Revision: rel.Version, Ordered: true, IgnoreJobs: p.options.IgnoreJobs, Charts: p.Root, DocumentCharts: r.Charts}
 	case len(rel.Hooks) > 0 && history.RunsHooksInParallel(p.Root):
 		return &orderrecord.Record{Revision: rel.Version, Charts: p.Root}
 	}

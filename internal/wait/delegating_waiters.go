@@ -167,9 +167,9 @@ func (d *delegatingNodeWaiter) Applied(_ *sequencer.Node, states object.LiveObje
 // Await implements NodeWaiter.
 func (d *delegatingNodeWaiter) Await(_ context.Context, n *sequencer.Node) error {
 	d.mu.Lock()
-	list := d.states.All(d.lists[n])
+	list := d.lists[n]
 	d.mu.Unlock()
-	return d.wait(list, d.config.Timeouts.Readiness, true)
+	return d.wait(d.written(list), d.config.Timeouts.Readiness, true)
 }
 
 // AwaitLeaf implements NodeWaiter. It does not wait, because AwaitLeaves waits for all
@@ -178,10 +178,17 @@ func (d *delegatingNodeWaiter) AwaitLeaf(context.Context, *sequencer.Node) bool 
 
 // AwaitLeaves implements NodeWaiter. It waits for the objects of all nodes.
 func (d *delegatingNodeWaiter) AwaitLeaves(_ context.Context, all kube.ResourceList) error {
+	return d.wait(d.written(all), d.config.Timeouts.Operation, d.config.Jobs)
+}
+
+// written returns the objects of list as the server returned them, without the Jobs that
+// NodeWaiterConfig.HasEnded excludes.
+func (d *delegatingNodeWaiter) written(list kube.ResourceList) kube.ResourceList {
 	d.mu.Lock()
-	all = d.states.All(all)
-	d.mu.Unlock()
-	return d.wait(all, d.config.Timeouts.Operation, d.config.Jobs)
+	defer d.mu.Unlock()
+	return d.states.All(list.Filter(func(info *object.Info) bool {
+		return d.config.HasEnded == nil || !d.config.HasEnded(info, d.states.Of(info))
+	}))
 }
 
 // CheckLeaves implements NodeWaiter. It returns no error, because only AwaitLeaves waits for

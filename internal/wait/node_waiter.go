@@ -6,6 +6,7 @@ package wait
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,8 +73,12 @@ type NodeWaiterConfig struct {
 	// Plan contains the nodes: it is the deployment graph of the release.
 	Plan     *sequencer.Plan
 	Timeouts Timeouts
-	// Jobs says whether to wait for Jobs in leaves, as with --wait-for-jobs.
+	// Jobs says whether to wait for Jobs in leaves.
 	Jobs bool
+	// HasEnded, if not nil, says that an object is a Job that the operation must not wait
+	// for, because it had already ended. live is the state that the server returned when the
+	// object was written.
+	HasEnded func(info, live *object.Info) bool
 	// Namespace is the namespace of the release.
 	Namespace string
 	// Deadline is the time at which the operation times out; zero if there is no limit.
@@ -162,12 +167,19 @@ func (w *watchingNodeWaiter) timeoutOf(n *sequencer.Node, res *sequencer.Planned
 	return w.Timeouts.Readiness
 }
 
-// Applied implements NodeWaiter.
+// Applied implements NodeWaiter. It removes the Jobs that HasEnded excludes.
 func (w *watchingNodeWaiter) Applied(n *sequencer.Node, states object.LiveObjects) error {
 	s := w.states[n]
 	w.mu.Lock()
 	s.applied = time.Now()
 	w.mu.Unlock()
+	s.objects = slices.DeleteFunc(s.objects, func(o *objectState) bool {
+		ended := w.HasEnded != nil && w.HasEnded(o.info, states.Of(o.info))
+		if ended {
+			s.group.Remove(targetOf(o.info, ""))
+		}
+		return ended
+	})
 	var list kube.ResourceList
 	for _, o := range s.objects {
 		list = append(list, states.Of(o.info))

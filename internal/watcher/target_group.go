@@ -56,6 +56,19 @@ func (g *TargetGroup) Applied(obj *unstructured.Unstructured) error {
 	return nil
 }
 
+// Remove removes a target from the group, for which Wait then does not wait. It must be
+// called before Wait.
+func (g *TargetGroup) Remove(target Target) {
+	g.watcher.mu.Lock()
+	defer g.watcher.mu.Unlock()
+	key := objectKey{target.GVK.GroupKind(), target.Namespace, target.Name}
+	if i := g.index[key]; i != nil {
+		i.stream.unregister(i)
+		delete(g.index, key)
+		g.objects = slices.DeleteFunc(g.objects, func(other *watchedObject) bool { return other == i })
+	}
+}
+
 // WaitOptions configure how a group waits.
 type WaitOptions struct {
 	// Start is the time at which Target.Timeout starts to run.

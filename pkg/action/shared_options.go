@@ -41,6 +41,19 @@ func validateOptions(s WaitStrategy, t Takeover, maxParallelHooks int) error {
 	return errors.Join(t.Validate(), validateParallelHooks(maxParallelHooks))
 }
 
+// validateJobs checks the values of WaitForJobs (wait) and IgnoreJobs (ignore).
+func validateJobs(wait, ignore bool) error {
+	if wait && ignore {
+		return errors.New("WaitForJobs and IgnoreJobs exclude each other")
+	}
+	return nil
+}
+
+// waitsForJobs reports whether an operation waits for Jobs that nothing depends on, according
+// to the fields WaitForJobs (wait) and IgnoreJobs (ignore). An ordered operation does by
+// default.
+func waitsForJobs(ordered, wait, ignore bool) bool { return wait || ordered && !ignore }
+
 func validateParallelHooks(limit int) error {
 	if limit < 0 {
 		return fmt.Errorf("invalid limit of %d parallel hooks: must be positive, or 0 for no limit", limit)
