@@ -153,8 +153,9 @@ func (o *orderedStrategy) deployNode(ctx context.Context, n, after *sequencer.No
 	r.writer.Progress.NodeStarted(n.ID())
 	inBackground, err := o.applyAndAwait(ctx, n)
 	if err != nil {
+		o.waiter.RecordFailure()
 		var failures failure.Resources
-		if !errors.As(err, &failures) {
+		if _, unfinished := errors.AsType[*wait.UnfinishedError](err); !unfinished && !errors.As(err, &failures) {
 			err = apply.Failures(ctx, n, err, r.Release().Namespace, r.op.Events)
 		}
 		r.emit(event.Event{Type: event.NodeFailed, Node: n.ID(), Err: err, Message: err.Error()})

@@ -4,8 +4,10 @@
 package wait
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -164,12 +166,13 @@ func (d *delegatingNodeWaiter) Applied(_ *sequencer.Node, states object.LiveObje
 	return nil
 }
 
-// Await implements NodeWaiter.
+// Await implements NodeWaiter. It cannot find out whether objects stand still: without a
+// readiness timeout, it waits until the operation times out.
 func (d *delegatingNodeWaiter) Await(_ context.Context, n *sequencer.Node) error {
 	d.mu.Lock()
 	list := d.lists[n]
 	d.mu.Unlock()
-	return d.wait(d.written(list), d.config.Timeouts.Readiness, true)
+	return d.wait(d.written(list), cmp.Or(d.config.Timeouts.Readiness, d.config.Timeouts.Operation, math.MaxInt64), true)
 }
 
 // AwaitLeaf implements NodeWaiter. It does not wait, because AwaitLeaves waits for all
@@ -194,6 +197,10 @@ func (d *delegatingNodeWaiter) written(list kube.ResourceList) kube.ResourceList
 // CheckLeaves implements NodeWaiter. It returns no error, because only AwaitLeaves waits for
 // leaves.
 func (d *delegatingNodeWaiter) CheckLeaves() error { return nil }
+
+// RecordFailure implements NodeWaiter. It does nothing, because waits that have started cannot
+// be changed.
+func (d *delegatingNodeWaiter) RecordFailure() {}
 
 // AwaitPodsGone implements NodeWaiter. It does nothing, because no pods are deleted without a
 // cluster.

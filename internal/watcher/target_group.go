@@ -71,7 +71,7 @@ func (g *TargetGroup) Remove(target Target) {
 
 // WaitOptions configure how a group waits.
 type WaitOptions struct {
-	// Start is the time at which Target.Timeout starts to run.
+	// Start is the time that Limit.Start gets.
 	Start time.Time
 	// WaitForAll says how to continue after a target has failed or turned out to be
 	// forbidden to read. If true, the wait continues until the result of every target is
@@ -95,6 +95,7 @@ func (g *TargetGroup) SetOptions(options WaitOptions) { g.options = options }
 // later report that differs. The calls are made by the goroutine that called Wait.
 func (g *TargetGroup) Wait(ctx context.Context, onChange func(Report)) ([]Report, error) {
 	defer g.Close()
+	g.startLimits()
 	if err := g.readWithoutBaseline(ctx); err != nil {
 		return g.result(err)
 	}
@@ -195,7 +196,7 @@ func (g *TargetGroup) outcome(mustStayReady bool) (over bool, err error) {
 		case i.report.Status.State == readiness.Failed:
 			failed = ErrFailed
 		case i.timedOut && timeout == nil:
-			timeout = &TimeoutError{Timeout: i.target.Timeout}
+			timeout = i.report.TimedOut
 		case i.isOpen():
 			open = true
 		case i.report.Status.State != readiness.Ready && forbidden == nil:
@@ -304,7 +305,7 @@ func (g *TargetGroup) result(cause error) ([]Report, error) {
 	for _, i := range g.objects {
 		report := g.completeReport(i)
 		reports = append(reports, report)
-		if report.Status.State != readiness.Ready || report.TimedOutAfter > 0 {
+		if report.Status.State != readiness.Ready || report.TimedOut != nil {
 			open = append(open, report)
 		}
 	}

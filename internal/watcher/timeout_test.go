@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/ordered-helm/helm/internal/waitlimit"
 )
 
 // expectLimited starts to wait for one Deployment that is not ready, with a timeout of ten
@@ -24,14 +26,14 @@ func (b *fixture) expectLimited(name string) *waiting {
 }
 
 func within(t Target, limit time.Duration) Target {
-	t.Timeout = limit
+	t.Limit = waitlimit.NewFixed(limit)
 	return t
 }
 
 func (b *fixture) expectTimeout(w *waiting, began time.Time, took time.Duration) {
 	b.Helper()
 	<-w.done
-	var timeout *TimeoutError
+	var timeout *waitlimit.TimeoutError
 	var notReady *NotReadyError
 	if !errors.As(w.err, &timeout) || timeout.Timeout != 10*time.Second || !errors.As(w.err, &notReady) || len(notReady.Reports) != 1 {
 		b.Fatalf("got %v", w.err)
@@ -155,7 +157,7 @@ func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
 		b.api.Put(deployments, b.deployment("two", true))
 		<-w.done
 		var late *NotReadyError
-		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Target.Name != "one" || late.Reports[0].TimedOutAfter != 10*time.Second {
+		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Target.Name != "one" || late.Reports[0].TimedOut == nil {
 			b.Errorf("got %v", w.err)
 		}
 	})
