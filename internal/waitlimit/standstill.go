@@ -116,9 +116,10 @@ func (s *Standstill) remaining(at time.Time) time.Duration {
 	return s.config.Limit - s.clock.standstill(at)
 }
 
-// Examine reads the pods of the resource and their events, and starts to watch them.
+// Examine reads the pods of the resource and their events, and starts to watch them, if the
+// resource has stood still for the limit.
 func (s *Standstill) Examine(ctx context.Context) {
-	if s.pods != nil || s.obj == nil || s.config.Limit <= 0 {
+	if s.pods != nil || s.obj == nil || s.remaining(s.clock.at) > 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)

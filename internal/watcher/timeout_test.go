@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/podwatch"
 	"github.com/ordered-helm/helm/internal/waitlimit"
 )
 
@@ -102,6 +105,48 @@ func TestTimeWithoutTheAPIDoesNotCount(t *testing.T) {
 				c.away(b, false)
 				b.expectTimeout(w, began, 70*time.Second)
 			})
+		})
+	}
+}
+
+// TestStandstillWithoutTheAPI checks a limit that is not fixed: time without the API does not
+// count, and progress during that time does.
+func TestStandstillWithoutTheAPI(t *testing.T) {
+	for _, progress := range []bool{false, true} {
+		runTest(t, func(b *fixture) {
+			pods := podwatch.New(b.Context(), b.client)
+			defer pods.Close()
+			obj := b.deployment("a", false)
+			target := targetOf(deployments, obj)
+			target.Limit = waitlimit.NewStandstill(waitlimit.StandstillConfig{Limit: 10 * time.Second, Pods: pods, Failure: &waitlimit.FirstFailure{}})
+			g := b.watcher.ExpectReady(target)
+			b.write(g, deployments, obj)
+			began, want := time.Now(), 70*time.Second
+			g.SetOptions(WaitOptions{Start: began})
+			w := b.wait(g)
+			b.expectWaiting(w)
+			time.Sleep(9 * time.Second)
+			b.transport.RefuseConnections(true)
+			b.api.CloseWatches()
+			time.Sleep(time.Minute)
+			b.expectWaiting(w)
+			if progress {
+				want += 9 * time.Second
+				more := b.deployment("a", false)
+				if err := unstructured.SetNestedField(more.Object, int64(2), "status", "updatedReplicas"); err != nil {
+					t.Fatal(err)
+				}
+				b.api.Put(deployments, more)
+			}
+			b.transport.RefuseConnections(false)
+			<-w.done
+			var stoodStill *waitlimit.StandstillError
+			if !errors.As(w.err, &stoodStill) {
+				b.Errorf("got %v", w.err)
+			}
+			if got := time.Since(began); got < want || got > want+4*time.Second {
+				b.Errorf("it took %s, want %s", got, want)
+			}
 		})
 	}
 }
