@@ -56,8 +56,9 @@ its dependencies are ready:
     $ helm install shop ./shop --wait=ordered --timeout 10m
 
 The annotation helm.sh/readiness-timeout of a resource, or else --readiness-timeout,
-limits how long it can take to become ready. Plain --wait applies all resources without
-ordering and then waits until all of them are ready.
+limits how long it can take to become ready. Without either, it must not stand still for
+ten seconds. Plain --wait applies all resources without ordering and then waits until all
+of them are ready.
 
 TRYING IT OUT
 

@@ -160,7 +160,7 @@ func takesNextWord(f *pflag.FlagSet, word string) bool {
 // it uses timeout.
 func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
 	value, envErr := readinessFromEnv()
-	f.DurationVar(timeout, readinessFlagName, value, "[not in stock Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation helm.sh/readiness-timeout sets another one (default 10s). Resources without dependents can take until --timeout. Can also be set with $"+readinessEnv)
+	f.DurationVar(timeout, readinessFlagName, value, "[not in stock Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation helm.sh/readiness-timeout sets another one (default: until it has made no progress for 10s; Jobs: no limit). Resources without dependents can take until --timeout. Can also be set with $"+readinessEnv)
 	return func() error {
 		if !f.Changed(readinessFlagName) {
 			return envErr

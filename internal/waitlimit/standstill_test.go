@@ -202,6 +202,28 @@ func TestStandstillWithoutNode(t *testing.T) {
 	})
 }
 
+// TestStandstillOfPod checks that a Pod is one of its own pods: only events have to be read.
+func TestStandstillOfPod(t *testing.T) {
+	runTest(t, ten, func(f *fixture) {
+		observe := func(spec, status string) {
+			f.limit.Observe(fakeapi.Object(t, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: web-1-a, namespace: shop, uid: pod, creationTimestamp: %q}, "+
+				"spec: {containers: [{name: app}]%s}, status: {phase: Pending%s}}", f.began.UTC().Format(time.RFC3339), spec, status)), false, time.Now())
+		}
+		observe(noSpec, "")
+		if f.pass(time.Minute) {
+			t.Fatal("too early: it has no node")
+		}
+		observe(scheduled, "")
+		f.putEvent("Pulling")
+		if f.pass(time.Minute) {
+			t.Fatal("too early: its image is being pulled")
+		}
+		observe(scheduled, ", containerStatuses: [{name: app, state: {running: {startedAt: "+now()+"}}}]")
+		f.expectExpired(2*time.Minute + ten)
+		f.expectRequests(2)
+	})
+}
+
 // TestStandstillOfPodsOfOthers checks that pods of an earlier generation, and pods of others
 // that match the selector, do not count.
 func TestStandstillOfPodsOfOthers(t *testing.T) {

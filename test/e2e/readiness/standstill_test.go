@@ -28,13 +28,6 @@ func TestStandstill(t *testing.T) {
 			name: "the image of a Pod is pulled for a while", annotations: unlimited,
 			manifest: barePod("devcluster/pull: 13s"),
 		},
-		{
-			name: "containers start one after another", annotations: unlimited,
-			manifest: workload{
-				kind: "Deployment", play: "devcluster/after: 6s, devcluster/container: 'first,second'",
-				pod: "initContainers: [{name: first, image: i}, {name: second, image: i}], " + mainContainer,
-			}.manifest(),
-		},
 		{name: "a Job runs for a while", annotations: unlimited, manifest: workload{kind: "Job", play: "devcluster/after: 12s"}.manifest()},
 		{
 			name: "a crash loop", annotations: unlimited, fails: true,
