@@ -122,7 +122,7 @@ func (c *clock) correct(s podwatch.State, progressed bool, at time.Time) {
 		}
 		waits = append(waits, span{laterOf(from, c.progress), until})
 	}
-	c.idle = max(0, min(c.idle, at.Sub(c.progress)-totalLength(waits)))
+	c.idle = max(0, min(c.idle, at.Sub(c.progress))-totalLength(waits))
 }
 
 // latest converts a timestamp of the cluster into a time of the caller. Timestamps are rounded
