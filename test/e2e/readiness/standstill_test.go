@@ -62,5 +62,5 @@ func TestUnlimitedAfterFailure(t *testing.T) {
 		charts.Object{Kind: "Job", Name: "long", Layer: "long", PodAnnotations: []string{"devcluster/after: 1h"}},
 		charts.Last("failing,long"),
 	)
-	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "4m"}, "Job/failing failed: ", "not ready yet", "Job/long")
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "1m"}, "Job/failing failed: ", "not ready yet", "Job/long")
 }
