@@ -39,6 +39,7 @@ type feed[T any] struct {
 	mu      sync.Mutex
 	known   bool // whether the objects have been listed
 	objects map[types.UID]*T
+	changes int // counts the changes of objects
 }
 
 // startFeed starts a feed that runs until w is closed, or the account is not allowed to list
@@ -72,6 +73,16 @@ func (f *feed[T]) list() ([]*T, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Collect(maps.Values(f.objects)), f.known
+}
+
+// countChanges returns how often the objects have changed.
+func (f *feed[T]) countChanges() int {
+	if f == nil {
+		return 0
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changes
 }
 
 // run lists the objects and watches them, again and again.
@@ -108,6 +119,7 @@ func (f *feed[T]) relist(ctx context.Context) (version string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.objects, f.known = objects, true
+	f.changes++
 	return list.GetResourceVersion(), nil
 }
 
@@ -142,6 +154,7 @@ func (f *feed[T]) update(obj *unstructured.Unstructured, deleted bool) {
 	object, err := convert[T](obj)
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.changes++
 	if deleted || err != nil {
 		delete(f.objects, obj.GetUID())
 		return

@@ -108,6 +108,15 @@ func (w *Watcher) eventsIn(namespace, fieldSelector string) *feed[corev1.Event] 
 	return w.events[key]
 }
 
+// Changes returns a number that increases whenever State may return something else for the
+// same version of the workload.
+func (f *Follower) Changes() int {
+	if f == nil {
+		return 0
+	}
+	return f.pods.countChanges() + f.sets.countChanges() + f.events.countChanges()
+}
+
 // State returns what is known now about the pods of obj, the current version of the
 // workload. It returns false if the pods could not be read. A nil Follower knows only the pod
 // that obj is, if it is one.

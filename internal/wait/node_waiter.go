@@ -252,7 +252,7 @@ func (w *watchingNodeWaiter) Await(ctx context.Context, n *sequencer.Node) error
 // its objectState. If hold is not nil, await does not return successfully before hold is
 // closed, and all objects must be ready at that time.
 func (w *watchingNodeWaiter) await(ctx context.Context, s *nodeState, hold <-chan struct{}) {
-	s.group.SetOptions(watcher.WaitOptions{Start: s.applied, WaitForAll: true, StayReadyUntil: hold})
+	s.group.SetOptions(watcher.WaitOptions{Start: s.applied, WaitForAll: true, OnFailure: w.RecordFailure, StayReadyUntil: hold})
 	diagnosis := w.startDiagnosis(ctx, s)
 	defer diagnosis.stop()
 	count := newReadyCounter(len(s.objects))
@@ -295,7 +295,6 @@ func (w *watchingNodeWaiter) AwaitLeaf(ctx context.Context, n *sequencer.Node) b
 		if failed := s.failedObjects(); len(failed) > 0 {
 			w.events.Emit(event.Event{Type: event.NodeFailed, Node: n.ID(), Message: summarize(failed)})
 			w.leaves.fail()
-			w.RecordFailure()
 		}
 	})
 	return true

@@ -75,6 +75,8 @@ type Standstill struct {
 	// pods observes the pods of the resource. It is nil before Examine is called, and for
 	// resources that have no pods.
 	pods *podwatch.Follower
+	// changes is the number of changes of pods that have been passed to clock.
+	changes int
 }
 
 // NewStandstill returns a Standstill.
@@ -87,16 +89,14 @@ func (s *Standstill) Start(at time.Time) { s.clock = newClock(at) }
 func (s *Standstill) Observe(obj *unstructured.Unstructured, ready bool, at time.Time) {
 	s.obj = obj
 	s.clock.observe(obj, ready, at)
-	if podwatch.IsPod(obj) {
+	if podwatch.IsPod(obj) || s.pods != nil {
 		s.observePods(at)
 	}
 }
 
 // observePods records the current state of the pods, as far as they are known.
 func (s *Standstill) observePods(at time.Time) {
-	if s.obj == nil {
-		return
-	}
+	s.changes = s.pods.Changes()
 	if state, known := s.pods.State(s.obj); known {
 		s.clock.observePods(state, at)
 	}
@@ -105,7 +105,9 @@ func (s *Standstill) observePods(at time.Time) {
 // Check returns the time until the limit is reached if the resource stands still, but at most
 // checkInterval.
 func (s *Standstill) Check(at time.Time) time.Duration {
-	s.observePods(at)
+	if s.pods.Changes() != s.changes {
+		s.observePods(at)
+	}
 	return min(s.remaining(at), s.config.Failure.remaining(), checkInterval)
 }
 
@@ -125,6 +127,7 @@ func (s *Standstill) Examine(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	s.pods = s.config.Pods.Follow(ctx, s.obj)
+	s.changes = -1 // observe the pods even if there are none
 }
 
 // Err returns a *StandstillError or ErrOtherFailure.

@@ -77,13 +77,23 @@ type WaitOptions struct {
 	// forbidden to read. If true, the wait continues until the result of every target is
 	// known. If false, the wait ends immediately.
 	WaitForAll bool
+	// OnFailure, if not nil, is called when a target has failed, timed out, or turned out to
+	// be forbidden to read. It can be called several times, and must return quickly.
+	OnFailure func()
 	// StayReadyUntil, if not nil, delays the success of the wait: Wait returns without an
 	// error only after the channel is closed and all targets are ready.
 	StayReadyUntil <-chan struct{}
 }
 
-// SetOptions sets the options of the next call of Wait.
-func (g *TargetGroup) SetOptions(options WaitOptions) { g.options = options }
+// SetOptions sets the options of the next call of Wait, and starts the limits of the targets.
+func (g *TargetGroup) SetOptions(options WaitOptions) {
+	g.options = options
+	for _, i := range g.objects {
+		if i.target.Limit != nil {
+			i.target.Limit.Start(options.Start)
+		}
+	}
+}
 
 // Wait waits until all targets are ready at the same time. It returns a report on each
 // target, in the order of the targets, even if there is an error. The error is a
@@ -95,7 +105,6 @@ func (g *TargetGroup) SetOptions(options WaitOptions) { g.options = options }
 // later report that differs. The calls are made by the goroutine that called Wait.
 func (g *TargetGroup) Wait(ctx context.Context, onChange func(Report)) ([]Report, error) {
 	defer g.Close()
-	g.startLimits()
 	if err := g.readWithoutBaseline(ctx); err != nil {
 		return g.result(err)
 	}
@@ -202,6 +211,9 @@ func (g *TargetGroup) outcome(mustStayReady bool) (over bool, err error) {
 		case i.report.Status.State != readiness.Ready && forbidden == nil:
 			forbidden = i.forbidden
 		}
+	}
+	if g.options.OnFailure != nil && cmp.Or(failed, forbidden, timeout) != nil {
+		g.options.OnFailure()
 	}
 	if cause := cmp.Or(failed, forbidden); cause != nil && (!open || !g.options.WaitForAll) {
 		return true, cause

@@ -42,15 +42,6 @@ func (i *watchedObject) observeForLimit() {
 	i.target.Limit.Observe(i.report.Object, i.report.Status.State == readiness.Ready, at)
 }
 
-// startLimits calls Limit.Start of all targets.
-func (g *TargetGroup) startLimits() {
-	for _, i := range g.objects {
-		if i.target.Limit != nil {
-			i.target.Limit.Start(g.options.Start)
-		}
-	}
-}
-
 // isOpen reports whether the object is not ready, but the wait can still succeed: the object
 // has not failed, timed out, or turned out to be forbidden to read. The caller must have
 // locked the watcher's mu.
@@ -112,7 +103,11 @@ func (g *TargetGroup) timeOutObjects(ctx context.Context) bool {
 	g.watcher.mu.Unlock()
 	if len(unread) > 0 {
 		g.readObjectsNow(ctx, unread)
-		examineLimits(ctx, unread)
+		var wg sync.WaitGroup
+		for _, i := range unread {
+			wg.Go(func() { i.target.Limit.Examine(ctx) })
+		}
+		wg.Wait()
 	}
 	return timedOut || len(unread) > 0
 }
@@ -127,15 +122,6 @@ func (g *TargetGroup) readObjectsNow(ctx context.Context, objects []*watchedObje
 	for _, part := range parts {
 		part.stream.readNow(ctx, part.names())
 	}
-}
-
-// examineLimits calls Limit.Examine for all objects at the same time.
-func examineLimits(ctx context.Context, objects []*watchedObject) {
-	var wg sync.WaitGroup
-	for _, i := range objects {
-		wg.Go(func() { i.target.Limit.Examine(ctx) })
-	}
-	wg.Wait()
 }
 
 // readAtDeadline reads and evaluates all open objects one last time if the deadline of ctx

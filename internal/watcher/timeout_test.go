@@ -151,6 +151,31 @@ func TestStandstillWithoutTheAPI(t *testing.T) {
 	}
 }
 
+// TestUnlimitedAfterFailure checks that a failure ends the wait for another target of the group
+// that has no limit.
+func TestUnlimitedAfterFailure(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		failure := &waitlimit.FirstFailure{}
+		unlimited := targetOf(jobs, b.job("unlimited", jobRuns))
+		unlimited.Limit = waitlimit.NewStandstill(waitlimit.StandstillConfig{Failure: failure})
+		g := b.watcher.ExpectReady(targetOf(jobs, b.job("failing", jobRuns)), unlimited)
+		b.write(g, jobs, b.job("failing", jobRuns))
+		b.write(g, jobs, b.job("unlimited", jobRuns))
+		g.SetOptions(WaitOptions{Start: time.Now(), WaitForAll: true, OnFailure: failure.Record})
+		w := b.wait(g)
+		time.Sleep(time.Hour)
+		b.expectWaiting(w)
+		b.api.Put(jobs, b.job("failing", jobFailed))
+		time.Sleep(9 * time.Second)
+		b.expectWaiting(w)
+		time.Sleep(4 * time.Second)
+		<-w.done
+		if !errors.Is(w.err, ErrFailed) || !errors.Is(w.reports[1].TimedOut, waitlimit.ErrOtherFailure) || w.reports[0].TimedOut != nil {
+			b.Errorf("got %v, %+v", w.err, w.reports)
+		}
+	})
+}
+
 // TestReadyWhileTheAPIWasAway checks that changes during an outage arrive before the
 // timeout, even if almost no time is left.
 func TestReadyWhileTheAPIWasAway(t *testing.T) {

@@ -59,8 +59,9 @@ func TestUnlimitedAfterFailure(t *testing.T) {
 	h := harness.New(t)
 	chart := charts.Write(t,
 		charts.Object{Kind: "Job", Name: "failing", Layer: "failing", PodAnnotations: []string{"devcluster/pod: fail"}},
+		charts.Object{Kind: "Job", Name: "beside", Layer: "failing", PodAnnotations: []string{"devcluster/after: 1h"}},
 		charts.Object{Kind: "Job", Name: "long", Layer: "long", PodAnnotations: []string{"devcluster/after: 1h"}},
 		charts.Last("failing,long"),
 	)
-	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "1m"}, "Job/failing failed: ", "not ready yet", "Job/long")
+	h.ExpectFailure(t, []string{"install", "rel", chart, "--wait=ordered", "--timeout", "1m"}, "Job/failing failed: ", "not ready yet when the operation ended: Job/beside, Job/long")
 }
