@@ -55,8 +55,8 @@ type Options struct {
 	// PendingKinds are kinds that the cluster does not know yet, but that the deployment
 	// would define. Only a preview sets them: it does not build objects of these kinds.
 	PendingKinds map[schema.GroupKind]bool
-	// SkipEndedJobs makes an ordered deployment not wait for Jobs that it does not change and
-	// that have already ended.
+	// SkipEndedJobs makes an ordered deployment not wait for Jobs without dependents that it
+	// does not change and that have already ended.
 	SkipEndedJobs bool
 	// SkipChartChecks skips checks for mistakes that only the author of the chart can
 	// correct.

@@ -170,9 +170,9 @@ func (d *delegatingNodeWaiter) Applied(_ *sequencer.Node, states object.LiveObje
 // readiness timeout, it waits until the operation times out.
 func (d *delegatingNodeWaiter) Await(_ context.Context, n *sequencer.Node) error {
 	d.mu.Lock()
-	list := d.lists[n]
+	list := d.states.All(d.lists[n])
 	d.mu.Unlock()
-	return d.wait(d.written(list), cmp.Or(d.config.Timeouts.Readiness, d.config.Timeouts.Operation, math.MaxInt64), true)
+	return d.wait(list, cmp.Or(d.config.Timeouts.Readiness, d.config.Timeouts.Operation, math.MaxInt64), true)
 }
 
 // AwaitLeaf implements NodeWaiter. It does not wait, because AwaitLeaves waits for all
@@ -181,17 +181,12 @@ func (d *delegatingNodeWaiter) AwaitLeaf(context.Context, *sequencer.Node) bool 
 
 // AwaitLeaves implements NodeWaiter. It waits for the objects of all nodes.
 func (d *delegatingNodeWaiter) AwaitLeaves(_ context.Context, all kube.ResourceList) error {
-	return d.wait(d.written(all), d.config.Timeouts.Operation, d.config.Jobs)
-}
-
-// written returns the objects of list as the server returned them, without the Jobs that
-// NodeWaiterConfig.HasEnded excludes.
-func (d *delegatingNodeWaiter) written(list kube.ResourceList) kube.ResourceList {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.states.All(list.Filter(func(info *object.Info) bool {
+	all = d.states.All(all.Filter(func(info *object.Info) bool {
 		return d.config.HasEnded == nil || !d.config.HasEnded(info, d.states.Of(info))
 	}))
+	d.mu.Unlock()
+	return d.wait(all, d.config.Timeouts.Operation, d.config.Jobs)
 }
 
 // CheckLeaves implements NodeWaiter. It returns no error, because only AwaitLeaves waits for

@@ -30,7 +30,8 @@ func (c *waitingClient) WaitWithJobs(list kube.ResourceList, timeout time.Durati
 }
 
 // TestDelegatedWait checks how long a custom Kubernetes client waits for a node with
-// dependents, and for which objects: it cannot find out whether they stand still.
+// dependents and at the end, and for which objects. It cannot find out whether they stand
+// still.
 func TestDelegatedWait(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -45,7 +46,7 @@ func TestDelegatedWait(t *testing.T) {
 			client := &waitingClient{PrintingKubeClient: kubefake.PrintingKubeClient{Out: io.Discard}}
 			node := &sequencer.Node{Awaited: true}
 			w := NewWithoutCluster(client).NewNodeWaiter(NodeWaiterConfig{
-				Timeouts: c.timeouts, HasEnded: func(info, _ *object.Info) bool { return info.Name == "ended" },
+				Jobs: true, Timeouts: c.timeouts, HasEnded: func(info, _ *object.Info) bool { return info.Name == "ended" },
 			})
 			defer w.Close()
 			list := fakeapi.Infos(t, fakeapi.ConfigMap("app", ""), fakeapi.ConfigMap("ended", ""))
@@ -58,8 +59,14 @@ func TestDelegatedWait(t *testing.T) {
 			if err := w.Await(t.Context(), node); err != nil {
 				t.Fatal(err)
 			}
-			if client.timeout != c.want || len(client.names) != 1 {
+			if client.timeout != c.want || len(client.names) != 2 {
 				t.Errorf("waited for %q for %s, want %s", client.names, client.timeout, c.want)
+			}
+			if err := w.AwaitLeaves(t.Context(), list); err != nil {
+				t.Fatal(err)
+			}
+			if client.timeout != c.timeouts.Operation || len(client.names) != 1 {
+				t.Errorf("waited for %q at the end for %s, want %s", client.names, client.timeout, c.timeouts.Operation)
 			}
 		})
 	}

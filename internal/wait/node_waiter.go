@@ -86,8 +86,8 @@ type NodeWaiterConfig struct {
 	Timeouts Timeouts
 	// Jobs says whether to wait for Jobs in leaves.
 	Jobs bool
-	// HasEnded, if not nil, says that an object is a Job that the operation must not wait
-	// for, because it had already ended. live is the state that the server returned when the
+	// HasEnded, if not nil, says that an object is a Job that had already ended. The
+	// operation does not wait for such Jobs in leaves. live is the state that the server returned when the
 	// object was written.
 	HasEnded func(info, live *object.Info) bool
 	// Namespace is the namespace of the release.
@@ -191,14 +191,14 @@ func (w *watchingNodeWaiter) limitOf(n *sequencer.Node, res *sequencer.PlannedRe
 	return waitlimit.NewStandstill(standstill)
 }
 
-// Applied implements NodeWaiter. It removes the Jobs that HasEnded excludes.
+// Applied implements NodeWaiter. It removes the Jobs of a leaf that have already ended.
 func (w *watchingNodeWaiter) Applied(n *sequencer.Node, states object.LiveObjects) error {
 	s := w.states[n]
 	w.mu.Lock()
 	s.applied = time.Now()
 	w.mu.Unlock()
 	s.objects = slices.DeleteFunc(s.objects, func(o *objectState) bool {
-		ended := w.HasEnded != nil && w.HasEnded(o.info, states.Of(o.info))
+		ended := !n.Awaited && w.HasEnded != nil && w.HasEnded(o.info, states.Of(o.info))
 		if ended {
 			s.group.Remove(targetOf(o.info, ""))
 		}
