@@ -49,7 +49,7 @@ func startFeed[T any](w *Watcher, resource schema.GroupVersionResource, namespac
 		client: w.client.Resource(resource).Namespace(namespace), options: options,
 		tried: make(chan struct{}), objects: map[types.UID]*T{},
 	}
-	w.wg.Go(func() { f.run(w.ctx) })
+	w.start(f.run)
 	return f
 }
 

@@ -31,7 +31,9 @@ var (
 // concurrent use.
 type Watcher struct {
 	client dynamic.Interface
-	ctx    context.Context //nolint:containedctx // the context of the goroutines, which end with Close
+	// start runs a function in a new goroutine, with a context that Close cancels. wg counts
+	// these goroutines.
+	start  func(func(context.Context))
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
@@ -45,7 +47,8 @@ type Watcher struct {
 // before Follow is called. client must not limit the rate of its requests.
 func New(ctx context.Context, client dynamic.Interface) *Watcher {
 	w := &Watcher{client: client, events: map[[2]string]*feed[corev1.Event]{}}
-	w.ctx, w.cancel = context.WithCancel(ctx)
+	ctx, w.cancel = context.WithCancel(ctx)
+	w.start = func(run func(context.Context)) { w.wg.Go(func() { run(ctx) }) }
 	return w
 }
 

@@ -229,7 +229,7 @@ func TestClockWithOtherClock(t *testing.T) {
 func TestClockProperties(t *testing.T) {
 	const limit = 10 * time.Second
 	for seed := range uint64(300) {
-		random := rand.New(rand.NewPCG(seed, 10)) //nolint:gosec // a test
+		random := rand.New(rand.NewPCG(seed, 10))
 		clock, at, reached := newClock(started), 0.0, [3]int64{}
 		// repeat observes numbers that are not higher than before, after some time.
 		repeat := func(seconds float64) {
@@ -261,7 +261,7 @@ func TestClockProperties(t *testing.T) {
 // TestClockPodProperties checks the same for pods, which are replaced and restarted at random.
 func TestClockPodProperties(t *testing.T) {
 	for seed := range uint64(300) {
-		random := rand.New(rand.NewPCG(seed, 11)) //nolint:gosec // a test
+		random := rand.New(rand.NewPCG(seed, 11))
 		clock, at, name := newClock(started), 10.0, 0
 		clock.observe(counts(0, 0, 0), false, started)
 		// observe observes some pods, of which some run, after some time.
