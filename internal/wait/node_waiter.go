@@ -87,8 +87,8 @@ type NodeWaiterConfig struct {
 	// Jobs says whether to wait for Jobs in leaves.
 	Jobs bool
 	// HasEnded, if not nil, says that an object is a Job that had already ended. The
-	// operation does not wait for such Jobs in leaves. live is the state that the server returned when the
-	// object was written.
+	// operation does not wait for such Jobs in leaves. live is the state that the server
+	// returned when the object was written.
 	HasEnded func(info, live *object.Info) bool
 	// Namespace is the namespace of the release.
 	Namespace string

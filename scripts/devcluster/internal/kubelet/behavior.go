@@ -22,8 +22,8 @@ const (
 	// exits. The default is 0.
 	AnnotationAfter = "devcluster/after"
 	// AnnotationContainer names the containers, separated by commas, to which AnnotationPod,
-	// AnnotationAfter and AnnotationPull apply. They can be init containers. The default is all containers
-	// except init containers.
+	// AnnotationAfter and AnnotationPull apply. They can be init containers. The default is
+	// all containers except init containers.
 	AnnotationContainer = "devcluster/container"
 	// AnnotationTimes is the number of times that a container crashes, or that its image
 	// cannot be pulled, before the container behaves normally. By default, it never behaves
