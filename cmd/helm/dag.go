@@ -82,7 +82,7 @@ type dagOptions struct {
 }
 
 func newDagCmd(a *app) *cobra.Command {
-	in := &installActionInput{app: a, client: action.NewInstall(a.config)}
+	in := newInstallActionInput(a)
 	var opts dagOptions
 	cmd := &cobra.Command{
 		Use:   "dag [CHART | RELEASE]",
@@ -220,7 +220,7 @@ func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 			rel.Version, rel.Name, rel.Name)
 	}
 	// There cannot be an error, because ReleasePlan has read the same record.
-	if ordered, _ := wasOrdered(rel); !ordered {
+	if recorded, _ := recordedOrderOf(rel); recorded == orderIgnored {
 		a.warnf("revision %d of release %q was not deployed in this order, because the program that rolled it back does not support ordering; only an uninstall follows it", rel.Version, rel.Name)
 	}
 	return plan, nil
@@ -256,7 +256,7 @@ func (in *installActionInput) plan(ctx context.Context, opts *dagOptions, refere
 		return nil, err
 	}
 	if opts.diff != "" {
-		return client.PlanRevision(ctx, loaded.chart, loaded.values, opts.comparedWith)
+		return client.PlanRevision(ctx, loaded.chart, loaded.values, opts.renderedAs)
 	}
 	return client.Plan(ctx, loaded.chart, loaded.values)
 }

@@ -56,7 +56,7 @@ type templateOptions struct {
 }
 
 func newTemplateCmd(a *app) *cobra.Command {
-	in := &installActionInput{app: a, client: action.NewInstall(a.config)}
+	in := newInstallActionInput(a)
 	var opts templateOptions
 	cmd := &cobra.Command{
 		Use:               "template [NAME] [CHART]",

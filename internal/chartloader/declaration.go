@@ -71,6 +71,11 @@ func (d *Declaration) Sequenced() bool {
 	return d.OptedIn || d.APIVersion == APIVersionV3 && !d.OptedOut
 }
 
+// AnySequenced reports whether the declared order of the chart, or of any chart below it, applies.
+func (d *Declaration) AnySequenced() bool {
+	return d.Sequenced() || slices.ContainsFunc(d.Subcharts, (*Declaration).AnySequenced)
+}
+
 // Declares reports whether the Chart.yaml declares an order.
 func (d *Declaration) Declares() bool {
 	return len(d.DependsOnSubcharts) > 0 || d.Problem != nil ||

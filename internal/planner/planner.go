@@ -41,6 +41,9 @@ type RenderOptions struct {
 	AcceptsIgnored bool
 	// DisableHooks says that the operation runs no hooks, so that it needs their objects.
 	DisableHooks bool
+	// IgnoreJobs says whether an ordered deployment does not wait for Jobs without dependents.
+	// Record stores it.
+	IgnoreJobs bool
 	// LooksUp says whether the template function lookup reads objects from the cluster.
 	LooksUp bool
 
@@ -80,6 +83,13 @@ func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, 
 	return p, nil
 }
 
+// WithRelease returns a Planner that renders the same chart with other values of .Release.
+func (p *Planner) WithRelease(o chartutil.ReleaseOptions) *Planner {
+	other := *p
+	other.options.Release = o
+	return &other
+}
+
 // HookModes returns which hooks can run in parallel, as the charts declare.
 func (p *Planner) HookModes() hookorder.ChartModes {
 	return render.HookModes(p.Root, p.options.Release.Namespace)
@@ -113,7 +123,7 @@ func (p *Planner) Render() (*Rendered, error) {
 	}
 	result, err := render.Chart(p.Chart, chartOptions)
 	rendered := &Rendered{Result: result}
-	if err != nil || !o.Ordered && !isSequenced(p.Root) {
+	if err != nil || !p.needsPlan() {
 		return rendered, err
 	}
 	plan, err := p.build(result)
@@ -164,7 +174,7 @@ func (p *Planner) chartOptions() (render.Options, error) {
 	lookups, err := p.lookupConfig()
 	chartOptions := render.Options{
 		Values: values, Capabilities: caps, RESTConfig: lookups, EnableDNS: o.EnableDNS, SubNotes: o.SubNotes,
-		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: o.PostRenderer,
+		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: o.PostRenderer, KeepObjects: p.needsPlan(),
 	}
 	if o.Ordered {
 		chartOptions.Root = p.Root
@@ -178,6 +188,10 @@ func (p *Planner) lookupConfig() (*rest.Config, error) {
 	}
 	return p.cfg.RESTClientGetter.ToRESTConfig()
 }
+
+// needsPlan reports whether Render builds the plan: the release is deployed in order, or the
+// declared order of a chart applies.
+func (p *Planner) needsPlan() bool { return p.options.Ordered || isSequenced(p.Root) }
 
 // isSequenced reports whether the declared order of chart c, or of one of its subcharts,
 // applies.
@@ -223,7 +237,7 @@ func (p *Planner) warnings(plan *sequencer.Plan) []string {
 func (p *Planner) Record(rel *release.Release, r *Rendered) *orderrecord.Record {
 	switch {
 	case p.options.Ordered:
-		return &orderrecord.Record{Revision: rel.Version, Ordered: true, Charts: p.Root, DocumentCharts: r.Charts}
+		return &orderrecord.Record{Revision: rel.Version, Ordered: true, IgnoreJobs: p.options.IgnoreJobs, Charts: p.Root, DocumentCharts: r.Charts}
 	case len(rel.Hooks) > 0 && history.RunsHooksInParallel(p.Root):
 		return &orderrecord.Record{Revision: rel.Version, Charts: p.Root}
 	}

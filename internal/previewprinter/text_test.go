@@ -91,6 +91,33 @@ func TestTextReportsAFailingWriter(t *testing.T) {
 	}
 }
 
+// TestRepeatedErrors checks that an error that several objects have is printed once.
+func TestRepeatedErrors(t *testing.T) {
+	p := &preview.Preview{Release: "shop", Namespace: "prod", Operation: "upgrade", Revision: 3}
+	for _, node := range []string{"shop:a", "shop:b"} {
+		p.Nodes = append(p.Nodes, preview.Node{Node: node, Objects: []preview.Object{
+			{Action: preview.Fail, Kind: "Service", Namespace: "other", Name: node[5:], Error: `namespaces "other" not found`},
+			{Action: preview.Create, Kind: "Job", Namespace: "prod", Name: node[5:]},
+		}})
+	}
+	const want = `upgrade of release shop in namespace prod, to revision 3, without an order: 2 to create, 2 would fail
+
+shop:a
+  ! would fail Service/a in other
+      namespaces "other" not found
+  + create Job/a in prod
+
+shop:b
+  ! would fail Service/b in other
+      the same error as for Service/a
+  + create Job/b in prod
+`
+	var b strings.Builder
+	if err := previewprinter.Text(&b, p); err != nil || b.String() != want {
+		t.Errorf("%v, got:\n%s\nwant:\n%s", err, b.String(), want)
+	}
+}
+
 // TestLongErrorsKeepTheirEnd checks that the middle of a long error of the server is
 // removed.
 func TestLongErrorsKeepTheirEnd(t *testing.T) {

@@ -5,7 +5,6 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
@@ -22,70 +20,13 @@ import (
 // therefore rejected.
 const hookModeField = "runHooksInParallel"
 
-// canonicalFiles converts the sequencing annotations in rendered templates to the canonical
-// form, which Kubernetes and Helm's parser accept (see package annotation). It changes
-// nothing else. files contains the text of each template by name. written contains the keys
-// that were converted, as they were before.
-func canonicalFiles(files map[string]string) (canonical map[string]string, written map[sequencer.AnnotationKey]string, err error) {
-	canonical, written = make(map[string]string, len(files)), map[sequencer.AnnotationKey]string{}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		text, keys, err := canonicalText(files[name])
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
-		}
-		canonical[name] = text
-		for _, k := range keys {
-			written[sequencer.AnnotationKey{File: name, Object: k.object, Key: annotation.CanonicalKey(k.key)}] = k.key
-		}
-	}
-	return canonical, written, nil
-}
-
 // convertedKey is the key of an annotation before it was converted. object is the result of
 // objectName.
 type convertedKey struct{ object, key string }
 
-// canonicalText converts the sequencing annotations in all documents of one rendered
-// template. It also returns the keys that it has converted.
-func canonicalText(content string) (string, []convertedKey, error) {
-	if !mayNeedRewriting(content) {
-		return content, nil, checkAliases(content)
-	}
-	docs := Split(content)
-	canonical, converted := make([]string, len(docs)), make([][]convertedKey, len(docs))
-	err := forEachParallel(len(docs), func(i int) (err error) {
-		canonical[i] = docs[i]
-		if err := yamledit.CheckAliases(docs[i]); err != nil {
-			return err
-		}
-		if mayNeedRewriting(docs[i]) {
-			canonical[i], converted[i], err = canonicalDocument(docs[i])
-		}
-		return err
-	})
-	if err != nil {
-		return "", nil, err
-	}
-	return replaceDocuments(content, docs, canonical), slices.Concat(converted...), nil
-}
-
-// checkAliases returns an error if a document in content would become too large when its
-// YAML aliases are expanded.
-func checkAliases(content string) error {
-	if !yamledit.MayHaveAliases(content) {
-		return nil
-	}
-	for _, doc := range Split(content) {
-		if err := yamledit.CheckAliases(doc); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mayNeedRewriting reports whether a text could contain annotations to convert. If it
-// returns false, as for almost all documents, the text need not be parsed.
-func mayNeedRewriting(text string) bool {
+// mayContainOrder reports whether a text could contain sequencing annotations. If it returns
+// false, as for almost all documents, there is nothing to convert.
+func mayContainOrder(text string) bool {
 	return slices.ContainsFunc([]string{
 		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.Layer, annotation.ResourceGroup, hookModeField,
 	}, func(part string) bool { return strings.Contains(text, part) })

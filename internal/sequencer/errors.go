@@ -57,12 +57,12 @@ func (n UnmetNeed) remedy() string {
 	case strings.HasPrefix(from, to+"/") && n.unordered:
 		return fmt.Sprintf("a chart cannot depend on its parent: move the %s to chart %s, or to a chart that it depends on", n.To.ID.Kind, from)
 	case strings.HasPrefix(from, to+"/"):
-		return fmt.Sprintf("move the %s to chart %s, or remove the dependency on that chart from helm.sh/depends-on/subcharts of chart %s",
+		return fmt.Sprintf("move the %s to chart %s, or remove the dependency on that chart from depends-on.helm.sh/subcharts of chart %s",
 			n.To.ID.Kind, from, to)
 	case from != to && !n.unordered:
 		return fmt.Sprintf("reverse the order of charts %s and %s, which is declared by depends-on in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
 	case from != to:
-		return fmt.Sprintf("make chart %s depend on chart %s, with depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
+		return fmt.Sprintf("make chart %s depend on chart %s, with depends-on or depends-on.helm.sh/subcharts in Chart.yaml, or move the %s", from, to, n.To.ID.Kind)
 	case mustComeFirst(n.To.ID.Kind, n.FromNode == n.ToNode), n.FromNode.Layer != "" && n.suggestedLayer == "":
 		return fmt.Sprintf("put %s into a separate layer (helm.sh/layer), and list that layer in depends-on.helm.sh/layers of %s", n.To.ID, n.From.ID)
 	case n.FromNode.Layer != "":

@@ -49,7 +49,13 @@ func (r *installRun) arrange(rendered *planner.Rendered) error {
 	if err != nil {
 		return err
 	}
-	ordered, err := render.OrderDocuments(docs, r.planner.Root, i.Namespace)
+	plan := rendered.Plan
+	if rendered.Changed() {
+		if plan, err = render.DocumentsPlan(docs, r.planner.Root, i.Namespace); err != nil {
+			return err
+		}
+	}
+	ordered, err := render.OrderDocuments(docs, plan)
 	if err != nil {
 		return err
 	}

@@ -21,9 +21,10 @@ func TestHooksExample(t *testing.T) {
 	chart := harness.ExampleChart(t, "hooks")
 	const want = `
 pre-install, pre-upgrade hooks
-  weight 0
+  weight -1
     - ServiceAccount/release-name-migrations (hooks)
-    then in parallel
+  weight 0
+    in parallel
     - Job/release-name-migrate-accounts (hooks)
     - Job/release-name-migrate-orders (hooks)
     - Job/release-name-migrate-payments (hooks)

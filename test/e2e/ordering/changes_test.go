@@ -45,7 +45,7 @@ func nextVersions() map[string]nextVersion {
 				"Secret/rel-database", "StatefulSet/rel-database", "Service/rel-queue", "StatefulSet/rel-queue",
 				"Deployment/rel-api", "ConfigMap/rel-web", "Deployment/rel-web",
 			},
-			pairs: 30,
+			pairs: 25,
 		},
 		"umbrella": {
 			edit: func(tb testing.TB, dir string) {
@@ -65,7 +65,7 @@ func nextVersions() map[string]nextVersion {
 				"StatefulSet/rel-database", "Deployment/rel-api", "ServiceAccount/rel-web", "Deployment/rel-web",
 				"Ingress/rel-entry", "ConfigMap/rel-about",
 			},
-			pairs: 45, removed: 3,
+			pairs: 40, removed: 2,
 		},
 		"proposal-layers": {
 			edit: func(tb testing.TB, dir string) {
