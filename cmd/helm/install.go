@@ -67,6 +67,15 @@ TRYING IT OUT
 
 Both print all rendered manifests, including Secrets unless --hide-secret is given.
 
+HOOKS
+
+Hooks of equal weight run sequentially, unless a chart allows them to run in parallel, with
+runHooksInParallel in its Chart.yaml:
+
+    true               in parallel, also with hooks of other charts
+    otherChartsOnly    sequentially, but in parallel with hooks of other charts
+    false              sequentially, after these (the default)
+
 An interrupted installation is recorded as failed; with --atomic it is uninstalled.
 `
 

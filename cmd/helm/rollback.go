@@ -27,6 +27,9 @@ To ignore the order, for example because a resource does not become ready, use
 --wait=false. All resources are then changed at the same time. A revision that was not
 deployed in order has no order to follow; --wait and --wait=ordered then wait until all
 resources are ready.
+
+Hooks run in parallel in charts that had runHooksInParallel in Chart.yaml in the revision
+that is rolled back to; see "helm install --help".
 `
 
 func newRollbackCmd(a *app) *cobra.Command {

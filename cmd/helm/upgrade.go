@@ -60,6 +60,11 @@ reverse order:
 release. If $HELM_WAIT is "ordered", plain --wait means --wait=ordered for charts that
 have an order; --wait=true never does.
 
+HOOKS
+
+Hooks of equal weight run sequentially, or in parallel in charts with runHooksInParallel in
+Chart.yaml; see "helm install --help".
+
 FAILURES
 
 If an upgrade fails or is interrupted, the new revision is recorded as failed, and its

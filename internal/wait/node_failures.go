@@ -72,6 +72,9 @@ func (w *watchingNodeWaiter) setOutcome(f *failure.Resource, o *objectState, cau
 // annotation or a flag.
 func (w *watchingNodeWaiter) remedy(n *sequencer.Node, res *sequencer.PlannedResource) string {
 	advice := "set the annotation " + annotation.ReadinessTimeout + ", or increase --readiness-timeout"
+	if !w.Plan.IsSequenced(n.Chart) {
+		advice = fmt.Sprintf("increase --readiness-timeout (annotations are ignored, because chart %s does not enable its order)", n.Chart)
+	}
 	if res.Timeout > 0 {
 		advice = "increase " + annotation.ReadinessTimeout
 	}

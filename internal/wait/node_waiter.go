@@ -219,7 +219,7 @@ func (w *watchingNodeWaiter) await(ctx context.Context, s *nodeState, hold <-cha
 	count := newReadyCounter(len(s.objects))
 	reports, err := s.group.Wait(ctx, func(report watcher.Report) {
 		if diagnosis.update(report) {
-			w.emitChange(s, report, "")
+			w.emitChange(s, report, nil)
 		}
 		allReady := count.update(report)
 		s.unready.Store(int64(count.total - count.ready))
@@ -306,10 +306,10 @@ func (w *watchingNodeWaiter) unready() int {
 }
 
 // emitChange emits an event about a new state of an object. s is the node of the object.
-// cause, if not empty, says why the object is not ready.
-func (w *watchingNodeWaiter) emitChange(s *nodeState, report watcher.Report, cause string) {
+// causes, if any, say why the object is not ready.
+func (w *watchingNodeWaiter) emitChange(s *nodeState, report watcher.Report, causes []failure.Cause) {
 	e := ChangeEvent(report, s.node.ID(), w.Namespace)
-	e.Cause = cause
+	e.Cause, e.Causes = causesText(causes), causes
 	switch within := report.Target.Timeout; {
 	case report.Status.State == readiness.Ready:
 	case within > 0:

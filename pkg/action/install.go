@@ -128,7 +128,7 @@ func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	o.Ordered = true // whatever WaitStrategy says
+	o.Ordered, o.AcceptsIgnored = true, true // whatever WaitStrategy says
 	p, err := planner.New(i.cfg, chartloader.Copy(chrt), chartloader.CopyValues(vals), o)
 	if err != nil {
 		return nil, err

@@ -65,7 +65,8 @@ func rollBackToRevisionCopiedByStock(t *testing.T, h *harness.Helm) {
 	h.CheckOrder(t, "rel", h.ReadTrace(t))
 	h.ExpectValues(t, "1")
 	h.MustRunStock(t, "rollback", "rel", "4", "--wait")
-	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ignored (rolled back by another program)")
+	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ignored (rolled back by another program; uninstalled in reverse order)")
+	harness.ExpectContains(t, h.MustRun("history", "rel").Stdout, "Rollback to 4\tignored")
 	manifest, _ := h.Uninstall(t)
 	h.CheckUninstallOrder(t, manifest)
 }
