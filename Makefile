@@ -64,7 +64,10 @@ GO_TEST_RACE     = go test -p $(JOBS) $(RACE) -count=1 -shuffle=on
 
 # The packages of the module test that start neither helm nor a cluster.
 IN_PROCESS_PACKAGES = ./bench/... ./certificates ./chartserver ./fault ./ociregistry ./signing
-E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certificates|chartserver|fault|ociregistry|signing)(/|$$)')
+E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certificates|chartserver|fault|ociregistry|signing|tools)(/|$$)')
+
+# The tools that call helm, which test-tools runs with bin/helm.
+OTHER_TOOLS = chart-testing helm-diff helm-unittest helmfile
 
 # The tests that run with the race detector in helm and in the test program: for each
 # operation and for the SDK, the tests with the most concurrency.
@@ -93,6 +96,18 @@ stock: ## Build unmodified Helm of the same version, for comparison: bin/stock-h
 stock: ORDERED_VERSION := 0.0.0
 stock: GIT_COMMIT := 0000000000000000000000000000000000000000
 stock: GIT_STATE := clean
+
+.PHONY: helm4
+helm4: $(BIN)/helm4 ## Build unmodified Helm 4, for the tests of charts and releases that both use: bin/helm4
+
+HELM4_MODULE  := helm.sh/helm/v4
+HELM4_LDFLAGS  = -s -w \
+	-X $(HELM4_MODULE)/internal/version.version=$(shell cd scripts/tools/helm4 && go list -m -f '{{.Version}}' $(HELM4_MODULE)) \
+	-X $(HELM4_MODULE)/internal/version.gitTreeState=clean
+
+# Helm 4 reads the version of Kubernetes from the modules in the binary.
+$(BIN)/helm4: scripts/tools/helm4/go.mod scripts/tools/helm4/go.sum
+	cd scripts/tools/helm4 && CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -ldflags '$(HELM4_LDFLAGS)' -o $@ $(HELM4_MODULE)/cmd/helm
 
 .PHONY: race
 race: stock ## Build Ordered Helm with the race detector, and link stock Helm: bin/race/helm
@@ -147,7 +162,7 @@ test-race: ## Run the unit tests with the race detector
 	cd test && $(GO_TEST_RACE) $(if $(RUN),-run '$(RUN)') $(IN_PROCESS_PACKAGES)
 
 .PHONY: test-e2e
-test-e2e: build stock devcluster ## Run the end-to-end tests on their own dev clusters
+test-e2e: build stock helm4 devcluster ## Run the end-to-end tests on their own dev clusters
 	cd test && BINARIES=$(BIN) $(GO_TEST_BINARIES) $(if $(RUN),,-skip '$(RACE_PATTERN)') -parallel 16 -timeout 25m $(E2E_PACKAGES)
 
 # If helm is killed, or no test checks its exit code, the reports of the race detector are
@@ -167,13 +182,19 @@ test-e2e-race: race devcluster ## Run the tests of RACE_TESTS with the race dete
 test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input, and the Go packages with Helm's
 	cd test && BINARIES=$(BIN) PARITY_FRESH=$(FRESH) $(GO_TEST_BINARIES) -timeout 20m ./parity/... ./api/...
 
+# A tool that cannot be built does not prevent the tests of the others.
+.PHONY: test-tools
+test-tools: build stock devcluster ## Run tools that call helm, such as helmfile, with bin/helm (the first run builds them, in about 15 minutes)
+	@for tool in $(OTHER_TOOLS); do $(MAKE) $(TOOLS)/$$tool || echo "$$tool cannot be built: its tests are skipped" >&2; done
+	cd test && BINARIES=$(BIN) TOOLS=$(TOOLS) $(GO_TEST_BINARIES) -timeout 20m ./tools
+
 .PHONY: soak
 soak: build stock devcluster ## Kill 200 operations at random moments, then run 8 processes on 50 releases for ten minutes
 	cd test && ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 
 .PHONY: protections
-protections: build stock devcluster ## Remove each protection of releases from the code in turn, and check that tests then fail (about an hour)
+protections: build stock helm4 devcluster ## Remove each protection of releases from the code in turn, and check that tests then fail (about an hour)
 	scripts/protections
 
 .PHONY: test-devcluster
@@ -244,6 +265,10 @@ format: $(TOOLS)/golangci-lint ## Format the Go files of all modules
 # versions of another.
 $(TOOLS)/%: scripts/tools/%/go.mod scripts/tools/%/go.sum
 	cd scripts/tools/$* && CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -o $@ tool
+
+# Compiling helmfile takes ten minutes, so its binary is kept outside the checkout.
+$(TOOLS)/helmfile: scripts/tools/helmfile/go.mod scripts/tools/helmfile/go.sum
+	JOBS=$(JOBS) scripts/cached-tool.sh helmfile $@
 
 ##@ Tidy up
 

@@ -90,7 +90,7 @@ func (a *app) connect() error {
 	a.config.RegistryClient = client
 
 	storageDriver := os.Getenv("HELM_DRIVER")
-	if err := a.config.Init(a.settings.RESTClientGetter(), a.settings.Namespace(), storageDriver, a.debugf); err != nil {
+	if err := action.InitConfiguration(a.config, a.settings.RESTClientGetter(), a.settings.Namespace(), storageDriver, a.debugf); err != nil {
 		return err
 	}
 	if storageDriver == "memory" {

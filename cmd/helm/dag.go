@@ -23,7 +23,8 @@ import (
 
 const dagHelp = `
 Print the order in which a chart is deployed with --wait=ordered, or in which an
-installed release was deployed, and the order of the hooks of each event.
+installed release was deployed, and the order of the hooks of each event, including which of
+them run in parallel, in charts with runHooksInParallel in Chart.yaml.
 
     $ helm dag                                   the chart in the current directory
     $ helm dag ./shop -f production.yaml
@@ -81,7 +82,7 @@ type dagOptions struct {
 }
 
 func newDagCmd(a *app) *cobra.Command {
-	in := &installActionInput{app: a, client: action.NewInstall(a.config)}
+	in := newInstallActionInput(a)
 	var opts dagOptions
 	cmd := &cobra.Command{
 		Use:   "dag [CHART | RELEASE]",

@@ -71,7 +71,7 @@ func newListCmd(a *app) *cobra.Command {
 
 func (a *app) list(client *action.List, format output.Format) error {
 	if client.AllNamespaces {
-		if err := a.config.Init(a.settings.RESTClientGetter(), "", os.Getenv("HELM_DRIVER"), a.debugf); err != nil {
+		if err := action.InitConfiguration(a.config, a.settings.RESTClientGetter(), "", os.Getenv("HELM_DRIVER"), a.debugf); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func install(ctx context.Context, name, path string) (*release.Release, error) {
 	config := new(action.Configuration)
 	getter := settings.RESTClientGetter()
 	action.RetryRequests(getter) // also retry requests for release storage
-	if err := config.Init(getter, settings.Namespace(), os.Getenv("HELM_DRIVER"), log.Printf); err != nil {
+	if err := action.InitConfiguration(config, getter, settings.Namespace(), os.Getenv("HELM_DRIVER"), log.Printf); err != nil {
 		return nil, err
 	}
 	chart, err := loader.Load(path)

@@ -33,6 +33,7 @@ import (
 
 // These are values of Object.Note.
 const (
+	noteFailedJob    = "it has failed; it is deleted and created again"
 	noteNewKind      = "its kind is defined by this release"
 	noteNewNamespace = "its namespace is created by this release"
 	noteReplaced     = "unchanged, but replaced (--force)"
@@ -222,6 +223,10 @@ func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRunResult)
 		result, err := b.result(t, run.Options().Force)
 		if err != nil {
 			return err
+		}
+		if run.MustRecreate(t.Info, t.Before) {
+			result = newObject(t.Info, Create)
+			result.Note = noteFailedJob
 		}
 		results[t.Info] = result
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
 
-// Text writes a preview to w as text: first the objects that are created before all others,
-// then the nodes of the deployment graph in their order, the objects to delete, and the
-// hooks.
+// Text writes a preview to w as text, in the order in which everything would happen: the objects
+// that are created before all others, the hooks that run before the nodes, the nodes of the
+// deployment graph in their order, the objects to delete, and the other hooks.
 func Text(w io.Writer, p *preview.Preview) error {
 	out := &printer{Writer: bufio.NewWriter(terminalsafe.NewWriter(w)), failed: map[string]string{}}
 	how := "without an order"
@@ -30,6 +30,10 @@ func Text(w io.Writer, p *preview.Preview) error {
 	if len(p.First) > 0 {
 		fmt.Fprint(out, "\nfirst\n")
 		out.objects(p.First)
+	}
+	before, others := graphview.SplitHooks(p.Hooks)
+	if err := graphview.HooksText(out, before); err != nil {
+		return err
 	}
 	for _, n := range p.Nodes {
 		fmt.Fprintf(out, "\n%s\n", n.Node)
@@ -45,7 +49,7 @@ func Text(w io.Writer, p *preview.Preview) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	return graphview.HooksText(w, p.Hooks)
+	return graphview.HooksText(w, others)
 }
 
 // totals returns the number of objects for each action, as in "2 to create, 1 unchanged".

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/previewprinter"
 )
@@ -27,6 +30,10 @@ func example() *preview.Preview {
 			{Action: preview.Delete, Kind: "ConfigMap", Namespace: "prod", Name: "gone"},
 			{Action: preview.Keep, Kind: "Secret", Namespace: "prod", Name: "kept", Note: "its policy"},
 		}}},
+		Hooks: hookorder.Plans([]*release.Hook{
+			{Kind: "Job", Name: "after", Events: []release.HookEvent{release.HookPostUpgrade}},
+			{Kind: "Job", Name: "before", Events: []release.HookEvent{release.HookPreUpgrade}},
+		}, hookorder.ChartModes{}),
 	}
 }
 
@@ -34,6 +41,10 @@ const text = `upgrade of release shop in namespace prod, to revision 3, in order
 
 first
   + create Namespace/prod
+
+pre-upgrade hooks
+  weight 0
+    - Job/before
 
 shop:base
   ~ change ConfigMap/a in prod
@@ -52,6 +63,10 @@ no longer in the chart, in order of deletion
 shop:old
   - delete ConfigMap/gone in prod
   = keep Secret/kept in prod (its policy)
+
+post-upgrade hooks
+  weight 0
+    - Job/after
 `
 
 func TestText(t *testing.T) {

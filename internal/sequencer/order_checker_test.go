@@ -314,7 +314,7 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 		{
 			"from a subchart to its parent",
 			ownAfter(with(v3("shop", v3("a")), dep("a")), "a"), []sequencer.Resource{in("shop/a", fromLayer), object(t, account)},
-			`(shop/templates/all.yaml): move the ServiceAccount to chart shop/a, or remove the dependency on that chart from helm.sh/depends-on/subcharts of chart shop`,
+			`(shop/templates/all.yaml): move the ServiceAccount to chart shop/a, or remove the dependency on that chart from depends-on.helm.sh/subcharts of chart shop`,
 		},
 		{
 			"from one subchart to a later one",
@@ -336,7 +336,7 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 				in("shop/a", object(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}`)), in("shop/b", object(t, crd)),
 			},
 			`needs CustomResourceDefinition/to, which is not ordered before it, in unlayered resources of chart shop/b (shop/b/templates/all.yaml): ` +
-				`make chart shop/a depend on chart shop/b, with depends-on or helm.sh/depends-on/subcharts in Chart.yaml, or move the CustomResourceDefinition`,
+				`make chart shop/a depend on chart shop/b, with depends-on or depends-on.helm.sh/subcharts in Chart.yaml, or move the CustomResourceDefinition`,
 		},
 		{
 			"a namespace of the chart that it is in",

@@ -143,6 +143,7 @@ func newReader(t *testing.T, page string) *reader {
 	}
 	for link, target := range map[string]string{
 		filepath.Join(commands, "helm"):    binaries.Get(t).Helm,
+		filepath.Join(commands, "helm4"):   binaries.Get(t).Helm4,
 		filepath.Join(commands, "kubectl"): shared.Kubectl(),
 		filepath.Join(r.dir, "examples"):   filepath.Join(binaries.Root(t), "examples"),
 	} {

@@ -48,6 +48,14 @@ func (h *Helm) MustRunStock(tb testing.TB, args ...string) string {
 	return mustSucceed(tb, "stock helm", h.RunStock(tb, args...), args).Stdout
 }
 
+// MustRunHelm4 runs Helm 4 in the namespace of the test, and ends the test if it fails. It
+// returns the stdout.
+func (h *Helm) MustRunHelm4(tb testing.TB, args ...string) string {
+	tb.Helper()
+	r := h.StartBinary(tb, binaries.Get(tb).Helm4, h.Namespace, args...).Wait(tb)
+	return mustSucceed(tb, "helm 4", r, args).Stdout
+}
+
 func mustSucceed(tb testing.TB, name string, r Result, args []string) Result {
 	tb.Helper()
 	if r.ExitCode != 0 {

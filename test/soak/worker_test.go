@@ -83,7 +83,7 @@ func configure(namespace string) (*action.Configuration, error) {
 	getter.Namespace = &namespace
 	action.RetryRequests(getter)
 	cfg := new(action.Configuration)
-	err := cfg.Init(getter, namespace, "secret", func(string, ...any) {})
+	err := action.InitConfiguration(cfg, getter, namespace, "secret", func(string, ...any) {})
 	return cfg, err
 }
 

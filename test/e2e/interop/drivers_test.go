@@ -58,6 +58,10 @@ func TestStorageDrivers(t *testing.T) {
 				h, ours := with(t)
 				continueWithStock(t, h, ours, ours.stock(t), d.kept)
 			})
+			t.Run("Helm 4", func(t *testing.T) {
+				h, _ := with(t)
+				continueAfterHelm4(t, h)
+			})
 			t.Run("labels", func(t *testing.T) {
 				_, ours := with(t)
 				checkLabels(t, ours, ours.stock(t))

@@ -40,7 +40,7 @@ func sdkConfiguration(tb testing.TB, h *harness.Helm) *action.Configuration {
 	kubeconfig := h.Cluster.Kubeconfig()
 	flags.KubeConfig, flags.Namespace = &kubeconfig, &h.Namespace
 	cfg := new(action.Configuration)
-	harness.NoError(tb, cfg.Init(flags, h.Namespace, "secret", func(string, ...any) {}))
+	harness.NoError(tb, action.InitConfiguration(cfg, flags, h.Namespace, "secret", func(string, ...any) {}))
 	return cfg
 }
 

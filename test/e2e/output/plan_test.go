@@ -267,12 +267,12 @@ func TestPlanOfInstall(t *testing.T) {
 		t.Errorf("exit code %d: %s", r.ExitCode, r.Stderr)
 	}
 	want := "install of release rel in namespace " + h.Namespace + ", to revision 1, in order: 6 to create\n\nfirst\n" +
-		"  + create CustomResourceDefinition/mades." + group + "\n\napp:definitions\n" +
+		"  + create CustomResourceDefinition/mades." + group + "\n\n" +
+		"pre-install hooks\n  weight 0\n    - Job/before (app)\n\napp:definitions\n" +
 		"  + create Namespace/" + h.Namespace + "-more\n  + create CustomResourceDefinition/widgets." + group + "\n\napp:widgets\n" +
 		"  + create Widget/w in " + h.Namespace + " (its kind is defined by this release)\n\napp\n" +
 		"  + create ConfigMap/c in " + h.Namespace + "-more (its namespace is created by this release)\n" +
-		"  + create Made/m in " + h.Namespace + " (its kind is defined by this release)\n\n" +
-		"pre-install hooks\n  weight 0\n    - Job/before (app)\n"
+		"  + create Made/m in " + h.Namespace + " (its kind is defined by this release)\n"
 	if r.Stdout != want {
 		t.Errorf("got:\n%s\nwant:\n%s", r.Stdout, want)
 	}
