@@ -87,7 +87,7 @@ func (d *sqlDriver) withDatabase(do func(context.Context, *sql.DB) error) error 
 	if err != nil {
 		return err
 	}
-	defer db.Close() //nolint:errcheck // nothing is written any more
+	defer db.Close()                                     //nolint:errcheck // nothing is written any more
 	if err := do(context.Background(), db); err != nil { //nolint:forbidigo // methods of storage drivers have no context
 		return fmt.Errorf("release storage: %w", err)
 	}
