@@ -64,7 +64,10 @@ GO_TEST_RACE     = go test -p $(JOBS) $(RACE) -count=1 -shuffle=on
 
 # The packages of the module test that start neither helm nor a cluster.
 IN_PROCESS_PACKAGES = ./bench/... ./certificates ./chartserver ./fault ./ociregistry ./signing
-E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certificates|chartserver|fault|ociregistry|signing)(/|$$)')
+E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certificates|chartserver|fault|ociregistry|signing|tools)(/|$$)')
+
+# The tools that call helm, which test-tools runs with bin/helm.
+OTHER_TOOLS = chart-testing helm-diff helm-unittest helmfile
 
 # The tests that run with the race detector in helm and in the test program: for each
 # operation and for the SDK, the tests with the most concurrency.
@@ -179,6 +182,12 @@ test-e2e-race: race devcluster ## Run the tests of RACE_TESTS with the race dete
 test-parity: build stock devcluster ## Compare bin/helm with bin/stock-helm on the same input, and the Go packages with Helm's
 	cd test && BINARIES=$(BIN) PARITY_FRESH=$(FRESH) $(GO_TEST_BINARIES) -timeout 20m ./parity/... ./api/...
 
+# A tool that cannot be built does not prevent the tests of the others.
+.PHONY: test-tools
+test-tools: build stock devcluster ## Run tools that call helm, such as helmfile, with bin/helm (the first run builds them, in about 15 minutes)
+	@for tool in $(OTHER_TOOLS); do $(MAKE) $(TOOLS)/$$tool || echo "$$tool cannot be built: its tests are skipped" >&2; done
+	cd test && BINARIES=$(BIN) TOOLS=$(TOOLS) $(GO_TEST_BINARIES) -timeout 20m ./tools
+
 .PHONY: soak
 soak: build stock devcluster ## Kill 200 operations at random moments, then run 8 processes on 50 releases for ten minutes
 	cd test && ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
@@ -256,6 +265,10 @@ format: $(TOOLS)/golangci-lint ## Format the Go files of all modules
 # versions of another.
 $(TOOLS)/%: scripts/tools/%/go.mod scripts/tools/%/go.sum
 	cd scripts/tools/$* && CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -o $@ tool
+
+# Compiling helmfile takes ten minutes, so its binary is kept outside the checkout.
+$(TOOLS)/helmfile: scripts/tools/helmfile/go.mod scripts/tools/helmfile/go.sum
+	JOBS=$(JOBS) scripts/cached-tool.sh helmfile $@
 
 ##@ Tidy up
 

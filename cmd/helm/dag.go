@@ -23,7 +23,8 @@ import (
 
 const dagHelp = `
 Print the order in which a chart is deployed with --wait=ordered, or in which an
-installed release was deployed, and the order of the hooks of each event.
+installed release was deployed, and the order of the hooks of each event, including which of
+them run in parallel, in charts with runHooksInParallel in Chart.yaml.
 
     $ helm dag                                   the chart in the current directory
     $ helm dag ./shop -f production.yaml
@@ -81,7 +82,7 @@ type dagOptions struct {
 }
 
 func newDagCmd(a *app) *cobra.Command {
-	in := &installActionInput{app: a, client: action.NewInstall(a.config)}
+	in := newInstallActionInput(a)
 	var opts dagOptions
 	cmd := &cobra.Command{
 		Use:   "dag [CHART | RELEASE]",
@@ -219,7 +220,7 @@ func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 			rel.Version, rel.Name, rel.Name)
 	}
 	// There cannot be an error, because ReleasePlan has read the same record.
-	if ordered, _ := wasOrdered(rel); !ordered {
+	if recorded, _ := recordedOrderOf(rel); recorded == orderIgnored {
 		a.warnf("revision %d of release %q was not deployed in this order, because the program that rolled it back does not support ordering; only an uninstall follows it", rel.Version, rel.Name)
 	}
 	return plan, nil
@@ -255,7 +256,7 @@ func (in *installActionInput) plan(ctx context.Context, opts *dagOptions, refere
 		return nil, err
 	}
 	if opts.diff != "" {
-		return client.PlanRevision(ctx, loaded.chart, loaded.values, opts.comparedWith)
+		return client.PlanRevision(ctx, loaded.chart, loaded.values, opts.renderedAs)
 	}
 	return client.Plan(ctx, loaded.chart, loaded.values)
 }

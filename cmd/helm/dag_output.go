@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/progress"
@@ -20,8 +21,9 @@ type dagOutputFlags struct {
 	reasons bool
 	// diff is the name of the release that the chart is compared with, if any.
 	diff string
-	// comparedWith is the revision of that release.
-	comparedWith int
+	// renderedAs is the revision for which the chart is rendered: the one for which the manifest
+	// of the compared revision was rendered.
+	renderedAs int
 }
 
 func (v *dagOutputFlags) addFlags(cmd *cobra.Command, a *app) {
@@ -46,12 +48,32 @@ func (a *app) dagDiff(ctx context.Context, in *installActionInput, opts *dagOpti
 	if err != nil {
 		return err
 	}
-	opts.comparedWith = rel.Version
+	if opts.renderedAs, err = a.renderedAs(rel); err != nil {
+		return err
+	}
 	plan, err := in.plan(ctx, opts, reference)
 	if err != nil {
 		return err
 	}
 	return a.showPlan(plan, &graphview.RevisionPlan{Plan: before.Plan, Release: rel.Name, Revision: rel.Version}, opts)
+}
+
+// renderedAs returns the revision for which the manifest of rel was rendered. This is an earlier
+// revision if rel is a rollback, which copies the manifest. Names in the manifest can contain the
+// number of that revision. If it is no longer in the history, renderedAs returns the oldest
+// revision with the same manifest.
+func (a *app) renderedAs(rel *release.Release) (int, error) {
+	revisions, err := a.config.Releases.History(rel.Name)
+	if err != nil {
+		return 0, err
+	}
+	rendered := rel.Version
+	for _, r := range revisions {
+		if r.Manifest == rel.Manifest {
+			rendered = min(rendered, r.Version)
+		}
+	}
+	return rendered, nil
 }
 
 // showPlan prints a deployment graph to standard output, and its warnings to standard error.

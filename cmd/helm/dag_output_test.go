@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/release"
+
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/testutil/golden"
+	"github.com/ordered-helm/helm/pkg/action"
 )
 
 // TestDagGolden prints the graphs of the examples in every text format, with and without
@@ -125,6 +128,26 @@ metadata:
 				t.Errorf("stdout:\n%s\nhas not, in this order: %q", got.stdout, tt.stdout)
 			}
 		})
+	}
+}
+
+// TestDagDiffAfterRollback compares a chart that names an object by the revision with a rollback,
+// which copies the manifest of an earlier revision.
+func TestDagDiffAfterRollback(t *testing.T) {
+	first, second, rollback := revision(t, 1, action.WaitStrategyOrdered), revision(t, 2, action.WaitStrategyOrdered), revision(t, 3, action.WaitStrategyOrdered)
+	first.Manifest += "---\n# Source: shop/templates/job.yaml\napiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate-1}\n"
+	second.Manifest += "---\n# Source: shop/templates/job.yaml\napiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate-2}\n"
+	first.Info.Status, second.Info.Status = release.StatusSuperseded, release.StatusSuperseded
+	rollback.Manifest, rollback.Info.Description = first.Manifest, "Rollback to 1"
+	t.Setenv("HELM_DRIVER", "memory")
+	t.Setenv("HELM_MEMORY_DRIVER_DATA", store(t, first, second, rollback))
+	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers,
+		"templates/job.yaml": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate-{{ .Release.Revision }}}\n"})
+	for _, revision := range []string{"1", "2", "3"} {
+		got := runHelm(t, "dag", chart, "--diff", "shop", "--revision", revision)
+		if got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "compared with revision "+revision+" of release shop: no ordering changes") {
+			t.Errorf("revision %s: %+v", revision, got)
+		}
 	}
 }
 

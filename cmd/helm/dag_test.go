@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +69,41 @@ func TestDagOfAChart(t *testing.T) {
 				t.Errorf("stderr %q does not begin with %q", got.stderr, tt.stderr)
 			}
 		})
+	}
+}
+
+// TestKeysAsWritten checks that reasons and errors quote the keys that are in the templates, and
+// not their canonical forms.
+func TestKeysAsWritten(t *testing.T) {
+	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, annotations: {helm.sh/layer: %[1]s, %s}}\n---\n"
+	written := []string{
+		"helm.sh/depends-on/layers", "depends-on.helm.sh/layers", "helm.sh/depends-on/resource-groups", "depends-on.helm.sh/resource-groups",
+	}
+	template := fmt.Sprintf(configMap, "database", "a: b")
+	for i, key := range written {
+		template += fmt.Sprintf(configMap, fmt.Sprint("web", i), key+": [{{ .Values.after | default \"database\" }}{{ .Values.more }}]")
+	}
+	// The items of a list, and two keys in one object.
+	template += "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: item, annotations: {helm.sh/depends-on/layers: web0, helm.sh/depends-on/resource-groups: web1}}}\n"
+	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/all.yaml": template})
+	got := runHelm(t, "dag", chart, "--reasons")
+	for i, key := range written {
+		if want := fmt.Sprintf("shop/templates/all.yaml: ConfigMap/web%d: %s: database\n", i, key); !strings.Contains(got.stdout, want) {
+			t.Errorf("got:\n%s%s\nwant in it: %s", got.stdout, got.stderr, want)
+		}
+	}
+	for _, want := range []string{"ConfigMap/item: helm.sh/depends-on/layers: web0\n", "ConfigMap/item: helm.sh/depends-on/resource-groups: web1\n"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("got:\n%s\nwant in it: %s", got.stdout, want)
+		}
+	}
+	for i, key := range written {
+		for _, flag := range []string{fmt.Sprintf("after=web%d", i), "more=' x y'"} {
+			got := runHelm(t, "dag", chart, "--set", flag)
+			if got.code == 0 || !strings.Contains(got.stderr, key+")") && !strings.Contains(got.stderr, fmt.Sprintf("ConfigMap/web%d: %s: ", i, key)) {
+				t.Errorf("%s: got %+v, want %s", flag, got, key)
+			}
+		}
 	}
 }
 

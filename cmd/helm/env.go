@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -26,10 +27,10 @@ func newEnvCmd(a *app) *cobra.Command {
 		Long:  envHelp,
 		Args:  require.MaximumNArgs(1),
 		ValidArgsFunction: completeUpTo(1, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return slices.Sorted(maps.Keys(a.settings.EnvVars())), cobra.ShellCompDirectiveNoFileComp
+			return slices.Sorted(maps.Keys(a.environment())), cobra.ShellCompDirectiveNoFileComp
 		}),
 		Run: func(_ *cobra.Command, args []string) {
-			variables := a.settings.EnvVars()
+			variables := a.environment()
 			if len(args) > 0 {
 				fmt.Fprintln(a.out, variables[args[0]])
 				return
@@ -39,4 +40,12 @@ func newEnvCmd(a *app) *cobra.Command {
 			}
 		},
 	}
+}
+
+// environment returns the settings that helm env prints: those of stock Helm, and $HELM_WAIT,
+// which changes what --wait means.
+func (a *app) environment() map[string]string {
+	variables := a.settings.EnvVars()
+	variables[waitEnv] = os.Getenv(waitEnv)
+	return variables
 }

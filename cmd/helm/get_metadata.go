@@ -37,7 +37,9 @@ func newGetMetadataCmd(a *app) *cobra.Command {
 		printed := orderedMetadata{Metadata: metadata}
 		rel, err := a.revision(metadata.Name, metadata.Revision)
 		if err == nil {
-			printed.Ordered, err = wasOrdered(rel)
+			var recorded recordedOrder
+			recorded, err = recordedOrderOf(rel)
+			printed.Ordered, printed.OrderIgnored = recorded == orderFollowed, recorded == orderIgnored
 		}
 		if err != nil {
 			printed.OrderError = err.Error()
@@ -52,6 +54,8 @@ func newGetMetadataCmd(a *app) *cobra.Command {
 type orderedMetadata struct {
 	*action.Metadata
 	Ordered bool `json:"ordered,omitempty"`
+	// OrderIgnored is as in historyRow.
+	OrderIgnored bool `json:"orderIgnored,omitempty"`
 	// OrderError is the error of reading the order record of the revision.
 	OrderError string `json:"orderError,omitempty"`
 }
@@ -78,6 +82,8 @@ func (m orderedMetadata) writeText(out io.Writer) error {
 	switch {
 	case m.Ordered:
 		text.WriteString("ORDERED: true\n")
+	case m.OrderIgnored:
+		fmt.Fprintf(&text, "ORDERED: %s\n", orderIgnored)
 	case m.OrderError != "":
 		fmt.Fprintf(&text, "ORDERED: %s\n", unknown(m.OrderError))
 	}

@@ -18,7 +18,9 @@ import (
 const historyHelp = `
 List the revisions of a release, the latest last: when each was deployed, its
 status, its chart and a description. If any revision was deployed in the order that its
-chart declares, the additional column ORDER shows which ones were.
+chart declares, the additional column ORDER shows which ones were. "ignored" means that a
+program without support for the order rolled the release back to such a revision; an
+uninstall follows the order.
 
     $ helm history shop
     $ helm history shop --max 3 -o json
@@ -53,6 +55,9 @@ type historyRow struct {
 	AppVersion  string        `json:"app_version"`
 	Description string        `json:"description"`
 	Ordered     bool          `json:"ordered,omitempty"`
+	// OrderIgnored is true if another program deployed the revision without an order, but an
+	// uninstall follows the order.
+	OrderIgnored bool `json:"orderIgnored,omitempty"`
 	// OrderError is the error of reading the order record of the revision.
 	OrderError string `json:"orderError,omitempty"`
 }
@@ -61,7 +66,9 @@ type historyRow struct {
 func (r historyRow) order() string {
 	switch {
 	case r.Ordered:
-		return "ordered"
+		return string(orderFollowed)
+	case r.OrderIgnored:
+		return string(orderIgnored)
 	case r.OrderError != "":
 		return "unknown"
 	}
@@ -77,10 +84,11 @@ func newHistory(revisions []*release.Release) printer {
 		r := &rows[i]
 		*r = historyRow{Revision: rel.Version, Updated: rel.Info.LastDeployed, Status: rel.Info.Status.String(), Description: rel.Info.Description}
 		r.Chart, r.AppVersion = describeChart(rel.Chart)
-		var err error
-		if r.Ordered, err = wasOrdered(rel); err != nil {
+		recorded, err := recordedOrderOf(rel)
+		if err != nil {
 			r.OrderError = err.Error()
 		}
+		r.Ordered, r.OrderIgnored = recorded == orderFollowed, recorded == orderIgnored
 		hasOrder = hasOrder || r.order() != ""
 	}
 	table := uitable.New()

@@ -34,13 +34,13 @@ REVISION	UPDATED                 	STATUS    	CHART     	APP VERSION	DESCRIPTION 
 1       	Thu Jan  1 12:00:00 2026	superseded	shop-1.0.0	           	Install complete	       
 2       	Fri Jan  2 12:00:00 2026	superseded	shop-1.0.0	           	Install complete	ordered
 3       	Sat Jan  3 12:00:00 2026	superseded	shop-1.0.0	           	Install complete	unknown
-4       	Sun Jan  4 12:00:00 2026	deployed  	shop-1.0.0	           	Install complete	       
+4       	Sun Jan  4 12:00:00 2026	deployed  	shop-1.0.0	           	Install complete	ignored
 `}},
 		{name: "ordered, JSON", line: "history shop -o json", data: mixed, want: outcome{stdout: `
 [{"revision":1,"updated":"2026-01-01T12:00:00Z","status":"superseded","chart":"shop-1.0.0","app_version":"","description":"Install complete"},` +
 			`{"revision":2,"updated":"2026-01-02T12:00:00Z","status":"superseded","chart":"shop-1.0.0","app_version":"","description":"Install complete","ordered":true},` +
 			`{"revision":3,"updated":"2026-01-03T12:00:00Z","status":"superseded","chart":"shop-1.0.0","app_version":"","description":"Install complete","orderError":"` + damagedRecord + `"},` +
-			`{"revision":4,"updated":"2026-01-04T12:00:00Z","status":"deployed","chart":"shop-1.0.0","app_version":"","description":"Install complete"}]
+			`{"revision":4,"updated":"2026-01-04T12:00:00Z","status":"deployed","chart":"shop-1.0.0","app_version":"","description":"Install complete","orderIgnored":true}]
 `}},
 		{name: "ordered, YAML", line: "history shop -o yaml", data: ordered, want: outcome{stdout: `
 - app_version: ""

@@ -56,8 +56,10 @@ its dependencies are ready:
     $ helm install shop ./shop --wait=ordered --timeout 10m
 
 The annotation helm.sh/readiness-timeout of a resource, or else --readiness-timeout,
-limits how long it can take to become ready. Plain --wait applies all resources without
-ordering and then waits until all of them are ready.
+limits how long it can take to become ready. Without either, it must not stand still for
+ten seconds. Plain --wait applies all resources without ordering and then waits until all
+of them are ready. If $HELM_WAIT is "ordered", plain --wait means --wait=ordered for charts
+that have an order; --wait=true never does.
 
 TRYING IT OUT
 
@@ -66,11 +68,20 @@ TRYING IT OUT
 
 Both print all rendered manifests, including Secrets unless --hide-secret is given.
 
+HOOKS
+
+Hooks of equal weight run sequentially, unless a chart allows them to run in parallel, with
+runHooksInParallel in its Chart.yaml:
+
+    true               in parallel, also with hooks of other charts
+    otherChartsOnly    sequentially, but in parallel with hooks of other charts
+    false              sequentially, after these (the default)
+
 An interrupted installation is recorded as failed; with --atomic it is uninstalled.
 `
 
-func newInstallCmd(a *app) *cobra.Command {
-	in := &installActionInput{app: a, client: action.NewInstall(a.config)}
+func newInstallCmd(in *installActionInput) *cobra.Command {
+	a := in.app
 	cmd := &cobra.Command{
 		Use:               "install [NAME] [CHART]",
 		Short:             "install a chart",
@@ -80,6 +91,7 @@ func newInstallCmd(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	in.addFlags(cmd)
+	in.wait.usesEnv = true
 	addProgressFlags(cmd, &in.progress)
 	f.BoolVar(&in.client.HideSecret, "hide-secret", false, "do not print Secrets; requires --dry-run")
 	out := addOutputFlag(cmd)
@@ -106,9 +118,9 @@ func (in *installActionInput) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.Replace, "replace", false, "reuse the name of a release that was uninstalled with --keep-history; unsafe in production")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
-	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in stock Helm]: deploy in the order that the chart declares, each node when its dependencies are ready")
-	in.checkReadiness = in.app.addReadinessFlagWithWait(f, &client.WaitStrategy, &client.ReadinessTimeout)
-	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
+	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, deployWaitUsage+waitEnvUsage)
+	in.wait = in.app.newWaitOptions(f, &client.ReadinessTimeout)
+	addWaitForJobsFlag(f, &client.WaitForJobs, &client.IgnoreJobs)
 	f.BoolVarP(&client.GenerateName, "generate-name", "g", false, "generate the name of the release; omit NAME")
 	f.StringVar(&client.NameTemplate, "name-template", "", "Go template that generates the name of the release; omit NAME")
 	f.StringVar(&client.Description, "description", "", "description to store with this revision")
@@ -140,7 +152,7 @@ func (a *app) install(ctx context.Context, in *installActionInput, args []string
 
 // run loads the chart and installs it. A signal to the process cancels the installation.
 func (in *installActionInput) run(ctx context.Context, args []string) (*release.Release, error) {
-	if err := in.checkReadiness(); err != nil {
+	if err := in.wait.check(); err != nil {
 		return nil, err
 	}
 	client := in.client
@@ -150,6 +162,9 @@ func (in *installActionInput) run(ctx context.Context, args []string) (*release.
 	}
 	loaded, err := in.load(ctx, args)
 	if err != nil {
+		return nil, err
+	}
+	if err := in.wait.resolve(loaded.chart, &client.Wait, &client.WaitStrategy, client.Atomic); err != nil {
 		return nil, err
 	}
 	view, err := in.app.newView(&in.progress)

@@ -82,15 +82,16 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 	var report strings.Builder
 	var printed []*action.LintedChart
 	failed, hasProblems := 0, false
-	reported := map[string]bool{}
+	reported := reportedFindings{}
 	for _, path := range paths {
 		chart := client.Check(path, merged)
+		chart.DeleteFunc(func(f action.LintFinding) bool { return !client.Strict && reported.hasMilder(path, f) })
 		result := chart.Result(client.Strict)
 		if len(result.Errors) > 0 {
 			failed++
 		}
 		if client.WithSubcharts {
-			removeReported(reported, chart)
+			reported.removeFrom(chart)
 			result = chart.Result(client.Strict)
 		}
 		if action.HasWarningsOrErrors(result) {
@@ -119,16 +120,29 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 	return nil
 }
 
-// removeReported removes those findings from c that are in reported, and adds the others to
-// reported. It is needed because a subchart is checked twice: as part of its parent, and by
-// itself. It never removes findings of Helm's rules, which do not check subcharts.
-func removeReported(reported map[string]bool, c *action.LintedChart) {
-	place := func(f action.LintFinding) string {
-		return fmt.Sprintf("%s:%d:%d: %s", filepath.Join(c.Path, filepath.FromSlash(f.File)), f.Line, f.Column, f.Rule)
-	}
-	c.DeleteFunc(func(f action.LintFinding) bool { return f.Line > 0 && reported[place(f)] })
+// reportedFindings maps each finding in a file, as placeOf identifies it, to its severity. It is
+// needed because a subchart is checked twice: as part of its parent, and by itself. It does not
+// contain findings of Helm's rules, which do not check subcharts.
+type reportedFindings map[string]string
+
+func placeOf(path string, f action.LintFinding) string {
+	return fmt.Sprintf("%s:%d:%d: %s", filepath.Join(path, filepath.FromSlash(f.File)), f.Line, f.Column, f.Rule)
+}
+
+// hasMilder reports whether f was reported for the parent of the chart at path, but with
+// another severity: some findings are errors only in the chart that is installed.
+func (r reportedFindings) hasMilder(path string, f action.LintFinding) bool {
+	severity := r[placeOf(path, f)]
+	return f.Line > 0 && severity != "" && severity != f.Severity
+}
+
+// removeFrom removes those findings from c that are in r, and adds the others to r.
+func (r reportedFindings) removeFrom(c *action.LintedChart) {
+	c.DeleteFunc(func(f action.LintFinding) bool { return f.Line > 0 && r[placeOf(c.Path, f)] != "" })
 	for _, f := range c.Findings {
-		reported[place(f)] = !strings.HasPrefix(f.Rule, "helm/")
+		if !strings.HasPrefix(f.Rule, "helm/") {
+			r[placeOf(c.Path, f)] = f.Severity
+		}
 	}
 }
 

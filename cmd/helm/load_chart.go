@@ -20,12 +20,16 @@ import (
 // installActionInput holds the flags that install, template and dag have in common, and the
 // install action, which these commands run with the options that the flags set.
 type installActionInput struct {
-	app            *app
-	client         *action.Install
-	values         values.Options
-	output         *formatFlag  // nil if the command prints only text
-	checkReadiness func() error // checks --readiness-timeout
-	progress       progressFlags
+	app      *app
+	client   *action.Install
+	values   values.Options
+	output   *formatFlag // nil if the command prints only text
+	wait     *waitOptions
+	progress progressFlags
+}
+
+func newInstallActionInput(a *app) *installActionInput {
+	return &installActionInput{app: a, client: action.NewInstall(a.config)}
 }
 
 // chartWithValues is a chart with the values that the flags set for it.

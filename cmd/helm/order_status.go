@@ -37,9 +37,9 @@ func (s *orderStatus) String() string {
 	if s.Order == nil {
 		return unknown(s.Error)
 	}
-	kind := "ordered"
+	kind := string(orderFollowed)
 	if !s.Followed {
-		kind = "ignored (rolled back by another program)"
+		kind = string(orderIgnored) + " (rolled back by another program; uninstalled in reverse order)"
 	}
 	count := text.Count(s.Nodes, "node")
 	switch {
@@ -80,12 +80,27 @@ func describeHolder(h *action.Holder) string {
 // unknown returns the text for an order that cannot be determined.
 func unknown(reason string) string { return "unknown (" + reason + ")" }
 
-// wasOrdered reports whether a revision was deployed in order. It reads only the order record,
-// and does not build the graph, because it is called for each revision of a history.
-func wasOrdered(rel *release.Release) (bool, error) {
+// recordedOrder says whether a revision has an order.
+type recordedOrder string
+
+const (
+	orderNone recordedOrder = ""
+	// orderFollowed is for a revision that was deployed in order.
+	orderFollowed recordedOrder = "ordered"
+	// orderIgnored is for a revision that another program deployed without an order, with the
+	// order record of an earlier revision. An uninstall follows this order.
+	orderIgnored recordedOrder = "ignored"
+)
+
+// recordedOrderOf says whether a revision has an order. It reads only the order record, and
+// does not build the graph, because it is called for each revision of a history.
+func recordedOrderOf(rel *release.Release) (recordedOrder, error) {
 	rec, err := orderrecord.Read(rel)
-	if err != nil || rec == nil {
-		return false, err
+	switch {
+	case err != nil || rec == nil || !rec.Ordered:
+		return orderNone, err
+	case rec.Revision != rel.Version:
+		return orderIgnored, nil
 	}
-	return rec.Ordered && rec.Revision == rel.Version, nil
+	return orderFollowed, nil
 }

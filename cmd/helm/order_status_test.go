@@ -67,10 +67,10 @@ func TestOrderInOutput(t *testing.T) {
 		{line: "get metadata shop --revision 2 -o yaml", has: []string{"ordered: true\n"}},
 		{line: "get metadata shop --revision 3", has: []string{"DEPLOYED_AT: 2026-01-03T12:00:00Z\nORDERED: unknown (" + damagedRecord + ")\n"}},
 		{line: "get metadata shop --revision 3 -o json", has: []string{`,"orderError":"` + damagedRecord + `"}`}},
-		{line: "status shop", has: []string{"REVISION: 4\nORDER: ignored (rolled back by another program), 2 nodes\n"}},
+		{line: "status shop", has: []string{"REVISION: 4\nORDER: ignored (rolled back by another program; uninstalled in reverse order), 2 nodes\n"}},
 		{line: "status shop -o json", has: []string{`"order":{"ordered":false,"nodes":2}}`}},
-		{line: "get metadata shop", has: []string{"REVISION: 4\n"}, lacks: []string{"ORDERED"}},
-		{line: "get metadata shop -o json", has: []string{`"revision":4`}, lacks: []string{"order"}},
+		{line: "get metadata shop", has: []string{"REVISION: 4\n", "ORDERED: ignored\n"}},
+		{line: "get metadata shop -o json", has: []string{`"revision":4`, `"orderIgnored":true`}, lacks: []string{`"ordered"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestOrderStatus(t *testing.T) {
 		{name: "half deleted", order: &action.Order{Followed: true, Nodes: 7, Interrupted: true, Removing: true, Done: []string{"shop"}},
 			table: "ordered, 1 of 7 nodes deleted", json: `{"ordered":true,"nodes":7,"removing":true,"interrupted":true,"done":["shop"]}`},
 		{name: "copied", order: &action.Order{Nodes: 7},
-			table: "ignored (rolled back by another program), 7 nodes", json: `{"ordered":false,"nodes":7}`},
+			table: "ignored (rolled back by another program; uninstalled in reverse order), 7 nodes", json: `{"ordered":false,"nodes":7}`},
 		{name: "unknown", table: "unknown (it is torn)", json: `{"error":"it is torn"}`},
 	}
 	for _, tt := range tests {

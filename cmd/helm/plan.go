@@ -31,7 +31,8 @@ Each object is sent to the server as a dry run, in the same way as in an upgrade
 Nothing is stored, no hook runs, and no revision is recorded. The values of Secrets are
 masked, even in other objects.
 
-As in "helm upgrade", the order of the chart applies only with --wait=ordered.
+As in "helm upgrade", the order of the chart applies only with --wait=ordered, or with
+--wait if $HELM_WAIT is "ordered".
 
 EXIT CODES
 
@@ -53,11 +54,11 @@ func (e *planExitError) Error() string { return fmt.Sprintf("exit code %d", e.co
 // flagsIgnoredByPlan contains the flags of upgrade that have no effect on plan.
 var flagsIgnoredByPlan = []string{
 	"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail",
-	"atomic", "timeout", readinessFlagName, "wait-for-jobs",
+	"atomic", "timeout", readinessFlagName, waitForJobsFlagName,
 }
 
-func newPlanCmd(a *app) *cobra.Command {
-	in := newUpgradeActionInput(a)
+func newPlanCmd(in *upgradeActionInput) *cobra.Command {
+	a := in.app
 	in.output = &formatFlag{format: "json"} // suppresses messages other than the plan
 	var format string
 	cmd := &cobra.Command{
@@ -80,7 +81,7 @@ func newPlanCmd(a *app) *cobra.Command {
 	in.addOperationFlags(cmd)
 	in.addReleaseFlags(cmd)
 	f := cmd.Flags()
-	f.Lookup(waitFlagName).Usage = printOrderUsage
+	f.Lookup(waitFlagName).Usage = printOrderUsage + waitEnvUsage
 	for _, name := range flagsIgnoredByPlan {
 		// The flags are accepted, so that scripts can pass the same flags as to upgrade.
 		f.Lookup(name).Hidden = true
@@ -91,7 +92,7 @@ func newPlanCmd(a *app) *cobra.Command {
 
 // preview returns what the method run would do, without doing it.
 func (in *upgradeActionInput) preview(ctx context.Context, name, reference string) (*action.Preview, error) {
-	if err := in.checkReadiness(); err != nil {
+	if err := in.wait.check(); err != nil {
 		return nil, err
 	}
 	client := in.client
@@ -106,6 +107,9 @@ func (in *upgradeActionInput) preview(ctx context.Context, name, reference strin
 	}
 	loaded, err := in.load(ctx, reference)
 	if err != nil {
+		return nil, err
+	}
+	if err := in.wait.resolve(loaded.chart, &client.Wait, &client.WaitStrategy, client.Atomic); err != nil {
 		return nil, err
 	}
 	return client.Preview(ctx, name, loaded.chart, loaded.values)
@@ -123,7 +127,11 @@ func (in *upgradeActionInput) previewInstall(ctx context.Context, replace bool, 
 	if err != nil {
 		return nil, err
 	}
-	return install.client.Preview(ctx, loaded.chart, loaded.values)
+	client := install.client
+	if err := in.wait.resolve(loaded.chart, &client.Wait, &client.WaitStrategy, client.Atomic); err != nil {
+		return nil, err
+	}
+	return client.Preview(ctx, loaded.chart, loaded.values)
 }
 
 // printPlan prints a preview. It returns a planExitError with the exit code, unless that is 0.

@@ -62,6 +62,7 @@ Environment variables:
 | $HELM_REGISTRY_CONFIG              | file with the credentials for registries                            |
 | $HELM_REPOSITORY_CACHE             | directory of cached indexes of chart repositories                   |
 | $HELM_REPOSITORY_CONFIG            | file with the names and URLs of chart repositories                  |
+| $HELM_WAIT                         | [not in stock Helm] ordered: what --wait means without a value      |
 | $KUBECONFIG                        | kubeconfig file ("~/.kube/config")                                  |
 
 The directories for cached, configuration and data files are set with the HELM_*_HOME
@@ -117,11 +118,11 @@ func newRootCmd(a *app) *cobra.Command {
 		newEnvCmd(a),
 		newGetCmd(a),
 		newHistoryCmd(a),
-		newInstallCmd(a),
+		newInstallCmd(newInstallActionInput(a)),
 		newLintCmd(a),
 		newListCmd(a),
 		newPackageCmd(a),
-		newPlanCmd(a),
+		newPlanCmd(newUpgradeActionInput(a)),
 		newPluginCmd(a),
 		newPullCmd(a),
 		newPushCmd(a),

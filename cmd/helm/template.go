@@ -32,7 +32,8 @@ Render a chart's templates and print the result, without a cluster.
     $ helm template ./shop --sequence-as argocd
 
 The lookup function returns nothing. With --validate the cluster validates the result, as in
-an installation. Hooks are printed last.
+an installation. Hooks are printed last; "helm dag" shows which of them run in parallel, in
+charts with runHooksInParallel in Chart.yaml.
 
 With --wait=ordered the other resources are printed in the order in which they deploy, each
 layer between comments: "## START layer: shop database" and "## END layer: shop database".
@@ -55,7 +56,7 @@ type templateOptions struct {
 }
 
 func newTemplateCmd(a *app) *cobra.Command {
-	in := &installActionInput{app: a, client: action.NewInstall(a.config)}
+	in := newInstallActionInput(a)
 	var opts templateOptions
 	cmd := &cobra.Command{
 		Use:               "template [NAME] [CHART]",

@@ -125,3 +125,40 @@ func TestTemplateIntoFilesInOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestTemplateForArgoCDOfJobsNamedByRevision checks that a warning names Jobs whose names
+// contain the revision of the release, which Argo CD could run only once.
+func TestTemplateForArgoCDOfJobsNamedByRevision(t *testing.T) {
+	const named = "name: migrate-{{ .Release.Revision }}"
+	job := func(name, more string) string {
+		return "apiVersion: batch/v1\nkind: Job\nmetadata: {" + name + more + "}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: \"i:1\"}]}}}\n"
+	}
+	for _, tt := range []struct {
+		name, template string
+		warns          bool
+	}{
+		{"revision", job(named, ""), true},
+		{"in the middle of the name", job("name: m1-r{{ .Release.Revision }}-1", ""), true},
+		{"digest", job(`name: migrate-{{ print "i:1" | sha256sum | trunc 8 }}`, ""), false},
+		{"constant", job("name: migrate-1", ""), false},
+		{"random", job("name: migrate-{{ randNumeric 9 }}", ""), false},
+		{"hook, which Argo CD deletes before each sync", job(named, `, annotations: {helm.sh/hook: "pre-install,pre-upgrade"}`), false},
+		{"another kind", "apiVersion: v1\nkind: ConfigMap\nmetadata: {" + named + "}\n", false},
+		{"chart that renders only for revision 1", `{{ if gt .Release.Revision 1 }}{{ fail "no" }}{{ end }}` + job("name: a", ""), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			chart := writeChart(t, map[string]string{"Chart.yaml": "apiVersion: v3\nname: shop\nversion: 1.0.0\n", "templates/all.yaml": tt.template})
+			got := runHelm(t, "template", chart, "--sequence-as", "argocd")
+			const warning = "WARNING: shop/templates/all.yaml: Job/m"
+			if got.code != 0 || strings.Contains(got.stderr, warning) != tt.warns || strings.Contains(got.stderr, "its name contains the revision") != tt.warns {
+				t.Errorf("%+v", got)
+			}
+			if tt.warns && !strings.Contains(got.stderr, `{{ printf "%s %s" .Values.image .Values.command | sha256sum | trunc 8 }}`) {
+				t.Errorf("got %s", got.stderr)
+			}
+			if got := runHelm(t, "template", chart, "--wait=ordered"); got.code != 0 || got.stderr != "" {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}

@@ -29,6 +29,9 @@ A release that was deployed with --wait=ordered is deleted in reverse order: a r
 deleted only after its dependents no longer exist, including their pods. If a deletion does
 not finish, the error names the object. Run the uninstall again to continue. To delete
 everything at the same time, without ordering, use --wait=false.
+
+Hooks run in parallel in charts that had runHooksInParallel in Chart.yaml when the release
+was deployed; see "helm install --help".
 `
 
 func newUninstallCmd(a *app) *cobra.Command {

@@ -57,7 +57,13 @@ reverse order:
     $ helm upgrade shop ./shop --wait=ordered --timeout 10m
 
 "helm dag ./shop" shows the order of the chart, and "helm dag shop" the order of the
-release.
+release. If $HELM_WAIT is "ordered", plain --wait means --wait=ordered for charts that
+have an order; --wait=true never does.
+
+HOOKS
+
+Hooks of equal weight run sequentially, or in parallel in charts with runHooksInParallel in
+Chart.yaml; see "helm install --help".
 
 FAILURES
 
@@ -83,7 +89,7 @@ type upgradeActionInput struct {
 	values          values.Options
 	output          *formatFlag
 	createNamespace bool
-	checkReadiness  func() error // checks --readiness-timeout
+	wait            *waitOptions
 	progress        progressFlags
 	registry        *registry.Client // set by prepare
 }
@@ -131,10 +137,11 @@ func (in *upgradeActionInput) addOperationFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not validate rendered manifests against the OpenAPI schema of the cluster")
 	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the CustomResourceDefinitions (CRDs) of the chart: those in crds/ directories with --install (an upgrade never changes them), and crd-install hooks")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
-	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"ordered\" [not in stock Helm]: deploy in the order that the chart declares, each node when its dependencies are ready")
-	in.checkReadiness = in.app.addReadinessFlagWithWait(f, &client.WaitStrategy, &client.ReadinessTimeout)
+	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, deployWaitUsage+waitEnvUsage)
+	in.wait = in.app.newWaitOptions(f, &client.ReadinessTimeout)
+	in.wait.usesEnv = true
 	addTakeoverFlag(cmd, &client.Takeover)
-	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
+	addWaitForJobsFlag(f, &client.WaitForJobs, &client.IgnoreJobs)
 	f.BoolVar(&client.Atomic, "atomic", false, "roll back to the last successful revision if the upgrade fails; implies --wait")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the upgrade fails, delete the resources that it created")
 	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "adopt existing resources that belong to no release or to another one")
@@ -172,7 +179,7 @@ const upgradeFailed = "UPGRADE FAILED: "
 // run upgrades the release with the given name to the chart that reference refers to. If
 // --install is set and the release does not exist, run installs it.
 func (in *upgradeActionInput) run(ctx context.Context, name, reference string) (*release.Release, error) {
-	if err := in.checkReadiness(); err != nil {
+	if err := in.wait.check(); err != nil {
 		return nil, err
 	}
 	client := in.client
@@ -189,10 +196,16 @@ func (in *upgradeActionInput) run(ctx context.Context, name, reference string) (
 	}
 	if in.installs(last) {
 		in.announce("Release %q does not exist. Installing it now.\n", name)
-		return in.asInstall(last != nil).run(ctx, []string{name, reference})
+		install := in.asInstall(last != nil)
+		rel, err := install.run(ctx, []string{name, reference})
+		client.WaitStrategy = install.client.WaitStrategy
+		return rel, err
 	}
 	loaded, err := in.load(ctx, reference)
 	if err != nil {
+		return nil, err
+	}
+	if err := in.wait.resolve(loaded.chart, &client.Wait, &client.WaitStrategy, client.Atomic); err != nil {
 		return nil, err
 	}
 	view, err := in.app.newView(&in.progress)
@@ -292,7 +305,8 @@ func (in *upgradeActionInput) asInstall(replace bool) *installActionInput {
 	install.DisableHooks = upgrade.DisableHooks
 	install.SkipCRDs = upgrade.SkipCRDs
 	install.Timeout, install.ReadinessTimeout = upgrade.Timeout, upgrade.ReadinessTimeout
-	install.Wait, install.WaitStrategy, install.WaitForJobs = upgrade.Wait, upgrade.WaitStrategy, upgrade.WaitForJobs
+	install.Wait, install.WaitStrategy = upgrade.Wait, upgrade.WaitStrategy
+	install.WaitForJobs, install.IgnoreJobs = upgrade.WaitForJobs, upgrade.IgnoreJobs
 	install.Atomic = upgrade.Atomic
 	install.Devel, install.DependencyUpdate = upgrade.Devel, upgrade.DependencyUpdate
 	install.PostRenderer = upgrade.PostRenderer
@@ -301,5 +315,5 @@ func (in *upgradeActionInput) asInstall(replace bool) *installActionInput {
 	install.Description, install.Labels = upgrade.Description, upgrade.Labels
 	install.EnableDNS = upgrade.EnableDNS
 	install.TakeOwnership = upgrade.TakeOwnership
-	return &installActionInput{app: in.app, client: install, values: in.values, output: in.output, checkReadiness: in.checkReadiness, progress: in.progress}
+	return &installActionInput{app: in.app, client: install, values: in.values, output: in.output, wait: in.wait, progress: in.progress}
 }

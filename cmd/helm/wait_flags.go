@@ -6,9 +6,9 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	waitFlagName      = "wait"
-	readinessFlagName = "readiness-timeout"
-	readinessEnv      = "HELM_READINESS_TIMEOUT"
+	waitFlagName        = "wait"
+	waitForJobsFlagName = "wait-for-jobs"
+	readinessFlagName   = "readiness-timeout"
+	readinessEnv        = "HELM_READINESS_TIMEOUT"
 )
 
 // waitFlag implements pflag.Value for the flag --wait. The value is a boolean, as in Helm, or
@@ -62,6 +63,34 @@ func (v *waitFlag) Set(s string) error {
 	return nil
 }
 
+// waitForJobsFlag implements pflag.Value for the flag --wait-for-jobs. It sets the fields
+// WaitForJobs and IgnoreJobs of an action: an ordered operation waits for Jobs unless the
+// value false is given explicitly.
+type waitForJobsFlag struct{ wait, ignore *bool }
+
+func addWaitForJobsFlag(f *pflag.FlagSet, wait, ignore *bool) {
+	f.Var(waitForJobsFlag{wait, ignore}, waitForJobsFlagName, "with --wait, also wait for Jobs to complete; \"false\" [not in stock Helm], if given explicitly: with --wait=ordered, do not wait for Jobs without dependents")
+	f.Lookup(waitForJobsFlagName).NoOptDefVal = "true"
+}
+
+func (waitForJobsFlag) Type() string { return "bool" }
+
+func (v waitForJobsFlag) String() string {
+	return strconv.FormatBool(v.wait != nil && *v.wait) // pflag calls String on a zero value
+}
+
+func (v waitForJobsFlag) Set(s string) error {
+	wait, err := strconv.ParseBool(s)
+	if err != nil {
+		return err
+	}
+	*v.wait, *v.ignore = wait, !wait
+	return nil
+}
+
+// IsBoolFlag makes the help print the flag like any boolean one.
+func (waitForJobsFlag) IsBoolFlag() bool { return true }
+
 // printOrderUsage is the usage text of --wait in commands that print manifests but do not
 // deploy them.
 const printOrderUsage = "\"ordered\" [not in stock Helm]: print in the order that the chart declares; other values have no effect"
@@ -85,22 +114,39 @@ func (a *app) withWaitCheck(next cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// orderedAfterBareWait reports whether args contains "--wait ordered". It knows which flags
-// have values, so that it does not mistake the value of another flag for --wait.
+// orderedAfterBareWait reports whether args contains "--wait ordered".
 func orderedAfterBareWait(f *pflag.FlagSet, args []string) bool {
-	for i := 0; i < len(args); i++ {
+	return slices.ContainsFunc(waitArgs(f, args), func(arg waitArg) bool {
+		return arg.isBare && arg.next == string(action.WaitStrategyOrdered)
+	})
+}
+
+// waitArg is an occurrence of --wait on the command line.
+type waitArg struct {
+	// isBare is true for "--wait" without "=" and a value.
+	isBare bool
+	// next is the word after it, if any.
+	next string
+}
+
+// waitArgs returns all occurrences of --wait in args. It knows which flags have values, so that
+// it does not mistake the value of another flag for --wait.
+func waitArgs(f *pflag.FlagSet, args []string) []waitArg {
+	const name = "--" + waitFlagName
+	var found []waitArg
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		switch word := args[i]; {
-		case word == "--":
-			return false
-		case word == "--"+waitFlagName:
-			if i+1 < len(args) && args[i+1] == string(action.WaitStrategyOrdered) {
-				return true
+		case word == name, strings.HasPrefix(word, name+"="):
+			arg := waitArg{isBare: word == name}
+			if i+1 < len(args) {
+				arg.next = args[i+1]
 			}
+			found = append(found, arg)
 		case takesNextWord(f, word):
 			i++
 		}
 	}
-	return false
+	return found
 }
 
 // takesNextWord reports whether word is a flag, or a group of short flags such as "-gn", whose
@@ -131,31 +177,12 @@ func takesNextWord(f *pflag.FlagSet, word string) bool {
 // it uses timeout.
 func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
 	value, envErr := readinessFromEnv()
-	f.DurationVar(timeout, readinessFlagName, value, "[not in stock Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation helm.sh/readiness-timeout sets another one (default 10s). Resources without dependents can take until --timeout. Can also be set with $"+readinessEnv)
+	f.DurationVar(timeout, readinessFlagName, value, "[not in stock Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation helm.sh/readiness-timeout sets another one (default: until it has made no progress for 10s; Jobs: no limit). Resources without dependents can take until --timeout. Can also be set with $"+readinessEnv)
 	return func() error {
 		if !f.Changed(readinessFlagName) {
 			return envErr
 		}
 		return checkReadinessFlag(f, *timeout)
-	}
-}
-
-// addReadinessFlagWithWait is like addReadinessFlag, for commands in which
-// --readiness-timeout has no effect without --wait=ordered. In that case, check prints a
-// warning.
-func (a *app) addReadinessFlagWithWait(f *pflag.FlagSet, strategy *action.WaitStrategy, timeout *time.Duration) (check func() error) {
-	checkValue := addReadinessFlag(f, timeout)
-	warn := sync.OnceFunc(func() { // upgrade --install calls check twice
-		a.warnf("--%s has no effect without --%s=%s", readinessFlagName, waitFlagName, action.WaitStrategyOrdered)
-	})
-	return func() error {
-		if err := checkValue(); err != nil {
-			return err
-		}
-		if f.Changed(readinessFlagName) && *strategy != action.WaitStrategyOrdered {
-			warn()
-		}
-		return nil
 	}
 }
 

@@ -42,9 +42,11 @@ const (
 	// RunHooksInParallel says whether hooks of the chart that have the same weight run in
 	// parallel.
 	RunHooksInParallel = "helm.sh/run-hooks-in-parallel"
-	// Sequencing says whether the declared order applies to a chart whose apiVersion is
-	// below v3.
-	Sequencing = "helm.sh/sequencing"
+	// Sequencing enables or disables the order that the chart declares. It must be
+	// SequencingEnabled or SequencingDisabled.
+	Sequencing         = "helm.sh/sequencing"
+	SequencingEnabled  = "enabled"
+	SequencingDisabled = "disabled"
 )
 
 // These alternative keys come from the proposal for Helm

@@ -18,13 +18,22 @@ type ResourceSequencing struct {
 	Layer string
 	// DependsOn lists the layers that must be ready before the resource is deployed, sorted.
 	DependsOn []string
-	// DependsOnKey is the key of the annotation that contains DependsOn, as the author
-	// wrote it, for messages. If there are several, it is the first.
+	// DependsOnKey is the key of the annotation that contains DependsOn. If there are several,
+	// it is the first. KeyOf returns the key of a single layer.
 	DependsOnKey string
 	// Success and Failure are the readiness expressions.
 	Success, Failure []ReadinessExpression
 	// Timeout is the readiness timeout, or 0 if there is none.
 	Timeout time.Duration
+
+	// otherKeys contains the keys of those layers in DependsOn that are not under DependsOnKey.
+	otherKeys map[string]string
+}
+
+// KeyOf returns the key of the annotation that contains layer, one of DependsOn. If there are
+// several, it returns the first.
+func (r *ResourceSequencing) KeyOf(layer string) string {
+	return cmp.Or(r.otherKeys[layer], r.DependsOnKey)
 }
 
 // ReadResourceSequencing reads the sequencing annotations of a resource (see Keys), including
@@ -69,6 +78,12 @@ func (r *ResourceSequencing) readDependsOn(annotations map[string]any) error {
 			r.DependsOnKey = key
 		}
 		for _, name := range names {
+			if key != r.DependsOnKey && !all[name] {
+				if r.otherKeys == nil {
+					r.otherKeys = map[string]string{}
+				}
+				r.otherKeys[name] = key
+			}
 			all[name] = true
 		}
 	}

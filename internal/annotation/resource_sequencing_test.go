@@ -93,7 +93,9 @@ func TestTwoSpellings(t *testing.T) {
 			"helm.sh/depends-on/resource-groups": "a,b",
 			"depends-on.helm.sh/resource-groups": "e",
 		})
-		if err != nil || !slices.Equal(got.DependsOn, []string{"a", "b", "c", "d", "e"}) || got.DependsOnKey != "depends-on.helm.sh/layers" {
+		if err != nil || !slices.Equal(got.DependsOn, []string{"a", "b", "c", "d", "e"}) || got.DependsOnKey != "depends-on.helm.sh/layers" ||
+			got.KeyOf("c") != "depends-on.helm.sh/layers" || got.KeyOf("b") != "helm.sh/depends-on/layers" ||
+			got.KeyOf("a") != "helm.sh/depends-on/resource-groups" || got.KeyOf("e") != "depends-on.helm.sh/resource-groups" {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})

@@ -46,6 +46,18 @@ type ApplierConfig struct {
 	// merge patches for custom resources, too. RecreatePods deletes the pods of workloads
 	// that already existed.
 	Force, TakeOwnership, ThreeWay, RecreatePods bool
+	// Deferrer can defer objects in ApplyNode; nil if no objects are deferred.
+	Deferrer Deferrer
+}
+
+// Deferrer decides which objects of a node are written only after the others, because they
+// must wait for something. It must be safe for concurrent use.
+type Deferrer interface {
+	// MustDefer reports whether an object must wait. live is its state in the cluster, or nil
+	// if it does not exist. unchanged says whether live is as declared.
+	MustDefer(ctx context.Context, info *object.Info, live *unstructured.Unstructured, unchanged bool) (bool, error)
+	// Prepare waits until the objects in list, which were deferred, can be written.
+	Prepare(ctx context.Context, list kube.ResourceList) error
 }
 
 // Applier writes the objects of one revision during one operation, and records what was done
@@ -158,8 +170,14 @@ func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result
 	}
 	o := a.nodeOptions(list)
 	o.Live = a.cache.get
+	if a.config.Deferrer != nil {
+		o.Defer = a.config.Deferrer.MustDefer
+	}
 	done, err := a.config.Writer.Apply(ctx, list, o)
 	a.recordResult(done)
+	if err == nil && len(done.Deferred) > 0 {
+		done, err = a.applyDeferred(ctx, done)
+	}
 	result := Result{Summary: summarize(done), States: done.States}
 	if err != nil {
 		a.recordUnknownCreations(err)
@@ -169,6 +187,22 @@ func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result
 		result.DeletedPods, err = a.recreateNodePods(ctx, existing(done))
 	}
 	return result, err
+}
+
+// applyDeferred writes the objects that Apply has deferred, once this is possible. before is
+// the result of that Apply. applyDeferred returns the result of both writes.
+func (a *Applier) applyDeferred(ctx context.Context, before *objectwriter.ApplyResult) (*objectwriter.ApplyResult, error) {
+	if err := a.config.Deferrer.Prepare(ctx, before.Deferred); err != nil {
+		return before, err
+	}
+	done, err := a.config.Writer.Apply(ctx, before.Deferred, a.nodeOptions(before.Deferred))
+	a.recordResult(done)
+	both := &objectwriter.ApplyResult{
+		Created: append(before.Created, done.Created...), Updated: append(before.Updated, done.Updated...),
+		Unchanged: append(before.Unchanged, done.Unchanged...), States: maps.Clone(before.States),
+	}
+	maps.Copy(both.States, done.States)
+	return both, err
 }
 
 // existing returns the objects that existed before they were applied, in the states that

@@ -18,7 +18,6 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/sequencer"
-	"github.com/ordered-helm/helm/internal/text"
 )
 
 // notCreatedError wraps an error of the server, and names the resources that were not created.
@@ -44,9 +43,10 @@ func Failures(ctx context.Context, n *sequencer.Node, err error, namespace strin
 	}
 	var failures failure.Resources
 	for _, r := range rejections(n, err) {
+		message, remedy := failure.DescribeRejection(r.response)
 		f := &failure.Resource{
 			Node: n.ID(), Title: n.Title(), State: failure.NotApplied, Reason: failure.NotApplied,
-			Message: text.OneLine(r.response.Error()), Err: r.response, Outcome: "could not be applied",
+			Message: message, Remedy: remedy, Err: r.response, Outcome: "could not be applied",
 		}
 		if res := r.resource; res != nil {
 			f.Resource, f.Namespace, f.File = res.ID.String(), res.ID.Namespace, res.File

@@ -25,9 +25,9 @@ type Declaration struct {
 	Name, Version, APIVersion string
 	// File is the path of the Chart.yaml. It begins with the name of the root chart.
 	File string
-	// OptedIn reports whether the annotation helm.sh/sequencing enables the declared
-	// order. A chart with an apiVersion below v3 needs this annotation.
-	OptedIn bool
+	// OptedIn and OptedOut report whether the annotation helm.sh/sequencing enables or
+	// disables the declared order. A chart with an apiVersion below v3 must enable it.
+	OptedIn, OptedOut bool
 	// DependsOnSubcharts lists the subcharts, by alias, name or tag, that must be ready
 	// before the chart's own resources are deployed.
 	DependsOnSubcharts []string
@@ -44,10 +44,13 @@ type Declaration struct {
 	// Problem is the error in the declared order, or nil. It matters only if Sequenced
 	// returns true.
 	Problem error
+	// Mistakes lists the keys and values in the Chart.yaml that have no effect, but were
+	// probably meant to declare something about order or hooks. Each is a *ChartFileError.
+	Mistakes []error
 }
 
-// APIVersionV3 is the apiVersion of charts whose declared order applies without the
-// annotation helm.sh/sequencing.
+// APIVersionV3 is the apiVersion of charts whose declared order applies, unless the annotation
+// helm.sh/sequencing disables it.
 const APIVersionV3 = "v3"
 
 // Dependency is one entry under "dependencies" in a Chart.yaml.
@@ -64,7 +67,14 @@ type Dependency struct {
 func (d Dependency) NameInTree() string { return cmp.Or(d.Alias, d.Name) }
 
 // Sequenced reports whether the declared order of the chart applies. If not, it is ignored.
-func (d *Declaration) Sequenced() bool { return d.APIVersion == APIVersionV3 || d.OptedIn }
+func (d *Declaration) Sequenced() bool {
+	return d.OptedIn || d.APIVersion == APIVersionV3 && !d.OptedOut
+}
+
+// AnySequenced reports whether the declared order of the chart, or of any chart below it, applies.
+func (d *Declaration) AnySequenced() bool {
+	return d.Sequenced() || slices.ContainsFunc(d.Subcharts, (*Declaration).AnySequenced)
+}
 
 // Declares reports whether the Chart.yaml declares an order.
 func (d *Declaration) Declares() bool {
@@ -133,6 +143,9 @@ func declarations(ch *chart.Chart, folder string) (*Declaration, []error) {
 		if err := d.readSequencing(raw); err != nil {
 			d.Problem = &ChartFileError{d.File, err}
 		}
+		for _, err := range mistakes(ch, raw) {
+			d.Mistakes = append(d.Mistakes, &ChartFileError{d.File, err})
+		}
 	}
 	for _, sub := range ch.Dependencies() {
 		s, more := declarations(sub, path.Join(folder, "charts", sub.Name()))
@@ -159,13 +172,16 @@ type rawDependency struct {
 	DependsOn any      `json:"depends-on"`
 }
 
+// metadataFiles lists the files that contain the metadata of a chart.
+var metadataFiles = [...]string{chartFile, "requirements.yaml"}
+
 // readRaw decodes the Chart.yaml of ch and, if it exists, the requirements.yaml of charts
 // for Helm 2. A chart that was created in memory does not contain these files; then
 // readRaw uses its metadata.
 func readRaw(ch *chart.Chart) (*rawChart, error) {
 	raw := &rawChart{}
 	found := false
-	for _, name := range []string{chartFile, "requirements.yaml"} {
+	for _, name := range metadataFiles {
 		i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == name })
 		if i < 0 {
 			continue
@@ -198,16 +214,11 @@ func (r *rawChart) fromMetadata(m *chart.Metadata) {
 // in d.Problem.
 func (d *Declaration) readSequencing(raw *rawChart) error {
 	var problems []error
-	if v, ok := raw.Annotations[annotation.Sequencing]; ok {
-		switch v {
-		case "enabled":
-			d.OptedIn = true
-		case "disabled", "", nil:
-		default:
-			problems = append(problems, &annotation.ValueError{
-				Key: annotation.Sequencing, Value: v, Reason: `must be "enabled" or "disabled"`,
-			})
-		}
+	switch raw.Annotations[annotation.Sequencing] {
+	case annotation.SequencingEnabled:
+		d.OptedIn = true
+	case annotation.SequencingDisabled:
+		d.OptedOut = true
 	}
 	var subcharts []string
 	for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical} {
@@ -223,7 +234,7 @@ func (d *Declaration) readSequencing(raw *rawChart) error {
 		if e == nil {
 			continue
 		}
-		names, err := annotation.ReadNames("depends-on", e.DependsOn)
+		names, err := annotation.ReadNames(annotation.DependsOnField, e.DependsOn)
 		if err != nil {
 			problems = append(problems, &DependencyError{Index: i, Name: e.Name, Err: err})
 		}
@@ -248,7 +259,7 @@ func hookMode(raw *rawChart) (hookorder.Mode, error) {
 		key   string
 		value any
 	}{
-		{"runHooksInParallel", raw.RunHooksInParallel},
+		{annotation.HookModeField, raw.RunHooksInParallel},
 		{annotation.RunHooksInParallel, raw.Annotations[annotation.RunHooksInParallel]},
 	} {
 		if source.value == nil || source.value == "" {

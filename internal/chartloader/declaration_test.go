@@ -97,7 +97,7 @@ func TestSequencedCharts(t *testing.T) {
 	tests := []struct {
 		name, version, annotation string
 		sequenced                 bool
-		problem                   string
+		mistake                   string
 	}{
 		{"v3", "v3", "", true, ""},
 		{"v2", "v2", "", false, ""},
@@ -106,9 +106,11 @@ func TestSequencedCharts(t *testing.T) {
 		{"v1 that opts in", "v1", "enabled", true, ""},
 		{"v3 that opts in too", "v3", "enabled", true, ""},
 		{"v2 that does not", "v2", "disabled", false, ""},
+		{"v3 that opts out", "v3", "disabled", false, ""},
 		{"v2 with an empty value", "v2", `""`, false, ""},
 		{"v2 with another word", "v2", "on please", false, `shop/Chart.yaml: helm.sh/sequencing: "on please": must be "enabled" or "disabled"`},
 		{"v3 with another word", "v3", "Enabled", true, `helm.sh/sequencing: "Enabled": must be`},
+		{"v2 with a boolean", "v2", "true", false, `helm.sh/sequencing: true: must be`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,11 +122,56 @@ func TestSequencedCharts(t *testing.T) {
 			if err != nil || d.Sequenced() != tt.sequenced {
 				t.Fatalf("got %+v, %v", d, err)
 			}
-			if (d.Problem != nil) != (tt.problem != "") || d.Problem != nil && !strings.Contains(d.Problem.Error(), tt.problem) {
-				t.Errorf("problem %v, want %q", d.Problem, tt.problem)
+			if d.Problem != nil || d.Declares() || d.OptedOut != (tt.annotation == "disabled") {
+				t.Errorf("got %+v", d)
 			}
-			if d.Declares() != (tt.problem != "") {
-				t.Errorf("declares an order: %v", d.Declares())
+			mistake := errors.Join(d.Mistakes...)
+			if (mistake != nil) != (tt.mistake != "") || mistake != nil && !strings.Contains(mistake.Error(), tt.mistake) {
+				t.Errorf("mistake %v, want %q", mistake, tt.mistake)
+			}
+		})
+	}
+}
+
+// TestMistakes checks that keys and fields that resemble those of Ordered Helm are found, in
+// the chart and in its subcharts.
+func TestMistakes(t *testing.T) {
+	tests := []struct {
+		name string
+		text string
+		want []string
+	}{
+		{"valid", "runHooksInParallel: true\nannotations: {helm.sh/sequencing: enabled}\ndependencies: [{name: a, version: '1', depends-on: [b]}]\n", nil},
+		{"foreign", "annotations: {example.com/depends-on: a}\nkeywords: [dependsOn]\n", nil},
+		{"fields", "dependsOn: [a]\nrunHookInParallel: true\n", []string{
+			`dependsOn: ["a"]: has no effect here`, "runHookInParallel: true: unknown key: did you mean runHooksInParallel?",
+		}},
+		{"entries", "dependencies: [{name: a}, {name: b, dependsOn: [a]}]\n", []string{
+			`dependency "b": dependsOn: ["a"]: unknown key: did you mean depends-on?`,
+		}},
+		{"annotations", "annotations: {helm.sh/depends-on/subchart: a, helm.sh/layer: b}\n", []string{
+			`helm.sh/depends-on/subchart: "a": unknown key: did you mean helm.sh/depends-on/subcharts?`, `helm.sh/layer: "b": has no effect in Chart.yaml`,
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d, err := chartloader.Declarations(load(t, tree{
+				"Chart.yaml": chartYAML("shop", ""), "charts/db/Chart.yaml": chartYAML("db", tt.text),
+			}))
+			if err != nil || len(d.Mistakes) > 0 {
+				t.Fatalf("%v, mistakes of the chart: %v", err, d.Mistakes)
+			}
+			var got string
+			if mistakes := d.Subcharts[0].Mistakes; len(mistakes) > 0 {
+				got = errors.Join(mistakes...).Error()
+			}
+			if (got != "") != (tt.want != nil) || got != "" && !strings.Contains(got, "shop/charts/db/Chart.yaml: ") {
+				t.Errorf("got %q", got)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("got %q, want %q", got, want)
+				}
 			}
 		})
 	}
@@ -207,8 +254,8 @@ func TestDependsOn(t *testing.T) {
 		}
 	}
 	t.Run("all problems are reported together", func(t *testing.T) {
-		d := declared(t, "annotations: {helm.sh/sequencing: x, helm.sh/depends-on/subcharts: '[', depends-on.helm.sh/subcharts: '['}\n"+entry+" 5\n")
-		for _, want := range []string{"helm.sh/sequencing", "helm.sh/depends-on/subcharts", "depends-on.helm.sh/subcharts", "depends-on: 5"} {
+		d := declared(t, "annotations: {helm.sh/depends-on/subcharts: '[', depends-on.helm.sh/subcharts: '['}\n"+entry+" 5\n")
+		for _, want := range []string{"helm.sh/depends-on/subcharts", "depends-on.helm.sh/subcharts", "depends-on: 5"} {
 			if !strings.Contains(d.Problem.Error(), want) {
 				t.Errorf("%v does not name %s", d.Problem, want)
 			}

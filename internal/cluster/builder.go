@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/kube"
+	kubefake "helm.sh/helm/v3/pkg/kube/fake"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -59,7 +60,8 @@ func (b *delegatingBuilder) Build(manifest []byte, validate bool) (kube.Resource
 
 // BuildObjects implements Builder.
 func (b *delegatingBuilder) BuildObjects(objects []map[string]any, validate bool) (kube.ResourceList, error) {
-	if len(objects) == 0 {
+	_, buildsNothing := b.client.(*kubefake.PrintingKubeClient) // Helm's client without a cluster
+	if len(objects) == 0 || buildsNothing {
 		return nil, nil
 	}
 	var manifest bytes.Buffer

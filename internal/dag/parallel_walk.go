@@ -46,6 +46,17 @@ func Walk(ctx context.Context, g *Graph, n int, visit func(ctx context.Context, 
 	return w.outcomes[:n]
 }
 
+// WalkValues is like Walk, for a graph whose first vertices stand for values: it passes values
+// instead of vertices to visit. The argument after is nil if v depends on no other value.
+func WalkValues[T any](ctx context.Context, g *Graph, values []*T, visit func(ctx context.Context, v, after *T) error) []VisitOutcome {
+	return Walk(ctx, g, len(values), func(ctx context.Context, v, after int) error {
+		if after < 0 {
+			return visit(ctx, values[v], nil)
+		}
+		return visit(ctx, values[v], values[after])
+	})
+}
+
 // visitResult is what the goroutine of a visit sends to the goroutine of Walk.
 type visitResult struct {
 	vertex int

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/apply"
+	"github.com/ordered-helm/helm/internal/earlierjobs"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
@@ -42,14 +43,35 @@ func newOrdered(r *Run) (*orderedStrategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &orderedStrategy{run: r, built: built, applier: r.newApplier(built.All())}
-	o.waiter = r.op.Waiter.NewNodeWaiter(wait.NodeWaiterConfig{
+	o := &orderedStrategy{run: r, built: built, applier: r.newApplier(built.All(), r.earlierJobs(built))}
+	config := wait.NodeWaiterConfig{
 		Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Deadline: r.op.Deadline(),
 		Restarted: o.applier.Restarted, IsUnchanged: o.applier.IsUnchanged,
 		Done: func(n *sequencer.Node) { r.writer.Progress.NodeDone(n.ID()) },
-	})
+	}
+	if r.options.SkipEndedJobs {
+		config.HasEnded = o.applier.HasEnded
+	}
+	o.waiter = r.op.Waiter.NewNodeWaiter(config)
 	return o, nil
 }
+
+// earlierJobs returns the Deferrer that keeps the Jobs of the new revision from running at the
+// same time as those of earlier revisions; nil if there are no earlier revisions.
+func (r *Run) earlierJobs(built *apply.GraphObjects) apply.Deferrer {
+	if !r.guardsJobs() {
+		return nil
+	}
+	return earlierjobs.New(earlierjobs.Config{
+		Cluster: r.op.Cluster, Pods: r.op.JobPods(), Writer: r.op.Writer, Waiter: r.op.Waiter, Events: r.op.Events,
+		Inventory: r.inventory, Plan: r.plan, InfoOf: built.InfoOf, Namespace: r.Release().Namespace, Deadline: r.op.Deadline(),
+		Stop: r.options.StopEarlierJobs, Spared: r.options.Spared,
+	})
+}
+
+// guardsJobs reports whether Jobs of earlier revisions may still run, and are taken into
+// account.
+func (r *Run) guardsJobs() bool { return r.IsOrdered() && r.inventory != nil && !r.op.Delegates() }
 
 func (o *orderedStrategy) objects() objectsToApply { return objectsToApply{o.applier, o.built.All()} }
 
@@ -149,8 +171,9 @@ func (o *orderedStrategy) deployNode(ctx context.Context, n, after *sequencer.No
 	r.writer.Progress.NodeStarted(n.ID())
 	inBackground, err := o.applyAndAwait(ctx, n)
 	if err != nil {
+		o.waiter.RecordFailure()
 		var failures failure.Resources
-		if !errors.As(err, &failures) {
+		if _, unfinished := errors.AsType[*wait.UnfinishedError](err); !unfinished && !errors.As(err, &failures) {
 			err = apply.Failures(ctx, n, err, r.Release().Namespace, r.op.Events)
 		}
 		r.emit(event.Event{Type: event.NodeFailed, Node: n.ID(), Err: err, Message: err.Error()})

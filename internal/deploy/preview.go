@@ -7,7 +7,9 @@ import (
 	"context"
 
 	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordered-helm/helm/internal/earlierjobs"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/prune"
@@ -22,6 +24,13 @@ func (r *Run) Objects() kube.ResourceList { return r.strategy.objects().all }
 // IsAbsent reports whether an object did not exist in the cluster when FindExisting looked
 // for it, and no earlier revision declares it.
 func (r *Run) IsAbsent(info *object.Info) bool { return r.strategy.objects().applier.IsAbsent(info) }
+
+// MustRecreate reports whether Perform deletes an object that exists, and creates it again,
+// because it is a Job that has failed. live is its state in the cluster, or nil if it does not
+// exist.
+func (r *Run) MustRecreate(info *object.Info, live *unstructured.Unstructured) bool {
+	return r.guardsJobs() && earlierjobs.MustRecreate(info, live)
+}
 
 // Nodes returns the objects of each node, in the order in which they are deployed.
 func (r *Run) Nodes() []NodeObjects { return r.strategy.nodes() }

@@ -39,8 +39,8 @@ type Options struct {
 	// cannot be used like one without an order, instead of returning an error.
 	IgnoreInvalidRecords bool
 	// Wait makes a deployment without an order wait, as Helm does with --wait. Jobs makes a
-	// deployment also wait for Jobs. An ordered deployment always waits for Jobs that other
-	// resources depend on.
+	// deployment also wait for Jobs. An ordered deployment always waits, and Jobs says whether
+	// it also waits for Jobs that nothing depends on.
 	Wait, Jobs bool
 	// Timeout limits each hook and, in a deployment without an order, the wait.
 	Timeout time.Duration
@@ -50,11 +50,17 @@ type Options struct {
 	// schemas of the cluster. RecreatePods deletes the pods of workloads that already
 	// existed, so that new pods start.
 	Force, TakeOwnership, ThreeWay, Validate, RecreatePods bool
+	// StopEarlierJobs deletes unfinished Jobs of other revisions before a Job of the same
+	// chart is created or changed, instead of waiting for them.
+	StopEarlierJobs bool
 	// Spared are objects that the run must not delete, even if they are obsolete.
 	Spared map[sequencer.ID]bool
 	// PendingKinds are kinds that the cluster does not know yet, but that the deployment
 	// would define. Only a preview sets them: it does not build objects of these kinds.
 	PendingKinds map[schema.GroupKind]bool
+	// SkipEndedJobs makes an ordered deployment not wait for Jobs without dependents that it
+	// does not change and that have already ended.
+	SkipEndedJobs bool
 	// SkipChartChecks skips checks for mistakes that only the author of the chart can
 	// correct.
 	SkipChartChecks bool

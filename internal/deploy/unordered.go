@@ -34,7 +34,7 @@ func newUnordered(r *Run) (*unorderedStrategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &unorderedStrategy{run: r, applier: r.newApplier(nil), all: list}, object.SetOwner(list, r.owner())
+	return &unorderedStrategy{run: r, applier: r.newApplier(nil, nil), all: list}, object.SetOwner(list, r.owner())
 }
 
 func (u *unorderedStrategy) objects() objectsToApply { return objectsToApply{u.applier, u.all} }

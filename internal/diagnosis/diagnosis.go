@@ -21,7 +21,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -63,22 +62,32 @@ type Cause struct {
 
 // String returns the cause in one line, without the log.
 func (c Cause) String() string {
-	var line strings.Builder
-	line.WriteString(c.Object)
-	if c.Container != "" {
-		line.WriteString(" container " + c.Container)
+	return c.Location() + ": " + c.Explanation()
+}
+
+// Location names the object and the container in which the cause was found, as in
+// "Pod shop/db-0 container db".
+func (c Cause) Location() string {
+	if c.Container == "" {
+		return c.Object
 	}
-	line.WriteString(": " + c.Reason)
+	return c.Object + " container " + c.Container
+}
+
+// Explanation returns the cause in one line without its location: the reason, the message, and
+// how many other pods have the same problem.
+func (c Cause) Explanation() string {
+	line := c.Reason
 	if c.Message != "" {
-		line.WriteString(": " + c.Message)
+		line += ": " + c.Message
 	}
 	switch {
 	case c.Count == 2:
-		line.WriteString(" (same on 1 more pod)")
+		line += " (same on 1 more pod)"
 	case c.Count > 2:
-		fmt.Fprintf(&line, " (same on %d more pods)", c.Count-1)
+		line += fmt.Sprintf(" (same on %d more pods)", c.Count-1)
 	}
-	return line.String()
+	return line
 }
 
 const (

@@ -5,7 +5,11 @@
 // Sink that passes them on without the contents of Secrets (docs/reference.md, "Events").
 package event
 
-import "time"
+import (
+	"time"
+
+	"github.com/ordered-helm/helm/internal/failure"
+)
 
 // Type says what an Event reports.
 type Type string
@@ -86,8 +90,11 @@ type Event struct {
 	// Cause explains State, if an object that belongs to the resource, such as a pod, shows
 	// the cause.
 	Cause string
+	// Causes contains the parts of Cause, the most relevant one first.
+	Causes []failure.Cause
 	// Deadline is the time until which the operation waits for the resource or hook; zero
-	// if there is no limit. Time during which the API server cannot be reached extends it.
+	// if there is no such time, for example because the operation waits for the resource as
+	// long as it makes progress. Time during which the API server cannot be reached extends it.
 	Deadline time.Time
 	// Resources is set in Waiting. It is the number of resources for which the operation
 	// waits.

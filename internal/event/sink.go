@@ -5,6 +5,7 @@ package event
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,10 @@ func (s *Sink) Emit(e Event) {
 	defer s.mu.Unlock()
 	e.Time = time.Now()
 	e.Message, e.Cause, e.Err = redactor.ServerMessage(e.Message), redactor.ServerMessage(e.Cause), failure.Redact(redactor, e.Err)
+	e.Causes = slices.Clone(e.Causes)
+	for i := range e.Causes {
+		e.Causes[i].Message = redactor.ServerMessage(e.Causes[i].Message)
+	}
 	s.notify(e)
 }
 

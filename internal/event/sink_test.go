@@ -45,6 +45,7 @@ func TestEveryTypeIsRedacted(t *testing.T) {
 			s.Emit(Event{
 				Type: eventType, Node: "shop:web", Resource: "Deployment/web", Hook: "Job/migrate",
 				Message: "line of " + secret, Cause: "exited with " + secret, Err: failed(),
+				Causes: []failure.Cause{{Reason: "Error", Message: "exited with " + secret}},
 			})
 			if len(got) != 1 {
 				t.Fatalf("%d events", len(got))
@@ -54,7 +55,7 @@ func TestEveryTypeIsRedacted(t *testing.T) {
 			if !ok || !errors.Is(e.Err, context.Canceled) {
 				t.Fatalf("the error is now %#v", e.Err)
 			}
-			for _, text := range []string{e.Message, e.Cause, e.Err.Error(), resource.Message, resource.Err.Error()} {
+			for _, text := range []string{e.Message, e.Cause, e.Causes[0].Message, e.Err.Error(), resource.Message, resource.Err.Error()} {
 				if strings.Contains(text, secret) || !strings.Contains(text, "******") {
 					t.Errorf("got %q", text)
 				}

@@ -64,8 +64,8 @@ type Resource struct {
 	// Unchanged says whether the operation did not change the resource, because it already
 	// was as declared. The problem may then have existed before.
 	Unchanged bool `json:"unchanged,omitempty"`
-	// Remedy tells the user how to allow the resource more time. It is empty if more time
-	// does not help.
+	// Remedy tells the user how to allow the resource more time, or how to change an immutable
+	// field. It is empty if neither helps.
 	Remedy string `json:"remedy,omitempty"`
 	// Err is the error of the request or the wait that failed.
 	Err error `json:"-"`

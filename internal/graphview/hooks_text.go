@@ -12,6 +12,19 @@ import (
 	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
+// SplitHooks returns the plans of the events that occur before the resources of a release are
+// deployed, and the others, in their order.
+func SplitHooks(plans []hookorder.Plan) (before, others []hookorder.Plan) {
+	for _, p := range plans {
+		if first, deploying := sideOf(p.Event); first && deploying {
+			before = append(before, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	return before, others
+}
+
 // HooksText writes how the hooks of each event run: sorted by weight and, for each weight,
 // which hooks run in parallel and which sequentially. Events that have the same hooks in the
 // same order share a section.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordered-helm/helm/internal/kind"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -195,7 +196,11 @@ func (p *pictureBuilder) addResourceNames(it *item, n *sequencer.Node) {
 		tooltip = append(tooltip[:maxTooltipLines], fmt.Sprintf("and %d more", len(tooltip)-maxTooltipLines))
 	}
 	if len(lines) > maxLines {
-		// Changed resources come first, so that they are not cut off.
+		// Changed resources come first, then workloads, so that they are not cut off.
+		lines = kind.WorkloadsFirst(lines, func(l textLine) string {
+			resourceKind, _, _ := strings.Cut(l.text, "/")
+			return resourceKind
+		})
 		slices.SortStableFunc(lines, func(x, y textLine) int { return boolOrder(x.change == unchanged) - boolOrder(y.change == unchanged) })
 		lines = append(lines[:maxLines-1], textLine{text: fmt.Sprintf("and %d more", len(lines)-maxLines+1)})
 	}

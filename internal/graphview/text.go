@@ -24,7 +24,7 @@ type textWriter struct {
 	layered map[string]bool
 }
 
-// text writes the nodes in batches. A batch contains the nodes with the same Node.Level.
+// text writes the nodes in batches, between the hooks that run before and after them. A batch contains the nodes with the same Node.Level.
 // Batches do not affect the order: deployment of a node starts as soon as the predecessors
 // that are listed for it are ready.
 func (v *View) text(out *bufio.Writer) error {
@@ -35,6 +35,10 @@ func (v *View) text(out *bufio.Writer) error {
 	}
 	for _, line := range v.headings(l.planDiff) {
 		fmt.Fprintln(out, line)
+	}
+	before, others := SplitHooks(v.Hooks)
+	if err := HooksText(out, before); err != nil {
+		return err
 	}
 	for i, level := range v.levels() {
 		fmt.Fprintf(out, "\nbatch %d\n", i+1)
@@ -48,7 +52,7 @@ func (v *View) text(out *bufio.Writer) error {
 	for _, n := range l.removedNodes {
 		l.writeNode(n)
 	}
-	return HooksText(out, v.Hooks)
+	return HooksText(out, others)
 }
 
 // chartsWithLayers returns the paths of the charts that have layers.

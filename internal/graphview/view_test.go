@@ -49,6 +49,23 @@ func TestThousandsOfNodes(t *testing.T) {
 	}
 }
 
+// TestWorkloadsAreNotCutOff checks that a shortened list of the resources of a node begins with
+// workloads.
+func TestWorkloadsAreNotCutOff(t *testing.T) {
+	var list []string
+	for i := range 9 {
+		list = append(list, fmt.Sprintf("shop NetworkPolicy/allow-%d web", i))
+	}
+	list = append(list, "shop ConfigMap/config web", "shop StatefulSet/db web", "shop Deployment/api web")
+	v := graphview.View{Plan: build(t, &sequencer.Chart{Name: "shop", Sequenced: true}, resources(list...))}
+	text := write(t, v, graphview.FormatMermaid)
+	for _, want := range []string{"Deployment/api", "StatefulSet/db", "NetworkPolicy/allow-2", "and 7 more"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the picture does not contain %s:\n%s", want, text)
+		}
+	}
+}
+
 // TestSpecialCharactersInNames uses names that have a special meaning in one of the
 // formats.
 func TestSpecialCharactersInNames(t *testing.T) {

@@ -40,6 +40,27 @@ func IsClusterScoped(group, kind string) bool {
 	return IsBuiltIn(group) && strings.Contains(clusterScoped, " "+kind+" ")
 }
 
+// workloads lists the kinds that run pods, separated by spaces.
+const workloads = " Deployment StatefulSet DaemonSet Job CronJob Pod ReplicaSet ReplicationController "
+
+// IsWorkload reports whether a kind that is built into Kubernetes runs pods, or is Pod.
+func IsWorkload(kind string) bool { return strings.Contains(workloads, " "+kind+" ") }
+
+// WorkloadsFirst returns a copy of items in which workloads precede all other kinds, and which is
+// otherwise in the same order. It is for lists of which only the beginning is shown. kindOf
+// returns the kind of an item.
+func WorkloadsFirst[T any](items []T, kindOf func(T) string) []T {
+	rank := func(item T) int {
+		if IsWorkload(kindOf(item)) {
+			return 0
+		}
+		return 1
+	}
+	sorted := slices.Clone(items)
+	slices.SortStableFunc(sorted, func(a, b T) int { return rank(a) - rank(b) })
+	return sorted
+}
+
 // InstallRank returns the position of a kind in Helm's install order. All kinds that are
 // not in it have the last position.
 func InstallRank(kind string) int {

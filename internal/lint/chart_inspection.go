@@ -15,7 +15,9 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -42,6 +44,7 @@ type chartInspection struct {
 
 	rendered map[string]string // the rendered templates by name
 	objects  []*renderedObject // the objects in them
+	hooks    []hookneeds.Hook  // the hooks among them
 	marked   *markedRendering  // nil until a position in a template is needed
 }
 
@@ -54,7 +57,11 @@ func checkOrder(files, canonical []*chartloader.BufferedFile, o RenderOptions) [
 	root.Walk(i.checkChartFile)
 	if canonical != nil && i.isRelevant(root) && i.load(root, canonical) {
 		i.readObjects()
-		i.checkPlan(sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace}))
+		inspection := sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace})
+		if plan := inspection.Plan; plan != nil {
+			plan.Unmet = append(plan.Unmet, hookneeds.Operation{Namespace: o.Namespace}.Find(plan, i.hooks)...)
+		}
+		i.checkPlan(inspection)
 	}
 	return i.sorted()
 }
@@ -64,7 +71,7 @@ func checkOrder(files, canonical []*chartloader.BufferedFile, o RenderOptions) [
 func orderKeywords() []string {
 	return []string{
 		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh",
-		"helm.sh/sequencing", "hooks-in-parallel", hookModeField, dependsOnField, "hook-delete-timeout", "crd-install", "test-failure",
+		"helm.sh/sequencing", "hooks-in-parallel", annotation.HookModeField, annotation.DependsOnField, "hook-delete-timeout", "crd-install", "test-failure",
 	}
 }
 

@@ -6,8 +6,6 @@ package lint
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -15,100 +13,74 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/lint/source"
-	"github.com/ordered-helm/helm/internal/similar"
 	"github.com/ordered-helm/helm/internal/yamledit"
-)
-
-// Fields of Chart.yaml that only Ordered Helm knows.
-const (
-	hookModeField  = "runHooksInParallel"
-	dependsOnField = "depends-on"
 )
 
 // checkChartFile adds findings about a Chart.yaml, as far as its text alone shows them. It
 // needs neither the rendered templates nor values.
 func (f *findings) checkChartFile(c *source.Files) {
 	root := c.Parse(chartutil.ChartfileName)
-	f.checkFields(c, chartutil.ChartfileName, root, hookModeField)
+	f.checkFields(c, chartutil.ChartfileName, root, annotation.ChartFieldProblem)
 	for _, e := range c.Dependencies() {
-		f.checkFields(c, e.File, e.Node, dependsOnField)
+		f.checkFields(c, e.File, e.Node, annotation.DependencyFieldProblem)
 	}
 	annotations := yamledit.Resolve(yamledit.Lookup(root, "annotations"))
 	if annotations == nil || annotations.Kind != yaml.MappingNode {
 		return
 	}
+	f.checkFields(c, chartutil.ChartfileName, annotations, annotation.ChartKeyProblem)
 	for i := 0; i < len(annotations.Content); i += 2 {
 		f.checkChartAnnotation(c, annotations.Content[i], annotations.Content[i+1])
 	}
 }
 
-// checkFields warns about keys in mapping that are probably misspellings of field.
-func (f *findings) checkFields(c *source.Files, file string, mapping *yaml.Node, field string) {
+// checkFields adds findings about the keys in mapping that have no effect, but were probably
+// meant to declare something about order or hooks. problemOf explains what is wrong with a
+// key.
+func (f *findings) checkFields(c *source.Files, file string, mapping *yaml.Node, problemOf func(string) (string, annotation.ErrorKind)) {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return
 	}
-	normalized := func(key string) string {
-		return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key))
-	}
 	for i := 0; i < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]
-		if key.Value != field && similar.Distance(normalized(key.Value), normalized(field)) <= 1 {
-			f.addAs(unknownKey, Warning, c.At(file, key), fmt.Sprintf("the unknown field %s is ignored: did you mean %s?", key.Value, field))
+		if reason, kind := problemOf(key.Value); reason != "" {
+			f.addAs(ruleOf(&annotation.ValueError{Kind: kind}), severityIn(c), c.At(file, key), key.Value+": "+reason)
 		}
 	}
 }
 
+// severityIn returns the severity of declarations in the chart c that have no effect: install
+// rejects them only in the root chart.
+func severityIn(c *source.Files) string {
+	if c.Prefix == "" {
+		return Error
+	}
+	return Warning
+}
+
 func (f *findings) checkChartAnnotation(c *source.Files, key, value *yaml.Node) {
 	at := c.At(chartutil.ChartfileName, key)
-	v := annotation.DecodeYAML(value)
-	_, isText := v.(string)
+	isScalar := yamledit.Resolve(value).Kind == yaml.ScalarNode
 	switch key.Value {
 	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
 		if _, _, err := annotation.CanonicalValue(key.Value, value); err != nil {
 			f.add(malformedValue, at, err.Error())
 		}
-		return // checkOrder reports all other errors
+		// checkOrder reports all other errors
 	case annotation.RunHooksInParallel:
-		if yamledit.Resolve(value).Kind == yaml.ScalarNode {
-			return // checkOrder reports invalid scalars, together with those of hookModeField
+		if !isScalar { // checkOrder reports invalid scalars, together with those of the field
+			f.add(invalidHookMode, at, key.Value+": must be true, false or otherChartsOnly")
 		}
-		f.add(invalidHookMode, at, key.Value+": must be true, false or otherChartsOnly")
-		return
 	case annotation.Sequencing:
-		if v != nil && !isText {
-			f.add(malformedValue, at, key.Value+`: must be "enabled" or "disabled", in quotes`)
+		err, _ := errors.AsType[*annotation.ValueError](annotation.CheckSequencing(map[string]any{key.Value: annotation.DecodeYAML(value)}))
+		if err != nil {
+			f.addAs(malformedValue, severityIn(c), at, err.Error())
 		}
-		return
-	}
-	switch {
-	case annotation.IsSequencingKey(key.Value):
-		f.addAs(misplacedKey, Warning, at, key.Value+" has no effect in Chart.yaml: move it to the metadata of a resource in a template")
 	default:
-		if meant := similarKey(key.Value, annotation.ChartKeys()); meant != "" {
-			f.addAs(unknownKey, Warning, at, fmt.Sprintf("the unknown annotation %s is ignored: did you mean %s?", key.Value, meant))
+		if !isScalar { // Helm's loader converts numbers and booleans to strings
+			f.add(annotationNotString, at, notString(key.Value, value))
 		}
 	}
-	if v != nil && !isText {
-		f.add(annotationNotString, at, notString(key.Value, value))
-	}
-}
-
-// similarKey returns the key in known that the author of the chart probably meant by the
-// unknown key. It returns an empty string if key probably belongs to another tool.
-func similarKey(key string, known []string) string {
-	if strings.HasPrefix(key, "depends-on.helm.sh/") || strings.HasPrefix(key, "helm.sh/depends-on") {
-		if nearest := similar.Nearest(key, known); nearest != "" {
-			return nearest
-		}
-		return annotation.DependsOnSubcharts
-	}
-	const maxDistance = 2
-	lower := strings.ToLower(key)
-	i := slices.IndexFunc(known, func(k string) bool { return similar.Distance(lower, k) <= maxDistance })
-	if i < 0 || !strings.HasPrefix(lower, "helm.sh/") {
-		return ""
-	}
-	return known[i]
 }
 
 func notString(key string, value *yaml.Node) string {
@@ -139,7 +111,7 @@ func ruleOf(e *annotation.ValueError) Rule {
 		return misplacedKey
 	case annotation.InvalidValue:
 		switch e.Key {
-		case hookModeField, annotation.RunHooksInParallel:
+		case annotation.HookModeField, annotation.RunHooksInParallel:
 			return invalidHookMode
 		}
 	}
@@ -160,9 +132,9 @@ func (f *findings) addChartFileErrors(c *source.Files, severity string, err erro
 		switch entries := c.Dependencies(); {
 		case inDependency && dependency.Index < len(entries):
 			e := entries[dependency.Index]
-			at = c.At(e.File, source.KeyNode(e.Node, dependsOnField))
-		case value.Key == hookModeField:
-			at = c.Field(hookModeField)
+			at = c.At(e.File, source.KeyNode(e.Node, annotation.DependsOnField))
+		case value.Key == annotation.HookModeField:
+			at = c.Field(annotation.HookModeField)
 		}
 		f.addAs(ruleOf(value), severity, at, message(problem))
 	}

@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/similar"
 )
@@ -21,9 +22,14 @@ import (
 // checkHook adds findings about the annotations of o if it is a hook. It also sets
 // o.resource of a hook to nil, because hooks are not part of the deployment plan.
 func (i *chartInspection) checkHook(o *renderedObject, annotations map[string]string) {
-	isHook, _, err := render.CheckHook(o.kind, annotations)
+	isHook, events, err := render.CheckHook(o.kind, annotations)
 	if !isHook {
 		return
+	}
+	if len(events) > 0 {
+		i.hooks = append(i.hooks, hookneeds.Hook{
+			File: o.file, Object: o.resource, Events: events, DeletePolicies: deletePolicies(annotations[release.HookDeleteAnnotation]),
+		})
 	}
 	o.resource = nil
 	if err != nil {
@@ -47,6 +53,15 @@ func (i *chartInspection) checkHook(o *renderedObject, annotations map[string]st
 	if len(sequencingKeys) > 0 {
 		i.add(hookSequencing, i.position(o, sequencingKeys[0]), fmt.Sprintf("%s is a hook: %s is ignored", o, strings.Join(sequencingKeys, ", ")))
 	}
+}
+
+// deletePolicies returns the policies in the value of the annotation helm.sh/hook-delete-policy.
+func deletePolicies(value string) []release.HookDeletePolicy {
+	var policies []release.HookDeletePolicy
+	for word := range strings.SplitSeq(value, ",") {
+		policies = append(policies, release.HookDeletePolicy(strings.ToLower(strings.TrimSpace(word))))
+	}
+	return policies
 }
 
 // hookAnnotation describes an annotation of hooks whose value is a comma-separated list of

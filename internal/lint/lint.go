@@ -21,16 +21,18 @@ import (
 	"slices"
 	"strings"
 
+	"gopkg.in/yaml.v3"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	helmlint "helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/rules"
 	"helm.sh/helm/v3/pkg/lint/support"
-	"sigs.k8s.io/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/lint/source"
+	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // RenderOptions are the settings that affect how Check renders a chart.
@@ -92,6 +94,9 @@ func Check(dir string, o RenderOptions) (*Report, error) {
 		}
 	}
 	r.Helm = slices.DeleteFunc(r.Helm, isAboutCRDInstallHook)
+	for i, m := range r.Helm {
+		r.Helm[i].Err = namingV3(m.Err)
+	}
 	o.quietly(func() { r.Findings = checkOrder(files, canonical, o) })
 	if slices.ContainsFunc(r.Helm, isAboutListAnnotation) && mentionsOrderKeywords(source.New(files), o.Values) {
 		r.Helm = slices.DeleteFunc(r.Helm, isAboutListAnnotation)
@@ -101,6 +106,16 @@ func Check(dir string, o RenderOptions) (*Report, error) {
 
 func runHelmRules(dir string, o RenderOptions) []support.Message {
 	return helmlint.AllWithKubeVersionAndSchemaValidation(dir, o.Values, o.Namespace, o.KubeVersion, o.SkipSchemaValidation).Messages
+}
+
+// namingV3 returns err with v3 among the valid values of apiVersion, if Helm's rule for
+// apiVersion lists them.
+func namingV3(err error) error {
+	text := strings.Replace(err.Error(), `must be either "v1" or "v2"`, `must be "v1", "v2" or "v3"`, 1)
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
 }
 
 // isAboutCRDInstallHook reports whether m warns about a crd-install hook. Helm 3 does not
@@ -136,40 +151,44 @@ func canonicalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedF
 // removeInvalidDependencies returns a Chart.yaml without the invalid ones among its
 // annotations about dependencies on subcharts.
 func removeInvalidDependencies(data []byte) []byte {
-	return rewritten(data, func(fields map[string]any) {
-		annotations, _ := fields["annotations"].(map[string]any)
+	return rewritten(data, func(root *yaml.Node) (changes []yamledit.Change) {
+		annotations := yamledit.Resolve(yamledit.Lookup(root, "annotations"))
 		for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical} {
-			if _, err := annotation.ReadItems(key, annotations[key]); err != nil {
-				delete(annotations, key)
+			value := yamledit.Lookup(annotations, key)
+			if value == nil {
+				continue
+			}
+			if _, err := annotation.ReadItems(key, annotation.DecodeYAML(value)); err != nil {
+				changes = append(changes, yamledit.Change{Mapping: annotations, Key: key, Delete: true})
 			}
 		}
+		return changes
 	})
 }
 
 // asV2 returns a Chart.yaml with apiVersion v2 instead of v3, because Helm's rules for
 // Chart.yaml reject v3. They check the other fields as before.
 func asV2(data []byte) []byte {
-	return rewritten(data, func(fields map[string]any) {
-		if fields["apiVersion"] == chartloader.APIVersionV3 {
-			fields["apiVersion"] = chart.APIVersionV2
+	return rewritten(data, func(root *yaml.Node) []yamledit.Change {
+		if version := yamledit.Lookup(root, "apiVersion"); version == nil || version.Value != chartloader.APIVersionV3 {
+			return nil
 		}
+		return []yamledit.Change{{Mapping: root, Key: "apiVersion", NewValue: yamledit.Text(chart.APIVersionV2)}}
 	})
 }
 
-// rewritten parses a Chart.yaml, calls change to modify the fields, and returns the result
-// as YAML. If data cannot be parsed, rewritten returns it unchanged, and Helm's rules report
-// the error.
-func rewritten(data []byte, change func(fields map[string]any)) []byte {
-	var fields map[string]any
-	if err := yaml.Unmarshal(data, &fields); err != nil || fields == nil {
+// rewritten makes the changes in a Chart.yaml that changesOf returns for its root node. If data
+// cannot be parsed, rewritten returns it unchanged, and Helm's rules report the error.
+func rewritten(data []byte, changesOf func(root *yaml.Node) []yamledit.Change) []byte {
+	root, err := yamledit.Parse(string(data))
+	if err != nil || root == nil || root.Kind != yaml.MappingNode {
 		return data
 	}
-	change(fields)
-	text, err := yaml.Marshal(fields)
+	text, err := yamledit.Apply(string(data), root, changesOf(root))
 	if err != nil {
 		return data
 	}
-	return text
+	return []byte(text)
 }
 
 // differ reports whether the conversion to canonical form has changed any file.
@@ -184,7 +203,7 @@ func apiVersion(files []*chartloader.BufferedFile) string {
 		APIVersion string `json:"apiVersion"`
 	}
 	for _, f := range files {
-		if f.Name == chartutil.ChartfileName && yaml.Unmarshal(f.Data, &metadata) != nil {
+		if f.Name == chartutil.ChartfileName && sigsyaml.Unmarshal(f.Data, &metadata) != nil {
 			return ""
 		}
 	}

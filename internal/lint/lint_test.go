@@ -130,6 +130,32 @@ func TestInvalidAnnotationIsAFinding(t *testing.T) {
 	}
 }
 
+// TestScalarAnnotations checks that numbers, booleans and other scalars in the annotations of
+// a Chart.yaml cause no findings: Helm's loader converts them to strings.
+func TestScalarAnnotations(t *testing.T) {
+	for _, value := range []string{"true", "no", "7", "1.50", "0x1F", "2026-01-02", "null", "~", ""} {
+		for _, version := range []string{"v1", "v2", "v3"} {
+			dir := write(t, map[string]string{
+				"Chart.yaml":       "apiVersion: " + version + "\nname: a\nversion: 1.0.0\nicon: https://example.com/i.png\nannotations:\n  artifacthub.io/prerelease: " + value + "\n",
+				"values.yaml":      "",
+				"templates/a.yaml": configMap("a"),
+			})
+			if report, err := lint.Check(dir, lint.RenderOptions{}); err != nil || len(report.Helm)+len(report.Findings) > 0 {
+				t.Errorf("%s in a chart of %s: %+v, %v", value, version, report, err)
+			}
+		}
+	}
+}
+
+// TestValidAPIVersions checks that the message about an invalid apiVersion names v3 too.
+func TestValidAPIVersions(t *testing.T) {
+	dir := write(t, map[string]string{"Chart.yaml": "apiVersion: v4\nname: a\nversion: 1.0.0\n"})
+	report, err := lint.Check(dir, lint.RenderOptions{})
+	if got := strings.Join(texts(report.Helm), "\n"); err != nil || !strings.Contains(got, `must be "v1", "v2" or "v3"`) {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 // TestUnreadableFiles checks that Helm's rules report files that cannot be read, with Helm's
 // messages.
 func TestUnreadableFiles(t *testing.T) {

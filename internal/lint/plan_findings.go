@@ -17,7 +17,6 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/sequencer"
-	"github.com/ordered-helm/helm/internal/similar"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
@@ -41,6 +40,11 @@ func (i *chartInspection) checkPlan(p *sequencer.Inspection) {
 	for _, err := range p.Errors {
 		i.addPlanError(err, chartsWithErrors)
 	}
+	for _, w := range p.Warnings {
+		if w.Kind == sequencer.WarningUnknownKey && w.ID != (sequencer.ID{}) {
+			chartsWithErrors[w.Chart] = true
+		}
+	}
 	chartsWithUnknownLayers := map[string]bool{}
 	for _, w := range p.Warnings {
 		if w.Kind == sequencer.WarningUnknownLayer {
@@ -55,7 +59,7 @@ func (i *chartInspection) checkPlan(p *sequencer.Inspection) {
 		return
 	}
 	for _, need := range p.Plan.Unmet {
-		if !chartsWithErrors[need.FromNode.Chart] && !chartsWithErrors[need.ToNode.Chart] {
+		if !chartsWithErrors[need.FromNode.Chart] && (need.ToNode == nil || !chartsWithErrors[need.ToNode.Chart]) {
 			// Remove the name of the file, because it is the position of the finding.
 			text := strings.ReplaceAll(need.String(), " ("+need.From.File+")", "")
 			i.add(unmeetableNeed, i.positionByID(need.From.File, need.From.ID, ""), i.withSourcePaths(text))
@@ -94,7 +98,7 @@ func (i *chartInspection) addPlanError(err error, chartsWithErrors map[string]bo
 		if f := i.filesOfChart(subchart.File); f != nil {
 			at = f.Field("annotations", subchart.Key)
 			if subchart.Dependency != "" {
-				at = f.DependencyField(subchart.Dependency, dependsOnField)
+				at = f.DependencyField(subchart.Dependency, annotation.DependsOnField)
 			}
 		}
 		i.add(unknownSubchart, at, strings.TrimPrefix(subchart.Error(), subchart.File+": "))
@@ -143,7 +147,7 @@ func (i *chartInspection) addCycle(e *sequencer.CycleError) {
 func (i *chartInspection) edgePosition(e sequencer.CycleEdge) source.Position {
 	if dependency := e.Dependency(); dependency != "" {
 		if f := i.filesOfChart(e.File); f != nil {
-			return f.DependencyField(dependency, dependsOnField)
+			return f.DependencyField(dependency, annotation.DependsOnField)
 		}
 		return i.filePosition(e.File)
 	}
@@ -155,8 +159,8 @@ func (i *chartInspection) addPlanWarning(w sequencer.Warning) {
 	switch w.Kind {
 	case sequencer.WarningUnknownLayer:
 		text := fmt.Sprintf("%s depends on the unknown layer %q: the dependency is ignored", w.ID, w.Name)
-		if meant := similar.Nearest(w.Name, i.layersOf(w.Chart)); meant != "" {
-			text += fmt.Sprintf("; did you mean %q?", meant)
+		if w.Nearest != "" {
+			text += fmt.Sprintf("; did you mean %q?", w.Nearest)
 		}
 		i.add(unknownLayer, i.dependsOnPosition(w.File, w.Key, w.Name), text)
 	case sequencer.WarningExpressionPath:
@@ -166,10 +170,23 @@ func (i *chartInspection) addPlanWarning(w sequencer.Warning) {
 		if f := i.filesOfChart(w.File); f != nil {
 			at = f.Field("apiVersion")
 		}
-		i.add(sequencingNotEnabled, at, fmt.Sprintf("chart %s declares an order that is ignored: set apiVersion: v3 or the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
+		i.addAs(sequencingNotEnabled, i.severityOf(w), at, fmt.Sprintf("chart %s declares an order that is ignored: set apiVersion: v3 or the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
+	case sequencer.WarningUnknownKey:
+		if value, ok := errors.AsType[*annotation.ValueError](w.Err); ok && w.ID != (sequencer.ID{}) { // checkChartFile reports those in Chart.yaml
+			i.addAs(ruleOf(value), i.severityOf(w), i.positionByID(w.File, w.ID, value.Key), fmt.Sprintf("%s: %v", w.ID, value))
+		}
 	case sequencer.WarningLateBinding:
 		i.add(lateRoleBinding, i.positionByID(w.File, w.ID, ""), i.withSourcePaths(w.String()))
 	}
+}
+
+// severityOf returns the severity of a declaration that has no effect: install rejects it only
+// in the root chart.
+func (i *chartInspection) severityOf(w sequencer.Warning) string {
+	if w.Chart == i.tree.Name {
+		return Error
+	}
+	return Warning
 }
 
 // withSourcePaths replaces the names of templates in a message, which are those in the
@@ -180,21 +197,6 @@ func (i *chartInspection) withSourcePaths(text string) string {
 		pairs = append(pairs, rendered, i.templatePaths[rendered])
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
-}
-
-// layersOf returns the names of all layers of the chart with the path chart.
-func (i *chartInspection) layersOf(chart string) []string {
-	var layers []string
-	for _, o := range i.objects {
-		if o.chart != chart || o.resource == nil {
-			continue
-		}
-		for _, key := range []string{annotation.Layer, annotation.ResourceGroup} {
-			layers = append(layers, namesUnder(o.annotations, key)...)
-		}
-	}
-	slices.Sort(layers)
-	return slices.Compact(layers)
 }
 
 // namesUnder returns the names of layers in the annotation key. It returns none if the

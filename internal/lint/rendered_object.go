@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/lint/source"
@@ -141,7 +142,8 @@ func (i *chartInspection) checkObject(o *renderedObject) {
 		return
 	}
 	texts := map[string]string{}
-	sequenced := i.isSequenced(o.chart)
+	// Invalid values do not matter on a hook, and checkPlan reports those in a sequenced chart.
+	valuesChecked := i.isSequenced(o.chart) || yamledit.Lookup(o.annotations, release.HookAnnotation) != nil
 	for n := 0; n < len(o.annotations.Content); n += 2 {
 		key, value := o.annotations.Content[n].Value, o.annotations.Content[n+1]
 		if o.annotations.Content[n].ShortTag() == "!!merge" {
@@ -151,7 +153,7 @@ func (i *chartInspection) checkObject(o *renderedObject) {
 		if texts[key] = ""; v != nil {
 			texts[key] = fmt.Sprint(v)
 		}
-		i.checkAnnotation(o, sequenced, key, value, v)
+		i.checkAnnotation(o, valuesChecked, key, value, v)
 	}
 	if o.index == 0 {
 		i.checkHook(o, texts)
@@ -159,9 +161,9 @@ func (i *chartInspection) checkObject(o *renderedObject) {
 }
 
 // checkAnnotation adds findings about one annotation, independently of the others. v is the
-// decoded value. sequenced is true if the order that the chart of o declares applies; then
-// checkPlan reports invalid values.
-func (i *chartInspection) checkAnnotation(o *renderedObject, sequenced bool, key string, value *yaml.Node, v any) {
+// decoded value. valuesChecked says that invalid values of sequencing annotations need no
+// finding here.
+func (i *chartInspection) checkAnnotation(o *renderedObject, valuesChecked bool, key string, value *yaml.Node, v any) {
 	_, isText := v.(string)
 	if text, _ := v.(string); annotation.IsSequencingKey(key) && strings.TrimSpace(text) == "" && (isText || v == nil) {
 		i.addAs(malformedValue, Warning, i.position(o, key), fmt.Sprintf("%s: %s has no value and therefore no effect", o, key))
@@ -175,8 +177,8 @@ func (i *chartInspection) checkAnnotation(o *renderedObject, sequenced bool, key
 	case annotation.CanonicalKey(key) != key:
 		i.add(twoSlashKey, i.position(o, key), fmt.Sprintf("%s: Kubernetes and stock Helm reject the key %s: use %s", o, key, annotation.CanonicalKey(key)))
 	}
-	if sequenced || isText {
-		return // checkPlan reports invalid values, or the annotation is valid but has no effect
+	if valuesChecked || isText { // a text has no effect in a chart that is not sequenced
+		return
 	}
 	var err error
 	if annotation.IsList(key) {

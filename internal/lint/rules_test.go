@@ -160,6 +160,18 @@ var violations = []struct {
 		mend: [3]string{"templates/a.yaml", "\n    helm.sh/layer: a", ""},
 	},
 	{
+		name:  "hook-sequencing with a value that a resource cannot have",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/layer: [a, b]")},
+		want:  []string{"warning hook-sequencing templates/a.yaml:7:5"}, says: "ConfigMap/a is a hook: helm.sh/layer is ignored",
+		mend: [3]string{"templates/a.yaml", "\n    helm.sh/layer: [a, b]", ""},
+	},
+	{
+		name:  "hook-sequencing in a chart that is not sequenced",
+		files: map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/readiness-timeout: 30")},
+		want:  []string{"warning hook-sequencing templates/a.yaml:7:5"}, says: "ConfigMap/a is a hook: helm.sh/readiness-timeout is ignored",
+		mend: [3]string{"templates/a.yaml", "\n    helm.sh/readiness-timeout: 30", ""},
+	},
+	{
 		name:  "invalid-hook",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/hook-delete-timeout: 5m")},
 		want:  []string{"error invalid-hook templates/a.yaml:7:5"}, says: "must be a whole number of seconds",
@@ -226,8 +238,14 @@ var violations = []struct {
 	{
 		name:  "malformed-value in a chart that is not sequenced",
 		files: map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a", "depends-on.helm.sh/layers: {a: b}")},
-		want:  []string{"warning sequencing-not-enabled Chart.yaml:1:1", "error malformed-value templates/a.yaml:6:5"},
+		want:  []string{"error sequencing-not-enabled Chart.yaml:1:1", "error malformed-value templates/a.yaml:6:5"},
 		mend:  [3]string{"templates/a.yaml", "\n  annotations:\n    depends-on.helm.sh/layers: {a: b}", ""},
+	},
+	{
+		name:  "malformed-value of helm.sh/sequencing",
+		files: map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1) + "annotations:\n  helm.sh/sequencing: true\n", "templates/a.yaml": configMap("a", "helm.sh/layer: a") + "---\n" + configMap("b")},
+		want:  []string{"error malformed-value Chart.yaml:6:3"}, says: `helm.sh/sequencing: true: must be "enabled" or "disabled"`,
+		mend: [3]string{"Chart.yaml", "true", "disabled"},
 	},
 	{
 		name:  "malformed-value in Chart.yaml",
@@ -265,7 +283,7 @@ var violations = []struct {
 	{
 		name:  "misplaced-key in Chart.yaml",
 		files: map[string]string{"Chart.yaml": v3 + "annotations: {helm.sh/layer: a}\n"},
-		want:  []string{"warning misplaced-key Chart.yaml:5:15"}, says: "has no effect in Chart.yaml",
+		want:  []string{"error misplaced-key Chart.yaml:5:15"}, says: "has no effect in Chart.yaml",
 		mend: [3]string{"Chart.yaml", "helm.sh/layer", "example.com/a"},
 	},
 	{
@@ -295,8 +313,16 @@ var violations = []struct {
 	{
 		name:  "sequencing-not-enabled",
 		files: map[string]string{"Chart.yaml": "# a\n" + strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a", "helm.sh/layer: a") + "---\n" + configMap("b")},
-		want:  []string{"warning sequencing-not-enabled Chart.yaml:2:1"}, says: "chart shop declares an order that is ignored",
+		want:  []string{"error sequencing-not-enabled Chart.yaml:2:1"}, says: "chart shop declares an order that is ignored",
 		mend: [3]string{"Chart.yaml", "v2", "v3"},
+	},
+	{
+		name: "sequencing-not-enabled in a subchart",
+		files: map[string]string{
+			"Chart.yaml": v3, "charts/db/Chart.yaml": subchart, "charts/db/templates/a.yaml": configMap("a", "helm.sh/layer: a") + "---\n" + configMap("b"),
+		},
+		want: []string{"warning sequencing-not-enabled charts/db/Chart.yaml:1:1"}, says: "chart shop/db declares an order that is ignored",
+		mend: [3]string{"charts/db/Chart.yaml", "v2", "v3"},
 	},
 	{
 		name: "two-slash-key",
@@ -314,9 +340,21 @@ var violations = []struct {
 		mend: [3]string{"templates/a.yaml", "timeouts", "timeout"},
 	},
 	{
+		name:  "unknown-key in the Chart.yaml of a subchart",
+		files: map[string]string{"Chart.yaml": v3, "charts/db/Chart.yaml": subchart + "annotations: {helm.sh/depends-on/subchart: a}\n", "templates/a.yaml": ""},
+		want:  []string{"warning unknown-key charts/db/Chart.yaml:4:15"}, says: "did you mean helm.sh/depends-on/subcharts?",
+		mend: [3]string{"charts/db/Chart.yaml", "helm.sh/depends-on/subchart: a", ""},
+	},
+	{
+		name:  "unknown-key in a template of a subchart",
+		files: map[string]string{"Chart.yaml": v3, "charts/db/Chart.yaml": subchart, "charts/db/templates/a.yaml": configMap("a", "helm.sh/readiness-timeouts: 5s")},
+		want:  []string{"warning unknown-key charts/db/templates/a.yaml:6:5"}, says: "did you mean helm.sh/readiness-timeout?",
+		mend: [3]string{"charts/db/templates/a.yaml", "helm.sh/readiness-timeouts: 5s", "example.com/a: b"},
+	},
+	{
 		name:  "unknown-key in Chart.yaml",
 		files: map[string]string{"Chart.yaml": v3 + "annotations:\n  helm.sh/depends-on/subchart: []\n", "templates/a.yaml": ""},
-		want:  []string{"error annotation-not-string Chart.yaml:6:3", "warning unknown-key Chart.yaml:6:3"},
+		want:  []string{"error annotation-not-string Chart.yaml:6:3", "error unknown-key Chart.yaml:6:3"},
 		mend:  [3]string{"Chart.yaml", "subchart:", "subcharts:"},
 	},
 	{
@@ -325,7 +363,7 @@ var violations = []struct {
 			"Chart.yaml":           v3 + "dependencies:\n- name: db\n  version: 1.0.0\n  dependsOn: []\n",
 			"charts/db/Chart.yaml": subchart,
 		},
-		want: []string{"warning unknown-key Chart.yaml:8:3"}, says: "did you mean depends-on?",
+		want: []string{"error unknown-key Chart.yaml:8:3"}, says: "did you mean depends-on?",
 		mend: [3]string{"Chart.yaml", "dependsOn", "depends-on"},
 	},
 	{
@@ -408,6 +446,17 @@ var violations = []struct {
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": claimAndPod},
 		want:  []string{"warning wait-for-first-consumer templates/a.yaml:7:5"}, says: "is never bound",
 		mend: [3]string{"templates/a.yaml", "    helm.sh/readiness-success: phase == Bound\n", ""},
+	},
+	{
+		name: "unmeetable-need of a hook",
+		files: map[string]string{
+			"Chart.yaml":       v3,
+			"templates/a.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec: {containers: [{name: c, image: i, envFrom: [{configMapRef: {name: late}}]}]}\n",
+			"templates/b.yaml": configMap("late", "helm.sh/hook: post-install,post-upgrade"),
+		},
+		want: []string{"error unmeetable-need templates/a.yaml:2:1"},
+		says: "Pod/p in unlayered resources of chart shop needs ConfigMap/late, which only the post-install hook creates, which runs when all resources are ready (templates/b.yaml): make it a pre-install hook, or an ordinary resource",
+		mend: [3]string{"templates/b.yaml", "post-install,post-upgrade", "pre-install,pre-upgrade"},
 	},
 	{
 		name: "wait-for-first-consumer of a class in the release",
@@ -494,7 +543,7 @@ func TestSeveralViolations(t *testing.T) {
 	want := []string{
 		"error invalid-hook-mode Chart.yaml:5:1",
 		"error malformed-value Chart.yaml:7:3",
-		"warning misplaced-key Chart.yaml:8:3",
+		"error misplaced-key Chart.yaml:8:3",
 		"error unknown-subchart Chart.yaml:10:30",
 		"error invalid-hook-mode charts/db/Chart.yaml:4:1",
 		"error invalid-layer-name charts/db/templates/a.yaml:6:5",

@@ -137,7 +137,7 @@ func marksOf(node *yaml.Node) map[string]int {
 		}
 	}
 	read(node, "", func(key string) bool { return key == "kind" })
-	read(yamledit.Lookup(node, "metadata"), "", func(key string) bool { return key == hookModeField })
+	read(yamledit.Lookup(node, "metadata"), "", func(key string) bool { return key == annotation.HookModeField })
 	for _, where := range misplacedKeyPaths() {
 		read(yamledit.Lookup(node, where...), strings.Join(where, ".")+".", annotation.IsSequencingKey)
 	}
@@ -164,7 +164,7 @@ func (i *chartInspection) positionByID(file string, id sequencer.ID, key string)
 	found := i.find(file, id)
 	slices.Reverse(found)
 	for _, o := range found {
-		if key == "" || yamledit.Lookup(o.annotations, key) != nil || key == hookModeField {
+		if key == "" || yamledit.Lookup(o.annotations, key) != nil || key == annotation.HookModeField {
 			return i.position(o, key)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/ordered-helm/helm/internal/kind"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -74,8 +75,11 @@ func Describe(info *Info) string {
 const maxSummarized = 6
 
 // SummarizeResources returns the names of resources of the deployment graph, as in
-// "Secret/db, Deployment/db". It names at most maxSummarized of them.
+// "Secret/db, Deployment/db". It names at most maxSummarized of them, workloads first.
 func SummarizeResources(resources []*sequencer.PlannedResource) string {
+	if len(resources) > maxSummarized {
+		resources = kind.WorkloadsFirst(resources, func(res *sequencer.PlannedResource) string { return res.ID.Kind })
+	}
 	names := make([]string, len(resources))
 	for i, res := range resources {
 		names[i] = res.ID.String()
@@ -84,11 +88,15 @@ func SummarizeResources(resources []*sequencer.PlannedResource) string {
 }
 
 // Summarize returns the names of objects, as in "Secret/db, Deployment/db". It names at most
-// maxSummarized of them.
+// maxSummarized of them, workloads first.
 func Summarize(list kube.ResourceList) string {
+	kindOf := func(info *Info) string { return info.Object.GetObjectKind().GroupVersionKind().Kind }
+	if len(list) > maxSummarized {
+		list = kind.WorkloadsFirst(list, kindOf)
+	}
 	names := make([]string, len(list))
 	for i, info := range list {
-		names[i] = info.Object.GetObjectKind().GroupVersionKind().Kind + "/" + info.Name
+		names[i] = kindOf(info) + "/" + info.Name
 	}
 	return text.List(names, maxSummarized)
 }

@@ -47,6 +47,12 @@ type ApplyOptions struct {
 	// Live returns the live object of each declared object that exists. If Live is nil,
 	// Apply reads the live objects itself.
 	Live func(context.Context, kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error)
+	// Defer reports whether an object must not be written yet, although Apply is about to
+	// create or change it, or finds it unchanged. live is the live object, or nil if the
+	// object does not exist. Apply leaves such an object as it is, and adds it to
+	// ApplyResult.Deferred. Defer can be nil. It must be safe for concurrent use. A custom
+	// Kubernetes client ignores it.
+	Defer func(ctx context.Context, info *object.Info, live *unstructured.Unstructured, unchanged bool) (bool, error)
 	// MayChange returns an error if an existing object must not be changed. live is the
 	// live object. Apply handles the error like a failure to create the object. MayChange
 	// can be nil. It must be safe for concurrent use.
@@ -58,6 +64,8 @@ type ApplyOptions struct {
 type ApplyResult struct {
 	// Unchanged contains the objects that already had the declared state.
 	Created, Updated, Unchanged kube.ResourceList
+	// Deferred contains the objects that were not written because of the option Defer.
+	Deferred kube.ResourceList
 	// States maps the objects in these lists to the states that the server returned.
 	States object.LiveObjects
 	// Pruned is true if the originals that are not in the list were deleted (see the option
@@ -117,6 +125,7 @@ const (
 	created
 	updated
 	unchanged
+	deferred
 	createFailed
 	changeFailed
 )
@@ -224,6 +233,8 @@ func summarize(ctx context.Context, changes []*objectChange) (*ApplyResult, erro
 			applied.Updated.Append(ch.info)
 		case unchanged:
 			applied.Unchanged.Append(ch.info)
+		case deferred:
+			applied.Deferred.Append(ch.info)
 		case notStarted:
 			complete = false
 		default:

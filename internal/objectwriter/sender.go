@@ -53,7 +53,7 @@ func (s *sender) write(ctx context.Context, ch *objectChange) {
 	if ch.earlier != nil && ch.earlier.succeeded() {
 		ch.live, ch.assumedAbsent = ch.earlier.live, false
 	}
-	if ch.live == nil && !s.create(ctx, ch) {
+	if ch.live == nil && (s.defers(ctx, ch, false) || !s.create(ctx, ch)) {
 		return
 	}
 	var err error
@@ -74,6 +74,22 @@ func (s *sender) write(ctx context.Context, ch *objectChange) {
 		ch.outcome, ch.err = changeFailed, err
 		s.log("error updating %s: %v", object.Describe(ch.info), err)
 	}
+}
+
+// defers reports whether the change ch is not made because of the option Defer, and records
+// this in ch.
+func (s *sender) defers(ctx context.Context, ch *objectChange, isUnchanged bool) bool {
+	if s.options.Defer == nil {
+		return false
+	}
+	later, err := s.options.Defer(ctx, ch.info, ch.live, isUnchanged)
+	switch {
+	case err != nil:
+		ch.outcome, ch.err = changeFailed, err
+	case later:
+		ch.outcome = deferred
+	}
+	return err != nil || later
 }
 
 // mayChange returns an error if the option MayChange forbids changing the existing object of
@@ -131,6 +147,9 @@ func (s *sender) post(ctx context.Context, info *object.Info) (live *unstructure
 
 // replace replaces the live object of ch with its declaration.
 func (s *sender) replace(ctx context.Context, ch *objectChange) error {
+	if s.defers(ctx, ch, false) {
+		return nil
+	}
 	declared, err := object.AsUnstructured(ch.info.Object)
 	if err != nil {
 		return err
@@ -167,6 +186,9 @@ func (s *sender) patch(ctx context.Context, ch *objectChange) error {
 	p, err := patch.Compute(ch.info, ch.base, ch.live, s.options.ThreeWay)
 	if err != nil {
 		return fmt.Errorf("failed to create patch: %w", err)
+	}
+	if s.defers(ctx, ch, p.IsEmpty()) {
+		return nil
 	}
 	if p.IsEmpty() {
 		s.log("%s is unchanged", object.Describe(ch.info))

@@ -9,6 +9,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 
 	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/earlierjobs"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -30,6 +31,7 @@ func (op *Operation) connect(ctx context.Context) {
 	op.Waiter = wait.New(connection, op.Events, op.WithoutTimeout)
 	if helm, ok := client.(*kube.Client); ok {
 		op.Cluster, op.Writer, op.hookLogs = cluster.New(helm, connection), objectwriter.NewRequestWriter(connection), hooks.NewLogReader(connection)
+		op.jobPods = earlierjobs.NewPodReader(connection)
 		return
 	}
 	op.Cluster, op.Writer = cluster.NewCustom(client, connection), objectwriter.NewCustom(client, connection)

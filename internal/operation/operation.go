@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/earlierjobs"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
@@ -42,6 +43,8 @@ type Operation struct {
 	deadline time.Time
 	// hookLogs reads the logs of hooks.
 	hookLogs hooks.LogReader
+	// jobPods reads the pods of Jobs; nil if the operation delegates.
+	jobPods earlierjobs.PodReader
 	// delegates is the result of Delegates.
 	delegates bool
 	// announced is the argument of Announce with the deadline; nil before Announce is
@@ -153,6 +156,9 @@ func (op *Operation) Finish(ctx context.Context, err error) error {
 
 // WithoutTimeout calls do with the context of the operation without its timeout.
 func (op *Operation) WithoutTimeout(do func(context.Context)) { do(op.unbounded) }
+
+// JobPods returns the reader of the pods of Jobs; nil if Delegates returns true.
+func (op *Operation) JobPods() earlierjobs.PodReader { return op.jobPods }
 
 // Hooks returns a Runner for the hooks of the release.
 func (op *Operation) Hooks(o hooks.Options) *hooks.Runner {

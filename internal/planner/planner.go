@@ -18,6 +18,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
@@ -35,6 +36,14 @@ type RenderOptions struct {
 	// DryRun says whether this is a dry run. Render then also fails if the charts declare an
 	// invalid order that the operation would not use.
 	DryRun bool
+	// AcceptsIgnored says whether declarations of the root chart that have no effect cause
+	// only warnings in Plan.Warnings, because the plan is only shown.
+	AcceptsIgnored bool
+	// DisableHooks says that the operation runs no hooks, so that it needs their objects.
+	DisableHooks bool
+	// IgnoreJobs says whether an ordered deployment does not wait for Jobs without dependents.
+	// Record stores it.
+	IgnoreJobs bool
 	// LooksUp says whether the template function lookup reads objects from the cluster.
 	LooksUp bool
 
@@ -74,6 +83,13 @@ func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, 
 	return p, nil
 }
 
+// WithRelease returns a Planner that renders the same chart with other values of .Release.
+func (p *Planner) WithRelease(o chartutil.ReleaseOptions) *Planner {
+	other := *p
+	other.options.Release = o
+	return &other
+}
+
 // HookModes returns which hooks can run in parallel, as the charts declare.
 func (p *Planner) HookModes() hookorder.ChartModes {
 	return render.HookModes(p.Root, p.options.Release.Namespace)
@@ -107,22 +123,42 @@ func (p *Planner) Render() (*Rendered, error) {
 	}
 	result, err := render.Chart(p.Chart, chartOptions)
 	rendered := &Rendered{Result: result}
-	if err != nil || !o.Ordered && !isSequenced(p.Root) {
+	if err != nil || !p.needsPlan() {
 		return rendered, err
 	}
 	plan, err := p.build(result)
+	var ignored []string
+	if err == nil && !o.AcceptsIgnored {
+		ignored, err = p.checkIgnored(plan.Warnings)
+	}
 	switch {
 	case err != nil && (o.Ordered || o.DryRun):
 		return rendered, &OrderError{err}
 	case err != nil:
 		rendered.Warnings = []string{fmt.Sprintf("the order that the charts declare cannot be used: %v", err)}
 	case o.Ordered || o.DryRun:
-		rendered.Warnings = p.warnings(plan)
+		rendered.Warnings = append(p.warnings(plan), ignored...)
 	}
 	if o.Ordered {
 		rendered.Plan = plan
 	}
 	return rendered, nil
+}
+
+// Resources renders the chart for another revision, without the post-renderer, and returns the
+// resources.
+func (p *Planner) Resources(revision int) ([]sequencer.Resource, error) {
+	other := *p
+	other.options.Release.Revision, other.options.PostRenderer = revision, nil
+	chartOptions, err := other.chartOptions()
+	if err != nil {
+		return nil, err
+	}
+	result, err := render.Chart(other.Chart, chartOptions)
+	if err != nil {
+		return nil, err
+	}
+	return result.Resources(other.Root, other.options.IncludeCRDs)
 }
 
 func (p *Planner) chartOptions() (render.Options, error) {
@@ -138,7 +174,7 @@ func (p *Planner) chartOptions() (render.Options, error) {
 	lookups, err := p.lookupConfig()
 	chartOptions := render.Options{
 		Values: values, Capabilities: caps, RESTConfig: lookups, EnableDNS: o.EnableDNS, SubNotes: o.SubNotes,
-		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: o.PostRenderer,
+		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: o.PostRenderer, KeepObjects: p.needsPlan(),
 	}
 	if o.Ordered {
 		chartOptions.Root = p.Root
@@ -153,6 +189,10 @@ func (p *Planner) lookupConfig() (*rest.Config, error) {
 	return p.cfg.RESTClientGetter.ToRESTConfig()
 }
 
+// needsPlan reports whether Render builds the plan: the release is deployed in order, or the
+// declared order of a chart applies.
+func (p *Planner) needsPlan() bool { return p.options.Ordered || isSequenced(p.Root) }
+
 // isSequenced reports whether the declared order of chart c, or of one of its subcharts,
 // applies.
 func isSequenced(c *sequencer.Chart) bool {
@@ -164,13 +204,24 @@ func (p *Planner) build(result *render.Result) (*sequencer.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sequencer.Build(sequencer.Input{Root: p.Root, Resources: resources, Namespace: p.options.Release.Namespace})
+	o := p.options
+	plan, err := sequencer.Build(sequencer.Input{
+		Root: p.Root, Resources: resources, Namespace: o.Release.Namespace, WrittenKeys: result.WrittenKeys,
+	})
+	if err != nil {
+		return nil, err
+	}
+	op := hookneeds.Operation{IsUpgrade: o.Release.IsUpgrade, NoHooks: o.DisableHooks, Namespace: o.Release.Namespace}
+	plan.Unmet = append(plan.Unmet, op.Find(plan, hookneeds.Hooks(result.Hooks))...)
+	return plan, nil
 }
 
 func (p *Planner) warnings(plan *sequencer.Plan) []string {
 	var warnings []string
 	for _, w := range plan.Warnings {
-		warnings = append(warnings, w.String())
+		if !isAboutIgnored(w) {
+			warnings = append(warnings, w.String())
+		}
 	}
 	if p.options.DryRun {
 		for _, n := range plan.Unmet {
@@ -186,7 +237,7 @@ func (p *Planner) warnings(plan *sequencer.Plan) []string {
 func (p *Planner) Record(rel *release.Release, r *Rendered) *orderrecord.Record {
 	switch {
 	case p.options.Ordered:
-		return &orderrecord.Record{Revision: rel.Version, Ordered: true, Charts: p.Root, DocumentCharts: r.Charts}
+		return &orderrecord.Record{Revision: rel.Version, Ordered: true, IgnoreJobs: p.options.IgnoreJobs, Charts: p.Root, DocumentCharts: r.Charts}
 	case len(rel.Hooks) > 0 && history.RunsHooksInParallel(p.Root):
 		return &orderrecord.Record{Revision: rel.Version, Charts: p.Root}
 	}

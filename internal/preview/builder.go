@@ -5,6 +5,7 @@ package preview
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/deploy"
+	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
@@ -31,6 +33,7 @@ import (
 
 // These are values of Object.Note.
 const (
+	noteFailedJob    = "it has failed; it is deleted and created again"
 	noteNewKind      = "its kind is defined by this release"
 	noteNewNamespace = "its namespace is created by this release"
 	noteReplaced     = "unchanged, but replaced (--force)"
@@ -176,6 +179,9 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := b.missingNamespace(rel.Namespace, dryRuns); err != nil {
+		return nil, err
+	}
 	b.redactSecrets(run, dryRuns)
 	if err := b.addNodes(run, dryRuns); err != nil {
 		return nil, err
@@ -217,6 +223,10 @@ func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRunResult)
 		result, err := b.result(t, run.Options().Force)
 		if err != nil {
 			return err
+		}
+		if run.MustRecreate(t.Info, t.Before) {
+			result = newObject(t.Info, Create)
+			result.Note = noteFailedJob
 		}
 		results[t.Info] = result
 	}
@@ -283,8 +293,33 @@ func (b *Builder) failed(t objectwriter.DryRunResult) Object {
 		return o
 	}
 	o := newObject(t.Info, Fail)
-	o.Error = b.op.Events.RedactError(t.Err).Error()
+	message, remedy := failure.DescribeRejection(t.Err)
+	o.Error = b.op.Events.Redactor().ServerMessage(message)
+	if remedy != "" {
+		o.Error += "\n" + remedy
+	}
 	return o
+}
+
+// missingNamespace returns an error if the namespace of the release does not exist and would not
+// be created, according to the dry runs of its objects.
+func (b *Builder) missingNamespace(namespace string, dryRuns []objectwriter.DryRunResult) error {
+	var err error
+	var list kube.ResourceList
+	for _, t := range dryRuns {
+		status, isStatus := errors.AsType[*apierrors.StatusError](t.Err)
+		if !isStatus || !apierrors.IsNotFound(status) || status.ErrStatus.Details == nil || b.namespaces[namespace] {
+			continue
+		}
+		if details := status.ErrStatus.Details; details.Kind == "namespaces" && details.Name == namespace {
+			err, list = t.Err, append(list, t.Info)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the namespace %q of the release does not exist, so %s cannot be created: create the namespace, or use --create-namespace: %w",
+		namespace, object.Summarize(list), err)
 }
 
 // addRemoved adds the objects in found, which would be deleted or kept, to Preview.Removed.

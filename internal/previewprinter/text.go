@@ -16,11 +16,11 @@ import (
 	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
 
-// Text writes a preview to w as text: first the objects that are created before all others,
-// then the nodes of the deployment graph in their order, the objects to delete, and the
-// hooks.
+// Text writes a preview to w as text, in the order in which everything would happen: the objects
+// that are created before all others, the hooks that run before the nodes, the nodes of the
+// deployment graph in their order, the objects to delete, and the other hooks.
 func Text(w io.Writer, p *preview.Preview) error {
-	out := bufio.NewWriter(terminalsafe.NewWriter(w))
+	out := &printer{Writer: bufio.NewWriter(terminalsafe.NewWriter(w)), failed: map[string]string{}}
 	how := "without an order"
 	if p.Ordered {
 		how = "in order"
@@ -29,23 +29,27 @@ func Text(w io.Writer, p *preview.Preview) error {
 		p.Operation, p.Release, p.Namespace, p.Revision, how, totals(p))
 	if len(p.First) > 0 {
 		fmt.Fprint(out, "\nfirst\n")
-		writeObjects(out, p.First)
+		out.objects(p.First)
+	}
+	before, others := graphview.SplitHooks(p.Hooks)
+	if err := graphview.HooksText(out, before); err != nil {
+		return err
 	}
 	for _, n := range p.Nodes {
 		fmt.Fprintf(out, "\n%s\n", n.Node)
-		writeObjects(out, n.Objects)
+		out.objects(n.Objects)
 	}
 	if len(p.Removed) > 0 {
 		fmt.Fprint(out, "\nno longer in the chart, in order of deletion\n")
 	}
 	for _, n := range p.Removed {
 		fmt.Fprintf(out, "\n%s\n", n.Node)
-		writeObjects(out, n.Objects)
+		out.objects(n.Objects)
 	}
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	return graphview.HooksText(w, p.Hooks)
+	return graphview.HooksText(w, others)
 }
 
 // totals returns the number of objects for each action, as in "2 to create, 1 unchanged".
@@ -84,7 +88,15 @@ func sign(action preview.Action) string {
 	return "="
 }
 
-func writeObjects(out io.Writer, objects []preview.Object) {
+// printer writes the objects of a preview.
+type printer struct {
+	*bufio.Writer
+	// failed contains, for each error that was written, the name of the object that it is about.
+	failed map[string]string
+}
+
+// objects writes objects. It writes an error that is the same for several objects only once.
+func (out *printer) objects(objects []preview.Object) {
 	for _, o := range objects {
 		what := string(o.Action)
 		if o.Action == preview.Fail {
@@ -98,7 +110,12 @@ func writeObjects(out io.Writer, objects []preview.Object) {
 			fmt.Fprintf(out, " (%s)", o.Note)
 		}
 		fmt.Fprintln(out)
-		indent(out, withoutMiddle(o.Error))
+		if first, known := out.failed[o.Error]; known && o.Error != "" {
+			indent(out, "the same error as for "+first)
+		} else {
+			out.failed[o.Error] = o.Kind + "/" + o.Name
+			indent(out, withoutMiddle(o.Error))
+		}
 		indent(out, withoutHeader(o.Diff))
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/previewprinter"
 )
@@ -27,6 +30,10 @@ func example() *preview.Preview {
 			{Action: preview.Delete, Kind: "ConfigMap", Namespace: "prod", Name: "gone"},
 			{Action: preview.Keep, Kind: "Secret", Namespace: "prod", Name: "kept", Note: "its policy"},
 		}}},
+		Hooks: hookorder.Plans([]*release.Hook{
+			{Kind: "Job", Name: "after", Events: []release.HookEvent{release.HookPostUpgrade}},
+			{Kind: "Job", Name: "before", Events: []release.HookEvent{release.HookPreUpgrade}},
+		}, hookorder.ChartModes{}),
 	}
 }
 
@@ -34,6 +41,10 @@ const text = `upgrade of release shop in namespace prod, to revision 3, in order
 
 first
   + create Namespace/prod
+
+pre-upgrade hooks
+  weight 0
+    - Job/before
 
 shop:base
   ~ change ConfigMap/a in prod
@@ -52,6 +63,10 @@ no longer in the chart, in order of deletion
 shop:old
   - delete ConfigMap/gone in prod
   = keep Secret/kept in prod (its policy)
+
+post-upgrade hooks
+  weight 0
+    - Job/after
 `
 
 func TestText(t *testing.T) {
@@ -73,6 +88,33 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func TestTextReportsAFailingWriter(t *testing.T) {
 	if err := previewprinter.Text(broken{}, example()); err == nil {
 		t.Error("no error")
+	}
+}
+
+// TestRepeatedErrors checks that an error that several objects have is printed once.
+func TestRepeatedErrors(t *testing.T) {
+	p := &preview.Preview{Release: "shop", Namespace: "prod", Operation: "upgrade", Revision: 3}
+	for _, node := range []string{"shop:a", "shop:b"} {
+		p.Nodes = append(p.Nodes, preview.Node{Node: node, Objects: []preview.Object{
+			{Action: preview.Fail, Kind: "Service", Namespace: "other", Name: node[5:], Error: `namespaces "other" not found`},
+			{Action: preview.Create, Kind: "Job", Namespace: "prod", Name: node[5:]},
+		}})
+	}
+	const want = `upgrade of release shop in namespace prod, to revision 3, without an order: 2 to create, 2 would fail
+
+shop:a
+  ! would fail Service/a in other
+      namespaces "other" not found
+  + create Job/a in prod
+
+shop:b
+  ! would fail Service/b in other
+      the same error as for Service/a
+  + create Job/b in prod
+`
+	var b strings.Builder
+	if err := previewprinter.Text(&b, p); err != nil || b.String() != want {
+		t.Errorf("%v, got:\n%s\nwant:\n%s", err, b.String(), want)
 	}
 }
 

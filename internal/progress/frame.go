@@ -31,11 +31,11 @@ const (
 	// rankRunning is for nodes and hooks that are running or have failed, and for the charts
 	// of such nodes.
 	rankRunning
-	// rankReason is for the first resource that a running node waits for, and for the error
-	// of a failed node or hook.
+	// rankReason is for why a running node is not ready, and for the error of a failed node or
+	// hook.
 	rankReason
-	// rankDetail is for the other resources that a running node waits for, and for hook
-	// logs.
+	// rankDetail is for the resources that a running node waits for, if they are not the
+	// reason themselves, and for hook logs.
 	rankDetail
 	// rankWaiting is for nodes that have not started.
 	rankWaiting
@@ -50,30 +50,34 @@ type line struct {
 	// left and right return the text at the left and right end of the line. They are called
 	// only if the line is drawn. If both texts do not fit, the left one is cut off.
 	left, right func() string
-	// more is the number of further lines that this one stands for. They were not created,
-	// because the terminal has no space for them.
-	more int
 }
 
 // frame returns the lines for all running operations, at most s.height. An operation that
 // rolls back or uninstalls after a failure comes after the one that failed.
 func (s frameRenderer) frame(t *timeline.Timeline) []string {
 	var lines []line
-	for _, o := range t.Operations {
+	further := 0
+	for i, o := range t.Operations {
 		if !o.End.IsZero() {
 			continue
 		}
-		lines = append(lines, s.operation(o)...)
+		lines = append(lines, s.title(o)...)
+		// An operation that undoes o shows why: a warning above the view says why o failed.
+		if isUndone := i < len(t.Operations)-1; !isUndone {
+			parts, more := s.parts(o)
+			lines, further = append(lines, parts...), more
+		}
 	}
-	return s.fit(lines)
+	return s.fit(lines, further)
 }
 
 // fit draws lines, at most s.height. If there are more, it omits those with the highest
-// ranks, and adds a line that says how many were omitted.
-func (s frameRenderer) fit(lines []line) []string {
+// ranks, and adds a line that says how many were omitted. further is the number of lines that
+// were not created, because there is certainly no space for them.
+func (s frameRenderer) fit(lines []line, further int) []string {
 	height := max(s.height, 1)
 	limit := rankCount // all lines of lower ranks are kept, but only some of this rank
-	if len(lines) > height {
+	if len(lines)+further > height {
 		if height > 1 {
 			height-- // for the line with the number of omitted lines
 		}
@@ -94,7 +98,7 @@ func (s frameRenderer) fit(lines []line) []string {
 		}
 	}
 	var texts []string
-	omitted := 0
+	omitted := further
 	for _, l := range lines {
 		switch {
 		case l.rank < limit:
@@ -103,7 +107,7 @@ func (s frameRenderer) fit(lines []line) []string {
 			space--
 			texts = append(texts, s.draw(l))
 		default:
-			omitted += 1 + l.more
+			omitted++
 		}
 	}
 	if omitted > 0 && s.height > 1 {
@@ -123,7 +127,8 @@ func (s frameRenderer) draw(l line) string {
 // fixedText returns a function that returns text, for the fields left and right of a line.
 func fixedText(text string) func() string { return func() string { return text } }
 
-func (s frameRenderer) operation(o *timeline.Operation) []line {
+// title returns the lines that name an operation and count its nodes.
+func (s frameRenderer) title(o *timeline.Operation) []line {
 	took := wholeSeconds(s.now.Sub(o.Start))
 	if !o.Deadline.IsZero() && s.width >= 40 {
 		took += " of " + wholeSeconds(o.Deadline.Sub(o.Start).Round(time.Second))
@@ -136,5 +141,12 @@ func (s frameRenderer) operation(o *timeline.Operation) []line {
 	if text := nodeCounts(o); text != "" {
 		lines = append(lines, line{rank: rankAlways, left: fixedText("  " + text)})
 	}
-	return slices.Concat(lines, s.hooks(o), s.charts(o), s.waits(o))
+	return lines
+}
+
+// parts returns the lines for the hooks and nodes of an operation, and for what it waits for.
+// further is the number of lines that were not created.
+func (s frameRenderer) parts(o *timeline.Operation) (lines []line, further int) {
+	charts, further := s.charts(o)
+	return slices.Concat(s.hooks(o), charts, s.waits(o)), further
 }

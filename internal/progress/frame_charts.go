@@ -11,10 +11,10 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// charts returns the lines for the nodes of an operation, grouped by chart. A chart in which
-// all nodes are finished has only one line.
-func (s frameRenderer) charts(o *timeline.Operation) []line {
-	var lines []line
+// charts returns the lines for the nodes of an operation, grouped by chart. The charts are in
+// the order in which the first node of each is deployed or deleted. A chart in which all nodes
+// are finished has only one line. further is the number of lines that were not created.
+func (s frameRenderer) charts(o *timeline.Operation) (lines []line, further int) {
 	nodes := map[string][]*timeline.Span{}
 	var paths []string
 	isRemoving := removes(o)
@@ -30,20 +30,21 @@ func (s frameRenderer) charts(o *timeline.Operation) []line {
 		}
 		nodes[n.Chart] = append(nodes[n.Chart], n)
 	}
-	slices.Sort(paths)
 	finished := newFinishedDependencies(o)
 	shown := 0
 	for i, path := range paths {
 		if shown > s.height { // there is no space for more, and there can be thousands of nodes
-			return append(lines, line{rank: rankFinished, left: fixedText(""), more: len(paths) - i - 1})
+			return lines, further + len(paths) - i
 		}
-		for _, l := range s.chart(path, nodes[path], finished) {
+		chart, more := s.chart(path, nodes[path], finished)
+		further += more
+		for _, l := range chart {
 			if lines = append(lines, l); l.rank <= rankRunning {
 				shown++
 			}
 		}
 	}
-	return lines
+	return lines, further
 }
 
 // finishedDependencies says which dependencies of waiting nodes are finished, because the
@@ -79,26 +80,25 @@ func removes(o *timeline.Operation) bool {
 }
 
 // chart returns the lines for the nodes of one chart. path is its path in the tree of
-// charts, as in "shop/queue". The line shows the last part of it, indented by its depth.
-func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDependencies) []line {
-	depth := strings.Count(path, "/")
-	indent := strings.Repeat("  ", 1+min(depth, s.width/16))
-	name := path[strings.LastIndexByte(path, '/')+1:]
+// charts, as in "shop/queue". further is the number of waiting nodes that have no line.
+func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDependencies) (lines []line, further int) {
+	const indent = "  "
+	name := oneLine(path)
 	c := newCounts(nodes)
 	if c.done == len(nodes) {
 		left := func() string { return fmt.Sprintf("%s%s %s %s", indent, s.good(s.done), name, s.faint(c.text())) }
-		return []line{{rank: rankFinished, left: left, right: func() string { return s.faint(formatDuration(c.ended.Sub(c.began))) }}}
+		return []line{{rank: rankFinished, left: left, right: func() string { return s.faint(formatDuration(c.ended.Sub(c.began))) }}}, 0
 	}
 	if c.waiting == len(nodes) {
 		return []line{{rank: rankWaiting, left: func() string {
 			return fmt.Sprintf("%s%s %s%s", indent, s.faint(s.waiting), name, s.faint(s.after(nodes[0], m)))
-		}}}
+		}}}, 0
 	}
 	r := rankRunning
 	if c.waiting+c.done == len(nodes) {
 		r = rankWaiting
 	}
-	lines := []line{{rank: r, left: func() string {
+	lines = []line{{rank: r, left: func() string {
 		return indent + s.busy(s.open) + " " + s.bold(name) + " " + s.faint(c.text())
 	}}}
 	waiting := 0
@@ -106,7 +106,7 @@ func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDepe
 		switch n.State {
 		case timeline.Done:
 		case timeline.Waiting:
-			if waiting++; waiting <= maxWaitingNodes {
+			if waiting++; waiting <= s.height {
 				lines = append(lines, line{rank: rankWaiting, left: func() string {
 					return fmt.Sprintf("%s  %s %s%s", indent, s.faint(s.waiting), s.faint(label(n)), s.faint(s.after(n, m)))
 				}})
@@ -115,20 +115,17 @@ func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDepe
 			lines = append(lines, s.node(n, indent+"  ")...)
 		}
 	}
-	if more := waiting - maxWaitingNodes; more > 0 {
-		lines = append(lines, line{rank: rankWaiting, left: func() string {
-			return fmt.Sprintf("%s  %s", indent, s.faint(fmt.Sprintf("%s %d more waiting", s.ellipsis, more)))
-		}})
-	}
-	return lines
+	return lines, max(waiting-s.height, 0)
 }
 
 const (
-	// maxWaitingNodes is the maximum number of waiting nodes that are shown for a chart.
-	maxWaitingNodes = 3
 	// maxReasons is the maximum number of unready resources, or of unfinished dependencies,
 	// that are shown for a node.
 	maxReasons = 5
+	// maxCauses is the maximum number of causes that are shown for a resource.
+	maxCauses = 3
+	// maxRows is the maximum number of rows of a terminal that a cause or an error takes.
+	maxRows = 3
 )
 
 // label returns the text that names a node below its chart.
@@ -150,7 +147,7 @@ func (s frameRenderer) after(n *timeline.Span, m finishedDependencies) string {
 	}
 	for _, path := range n.NeedsCharts {
 		if m.unfinishedCharts[path] && len(names) <= maxReasons {
-			names = append(names, "all of "+path[strings.LastIndexByte(path, '/')+1:])
+			names = append(names, "all of "+oneLine(path))
 		}
 	}
 	switch {

@@ -6,8 +6,12 @@ package progress
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ordered-helm/helm/internal/kind"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/timeline"
 )
@@ -56,7 +60,7 @@ func (s frameRenderer) hook(h *timeline.Span) []line {
 	lines := []line{{rank: rankRunning, left: title, right: s.took(h)}}
 	switch {
 	case h.State == timeline.Failed:
-		lines = append(lines, line{rank: rankReason, left: func() string { return "      " + s.bad(oneLine(h.Message)) }})
+		lines = append(lines, s.wrapped("      ", h.Message, rankReason, s.bad)...)
 	case h.Log != "":
 		lines = append(lines, line{rank: rankDetail, left: func() string { return "      " + s.faint(oneLine(h.Log)) }})
 	}
@@ -74,40 +78,92 @@ func (s frameRenderer) node(n *timeline.Span, indent string) []line {
 		return fmt.Sprintf("%s%s %s%s", indent, s.mark(n), s.faint(doing), label(n))
 	}
 	lines := []line{{rank: rankRunning, left: title, right: s.took(n)}}
-	if n.State == timeline.Failed {
-		lines = append(lines, line{rank: rankReason, left: func() string { return indent + "    " + s.bad(oneLine(n.Message)) }})
+	if n.State == timeline.Failed && !namesUnready(n) {
+		lines = append(lines, s.wrapped(indent+"    ", n.Message, rankReason, s.bad)...)
 	}
 	return append(lines, s.resources(n, indent+"    ")...)
 }
 
+// namesUnready reports whether the message of a failed node is about one of the resources that
+// are shown below the node, with the reason. The message then need not be shown.
+func namesUnready(n *timeline.Span) bool {
+	return slices.ContainsFunc(n.Resources, func(res *timeline.Resource) bool {
+		return !res.IsReadyOrDeleted() && strings.HasPrefix(n.Message, res.Name+" ")
+	})
+}
+
+// wrapped returns the lines for text, which is shown on at most maxRows rows: the first one with
+// the given rank, and the others as details. style styles each row.
+func (s frameRenderer) wrapped(indent, text string, rank lineRank, style func(string) string) []line {
+	rows := strings.Split(ansi.Wrap(oneLine(text), max(s.width-len(indent), 1), ""), "\n")
+	if len(rows) > maxRows { // the last row is cut off when it is drawn
+		rows = append(rows[:maxRows-1], strings.Join(rows[maxRows-1:], " "))
+	}
+	lines := make([]line, len(rows))
+	for i, row := range rows {
+		lines[i] = line{rank: rank, left: func() string { return indent + style(row) }}
+		rank = max(rank, rankDetail)
+	}
+	return lines
+}
+
 // resources returns the lines for the resources of n that are not ready or not deleted yet,
-// with the reasons.
+// with the reasons. If there are too many, those with known causes come first, then workloads.
 func (s frameRenderer) resources(n *timeline.Span, indent string) []line {
 	var lines []line
-	open := 0
+	var open []*timeline.Resource
 	for _, res := range n.Resources {
-		if res.IsReadyOrDeleted() {
-			continue
-		}
-		if open++; open > maxReasons {
-			continue
-		}
-		r := rankReason
-		if open > 1 {
-			r = rankDetail
-		}
-		lines = append(lines, line{rank: r, left: func() string { return indent + s.reason(res) }, right: func() string {
-			if res.Deadline.IsZero() {
-				return ""
-			}
-			return s.faint(wholeSeconds(res.Deadline.Sub(s.now)) + " left")
-		}})
-		if res.Cause != "" {
-			lines = append(lines, line{rank: r, left: func() string { return indent + "  " + oneLine(res.Cause) }})
+		if !res.IsReadyOrDeleted() {
+			open = append(open, res)
 		}
 	}
-	if more := open - maxReasons; more > 0 {
+	more := len(open) - maxReasons
+	if more > 0 {
+		slices.SortStableFunc(open, func(a, b *timeline.Resource) int { return importance(b) - importance(a) })
+		open = open[:maxReasons]
+	}
+	rank := rankReason
+	for _, res := range open {
+		lines = append(lines, s.resource(n, res, indent, rank)...)
+		rank = rankDetail
+	}
+	if more > 0 {
 		lines = append(lines, line{rank: rankDetail, left: func() string { return indent + s.faint(fmt.Sprintf("%s %d more resources", s.ellipsis, more)) }})
+	}
+	return lines
+}
+
+// importance says which unready resources are shown if there are too many: those with the
+// highest values.
+func importance(res *timeline.Resource) int {
+	resourceKind, _, _ := strings.Cut(res.Name, "/")
+	switch {
+	case len(res.Causes) > 0:
+		return 2
+	case kind.IsWorkload(resourceKind):
+		return 1
+	}
+	return 0
+}
+
+// resource returns the lines for an unready resource of n, and for the causes. The rank is that
+// of the reason: of the first cause or, if no cause is known, of the resource itself.
+func (s frameRenderer) resource(n *timeline.Span, res *timeline.Resource, indent string, rank lineRank) []line {
+	title := line{rank: rank, left: func() string { return indent + s.reason(res) }, right: func() string {
+		if res.Deadline.IsZero() || n.State != timeline.Running {
+			return ""
+		}
+		return s.faint(wholeSeconds(res.Deadline.Sub(s.now)) + " left")
+	}}
+	if len(res.Causes) == 0 {
+		return []line{title}
+	}
+	title.rank = rankDetail
+	lines := []line{title}
+	for _, cause := range res.Causes[:min(len(res.Causes), maxCauses)] {
+		text := cause.Explanation() + " - " + cause.Location()
+		lines = append(lines, s.wrapped(indent+"  ", text, rank, func(row string) string { return row })...)
+		rank = rankDetail
 	}
 	return lines
 }

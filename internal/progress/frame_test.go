@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 	"github.com/ordered-helm/helm/internal/timeline"
 )
@@ -31,6 +32,12 @@ func recorded(events ...event.Event) *timeline.Recorder {
 	}
 	return r
 }
+
+var (
+	unschedulable = failure.Cause{Object: "Pod rabbit-2", Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient memory"}
+	crashLoop     = failure.Cause{Object: "Pod default/shop-api-server-56dc79dcd7-qh84s", Container: "main", Reason: "CrashLoopBackOff", Message: "exited with code 1, restarted 3 times", Count: 2}
+	noMetrics     = failure.Cause{Object: "Pod default/shop-api-server-56dc79dcd7-qh84s", Container: "metrics", Reason: "NotReady", Message: "running, but not ready"}
+)
 
 // shop returns the events of an installation of a chart with three subcharts during the
 // first 20 seconds.
@@ -63,7 +70,7 @@ func shop() []event.Event {
 		{Time: at(7), Type: event.NodeReady, Node: "shop/cache"},
 		{Time: at(8), Type: event.NodeReady, Node: "shop/db:storage"},
 		{Time: at(8), Type: event.NodeStarted, Node: "shop/db:engine", After: "shop/db:storage"},
-		{Time: at(9), Type: event.ResourceChanged, Node: "shop/queue:brokers", Resource: "StatefulSet/rabbit", State: "InProgress", Message: "InProgress: Ready: 2/3", Cause: "Pod rabbit-2: Unschedulable: 0/3 nodes are available: 3 Insufficient memory", Deadline: at(65)},
+		{Time: at(9), Type: event.ResourceChanged, Node: "shop/queue:brokers", Resource: "StatefulSet/rabbit", State: "InProgress", Message: "InProgress: Ready: 2/3", Causes: []failure.Cause{unschedulable}, Deadline: at(65)},
 		{Time: at(9), Type: event.ResourceChanged, Node: "shop/queue:brokers", Resource: "Service/rabbit", State: "Ready", Message: "Ready"},
 	}
 }
@@ -79,6 +86,60 @@ func failing() []event.Event {
 		event.Event{Time: at(15), Type: event.ResourceChanged, Node: "shop/db:engine", Resource: "StatefulSet/db", Namespace: "data", State: "InProgress", Message: "InProgress: Ready: 0/1", Deadline: at(70)},
 		event.Event{Time: at(19), Type: event.NodeFailed, Node: "shop/queue:brokers", Message: err.Error(), Err: err},
 	)
+}
+
+// crashing returns the events of an installation whose first node, of many, crashes.
+func crashing() []event.Event {
+	events := chain(29)
+	for i := range 8 {
+		resource := fmt.Sprintf("NetworkPolicy/allow-%d", i)
+		events = append(events, event.Event{Time: at(1.5), Type: event.ResourceChanged, Node: "shop:layer0", Resource: resource, State: "Missing", Message: "Missing", Deadline: at(26)})
+	}
+	return append(events,
+		event.Event{Time: at(2), Type: event.ResourceChanged, Node: "shop:layer0", Resource: "StatefulSet/db", State: "InProgress", Message: "InProgress: Ready: 0/1", Deadline: at(26)},
+		event.Event{Time: at(2), Type: event.ResourceChanged, Node: "shop:layer0", Resource: "Deployment/api-server", State: "InProgress", Message: "InProgress: Available: 0/1", Causes: []failure.Cause{crashLoop, noMetrics}, Deadline: at(26)},
+	)
+}
+
+// crashed returns the events of the same installation after the node has failed.
+func crashed() []event.Event {
+	err := errors.New("Deployment/api-server was not ready within 25s: Pod default/shop-api-server-56dc79dcd7-qh84s container main: CrashLoopBackOff: exited with code 1, restarted 3 times")
+	return append(crashing(), event.Event{Time: at(26), Type: event.NodeFailed, Node: "shop:layer0", Message: err.Error(), Err: err})
+}
+
+// undone returns the events of the same installation while it is uninstalled because of
+// --atomic.
+func undone() []event.Event {
+	operation := &event.Operation{Name: "uninstall", Release: "shop", Namespace: "default", Revision: 1, Ordered: true}
+	return append(crashed(),
+		event.Event{Time: at(26), Type: event.Started, Operation: operation},
+		event.Event{Time: at(26), Type: event.Planned, Nodes: []event.PlannedNode{{ID: "shop:layer0", Chart: "shop", Layer: "layer0", Resources: 10}}},
+		event.Event{Time: at(26), Type: event.NodeDeleting, Node: "shop:layer0"})
+}
+
+// rejected returns the events of an installation in which the server rejects an object.
+func rejected() []event.Event {
+	err := errors.New(`Deployment/api-server could not be applied: admission webhook "policy.example.com" denied the request: container main must not run as root, and needs limits for memory and for CPU, as the policy of this cluster demands since the beginning of the year`)
+	return append(chain(2), event.Event{Time: at(2), Type: event.NodeFailed, Node: "shop:layer0", Message: err.Error(), Err: err})
+}
+
+// chain returns the first events of an installation of n nodes, each of which depends on the one
+// before it. The first one is written.
+func chain(n int) []event.Event {
+	var nodes []event.PlannedNode
+	for i := range n {
+		node := event.PlannedNode{ID: fmt.Sprintf("shop:layer%d", i), Chart: "shop", Layer: fmt.Sprintf("layer%d", i), Resources: 10}
+		if i > 0 {
+			node.After = []string{nodes[i-1].ID}
+		}
+		nodes = append(nodes, node)
+	}
+	return []event.Event{
+		{Time: at(0), Type: event.Started, Operation: &event.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true, Deadline: at(300)}},
+		{Time: at(0), Type: event.Planned, Nodes: nodes},
+		{Time: at(1), Type: event.NodeStarted, Node: "shop:layer0"},
+		{Time: at(1.2), Type: event.NodeApplied, Node: "shop:layer0"},
+	}
 }
 
 // ended returns the events of the same installation after it has finished.
@@ -149,6 +210,12 @@ func TestFrame(t *testing.T) {
 		{"on its way, ASCII", shop(), newTheme(false, false), 80, 24, 20},
 		{"on its way, colors", shop(), newTheme(true, true), 80, 24, 20},
 		{"failing", failing(), plain, 100, 30, 20},
+		{"crashing", crashing(), plain, 80, 23, 20},
+		{"crashing, tall", crashing(), plain, 80, 50, 20},
+		{"crashing, 5 lines", crashing(), plain, 80, 5, 20},
+		{"crashed", crashed(), plain, 80, 23, 27},
+		{"undone", undone(), plain, 80, 23, 27},
+		{"rejected", rejected(), plain, 80, 23, 27},
 		{"unordered", unordered(), plain, 80, 24, 12},
 		{"removing", removing(), plain, 80, 24, 12},
 	}

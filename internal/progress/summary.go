@@ -97,7 +97,8 @@ func summaryRow(th theme, s *timeline.Span, width int) string {
 	mark, trouble := th.good(th.done), ""
 	switch s.State {
 	case timeline.Failed:
-		mark, trouble = th.bad(th.failed), " "+th.bad(oneLine(s.Message))
+		// The command prints the error after the summary.
+		mark, trouble = th.bad(th.failed), th.bad(" failed")
 	case timeline.Unfinished:
 		mark, trouble = th.faint(th.waiting), th.faint(" did not finish")
 		if s.Kind == timeline.Wait {

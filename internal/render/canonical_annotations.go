@@ -5,11 +5,11 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/yamledit"
@@ -20,62 +20,13 @@ import (
 // therefore rejected.
 const hookModeField = "runHooksInParallel"
 
-// canonicalFiles converts the sequencing annotations in rendered templates to the canonical
-// form, which Kubernetes and Helm's parser accept (see package annotation). It changes
-// nothing else. files contains the text of each template by name.
-func canonicalFiles(files map[string]string) (map[string]string, error) {
-	canonical := make(map[string]string, len(files))
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		text, err := canonicalText(files[name])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		canonical[name] = text
-	}
-	return canonical, nil
-}
+// convertedKey is the key of an annotation before it was converted. object is the result of
+// objectName.
+type convertedKey struct{ object, key string }
 
-// canonicalText converts the sequencing annotations in all documents of one rendered
-// template.
-func canonicalText(content string) (string, error) {
-	if !mayNeedRewriting(content) {
-		return content, checkAliases(content)
-	}
-	docs := Split(content)
-	canonical := make([]string, len(docs))
-	err := forEachParallel(len(docs), func(i int) (err error) {
-		canonical[i] = docs[i]
-		if err := yamledit.CheckAliases(docs[i]); err != nil {
-			return err
-		}
-		if mayNeedRewriting(docs[i]) {
-			canonical[i], err = canonicalDocument(docs[i])
-		}
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	return replaceDocuments(content, docs, canonical), nil
-}
-
-// checkAliases returns an error if a document in content would become too large when its
-// YAML aliases are expanded.
-func checkAliases(content string) error {
-	if !yamledit.MayHaveAliases(content) {
-		return nil
-	}
-	for _, doc := range Split(content) {
-		if err := yamledit.CheckAliases(doc); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mayNeedRewriting reports whether a text could contain annotations to convert. If it
-// returns false, as for almost all documents, the text need not be parsed.
-func mayNeedRewriting(text string) bool {
+// mayContainOrder reports whether a text could contain sequencing annotations. If it returns
+// false, as for almost all documents, there is nothing to convert.
+func mayContainOrder(text string) bool {
 	return slices.ContainsFunc([]string{
 		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.Layer, annotation.ResourceGroup, hookModeField,
 	}, func(part string) bool { return strings.Contains(text, part) })
@@ -83,31 +34,47 @@ func mayNeedRewriting(text string) bool {
 
 // canonicalDocument converts the sequencing annotations in one document. It does not change
 // a document that it cannot parse, because Helm's parser rejects it later with a better
-// message.
-func canonicalDocument(doc string) (string, error) {
+// message. It also returns the keys that it has converted.
+func canonicalDocument(doc string) (canonical string, converted []convertedKey, err error) {
 	root, err := yamledit.Parse(doc)
 	if err != nil || root == nil {
-		return doc, nil //nolint:nilerr // see above
+		return doc, nil, nil //nolint:nilerr // see above
 	}
 	var changes []yamledit.Change
 	seen := map[*yaml.Node]bool{}
+	convert := canonicalAnnotations
+	if isHook(root) {
+		convert = canonicalHookAnnotations
+	}
 	for _, object := range Objects(root) {
 		metadata := yamledit.Lookup(object, "metadata")
 		if mode := yamledit.Lookup(metadata, hookModeField); mode != nil {
-			return "", fmt.Errorf("%s: %w", objectName(object), &annotation.ValueError{
+			return "", nil, fmt.Errorf("%s: %w", objectName(object), &annotation.ValueError{
 				Key: "metadata." + hookModeField, Value: annotation.DecodeYAML(mode),
 				Reason: "has no effect in a template: move " + hookModeField + " into Chart.yaml",
 			})
 		}
 		for _, annotations := range withMerged(yamledit.Lookup(metadata, "annotations"), seen) {
-			more, err := canonicalAnnotations(annotations)
+			more, err := convert(annotations)
 			if err != nil {
-				return "", fmt.Errorf("%s: %w", objectName(object), err)
+				return "", nil, fmt.Errorf("%s: %w", objectName(object), err)
 			}
 			changes = append(changes, more...)
+			for _, c := range more {
+				if c.NewKey != "" {
+					converted = append(converted, convertedKey{objectName(object), c.Key})
+				}
+			}
 		}
 	}
-	return yamledit.Apply(doc, root, changes)
+	canonical, err = yamledit.Apply(doc, root, changes)
+	return canonical, converted, err
+}
+
+// isHook reports whether a document is a hook, also if its events are unknown or invalid.
+func isHook(root *yaml.Node) bool {
+	annotations := withMerged(yamledit.Lookup(root, "metadata", "annotations"), map[*yaml.Node]bool{})
+	return slices.ContainsFunc(annotations, func(m *yaml.Node) bool { return yamledit.Lookup(m, release.HookAnnotation) != nil })
 }
 
 // withMerged returns mapping, and the mappings that it includes with YAML merge keys
@@ -159,6 +126,40 @@ func canonicalAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		changes = append(changes, more...)
+	}
+	return changes, nil
+}
+
+// canonicalHookAnnotations is like canonicalAnnotations, for a hook. Sequencing annotations of
+// hooks are ignored, so invalid ones are no errors: those that Kubernetes or Helm's parser
+// would reject are deleted.
+func canonicalHookAnnotations(annotations *yaml.Node) ([]yamledit.Change, error) {
+	invalid, seen := map[string]bool{}, map[string]bool{} // invalid contains canonical keys of lists
+	for i := 0; i < len(annotations.Content); i += 2 {
+		if key := annotations.Content[i].Value; annotation.IsList(key) {
+			_, _, err := annotation.CanonicalValue(key, annotations.Content[i+1])
+			canonical := annotation.CanonicalKey(key)
+			invalid[canonical] = invalid[canonical] || err != nil || seen[key]
+			seen[key] = true
+		}
+	}
+	var changes []yamledit.Change
+	for i := 0; i < len(annotations.Content); i += 2 {
+		key, value := annotations.Content[i].Value, annotations.Content[i+1]
+		v := annotation.DecodeYAML(value)
+		_, isText := v.(string)
+		isLegal := annotation.CanonicalKey(key) == key && (isText || v == nil)
+		if isLegal || !annotation.IsSequencingKey(key) {
+			continue
+		}
+		more := []yamledit.Change{{Mapping: annotations, Key: key, Delete: true}}
+		if annotation.IsList(key) && !invalid[annotation.CanonicalKey(key)] {
+			var err error
+			if more, err = canonicalList(annotations, key, value); err != nil {
+				return nil, err
+			}
 		}
 		changes = append(changes, more...)
 	}

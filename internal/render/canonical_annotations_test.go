@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/release"
+
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/render"
@@ -98,12 +100,76 @@ func TestCanonicalFormOfAFile(t *testing.T) {
 	}
 }
 
-// TestCanonicalFormOfHooks checks that annotations of hooks are converted, too.
+// TestCanonicalFormOfHooks checks that the sequencing annotations of hooks, which are ignored,
+// are converted to a form that Kubernetes accepts if they are valid, and deleted otherwise.
 func TestCanonicalFormOfHooks(t *testing.T) {
-	r := rendered(t, template(job("        helm.sh/hook: pre-install\n        helm.sh/depends-on/layers: [a]")))
-	want := job("        helm.sh/hook: pre-install\n        depends-on.helm.sh/layers: '[\"a\"]'")
-	if len(r.Hooks) != 1 || r.Hooks[0].Manifest != want || r.Manifest != "" {
-		t.Errorf("got %+v, and %q", r.Hooks, r.Manifest)
+	const hook = "        helm.sh/hook: pre-install"
+	for _, tt := range []struct{ name, in, want string }{
+		{"a list", "\n        helm.sh/depends-on/layers: [a]", "\n        depends-on.helm.sh/layers: '[\"a\"]'"},
+		{"a key with two slashes", "\n        helm.sh/depends-on/layers: a", "\n        depends-on.helm.sh/layers: a"},
+		{"an invalid list under such a key", "\n        helm.sh/depends-on/layers: [[a]]", ""},
+		{"an invalid text under such a key", "\n        helm.sh/depends-on/layers: '[a'", "\n        depends-on.helm.sh/layers: '[a'"},
+		{"two spellings", "\n        helm.sh/depends-on/layers: [a]\n        depends-on.helm.sh/layers: b", "\n        depends-on.helm.sh/layers: '[\"b\",\"a\"]'"},
+		{"two spellings, one invalid", "\n        helm.sh/depends-on/layers: 5\n        depends-on.helm.sh/layers: [b]", ""},
+		{"two spellings, one invalid, and a legal text", "\n        helm.sh/depends-on/layers: 5\n        depends-on.helm.sh/layers: b", "\n        depends-on.helm.sh/layers: b"},
+		{"a legal text", "\n        helm.sh/layer: \"a, b\" # c\n        helm.sh/readiness-timeout: never", "\n        helm.sh/layer: \"a, b\" # c\n        helm.sh/readiness-timeout: never"},
+		{"a list of layers", "\n        helm.sh/layer: [a, b]", ""},
+		{"a number", "\n        helm.sh/layer: 5", ""},
+		{"a boolean", "\n        helm.sh/resource-group: true", ""},
+		{"a map", "\n        helm.sh/readiness-success: {a: b}", ""},
+		{"a timeout that is a number", "\n        helm.sh/readiness-timeout: 30", ""},
+		{"no value", "\n        helm.sh/layer:", "\n        helm.sh/layer:"},
+		{"a key that is almost one", "\n        helm.sh/layers: a", "\n        helm.sh/layers: a"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, event := range []string{"pre-install", "test-failure"} {
+				in, want := strings.Replace(hook, "pre-install", event, 1)+tt.in, strings.Replace(hook, "pre-install", event, 1)+tt.want
+				r := rendered(t, template(job(in)))
+				if len(r.Hooks) != 1 || r.Hooks[0].Manifest != job(want) || r.Manifest != "" {
+					t.Errorf("%s: got %s, and %q", event, manifestsOf(r.Hooks), r.Manifest)
+				}
+			}
+			// Helm drops a hook with an unknown event.
+			if r := rendered(t, template(job(strings.Replace(hook, "pre-install", "sometimes", 1)+tt.in))); len(r.Hooks) > 0 || r.Manifest != "" {
+				t.Errorf("got %+v, and %q", r.Hooks, r.Manifest)
+			}
+		})
+	}
+}
+
+func manifestsOf(hooks []*release.Hook) string {
+	var text string
+	for _, h := range hooks {
+		text += h.Manifest + "\n"
+	}
+	return text
+}
+
+// TestCanonicalFormOfOtherHooks checks hooks whose annotations are not in a block mapping of
+// their own.
+func TestCanonicalFormOfOtherHooks(t *testing.T) {
+	for _, tt := range []struct{ name, in, want string }{
+		{
+			"a flow mapping", "kind: Job\nmetadata: {name: j, annotations: {helm.sh/layer: [a], helm.sh/hook: test}}",
+			"kind: Job\nmetadata: {name: j, annotations: {helm.sh/hook: test}}",
+		},
+		{
+			"a list", "kind: List\nmetadata:\n  annotations: {helm.sh/hook: test}\nitems:\n- kind: Pod\n  metadata: {name: p, annotations: {helm.sh/layer: 5, a: b}}",
+			"kind: List\nmetadata:\n  annotations: {helm.sh/hook: test}\nitems:\n- kind: Pod\n  metadata: {name: p, annotations: {a: b}}",
+		},
+		{
+			"a key twice", "kind: Job\nmetadata:\n  name: j\n  annotations:\n    helm.sh/hook: test\n    helm.sh/depends-on/layers: [a]\n    helm.sh/depends-on/layers: b",
+			"kind: Job\nmetadata:\n  name: j\n  annotations:\n    helm.sh/hook: test",
+		},
+		{
+			"merged annotations", "kind: Job\nmetadata:\n  name: j\n  annotations:\n    <<: &more {helm.sh/hook: test}\n    helm.sh/layer: 5",
+			"kind: Job\nmetadata:\n  name: j\n  annotations:\n    <<: &more {helm.sh/hook: test}",
+		},
+	} {
+		r := rendered(t, template(tt.in))
+		if len(r.Hooks) != 1 || strings.TrimSpace(r.Hooks[0].Manifest) != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, manifestsOf(r.Hooks), tt.want)
+		}
 	}
 }
 
@@ -127,7 +193,6 @@ func TestInvalidAnnotations(t *testing.T) {
 		{"a list that is a map", job("        helm.sh/readiness-failure: {a: b}"), prefix + `helm.sh/readiness-failure: {"a":"b"}: must be a list of strings, not a map`},
 		{"two spellings, one malformed", job("        helm.sh/depends-on/layers: [a]\n        depends-on.helm.sh/layers: '[b'"), prefix + `depends-on.helm.sh/layers: "[b": a value that begins with "["`},
 		{"an item of a list", "kind: List\nitems:\n- kind: Job\n  metadata: {name: j, annotations: {helm.sh/layer: 1}}", prefix + "helm.sh/layer: 1: the name of a layer must be a string"},
-		{"a hook", job("        helm.sh/hook: pre-install\n        helm.sh/layer: 1"), prefix + "helm.sh/layer: 1: the name of a layer must be a string"},
 		{"the hook mode, as a proposal once shows it", "kind: Pod\nmetadata:\n  name: example\n  runHooksInParallel: true", "shop/templates/x.yaml: Pod/example: metadata.runHooksInParallel: true: has no effect in a template: move runHooksInParallel into Chart.yaml"},
 		{"the hook mode in a hook", "kind: Pod\nmetadata:\n  name: example\n  annotations: {helm.sh/hook: test}\n  runHooksInParallel: otherChartsOnly", `Pod/example: metadata.runHooksInParallel: "otherChartsOnly": has no effect`},
 	}

@@ -20,8 +20,8 @@ import (
 // times.
 func ChartTree(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Chart {
 	c := &sequencer.Chart{
-		Name: processed.Name(), Sequenced: d.Sequenced(), Declares: d.Declares(),
-		DependsOnSubcharts: d.DependsOnSubcharts, DependsOnKey: d.DependsOnKey, Problem: d.Problem,
+		Name: processed.Name(), Sequenced: d.Sequenced(), OptedOut: d.OptedOut, Declares: d.Declares(),
+		DependsOnSubcharts: d.DependsOnSubcharts, DependsOnKey: d.DependsOnKey, Problem: d.Problem, Mistakes: d.Mistakes,
 	}
 	if d.Hooks.IsParallel() {
 		c.HookMode = string(d.Hooks)

@@ -34,7 +34,7 @@ data: {key: value}
 // objects and for many. It fails if a document is parsed an additional time, or if the
 // allocations grow faster than the number of objects.
 func TestAllocations(t *testing.T) {
-	const most = 650 // for each object, with a margin of about a tenth
+	const most = 340 // for each object, with a margin of about a tenth
 	for _, n := range []int{200, 2000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			ch := &chart.Chart{

@@ -27,24 +27,18 @@ type OrderedDocument struct {
 // OrderDocuments sorts documents in deployment order. CustomResourceDefinitions from crds/
 // directories come first, followed by the nodes of the deployment graph and, within a node,
 // its resources. A List whose items are in several nodes is split into a document for each
-// item. Documents that contain only comments are left out. root is the tree of charts, and
-// namespace is the namespace of the release.
-func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([]OrderedDocument, error) {
+// item. Documents that contain only comments are left out. plan is the plan of docs (see
+// DocumentsPlan).
+func OrderDocuments(docs []Document, plan *sequencer.Plan) ([]OrderedDocument, error) {
 	var ordered []OrderedDocument
-	var in sequencer.Input
 	var sources []Document
 	for _, d := range docs {
 		switch {
 		case d.CRD:
 			ordered = append(ordered, OrderedDocument{Text: d.Text, File: d.Resource.File})
 		case len(d.Resource.Object) > 0:
-			in.Resources, sources = append(in.Resources, d.Resource), append(sources, d)
+			sources = append(sources, d)
 		}
-	}
-	in.Root, in.Namespace = root, namespace
-	plan, err := sequencer.Build(in)
-	if err != nil {
-		return nil, err
 	}
 	nodes := make([]map[*sequencer.Node]bool, len(sources)) // for each source, the nodes of its objects
 	for _, n := range plan.Nodes {
@@ -74,6 +68,12 @@ func OrderDocuments(docs []Document, root *sequencer.Chart, namespace string) ([
 	return ordered, nil
 }
 
+// DocumentsPlan builds the plan of documents. root is the tree of charts, and namespace is the
+// namespace of the release.
+func DocumentsPlan(docs []Document, root *sequencer.Chart, namespace string) (*sequencer.Plan, error) {
+	return sequencer.Build(sequencer.Input{Root: root, Resources: documentResources(docs), Namespace: namespace})
+}
+
 // orderedDocument returns d, the document that contains the resource r, as a document of
 // the node n. If alone is set, the result contains only r, and not the other items of the
 // List.
@@ -95,6 +95,11 @@ func orderedDocument(d Document, n *sequencer.Node, r *sequencer.PlannedResource
 // number of documents stays the same.
 func Stream(docs []OrderedDocument, markers bool) string {
 	var b strings.Builder
+	size := 0
+	for _, d := range docs {
+		size += len("---\n\n") + len(d.Text)
+	}
+	b.Grow(size)
 	for i, d := range docs {
 		b.WriteString("---\n")
 		layered := markers && d.Node != nil && d.Node.Layer != ""

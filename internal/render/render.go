@@ -19,7 +19,6 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"helm.sh/helm/v3/pkg/postrender"
 	"helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/client-go/rest"
 
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -47,6 +46,9 @@ type Options struct {
 	HideSecret bool
 	// PostRenderer, if not nil, changes the manifest.
 	PostRenderer postrender.PostRenderer
+	// KeepObjects keeps the parsed documents, so that Result.Resources and Result.Documents
+	// need not parse them again.
+	KeepObjects bool
 	// Root is the tree of charts, from which the chart of each document in the output of a
 	// post-renderer is determined. If it is nil, Result.Charts is not set.
 	Root *sequencer.Chart
@@ -67,6 +69,10 @@ type Result struct {
 	// Charts contains the path of the chart of each document in Manifest. If it is nil, the
 	// charts are determined from the Source comments of the documents.
 	Charts []string
+	// WrittenKeys is as in sequencer.Input.
+	WrittenKeys map[sequencer.AnnotationKey]string
+
+	changed bool // see Changed
 }
 
 // File is a rendered document. Name is the path of the template that contains it.
@@ -74,6 +80,17 @@ type File struct {
 	Name, Content string
 	// Secret says whether the document is a Secret of the Kubernetes core API (v1).
 	Secret bool
+
+	// kind is the kind of the object, and rank its position in Helm's install order.
+	kind string
+	rank int
+	// object is the parsed document, if parsed is set. It is nil if the document contains
+	// only comments.
+	object map[string]any
+	parsed bool
+	// crd says whether the document comes from a crds/ directory. It is not parsed, and may
+	// be several documents.
+	crd bool
 }
 
 // Chart renders ch. If a document cannot be parsed, it returns an error together with a
@@ -90,21 +107,24 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 		return r, err
 	}
 	notes := extractNotes(ch, files, o.SubNotes)
-	canonical, err := canonicalFiles(files)
+	docs, err := templateDocuments(files, o.KeepObjects)
 	if err != nil {
 		r.Manifest = concatenate(files)
 		return r, err
 	}
-	hooks, manifests, err := sortManifests(canonical)
+	hooks, documents, err := sortDocuments(docs)
 	if err != nil {
-		r.Manifest = concatenate(canonical)
+		r.Manifest = concatenate(withDocuments(files, docs))
 		return r, err
 	}
 	if hooks != nil {
 		r.Hooks = hooks
 	}
-	r.addFiles(ch, manifests, o.IncludeCRDs)
-	r.Manifest = r.stream(o.HideSecret)
+	if o.IncludeCRDs {
+		r.addCRDs(ch)
+	}
+	r.Files, r.WrittenKeys = append(r.Files, documents...), writtenKeys(docs)
+	r.Manifest, r.changed = r.stream(o.HideSecret), o.HideSecret || o.PostRenderer != nil
 	if o.PostRenderer != nil {
 		if err := r.postRender(o); err != nil {
 			return r, err
@@ -156,21 +176,15 @@ func concatenate(files map[string]string) string {
 }
 
 func writeDocument(b *strings.Builder, name, content string) {
-	fmt.Fprintf(b, "---\n# Source: %s\n%s\n", name, content)
+	for _, part := range [...]string{"---\n", sourceComment, name, "\n", content, "\n"} {
+		b.WriteString(part)
+	}
 }
 
-// addFiles adds the documents of the manifest to r.Files, in their order. If crds is set,
-// the contents of the crds/ directories come first.
-func (r *Result) addFiles(ch *chart.Chart, manifests []releaseutil.Manifest, crds bool) {
-	if crds {
-		for _, crd := range ch.CRDObjects() {
-			r.Files = append(r.Files, File{Name: crd.Filename, Content: string(crd.File.Data)})
-		}
-	}
-	for _, m := range manifests {
-		r.Files = append(r.Files, File{
-			Name: m.Name, Content: m.Content, Secret: m.Head.Kind == "Secret" && m.Head.Version == "v1",
-		})
+// addCRDs adds the contents of the crds/ directories to r.Files.
+func (r *Result) addCRDs(ch *chart.Chart) {
+	for _, crd := range ch.CRDObjects() {
+		r.Files = append(r.Files, File{Name: crd.Filename, Content: string(crd.File.Data), crd: true})
 	}
 }
 
@@ -186,6 +200,11 @@ func (f File) text(hideSecret bool) string {
 // stream joins r.Files to a YAML stream. If hideSecret is set, comments replace Secrets.
 func (r *Result) stream(hideSecret bool) string {
 	var b strings.Builder
+	size := 0
+	for _, f := range r.Files {
+		size += len("---\n"+sourceComment+"\n\n") + len(f.Name) + len(f.text(hideSecret))
+	}
+	b.Grow(size)
 	for _, f := range r.Files {
 		writeDocument(&b, f.Name, f.text(hideSecret))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/releaseutil"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/graphview"
@@ -236,6 +237,27 @@ func TestSplit(t *testing.T) {
 			t.Fatalf("document %d is %q", i, doc)
 		}
 	}
+}
+
+// FuzzSplit checks that Split returns the same documents as Helm's function.
+func FuzzSplit(f *testing.F) {
+	for _, seed := range []string{
+		"", "---", "---\n---\na", "a\n---\nb", "a\n \t\n---b\n----\n--- \n---\n", "\u00a0\n---\na\u00a0\n---\n\u00a0\n---\n", "a ---\nb\r\n---\r\nc", "a\v\n---\v\nb", "\n\n---\na\n\n\n---\n\nb\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, stream string) {
+		want := releaseutil.SplitManifests(stream)
+		got := render.Split(stream)
+		if len(got) != len(want) {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+		for i, doc := range got {
+			if doc != want[fmt.Sprintf("manifest-%d", i)] {
+				t.Fatalf("got %q, want %q", got, want)
+			}
+		}
+	})
 }
 
 // TestAllFormsGiveTheSamePlan writes random charts to files, with random forms of keys and

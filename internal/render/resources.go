@@ -28,13 +28,19 @@ func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	if err != nil {
 		return nil, err
 	}
+	return documentResources(docs), nil
+}
+
+// documentResources returns the resources in docs. Other documents are CustomResourceDefinitions
+// from crds/ directories, or contain only comments.
+func documentResources(docs []Document) []sequencer.Resource {
 	resources := make([]sequencer.Resource, 0, len(docs))
 	for _, d := range docs {
-		if !d.CRD && len(d.Resource.Object) > 0 { // otherwise it contains only comments
+		if !d.CRD && len(d.Resource.Object) > 0 {
 			resources = append(resources, d.Resource)
 		}
 	}
-	return resources, nil
+	return resources
 }
 
 // Document is one document of a manifest.
@@ -94,20 +100,49 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 // post-renderer changed them, in which no Secrets are hidden. withCRDs is as in the function
 // Resources.
 func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
-	if r.Charts != nil {
-		return Resources(r.Manifest, r.Charts, root, withCRDs)
+	docs, err := r.Documents(root, withCRDs, r.Charts == nil)
+	if err != nil {
+		return nil, err
 	}
-	return Resources(r.stream(false), nil, root, withCRDs)
+	return documentResources(docs), nil
 }
 
 // Documents returns the documents of the manifest, in the order in which they are stored.
-// If beforePostRenderer is set, they are as before a post-renderer changed them. withCRDs
-// is as in the function Resources.
+// If beforePostRenderer is set, they are as before a post-renderer changed them, and no Secrets
+// are hidden. withCRDs is as in the function Resources.
 func (r *Result) Documents(root *sequencer.Chart, withCRDs, beforePostRenderer bool) ([]Document, error) {
-	if beforePostRenderer {
-		return Documents(r.stream(false), nil, root, withCRDs)
+	if !beforePostRenderer && r.Changed() {
+		return Documents(r.Manifest, r.Charts, root, withCRDs)
 	}
-	return Documents(r.Manifest, r.Charts, root, withCRDs)
+	if docs, parsed := r.parsedDocuments(root, withCRDs); parsed {
+		return docs, nil
+	}
+	return Documents(r.stream(false), nil, root, withCRDs)
+}
+
+// Changed reports whether the documents in Manifest differ from Files: comments replace
+// Secrets, or a post-renderer has changed them.
+func (r *Result) Changed() bool { return r.changed }
+
+// parsedDocuments returns the documents of r.Files. parsed is false if there is a document
+// that was not parsed.
+func (r *Result) parsedDocuments(root *sequencer.Chart, withCRDs bool) (docs []Document, parsed bool) {
+	docs = make([]Document, 0, len(r.Files))
+	for _, f := range r.Files {
+		text := sourceComment + f.Name + "\n" + f.Content
+		resource := sequencer.Resource{Chart: ChartOf(root, f.Name), File: f.Name, Object: f.object}
+		switch {
+		case f.crd && withCRDs:
+			for _, crd := range Split(text) {
+				docs = append(docs, Document{Text: crd, CRD: true, Resource: resource})
+			}
+		case f.parsed:
+			docs = append(docs, Document{Text: text, Resource: resource})
+		default:
+			return nil, false
+		}
+	}
+	return docs, true
 }
 
 // leadingSpace returns the whitespace at the start of a text.
@@ -115,11 +150,14 @@ func leadingSpace(text string) string {
 	return text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
 }
 
+// sourceComment begins the comment with the path of a document's template.
+const sourceComment = "# Source: "
+
 // sourceFile returns the path of the template in the Source comment that Helm writes at the
 // start of a document, or an empty string if the document has no such comment.
 func sourceFile(doc string) string {
 	first, _, _ := strings.Cut(doc, "\n")
-	file, found := strings.CutPrefix(first, "# Source: ")
+	file, found := strings.CutPrefix(first, sourceComment)
 	if !found {
 		return ""
 	}

@@ -4,29 +4,49 @@
 package render
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
-	"helm.sh/helm/v3/pkg/releaseutil"
 
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// Split returns the documents of a YAML stream in their order. It splits the stream as Helm
-// does.
+// Split returns the documents of a YAML stream in their order. It splits the stream exactly as
+// Helm's SplitManifests does, but without its regular expression, which needs a third of the
+// time of rendering if a stream has thousands of documents.
 func Split(stream string) []string {
-	manifests := releaseutil.SplitManifests(stream)
-	keys := slices.SortedFunc(maps.Keys(manifests), func(a, b string) int { // such as "manifest-2" and "manifest-10"
-		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
-	})
-	docs := make([]string, len(keys))
-	for i, key := range keys {
-		docs[i] = manifests[key]
+	rest := strings.TrimSpace(stream)
+	docs := make([]string, 0, strings.Count(rest, "\n"+separator)+1)
+	for atStart := true; rest != ""; atStart = false {
+		var doc string
+		if doc, rest = cutDocument(rest, atStart); doc != "" {
+			docs = append(docs, strings.TrimSpace(doc))
+		}
 	}
 	return docs
+}
+
+const (
+	// separator begins a line between two documents of a stream.
+	separator = "---"
+	// separatorSpace contains the whitespace that belongs to a separator.
+	separatorSpace = " \t\n\f\r"
+)
+
+// cutDocument splits a stream at its first separator, which must be at the start of a line. If
+// atStart is false, the separator cannot be at the start of the stream.
+func cutDocument(stream string, atStart bool) (doc, rest string) {
+	for from := 0; ; {
+		at := strings.Index(stream[from:], separator)
+		if at < 0 {
+			return stream, ""
+		}
+		at += from
+		if at == 0 && atStart || at > 0 && stream[at-1] == '\n' {
+			return strings.TrimRight(stream[:at], separatorSpace), strings.TrimLeft(stream[at+len(separator):], separatorSpace)
+		}
+		from = at + 1
+	}
 }
 
 // rewriteDocuments replaces each document of a stream with the result of change. It keeps

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/dag"
+	"github.com/ordered-helm/helm/internal/objectid"
 )
 
 // Build computes the plan of a release: the graph in which its resources are deployed. If
@@ -34,7 +35,7 @@ func Build(in Input) (*Plan, error) {
 
 // newBuilder returns a builder with the charts of in. readResources adds the resources.
 func newBuilder(in Input) *builder {
-	b := &builder{namespace: in.Namespace, byPath: map[string]*draftChart{}}
+	b := &builder{input: in, byPath: map[string]*draftChart{}}
 	b.addChart(in.Root, nil)
 	return b
 }
@@ -47,14 +48,14 @@ func (b *builder) buildPlan() *Plan {
 	c.findUnmetNeeds()
 	c.warnLateBindings()
 	b.warnExpressions()
-	b.warnNotSequenced()
+	b.warnIgnored()
 	plan.Warnings = b.warnings
 	return plan
 }
 
 // builder holds the intermediate results of Build.
 type builder struct {
-	namespace string
+	input     Input
 	charts    []*draftChart // each before its subcharts
 	byPath    map[string]*draftChart
 	resources []*draftResource
@@ -69,7 +70,7 @@ type builder struct {
 	unknownSubcharts int
 	warnings         []Warning
 	// crds maps each custom kind that the release defines to its CustomResourceDefinition.
-	crds map[groupKind]ID
+	crds map[objectid.GroupKind]ID
 }
 
 // draftChart is a chart while Build computes the plan, with its place in the tree of
@@ -107,7 +108,7 @@ type draftNode struct {
 func (b *builder) addChart(c *Chart, parent *draftChart) {
 	draft := &draftChart{
 		Chart: c, path: c.Name, file: c.Name, index: len(b.charts), parent: parent,
-		ignored: c.Declares && !c.Sequenced, layers: map[string]*draftNode{},
+		ignored: c.Declares && !c.Sequenced && !c.OptedOut, layers: map[string]*draftNode{},
 	}
 	if parent != nil {
 		draft.path = parent.path + "/" + c.Name
@@ -205,7 +206,7 @@ func (b *builder) newPlan() *Plan {
 		p.declarations = append(p.declarations, edgeDeclaration[EdgeEnd]{d.first.planned(), d.then.planned(), d.reason})
 	}
 	for _, c := range b.charts {
-		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: sortedPaths(c.after), OwnAfter: sortedPaths(c.ownAfter)})
+		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: sortedPaths(c.after), OwnAfter: sortedPaths(c.ownAfter), Sequenced: c.Sequenced})
 	}
 	return p
 }

@@ -4,8 +4,10 @@
 package sequencer_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -227,6 +229,16 @@ func TestWarnings(t *testing.T) {
 		p := build(t, v3("shop"), all("shop Job/a after=gone", "shop Job/b layer=l after=gone", "shop ConfigMap/c"))
 		wantPlan(t, p, lines("0 shop:l [Job/b]", "0 shop:(Job/a) [Job/a]", "1 shop [ConfigMap/c] < shop:l shop:(Job/a)"))
 		wantWarnings(t, p, `shop/templates/b.yaml: Job/b depends on the unknown layer "gone" of chart shop`)
+		if strings.Contains(p.Warnings[0].String(), "did you mean") {
+			t.Errorf("got %q", p.Warnings[0])
+		}
+	})
+	t.Run("a layer with a similar name", func(t *testing.T) {
+		p := build(t, v3("shop"), all("shop Job/a after=datebase", "shop Job/b layer=database"))
+		wantWarnings(t, p, `the unknown layer "datebase" of chart shop: the dependency is ignored; did you mean "database"?`)
+		if p.Warnings[0].Nearest != "database" {
+			t.Errorf("got %+v", p.Warnings[0])
+		}
 	})
 	t.Run("a layer that only another chart has", func(t *testing.T) {
 		p := build(t, v3("shop", v3("sub")), all("shop Job/a after=db", "shop/sub Job/b layer=db"))
@@ -247,6 +259,29 @@ func TestWarnings(t *testing.T) {
 		root := ownAfter(v2("shop"), "db")
 		root.Declares = true
 		wantWarnings(t, build(t, root, all("shop ConfigMap/a")), "chart shop declares an order that is ignored")
+	})
+	t.Run("a chart that opts out", func(t *testing.T) {
+		root := ownAfter(v2("shop", v2("sub")), "db")
+		root.Declares, root.OptedOut = true, true
+		wantWarnings(t, build(t, root, all("shop ConfigMap/a layer=one", "shop/sub ConfigMap/b layer=two")), "chart shop/sub declares an order that is ignored")
+	})
+	t.Run("an invalid helm.sh/sequencing instead of the advice to add it", func(t *testing.T) {
+		root := v2("shop")
+		root.Mistakes = []error{errors.New("shop/Chart.yaml: helm.sh/sequencing: true: must be")}
+		wantWarnings(t, build(t, root, all("shop ConfigMap/a layer=one")), "helm.sh/sequencing: true: must be")
+	})
+	t.Run("keys that are almost ones, and their charts", func(t *testing.T) {
+		p := build(t, v3("shop", v2("sub")), all(
+			"shop ConfigMap/b helm.sh/layers=x", "shop ConfigMap/a depends-on.helm.sh/layer=x", "shop/sub ConfigMap/c helm.sh/depends-on=x",
+			"shop/sub ConfigMap/d helm.sh/depends-on/subcharts=x"))
+		wantWarnings(t, p,
+			`shop/templates/a.yaml: ConfigMap/a: depends-on.helm.sh/layer: "x": unknown key: did you mean depends-on.helm.sh/layers?`,
+			`shop/templates/b.yaml: ConfigMap/b: helm.sh/layers: "x": unknown key: did you mean helm.sh/layer?`,
+			`ConfigMap/c: helm.sh/depends-on: "x": unknown key: did you mean depends-on.helm.sh/layers?`,
+			`ConfigMap/d: helm.sh/depends-on/subcharts: "x": has no effect in a template: move it into Chart.yaml`)
+		if w := p.Warnings[2]; w.Kind != sequencer.WarningUnknownKey || w.Chart != "shop/sub" || w.ID.Name != "c" {
+			t.Errorf("got %+v", w)
+		}
 	})
 	t.Run("nothing to warn of", func(t *testing.T) {
 		wantWarnings(t, build(t, v2("shop", v3("sub")), all("shop ConfigMap/a", "shop/sub ConfigMap/b layer=l")))

@@ -74,7 +74,7 @@ func (b *builder) connectResource(r *draftResource, missing map[string]bool) {
 		first := r.chart.layers[layer]
 		if first != nil {
 			b.graph.AddEdge(r.node.vertex, first.vertex)
-			b.declare(nodeEnd(first), nodeEnd(r.node), Reason{File: r.File, Key: r.order.DependsOnKey, Value: layer, Resource: r.ID.String()})
+			b.declare(nodeEnd(first), nodeEnd(r.node), Reason{File: r.File, Key: b.input.writtenKey(r, r.order.KeyOf(layer)), Value: layer, Resource: r.ID.String()})
 		} else if !missing[layer] {
 			missing[layer] = true
 			b.warnUnknownLayer(r, layer)

@@ -96,25 +96,6 @@ func TestErrors(t *testing.T) {
 			[]string{`Pod/p: metadata.runHooksInParallel: true: has no effect in a template: move runHooksInParallel into Chart.yaml`},
 		},
 		{
-			"a key that is almost one",
-			v3("shop"), all("shop ConfigMap/a depends-on.helm.sh/layer=x", "shop ConfigMap/b helm.sh/layers=x", "shop ConfigMap/c helm.sh/Resource-group=x",
-				"shop ConfigMap/d helm.sh/depends-on=x"),
-			[]string{
-				`shop/templates/a.yaml: ConfigMap/a: depends-on.helm.sh/layer: "x": unknown key: did you mean depends-on.helm.sh/layers?`,
-				`ConfigMap/b: helm.sh/layers: "x": unknown key: did you mean helm.sh/layer?`,
-				`ConfigMap/c: helm.sh/Resource-group: "x": unknown key: did you mean helm.sh/resource-group?`,
-				`ConfigMap/d: helm.sh/depends-on: "x": unknown key: did you mean depends-on.helm.sh/layers?`,
-			},
-		},
-		{
-			"a key of Chart.yaml in a template",
-			v3("shop"), all("shop ConfigMap/a helm.sh/depends-on/subcharts=db", "shop ConfigMap/b depends-on.helm.sh/subcharts=db"),
-			[]string{
-				`ConfigMap/a: helm.sh/depends-on/subcharts: "db": has no effect in a template: move it into Chart.yaml`,
-				`ConfigMap/b: depends-on.helm.sh/subcharts: "db": has no effect in a template: move it into Chart.yaml`,
-			},
-		},
-		{
 			"a chart that the release does not have",
 			v3("shop"), all("other ConfigMap/a"),
 			[]string{`other/templates/a.yaml: belongs to chart "other", which is not part of the release`},

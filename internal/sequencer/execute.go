@@ -63,18 +63,7 @@ func (e *ExecutionError) Unwrap() []error {
 // After the first failure, or when ctx is done, Execute starts no further nodes and waits for
 // the running ones. It returns all failures in one error, which wraps an *ExecutionError.
 func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, after *Node) error) error {
-	return executionError(ctx, p.Nodes, walk(ctx, p.graph, p.Nodes, deploy))
-}
-
-// walk calls dag.Walk for a graph whose first vertices stand for the elements of vertices,
-// and passes these elements to visit. The other vertices of the graph are not visited.
-func walk[T any](ctx context.Context, graph *dag.Graph, vertices []*T, visit func(ctx context.Context, v, after *T) error) []dag.VisitOutcome {
-	return dag.Walk(ctx, graph, len(vertices), func(ctx context.Context, v, after int) error {
-		if after < 0 {
-			return visit(ctx, vertices[v], nil)
-		}
-		return visit(ctx, vertices[v], vertices[after])
-	})
+	return executionError(ctx, p.Nodes, dag.WalkValues(ctx, p.graph, p.Nodes, deploy))
 }
 
 // executionError combines the outcomes of nodes in one error, or returns nil if all

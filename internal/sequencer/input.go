@@ -7,7 +7,11 @@
 // uses no cluster, and its result depends only on its input (docs/reference.md, "The graph").
 package sequencer
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/ordered-helm/helm/internal/objectid"
+)
 
 // Input describes the release for which Build computes a plan.
 type Input struct {
@@ -19,6 +23,21 @@ type Input struct {
 	// Namespace is the namespace of the release. It applies to resources that do not
 	// specify one.
 	Namespace string
+	// WrittenKeys contains the keys of annotations as their templates contain them, for
+	// messages, if the keys in Resources are in canonical form instead. It can be nil.
+	WrittenKeys map[AnnotationKey]string
+}
+
+// AnnotationKey is the key of an annotation in a template. Object is the kind and the name of
+// the object, as in ID.String.
+type AnnotationKey struct{ File, Object, Key string }
+
+// writtenKey returns the key of an annotation of r as its template contains it.
+func (in Input) writtenKey(r *draftResource, key string) string {
+	if len(in.WrittenKeys) == 0 {
+		return key
+	}
+	return cmp.Or(in.WrittenKeys[AnnotationKey{r.File, r.ID.String(), key}], key)
 }
 
 // Chart is one chart of a release, with what its Chart.yaml declares about the order.
@@ -29,6 +48,9 @@ type Chart struct {
 	// Sequenced reports whether the declared order of the chart applies, because of the
 	// apiVersion v3 or an annotation. Otherwise, the order is ignored.
 	Sequenced bool `json:"sequenced,omitempty"`
+	// OptedOut reports whether the Chart.yaml disables the order, so that nobody needs a
+	// warning that it is ignored.
+	OptedOut bool `json:"optedOut,omitempty"`
 	// Declares reports whether the Chart.yaml declares an order.
 	Declares bool `json:"declares,omitempty"`
 	// DependsOnSubcharts lists the subcharts, by name, alias or tag, that must be ready
@@ -46,6 +68,9 @@ type Chart struct {
 	HookMode string `json:"runHooksInParallel,omitempty"`
 	// Problem is the error in the order that the Chart.yaml declares, or nil.
 	Problem error `json:"-"`
+	// Mistakes are errors about keys and values in the Chart.yaml that have no effect, but
+	// were probably meant to declare something about order or hooks.
+	Mistakes []error `json:"-"`
 }
 
 // Dependency is one entry under "dependencies" in a Chart.yaml.
@@ -83,13 +108,4 @@ type Resource struct {
 }
 
 // ID identifies an object in a cluster.
-type ID struct {
-	Group, Kind string
-	// Namespace is that of the release if the object does not specify one. It is empty for
-	// kinds that are known to be cluster-scoped.
-	Namespace string
-	Name      string
-}
-
-// String returns the kind and the name, for example "Deployment/web".
-func (id ID) String() string { return id.Kind + "/" + id.Name }
+type ID = objectid.ID

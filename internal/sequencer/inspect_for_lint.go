@@ -3,7 +3,11 @@
 
 package sequencer
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/ordered-helm/helm/internal/joinederror"
+)
 
 // Inspection holds the result of Inspect.
 type Inspection struct {
@@ -23,7 +27,7 @@ const maxCycles = 20
 // Build, it continues after errors: it ignores invalid declarations and checks the others.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
-	i := &Inspection{Errors: splitErrors(errors.Join(b.readResources(in), b.resolveSubcharts()))}
+	i := &Inspection{Errors: joinederror.Split(errors.Join(b.readResources(in), b.resolveSubcharts()))}
 	b.makeNodes()
 	b.connect()
 	cycle := b.graph.Cycle()
@@ -46,7 +50,7 @@ func Inspect(in Input) *Inspection {
 		cycle = b.graph.Cycle()
 	}
 	b.warnExpressions()
-	b.warnNotSequenced()
+	b.warnIgnored()
 	i.Warnings = b.warnings
 	return i
 }

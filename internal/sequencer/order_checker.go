@@ -11,6 +11,7 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 	"github.com/ordered-helm/helm/internal/field"
 	"github.com/ordered-helm/helm/internal/neededobjects"
+	"github.com/ordered-helm/helm/internal/objectid"
 )
 
 // orderChecker finds resources that the plan deploys too late for other resources.
@@ -45,13 +46,13 @@ func (c *orderChecker) findUnmetNeeds() {
 // the objects that it refers to, and the CustomResourceDefinition of its kind.
 func (c *orderChecker) references(r *draftResource) []ID {
 	var ids []ID
-	if r.ID.Namespace != c.namespace && r.ID.Namespace != "" { // the namespace of the release exists, because the release is stored in it
+	if r.ID.Namespace != c.input.Namespace && r.ID.Namespace != "" { // the namespace of the release exists, because the release is stored in it
 		ids = append(ids, ID{Kind: "Namespace", Name: r.ID.Namespace})
 	}
 	for _, ref := range neededobjects.Of(r.ID.Kind, r.ID.Namespace, r.object) {
 		ids = append(ids, ID(ref))
 	}
-	if definition, custom := c.crds[r.ID.groupKind()]; custom {
+	if definition, custom := c.crds[objectid.GroupKindOf(r.ID)]; custom {
 		ids = append(ids, definition)
 	}
 	return ids

@@ -4,6 +4,7 @@
 package sequencer
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ordered-helm/helm/internal/annotation"
@@ -121,16 +122,23 @@ type PlannedChart struct {
 	// OwnAfter lists the paths of the subcharts that must be ready, including their own
 	// subcharts, before this chart's own resources. They are sorted.
 	OwnAfter []string
+	// Sequenced reports whether the annotations of the chart's resources about order and
+	// readiness apply.
+	Sequenced bool
 }
 
 // UnmetNeed is a reference from one resource of a release to another that the order cannot
 // satisfy: To is deployed only after From is ready. Unless To already exists in the
 // cluster, From never becomes ready. A reference to a CustomResourceDefinition or a
-// Namespace is also an UnmetNeed if nothing orders it before From.
+// Namespace is also an UnmetNeed if nothing orders it before From. So is a reference to an
+// object that only a hook creates, after the resources are deployed.
 type UnmetNeed struct {
-	// From refers to To. FromNode and ToNode are the nodes that contain them.
+	// From refers to To. FromNode and ToNode are the nodes that contain them. ToNode is nil if
+	// a hook creates To.
 	From, To         *PlannedResource
 	FromNode, ToNode *Node
+	// HookProblem, if a hook creates To, explains why it is too late, and what to change.
+	HookProblem string
 
 	// unordered reports whether neither node depends on the other.
 	unordered bool
@@ -151,6 +159,12 @@ func (p *Plan) Levels() [][]*Node {
 		levels[n.Level] = append(levels[n.Level], n)
 	}
 	return levels
+}
+
+// IsSequenced reports whether the annotations of the resources of a chart about order and
+// readiness apply. chart is the path of the chart.
+func (p *Plan) IsSequenced(chart string) bool {
+	return slices.ContainsFunc(p.Charts, func(c *PlannedChart) bool { return c.Path == chart && c.Sequenced })
 }
 
 // ComesAfter reports whether the node with index i in Nodes depends on the node with index

@@ -84,7 +84,7 @@ func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, 
 	for _, g := range r.Groups {
 		groups[g.vertex] = g
 	}
-	walked := walk(ctx, r.graph, groups, remove)
+	walked := dag.WalkValues(ctx, r.graph, groups, remove)
 	nodes, outcomes := make([]*Node, len(groups)), make([]dag.VisitOutcome, len(groups))
 	for i, g := range r.Groups {
 		nodes[i], outcomes[i] = g.Node, walked[g.vertex]

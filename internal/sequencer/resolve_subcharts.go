@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/ordererror"
 	"github.com/ordered-helm/helm/internal/similar"
 )
 
@@ -43,7 +44,7 @@ func (b *builder) resolveSiblings(names *subchartNames, d Dependency) error {
 	if d.Disabled {
 		self = nil
 	}
-	charts, err := b.resolve(names, d.DependsOn, dependencyKeyPrefix+d.nameInTree(), draftEnd{chart: self})
+	charts, err := b.resolve(names, d.DependsOn, ordererror.DependencyKey(d.nameInTree()), draftEnd{chart: self})
 	if self != nil {
 		self.after = sortUnique(append(self.after, charts...))
 	}
@@ -127,6 +128,6 @@ func (b *builder) unknownSubchart(n *subchartNames, name, key string) error {
 	}
 	all := slices.Sorted(maps.Keys(n.known))
 	return &UnknownSubchartError{
-		File: n.file, Key: key, Name: name, Dependency: dependencyOfKey(key), Nearest: similar.Nearest(name, all), Known: all,
+		File: n.file, Key: key, Name: name, Dependency: ordererror.DependencyOfKey(key), Nearest: similar.Nearest(name, all), Known: all,
 	}
 }

@@ -12,7 +12,9 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/field"
+	"github.com/ordered-helm/helm/internal/joinederror"
 	"github.com/ordered-helm/helm/internal/kind"
+	"github.com/ordered-helm/helm/internal/objectid"
 )
 
 // draftResource is a resource while Build computes the plan.
@@ -24,11 +26,6 @@ type draftResource struct {
 	rank  int // the position of its kind in Helm's install order
 	order annotation.ResourceSequencing
 }
-
-// groupKind identifies a kind.
-type groupKind struct{ group, kind string }
-
-func (id ID) groupKind() groupKind { return groupKind{id.Group, id.Kind} }
 
 // readResources sets b.resources. It replaces each List with its items, determines the IDs
 // of the objects and reads their annotations. It returns all errors joined.
@@ -49,7 +46,10 @@ func (b *builder) readResources(in Input) error {
 		}
 		res := newResource(r, in.Namespace, scopes)
 		res.chart = chart
-		for _, err := range splitErrors(res.readAnnotations()) {
+		for _, err := range joinederror.Split(res.readAnnotations()) {
+			if value, ok := errors.AsType[*annotation.ValueError](err); ok {
+				value.Key = in.writtenKey(res, value.Key)
+			}
 			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
 		}
 		problems = append(problems, b.dependencies.add(len(res.order.DependsOn), r.File))
@@ -72,11 +72,11 @@ func (b *builder) readResources(in Input) error {
 
 // newResource returns r with its ID. namespace is the namespace of the release, and scopes
 // the result of customScopes.
-func newResource(r Resource, namespace string, scopes map[groupKind]bool) *draftResource {
+func newResource(r Resource, namespace string, scopes objectid.Scopes) *draftResource {
 	res := &draftResource{PlannedResource: PlannedResource{
-		File: r.File, Policy: cmp.Or(policyOf(r.Object), r.policy), Source: r.source, object: r.Object,
+		ID: scopes.Identify(r.Object, namespace), File: r.File, APIVersion: field.String(r.Object, "apiVersion"),
+		Policy: cmp.Or(policyOf(r.Object), r.policy), Source: r.source, object: r.Object,
 	}}
-	res.identify(namespace, scopes)
 	res.rank = kind.InstallRank(res.ID.Kind)
 	return res
 }
@@ -103,52 +103,25 @@ func policyOf(object map[string]any) string {
 	return field.String(field.Map(object, "metadata", "annotations"), annotation.ResourcePolicy)
 }
 
-func (r *draftResource) identify(namespace string, scopes map[groupKind]bool) {
-	metadata := field.Map(r.object, "metadata")
-	r.APIVersion = field.String(r.object, "apiVersion")
-	r.ID.Kind, r.ID.Name = field.String(r.object, "kind"), field.String(metadata, "name")
-	r.ID.Group = kind.Group(r.APIVersion)
-	clusterScoped, custom := scopes[r.ID.groupKind()]
-	if !custom {
-		clusterScoped = kind.IsClusterScoped(r.ID.Group, r.ID.Kind)
-	}
-	if !clusterScoped {
-		r.ID.Namespace = cmp.Or(field.String(metadata, "namespace"), namespace)
-	}
-}
-
 // findCRDs sets b.crds, and marks the resources of kinds that the release itself defines
 // as SelfDefined.
 func (b *builder) findCRDs() {
-	b.crds = map[groupKind]ID{}
+	b.crds = map[objectid.GroupKind]ID{}
 	for _, r := range b.resources {
-		if defined, _, isCRD := kindDefinedBy(r.object); isCRD {
+		if defined, _, isCRD := objectid.Definition(r.object); isCRD {
 			b.crds[defined] = r.ID
 		}
 	}
 	for _, r := range b.resources {
-		_, r.SelfDefined = b.crds[r.ID.groupKind()]
+		_, r.SelfDefined = b.crds[objectid.GroupKindOf(r.ID)]
 	}
 }
 
-// kindDefinedBy returns the kind that a CustomResourceDefinition defines, and whether this
-// kind is cluster-scoped. isCRD reports whether object is a CustomResourceDefinition.
-func kindDefinedBy(object map[string]any) (defined groupKind, clusterScoped, isCRD bool) {
-	if field.String(object, "kind") != "CustomResourceDefinition" {
-		return groupKind{}, false, false
-	}
-	spec := field.Map(object, "spec")
-	return groupKind{field.String(spec, "group"), field.String(spec, "names", "kind")}, field.String(spec, "scope") == "Cluster", true
-}
-
-// customScopes returns, for each kind that a CustomResourceDefinition in the list defines,
-// whether it is cluster-scoped.
-func customScopes(in []Resource) map[groupKind]bool {
-	scopes := map[groupKind]bool{}
+// customScopes returns the scopes of the kinds that the resources in the list define.
+func customScopes(in []Resource) objectid.Scopes {
+	scopes := objectid.Scopes{}
 	for _, r := range in {
-		if defined, clusterScoped, isCRD := kindDefinedBy(r.Object); isCRD {
-			scopes[defined] = clusterScoped
-		}
+		scopes.Add(r.Object)
 	}
 	return scopes
 }
@@ -167,31 +140,14 @@ func (r *draftResource) readAnnotations() error {
 	}
 	if !r.chart.Sequenced {
 		for key := range annotations {
-			r.chart.ignored = r.chart.ignored || annotation.IsSequencingKey(key)
+			r.chart.ignored = r.chart.ignored || annotation.IsSequencingKey(key) && !r.chart.OptedOut
 		}
 		return nil
 	}
 	var err error
 	r.order, err = annotation.ReadResourceSequencing(annotations)
 	r.Success, r.Failure, r.Timeout = r.order.Success, r.order.Failure, r.order.Timeout
-	return errors.Join(annotation.CheckKeys(annotations), err)
-}
-
-// splitErrors returns the individual errors that errors.Join combined, also if they were
-// joined repeatedly.
-func splitErrors(err error) []error {
-	joined, isJoined := err.(interface{ Unwrap() []error })
-	switch {
-	case err == nil:
-		return nil
-	case !isJoined:
-		return []error{err}
-	}
-	var all []error
-	for _, e := range joined.Unwrap() {
-		all = append(all, splitErrors(e)...)
-	}
-	return all
+	return err
 }
 
 // findDuplicates sets b.byID, and returns an error for each object that two documents

@@ -25,7 +25,7 @@ func SingleNode(chart string) *Plan {
 func Unordered(chart string, resources []Resource, namespace string) *Plan {
 	flat := flatten(resources)
 	scopes := customScopes(flat)
-	b := &builder{namespace: namespace}
+	b := &builder{}
 	seen := make(map[ID]bool, len(flat))
 	for _, r := range flat {
 		res := newResource(r, namespace, scopes)

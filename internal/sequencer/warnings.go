@@ -5,8 +5,14 @@ package sequencer
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/field"
+	"github.com/ordered-helm/helm/internal/joinederror"
+	"github.com/ordered-helm/helm/internal/similar"
 )
 
 // WarningKind classifies a Warning, so that helm lint can assign it to a rule.
@@ -24,6 +30,9 @@ const (
 	// WarningLateBinding is about a role binding that grants permissions to the service
 	// account of a workload, but is deployed only after the workload is ready.
 	WarningLateBinding WarningKind = "late binding"
+	// WarningUnknownKey is about a key or field that has no effect, but resembles one that
+	// declares an order, or is one of these in the wrong place.
+	WarningUnknownKey WarningKind = "unknown key"
 )
 
 // Warning tells the author of a chart about a probable mistake that does not prevent
@@ -37,8 +46,10 @@ type Warning struct {
 	// ID is the resource. It is zero for a warning about a chart.
 	ID ID
 	// Key is the key of the annotation that the warning is about, and Name the name in its
-	// value. Both can be empty.
-	Key, Name string
+	// value. Nearest is the valid name that is most similar to Name. All can be empty.
+	Key, Name, Nearest string
+	// Err is the error of which a WarningUnknownKey warns.
+	Err error
 
 	text string
 }
@@ -51,8 +62,13 @@ func (b *builder) warn(kind WarningKind, r *draftResource, key, name, text strin
 }
 
 func (b *builder) warnUnknownLayer(r *draftResource, layer string) {
-	b.warn(WarningUnknownLayer, r, r.order.DependsOnKey, layer, fmt.Sprintf(
-		"%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored", r.File, r.ID, layer, r.chart.path))
+	nearest, hint := similar.Nearest(layer, slices.Sorted(maps.Keys(r.chart.layers))), ""
+	if nearest != "" {
+		hint = fmt.Sprintf("; did you mean %q?", nearest)
+	}
+	b.warn(WarningUnknownLayer, r, b.input.writtenKey(r, r.order.KeyOf(layer)), layer, fmt.Sprintf(
+		"%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored%s", r.File, r.ID, layer, r.chart.path, hint))
+	b.warnings[len(b.warnings)-1].Nearest = nearest
 }
 
 // warnExpressions warns about readiness expressions whose path is probably wrong.
@@ -72,15 +88,33 @@ func (b *builder) warnExpressions() {
 	}
 }
 
-// warnNotSequenced warns about each chart whose declarations are ignored.
-func (b *builder) warnNotSequenced() {
-	for _, c := range b.charts {
-		if c.ignored {
-			b.warnings = append(b.warnings, Warning{
-				Kind: WarningNotSequenced, Chart: c.path, File: c.file + "/Chart.yaml",
-				text: fmt.Sprintf("chart %s declares an order that is ignored, because its apiVersion is not v3: "+
-					"set apiVersion: v3 in %s/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there", c.path, c.file),
-			})
+// warnIgnored warns about declarations that are ignored: about keys that resemble those that
+// declare an order, and about each chart whose order is ignored.
+func (b *builder) warnIgnored() {
+	for _, r := range b.resources {
+		for _, err := range joinederror.Split(annotation.CheckKeys(field.Map(r.object, "metadata", "annotations"))) {
+			b.warn(WarningUnknownKey, r, "", "", fmt.Sprintf("%s: %s: %v", r.File, r.ID, err))
+			b.warnings[len(b.warnings)-1].Err = err
 		}
 	}
+	for _, c := range b.charts {
+		file, explained := c.file+"/Chart.yaml", false
+		for _, err := range c.Mistakes {
+			b.warnings = append(b.warnings, Warning{Kind: WarningUnknownKey, Chart: c.path, File: file, Err: err, text: err.Error()})
+			explained = explained || strings.Contains(err.Error(), annotation.Sequencing)
+		}
+		if c.ignored && !explained {
+			b.warnings = append(b.warnings, Warning{Kind: WarningNotSequenced, Chart: c.path, File: file, text: c.whyIgnored()})
+		}
+	}
+}
+
+// whyIgnored explains why the order that c declares is ignored, and how to change that.
+func (c *draftChart) whyIgnored() string {
+	text := fmt.Sprintf("chart %s declares an order that is ignored, because its apiVersion is not v3: "+
+		"set apiVersion: v3 in %[2]s/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there", c.path, c.file)
+	if c.parent == nil {
+		return text + " (or disabled, to deploy the chart without this order)"
+	}
+	return text + fmt.Sprintf("; if the chart is not yours, its parent can still order it as a whole, with depends-on in %s/Chart.yaml", c.parent.file)
 }

@@ -28,22 +28,26 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// Distance returns the Levenshtein distance of a and b: how many bytes must be inserted,
-// deleted or replaced to change a to b.
+// Distance returns how many bytes must be inserted, deleted or replaced, or how many pairs of
+// neighboring bytes must be exchanged, to change a to b.
 func Distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	// The rows contain the distances of a[:i-1], a[:i] and a[:i+1] to each prefix of b.
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
+			replaced := last[j]
+			if a[i] != b[j] {
+				replaced++
 			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+			row[j+1] = min(last[j+1]+1, row[j]+1, replaced)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

@@ -13,7 +13,7 @@ import (
 func TestNearest(t *testing.T) {
 	names := []string{"database", "queue", "web"}
 	for name, want := range map[string]string{
-		"datebase": "database", "Queue": "queue", "wbe": "", "we": "web", "x": "", "": "", "databases": "database",
+		"datebase": "database", "Queue": "queue", "wbe": "web", "bew": "", "we": "web", "x": "", "": "", "databases": "database",
 	} {
 		if got := similar.Nearest(name, names); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
@@ -36,7 +36,7 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"a", "", 1}, {"abc", "abd", 1}, {"abc", "ac", 1}, {"ac", "abc", 1}, {"abc", "cba", 2}} {
+	}{{"", "", 0}, {"a", "", 1}, {"abc", "abd", 1}, {"abc", "ac", 1}, {"ac", "abc", 1}, {"abc", "cba", 2}, {"abcd", "acbd", 1}, {"ab", "ba", 1}} {
 		if got := similar.Distance(c.a, c.b); got != c.want {
 			t.Errorf("%q, %q: got %d, want %d", c.a, c.b, got, c.want)
 		}

@@ -224,7 +224,7 @@ func (o *runningOperation) change(s *Span, e event.Event) {
 		o.resources[key] = res
 		s.Resources = append(s.Resources, res)
 	}
-	res.StateChange, res.Deadline = StateChange{e.Time, e.State, e.Message, e.Cause}, e.Deadline
+	res.StateChange, res.Deadline = StateChange{e.Time, e.State, e.Message, e.Cause, e.Causes}, e.Deadline
 	if len(res.Changes) == maxChanges {
 		res.Changes = append(res.Changes[:1], res.Changes[2:]...)
 	}

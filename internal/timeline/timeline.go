@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/failure"
 )
 
 // Timeline is the record of the operation that the user requested.
@@ -124,7 +125,7 @@ type Resource struct {
 	// StateChange is the current state.
 	StateChange
 	// Deadline is the time until which the operation waits for the resource; zero if there
-	// is no limit.
+	// is no such time.
 	Deadline time.Time
 	// Changes contains all states of the resource, the current one last. The oldest ones may
 	// have been dropped.
@@ -139,8 +140,10 @@ type StateChange struct {
 	// and can begin with its name.
 	State, Message string
 	// Cause says why the resource is in this state, as far as it is known, for example
-	// because an image cannot be pulled.
-	Cause string
+	// because an image cannot be pulled. Causes contains the parts of Cause, the most relevant
+	// one first.
+	Cause  string
+	Causes []failure.Cause
 }
 
 // IsReadyOrDeleted reports whether the state is one that operations wait for: Ready, or Gone

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
@@ -86,7 +87,7 @@ func (d *periodicDiagnosis) unready() []watcher.Report {
 }
 
 func (d *periodicDiagnosis) run(ctx context.Context) {
-	last := map[string]string{} // the causes last emitted for each object, by Target.String()
+	last := map[string]string{} // the text of the last event with causes, by Target.String()
 	// Each object to diagnose needs a slot of the semaphore nodes.diagnosed. The node keeps
 	// its slots until the periodic diagnosis ends.
 	slots := 0
@@ -125,21 +126,28 @@ func (d *periodicDiagnosis) reserveSlot() bool {
 }
 
 // diagnose looks for the causes why an object is not ready, and emits an event with them. It
-// emits nothing if it finds no causes, or those that last already contains for the object.
+// emits nothing if it finds no causes, or if last contains the same causes for the same status
+// of the object. (An event about a new status of the object, which has no causes, replaces the
+// one with the causes.)
 func (d *periodicDiagnosis) diagnose(ctx context.Context, report watcher.Report, last map[string]string) {
 	diagnoser := d.nodes.explainer.diagnoser()
 	if diagnoser == nil {
 		return
 	}
-	var found []string
-	for _, cause := range diagnoser.DiagnoseBriefly(ctx, subjectOf(report)) {
-		found = append(found, cause.String())
-	}
-	result := strings.Join(found, "; ")
-	name := report.Target.String()
-	if len(found) == 0 || result == last[name] || ctx.Err() != nil {
+	causes := diagnoser.DiagnoseBriefly(ctx, subjectOf(report))
+	name, text := report.Target.String(), stateAndMessage(report.Status)+": "+causesText(causes)
+	if len(causes) == 0 || text == last[name] || ctx.Err() != nil {
 		return
 	}
-	last[name] = result
-	d.nodes.emitChange(d.state, report, result)
+	last[name] = text
+	d.nodes.emitChange(d.state, report, causes)
+}
+
+// causesText returns causes in one line.
+func causesText(causes []failure.Cause) string {
+	texts := make([]string, len(causes))
+	for i, cause := range causes {
+		texts[i] = cause.String()
+	}
+	return strings.Join(texts, "; ")
 }

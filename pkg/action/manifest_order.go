@@ -49,7 +49,13 @@ func (r *installRun) arrange(rendered *planner.Rendered) error {
 	if err != nil {
 		return err
 	}
-	ordered, err := render.OrderDocuments(docs, r.planner.Root, i.Namespace)
+	plan := rendered.Plan
+	if rendered.Changed() {
+		if plan, err = render.DocumentsPlan(docs, r.planner.Root, i.Namespace); err != nil {
+			return err
+		}
+	}
+	ordered, err := render.OrderDocuments(docs, plan)
 	if err != nil {
 		return err
 	}
@@ -69,6 +75,9 @@ func (r *installRun) arrange(rendered *planner.Rendered) error {
 func (r *installRun) sequenceForArgoCD(rendered *planner.Rendered, docs []render.OrderedDocument) error {
 	if err := argocd.SequenceDocuments(docs, rendered.Plan, r.op.Events.Warn); err != nil {
 		return err
+	}
+	if probe, err := r.planner.Resources(argocd.ProbeRevision); err == nil { // some charts may not render for it
+		argocd.WarnRevisionNames(probe, r.op.Events.Warn)
 	}
 	hooks, warnings, err := argocd.SequenceHooks(rendered.Hooks, r.planner.HookModes())
 	if err != nil {

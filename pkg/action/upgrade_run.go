@@ -44,6 +44,9 @@ type upgradeRun struct {
 	rendered      *planner.Rendered
 	rel           *release.Release
 	deploy        *deploy.Run
+	// asInstall says that the chart is rendered as for an installation, and that its install
+	// hooks run, because no revision was ever deployed.
+	asInstall bool
 }
 
 func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
@@ -54,7 +57,7 @@ func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[st
 	if !r.mode.isDryRun() {
 		r.op.Announce(Operation{Name: "upgrade", Release: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, Ordered: r.action.isOrdered()})
 	}
-	if err := r.render(chrt, vals); err != nil {
+	if err := r.render(ctx, chrt, vals); err != nil {
 		return nil, err
 	}
 	if err := r.installCRDHooks(ctx); err != nil {
@@ -80,7 +83,7 @@ func (r *upgradeRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 	if err := r.load(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.render(chrt, vals); err != nil {
+	if err := r.render(ctx, chrt, vals); err != nil {
 		return nil, err
 	}
 	if !r.action.SkipCRDs && !r.action.DisableHooks {
@@ -145,7 +148,7 @@ func (r *upgradeRun) inProgressError(status release.Status) error {
 }
 
 // render renders the chart and creates the new revision from the result.
-func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
+func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[string]any) error {
 	u := r.action
 	chrt, err := orderrecord.WithRecord(chrt, nil)
 	if err != nil {
@@ -157,14 +160,14 @@ func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
 	revision := r.last.Version + 1
 	r.planner, err = planner.New(u.cfg, chrt, vals, planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
-		Ordered: u.isOrdered(), DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
+		Ordered: u.isOrdered(), IgnoreJobs: u.IgnoreJobs, DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,
 		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer,
 	})
 	if err != nil {
 		return err
 	}
-	if r.rendered, err = r.planner.Render(); err != nil {
+	if err := r.renderChart(ctx, revision); err != nil {
 		return err
 	}
 	if driver.ContainsSystemLabels(u.Labels) {
@@ -185,12 +188,16 @@ func (r *upgradeRun) render(chrt *chart.Chart, vals map[string]any) error {
 func (r *upgradeRun) deployConfig(pending map[schema.GroupKind]bool) deploy.RunConfig {
 	u := r.action
 	inv := inventory.New(r.state.History, r.current)
+	before, after := release.HookPreUpgrade, release.HookPostUpgrade
+	if r.asInstall {
+		before, after = release.HookPreInstall, release.HookPostInstall
+	}
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.rendered.Plan, Inventory: inv, Options: deploy.Options{
-		Wait: u.Wait || u.Atomic, Jobs: u.WaitForJobs, Timeout: u.Timeout,
+		Wait: u.Wait || u.Atomic, Jobs: waitsForJobs(u.isOrdered(), u.WaitForJobs, u.IgnoreJobs), Timeout: u.Timeout,
 		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate,
 		PendingKinds: pending, Conflict: "Unable to continue with update",
 		Hooks: deploy.HookOptions{
-			Disabled: u.DisableHooks, Before: release.HookPreUpgrade, After: release.HookPostUpgrade,
+			Disabled: u.DisableHooks, Before: before, After: after,
 			Options: hooks.Options{
 				Timeout: u.Timeout, Limit: u.MaxParallelHooks, FollowLogs: u.FollowHookLogs, Modes: r.planner.HookModes(),
 			},
@@ -323,7 +330,7 @@ func (r *upgradeRun) rollBack(ctx context.Context, cause error) error {
 	b := NewRollback(u.cfg)
 	b.Version, b.Wait, b.WaitForJobs, b.DisableHooks, b.Recreate, b.Force, b.Timeout = target.Version, true, u.WaitForJobs, u.DisableHooks, u.Recreate, u.Force, u.Timeout
 	b.MaxParallelHooks, b.FollowHookLogs = u.MaxParallelHooks, u.FollowHookLogs
-	b.ReadinessTimeout, b.OnEvent, b.spared = u.ReadinessTimeout, u.OnEvent, r.deploy.Adopted()
+	b.IgnoreJobs, b.ReadinessTimeout, b.OnEvent, b.spared = u.IgnoreJobs, u.ReadinessTimeout, u.OnEvent, r.deploy.Adopted()
 	b.undo = failedOperation(r.op, r.rel)
 	if err := b.RunWithContext(ctx, r.name); err != nil {
 		return &UndoError{Failure: cause, Undo: err, Prefix: "an error occurred while rolling back the release. original upgrade error"}

@@ -83,12 +83,14 @@ type (
 // exist in its chart. WarningExpressionPath: the path of a readiness expression is probably
 // wrong. WarningNotSequenced: the order that a chart declares is ignored, because the chart
 // does not opt in to it. WarningLateBinding: a role binding is deployed only after the
-// workload that needs it is ready.
+// workload that needs it is ready. WarningUnknownKey: a key or field has no effect, but
+// resembles one that declares an order, or is one of these in the wrong place.
 const (
 	WarningUnknownLayer   = sequencer.WarningUnknownLayer
 	WarningExpressionPath = sequencer.WarningExpressionPath
 	WarningNotSequenced   = sequencer.WarningNotSequenced
 	WarningLateBinding    = sequencer.WarningLateBinding
+	WarningUnknownKey     = sequencer.WarningUnknownKey
 )
 
 // MaxDependencies is the maximum number of dependencies between layers and between

@@ -82,7 +82,12 @@ const timelineChecks = `(() => {
       if (box(name).width < 60) say("no space for a name");
       if (box(name).right > box(row).right + 1) say("a name is outside of its row");
       if (span.critical !== row.classList.contains("critical")) say(span.id + " is critical: " + span.critical);
-      if (span.start === undefined) { if (bar || !row.textContent.includes("skipped")) say(span.id + " skipped"); continue; }
+      if (span.start === undefined) {
+        if (bar || !row.textContent.includes("skipped")) { say(span.id + " skipped"); continue; }
+        const none = box(row.querySelector(".none")), lane = box(row.querySelector(".lane"));
+        if (Math.abs(none.top + none.bottom - lane.top - lane.bottom) > 4) say("\"skipped\" is not in the middle of the row of " + span.id);
+        continue;
+      }
       const b = box(bar), total = operation.end - operation.start;
       const left = lane.left + lane.width * (span.start - operation.start) / total, width = lane.width * (span.end - span.start) / total;
       if (Math.abs(b.left - left) > 2 || Math.abs(b.width - Math.max(width, 3)) > 2) say("the bar of " + span.id + " does not say when");

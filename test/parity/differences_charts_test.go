@@ -49,6 +49,13 @@ func TestChartDifferences(t *testing.T) {
 			`+ team:`,
 			`+   name: shop`,
 		}},
+		{name: "an apiVersion that does not exist", steps: []step{
+			writeFile{"charts/tiny/Chart.yaml", "apiVersion: v9\nname: tiny\nversion: 0.1.0\n"},
+			helm("lint charts/tiny"),
+		}, differs: []string{
+			`- [ERROR] Chart.yaml: apiVersion 'v9' is not valid. The value must be either "v1" or "v2"`,
+			`+ [ERROR] Chart.yaml: apiVersion 'v9' is not valid. The value must be "v1", "v2" or "v3"`,
+		}},
 		{name: "several dependencies in a repository that nobody added", steps: []step{
 			needs([3]string{"tiny", "1.0.0", server.URL}, [3]string{"plain", "0.3.1", server.URL}),
 			helm("dependency update charts/needy").ok(),

@@ -111,6 +111,9 @@ func TestCharts(t *testing.T) {
 			helm("lint charts/plain --kube-version x"),
 			helm("lint charts/plain -f values/first.yaml -n elsewhere"),
 			helm("lint charts/plain -f values/none.yaml"),
+			helm("lint charts/scalars --strict").ok(),
+			helm("template charts/scalars").ok(),
+			helm("show chart charts/scalars").ok(),
 		}},
 		{name: "lint what is wrong", steps: []step{
 			helm("lint charts/careless"),

@@ -56,15 +56,16 @@ func TestCreate(t *testing.T) {
 
 func TestEnv(t *testing.T) {
 	t.Parallel()
+	added := []string{`+ HELM_WAIT=""`}
 	settings := []string{
 		"HELM_BURST_LIMIT=7", "HELM_DEBUG=true", "HELM_KUBEAPISERVER=https://a", "HELM_KUBEASGROUPS=b,c", "HELM_KUBEASUSER=d", "HELM_KUBECAFILE=e", "HELM_KUBECONTEXT=f", "HELM_KUBEINSECURE_SKIP_TLS_VERIFY=1", "HELM_KUBETLS_SERVER_NAME=g",
 		"HELM_KUBETOKEN=h", "HELM_MAX_HISTORY=3", "HELM_NAMESPACE=i", "HELM_PLUGINS=j", "HELM_QPS=1.5", "HELM_REGISTRY_CONFIG=k", "HELM_REPOSITORY_CACHE=l", "HELM_REPOSITORY_CONFIG=m",
 	}
 	runLocal(t, []scenario{
-		{name: "as it is", steps: []step{helm("env").called("helm"), helm("env HELM_NAMESPACE"), helm("env HELM_BIN").called("some/helm3"), helm("env NOTHING"), helm("env", ""), helm("env helm_namespace"), helm("env a b"), helm("env --nothing")}},
-		{name: "set", steps: []step{helm("env").called("helm").withEnv(settings...)}},
-		{name: "given", steps: []step{helm("env -n else --kube-context some --registry-config x --repository-cache y --repository-config z --qps 3 --burst-limit 9").called("helm"), helm("env HELM_NAMESPACE -n else")}},
-		{name: "by XDG", env: []string{"HELM_CACHE_HOME=", "HELM_CONFIG_HOME=", "HELM_DATA_HOME=", "XDG_CACHE_HOME=c", "XDG_CONFIG_HOME=f", "XDG_DATA_HOME=d"}, steps: []step{helm("env").called("helm")}},
+		{name: "as it is", steps: []step{helm("env").called("helm"), helm("env HELM_NAMESPACE"), helm("env HELM_BIN").called("some/helm3"), helm("env NOTHING"), helm("env", ""), helm("env helm_namespace"), helm("env a b"), helm("env --nothing")}, differs: added},
+		{name: "set", steps: []step{helm("env").called("helm").withEnv(settings...)}, differs: added},
+		{name: "given", steps: []step{helm("env -n else --kube-context some --registry-config x --repository-cache y --repository-config z --qps 3 --burst-limit 9").called("helm"), helm("env HELM_NAMESPACE -n else")}, differs: added},
+		{name: "by XDG", env: []string{"HELM_CACHE_HOME=", "HELM_CONFIG_HOME=", "HELM_DATA_HOME=", "XDG_CACHE_HOME=c", "XDG_CONFIG_HOME=f", "XDG_DATA_HOME=d"}, steps: []step{helm("env").called("helm")}, differs: added},
 	})
 }
 

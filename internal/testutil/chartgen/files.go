@@ -59,8 +59,11 @@ func (w *fileWriter) chart(c *Chart, dir string) {
 	version := map[bool]string{true: "v3", false: "v2"}[c.V3]
 	text := fmt.Sprintf("apiVersion: %s\nname: %s\nversion: 1.2.3\n", version, c.Name)
 	annotations := ""
-	if c.OptedIn {
+	switch {
+	case c.OptedIn:
 		annotations += "  helm.sh/sequencing: enabled\n"
+	case !c.V3 && dir == "": // otherwise install rejects a chart whose order is ignored
+		annotations += "  helm.sh/sequencing: disabled\n"
 	}
 	if len(c.OwnAfter) > 0 {
 		key := w.choose("helm.sh/depends-on/subcharts", "depends-on.helm.sh/subcharts")

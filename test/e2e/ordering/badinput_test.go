@@ -100,6 +100,11 @@ func badCharts() map[string]badChart {
 				"---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: late\n"),
 			[]string{"Pod/p", "ServiceAccount/late", "helm.sh/layer: first"},
 		},
+		"Secret of a hook that runs too late": {
+			templates("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec: {containers: [{name: c, image: i, envFrom: [{secretRef: {name: late}}]}]}\n" +
+				"---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: late\n  annotations: {helm.sh/hook: post-install}\n"),
+			[]string{"Pod/p", "Secret/late", "only the post-install hook creates", "make it a pre-install hook"},
+		},
 		"Namespace that comes too late": {
 			templates("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: ordered-late\n  annotations: {helm.sh/layer: first}\n" + charts.Last("first").Manifest() +
 				"---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: ordered-late\n"),
@@ -112,6 +117,14 @@ func badCharts() map[string]badChart {
 		"layer with a key that is almost one": {
 			templates(charts.ConfigMap("a", "helm.sh/layers: b")),
 			[]string{"ConfigMap/a", "did you mean helm.sh/layer?"},
+		},
+		"field that is almost one": {
+			subcharts("dependencies:\n- {name: database, version: 0.1.0}\n- {name: web, version: 0.1.0, dependsOn: [database]}\n"),
+			[]string{"app/Chart.yaml", `dependency "web": dependsOn: ["database"]: unknown key: did you mean depends-on?`},
+		},
+		"v2 chart that does not enable its order": {
+			charts.Chart{APIVersion: "v2", Template: charts.ConfigMap("a", "helm.sh/layer: a")},
+			[]string{"chart app declares an order that is ignored", "apiVersion: v3", "helm.sh/sequencing: enabled", "omit --wait=ordered"},
 		},
 		"longer wait than the whole operation may take": {
 			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/readiness-timeout: 20m")),
@@ -183,6 +196,21 @@ func TestReferenceToExistingObject(t *testing.T) {
 	}, metav1.CreateOptions{})
 	harness.NoError(t, err)
 	h.MustRun("install", "rel", badCharts()["ConfigMap that comes too late"].chart.Write(t), "--wait=ordered")
+}
+
+// TestReferenceToExistingHook checks that an upgrade accepts a reference to an object that a
+// hook creates only afterwards if the object exists since an earlier revision.
+func TestReferenceToExistingHook(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	hook := charts.Object{Kind: "Secret", Name: "late", Hook: "post-install,post-upgrade"}
+	pod := charts.Object{Kind: "Pod", Name: "p", PodSpec: "containers: [{name: c, image: i, envFrom: [{secretRef: {name: late}}]}]"}
+	chart := charts.Write(t, hook, pod)
+	h.MustRun("install", "rel", charts.Write(t, hook, charts.Object{Name: "first"}), "--wait=ordered")
+	h.MustRun("upgrade", "rel", chart, "--wait=ordered")
+	harness.NoError(t, h.Cluster.Client().CoreV1().Secrets(h.Namespace).Delete(t.Context(), "late", metav1.DeleteOptions{}))
+	h.ExpectFailure(t, []string{"upgrade", "rel", chart, "--wait=ordered"}, "Pod/p in unlayered resources of chart app", "needs Secret/late, which only the post-upgrade hook creates")
+	h.MustRun("uninstall", "rel")
 }
 
 // TestManyDocuments checks that `helm plan` works for a chart of 5,000 manifests.

@@ -111,12 +111,15 @@ func TestPublicChartsWithoutOrder(t *testing.T) {
 	}
 }
 
-// TestWaitFlagValues checks the values that --wait accepts and rejects.
+// TestWaitFlagValues checks the values that --wait and $HELM_WAIT accept and reject, and when
+// the chart is deployed in order.
 func TestWaitFlagValues(t *testing.T) {
 	t.Parallel()
 	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Last("first"))
+	v2 := charts.Chart{APIVersion: "v2", Objects: []charts.Object{{Name: "first"}}}.Write(t)
 	tests := []struct {
 		args    []string
+		env     string // the value of $HELM_WAIT
 		ordered bool
 		fails   string
 	}{
@@ -130,11 +133,18 @@ func TestWaitFlagValues(t *testing.T) {
 		{args: []string{"--wait", "ordered", chart}, fails: "--wait=ordered"},
 		{args: []string{"rel", chart, "--wait=perhaps"}, fails: "perhaps"},
 		{args: []string{"rel", chart, "--wait=ordered", "--readiness-timeout", "6m"}, fails: "--readiness-timeout"},
+		{args: []string{"rel", chart, "--wait"}, env: "ordered", ordered: true},
+		{args: []string{"rel", chart, "--atomic"}, env: "ordered", ordered: true},
+		{args: []string{"rel", chart, "--wait=true"}, env: "ordered"},
+		{args: []string{"rel", chart}, env: "ordered"},
+		{args: []string{"rel", v2, "--wait"}, env: "ordered"},
+		{args: []string{"rel", chart, "--wait"}, env: "true", fails: "$HELM_WAIT"},
 	}
 	for _, tt := range tests {
-		t.Run(fmt.Sprint(strings.Join(tt.args, " ")), func(t *testing.T) {
+		t.Run(fmt.Sprint(tt.env, strings.Join(tt.args, " ")), func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
+			h.Env = append(h.Env, "HELM_WAIT="+tt.env)
 			r := h.Run(append([]string{"install"}, tt.args...)...)
 			if tt.fails != "" {
 				h.ExpectRejected(t, r, tt.fails)
@@ -143,7 +153,7 @@ func TestWaitFlagValues(t *testing.T) {
 			if r.ExitCode != 0 {
 				t.Fatalf("exit code %d\n%s", r.ExitCode, r.Stderr)
 			}
-			if ordered := strings.Contains(r.Stderr, "app:last ready") || strings.Contains(r.Stderr, "app:last applied"); ordered != tt.ordered {
+			if ordered := strings.Contains(h.MustRun("get", "metadata", "rel").Stdout, "ORDERED: true"); ordered != tt.ordered {
 				t.Errorf("ordered: %v, want %v\n%s", ordered, tt.ordered, r.Stderr)
 			}
 		})

@@ -41,7 +41,7 @@ func TestLiveView(t *testing.T) {
 	}{
 		{"100 columns", 100, 30,
 			[]string{"▸ Job/migrate pre-install hook", "42 rows moved", "install rel  revision 1"},
-			[]string{"✓ pre-install hooks 1 done", "▾ app 0 of 2 nodes ready", "▸ a", "Deployment/a Available: 0/1", "Pod ", "left", "· b after a"},
+			[]string{"✓ pre-install hooks 1 done", "▾ app 0 of 2 nodes ready", "▸ a", "Deployment/a Available: 0/1", " - Pod", "left", "· b after a"},
 			[]string{"✓ install rel  2 of 2 nodes ready", "✓ pre-install hook Job/migrate", "✓ app:a", "✓ app:b", "* critical path"}},
 		{"60 columns", 60, 12,
 			[]string{"▸ Job/migrate pre-install hook", "42 rows moved"},
@@ -98,7 +98,7 @@ func TestLiveViewOfFailure(t *testing.T) {
 		chart := liveChart(t, "helm.sh/readiness-timeout: 3s", "depends-on.helm.sh/layers: nowhere")
 		term := startInTerminal(t, h, 90, 30, nil, "install", "rel", chart, "--wait=ordered", "--no-hooks")
 		term.await(t, "▸ a", "Deployment/a Available: 0/1")
-		screen := term.await(t, "exit code 1", "✗ install rel failed", "✗ app:a Deployment/a was not ready within 3s",
+		screen := term.await(t, "exit code 1", "✗ install rel failed", "✗ app:a failed",
 			"Error: INSTALLATION FAILED: Deployment/a was not ready within 3s", "skipped (blocked by this failure): app:b")
 		warning, failure := strings.Index(screen, `WARNING: app/templates/a.yaml: Deployment/a depends on the unknown layer "nowhere"`), strings.Index(screen, "✗ install rel failed")
 		if warning < 0 || warning > failure || strings.Count(screen, "WARNING") != 1 {

@@ -189,9 +189,11 @@ func TestPlanOfRejectedObjects(t *testing.T) {
 	if got := sequence(p.Nodes); got != "fail Deployment/web, change ConfigMap/a" || !p.Fails || !p.Changes {
 		t.Errorf("the plan is %s", got)
 	}
-	if text := p.Nodes[0].Objects[0].Error; !strings.Contains(text, "field is immutable") {
+	if text := p.Nodes[0].Objects[0].Error; !strings.Contains(text, `Deployment.apps "web" is invalid: spec.selector: field is immutable`) || !strings.Contains(text, "rename the object in the chart") {
 		t.Errorf("it says %q", text)
 	}
+	h.ExpectFailure(t, []string{"upgrade", "rel", immutable, "--wait=ordered"}, "Deployment/web could not be applied: cannot patch \"web\" with kind Deployment: "+
+		"Deployment.apps \"web\" is invalid: spec.selector: field is immutable\n", "    an immutable field can be set only in a new object: rename the object in the chart, or delete it and repeat the operation\n")
 	r := h.Run("plan", "rel", immutable, "--wait=ordered")
 	harness.ExpectContains(t, r.Stdout, "1 to change, 1 would fail", "! would fail Deployment/web", "field is immutable")
 	if r.ExitCode != 1 || r.Stderr != "" {
@@ -203,6 +205,12 @@ func TestPlanOfRejectedObjects(t *testing.T) {
 		"Unable to continue with update", "exists and cannot be imported into the current release")
 	h.ExpectFailure(t, []string{"plan", "rel", charts.Write(t, charts.Object{Name: "a", Layer: "a", DependsOn: "b"}, charts.Object{Name: "b", Layer: "b", DependsOn: "a"}), "--wait=ordered"}, "dependency cycle")
 	h.ExpectFailure(t, []string{"plan", "nobody", charts.Write(t, web)}, "has no deployed releases")
+	missing := *h
+	missing.Namespace += "-missing"
+	failed := missing.Run("plan", "new", charts.Write(t, web, charts.Object{Name: "a"}), "--install")
+	if failed.ExitCode != 1 || failed.Stdout != "" || strings.Count(failed.Stderr, "does not exist, so Deployment/web, ConfigMap/a cannot be created") != 1 || strings.Count(failed.Stderr, "\n") != 1 {
+		t.Errorf("exit code %d\n%s%s", failed.ExitCode, failed.Stdout, failed.Stderr)
+	}
 }
 
 // TestPlanRedactsSecrets checks that a plan does not contain the values of changed Secrets,
@@ -259,12 +267,12 @@ func TestPlanOfInstall(t *testing.T) {
 		t.Errorf("exit code %d: %s", r.ExitCode, r.Stderr)
 	}
 	want := "install of release rel in namespace " + h.Namespace + ", to revision 1, in order: 6 to create\n\nfirst\n" +
-		"  + create CustomResourceDefinition/mades." + group + "\n\napp:definitions\n" +
+		"  + create CustomResourceDefinition/mades." + group + "\n\n" +
+		"pre-install hooks\n  weight 0\n    - Job/before (app)\n\napp:definitions\n" +
 		"  + create Namespace/" + h.Namespace + "-more\n  + create CustomResourceDefinition/widgets." + group + "\n\napp:widgets\n" +
 		"  + create Widget/w in " + h.Namespace + " (its kind is defined by this release)\n\napp\n" +
 		"  + create ConfigMap/c in " + h.Namespace + "-more (its namespace is created by this release)\n" +
-		"  + create Made/m in " + h.Namespace + " (its kind is defined by this release)\n\n" +
-		"pre-install hooks\n  weight 0\n    - Job/before (app)\n"
+		"  + create Made/m in " + h.Namespace + " (its kind is defined by this release)\n"
 	if r.Stdout != want {
 		t.Errorf("got:\n%s\nwant:\n%s", r.Stdout, want)
 	}

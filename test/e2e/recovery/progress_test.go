@@ -54,7 +54,7 @@ func TestLifecycleProgress(t *testing.T) {
 
 			h.MustRunStock(t, "rollback", "rel", "2", "--no-hooks") // to the same revision that was stopped
 			harness.ExpectContains(t, string(harness.Record(h.LastRevision(t, "rel"))), `"progress"`)
-			harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "REVISION: 3\nORDER: ignored (rolled back by another program), 3 nodes\n")
+			harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "REVISION: 3\nORDER: ignored (rolled back by another program; uninstalled in reverse order), 3 nodes\n")
 			h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "4"), "--wait=ordered")
 			h.ExpectManifestObjects(t, "rel")
 			expectNoProgress(t, h)

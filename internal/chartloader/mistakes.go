@@ -1,0 +1,50 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chartloader
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+)
+
+// mistakes returns an error for everything in the Chart.yaml of ch that has no effect, but
+// was probably meant to declare something about order or hooks: keys and fields that
+// resemble those of Ordered Helm, and an invalid value of helm.sh/sequencing. raw is the
+// decoded Chart.yaml.
+func mistakes(ch *chart.Chart, raw *rawChart) []error {
+	problems := []error{annotation.CheckChartKeys(raw.Annotations), annotation.CheckSequencing(raw.Annotations)}
+	for _, name := range metadataFiles {
+		fields := map[string]any{}
+		i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == name })
+		if i < 0 || yaml.Unmarshal(ch.Raw[i].Data, &fields) != nil {
+			continue
+		}
+		problems = append(problems, checkFields(fields, annotation.ChartFieldProblem))
+		dependencies, _ := fields["dependencies"].([]any)
+		for i, d := range dependencies {
+			entry, _ := d.(map[string]any)
+			if err := checkFields(entry, annotation.DependencyFieldProblem); err != nil {
+				name, _ := entry["name"].(string)
+				problems = append(problems, &DependencyError{Index: i, Name: name, Err: err})
+			}
+		}
+	}
+	return slices.DeleteFunc(problems, func(err error) bool { return err == nil })
+}
+
+func checkFields(fields map[string]any, problemOf func(string) (string, annotation.ErrorKind)) error {
+	var problems []error
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if reason, kind := problemOf(field); reason != "" {
+			problems = append(problems, &annotation.ValueError{Key: field, Value: fields[field], Reason: reason, Kind: kind})
+		}
+	}
+	return errors.Join(problems...)
+}
