@@ -17,10 +17,11 @@ import (
 
 // TestAdditionsAreMarked checks that the help texts mark exactly those commands and flags that
 // stock Helm does not have with "[not in stock Helm]". The mark is at the beginning of the
-// text of a flag. In the text of --wait, it follows the values that stock Helm does not have.
+// text of a flag. In the texts of --wait and --wait-for-jobs, it follows the values that stock
+// Helm does not have.
 func TestAdditionsAreMarked(t *testing.T) {
 	const mark = "[not in stock Helm]"
-	additions := []string{waitFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName, takeoverFlagName}
+	additions := []string{waitFlagName, waitForJobsFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName, takeoverFlagName}
 	marked := 0
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
@@ -33,7 +34,7 @@ func TestAdditionsAreMarked(t *testing.T) {
 			if has := strings.Contains(f.Usage, mark); has != addition {
 				t.Errorf("helm %s --%s: is an addition %v, is marked %v", cmd.Name(), f.Name, addition, has)
 			}
-			if addition && f.Name != waitFlagName && !strings.HasPrefix(f.Usage, mark+" ") {
+			if addition && f.Name != waitFlagName && f.Name != waitForJobsFlagName && !strings.HasPrefix(f.Usage, mark+" ") {
 				t.Errorf("helm %s --%s: %q does not begin with the mark", cmd.Name(), f.Name, f.Usage)
 			}
 			if addition {

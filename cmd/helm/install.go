@@ -56,9 +56,10 @@ its dependencies are ready:
     $ helm install shop ./shop --wait=ordered --timeout 10m
 
 The annotation helm.sh/readiness-timeout of a resource, or else --readiness-timeout,
-limits how long it can take to become ready. Plain --wait applies all resources without
-ordering and then waits until all of them are ready. If $HELM_WAIT is "ordered", plain
---wait means --wait=ordered for charts that have an order; --wait=true never does.
+limits how long it can take to become ready. Without either, it must not stand still for
+ten seconds. Plain --wait applies all resources without ordering and then waits until all
+of them are ready. If $HELM_WAIT is "ordered", plain --wait means --wait=ordered for charts
+that have an order; --wait=true never does.
 
 TRYING IT OUT
 
@@ -119,7 +120,7 @@ func (in *installActionInput) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
 	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, deployWaitUsage+waitEnvUsage)
 	in.wait = in.app.newWaitOptions(f, &client.ReadinessTimeout)
-	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
+	addWaitForJobsFlag(f, &client.WaitForJobs, &client.IgnoreJobs)
 	f.BoolVarP(&client.GenerateName, "generate-name", "g", false, "generate the name of the release; omit NAME")
 	f.StringVar(&client.NameTemplate, "name-template", "", "Go template that generates the name of the release; omit NAME")
 	f.StringVar(&client.Description, "description", "", "description to store with this revision")

@@ -54,7 +54,7 @@ func (e *planExitError) Error() string { return fmt.Sprintf("exit code %d", e.co
 // flagsIgnoredByPlan contains the flags of upgrade that have no effect on plan.
 var flagsIgnoredByPlan = []string{
 	"dry-run", "hide-secret", "hide-notes", "description", "labels", "history-max", "cleanup-on-fail",
-	"atomic", "timeout", readinessFlagName, "wait-for-jobs",
+	"atomic", "timeout", readinessFlagName, waitForJobsFlagName,
 }
 
 func newPlanCmd(in *upgradeActionInput) *cobra.Command {

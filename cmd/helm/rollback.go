@@ -65,7 +65,7 @@ func newRollbackCmd(a *app) *cobra.Command {
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; for an ordered rollback, for the whole operation")
 	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, "wait until all resources are ready, for at most --timeout; \"false\" [not in stock Helm], if given explicitly: change all resources at the same time, even if the revision was deployed in order")
 	checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
-	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
+	addWaitForJobsFlag(f, &client.WaitForJobs, &client.IgnoreJobs)
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete the resources that it created")
 	addTakeoverFlag(cmd, &client.Takeover)
 	addProgressFlags(cmd, &flags)

@@ -146,7 +146,7 @@ func (in *upgradeActionInput) addOperationFlags(cmd *cobra.Command) {
 	in.wait = in.app.newWaitOptions(f, &client.ReadinessTimeout)
 	in.wait.usesEnv = true
 	addTakeoverFlag(cmd, &client.Takeover)
-	f.BoolVar(&client.WaitForJobs, "wait-for-jobs", false, "with --wait, also wait for Jobs to complete")
+	addWaitForJobsFlag(f, &client.WaitForJobs, &client.IgnoreJobs)
 	f.BoolVar(&client.Atomic, "atomic", false, "roll back to the last successful revision if the upgrade fails; implies --wait")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the upgrade fails, delete the resources that it created")
 	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "adopt existing resources that belong to no release or to another one")
@@ -310,7 +310,8 @@ func (in *upgradeActionInput) asInstall(replace bool) *installActionInput {
 	install.DisableHooks = upgrade.DisableHooks
 	install.SkipCRDs = upgrade.SkipCRDs
 	install.Timeout, install.ReadinessTimeout = upgrade.Timeout, upgrade.ReadinessTimeout
-	install.Wait, install.WaitStrategy, install.WaitForJobs = upgrade.Wait, upgrade.WaitStrategy, upgrade.WaitForJobs
+	install.Wait, install.WaitStrategy = upgrade.Wait, upgrade.WaitStrategy
+	install.WaitForJobs, install.IgnoreJobs = upgrade.WaitForJobs, upgrade.IgnoreJobs
 	install.Atomic = upgrade.Atomic
 	install.Devel, install.DependencyUpdate = upgrade.Devel, upgrade.DependencyUpdate
 	install.PostRenderer = upgrade.PostRenderer

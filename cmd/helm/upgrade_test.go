@@ -165,6 +165,9 @@ func TestUpgradeFlags(t *testing.T) {
 		install.client.ReadinessTimeout != 20*time.Second || !slices.Equal(install.values.Values, []string{"a=b"}) {
 		t.Errorf("not as wanted: %+v", install)
 	}
+	if !install.client.WaitForJobs || install.client.IgnoreJobs {
+		t.Error("--wait-for-jobs has not arrived")
+	}
 	from, to := reflect.ValueOf(in.client.Upgrade).Elem(), reflect.ValueOf(install.client.Install).Elem()
 	shared := 0
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[helmaction.Install]()) {

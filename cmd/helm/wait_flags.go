@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	waitFlagName      = "wait"
-	readinessFlagName = "readiness-timeout"
-	readinessEnv      = "HELM_READINESS_TIMEOUT"
+	waitFlagName        = "wait"
+	waitForJobsFlagName = "wait-for-jobs"
+	readinessFlagName   = "readiness-timeout"
+	readinessEnv        = "HELM_READINESS_TIMEOUT"
 )
 
 // waitFlag implements pflag.Value for the flag --wait. The value is a boolean, as in Helm, or
@@ -61,6 +62,34 @@ func (v *waitFlag) Set(s string) error {
 	*v.wait, *v.strategy = wait, action.WaitStrategyNone
 	return nil
 }
+
+// waitForJobsFlag implements pflag.Value for the flag --wait-for-jobs. It sets the fields
+// WaitForJobs and IgnoreJobs of an action: an ordered operation waits for Jobs unless the
+// value false is given explicitly.
+type waitForJobsFlag struct{ wait, ignore *bool }
+
+func addWaitForJobsFlag(f *pflag.FlagSet, wait, ignore *bool) {
+	f.Var(waitForJobsFlag{wait, ignore}, waitForJobsFlagName, "with --wait, also wait for Jobs to complete; \"false\" [not in stock Helm], if given explicitly: with --wait=ordered, do not wait for Jobs without dependents")
+	f.Lookup(waitForJobsFlagName).NoOptDefVal = "true"
+}
+
+func (waitForJobsFlag) Type() string { return "bool" }
+
+func (v waitForJobsFlag) String() string {
+	return strconv.FormatBool(v.wait != nil && *v.wait) // pflag calls String on a zero value
+}
+
+func (v waitForJobsFlag) Set(s string) error {
+	wait, err := strconv.ParseBool(s)
+	if err != nil {
+		return err
+	}
+	*v.wait, *v.ignore = wait, !wait
+	return nil
+}
+
+// IsBoolFlag makes the help print the flag like any boolean one.
+func (waitForJobsFlag) IsBoolFlag() bool { return true }
 
 // printOrderUsage is the usage text of --wait in commands that print manifests but do not
 // deploy them.
@@ -148,7 +177,7 @@ func takesNextWord(f *pflag.FlagSet, word string) bool {
 // it uses timeout.
 func addReadinessFlag(f *pflag.FlagSet, timeout *time.Duration) (check func() error) {
 	value, envErr := readinessFromEnv()
-	f.DurationVar(timeout, readinessFlagName, value, "[not in stock Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation helm.sh/readiness-timeout sets another one (default 10s). Resources without dependents can take until --timeout. Can also be set with $"+readinessEnv)
+	f.DurationVar(timeout, readinessFlagName, value, "[not in stock Helm] with --wait=ordered, time to wait for a resource with dependents to become ready, unless its annotation helm.sh/readiness-timeout sets another one (default: until it has made no progress for 10s; Jobs: no limit). Resources without dependents can take until --timeout. Can also be set with $"+readinessEnv)
 	return func() error {
 		if !f.Changed(readinessFlagName) {
 			return envErr

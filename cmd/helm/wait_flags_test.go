@@ -121,6 +121,32 @@ func TestOrderedAfterBareWait(t *testing.T) {
 	}
 }
 
+// TestWaitForJobsFlag checks that an explicit false differs from no flag.
+func TestWaitForJobsFlag(t *testing.T) {
+	for _, c := range []struct {
+		args         string
+		wait, ignore bool
+		fails        bool
+	}{
+		{args: ""},
+		{args: "--wait-for-jobs", wait: true},
+		{args: "--wait-for-jobs=true", wait: true},
+		{args: "--wait-for-jobs=1", wait: true},
+		{args: "--wait-for-jobs=false", ignore: true},
+		{args: "--wait-for-jobs=0", ignore: true},
+		{args: "--wait-for-jobs --wait-for-jobs=false", ignore: true},
+		{args: "--wait-for-jobs=false --wait-for-jobs", wait: true},
+		{args: "--wait-for-jobs=never", fails: true},
+	} {
+		var wait, ignore bool
+		f := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		addWaitForJobsFlag(f, &wait, &ignore)
+		if err := f.Parse(strings.Fields(c.args)); (err != nil) != c.fails || wait != c.wait || ignore != c.ignore {
+			t.Errorf("%s: got %v, %v, %v", c.args, wait, ignore, err)
+		}
+	}
+}
+
 func TestWaitCheck(t *testing.T) {
 	for _, line := range []string{
 		"install --wait ordered ./nowhere",

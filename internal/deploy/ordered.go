@@ -44,11 +44,15 @@ func newOrdered(r *Run) (*orderedStrategy, error) {
 		return nil, err
 	}
 	o := &orderedStrategy{run: r, built: built, applier: r.newApplier(built.All(), r.earlierJobs(built))}
-	o.waiter = r.op.Waiter.NewNodeWaiter(wait.NodeWaiterConfig{
+	config := wait.NodeWaiterConfig{
 		Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Deadline: r.op.Deadline(),
 		Restarted: o.applier.Restarted, IsUnchanged: o.applier.IsUnchanged,
 		Done: func(n *sequencer.Node) { r.writer.Progress.NodeDone(n.ID()) },
-	})
+	}
+	if r.options.SkipEndedJobs {
+		config.HasEnded = o.applier.HasEnded
+	}
+	o.waiter = r.op.Waiter.NewNodeWaiter(config)
 	return o, nil
 }
 
@@ -167,8 +171,9 @@ func (o *orderedStrategy) deployNode(ctx context.Context, n, after *sequencer.No
 	r.writer.Progress.NodeStarted(n.ID())
 	inBackground, err := o.applyAndAwait(ctx, n)
 	if err != nil {
+		o.waiter.RecordFailure()
 		var failures failure.Resources
-		if !errors.As(err, &failures) {
+		if _, unfinished := errors.AsType[*wait.UnfinishedError](err); !unfinished && !errors.As(err, &failures) {
 			err = apply.Failures(ctx, n, err, r.Release().Namespace, r.op.Events)
 		}
 		r.emit(event.Event{Type: event.NodeFailed, Node: n.ID(), Err: err, Message: err.Error()})

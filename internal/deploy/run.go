@@ -39,8 +39,8 @@ type Options struct {
 	// cannot be used like one without an order, instead of returning an error.
 	IgnoreInvalidRecords bool
 	// Wait makes a deployment without an order wait, as Helm does with --wait. Jobs makes a
-	// deployment also wait for Jobs. An ordered deployment always waits for Jobs that other
-	// resources depend on.
+	// deployment also wait for Jobs. An ordered deployment always waits, and Jobs says whether
+	// it also waits for Jobs that nothing depends on.
 	Wait, Jobs bool
 	// Timeout limits each hook and, in a deployment without an order, the wait.
 	Timeout time.Duration
@@ -58,6 +58,9 @@ type Options struct {
 	// PendingKinds are kinds that the cluster does not know yet, but that the deployment
 	// would define. Only a preview sets them: it does not build objects of these kinds.
 	PendingKinds map[schema.GroupKind]bool
+	// SkipEndedJobs makes an ordered deployment not wait for Jobs without dependents that it
+	// does not change and that have already ended.
+	SkipEndedJobs bool
 	// SkipChartChecks skips checks for mistakes that only the author of the chart can
 	// correct.
 	SkipChartChecks bool

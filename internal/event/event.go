@@ -93,7 +93,8 @@ type Event struct {
 	// Causes contains the parts of Cause, the most relevant one first.
 	Causes []failure.Cause
 	// Deadline is the time until which the operation waits for the resource or hook; zero
-	// if there is no limit. Time during which the API server cannot be reached extends it.
+	// if there is no such time, for example because the operation waits for the resource as
+	// long as it makes progress. Time during which the API server cannot be reached extends it.
 	Deadline time.Time
 	// Resources is set in Waiting. It is the number of resources for which the operation
 	// waits.

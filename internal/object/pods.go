@@ -5,6 +5,7 @@ package object
 
 import (
 	"helm.sh/helm/v3/pkg/kube"
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -32,6 +33,11 @@ func PodSelector(info *Info) string {
 		return ""
 	}
 	return selector.String()
+}
+
+// IsJob reports whether an object is a Job.
+func IsJob(info *Info) bool {
+	return info.Mapping.GroupVersionKind.GroupKind() == schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}
 }
 
 // RunsToCompletion reports whether an object is a Job or a Pod. In hooks, Helm waits for the

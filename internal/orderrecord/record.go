@@ -35,6 +35,9 @@ type Record struct {
 	// If so, the deployment graph can also be rebuilt for a later revision that contains a
 	// copy of the record.
 	Ordered bool `json:"sequenced"`
+	// IgnoreJobs says whether the ordered deployment of the revision did not wait for Jobs
+	// without dependents. A rollback to the revision does not wait for them either.
+	IgnoreJobs bool `json:"ignoreJobs,omitempty"`
 	// Revision is the revision that the order record was written for; 0 if unknown. It
 	// differs from the revision that contains the order record after a rollback with stock
 	// Helm, which copies the chart, and with it the order record, to a new revision that it

@@ -4,6 +4,7 @@
 package orderrecord
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -127,6 +128,25 @@ func TestDetach(t *testing.T) {
 	for _, rel := range []*release.Release{nil, {Name: "shop"}} {
 		if got := WithoutRecord(rel); got != rel {
 			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+// TestIgnoreJobs checks that only a record with IgnoreJobs contains the field.
+func TestIgnoreJobs(t *testing.T) {
+	for _, ignore := range []bool{false, true} {
+		r := sample()
+		r.IgnoreJobs = ignore
+		recorded, err := WithRecord(shop(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(releaseOf(recorded))
+		if err != nil || got.IgnoreJobs != ignore {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if data := recorded.Files[len(recorded.Files)-1].Data; bytes.Contains(data, []byte("ignoreJobs")) != ignore {
+			t.Errorf("%v: stored is %s", ignore, data)
 		}
 	}
 }

@@ -41,6 +41,9 @@ type RenderOptions struct {
 	AcceptsIgnored bool
 	// DisableHooks says that the operation runs no hooks, so that it needs their objects.
 	DisableHooks bool
+	// IgnoreJobs says whether an ordered deployment does not wait for Jobs without dependents.
+	// Record stores it.
+	IgnoreJobs bool
 	// LooksUp says whether the template function lookup reads objects from the cluster.
 	LooksUp bool
 
@@ -234,7 +237,7 @@ func (p *Planner) warnings(plan *sequencer.Plan) []string {
 func (p *Planner) Record(rel *release.Release, r *Rendered) *orderrecord.Record {
 	switch {
 	case p.options.Ordered:
-		return &orderrecord.Record{Revision: rel.Version, Ordered: true, Charts: p.Root, DocumentCharts: r.Charts}
+		return &orderrecord.Record{Revision: rel.Version, Ordered: true, IgnoreJobs: p.options.IgnoreJobs, Charts: p.Root, DocumentCharts: r.Charts}
 	case len(rel.Hooks) > 0 && history.RunsHooksInParallel(p.Root):
 		return &orderrecord.Record{Revision: rel.Version, Charts: p.Root}
 	}

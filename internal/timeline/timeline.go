@@ -125,7 +125,7 @@ type Resource struct {
 	// StateChange is the current state.
 	StateChange
 	// Deadline is the time until which the operation waits for the resource; zero if there
-	// is no limit.
+	// is no such time.
 	Deadline time.Time
 	// Changes contains all states of the resource, the current one last. The oldest ones may
 	// have been dropped.

@@ -4,8 +4,10 @@
 package wait
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -164,12 +166,13 @@ func (d *delegatingNodeWaiter) Applied(_ *sequencer.Node, states object.LiveObje
 	return nil
 }
 
-// Await implements NodeWaiter.
+// Await implements NodeWaiter. It cannot find out whether objects stand still: without a
+// readiness timeout, it waits until the operation times out.
 func (d *delegatingNodeWaiter) Await(_ context.Context, n *sequencer.Node) error {
 	d.mu.Lock()
 	list := d.states.All(d.lists[n])
 	d.mu.Unlock()
-	return d.wait(list, d.config.Timeouts.Readiness, true)
+	return d.wait(list, cmp.Or(d.config.Timeouts.Readiness, d.config.Timeouts.Operation, math.MaxInt64), true)
 }
 
 // AwaitLeaf implements NodeWaiter. It does not wait, because AwaitLeaves waits for all
@@ -179,7 +182,9 @@ func (d *delegatingNodeWaiter) AwaitLeaf(context.Context, *sequencer.Node) bool 
 // AwaitLeaves implements NodeWaiter. It waits for the objects of all nodes.
 func (d *delegatingNodeWaiter) AwaitLeaves(_ context.Context, all kube.ResourceList) error {
 	d.mu.Lock()
-	all = d.states.All(all)
+	all = d.states.All(all.Filter(func(info *object.Info) bool {
+		return d.config.HasEnded == nil || !d.config.HasEnded(info, d.states.Of(info))
+	}))
 	d.mu.Unlock()
 	return d.wait(all, d.config.Timeouts.Operation, d.config.Jobs)
 }
@@ -187,6 +192,10 @@ func (d *delegatingNodeWaiter) AwaitLeaves(_ context.Context, all kube.ResourceL
 // CheckLeaves implements NodeWaiter. It returns no error, because only AwaitLeaves waits for
 // leaves.
 func (d *delegatingNodeWaiter) CheckLeaves() error { return nil }
+
+// RecordFailure implements NodeWaiter. It does nothing, because waits that have started cannot
+// be changed.
+func (d *delegatingNodeWaiter) RecordFailure() {}
 
 // AwaitPodsGone implements NodeWaiter. It does nothing, because no pods are deleted without a
 // cluster.

@@ -15,6 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/podrestart"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/watcher"
@@ -29,7 +30,7 @@ type WaitReadyOptions struct {
 	Namespace string
 	// Restarted, if not nil, tells which workloads this operation restarted by deleting
 	// their pods.
-	Restarted RestartedFunc
+	Restarted podrestart.Func
 }
 
 // WaitReady implements Waiter. Helm reads the objects every two seconds. WaitReady watches
@@ -117,7 +118,7 @@ func (w *helmWait) targets(list kube.ResourceList, rules *helmReadinessRules) []
 	targets := make([]watcher.Target, len(list))
 	for i, info := range list {
 		targets[i] = targetOf(info, "")
-		targets[i].Evaluate = afterRestart(w.cluster, info, w.Restarted, rules.evaluator(info))
+		targets[i].Evaluate = podrestart.Evaluator(w.cluster, info, w.Restarted, rules.evaluator(info))
 	}
 	return targets
 }

@@ -7,6 +7,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/ordered-helm/helm/internal/waitlimit"
 )
 
 // failureWindow is how long the waits for the other leaves continue after the first leaf has
@@ -84,7 +86,7 @@ func (l *leafWaits) wait() {
 	select {
 	case <-done:
 	case <-window.C:
-		l.stop(errOtherFailure)
+		l.stop(waitlimit.ErrOtherFailure)
 		<-done
 	}
 }

@@ -4,6 +4,7 @@
 package wait
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/waitlimit"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
@@ -26,8 +28,7 @@ func (w *watchingNodeWaiter) failures(ctx context.Context, list []*objectState) 
 		if o.err == nil {
 			continue
 		}
-		final := o.report.Status.State == readiness.Failed || o.report.TimedOutAfter > 0 || o.report.Forbidden != nil
-		if !final && ctx.Err() == nil && errors.Is(o.err, errOtherFailure) {
+		if o.isUnfinished(ctx) {
 			unfinished = append(unfinished, o.resource.ID.String())
 			continue
 		}
@@ -50,8 +51,11 @@ func (w *watchingNodeWaiter) setOutcome(f *failure.Resource, o *objectState, cau
 	var operation *failure.TimeoutError
 	switch {
 	case o.report.Status.State == readiness.Failed, o.report.Forbidden != nil:
-	case o.report.TimedOutAfter > 0:
-		f.Outcome = fmt.Sprintf("was not ready within %s", o.report.TimedOutAfter)
+	case o.report.TimedOut != nil:
+		f.Outcome = "was " + o.report.TimedOut.Error()
+		if _, stoodStill := errors.AsType[*waitlimit.StandstillError](o.report.TimedOut); stoodStill {
+			f.Outcome = o.report.TimedOut.Error()
+		}
 		f.Remedy = w.remedy(o.node, o.resource)
 	case errors.As(cause, &operation):
 		f.Outcome = fmt.Sprintf("was not ready when the operation timed out after %s", operation.Limit)
@@ -78,7 +82,11 @@ func (w *watchingNodeWaiter) remedy(n *sequencer.Node, res *sequencer.PlannedRes
 	if res.Timeout > 0 {
 		advice = "increase " + annotation.ReadinessTimeout
 	}
-	if w.timeoutOf(n, res) == w.Timeouts.Operation {
+	timeout := res.Timeout
+	if n.Awaited {
+		timeout = cmp.Or(timeout, w.Timeouts.Readiness, w.Timeouts.Standstill)
+	}
+	if timeout == w.Timeouts.Operation {
 		advice = "increase --timeout, and " + advice
 	}
 	return "to allow more time, " + advice
@@ -87,12 +95,32 @@ func (w *watchingNodeWaiter) remedy(n *sequencer.Node, res *sequencer.PlannedRes
 // DeployError implements NodeWaiter. The result includes the failures of leaves.
 func (w *watchingNodeWaiter) DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError {
 	e := newDeployError(ctx, w.Plan, err)
-	w.leaves.stop(errOtherFailure)
+	w.leaves.stop(waitlimit.ErrOtherFailure)
 	leaves, unfinished := w.failures(ctx, w.leafObjects())
-	e.Resources, e.Unfinished = append(e.Resources, leaves...), unfinished
+	e.Resources, e.Unfinished = append(e.Resources, leaves...), append(w.unfinishedWithDependents(ctx), unfinished...)
 	sortByNode(w.Plan, e.Resources)
 	return e
 }
+
+// unfinishedWithDependents returns the names of the unfinished resources of all nodes that have
+// dependents.
+func (w *watchingNodeWaiter) unfinishedWithDependents(ctx context.Context) []string {
+	var unfinished []string
+	for _, n := range w.Plan.Nodes {
+		for _, o := range w.states[n].objects {
+			if n.Awaited && o.isUnfinished(ctx) {
+				unfinished = append(unfinished, o.resource.ID.String())
+			}
+		}
+	}
+	return unfinished
+}
+
+// UnfinishedError is the error of NodeWaiter.Await if the wait for the node ended only because
+// another resource had failed.
+type UnfinishedError struct{}
+
+func (*UnfinishedError) Error() string { return "not ready yet when another resource failed" }
 
 // newDeployError returns an error that contains the failures of the nodes in err.Failed, and
 // the IDs of the nodes that were skipped because of these failures, in the order of plan.
@@ -101,9 +129,11 @@ func newDeployError(ctx context.Context, plan *sequencer.Plan, err *sequencer.Ex
 	notStarted := err.NotStarted
 	for _, failed := range err.Failed {
 		var found failure.Resources
-		if errors.As(failed.Err, &found) {
+		_, unfinished := errors.AsType[*UnfinishedError](failed.Err)
+		switch {
+		case errors.As(failed.Err, &found):
 			e.Resources = append(e.Resources, found...)
-		} else { // the node was not started because a leaf failed (errOtherFailure)
+		case !unfinished: // the node was not started because a leaf failed (waitlimit.ErrOtherFailure)
 			notStarted = append(notStarted, failed.Node)
 		}
 	}

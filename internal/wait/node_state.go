@@ -4,6 +4,7 @@
 package wait
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,11 +14,9 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/waitlimit"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
-
-// errOtherFailure is the cause with which waits are stopped after another resource failed.
-var errOtherFailure = errors.New("another resource failed")
 
 // nodeState tracks the wait for one node of the deployment graph.
 type nodeState struct {
@@ -47,6 +46,18 @@ type objectState struct {
 	waited time.Duration
 }
 
+// isUnfinished reports whether the operation stopped waiting for the object only because another
+// resource had failed. ctx is the context of the operation.
+func (o *objectState) isUnfinished(ctx context.Context) bool {
+	if o.err == nil || o.report.Status.State == readiness.Failed || o.report.Forbidden != nil || ctx.Err() != nil {
+		return false
+	}
+	if o.report.TimedOut != nil {
+		return errors.Is(o.report.TimedOut, waitlimit.ErrOtherFailure)
+	}
+	return errors.Is(o.err, waitlimit.ErrOtherFailure)
+}
+
 // isReady reports whether all objects of the node became ready. It must only be called after
 // the wait has ended.
 func (s *nodeState) isReady() bool {
@@ -58,7 +69,7 @@ func (s *nodeState) isReady() bool {
 func (s *nodeState) failedObjects() []*objectState {
 	var failed []*objectState
 	for _, o := range s.objects {
-		if o.err != nil && !errors.Is(o.err, errOtherFailure) {
+		if o.err != nil && !errors.Is(o.err, waitlimit.ErrOtherFailure) {
 			failed = append(failed, o)
 		}
 	}

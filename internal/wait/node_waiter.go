@@ -4,8 +4,10 @@
 package wait
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +18,12 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/podrestart"
+	"github.com/ordered-helm/helm/internal/podwatch"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
+	"github.com/ordered-helm/helm/internal/waitlimit"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
@@ -27,8 +32,12 @@ import (
 type Timeouts struct {
 	// Operation limits the whole operation; 0 means no limit.
 	Operation time.Duration
-	// Readiness limits the wait for each resource whose node has dependents.
+	// Readiness limits the wait for each resource whose node has dependents, unless the
+	// resource declares another timeout; 0 if the user has not set it.
 	Readiness time.Duration
+	// Standstill is how long such a resource can stand still if neither the user nor the
+	// resource sets a timeout.
+	Standstill time.Duration
 }
 
 // NodeWaiter waits until the nodes of a deployment graph are ready. For each node, the caller
@@ -44,7 +53,7 @@ type NodeWaiter interface {
 	// as the server returned them.
 	Applied(n *sequencer.Node, states object.LiveObjects) error
 	// Await waits until all objects of a node are ready at the same time. Each object has
-	// its own timeout.
+	// its own limit. The error is a failure.Resources or an *UnfinishedError.
 	Await(ctx context.Context, n *sequencer.Node) error
 	// AwaitLeaf starts to wait in the background for a leaf: a node without dependents. It
 	// reports whether the leaf has objects to wait for. If the leaf fails, AwaitLeaves
@@ -60,6 +69,9 @@ type NodeWaiter interface {
 	// AwaitPodsGone waits until the given pods, which the caller has deleted, no longer
 	// exist.
 	AwaitPodsGone(ctx context.Context, pods []object.PodRef) error
+	// RecordFailure records that a node has failed. Resources for which nobody has set a
+	// timeout are then waited for only a little longer.
+	RecordFailure()
 	// DeployError stops the waits for leaves, and returns the error of the operation. err is
 	// the error of executing the plan; it contains the nodes that failed or did not start.
 	DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError
@@ -72,15 +84,19 @@ type NodeWaiterConfig struct {
 	// Plan contains the nodes: it is the deployment graph of the release.
 	Plan     *sequencer.Plan
 	Timeouts Timeouts
-	// Jobs says whether to wait for Jobs in leaves, as with --wait-for-jobs.
+	// Jobs says whether to wait for Jobs in leaves.
 	Jobs bool
+	// HasEnded, if not nil, says that an object is a Job that had already ended. The
+	// operation does not wait for such Jobs in leaves. live is the state that the server
+	// returned when the object was written.
+	HasEnded func(info, live *object.Info) bool
 	// Namespace is the namespace of the release.
 	Namespace string
 	// Deadline is the time at which the operation times out; zero if there is no limit.
 	Deadline time.Time
 	// Restarted, if not nil, tells which workloads this operation restarted by deleting
 	// their pods.
-	Restarted RestartedFunc
+	Restarted podrestart.Func
 	// IsUnchanged reports whether the operation did not change an object, because the object
 	// already was as declared.
 	IsUnchanged func(*object.Info) bool
@@ -92,7 +108,7 @@ type NodeWaiterConfig struct {
 func (w *watchingWaiter) NewNodeWaiter(c NodeWaiterConfig) NodeWaiter {
 	n := &watchingNodeWaiter{
 		NodeWaiterConfig: c, watchingWaiter: w, states: make(map[*sequencer.Node]*nodeState, len(c.Plan.Nodes)),
-		leaves: newLeafWaits(), diagnosed: make(chan struct{}, maxDiagnosed),
+		leaves: newLeafWaits(), failure: &waitlimit.FirstFailure{}, diagnosed: make(chan struct{}, maxDiagnosed),
 	}
 	for _, node := range c.Plan.Nodes {
 		n.states[node] = &nodeState{node: node}
@@ -107,14 +123,17 @@ type watchingNodeWaiter struct {
 	*watchingWaiter
 	states    map[*sequencer.Node]*nodeState
 	leaves    *leafWaits
+	failure   *waitlimit.FirstFailure
 	explainer *Explainer
 	// diagnosed is a semaphore that limits the periodic diagnoses of all nodes to
 	// maxDiagnosed objects.
 	diagnosed chan struct{}
 
 	// watcher watches the objects of all nodes. sharedWatcher creates it.
+	// pods watches the pods of resources that stand still.
 	watcherOnce sync.Once
 	watcher     *watcher.Watcher
+	pods        *podwatch.Watcher
 	watcherErr  error
 
 	// mu guards nodeState.applied of all nodes.
@@ -124,7 +143,9 @@ type watchingNodeWaiter struct {
 // sharedWatcher returns the Watcher for all nodes. The first call creates it.
 func (w *watchingNodeWaiter) sharedWatcher(ctx context.Context) (*watcher.Watcher, error) {
 	w.watcherOnce.Do(func() {
-		w.watcher, w.watcherErr = newWatcher(ctx, w.cluster, w.events.Notice)
+		if w.watcher, w.watcherErr = newWatcher(ctx, w.cluster, w.events.Notice); w.watcherErr == nil {
+			w.pods, w.watcherErr = newPodWatcher(ctx, w.cluster)
+		}
 	})
 	return w.watcher, w.watcherErr
 }
@@ -145,29 +166,44 @@ func (w *watchingNodeWaiter) Follow(ctx context.Context, n *sequencer.Node, list
 		rules := readiness.Expressions{Success: res.Success, Failure: res.Failure}
 		s.objects = append(s.objects, &objectState{node: n, resource: res, info: info})
 		target := targetOf(info, "")
-		target.Timeout, target.Evaluate = w.timeoutOf(n, res), afterRestart(w.cluster, info, w.Restarted, rules.Evaluator(objectWatcher.Evaluate))
+		target.Limit, target.Evaluate = w.limitOf(n, res), podrestart.Evaluator(w.cluster, info, w.Restarted, rules.Evaluator(objectWatcher.Evaluate))
 		targets = append(targets, target)
 	}
 	s.group = objectWatcher.ExpectReady(targets...)
 	return nil
 }
 
-// timeoutOf returns the readiness timeout of res, a resource of the node n: the one that an
-// annotation of the resource sets, otherwise --readiness-timeout, which does not apply to
-// leaves. 0 means that only the timeout of the operation applies.
-func (w *watchingNodeWaiter) timeoutOf(n *sequencer.Node, res *sequencer.PlannedResource) time.Duration {
-	if res.Timeout > 0 || !n.Awaited {
-		return res.Timeout
+// limitOf returns the limit of res, a resource of the node n: the timeout that an annotation
+// of the resource sets, otherwise --readiness-timeout, otherwise the time that the resource
+// can stand still, which does not apply to Jobs. The latter two do not apply to leaves. nil
+// means that only the timeout of the operation applies.
+func (w *watchingNodeWaiter) limitOf(n *sequencer.Node, res *sequencer.PlannedResource) waitlimit.Limit {
+	switch timeout := cmp.Or(res.Timeout, w.Timeouts.Readiness); {
+	case !n.Awaited && res.Timeout == 0:
+		return nil
+	case timeout > 0:
+		return waitlimit.NewFixed(timeout)
 	}
-	return w.Timeouts.Readiness
+	standstill := waitlimit.StandstillConfig{Limit: w.Timeouts.Standstill, Pods: w.pods, Failure: w.failure}
+	if res.IsJob() {
+		standstill.Limit = 0
+	}
+	return waitlimit.NewStandstill(standstill)
 }
 
-// Applied implements NodeWaiter.
+// Applied implements NodeWaiter. It removes the Jobs of a leaf that have already ended.
 func (w *watchingNodeWaiter) Applied(n *sequencer.Node, states object.LiveObjects) error {
 	s := w.states[n]
 	w.mu.Lock()
 	s.applied = time.Now()
 	w.mu.Unlock()
+	s.objects = slices.DeleteFunc(s.objects, func(o *objectState) bool {
+		ended := !n.Awaited && w.HasEnded != nil && w.HasEnded(o.info, states.Of(o.info))
+		if ended {
+			s.group.Remove(targetOf(o.info, ""))
+		}
+		return ended
+	})
 	var list kube.ResourceList
 	for _, o := range s.objects {
 		list = append(list, states.Of(o.info))
@@ -203,8 +239,11 @@ func (w *watchingNodeWaiter) Await(ctx context.Context, n *sequencer.Node) error
 				"so its dependents may start too early: set the annotation %s", res.File, res.ID, annotation.ReadinessSuccess)
 		}
 	}
-	if failures, _ := w.failures(ctx, s.objects); len(failures) > 0 {
+	switch failures, unfinished := w.failures(ctx, s.objects); {
+	case len(failures) > 0:
 		return failures
+	case len(unfinished) > 0:
+		return &UnfinishedError{}
 	}
 	return nil
 }
@@ -213,7 +252,7 @@ func (w *watchingNodeWaiter) Await(ctx context.Context, n *sequencer.Node) error
 // its objectState. If hold is not nil, await does not return successfully before hold is
 // closed, and all objects must be ready at that time.
 func (w *watchingNodeWaiter) await(ctx context.Context, s *nodeState, hold <-chan struct{}) {
-	s.group.SetOptions(watcher.WaitOptions{Start: s.applied, WaitForAll: true, StayReadyUntil: hold})
+	s.group.SetOptions(watcher.WaitOptions{Start: s.applied, WaitForAll: true, OnFailure: w.RecordFailure, StayReadyUntil: hold})
 	diagnosis := w.startDiagnosis(ctx, s)
 	defer diagnosis.stop()
 	count := newReadyCounter(len(s.objects))
@@ -234,7 +273,7 @@ func (w *watchingNodeWaiter) await(ctx context.Context, s *nodeState, hold <-cha
 	}
 	for i, o := range s.objects {
 		o.report, o.waited = reports[i], waited
-		if err != nil && (o.report.Status.State != readiness.Ready || o.report.TimedOutAfter > 0) {
+		if err != nil && (o.report.Status.State != readiness.Ready || o.report.TimedOut != nil) {
 			o.err = notReady
 		}
 	}
@@ -264,10 +303,13 @@ func (w *watchingNodeWaiter) AwaitLeaf(ctx context.Context, n *sequencer.Node) b
 // CheckLeaves implements NodeWaiter.
 func (w *watchingNodeWaiter) CheckLeaves() error {
 	if w.leaves.hasFailed() {
-		return errOtherFailure
+		return waitlimit.ErrOtherFailure
 	}
 	return nil
 }
+
+// RecordFailure implements NodeWaiter.
+func (w *watchingNodeWaiter) RecordFailure() { w.failure.Record() }
 
 // AwaitLeaves implements NodeWaiter.
 func (w *watchingNodeWaiter) AwaitLeaves(ctx context.Context, _ kube.ResourceList) error {
@@ -310,12 +352,13 @@ func (w *watchingNodeWaiter) unready() int {
 func (w *watchingNodeWaiter) emitChange(s *nodeState, report watcher.Report, causes []failure.Cause) {
 	e := ChangeEvent(report, s.node.ID(), w.Namespace)
 	e.Cause, e.Causes = causesText(causes), causes
-	switch within := report.Target.Timeout; {
-	case report.Status.State == readiness.Ready:
-	case within > 0:
-		e.Deadline = s.applied.Add(within + report.Unobserved)
-	default:
-		e.Deadline = w.Deadline
+	if report.Status.State != readiness.Ready {
+		switch limit := report.Target.Limit.(type) {
+		case nil:
+			e.Deadline = w.Deadline
+		case *waitlimit.Fixed:
+			e.Deadline = s.applied.Add(limit.Timeout() + report.Unobserved)
+		}
 	}
 	w.events.Emit(e)
 }
@@ -338,8 +381,11 @@ func (w *watchingNodeWaiter) AwaitPodsGone(ctx context.Context, pods []object.Po
 
 // Close implements NodeWaiter.
 func (w *watchingNodeWaiter) Close() {
-	w.leaves.stop(errOtherFailure)
+	w.leaves.stop(waitlimit.ErrOtherFailure)
 	if w.watcher != nil {
 		w.watcher.Close()
+	}
+	if w.pods != nil {
+		w.pods.Close()
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/podwatch"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
@@ -26,6 +27,16 @@ func newWatcher(ctx context.Context, c *cluster.Connection, notify func(watcher.
 		return nil, err
 	}
 	return watcher.New(context.WithoutCancel(ctx), watcher.Config{Client: client, Notify: notify}), nil
+}
+
+// newPodWatcher returns a podwatch.Watcher that runs until it is closed, even if ctx ends
+// first.
+func newPodWatcher(ctx context.Context, c *cluster.Connection) (*podwatch.Watcher, error) {
+	client, err := c.DynamicNoRetry()
+	if err != nil {
+		return nil, err
+	}
+	return podwatch.New(context.WithoutCancel(ctx), client), nil
 }
 
 // targetOf returns the Target with which a Watcher waits for an object. If uid is empty, the

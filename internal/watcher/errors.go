@@ -22,8 +22,8 @@ var (
 )
 
 // NotReadyError is the error of a wait that ended before all objects were ready. Cause says
-// why: it is ErrFailed, ErrClosed, a *TimeoutError, a *ForbiddenError, or context.Cause of
-// the wait's context.
+// why: it is ErrFailed, ErrClosed, Report.TimedOut of a target, a *ForbiddenError, or
+// context.Cause of the wait's context.
 type NotReadyError struct {
 	// Reports has a report for each target that is not ready, in the order of the targets.
 	Reports []Report

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/waitlimit"
 )
 
 // Target describes an object to wait for, and how to wait for it.
@@ -25,10 +26,9 @@ type Target struct {
 	// UID is used only by WaitDeleted, which waits until no object with this UID exists. If
 	// it is empty, WaitDeleted uses the UID that the object has when it is first read.
 	UID types.UID
-	// Timeout limits how long TargetGroup.Wait waits for the object to become ready, from
-	// WaitOptions.Start on. 0 means no limit. Time during which the API server cannot be
-	// reached does not count.
-	Timeout time.Duration
+	// Limit, if not nil, limits how long TargetGroup.Wait waits for the object to become
+	// ready.
+	Limit waitlimit.Limit
 	// Evaluate decides whether the object is ready. If nil, Watcher.Evaluate does.
 	Evaluate readiness.Evaluator
 }
@@ -62,8 +62,8 @@ type Report struct {
 	// Unobserved is the total time of the wait during which the object could be neither
 	// watched nor read, because the API server could not be reached.
 	Unobserved time.Duration
-	// TimedOutAfter is the timeout of the target if it has timed out, otherwise 0.
-	TimedOutAfter time.Duration
+	// TimedOut is Limit.Err of the target if its limit ended the wait for it, otherwise nil.
+	TimedOut error
 	// Forbidden is a *ForbiddenError if the result of the target is not known because a
 	// permission to watch or read the object is missing, otherwise nil.
 	Forbidden error

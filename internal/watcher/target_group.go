@@ -56,21 +56,44 @@ func (g *TargetGroup) Applied(obj *unstructured.Unstructured) error {
 	return nil
 }
 
+// Remove removes a target from the group, for which Wait then does not wait. It must be
+// called before Wait.
+func (g *TargetGroup) Remove(target Target) {
+	g.watcher.mu.Lock()
+	defer g.watcher.mu.Unlock()
+	key := objectKey{target.GVK.GroupKind(), target.Namespace, target.Name}
+	if i := g.index[key]; i != nil {
+		i.stream.unregister(i)
+		delete(g.index, key)
+		g.objects = slices.DeleteFunc(g.objects, func(other *watchedObject) bool { return other == i })
+	}
+}
+
 // WaitOptions configure how a group waits.
 type WaitOptions struct {
-	// Start is the time at which Target.Timeout starts to run.
+	// Start is the time that Limit.Start gets.
 	Start time.Time
 	// WaitForAll says how to continue after a target has failed or turned out to be
 	// forbidden to read. If true, the wait continues until the result of every target is
 	// known. If false, the wait ends immediately.
 	WaitForAll bool
+	// OnFailure, if not nil, is called when a target has failed, timed out, or turned out to
+	// be forbidden to read. It can be called several times, and must return quickly.
+	OnFailure func()
 	// StayReadyUntil, if not nil, delays the success of the wait: Wait returns without an
 	// error only after the channel is closed and all targets are ready.
 	StayReadyUntil <-chan struct{}
 }
 
-// SetOptions sets the options of the next call of Wait.
-func (g *TargetGroup) SetOptions(options WaitOptions) { g.options = options }
+// SetOptions sets the options of the next call of Wait, and starts the limits of the targets.
+func (g *TargetGroup) SetOptions(options WaitOptions) {
+	g.options = options
+	for _, i := range g.objects {
+		if i.target.Limit != nil {
+			i.target.Limit.Start(options.Start)
+		}
+	}
+}
 
 // Wait waits until all targets are ready at the same time. It returns a report on each
 // target, in the order of the targets, even if there is an error. The error is a
@@ -182,12 +205,15 @@ func (g *TargetGroup) outcome(mustStayReady bool) (over bool, err error) {
 		case i.report.Status.State == readiness.Failed:
 			failed = ErrFailed
 		case i.timedOut && timeout == nil:
-			timeout = &TimeoutError{Timeout: i.target.Timeout}
+			timeout = i.report.TimedOut
 		case i.isOpen():
 			open = true
 		case i.report.Status.State != readiness.Ready && forbidden == nil:
 			forbidden = i.forbidden
 		}
+	}
+	if g.options.OnFailure != nil && cmp.Or(failed, forbidden, timeout) != nil {
+		g.options.OnFailure()
 	}
 	if cause := cmp.Or(failed, forbidden); cause != nil && (!open || !g.options.WaitForAll) {
 		return true, cause
@@ -291,7 +317,7 @@ func (g *TargetGroup) result(cause error) ([]Report, error) {
 	for _, i := range g.objects {
 		report := g.completeReport(i)
 		reports = append(reports, report)
-		if report.Status.State != readiness.Ready || report.TimedOutAfter > 0 {
+		if report.Status.State != readiness.Ready || report.TimedOut != nil {
 			open = append(open, report)
 		}
 	}

@@ -6,8 +6,8 @@ package watcher
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ordered-helm/helm/internal/readiness"
@@ -22,32 +22,24 @@ const (
 	finalReadTimeout = 2 * time.Second
 )
 
-// TimeoutError is the Cause of a NotReadyError if the wait for one or more targets timed out.
-type TimeoutError struct {
-	// Timeout is the timeout of the first of these targets.
-	Timeout time.Duration
+// limitTime returns the time to pass to the object's Limit: now without the outages of the
+// stream. The caller must have locked the watcher's mu.
+func (i *watchedObject) limitTime(now time.Time) time.Time {
+	if !i.awaited {
+		return now
+	}
+	return now.Add(i.outagesBefore - i.stream.reachability.outages(now))
 }
 
-func (e *TimeoutError) Error() string { return fmt.Sprintf("not ready within %s", e.Timeout) }
-
-// remainingTime returns the time until the wait for the object times out. Outages of the
-// stream do not count; suspended is true during an outage. The timeout starts again when the
-// object was ready and no longer is. The caller must have locked the watcher's mu.
-func (i *watchedObject) remainingTime(now time.Time) (remaining time.Duration, suspended bool) {
-	since, outagesBefore := i.group.options.Start, i.outagesBefore
-	if i.unreadySince.After(since) {
-		since = i.unreadySince
-		if i.outagesBeforeUnready < 0 {
-			i.outagesBeforeUnready = i.stream.reachability.outages(now)
-		}
-		outagesBefore = i.outagesBeforeUnready
+// observeForLimit passes the last observed version of the object to its Limit.
+func (i *watchedObject) observeForLimit() {
+	if i.target.Limit == nil || i.report.Object == nil {
+		return
 	}
-	remaining = i.target.Timeout - now.Sub(since)
-	if i.awaited {
-		remaining += i.stream.reachability.outages(now) - outagesBefore
-		suspended = i.stream.reachability.hasOutage()
-	}
-	return remaining, suspended
+	i.group.watcher.mu.Lock()
+	at := i.limitTime(time.Now())
+	i.group.watcher.mu.Unlock()
+	i.target.Limit.Observe(i.report.Object, i.report.Status.State == readiness.Ready, at)
 }
 
 // isOpen reports whether the object is not ready, but the wait can still succeed: the object
@@ -72,31 +64,33 @@ func (g *TargetGroup) nextCheck() (next time.Duration, found bool) {
 		if !i.timedOut && !i.recheckAt.IsZero() {
 			add(i.recheckAt.Sub(now))
 		}
-		if i.target.Timeout <= 0 || !i.isOpen() {
+		if i.target.Limit == nil || !i.isOpen() {
 			continue
 		}
-		remaining, suspended := i.remainingTime(now)
-		if suspended {
-			remaining = max(remaining, outageCheckInterval)
+		again := i.target.Limit.Check(i.limitTime(now))
+		if i.awaited && i.stream.reachability.hasOutage() {
+			again = max(again, outageCheckInterval)
 		}
-		add(remaining)
+		add(again)
 	}
 	return next, found
 }
 
-// timeOutObjects handles open objects whose timeout has expired. At the first call for an
-// object, it reads the object once more. If the object is still open at the next call, it has
-// timed out. timeOutObjects reports whether it read or timed out any object.
+// timeOutObjects handles open objects whose time is used up. At the first call for an object,
+// it reads the object once more, and calls Limit.Examine. If the object is still open at the
+// next call, and its time still used up, it has timed out. timeOutObjects reports whether it
+// read or timed out any object.
 func (g *TargetGroup) timeOutObjects(ctx context.Context) bool {
 	var unread []*watchedObject
 	timedOut := false
 	g.watcher.mu.Lock()
 	now := time.Now()
 	for _, i := range g.objects {
-		if i.target.Timeout <= 0 || !i.isOpen() {
+		if i.target.Limit == nil || !i.isOpen() {
 			continue
 		}
-		if remaining, _ := i.remainingTime(now); remaining > 0 {
+		if i.target.Limit.Check(i.limitTime(now)) > 0 {
+			i.readAtTimeout = false
 			continue
 		}
 		if !i.readAtTimeout {
@@ -104,11 +98,16 @@ func (g *TargetGroup) timeOutObjects(ctx context.Context) bool {
 			unread = append(unread, i)
 			continue
 		}
-		i.timedOut, i.report.TimedOutAfter, timedOut = true, i.target.Timeout, true
+		i.timedOut, i.report.TimedOut, timedOut = true, i.target.Limit.Err(), true
 	}
 	g.watcher.mu.Unlock()
 	if len(unread) > 0 {
 		g.readObjectsNow(ctx, unread)
+		var wg sync.WaitGroup
+		for _, i := range unread {
+			wg.Go(func() { i.target.Limit.Examine(ctx) })
+		}
+		wg.Wait()
 	}
 	return timedOut || len(unread) > 0
 }

@@ -8,6 +8,11 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/podwatch"
+	"github.com/ordered-helm/helm/internal/waitlimit"
 )
 
 // expectLimited starts to wait for one Deployment that is not ready, with a timeout of ten
@@ -24,14 +29,14 @@ func (b *fixture) expectLimited(name string) *waiting {
 }
 
 func within(t Target, limit time.Duration) Target {
-	t.Timeout = limit
+	t.Limit = waitlimit.NewFixed(limit)
 	return t
 }
 
 func (b *fixture) expectTimeout(w *waiting, began time.Time, took time.Duration) {
 	b.Helper()
 	<-w.done
-	var timeout *TimeoutError
+	var timeout *waitlimit.TimeoutError
 	var notReady *NotReadyError
 	if !errors.As(w.err, &timeout) || timeout.Timeout != 10*time.Second || !errors.As(w.err, &notReady) || len(notReady.Reports) != 1 {
 		b.Fatalf("got %v", w.err)
@@ -104,6 +109,73 @@ func TestTimeWithoutTheAPIDoesNotCount(t *testing.T) {
 	}
 }
 
+// TestStandstillWithoutTheAPI checks a limit that is not fixed: time without the API does not
+// count, and progress during that time does.
+func TestStandstillWithoutTheAPI(t *testing.T) {
+	for _, progress := range []bool{false, true} {
+		runTest(t, func(b *fixture) {
+			pods := podwatch.New(b.Context(), b.client)
+			defer pods.Close()
+			obj := b.deployment("a", false)
+			target := targetOf(deployments, obj)
+			target.Limit = waitlimit.NewStandstill(waitlimit.StandstillConfig{Limit: 10 * time.Second, Pods: pods, Failure: &waitlimit.FirstFailure{}})
+			g := b.watcher.ExpectReady(target)
+			b.write(g, deployments, obj)
+			began, want := time.Now(), 70*time.Second
+			g.SetOptions(WaitOptions{Start: began})
+			w := b.wait(g)
+			b.expectWaiting(w)
+			time.Sleep(9 * time.Second)
+			b.transport.RefuseConnections(true)
+			b.api.CloseWatches()
+			time.Sleep(time.Minute)
+			b.expectWaiting(w)
+			if progress {
+				want += 9 * time.Second
+				more := b.deployment("a", false)
+				if err := unstructured.SetNestedField(more.Object, int64(2), "status", "updatedReplicas"); err != nil {
+					t.Fatal(err)
+				}
+				b.api.Put(deployments, more)
+			}
+			b.transport.RefuseConnections(false)
+			<-w.done
+			var stoodStill *waitlimit.StandstillError
+			if !errors.As(w.err, &stoodStill) {
+				b.Errorf("got %v", w.err)
+			}
+			if got := time.Since(began); got < want || got > want+4*time.Second {
+				b.Errorf("it took %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// TestUnlimitedAfterFailure checks that a failure ends the wait for another target of the group
+// that has no limit.
+func TestUnlimitedAfterFailure(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		failure := &waitlimit.FirstFailure{}
+		unlimited := targetOf(jobs, b.job("unlimited", jobRuns))
+		unlimited.Limit = waitlimit.NewStandstill(waitlimit.StandstillConfig{Failure: failure})
+		g := b.watcher.ExpectReady(targetOf(jobs, b.job("failing", jobRuns)), unlimited)
+		b.write(g, jobs, b.job("failing", jobRuns))
+		b.write(g, jobs, b.job("unlimited", jobRuns))
+		g.SetOptions(WaitOptions{Start: time.Now(), WaitForAll: true, OnFailure: failure.Record})
+		w := b.wait(g)
+		time.Sleep(time.Hour)
+		b.expectWaiting(w)
+		b.api.Put(jobs, b.job("failing", jobFailed))
+		time.Sleep(9 * time.Second)
+		b.expectWaiting(w)
+		time.Sleep(4 * time.Second)
+		<-w.done
+		if !errors.Is(w.err, ErrFailed) || !errors.Is(w.reports[1].TimedOut, waitlimit.ErrOtherFailure) || w.reports[0].TimedOut != nil {
+			b.Errorf("got %v, %+v", w.err, w.reports)
+		}
+	})
+}
+
 // TestReadyWhileTheAPIWasAway checks that changes during an outage arrive before the
 // timeout, even if almost no time is left.
 func TestReadyWhileTheAPIWasAway(t *testing.T) {
@@ -155,7 +227,7 @@ func TestOthersAreFollowedToTheirOwnEnd(t *testing.T) {
 		b.api.Put(deployments, b.deployment("two", true))
 		<-w.done
 		var late *NotReadyError
-		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Target.Name != "one" || late.Reports[0].TimedOutAfter != 10*time.Second {
+		if !errors.As(w.err, &late) || len(late.Reports) != 1 || late.Reports[0].Target.Name != "one" || late.Reports[0].TimedOut == nil {
 			b.Errorf("got %v", w.err)
 		}
 	})

@@ -41,13 +41,8 @@ type watchedObject struct {
 	recheckAt     time.Time // when to evaluate the object again even if it has not changed; zero for never
 	readAtTimeout bool      // whether the final read at the timeout was done
 	timedOut      bool
-	// unreadySince is when the object last changed from ready to not ready.
-	// outagesBeforeUnready is the total duration of the stream's outages up to that time;
-	// negative if it has not been computed yet.
-	unreadySince         time.Time
-	outagesBeforeUnready time.Duration
-	uid                  types.UID
-	finished             bool // whether no later version of the object with this UID can change the status
+	uid           types.UID
+	finished      bool // whether no later version of the object with this UID can change the status
 }
 
 func newWatchedObject(g *TargetGroup, target Target, computeStatus statusFunc) *watchedObject {
@@ -101,9 +96,7 @@ func (i *watchedObject) setStatus(status readiness.Status, previous Report) bool
 	if previous.Status.State != status.State || !i.reported {
 		i.report.Since = time.Now()
 	}
-	if previous.Status.State == readiness.Ready && status.State != readiness.Ready {
-		i.unreadySince, i.outagesBeforeUnready, i.readAtTimeout = time.Now(), -1, false
-	}
+	i.observeForLimit()
 	changed := !i.reported || !sameStatus(previous, i.report)
 	i.reported = true
 	return changed

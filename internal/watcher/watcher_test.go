@@ -356,3 +356,18 @@ func TestRecheckJudgesAgainWithoutAnEvent(t *testing.T) {
 		}
 	})
 }
+
+// TestRemove checks that a group does not wait for a target that was removed.
+func TestRemove(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		done, running := b.deployment("done", true), b.job("running", jobRuns)
+		g := b.watcher.ExpectReady(targetOf(jobs, running), targetOf(deployments, done))
+		b.write(g, deployments, done)
+		g.Remove(targetOf(jobs, running))
+		w := b.wait(g)
+		b.expectOver(w, nil)
+		if len(w.reports) != 1 || w.reports[0].Target.Name != "done" {
+			b.Errorf("got %v", w.reports)
+		}
+	})
+}

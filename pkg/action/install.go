@@ -27,11 +27,15 @@ type Install struct {
 	// charts declare, and wait until all resources are ready. It then takes precedence over
 	// the field Wait.
 	WaitStrategy WaitStrategy
+	// IgnoreJobs makes an ordered install not wait for Jobs without dependents. It is like
+	// --wait-for-jobs=false, and cannot be combined with WaitForJobs.
+	IgnoreJobs bool
 	// ReadinessTimeout is the time that each resource on which others depend may take to
 	// become ready after it was applied. It is used only in an ordered install. An
-	// annotation of the resource takes precedence. 0 means ten seconds, or Timeout if that
-	// is shorter. A negative value, or one longer than Timeout, is an error
-	// (docs/reference.md, "Time").
+	// annotation of the resource takes precedence. 0 means no limit, except that resources
+	// other than Jobs must not stand still for ten seconds, or Timeout if that is shorter.
+	// A negative value, or one longer than Timeout, is an error (docs/reference.md,
+	// "Time").
 	ReadinessTimeout time.Duration
 	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
 	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.

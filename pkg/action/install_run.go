@@ -173,7 +173,7 @@ func (r *installRun) newRelease() *release.Release {
 func (r *installRun) deployConfig(rel *release.Release, plan *sequencer.Plan, inv *inventory.Inventory, pending map[schema.GroupKind]bool) deploy.RunConfig {
 	i := r.action
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: plan, Inventory: inv, Options: deploy.Options{
-		IgnoreInvalidRecords: true, Wait: i.Wait || i.Atomic, Jobs: i.WaitForJobs, Timeout: i.Timeout,
+		IgnoreInvalidRecords: true, Wait: i.Wait || i.Atomic, Jobs: waitsForJobs(i.isOrdered(), i.WaitForJobs, i.IgnoreJobs), Timeout: i.Timeout,
 		Force: i.Force, TakeOwnership: i.TakeOwnership, ThreeWay: i.TakeOwnership, Validate: !i.DisableOpenAPIValidation,
 		PendingKinds: pending, Conflict: "Unable to continue with install",
 		Hooks: deploy.HookOptions{
@@ -323,7 +323,7 @@ func (i *Install) plannerOptions(mode runMode) planner.RenderOptions {
 		Release: chartutil.ReleaseOptions{
 			Name: i.ReleaseName, Namespace: i.Namespace, Revision: 1, IsInstall: !upgrade, IsUpgrade: upgrade,
 		},
-		Ordered: i.isOrdered(), DisableHooks: i.DisableHooks, DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
+		Ordered: i.isOrdered(), IgnoreJobs: i.IgnoreJobs, DisableHooks: i.DisableHooks, DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
 		EnableDNS: i.EnableDNS, SubNotes: i.SubNotes, IncludeCRDs: i.IncludeCRDs, HideSecret: i.HideSecret,
 		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer,
 	}

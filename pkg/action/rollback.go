@@ -5,6 +5,7 @@ package action
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	helmaction "helm.sh/helm/v3/pkg/action"
@@ -27,11 +28,17 @@ type Rollback struct {
 	// IgnoreOrder makes the rollback change and delete all objects at the same time,
 	// without ordering, even if the earlier revision was deployed in order.
 	IgnoreOrder bool
+	// IgnoreJobs makes an ordered rollback not wait for Jobs without dependents. It is like
+	// --wait-for-jobs=false, and cannot be combined with WaitForJobs. If neither field is
+	// set, the rollback waits for them unless the earlier revision was deployed with
+	// IgnoreJobs.
+	IgnoreJobs bool
 	// ReadinessTimeout is the time that each resource on which others depend may take to
 	// become ready after it was applied. It is used only in an ordered rollback. An
-	// annotation of the resource takes precedence. 0 means ten seconds, or Timeout if that
-	// is shorter. A negative value, or one longer than Timeout, is an error
-	// (docs/reference.md, "Time").
+	// annotation of the resource takes precedence. 0 means no limit, except that resources
+	// other than Jobs must not stand still for ten seconds, or Timeout if that is shorter.
+	// A negative value, or one longer than Timeout, is an error (docs/reference.md,
+	// "Time").
 	ReadinessTimeout time.Duration
 	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
 	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.
@@ -75,7 +82,7 @@ func (r *Rollback) Run(name string) error {
 // error that wraps the cause of ctx. None of its work continues after it has returned. The
 // error can be a *DeployError, *RemovalError or *HookError (docs/reference.md, "SDK").
 func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
-	if err := validateOptions(r.WaitStrategy, r.Takeover, r.MaxParallelHooks); err != nil {
+	if err := errors.Join(validateOptions(r.WaitStrategy, r.Takeover, r.MaxParallelHooks), validateJobs(r.WaitForJobs, r.IgnoreJobs)); err != nil {
 		return err
 	}
 	if err := r.cfg.KubeClient.IsReachable(); err != nil {

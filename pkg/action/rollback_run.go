@@ -175,8 +175,8 @@ func (r *rollbackRun) check(ctx context.Context) error {
 func (r *rollbackRun) deployConfig(inv *inventory.Inventory, inReverse bool) deploy.RunConfig {
 	b := r.action
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.target.plan, Inventory: inv, Options: deploy.Options{
-		PruneInReverse: inReverse, IgnoreInvalidRecords: true, Wait: b.Wait || b.WaitStrategy == WaitStrategyOrdered, Jobs: b.WaitForJobs, Timeout: b.Timeout,
-		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipChartChecks: true, StopEarlierJobs: true, Spared: b.spared,
+		PruneInReverse: inReverse, IgnoreInvalidRecords: true, Wait: b.Wait || b.WaitStrategy == WaitStrategyOrdered, Jobs: r.waitsForJobs(), Timeout: b.Timeout,
+		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipEndedJobs: true, SkipChartChecks: true, StopEarlierJobs: true, Spared: b.spared,
 		Hooks: deploy.HookOptions{
 			Disabled: b.DisableHooks, Before: release.HookPreRollback, After: release.HookPostRollback,
 			Options: hooks.Options{
@@ -196,7 +196,18 @@ func (r *rollbackRun) setOrderRecord() error {
 	if err != nil {
 		return err
 	}
-	return r.deploy.SetRecord(bare, history.RollbackRecord(r.target.revision, r.rel.Version, r.target.record))
+	rec := history.RollbackRecord(r.target.revision, r.rel.Version, r.target.record)
+	if r.isOrdered() {
+		rec.IgnoreJobs = !r.waitsForJobs()
+	}
+	return r.deploy.SetRecord(bare, rec)
+}
+
+// waitsForJobs reports whether the rollback waits for Jobs without dependents. If the fields
+// WaitForJobs and IgnoreJobs do not say so, the order record of the target decides.
+func (r *rollbackRun) waitsForJobs() bool {
+	b := r.action
+	return waitsForJobs(r.isOrdered(), b.WaitForJobs, b.IgnoreJobs || r.isOrdered() && r.target.record.IgnoreJobs)
 }
 
 // conclude records the new revision as deployed, and all revisions that were recorded as

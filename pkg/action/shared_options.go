@@ -41,6 +41,19 @@ func validateOptions(s WaitStrategy, t Takeover, maxParallelHooks int) error {
 	return errors.Join(t.Validate(), validateParallelHooks(maxParallelHooks))
 }
 
+// validateJobs checks the values of WaitForJobs (wait) and IgnoreJobs (ignore).
+func validateJobs(wait, ignore bool) error {
+	if wait && ignore {
+		return errors.New("WaitForJobs and IgnoreJobs exclude each other")
+	}
+	return nil
+}
+
+// waitsForJobs reports whether an operation waits for Jobs that nothing depends on, according
+// to the fields WaitForJobs (wait) and IgnoreJobs (ignore). An ordered operation does by
+// default.
+func waitsForJobs(ordered, wait, ignore bool) bool { return wait || ordered && !ignore }
+
 func validateParallelHooks(limit int) error {
 	if limit < 0 {
 		return fmt.Errorf("invalid limit of %d parallel hooks: must be positive, or 0 for no limit", limit)
@@ -48,13 +61,13 @@ func validateParallelHooks(limit int) error {
 	return nil
 }
 
-// defaultReadinessTimeout is how long a resource may take to become ready if neither its
-// annotation nor the field ReadinessTimeout says so.
-const defaultReadinessTimeout = 10 * time.Second
+// defaultStandstill is how long a resource may stand still if neither its annotation nor the
+// field ReadinessTimeout limits the wait for it.
+const defaultStandstill = 10 * time.Second
 
 // newTimeouts combines the timeout of the whole operation with the readiness timeout of
-// single resources. A readinessTimeout of 0 means the default, or operationTimeout if that
-// is shorter. It is an error if readinessTimeout is negative or longer than
+// single resources; if that is 0, resources may stand still for defaultStandstill, or
+// operationTimeout if that is shorter. It is an error if readinessTimeout is negative or longer than
 // operationTimeout.
 func newTimeouts(operationTimeout, readinessTimeout time.Duration, ordered bool) (wait.Timeouts, error) {
 	switch {
@@ -64,13 +77,12 @@ func newTimeouts(operationTimeout, readinessTimeout time.Duration, ordered bool)
 		return wait.Timeouts{}, fmt.Errorf("the readiness timeout %s is negative", readinessTimeout)
 	case operationTimeout > 0 && readinessTimeout > operationTimeout:
 		return wait.Timeouts{}, fmt.Errorf("the readiness timeout %s is longer than the timeout of the whole operation, %s: increase --timeout, or lower --readiness-timeout", readinessTimeout, operationTimeout)
-	case readinessTimeout == 0:
-		readinessTimeout = defaultReadinessTimeout
-		if operationTimeout > 0 {
-			readinessTimeout = min(readinessTimeout, operationTimeout)
-		}
 	}
-	return wait.Timeouts{Operation: operationTimeout, Readiness: readinessTimeout}, nil
+	standstill := defaultStandstill
+	if operationTimeout > 0 {
+		standstill = min(standstill, operationTimeout)
+	}
+	return wait.Timeouts{Operation: operationTimeout, Readiness: readinessTimeout, Standstill: standstill}, nil
 }
 
 // runMode distinguishes a call that changes the cluster from dry runs and previews.

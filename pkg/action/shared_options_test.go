@@ -29,6 +29,40 @@ func TestValidateParallelHooks(t *testing.T) {
 	}
 }
 
+// TestWaitsForJobs checks which operations wait for Jobs that nothing depends on.
+func TestWaitsForJobs(t *testing.T) {
+	for _, c := range []struct{ ordered, wait, ignore, want bool }{
+		{false, false, false, false},
+		{false, true, false, true},
+		{false, false, true, false},
+		{true, false, false, true},
+		{true, true, false, true},
+		{true, false, true, false},
+		{true, true, true, true}, // a rollback with WaitForJobs to a revision with IgnoreJobs
+	} {
+		if got := waitsForJobs(c.ordered, c.wait, c.ignore); got != c.want {
+			t.Errorf("%+v: got %v", c, got)
+		}
+	}
+}
+
+// TestValidateJobs checks that all operations reject WaitForJobs together with IgnoreJobs.
+func TestValidateJobs(t *testing.T) {
+	cfg := &Configuration{Log: t.Logf} // the configuration is not used
+	install, upgrade, rollback := NewInstall(cfg), NewUpgrade(cfg), NewRollback(cfg)
+	install.WaitForJobs, upgrade.WaitForJobs, rollback.WaitForJobs = true, true, true
+	install.IgnoreJobs, upgrade.IgnoreJobs, rollback.IgnoreJobs = true, true, true
+	for name, run := range map[string]func() error{
+		"install":  func() error { _, err := install.RunWithContext(t.Context(), nil, nil); return err },
+		"upgrade":  func() error { _, err := upgrade.RunWithContext(t.Context(), "rel", nil, nil); return err },
+		"rollback": func() error { return rollback.RunWithContext(t.Context(), "rel") },
+	} {
+		if err := run(); err == nil || err.Error() != "WaitForJobs and IgnoreJobs exclude each other" {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 // TestDryRunMode checks which modes the fields DryRunOption and DryRun select, as in Helm.
 func TestDryRunMode(t *testing.T) {
 	for option, want := range map[string][2]runMode{ // without and with DryRun

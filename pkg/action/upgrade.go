@@ -29,11 +29,15 @@ type Upgrade struct {
 	// charts declare, and wait until all resources are ready. It then takes precedence over
 	// the field Wait.
 	WaitStrategy WaitStrategy
+	// IgnoreJobs makes an ordered upgrade not wait for Jobs without dependents. It is like
+	// --wait-for-jobs=false, and cannot be combined with WaitForJobs.
+	IgnoreJobs bool
 	// ReadinessTimeout is the time that each resource on which others depend may take to
 	// become ready after it was applied. It is used only in an ordered upgrade. An
-	// annotation of the resource takes precedence. 0 means ten seconds, or Timeout if that
-	// is shorter. A negative value, or one longer than Timeout, is an error
-	// (docs/reference.md, "Time").
+	// annotation of the resource takes precedence. 0 means no limit, except that resources
+	// other than Jobs must not stand still for ten seconds, or Timeout if that is shorter.
+	// A negative value, or one longer than Timeout, is an error (docs/reference.md,
+	// "Time").
 	ReadinessTimeout time.Duration
 	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
 	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.
@@ -111,7 +115,7 @@ func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mod
 
 // validate checks the options, and that the cluster is reachable. It returns the timeouts.
 func (u *Upgrade) validate(name string, chrt *chart.Chart, mode runMode) (wait.Timeouts, error) {
-	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
+	if err := errors.Join(validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks), validateJobs(u.WaitForJobs, u.IgnoreJobs)); err != nil {
 		return wait.Timeouts{}, err
 	}
 	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.isOrdered())

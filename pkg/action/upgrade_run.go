@@ -160,7 +160,7 @@ func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[str
 	revision := r.last.Version + 1
 	r.planner, err = planner.New(u.cfg, chrt, vals, planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
-		Ordered: u.isOrdered(), DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
+		Ordered: u.isOrdered(), IgnoreJobs: u.IgnoreJobs, DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,
 		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer,
 	})
@@ -193,7 +193,7 @@ func (r *upgradeRun) deployConfig(pending map[schema.GroupKind]bool) deploy.RunC
 		before, after = release.HookPreInstall, release.HookPostInstall
 	}
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.rendered.Plan, Inventory: inv, Options: deploy.Options{
-		Wait: u.Wait || u.Atomic, Jobs: u.WaitForJobs, Timeout: u.Timeout,
+		Wait: u.Wait || u.Atomic, Jobs: waitsForJobs(u.isOrdered(), u.WaitForJobs, u.IgnoreJobs), Timeout: u.Timeout,
 		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate,
 		PendingKinds: pending, Conflict: "Unable to continue with update",
 		Hooks: deploy.HookOptions{
@@ -330,7 +330,7 @@ func (r *upgradeRun) rollBack(ctx context.Context, cause error) error {
 	b := NewRollback(u.cfg)
 	b.Version, b.Wait, b.WaitForJobs, b.DisableHooks, b.Recreate, b.Force, b.Timeout = target.Version, true, u.WaitForJobs, u.DisableHooks, u.Recreate, u.Force, u.Timeout
 	b.MaxParallelHooks, b.FollowHookLogs = u.MaxParallelHooks, u.FollowHookLogs
-	b.ReadinessTimeout, b.OnEvent, b.spared = u.ReadinessTimeout, u.OnEvent, r.deploy.Adopted()
+	b.IgnoreJobs, b.ReadinessTimeout, b.OnEvent, b.spared = u.IgnoreJobs, u.ReadinessTimeout, u.OnEvent, r.deploy.Adopted()
 	b.undo = failedOperation(r.op, r.rel)
 	if err := b.RunWithContext(ctx, r.name); err != nil {
 		return &UndoError{Failure: cause, Undo: err, Prefix: "an error occurred while rolling back the release. original upgrade error"}

@@ -30,6 +30,7 @@ func TestLifecycleRollback(t *testing.T) {
 		"dry run":                       rollBackDryRun,
 		"cleanup-on-fail":               rollBackAndCleanUp,
 		"keep policy":                   rollBackKeeps,
+		"with Jobs that have ended":     rollBackWithEndedJobs,
 	})
 }
 
@@ -239,4 +240,31 @@ func rollBackKeeps(t *testing.T, h *harness.Helm) {
 	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2", charts.Object{Name: "kept", Layer: "kept", Annotations: []string{`helm.sh/resource-policy: " Keep "`}}), "--wait=ordered")
 	h.MustRun("rollback", "rel", "1", "--timeout", "1m")
 	h.ExpectManifestObjects(t, "rel", "ConfigMap/kept")
+}
+
+// rollBackWithEndedJobs checks that a rollback does not wait for unchanged Jobs that have
+// failed, or that no longer exist and are created again. Here, the Job that is created again
+// cannot start. By default, it does not wait for any Job without dependents if the earlier
+// revision was deployed with --wait-for-jobs=false.
+func rollBackWithEndedJobs(t *testing.T, h *harness.Helm) {
+	h.Apply(t, charts.MissingConfigMap)
+	jobs := []charts.Object{
+		{Kind: "Job", Name: "gone", Layer: "work", Gate: "outside"},
+		{Kind: "Job", Name: "failed", Layer: "work", PodAnnotations: []string{"devcluster/pod: fail"}},
+	}
+	slow := charts.Object{Kind: "Job", Name: "slow", Layer: "slow", PodAnnotations: []string{"devcluster/after: 1h"}}
+	h.MustRun("install", "rel", charts.ThreeLayers(t, "1", append(jobs, slow)...), "--wait=ordered", "--wait-for-jobs=false")
+	h.MustRun("upgrade", "rel", charts.ThreeLayers(t, "2", jobs...), "--wait=ordered", "--wait-for-jobs=false")
+	harness.Eventually(t, "Job/failed has failed", func() bool { return harness.HasCondition("Failed", "True", "")(h.Get(t, "Job/failed")) })
+	harness.Eventually(t, "Job/gone is complete", func() bool { return harness.HasCondition("Complete", "True", "")(h.Get(t, "Job/gone")) })
+	h.Delete(t, "Job/gone")
+	h.Delete(t, "ConfigMap/outside")
+
+	h.MustRun("rollback", "rel", "1", "--timeout", "1m")
+	h.ExpectManifestObjects(t, "rel")
+	h.ExpectValues(t, "1")
+	h.Delete(t, "Job/gone")
+	h.MustRun("rollback", "rel", "2", "--timeout", "1m", "--wait-for-jobs")
+	h.ExpectValues(t, "2")
+	h.ExpectFailure(t, []string{"rollback", "rel", "1", "--timeout", "3s", "--wait-for-jobs"}, "Job/slow (app/templates/all.yaml) was not ready when the operation timed out after 3s")
 }

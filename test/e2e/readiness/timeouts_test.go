@@ -68,14 +68,16 @@ func TestInvalidReadinessTimeouts(t *testing.T) {
 func TestReadinessOfLeaves(t *testing.T) {
 	t.Parallel()
 	job := func(play string) string { return workload{kind: "Job", play: play}.manifest() }
+	failingJob := workload{kind: "Job", play: exitsOnce, spec: []string{"backoffLimit: 0"}}.manifest()
 	completed := harness.HasCondition("Complete", "True", "")
 	runReadiness(t, "leaf", []readinessCase{
 		{name: "is waited for before the hooks", leaf: true, manifest: barePod(slowly)},
 		{name: "is waited for as long as the operation may take", leaf: true, manifest: barePod("devcluster/after: 3s"), annotations: []string{noTimeout}, args: []string{"--readiness-timeout", "1s"}},
 		{name: "is waited for no longer than its own timeout", leaf: true, manifest: barePod(never), fails: true},
 		{name: "is waited for no longer than the operation may take", leaf: true, manifest: barePod(never), annotations: []string{noTimeout}, args: []string{"--timeout", "LIMIT"}, fails: true},
-		{name: "a Job is not waited for", leaf: true, manifest: job("devcluster/after: 30s"), ready: always, never: completed},
-		{name: "a Job is waited for with wait-for-jobs", leaf: true, manifest: job(slowly), args: []string{"--wait-for-jobs"}},
-		{name: "a Job that failed with wait-for-jobs", leaf: true, manifest: workload{kind: "Job", play: exitsOnce, spec: []string{"backoffLimit: 0"}}.manifest(), annotations: []string{noTimeout}, args: []string{"--wait-for-jobs"}, fails: true},
+		{name: "a Job is waited for", leaf: true, manifest: job(slowly)},
+		{name: "a Job is not waited for if that is not wanted", leaf: true, manifest: job("devcluster/after: 30s"), args: []string{"--wait-for-jobs=false"}, ready: always, never: completed},
+		{name: "a Job that failed is not waited for if that is not wanted", leaf: true, manifest: failingJob, args: []string{"--wait-for-jobs=false"}, ready: always},
+		{name: "a Job that failed", leaf: true, manifest: failingJob, annotations: []string{noTimeout}, fails: true},
 	})
 }

@@ -21,14 +21,17 @@ const (
 	// AnnotationAfter is the duration, as in Go, that a container runs before it is ready or
 	// exits. The default is 0.
 	AnnotationAfter = "devcluster/after"
-	// AnnotationContainer names the containers, separated by commas, to which AnnotationPod
-	// and AnnotationAfter apply. They can be init containers. The default is all containers
-	// except init containers.
+	// AnnotationContainer names the containers, separated by commas, to which AnnotationPod,
+	// AnnotationAfter and AnnotationPull apply. They can be init containers. The default is
+	// all containers except init containers.
 	AnnotationContainer = "devcluster/container"
 	// AnnotationTimes is the number of times that a container crashes, or that its image
 	// cannot be pulled, before the container behaves normally. By default, it never behaves
 	// normally.
 	AnnotationTimes = "devcluster/times"
+	// AnnotationPull is the duration, as in Go, that it takes to pull the images of the
+	// containers that AnnotationContainer names. By default, they are already on the node.
+	AnnotationPull = "devcluster/pull"
 	// AnnotationStopAfter is the duration, as in Go, that a deleted pod takes to stop, but at
 	// most its grace period. The default is 0.
 	AnnotationStopAfter = "devcluster/stop-after"
@@ -39,7 +42,7 @@ const (
 	annotationPrefix = "devcluster/"
 )
 
-var annotations = []string{AnnotationPod, AnnotationAfter, AnnotationContainer, AnnotationTimes, AnnotationStopAfter, AnnotationLog}
+var annotations = []string{AnnotationPod, AnnotationAfter, AnnotationContainer, AnnotationTimes, AnnotationPull, AnnotationStopAfter, AnnotationLog}
 
 // mode is a value of AnnotationPod: what a container does.
 type mode string
@@ -65,6 +68,8 @@ var modes = []mode{modeReady, modeNever, modeComplete, modeFail, modeCrashLoop, 
 type behavior struct {
 	mode  mode
 	after time.Duration
+	// pull is how long it takes to pull the image.
+	pull time.Duration
 	// times is the number of failures before the container behaves normally. If it is
 	// negative, the container always fails.
 	times int
@@ -96,6 +101,9 @@ func behaviorOf(pod *corev1.Pod, name string, role containerRole) (behavior, err
 		return b, err
 	}
 	if b.after, err = durationAnnotation(pod, AnnotationAfter); err != nil {
+		return b, err
+	}
+	if b.pull, err = durationAnnotation(pod, AnnotationPull); err != nil {
 		return b, err
 	}
 	if text, ok := pod.Annotations[AnnotationTimes]; ok {

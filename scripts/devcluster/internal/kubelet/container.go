@@ -60,6 +60,10 @@ type containerRun struct {
 	finished time.Time
 	exitCode int32
 	ready    bool
+	// pulling is the time at which the pull of the image began. pulled is true when it is
+	// complete.
+	pulling time.Time
+	pulled  bool
 	// warned is true if an event has reported that the running container is unhealthy.
 	warned bool
 
@@ -82,7 +86,16 @@ type circumstances struct {
 }
 
 func (c circumstances) warn(reason, format string, args ...any) {
-	*c.events = append(*c.events, event{reason: reason, message: fmt.Sprintf(format, args...)})
+	*c.events = append(*c.events, event{kind: corev1.EventTypeWarning, reason: reason, message: fmt.Sprintf(format, args...)})
+}
+
+// note creates an event about a container that is not a warning.
+func (c circumstances) note(r *containerRun, reason, format string, args ...any) {
+	field := "spec.containers{" + r.name + "}"
+	if r.role != roleMain {
+		field = "spec.initContainers{" + r.name + "}"
+	}
+	*c.events = append(*c.events, event{kind: corev1.EventTypeNormal, reason: reason, message: fmt.Sprintf(format, args...), field: field})
 }
 
 // step updates the state of the container to the current time. It returns the time at which it
@@ -117,6 +130,9 @@ func (r *containerRun) stepWaiting(c circumstances, b behavior) (time.Time, bool
 		if b.now(r.failures) == modeImagePull {
 			return r.stepPull(c)
 		}
+		if due := r.pull(c, b); c.now.Before(due) {
+			return due, false
+		}
 		if missing := c.missing[r.name]; missing != "" {
 			if r.wait(reasonConfigError, missing) {
 				c.warn("Failed", "Error: %s", missing)
@@ -133,6 +149,24 @@ func (r *containerRun) stepWaiting(c circumstances, b behavior) (time.Time, bool
 	}
 	r.phase, r.started, r.ready, r.warned = phaseRunning, c.now, false, false
 	return time.Time{}, true
+}
+
+// pull simulates that the image is being pulled, and returns the time at which the pull is
+// complete.
+func (r *containerRun) pull(c circumstances, b behavior) time.Time {
+	if b.pull == 0 || r.pulled {
+		return time.Time{}
+	}
+	if r.pulling.IsZero() {
+		r.pulling = c.now
+		c.note(r, "Pulling", "Pulling image %q", r.image)
+	}
+	due := r.pulling.Add(b.pull)
+	if !c.now.Before(due) {
+		r.pulled = true
+		c.note(r, "Pulled", "Successfully pulled image %q in %s", r.image, b.pull)
+	}
+	return due
 }
 
 func (r *containerRun) stepPull(c circumstances) (time.Time, bool) {

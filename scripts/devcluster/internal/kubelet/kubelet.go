@@ -25,6 +25,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/tools/reference"
 
 	"github.com/ordered-helm/helm/scripts/devcluster/internal/reconcile"
 )
@@ -139,7 +140,11 @@ func (k *Kubelet) sync(ctx context.Context, name types.NamespacedName) (time.Tim
 	}
 	wake, events := run.advance(now, pod, missing)
 	for _, e := range events {
-		k.recorder.Event(pod, corev1.EventTypeWarning, e.reason, e.message)
+		about, err := reference.GetPartialReference(scheme.Scheme, pod, e.field)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("refer to pod: %w", err)
+		}
+		k.recorder.Event(about, e.kind, e.reason, e.message)
 	}
 	return wake, k.report(ctx, pod, run.status(now, pod, false))
 }

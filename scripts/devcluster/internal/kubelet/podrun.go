@@ -10,9 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// event is a warning event about a pod.
+// event is an event about a pod. kind is its type, such as Warning. field is the path of the
+// container that it is about; empty if it is about the whole pod.
 type event struct {
-	reason, message string
+	kind, reason, message, field string
 }
 
 // podRun is the simulated state of a pod.
@@ -57,7 +58,7 @@ func (r *podRun) containers() []*containerRun { return slices.Concat(r.inits, r.
 
 // advance updates the state of the pod to the current time. It returns the time at which it
 // must be called again, or the zero time if it must be called only after another change, and
-// the warning events to create.
+// the events to create.
 func (r *podRun) advance(now time.Time, pod *corev1.Pod, missing missing) (wake time.Time, events []event) {
 	if r.done(pod) {
 		return time.Time{}, nil
@@ -65,7 +66,7 @@ func (r *podRun) advance(now time.Time, pod *corev1.Pod, missing missing) (wake 
 	if !r.mounted {
 		if missing.mount != "" {
 			if r.held != missing.mount {
-				events = append(events, event{reason: "FailedMount", message: missing.mount})
+				events = append(events, event{kind: corev1.EventTypeWarning, reason: "FailedMount", message: missing.mount})
 			}
 			r.held = missing.mount
 			return time.Time{}, events

@@ -131,6 +131,14 @@ func TestPodAnnotations(t *testing.T) {
 			},
 		},
 		{
+			"image is pulled", newPod(corev1.RestartPolicyAlways, AnnotationPull, "3s", AnnotationContainer, "one"),
+			[]moment{
+				{0, "Running " + inits + "one=PodInitializing two=ready"},
+				{2999 * time.Millisecond, "Running " + inits + "one=PodInitializing two=ready"},
+				{3 * time.Second, "Running Ready " + inits + "one=ready two=ready"},
+			},
+		},
+		{
 			"image cannot be pulled", newPod(corev1.RestartPolicyAlways, AnnotationPod, "image-pull-back-off", AnnotationTimes, "2", AnnotationContainer, "one"),
 			[]moment{
 				{0, "Running " + inits + "one=ErrImagePull two=ready"},

@@ -1,7 +1,10 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package wait
+// Package podrestart confirms that workloads are ready whose pods an operation has deleted
+// (docs/reference.md, "Upgrade"): the status of such a workload may still describe the deleted
+// pods.
+package podrestart
 
 import (
 	"context"
@@ -20,14 +23,14 @@ import (
 // podCheckInterval is the interval between counts of the pods of a restarted workload.
 const podCheckInterval = 500 * time.Millisecond
 
-// RestartedFunc tells whether this operation restarted a workload, by deleting its pods after
+// Func tells whether this operation restarted a workload, by deleting its pods after
 // it wrote the workload. If so, it returns the workload as the server returned it for the
 // write, otherwise nil.
-type RestartedFunc func(*object.Info) *object.Info
+type Func func(*object.Info) *object.Info
 
-// afterRestart returns an Evaluator that calls evaluate. If this operation has restarted the
+// Evaluator returns an Evaluator that calls evaluate. If this operation has restarted the
 // object, the Evaluator checks a ready status with confirmReady. restarted can be nil.
-func afterRestart(c *cluster.Connection, info *object.Info, restarted RestartedFunc, evaluate readiness.Evaluator) readiness.Evaluator {
+func Evaluator(c *cluster.Connection, info *object.Info, restarted Func, evaluate readiness.Evaluator) readiness.Evaluator {
 	if restarted == nil {
 		return evaluate
 	}
