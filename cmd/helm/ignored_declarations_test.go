@@ -24,8 +24,8 @@ func declaringFiles(root, rootAnnotations, sub, subAnnotations string) map[strin
 	}
 }
 
-const ignoredOrderOfShop = "chart shop declares an order that is ignored, because its apiVersion is not v3: " +
-	"set apiVersion: v3 in shop/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there"
+const ignoredOrderOfShop = "chart shop declares an order that is ignored, because ordering is not enabled: " +
+	"add the annotation helm.sh/sequencing: enabled to shop/Chart.yaml"
 
 // TestIgnoredDeclarations checks that declarations that have no effect are an error in the
 // root chart if the order is needed, and one warning for each subchart.
@@ -55,8 +55,8 @@ func TestIgnoredDeclarations(t *testing.T) {
 			`shop/Chart.yaml: helm.sh/depends-on/subchart: "db": unknown key: did you mean helm.sh/depends-on/subcharts?`, nil, "did you mean"},
 		{"key in a template", declaringFiles(v3, "helm.sh/layers: a", v2, ""), `shop/templates/a.yaml: ConfigMap/a: helm.sh/layers: "a": unknown key: did you mean helm.sh/layer?`, nil, "did you mean"},
 		{"subchart of v2 with layers", declaringFiles(v3, "", v2, "helm.sh/layer: b"), "", []string{
-			"chart shop/db declares an order that is ignored, because its apiVersion is not v3: set apiVersion: v3 in shop/charts/db/Chart.yaml, or add the " +
-				"annotation helm.sh/sequencing: enabled there; if the chart is not yours, its parent can still order it as a whole, with depends-on in shop/Chart.yaml",
+			"chart shop/db declares an order that is ignored, because ordering is not enabled: add the annotation helm.sh/sequencing: enabled " +
+				"to shop/charts/db/Chart.yaml; if the chart is not yours, its parent can still order it as a whole, with depends-on in shop/Chart.yaml",
 		}, ""},
 		{"one warning for all of a subchart", declaringFiles(v3, "", v2+"dependsOn: [a]\n", "helm.sh/layers: b, helm.sh/layer: b"), "", []string{
 			"chart shop/db has 3 declarations that are ignored: shop/charts/db/templates/b.yaml: ConfigMap/b: helm.sh/layers",

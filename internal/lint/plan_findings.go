@@ -170,7 +170,7 @@ func (i *chartInspection) addPlanWarning(w sequencer.Warning) {
 		if f := i.filesOfChart(w.File); f != nil {
 			at = f.Field("apiVersion")
 		}
-		i.addAs(sequencingNotEnabled, i.severityOf(w), at, fmt.Sprintf("chart %s declares an order that is ignored: set apiVersion: v3 or the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
+		i.addAs(sequencingNotEnabled, i.severityOf(w), at, fmt.Sprintf("chart %s declares an order that is ignored: add the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
 	case sequencer.WarningUnknownKey:
 		if value, ok := errors.AsType[*annotation.ValueError](w.Err); ok && w.ID != (sequencer.ID{}) { // checkChartFile reports those in Chart.yaml
 			i.addAs(ruleOf(value), i.severityOf(w), i.positionByID(w.File, w.ID, value.Key), fmt.Sprintf("%s: %v", w.ID, value))

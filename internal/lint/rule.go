@@ -69,7 +69,7 @@ var (
 	}
 	sequencingNotEnabled = Rule{
 		"sequencing-not-enabled", Error, "a chart with an apiVersion before v3 declares an order without enabling it",
-		`Set apiVersion: v3, or add the annotation helm.sh/sequencing to Chart.yaml: "enabled" or, if the order is not to be used, "disabled".`,
+		`Add the annotation helm.sh/sequencing to Chart.yaml: "enabled" or, if the order is not to be used, "disabled".`,
 	}
 	unknownLayer = Rule{
 		"unknown-layer", Warning, "a resource depends on a layer that does not exist in its chart",

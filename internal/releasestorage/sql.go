@@ -4,6 +4,7 @@
 package releasestorage
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -13,6 +14,9 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
+
+// defaultNamespace is the namespace in which Helm's driver stores releases without a namespace.
+const defaultNamespace = "default"
 
 // sqlDriver is Helm's storage driver for PostgreSQL, but keeps the unknown fields of the
 // releases that it updates. As Helm's driver gives no access to the rows of its table, it
@@ -34,7 +38,8 @@ func (d *sqlDriver) Create(key string, rel *release.Release) error {
 
 // Update replaces a stored release.
 func (d *sqlDriver) Update(key string, rel *release.Release) error {
-	unknown, err := d.keeper.unknownFields(key, func() (string, error) { return d.read(key, rel.Namespace) })
+	namespace := cmp.Or(rel.Namespace, defaultNamespace)
+	unknown, err := d.keeper.unknownFields(key, func() (string, error) { return d.read(key, namespace) })
 	if err != nil {
 		return err
 	}
@@ -54,7 +59,7 @@ func (d *sqlDriver) Update(key string, rel *release.Release) error {
 	}
 	return d.withDatabase(func(ctx context.Context, db *sql.DB) error {
 		_, err := db.ExecContext(ctx, "UPDATE releases_v1 SET body = $1, status = $2, modifiedAt = $3 WHERE key = $4 AND namespace = $5",
-			written, rel.Info.Status.String(), time.Now().Unix(), key, rel.Namespace)
+			written, rel.Info.Status.String(), time.Now().Unix(), key, namespace)
 		return err
 	})
 }
@@ -82,9 +87,8 @@ func (d *sqlDriver) withDatabase(do func(context.Context, *sql.DB) error) error 
 	if err != nil {
 		return err
 	}
-	defer db.Close() //nolint:errcheck // nothing is written any more
-	// The methods of Helm's storage drivers have no context.
-	if err := do(context.Background(), db); err != nil {
+	defer db.Close()                                     //nolint:errcheck // nothing is written any more
+	if err := do(context.Background(), db); err != nil { //nolint:forbidigo // methods of storage drivers have no context
 		return fmt.Errorf("release storage: %w", err)
 	}
 	return nil

@@ -252,7 +252,7 @@ func TestWarnings(t *testing.T) {
 			"shop/silent ConfigMap/d helm.sh/hook-weight=1"))
 		wantPlan(t, p, lines("0 shop/silent [ConfigMap/d]", "0 shop/sub [ConfigMap/a ConfigMap/b]", "0 shop/sub/deep [ConfigMap/c]"))
 		wantWarnings(t, p,
-			"chart shop/sub declares an order that is ignored, because its apiVersion is not v3: set apiVersion: v3 in shop/charts/sub/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there",
+			"chart shop/sub declares an order that is ignored, because ordering is not enabled: add the annotation helm.sh/sequencing: enabled to shop/charts/sub/Chart.yaml",
 			"chart shop/sub/deep declares an order that is ignored")
 	})
 	t.Run("in Chart.yaml alone", func(t *testing.T) {

@@ -111,8 +111,8 @@ func (b *builder) warnIgnored() {
 
 // whyIgnored explains why the order that c declares is ignored, and how to change that.
 func (c *draftChart) whyIgnored() string {
-	text := fmt.Sprintf("chart %s declares an order that is ignored, because its apiVersion is not v3: "+
-		"set apiVersion: v3 in %[2]s/Chart.yaml, or add the annotation helm.sh/sequencing: enabled there", c.path, c.file)
+	text := fmt.Sprintf("chart %s declares an order that is ignored, because ordering is not enabled: "+
+		"add the annotation helm.sh/sequencing: enabled to %[2]s/Chart.yaml", c.path, c.file)
 	if c.parent == nil {
 		return text + " (or disabled, to deploy the chart without this order)"
 	}

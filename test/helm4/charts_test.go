@@ -156,7 +156,7 @@ func onlyHelm4Fails(t *testing.T, h *harness.Helm, command, path string, row []s
 	if _, succeeded := run(t, h, binaries.Get(t).Helm, command, path); !succeeded {
 		return ""
 	}
-	if row != nil && !strings.Contains(message, strings.Trim(row[0], "`")) {
+	if len(row) > 0 && !strings.Contains(message, strings.Trim(row[0], "`")) {
 		t.Errorf("%s: Helm 4 says\n%s\nwhereas %s quotes %s", command, message, page, row[0])
 	}
 	return message

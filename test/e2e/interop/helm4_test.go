@@ -64,7 +64,7 @@ func TestHelm4(t *testing.T) {
 			{by: "4", command: "upgrade", value: "2", result: "2", methods: "- csa"},
 			{by: "4", command: "rollback", revision: 1, result: "1", methods: "- csa csa"},
 			{by: "4", command: "uninstall --keep-history", methods: "- csa csa"},
-			{by: "ordered", command: "rollback", revision: 1, result: "1", methods: "- csa csa -"},
+			{by: "ordered", command: "rollback --wait=ordered", revision: 1, result: "1", methods: "- csa csa -"},
 		},
 		"in turn": {
 			{by: "4", command: "install", value: "1", result: "1", methods: "ssa"},
