@@ -76,7 +76,7 @@ shot() {
 	done
 	fail "the terminal does not show: $*"$'\n'"$screen"
 }
-shot during "1 of 2 nodes ready" "Pod "
+shot during "1 of 2 nodes ready" "NotReady: "
 shot end "The end."
 
 {

@@ -51,6 +51,9 @@ func newLintCmd(a *app) *cobra.Command {
 			if client.KubeVersion, err = parseKubeVersion(kubeVersion); err != nil {
 				return err
 			}
+			if client.KubeVersion == nil { // otherwise, Helm's rules use a version that only the linker sets
+				client.KubeVersion = &chartutil.DefaultCapabilities.KubeVersion
+			}
 			return a.lint(client, vals, args, format)
 		},
 	}

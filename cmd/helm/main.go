@@ -10,10 +10,12 @@ import (
 	"context"
 	"log"
 	"os"
+	"runtime/debug"
 
 	// Credential plugins (OIDC and others) register themselves with client-go.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
+	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/klog/v2"
 
@@ -28,6 +30,11 @@ func main() {
 	// By default, the field manager has the name of the executable. With a fixed name, fields
 	// keep their manager when a user switches between this program and stock Helm.
 	kube.ManagedFieldsManager = "helm"
+
+	if orderedVersion == "" { // not built with "make build", whose linker flags set all versions
+		info, _ := debug.ReadBuildInfo()
+		setVersions(chartutil.DefaultCapabilities, info)
+	}
 
 	filter := &logRedactor{}
 	klog.SetLogFilter(filter)

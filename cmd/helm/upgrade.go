@@ -73,6 +73,11 @@ successful revision; with --cleanup-on-fail the resources that the failed upgrad
 are deleted. If the process is killed, the release stays locked; the next upgrade detects
 that, takes over the release and continues.
 
+With --wait=ordered, a Job is created when the unfinished Jobs that earlier revisions of the
+same chart have created are no longer running. If no revision of the release was ever
+deployed, the chart is rendered as for an installation, so that it can generate passwords
+that do not exist yet, and its install hooks run.
+
 TRYING IT OUT
 
     $ helm upgrade shop ./shop --dry-run           the lookup function returns nothing

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ const pollInterval = time.Second
 
 // awaitBlockers waits until no earlier Job that must not run at the same time as info runs.
 func (g *Guard) awaitBlockers(ctx context.Context, info *object.Info) error {
-	began, reported := time.Now(), map[*earlierJob]bool{}
+	began, reported := time.Now(), []*earlierJob(nil)
 	next := time.NewTicker(pollInterval)
 	defer next.Stop()
 	var unfinished []*unfinishedJob
@@ -36,7 +37,7 @@ func (g *Guard) awaitBlockers(ctx context.Context, info *object.Info) error {
 			return g.stillRunning(ctx, info, unfinished, began, err)
 		}
 		unfinished = current
-		g.report(info, unfinished, reported)
+		reported = g.report(info, unfinished, reported)
 		if len(unfinished) == 0 {
 			return nil
 		}
@@ -92,27 +93,27 @@ func (g *Guard) delete(ctx context.Context, list kube.ResourceList) error {
 }
 
 // report emits an event for each Job that info has to wait for or that is deleted, and for each
-// that has ended since the last call. reported contains the Jobs that were reported.
-func (g *Guard) report(info *object.Info, jobs []*unfinishedJob, reported map[*earlierJob]bool) {
-	remains := map[*earlierJob]bool{}
+// that has ended since the last call. reported is the result of the last call: the Jobs that
+// had not ended.
+func (g *Guard) report(info *object.Info, jobs []*unfinishedJob, reported []*earlierJob) []*earlierJob {
+	var remaining []*earlierJob
 	for _, job := range jobs {
-		remains[job.earlierJob] = true
-		if reported[job.earlierJob] {
+		remaining = append(remaining, job.earlierJob)
+		if slices.Contains(reported, job.earlierJob) {
 			continue
 		}
-		reported[job.earlierJob] = true
 		message := "still running since an earlier revision; " + resourceName(info.Mapping.GroupVersionKind.Kind, info.Name) + " starts when it has finished"
 		if g.mustDelete(job) {
 			message = "unfinished since another revision; deleting it"
 		}
 		g.emit(info, job.earlierJob, readiness.InProgress, message)
 	}
-	for job := range reported {
-		if !remains[job] {
-			delete(reported, job)
+	for _, job := range reported {
+		if !slices.Contains(remaining, job) {
 			g.emit(info, job, readiness.Ready, "no longer running")
 		}
 	}
+	return remaining
 }
 
 // emit emits an event about a Job of an earlier revision that info has to wait for.

@@ -6,6 +6,7 @@ package earlierjobs
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -129,8 +130,8 @@ func (g *Guard) findRunning(ctx context.Context, jobs []*unfinishedJob) error {
 		}
 		names[job.info.Namespace] = append(names[job.info.Namespace], job.info.Name)
 	}
-	for namespace, list := range names {
-		pods, err := g.Pods.PodsOf(ctx, namespace, list)
+	for _, namespace := range slices.Sorted(maps.Keys(names)) {
+		pods, err := g.Pods.PodsOf(ctx, namespace, names[namespace])
 		readable := !apierrors.IsForbidden(err)
 		if err != nil && readable {
 			return err

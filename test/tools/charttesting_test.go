@@ -6,7 +6,6 @@ package tools
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/ordered-helm/helm/test/charts"
@@ -58,19 +57,30 @@ func TestChartTestingLint(t *testing.T) {
 // for its Deployments, runs its tests and uninstalls it.
 func TestChartTestingInstall(t *testing.T) {
 	t.Parallel()
-	for name, args := range map[string][]string{
-		"install": {"--namespace", "{namespace}", "--release-name", "rel"},
-		"upgrade": {"--namespace", "{namespace}", "--release-name", "rel", "--upgrade"},
+	for name, test := range map[string]struct {
+		args, env []string
+		ordered   bool
+	}{
+		"install":         {},
+		"upgrade":         {args: []string{"--upgrade"}},
+		"ordered install": {env: []string{"HELM_WAIT=ordered"}, ordered: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, ct := ctWorkspace(t)
-			all := []string{"install", "--chart-dirs", "all", "--target-branch", "main", "--debug"}
-			for _, arg := range args {
-				all = append(all, strings.ReplaceAll(arg, "{namespace}", w.Namespace))
-			}
-			harness.ExpectContains(t, w.mustExec(t, ct, all...), "All charts installed successfully", "Phase:          Succeeded")
+			w.Env = append(w.Env, test.env...)
+			w.Started = harness.Now()
+			args := append([]string{"install", "--chart-dirs", "all", "--target-branch", "main", "--debug",
+				"--namespace", w.Namespace, "--release-name", "rel"}, test.args...)
+			harness.ExpectContains(t, w.mustExec(t, ct, args...), "All charts installed successfully", "Phase:          Succeeded")
 			w.ExpectNoReleases(t)
+			if test.ordered {
+				o := &harness.Order{OwnAfter: [][2]string{{"app", "app/backend"}}}
+				o.AddManifest(t, w.MustRun("template", "rel", filepath.Join(w.dir, "all", "app"), "--no-hooks").Stdout)
+				recorded := w.ReadTrace(t).Since(w.Started)
+				o.CheckInstall(t, recorded, 9)
+				o.CheckUninstall(t, recorded)
+			}
 		})
 	}
 }

@@ -63,16 +63,19 @@ func releaseChart(tb testing.TB, prefix string) string {
 // each release must be kept.
 func TestHelmfile(t *testing.T) {
 	t.Parallel()
-	for name, defaults := range map[string][]string{
-		"syncArgs":          {`syncArgs: ["--wait=ordered"]`},
-		"wait and syncArgs": {"wait: true", "timeout: 120", `syncArgs: ["--wait=ordered", "--readiness-timeout=1m"]`},
-		"atomic":            {"atomic: true", "cleanupOnFail: true", `syncArgs: ["--wait=ordered"]`},
+	for name, test := range map[string]struct{ defaults, env []string }{
+		"syncArgs":            {defaults: []string{`syncArgs: ["--wait=ordered"]`}},
+		"wait and syncArgs":   {defaults: []string{"wait: true", "timeout: 120", `syncArgs: ["--wait=ordered", "--readiness-timeout=1m"]`}},
+		"atomic and syncArgs": {defaults: []string{"atomic: true", "cleanupOnFail: true", `syncArgs: ["--wait=ordered"]`}},
+		"HELM_WAIT":           {defaults: []string{"wait: true"}, env: []string{"HELM_WAIT=ordered"}},
+		"atomic, HELM_WAIT":   {defaults: []string{"atomic: true"}, env: []string{"HELM_WAIT=ordered"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			helmfile := toolPath(t, "helmfile")
 			w := diffWorkspace(t)
-			s := state{defaults: defaults, database: releaseChart(t, "database"), web: releaseChart(t, "web")}
+			w.Env = append(w.Env, test.env...)
+			s := state{defaults: test.defaults, database: releaseChart(t, "database"), web: releaseChart(t, "web")}
 			use := func(value string) {
 				s.value = value
 				w.write(t, map[string]string{"helmfile.yaml": s.text(w.Namespace)})

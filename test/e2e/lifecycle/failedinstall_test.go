@@ -4,6 +4,8 @@
 package lifecycle
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -123,6 +125,27 @@ func TestUpgradeAfterFailedInstall(t *testing.T) {
 			}
 			h.MustRun("uninstall", "rel")
 			h.MustRun("install", "rel", withPasswords(t, generating), "--wait=ordered")
+		},
+		"of a public chart": func(t *testing.T, h *harness.Helm) {
+			packed := harness.PublicChart(t, "redis-*.tgz")
+			umbrella := func(podAnnotations ...string) string {
+				dir := charts.Chart{
+					Metadata: "dependencies: [{name: gate, version: 0.1.0}, {name: redis, version: '*', depends-on: [gate]}]\n",
+					Values:   "redis: {architecture: standalone}\n",
+					Subcharts: []charts.Chart{{Name: "gate", Objects: []charts.Object{
+						{Kind: "Deployment", Name: "gate", Layer: "gate", Annotations: []string{"helm.sh/readiness-timeout: 2s"}, PodAnnotations: podAnnotations},
+					}}},
+				}.Write(t)
+				data, err := os.ReadFile(packed)
+				harness.NoError(t, err)
+				harness.NoError(t, os.WriteFile(filepath.Join(dir, "charts", "redis.tgz"), data, 0o600))
+				return dir
+			}
+			h.ExpectFailure(t, []string{"install", "rel", umbrella(charts.NeverReady...), "--wait=ordered"}, "Deployment/gate was not ready")
+			h.MustRun("upgrade", "rel", umbrella(), "--wait=ordered", "--readiness-timeout", "1m")
+			if h.Get(t, "Secret/rel-redis") == nil {
+				t.Error("the Secret was not created")
+			}
 		},
 	})
 }

@@ -39,13 +39,13 @@ func nextVersions() map[string]nextVersion {
 					charts.Object{Kind: "Deployment", Name: "mailer", Layer: "mail", Annotations: charts.LongTimeout}.Manifest())
 			},
 			args:  []string{"--set", "images.database=postgres:18,images.queue=nats:3,images.api=python:4,images.web=nginx:2,database.password=other"},
-			gone:  []string{"ConfigMap/rel-cache", "Service/rel-cache", "Deployment/rel-cache", "Job/rel-migrations-1"},
-			added: []string{"ConfigMap/mail", "Deployment/mailer", "Job/rel-migrations-2"},
+			gone:  []string{"ConfigMap/rel-cache", "Service/rel-cache", "Deployment/rel-cache"},
+			added: []string{"ConfigMap/mail", "Deployment/mailer"},
 			changed: []string{
 				"Secret/rel-database", "StatefulSet/rel-database", "Service/rel-queue", "StatefulSet/rel-queue",
 				"Deployment/rel-api", "ConfigMap/rel-web", "Deployment/rel-web",
 			},
-			pairs: 30,
+			pairs: 25,
 		},
 		"umbrella": {
 			edit: func(tb testing.TB, dir string) {
@@ -59,13 +59,13 @@ func nextVersions() map[string]nextVersion {
 					charts.Object{Kind: "Deployment", Name: "audit", Layer: "audit", DependsOn: "api", Annotations: charts.LongTimeout}.Manifest())
 			},
 			args:  []string{"--set", "platform.images.database=postgres:18,backend.images.api=python:4,frontend.images.web=nginx:2,host=other.example.com"},
-			gone:  []string{"Service/rel-queue", "Deployment/rel-queue", "Deployment/rel-worker", "Job/rel-migrations-1", "Job/rel-check-1"},
-			added: []string{"Deployment/audit", "Job/rel-migrations-2", "Job/rel-check-2"},
+			gone:  []string{"Service/rel-queue", "Deployment/rel-queue", "Deployment/rel-worker", "Job/rel-check-1"},
+			added: []string{"Deployment/audit", "Job/rel-check-2"},
 			changed: []string{
 				"StatefulSet/rel-database", "Deployment/rel-api", "ServiceAccount/rel-web", "Deployment/rel-web",
 				"Ingress/rel-entry", "ConfigMap/rel-about",
 			},
-			pairs: 45, removed: 3,
+			pairs: 40, removed: 2,
 		},
 		"proposal-layers": {
 			edit: func(tb testing.TB, dir string) {

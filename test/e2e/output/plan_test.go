@@ -208,7 +208,7 @@ func TestPlanOfRejectedObjects(t *testing.T) {
 	missing := *h
 	missing.Namespace += "-missing"
 	failed := missing.Run("plan", "new", charts.Write(t, web, charts.Object{Name: "a"}), "--install")
-	if failed.ExitCode != 1 || failed.Stdout != "" || strings.Count(failed.Stderr, "does not exist, so Deployment/web, ConfigMap/a cannot be created") != 1 || strings.Count(failed.Stderr, "\n") != 1 {
+	if failed.ExitCode != 1 || failed.Stdout != "" || strings.Count(failed.Stderr, "does not exist, so ConfigMap/a, Deployment/web cannot be created") != 1 || strings.Count(failed.Stderr, "\n") != 1 {
 		t.Errorf("exit code %d\n%s%s", failed.ExitCode, failed.Stdout, failed.Stderr)
 	}
 }
