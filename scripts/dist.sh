@@ -28,7 +28,7 @@ echo "building manual pages and completion scripts" >&2
 CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "${LDFLAGS:-}" -o dist/share/helm ./cmd/helm
 helm() {
 	# shellcheck disable=SC2088 # the help contains the tilde
-	env HELM_CACHE_HOME='~/.cache/helm' HELM_CONFIG_HOME='~/.config/helm' HELM_DATA_HOME='~/.local/share/helm' dist/share/helm "$@"
+	env HOME='~' HELM_CACHE_HOME='~/.cache/helm' HELM_CONFIG_HOME='~/.config/helm' HELM_DATA_HOME='~/.local/share/helm' dist/share/helm "$@"
 }
 helm docs --type man --dir dist/share/man/man1
 for shell in bash zsh fish powershell; do

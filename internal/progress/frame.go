@@ -62,8 +62,9 @@ func (s frameRenderer) frame(t *timeline.Timeline) []string {
 			continue
 		}
 		lines = append(lines, s.title(o)...)
-		// An operation that undoes o shows why: a warning above the view says why o failed.
-		if isUndone := i < len(t.Operations)-1; !isUndone {
+		// If another operation follows, it rolls back or uninstalls o. The parts of o are then
+		// omitted: a warning above the view says why o failed.
+		if i == len(t.Operations)-1 {
 			parts, more := s.parts(o)
 			lines, further = append(lines, parts...), more
 		}

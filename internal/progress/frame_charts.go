@@ -124,7 +124,7 @@ const (
 	maxReasons = 5
 	// maxCauses is the maximum number of causes that are shown for a resource.
 	maxCauses = 3
-	// maxRows is the maximum number of rows of a terminal that a cause or an error takes.
+	// maxRows is the maximum number of rows of a terminal that a reason or an error takes.
 	maxRows = 3
 )
 

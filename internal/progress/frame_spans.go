@@ -11,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/kind"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/timeline"
@@ -161,11 +162,22 @@ func (s frameRenderer) resource(n *timeline.Span, res *timeline.Resource, indent
 	title.rank = rankDetail
 	lines := []line{title}
 	for _, cause := range res.Causes[:min(len(res.Causes), maxCauses)] {
-		text := cause.Explanation() + " - " + cause.Location()
-		lines = append(lines, s.wrapped(indent+"  ", text, rank, func(row string) string { return row })...)
+		lines = append(lines, s.cause(cause, indent+"  ", rank)...)
 		rank = rankDetail
 	}
 	return lines
+}
+
+// cause returns the lines for a cause: first the reason, which has the given rank, and then the
+// object, in the same row if both fit.
+func (s frameRenderer) cause(cause failure.Cause, indent string, rank lineRank) []line {
+	unstyled := func(row string) string { return row }
+	reason, location := oneLine(cause.Explanation()), oneLine(cause.Location())
+	if both := reason + " - " + location; ansi.StringWidth(indent+both) <= s.width {
+		return s.wrapped(indent, both, rank, unstyled)
+	}
+	lines := s.wrapped(indent, reason, rank, unstyled)
+	return append(lines, line{rank: max(rank, rankDetail), left: func() string { return indent + s.faint(location) }})
 }
 
 // reason returns the name of a resource and why it is not ready.

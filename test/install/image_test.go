@@ -6,7 +6,7 @@ package install
 import (
 	"archive/tar"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -86,7 +86,7 @@ func unpack(t *testing.T, layer []byte, program string) string {
 	var names []string
 	for archive := tar.NewReader(strings.NewReader(string(layer))); ; {
 		h, err := archive.Next()
-		if err == io.EOF { //nolint:errorlint // as documented
+		if errors.Is(err, io.EOF) {
 			return strings.Join(names, " ")
 		}
 		check(t, err)
@@ -97,7 +97,7 @@ func unpack(t *testing.T, layer []byte, program string) string {
 			check(t, os.WriteFile(program, data, 0o755))
 		}
 		if owned := h.Name == "home/helm/"; owned != (h.Uid == 65532) {
-			t.Error(fmt.Sprintf("the owner of %s is %d", h.Name, h.Uid))
+			t.Errorf("the owner of %s is %d", h.Name, h.Uid)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestLiveView(t *testing.T) {
 	}{
 		{"100 columns", 100, 30,
 			[]string{"▸ Job/migrate pre-install hook", "42 rows moved", "install rel  revision 1"},
-			[]string{"✓ pre-install hooks 1 done", "▾ app 0 of 2 nodes ready", "▸ a", "Deployment/a Available: 0/1", " - Pod", "left", "· b after a"},
+			[]string{"✓ pre-install hooks 1 done", "▾ app 0 of 2 nodes ready", "▸ a", "Deployment/a Available: 0/1", "Pod ", "left", "· b after a"},
 			[]string{"✓ install rel  2 of 2 nodes ready", "✓ pre-install hook Job/migrate", "✓ app:a", "✓ app:b", "* critical path"}},
 		{"60 columns", 60, 12,
 			[]string{"▸ Job/migrate pre-install hook", "42 rows moved"},
