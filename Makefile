@@ -206,7 +206,7 @@ fuzz: ## Run every fuzz target (FUZZTIME=30s each; FUZZ=pattern selects targets)
 	FUZZTIME='$(FUZZTIME)' FUZZ='$(FUZZ)' scripts/fuzz.sh
 
 .PHONY: bench
-bench: build stock devcluster $(TOOLS)/kapp ## Run the benchmarks, print the tables and write docs/benchmarks.md (BENCH=pattern selects benchmarks)
+bench: build stock helm4 devcluster $(TOOLS)/kapp ## Run the benchmarks, print the tables and write docs/benchmarks.md (BENCH=pattern selects benchmarks)
 	go test -run '^$$' -bench '$(BENCH)' ./internal/sequencer
 	cd test && BINARIES=$(BIN) KAPP=$(TOOLS)/kapp NELM='$(NELM)' BENCH_ROUNDS=$(BENCH_ROUNDS) BENCH_WRITE=$(CURDIR)/docs \
 		go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./bench

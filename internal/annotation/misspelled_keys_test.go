@@ -43,7 +43,7 @@ func TestKeyProblem(t *testing.T) {
 		{"helm.sh/depends-on/resource-group", "did you mean depends-on.helm.sh/resource-groups?"},
 		{"depends-on.helm.sh/layer", "did you mean depends-on.helm.sh/layers?"},
 		{"depends-on.helm.sh/anything", "did you mean depends-on.helm.sh/layers?"},
-		{"helm.sh/readiness-sucess", "did you mean helm.sh/readiness-success?"},
+		{"helm.sh/readiness-succss", "did you mean helm.sh/readiness-success?"},
 		{"helm.sh/readiness-fail", "did you mean helm.sh/readiness-failure?"},
 		{"helm.sh/readyness-timeout", "did you mean helm.sh/readiness-timeout?"},
 		{"helm.sh/depends-on/subcharts", "move it into Chart.yaml"},

@@ -45,11 +45,14 @@ func CheckTimeouts(p *sequencer.Plan, operationTimeout time.Duration) error {
 func CheckNeeds(ctx context.Context, c cluster.Reader, p *sequencer.Plan) error {
 	var unmet []sequencer.UnmetNeed
 	for _, need := range p.Unmet {
-		exists, err := c.Exists(ctx, need.To.APIVersion, need.To.ID)
+		exists, denied, err := c.Exists(ctx, need.To.APIVersion, need.To.ID)
 		if err != nil {
 			return err
 		}
-		if !exists {
+		// A hook of an earlier revision may have created an object that the account is not
+		// allowed to read.
+		isUnknown := denied && need.ToNode == nil
+		if !exists && !isUnknown {
 			unmet = append(unmet, need)
 		}
 	}

@@ -32,9 +32,10 @@ type Reader interface {
 	// whose state is nil.
 	Existing(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error)
 	// Exists reports whether the object that id identifies exists. apiVersion is needed to
-	// find its API resource. Exists returns false if the cluster does not serve the kind,
-	// if the account is not allowed to read the object, and if there is no cluster.
-	Exists(ctx context.Context, apiVersion string, id sequencer.ID) (bool, error)
+	// find its API resource. exists is false if the cluster does not serve the kind, if the
+	// account is not allowed to read the object, which denied reports, and if there is no
+	// cluster.
+	Exists(ctx context.Context, apiVersion string, id sequencer.ID) (exists, denied bool, err error)
 	// Denied reports for each action whether the account certainly lacks the permission for
 	// it. Without a cluster, nothing is denied.
 	Denied(ctx context.Context, actions []authorizationv1.ResourceAttributes) ([]bool, error)
@@ -81,23 +82,23 @@ func (r *reader) Get(ctx context.Context, info *resource.Info) (*unstructured.Un
 }
 
 // Exists implements Reader.
-func (r *reader) Exists(ctx context.Context, apiVersion string, id sequencer.ID) (bool, error) {
+func (r *reader) Exists(ctx context.Context, apiVersion string, id sequencer.ID) (exists, denied bool, err error) {
 	mapping, err := r.discovery.Mapping(apiVersion, id.Kind)
 	if err != nil || mapping == nil {
-		return false, err
+		return false, false, err
 	}
 	client, err := r.clients.Dynamic()
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	_, err = getWith(client)(ctx, &resource.Info{Mapping: mapping, Namespace: id.Namespace, Name: id.Name})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		return false, nil
+		return false, apierrors.IsForbidden(err), nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for %s in the cluster: %w", id, err)
+		return false, false, fmt.Errorf("look for %s in the cluster: %w", id, err)
 	}
-	return true, nil
+	return true, false, nil
 }
 
 // Denied implements Reader. An action counts as allowed if the check itself fails.
@@ -143,8 +144,8 @@ func (readerWithoutCluster) Existing(_ context.Context, list kube.ResourceList) 
 }
 
 // Exists implements Reader.
-func (readerWithoutCluster) Exists(context.Context, string, sequencer.ID) (bool, error) {
-	return false, nil
+func (readerWithoutCluster) Exists(context.Context, string, sequencer.ID) (exists, denied bool, err error) {
+	return false, false, nil
 }
 
 // Denied implements Reader.

@@ -49,7 +49,8 @@ const (
 	// NodeDeleted says that the objects of a node no longer exist or, if no other node
 	// waits for this, that the server has accepted their deletion.
 	NodeDeleted Type = "node-deleted"
-	// ResourceChanged says that the known readiness of a resource has changed.
+	// ResourceChanged says that the known readiness of a resource has changed: of a resource
+	// of a node, or of a Job of an earlier revision for which a Job of the node waits.
 	ResourceChanged Type = "resource-changed"
 	// HookStarted says that a hook starts.
 	HookStarted Type = "hook-started"

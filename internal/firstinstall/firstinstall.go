@@ -27,10 +27,10 @@ func NeverDeployed(revisions []*release.Release) bool {
 	sorted := slices.Clone(revisions)
 	releaseutil.SortByRevision(sorted)
 	for _, rel := range slices.Backward(sorted) {
-		switch {
-		case rel.Info.Status == release.StatusUninstalled:
+		switch rel.Info.Status {
+		case release.StatusUninstalled:
 			return true
-		case rel.Info.Status == release.StatusDeployed, rel.Info.Status == release.StatusSuperseded:
+		case release.StatusDeployed, release.StatusSuperseded:
 			return false
 		}
 	}

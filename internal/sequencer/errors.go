@@ -10,13 +10,17 @@ import (
 	"github.com/ordered-helm/helm/internal/ordererror"
 )
 
-// The errors about the order that charts declare.
 type (
-	ResourceError        = ordererror.ResourceError
-	DuplicateError       = ordererror.DuplicateError
+	// ResourceError says which resource an error is about.
+	ResourceError = ordererror.ResourceError
+	// DuplicateError reports that two documents define the same object.
+	DuplicateError = ordererror.DuplicateError
+	// UnknownSubchartError reports that a Chart.yaml refers to a subchart that does not exist.
 	UnknownSubchartError = ordererror.UnknownSubchartError
-	CycleError           = ordererror.CycleError
-	CycleEdge            = ordererror.CycleEdge
+	// CycleError reports that charts or layers depend on each other in a cycle.
+	CycleError = ordererror.CycleError
+	// CycleEdge is one dependency in a cycle.
+	CycleEdge = ordererror.CycleEdge
 )
 
 // UnmetNeedsError reports references that the order cannot satisfy. Actions return it only

@@ -65,7 +65,7 @@ func run(args []string) error {
 		return err
 	}
 	if flags.NArg() == 0 || *output == "" {
-		return errors.New("usage: image [-version VERSION] [-created SECONDS] -output DIRECTORY ARCHITECTURE=BINARY...")
+		return errors.New("missing arguments: -output DIRECTORY and at least one ARCHITECTURE=BINARY are required")
 	}
 	i := &image{directory: *output, created: time.Unix(*created, 0).UTC(), labels: map[string]string{
 		"org.opencontainers.image.title": "Ordered Helm", "org.opencontainers.image.version": *version,

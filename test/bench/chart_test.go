@@ -11,7 +11,7 @@ import (
 
 // Chart.yaml of charts whose annotations for the order apply, and of charts without an order.
 const (
-	orderedChart = "apiVersion: v3\nname: bench\nversion: 0.1.0\n"
+	orderedChart = plainChart + "annotations: {helm.sh/sequencing: enabled}\n"
 	plainChart   = "apiVersion: v2\nname: bench\nversion: 0.1.0\n"
 )
 

@@ -36,10 +36,12 @@ func BenchmarkHooks(b *testing.B) {
 			}
 			about := "Each Job takes a second. All of them are hooks of equal weight in a chart with `runHooksInParallel`. "
 			if n <= 20 {
-				tools = append(tools, tool{report.Stock, []step{plain.does(report.Install, install...)}, plain.agent})
-				about += "Stock runs them one at a time."
+				newer := helm4(b, c)
+				tools = append(tools, tool{report.Stock, []step{plain.does(report.Install, install...)}, plain.agent},
+					tool{report.Helm4, []step{newer.does(report.Install, install...)}, newer.agent})
+				about += "Stock and Helm 4 run them one at a time."
 			} else {
-				about += "Stock, which runs them one at a time, is omitted: it takes several minutes."
+				about += "Stock and Helm 4, which run them one at a time, are omitted: they take several minutes."
 			}
 			measure(b, c, workload{
 				name: report.HooksName(n), title: fmt.Sprintf("%d hook Jobs", n), about: about,

@@ -58,6 +58,7 @@ func BenchmarkObjects(b *testing.B) {
 			plain, layered := objectsChart(b, n, 0), objectsChart(b, n, layers)
 			tools := []tool{
 				helmLifecycle(report.Stock, stock(b, c), lifecycle{plain, n / 100, nil}),
+				helmLifecycle(report.Helm4, helm4(b, c), lifecycle{plain, n / 100, nil}),
 				helmLifecycle(report.Ours, ours(b, c), lifecycle{plain, n / 100, nil}),
 				helmLifecycle(report.Ordered, ours(b, c), lifecycle{layered, n / 100, []string{"--wait=ordered"}}),
 			}

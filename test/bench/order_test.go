@@ -26,12 +26,14 @@ func BenchmarkChain(b *testing.B) {
 			c, g := cluster.Shared(b), chain(n)
 			chart := g.layersChart(b)
 			tools := inOrder(b, c, chart, g)
-			p := stock(b, c)
-			tools = append(tools, tool{report.Waiting, []step{p.does(report.Install, "install", "rel", chart, "--wait")}, p.agent})
+			plain, newer := stock(b, c), helm4(b, c)
+			tools = append(tools,
+				tool{report.Waiting, []step{plain.does(report.Install, "install", "rel", chart, "--wait")}, plain.agent},
+				tool{report.Helm4Waiting, []step{newer.does(report.Install, "install", "rel", chart, "--wait=watcher")}, newer.agent})
 			measure(b, c, workload{
 				name: report.ChainName(n), title: fmt.Sprintf("Chain of %d Deployments", n),
 				about: "Each Deployment is created after the previous one is Available; pods are ready immediately. Stock installs the same " +
-					"objects without waiting, and also with `--wait`, which creates all objects at the same time and waits for all of them.",
+					"objects without waiting, and also with `--wait`, which creates all objects at the same time and waits for all of them; so does Helm 4.",
 				base: orderBase, tools: tools,
 			})
 		})
@@ -64,14 +66,15 @@ func BenchmarkFanOut(b *testing.B) {
 }
 
 // inOrder returns the tools that deploy a graph: Ordered Helm in order, the deployment without
-// Helm, and stock Helm without order or waiting.
+// Helm, and stock Helm and Helm 4 without order or waiting.
 func inOrder(b *testing.B, c *cluster.Cluster, chart string, g graph) []tool {
 	b.Helper()
-	helm, plain := ours(b, c), stock(b, c)
+	helm, plain, newer := ours(b, c), stock(b, c), helm4(b, c)
 	return []tool{
 		{report.Ours, []step{helm.does(report.Install, "install", "rel", chart, "--wait=ordered", "--readiness-timeout", "1m")}, helm.agent},
 		handTool(report.Hand, unthrottled(b, c), g),
 		{report.Stock, []step{plain.does(report.Install, "install", "rel", chart)}, plain.agent},
+		{report.Helm4, []step{newer.does(report.Install, "install", "rel", chart)}, newer.agent},
 	}
 }
 

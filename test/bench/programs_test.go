@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/test/bench/launch"
+	"github.com/ordered-helm/helm/test/bench/report"
 	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/cluster"
 )
@@ -21,7 +22,7 @@ const (
 	kappEnv = "KAPP"
 	nelmEnv = "NELM"
 
-	// helmAgent is the prefix of the user agents of Ordered Helm and stock Helm.
+	// helmAgent is the prefix of the user agents of all versions of Helm.
 	helmAgent = "Helm/"
 )
 
@@ -45,6 +46,24 @@ func ours(b *testing.B, c *cluster.Cluster) program {
 func stock(b *testing.B, c *cluster.Cluster) program {
 	b.Helper()
 	return newProgram(b, c, binaries.Get(b).Stock, helmAgent)
+}
+
+// helm4 returns Helm 4, for the cluster unless c is nil.
+func helm4(b *testing.B, c *cluster.Cluster) program {
+	b.Helper()
+	return newProgram(b, c, binaries.Get(b).Helm4, helmAgent)
+}
+
+// contestant is a version of Helm with its name on the page.
+type contestant struct {
+	name    string
+	program program
+}
+
+// versionsOfHelm returns stock Helm, Helm 4 and Ordered Helm, for the cluster unless c is nil.
+func versionsOfHelm(b *testing.B, c *cluster.Cluster) []contestant {
+	b.Helper()
+	return []contestant{{report.Stock, stock(b, c)}, {report.Helm4, helm4(b, c)}, {report.Ours, ours(b, c)}}
 }
 
 // optionalTool returns the program whose path is in an environment variable. found is false if

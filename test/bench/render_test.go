@@ -9,25 +9,29 @@ import (
 	"github.com/ordered-helm/helm/test/bench/report"
 )
 
-// BenchmarkRender runs `helm template` for the charts of the other benchmarks, and `helm dag`
-// for those that declare an order. It needs no cluster.
+// BenchmarkRender runs `helm template` for the charts of the other benchmarks, with Ordered
+// Helm also in order, and `helm dag`. It needs no cluster.
 func BenchmarkRender(b *testing.B) {
-	helm := tool{name: report.Ours}
-	plain := tool{name: report.Stock}
-	oursIs, stockIs := ours(b, nil), stock(b, nil)
+	helm, ordered, graph := tool{name: report.Ours}, tool{name: report.Ordered}, tool{name: report.Graph}
+	plain, newer := tool{name: report.Stock}, tool{name: report.Helm4}
+	oursIs, stockIs, newerIs := ours(b, nil), stock(b, nil), helm4(b, nil)
 	for _, chart := range charts(b) {
 		if chart.path == "" {
 			continue
 		}
 		template := append([]string{"template", "rel", chart.path}, chart.flags...)
-		plain.steps = append(plain.steps, stockIs.does("template: "+chart.name, template...))
-		helm.steps = append(helm.steps, oursIs.does("template: "+chart.name, template...),
-			oursIs.does("dag: "+chart.name, append([]string{"dag", chart.path}, chart.flags...)...))
+		step := report.RenderStep(chart.name)
+		plain.steps = append(plain.steps, stockIs.does(step, template...))
+		newer.steps = append(newer.steps, newerIs.does(step, template...))
+		helm.steps = append(helm.steps, oursIs.does(step, template...))
+		ordered.steps = append(ordered.steps, oursIs.does(step, append(template, "--wait=ordered")...))
+		graph.steps = append(graph.steps, oursIs.does(step, append([]string{"dag", chart.path}, chart.flags...)...))
 	}
 	measure(b, nil, workload{
 		name: report.RenderName, title: "template and dag",
-		about: "`helm template` of the charts of the other workloads, and `helm dag`, which stock does not have. No cluster is used.",
-		base:  []string{report.Stock}, tools: []tool{plain, helm},
+		about: "`helm template` of the charts of the other workloads; *ours, ordered* is `helm template --wait=ordered`, and *ours, dag* is " +
+			"`helm dag`, which stock does not have. No cluster is used.",
+		base: []string{report.Stock}, tools: []tool{plain, newer, helm, ordered, graph},
 	})
 }
 

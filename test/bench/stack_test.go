@@ -39,10 +39,7 @@ func BenchmarkStack(b *testing.B) {
 	c := cluster.Shared(b)
 	define(b, c, archive)
 	var tools []tool
-	for _, t := range []struct {
-		name    string
-		program program
-	}{{report.Stock, stock(b, c)}, {report.Ours, ours(b, c)}} {
+	for _, t := range versionsOfHelm(b, c) {
 		tools = append(tools, helmLifecycle(t.name, t.program, lifecycle{chart: archive, flags: flags}).without(report.Changed))
 	}
 	measure(b, c, workload{

@@ -16,10 +16,7 @@ import (
 func BenchmarkStart(b *testing.B) {
 	chart := writeChart(b, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n")
 	var tools []tool
-	for _, t := range []struct {
-		name    string
-		program program
-	}{{report.Stock, stock(b, nil)}, {report.Ours, ours(b, nil)}} {
+	for _, t := range versionsOfHelm(b, nil) {
 		tools = append(tools, tool{name: t.name, steps: []step{
 			t.program.does("version", "version"),
 			t.program.does("template", "template", "web", chart),

@@ -28,10 +28,7 @@ func BenchmarkWait(b *testing.B) {
 	chart := writeFiles(b, map[string]string{"Chart.yaml": plainChart, "templates/all.yaml": unordered(n)})
 	client := c.Client()
 	var tools []tool
-	for _, t := range []struct {
-		name    string
-		program program
-	}{{report.Stock, stock(b, c)}, {report.Ours, ours(b, c)}} {
+	for _, t := range versionsOfHelm(b, c) {
 		tools = append(tools, tool{t.name, []step{
 			deployed(ours(b, c), client, chart, n),
 			t.program.does(report.Noop, "upgrade", "rel", chart, "--wait"),

@@ -40,6 +40,7 @@ func (v verdict) String() string {
 func goals() []goal {
 	thousand := ObjectsName(1000)
 	handAndStock := []string{Hand, Stock}
+	large := RenderStep("5,000 small objects")
 	return []goal{
 		atMost(1.10, "Chain of 10: ours ÷ (by hand + stock without waiting)", ratioOf{ChainName(10), Install, []string{Ours}, handAndStock}),
 		atLeast(3, "Chain of 10: stock with `--wait`, without order ÷ ours", ratioOf{ChainName(10), Install, []string{Waiting}, []string{Ours}}),
@@ -48,6 +49,9 @@ func goals() []goal {
 		atMost(0.30, "1,000 objects, install: ours ÷ stock", toStock(thousand, Install)),
 		atMost(0.09, "1,000 objects, no-op upgrade: ours ÷ stock", toStock(thousand, Noop)),
 		atMost(0.35, "1,000 objects, uninstall: ours ÷ stock", toStock(thousand, Uninstall)),
+		atMost(0.27, "1,000 ordered objects, uninstall: ours ÷ stock", ratioOf{thousand, Uninstall, []string{Ordered}, []string{Stock}}),
+		atMost(1.10, "5,000 ordered objects, `template --wait=ordered`: ours ÷ stock's `template`", ratioOf{RenderName, large, []string{Ordered}, []string{Stock}}),
+		atMost(1.10, "5,000 ordered objects, `dag`: ours ÷ stock's `template`", ratioOf{RenderName, large, []string{Graph}, []string{Stock}}),
 		{"1,000 objects: ours ÷ kapp, the worst step", "< 1", func(r Results) verdict { return fasterThanKapp(r, thousand) }},
 		atMost(0.10, "No-op `upgrade --wait` of 100 ready Deployments: ours ÷ stock", toStock(WaitName, Noop)),
 		atMost(0.50, stackGoal, toStock(StackName, Install)),

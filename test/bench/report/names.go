@@ -22,6 +22,9 @@ func ChainName(n int) string { return fmt.Sprintf("chain-%d", n) }
 // HooksName returns the name of the workload of n Jobs that are hooks.
 func HooksName(n int) string { return fmt.Sprintf("hooks-%d", n) }
 
+// RenderStep returns the name of the step of the workload render that renders a chart.
+func RenderStep(chart string) string { return "template: " + chart }
+
 // ObjectsName returns the name of the workload of n small objects.
 func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 

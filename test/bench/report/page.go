@@ -12,7 +12,7 @@ import (
 
 const introduction = `# Benchmarks
 
-This page compares Ordered Helm with stock Helm of the same version, with
+This page compares Ordered Helm with stock Helm of the same version, with Helm 4, with
 [kapp](https://carvel.dev/kapp/), and with the time that the cluster itself needs.
 ~make bench~ generates it from measurements. Do not edit it by hand.
 
@@ -28,7 +28,7 @@ is deleted before the next one runs. Other load on the machine therefore affects
 equally. Only the ratios are meaningful.
 
 - **stock** is stock Helm, built from unmodified Helm of the same version with the same build
-  flags. **ours** is Ordered Helm with the same command line, unless the workload says otherwise.
+  flags. **Helm 4** is unmodified Helm 4. **ours** is Ordered Helm with the same command line, unless the workload says otherwise.
 - **hand** is the lower bound: a program with an open connection that knows what to create, and
   creates each object as early as possible. It neither renders nor stores a release.
 - **median s** is the median time of all rounds, in seconds, and **min–max** are the fastest and

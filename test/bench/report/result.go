@@ -20,11 +20,15 @@ const (
 
 	Ours    = "ours"
 	Ordered = "ours, ordered"
+	Graph   = "ours, dag"
 	Stock   = "stock"
 	Waiting = "stock --wait"
-	Hand    = "hand"
-	Kapp    = "kapp"
-	Nelm    = "nelm"
+	Helm4   = "Helm 4"
+	// Helm4Waiting is Helm 4 with --wait=watcher, which is what its plain --wait means.
+	Helm4Waiting = "Helm 4 --wait=watcher"
+	Hand         = "hand"
+	Kapp         = "kapp"
+	Nelm         = "nelm"
 )
 
 // Sample is one measurement of a step. Unknown values are zero.

@@ -124,7 +124,7 @@ func badCharts() map[string]badChart {
 		},
 		"v2 chart that does not enable its order": {
 			charts.Chart{APIVersion: "v2", Template: charts.ConfigMap("a", "helm.sh/layer: a")},
-			[]string{"chart app declares an order that is ignored", "apiVersion: v3", "helm.sh/sequencing: enabled", "omit --wait=ordered"},
+			[]string{"chart app declares an order that is ignored", "helm.sh/sequencing: enabled to app/Chart.yaml", "omit --wait=ordered"},
 		},
 		"longer wait than the whole operation may take": {
 			templates(charts.ConfigMap("a", "helm.sh/layer: a", "helm.sh/readiness-timeout: 20m")),
