@@ -67,7 +67,7 @@ func rollBackToRevisionCopiedByStock(t *testing.T, h *harness.Helm) {
 	h.ExpectValues(t, "1")
 	h.MustRunStock(t, "rollback", "rel", "4", "--wait")
 	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ignored (rolled back by another program; uninstalled in reverse order)")
-	harness.ExpectContains(t, h.MustRun("history", "rel").Stdout, "Rollback to 4\tignored")
+	harness.ExpectContains(t, h.MustRun("history", "rel").Stdout, "Rollback to 4   \tignored")
 	manifest, _ := h.Uninstall(t)
 	h.CheckUninstallOrder(t, manifest)
 }
