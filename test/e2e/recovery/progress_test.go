@@ -76,7 +76,8 @@ func TestLifecycleProgressBeforeFirstNode(t *testing.T) {
 	}
 	h.ExpectFailure(t, []string{"install", "rel", charts.ThreeLayers(t, "1", failing("pre-install")), "--wait=ordered"}, "pre-install")
 	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 0 of 3 nodes done")
-	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "2", failing(`"post-upgrade,pre-delete"`)), "--wait=ordered"}, "post-upgrade")
+	// No revision was deployed, so the upgrade runs the install hooks.
+	h.ExpectFailure(t, []string{"upgrade", "rel", charts.ThreeLayers(t, "2", failing(`"post-install,pre-delete"`)), "--wait=ordered"}, "post-install")
 	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 3 nodes\n")
 	h.ExpectFailure(t, []string{"uninstall", "rel"}, "hook")
 	harness.ExpectContains(t, h.MustRun("status", "rel").Stdout, "ORDER: ordered, 0 of 3 nodes deleted")
