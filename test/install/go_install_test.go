@@ -6,31 +6,30 @@
 package install
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"golang.org/x/mod/module"
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/zip"
 
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-const modulePath = "github.com/ordered-helm/helm"
-
-// TestGoInstall checks that go install builds the module from a module proxy, and that the result
-// reports its version and assumes the same versions of Kubernetes and Helm as the result of make.
+// TestGoInstall checks that the module fulfils the requirements of go install, and that a program
+// that is built without the linker flags of make reports its version, and assumes the same versions
+// of Kubernetes and Helm as the result of make. Go records the version in the same place for go
+// install and for a build of a tagged commit.
 func TestGoInstall(t *testing.T) {
 	t.Parallel()
 	set, dir := binaries.Get(t), t.TempDir()
-	proxy, cache, bin := filepath.Join(dir, "proxy"), filepath.Join(dir, "cache"), filepath.Join(dir, "bin")
-	publish(t, proxy, "v1.2.3")
-	linkModules(t, strings.TrimSpace(output(t, nil, "go", "env", "GOMODCACHE")), cache, modulePath)
-	output(t, []string{"GOMODCACHE=" + cache, "GOBIN=" + bin, "GOPROXY=file://" + proxy, "GOSUMDB=off", "GOWORK=off", "GOFLAGS=-trimpath -modcacherw", "CGO_ENABLED=0"},
-		"go", "install", "-p", "2", modulePath+"/cmd/helm@v1.2.3")
+	repository, bin := filepath.Join(dir, "repository"), filepath.Join(dir, "bin")
+	tagCopy(t, repository, "v1.2.3")
+	checkInstallable(t, repository)
+	output(t, []string{"GOBIN=" + bin, "GOWORK=off", "GOFLAGS=-trimpath", "CGO_ENABLED=0"},
+		"go", "-C", repository, "install", "-p", "2", "-buildvcs=true", "./cmd/helm")
 
 	helm := filepath.Join(bin, "helm")
 	makes, _, _ := strings.Cut(output(t, nil, set.Helm, "version", "--template", "{{.Version}}"), "+")
@@ -52,64 +51,41 @@ metadata:
 	}
 }
 
-// publish writes the module to a directory that is used as a module proxy.
-func publish(t *testing.T, proxy, version string) {
+// tagCopy copies the files of the repository to a new repository, whose only commit has a tag.
+func tagCopy(t *testing.T, to, tag string) {
 	t.Helper()
 	root := binaries.Root(t)
-	var files []zip.File
-	for name := range strings.Lines(output(t, nil, "git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard")) {
-		f := file{root, strings.TrimSuffix(name, "\n")}
-		if info, err := f.Lstat(); err == nil && info.Mode().IsRegular() {
-			files = append(files, f)
+	for line := range strings.Lines(output(t, nil, "git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard")) {
+		name := strings.TrimSuffix(line, "\n")
+		content, err := os.ReadFile(filepath.Join(root, name))
+		if os.IsNotExist(err) {
+			continue // deleted, but not committed yet
 		}
+		check(t, err)
+		write(t, filepath.Join(to, name), string(content))
 	}
-	versions := filepath.Join(proxy, modulePath, "@v")
-	write(t, filepath.Join(versions, "list"), version+"\n")
-	write(t, filepath.Join(versions, version+".info"), `{"Version":"`+version+`","Time":"2026-01-02T03:04:05Z"}`)
-	goMod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	check(t, err)
-	write(t, filepath.Join(versions, version+".mod"), string(goMod))
-	out, err := os.Create(filepath.Join(versions, version+".zip"))
-	check(t, err)
-	check(t, zip.Create(out, module.Version{Path: modulePath, Version: version}, files))
-	check(t, out.Close())
-}
-
-// file is a file of the module. It implements zip.File.
-type file struct{ root, name string }
-
-func (f file) Path() string                 { return filepath.ToSlash(f.name) }
-func (f file) Lstat() (os.FileInfo, error)  { return os.Lstat(filepath.Join(f.root, f.name)) }
-func (f file) Open() (io.ReadCloser, error) { return os.Open(filepath.Join(f.root, f.name)) }
-
-// linkModules creates a module cache in dir that contains links to the modules in cache, so that
-// nothing is downloaded, and nothing is written to cache. It omits the module with the given path.
-func linkModules(t *testing.T, cache, dir, omitted string) {
-	t.Helper()
-	for _, start := range []string{"", filepath.Join("cache", "download")} {
-		for at := filepath.Dir(omitted); ; at = filepath.Dir(at) {
-			linkEntries(t, filepath.Join(cache, start, at), filepath.Join(dir, start, at))
-			if at == "." {
-				break
-			}
-		}
+	for _, args := range [][]string{
+		{"init", "--quiet"}, {"add", "--all", "--force"}, {"commit", "--quiet", "--message", "copy"}, {"tag", tag},
+	} {
+		identity := []string{"-C", to, "-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgSign=false"}
+		output(t, nil, "git", append(identity, args...)...)
 	}
 }
 
-// linkEntries creates a link in to for each entry of from, unless to already has an entry of this
-// name, or the entry is the cache itself.
-func linkEntries(t *testing.T, from, to string) {
+// checkInstallable checks what go install requires of a module that it gets from elsewhere: its
+// files fit into a module archive, and its go.mod has no directives that apply only in the main
+// module.
+func checkInstallable(t *testing.T, repository string) {
 	t.Helper()
-	check(t, os.MkdirAll(to, 0o755))
-	entries, err := os.ReadDir(from)
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if _, err := os.Lstat(filepath.Join(to, e.Name())); err == nil || e.Name() == "cache" {
-			continue
-		}
-		check(t, os.Symlink(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())))
+	files, err := zip.CheckDir(repository)
+	check(t, err)
+	check(t, files.Err())
+	content, err := os.ReadFile(filepath.Join(repository, "go.mod"))
+	check(t, err)
+	parsed, err := modfile.Parse("go.mod", content, nil)
+	check(t, err)
+	if len(parsed.Replace)+len(parsed.Exclude) > 0 {
+		t.Error("go.mod contains replace or exclude directives, which go install rejects")
 	}
 }
 
