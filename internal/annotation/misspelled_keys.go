@@ -25,11 +25,20 @@ func CheckChartKeys(annotations map[string]any) error {
 	return checkKeys(annotations, ChartKeyProblem)
 }
 
-func checkKeys(annotations map[string]any, problemOf func(key string) (string, ErrorKind)) error {
+// CheckChartFields is like CheckKeys, for the fields at the top level of Chart.yaml.
+func CheckChartFields(fields map[string]any) error { return checkKeys(fields, ChartFieldProblem) }
+
+// CheckDependencyFields is like CheckKeys, for the fields of an entry under "dependencies" in
+// Chart.yaml.
+func CheckDependencyFields(fields map[string]any) error {
+	return checkKeys(fields, DependencyFieldProblem)
+}
+
+func checkKeys(values map[string]any, problemOf func(key string) (string, ErrorKind)) error {
 	var problems []error
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if reason, kind := problemOf(key); reason != "" {
-			problems = append(problems, &ValueError{Key: key, Value: annotations[key], Reason: reason, Kind: kind})
+			problems = append(problems, &ValueError{Key: key, Value: values[key], Reason: reason, Kind: kind})
 		}
 	}
 	return errors.Join(problems...)

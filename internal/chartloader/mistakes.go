@@ -4,8 +4,6 @@
 package chartloader
 
 import (
-	"errors"
-	"maps"
 	"slices"
 
 	"helm.sh/helm/v3/pkg/chart"
@@ -26,25 +24,15 @@ func mistakes(ch *chart.Chart, raw *rawChart) []error {
 		if i < 0 || yaml.Unmarshal(ch.Raw[i].Data, &fields) != nil {
 			continue
 		}
-		problems = append(problems, checkFields(fields, annotation.ChartFieldProblem))
+		problems = append(problems, annotation.CheckChartFields(fields))
 		dependencies, _ := fields["dependencies"].([]any)
 		for i, d := range dependencies {
 			entry, _ := d.(map[string]any)
-			if err := checkFields(entry, annotation.DependencyFieldProblem); err != nil {
+			if err := annotation.CheckDependencyFields(entry); err != nil {
 				name, _ := entry["name"].(string)
 				problems = append(problems, &DependencyError{Index: i, Name: name, Err: err})
 			}
 		}
 	}
 	return slices.DeleteFunc(problems, func(err error) bool { return err == nil })
-}
-
-func checkFields(fields map[string]any, problemOf func(string) (string, annotation.ErrorKind)) error {
-	var problems []error
-	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		if reason, kind := problemOf(field); reason != "" {
-			problems = append(problems, &annotation.ValueError{Key: field, Value: fields[field], Reason: reason, Kind: kind})
-		}
-	}
-	return errors.Join(problems...)
 }
