@@ -19,7 +19,7 @@ const releaseField = "release"
 
 // secretClient is the client for Secrets of Helm's storage driver.
 type secretClient struct {
-	*keepingClient[*corev1.Secret, *corev1.SecretList]
+	*preservingClient[*corev1.Secret, *corev1.SecretList]
 	otherSecretMethods
 }
 
@@ -28,7 +28,7 @@ type secretClient struct {
 type otherSecretMethods struct{ typedcorev1.SecretInterface }
 
 func newSecretClient(connect func() (kubernetes.Interface, error), namespace string) secretClient {
-	return secretClient{keepingClient: &keepingClient[*corev1.Secret, *corev1.SecretList]{
+	return secretClient{preservingClient: &preservingClient[*corev1.Secret, *corev1.SecretList]{
 		connect: func() (objectClient[*corev1.Secret, *corev1.SecretList], error) {
 			client, err := connect()
 			if err != nil {
@@ -36,7 +36,7 @@ func newSecretClient(connect func() (kubernetes.Interface, error), namespace str
 			}
 			return client.CoreV1().Secrets(namespace), nil
 		},
-		keeper: newKeeper(),
+		fields: newFieldCache(),
 		items: func(list *corev1.SecretList) []*corev1.Secret {
 			return pointersTo(list.Items)
 		},
@@ -47,7 +47,7 @@ func newSecretClient(connect func() (kubernetes.Interface, error), namespace str
 
 // configMapClient is the client for ConfigMaps of Helm's storage driver.
 type configMapClient struct {
-	*keepingClient[*corev1.ConfigMap, *corev1.ConfigMapList]
+	*preservingClient[*corev1.ConfigMap, *corev1.ConfigMapList]
 	otherConfigMapMethods
 }
 
@@ -55,7 +55,7 @@ type configMapClient struct {
 type otherConfigMapMethods struct{ typedcorev1.ConfigMapInterface }
 
 func newConfigMapClient(connect func() (kubernetes.Interface, error), namespace string) configMapClient {
-	return configMapClient{keepingClient: &keepingClient[*corev1.ConfigMap, *corev1.ConfigMapList]{
+	return configMapClient{preservingClient: &preservingClient[*corev1.ConfigMap, *corev1.ConfigMapList]{
 		connect: func() (objectClient[*corev1.ConfigMap, *corev1.ConfigMapList], error) {
 			client, err := connect()
 			if err != nil {
@@ -63,7 +63,7 @@ func newConfigMapClient(connect func() (kubernetes.Interface, error), namespace 
 			}
 			return client.CoreV1().ConfigMaps(namespace), nil
 		},
-		keeper: newKeeper(),
+		fields: newFieldCache(),
 		items: func(list *corev1.ConfigMapList) []*corev1.ConfigMap {
 			return pointersTo(list.Items)
 		},
@@ -82,11 +82,11 @@ type objectClient[T metav1.Object, L any] interface {
 	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
-// keepingClient is an objectClient that keeps the unknown fields of the releases in the
+// preservingClient is an objectClient that keeps the unknown fields of the releases in the
 // objects. Its methods connect, so that creating it needs no cluster.
-type keepingClient[T metav1.Object, L any] struct {
+type preservingClient[T metav1.Object, L any] struct {
 	connect func() (objectClient[T, L], error)
-	keeper  *keeper
+	fields  *fieldCache
 	items   func(L) []T
 	// release returns the release in an object, and setRelease replaces it.
 	release    func(T) string
@@ -94,20 +94,20 @@ type keepingClient[T metav1.Object, L any] struct {
 }
 
 // Get implements objectClient.
-func (c *keepingClient[T, L]) Get(ctx context.Context, name string, opts metav1.GetOptions) (none T, _ error) {
+func (c *preservingClient[T, L]) Get(ctx context.Context, name string, opts metav1.GetOptions) (none T, _ error) {
 	client, err := c.connect()
 	if err != nil {
 		return none, err
 	}
 	object, err := client.Get(ctx, name, opts)
 	if err == nil {
-		c.keeper.wasRead(name, c.release(object))
+		c.fields.recordRead(name, c.release(object))
 	}
 	return object, err
 }
 
 // List implements objectClient.
-func (c *keepingClient[T, L]) List(ctx context.Context, opts metav1.ListOptions) (none L, _ error) {
+func (c *preservingClient[T, L]) List(ctx context.Context, opts metav1.ListOptions) (none L, _ error) {
 	client, err := c.connect()
 	if err != nil {
 		return none, err
@@ -115,33 +115,33 @@ func (c *keepingClient[T, L]) List(ctx context.Context, opts metav1.ListOptions)
 	list, err := client.List(ctx, opts)
 	if err == nil && selectsOneRelease(opts) {
 		for _, object := range c.items(list) {
-			c.keeper.wasRead(object.GetName(), c.release(object))
+			c.fields.recordRead(object.GetName(), c.release(object))
 		}
 	}
 	return list, err
 }
 
 // Create implements objectClient.
-func (c *keepingClient[T, L]) Create(ctx context.Context, object T, opts metav1.CreateOptions) (none T, _ error) {
+func (c *preservingClient[T, L]) Create(ctx context.Context, object T, opts metav1.CreateOptions) (none T, _ error) {
 	client, err := c.connect()
 	if err != nil {
 		return none, err
 	}
 	created, err := client.Create(ctx, object, opts)
 	if err == nil {
-		c.keeper.wasCreated(object.GetName())
+		c.fields.recordCreated(object.GetName())
 	}
 	return created, err
 }
 
 // Update implements objectClient. The object that it writes contains the unknown fields of the
 // stored one.
-func (c *keepingClient[T, L]) Update(ctx context.Context, object T, opts metav1.UpdateOptions) (none T, _ error) {
+func (c *preservingClient[T, L]) Update(ctx context.Context, object T, opts metav1.UpdateOptions) (none T, _ error) {
 	client, err := c.connect()
 	if err != nil {
 		return none, err
 	}
-	release, err := c.keeper.update(object.GetName(), c.release(object), func() (string, error) {
+	release, err := c.fields.addUnknownFields(object.GetName(), c.release(object), func() (string, error) {
 		stored, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
 		if err != nil {
 			return "", err
@@ -156,7 +156,7 @@ func (c *keepingClient[T, L]) Update(ctx context.Context, object T, opts metav1.
 }
 
 // Delete implements objectClient.
-func (c *keepingClient[T, L]) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
+func (c *preservingClient[T, L]) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	client, err := c.connect()
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (c *keepingClient[T, L]) Delete(ctx context.Context, name string, opts meta
 	if err := client.Delete(ctx, name, opts); err != nil {
 		return err
 	}
-	c.keeper.wasDeleted(name)
+	c.fields.recordDeleted(name)
 	return nil
 }
 

@@ -15,8 +15,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// defaultNamespace is the namespace in which Helm's driver stores releases without a namespace.
-const defaultNamespace = "default"
+// namespaceOf returns the namespace in which Helm's driver stores a release.
+func namespaceOf(rel *release.Release) string { return cmp.Or(rel.Namespace, "default") }
 
 // sqlDriver is Helm's storage driver for PostgreSQL, but keeps the unknown fields of the
 // releases that it updates. As Helm's driver gives no access to the rows of its table, it
@@ -24,22 +24,22 @@ const defaultNamespace = "default"
 type sqlDriver struct {
 	*driver.SQL
 	connectionString string
-	keeper           *keeper
+	fields           *fieldCache
 }
 
 // Create stores a new release.
 func (d *sqlDriver) Create(key string, rel *release.Release) error {
 	err := d.SQL.Create(key, rel)
 	if err == nil {
-		d.keeper.wasCreated(key)
+		d.fields.recordCreated(namespaceOf(rel) + "/" + key)
 	}
 	return err
 }
 
 // Update replaces a stored release.
 func (d *sqlDriver) Update(key string, rel *release.Release) error {
-	namespace := cmp.Or(rel.Namespace, defaultNamespace)
-	unknown, err := d.keeper.unknownFields(key, func() (string, error) { return d.read(key, namespace) })
+	namespace := namespaceOf(rel)
+	unknown, err := d.fields.unknownFields(namespace+"/"+key, func() (string, error) { return d.read(key, namespace) })
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (d *sqlDriver) Update(key string, rel *release.Release) error {
 func (d *sqlDriver) Delete(key string) (*release.Release, error) {
 	rel, err := d.SQL.Delete(key)
 	if err == nil {
-		d.keeper.wasDeleted(key)
+		d.fields.recordDeleted(namespaceOf(rel) + "/" + key)
 	}
 	return rel, err
 }

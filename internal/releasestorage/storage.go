@@ -26,10 +26,10 @@ type Options struct {
 	Log func(string, ...any)
 }
 
-// Keeping returns a storage that stores releases in the same place as helm, which Helm has
-// created, and that keeps the fields of other versions of Helm. It returns helm if its driver
-// loses nothing, because it does not encode releases.
-func Keeping(helm *storage.Storage, opts Options) *storage.Storage {
+// PreserveUnknownFields returns a storage that stores releases in the same place as helm, which
+// Helm has created, and that keeps the fields of other versions of Helm. It returns helm if its
+// driver loses nothing, because it does not encode releases.
+func PreserveUnknownFields(helm *storage.Storage, opts Options) *storage.Storage {
 	switch d := helm.Driver.(type) {
 	case *driver.Secrets:
 		secrets := driver.NewSecrets(newSecretClient(opts.Connect, opts.Namespace))
@@ -40,7 +40,7 @@ func Keeping(helm *storage.Storage, opts Options) *storage.Storage {
 		configMaps.Log = opts.Log
 		return storage.Init(configMaps)
 	case *driver.SQL:
-		return storage.Init(&sqlDriver{SQL: d, connectionString: opts.ConnectionString, keeper: newKeeper()})
+		return storage.Init(&sqlDriver{SQL: d, connectionString: opts.ConnectionString, fields: newFieldCache()})
 	default:
 		return helm
 	}

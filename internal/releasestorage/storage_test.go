@@ -58,9 +58,9 @@ type testStorage struct {
 	stored func(key string, replacement *string) string
 }
 
-func (s testStorage) keeping(t *testing.T, client kubernetes.Interface) *storage.Storage {
+func (s testStorage) preserving(t *testing.T, client kubernetes.Interface) *storage.Storage {
 	t.Helper()
-	return Keeping(storage.Init(s.helm), Options{
+	return PreserveUnknownFields(storage.Init(s.helm), Options{
 		Namespace: namespace, Log: t.Logf, Connect: func() (kubernetes.Interface, error) { return client, nil },
 	})
 }
@@ -93,7 +93,7 @@ func TestUpdateKeepsUnknownFields(t *testing.T) {
 			"not read": func(*storage.Storage) (*release.Release, error) { return revision(1, release.StatusDeployed), nil },
 		} {
 			t.Run(driverName+", "+name, func(t *testing.T) {
-				releases := s.keeping(t, client)
+				releases := s.preserving(t, client)
 				if err := s.helm.Create(key, revision(1, release.StatusDeployed)); err != nil {
 					t.Fatal(err)
 				}
@@ -131,7 +131,7 @@ func TestStoredAsByHelm(t *testing.T) {
 				s := storages(t, client)[driverName]
 				releases := storage.Init(s.helm)
 				if i == 1 {
-					releases = s.keeping(t, client)
+					releases = s.preserving(t, client)
 				}
 				operate(t, releases)
 				requests[i] = requestsOf(client.Actions())
@@ -176,7 +176,7 @@ func TestNoFieldsOfDeletedReleases(t *testing.T) {
 	client := fake.NewClientset()
 	for driverName, s := range storages(t, client) {
 		t.Run(driverName, func(t *testing.T) {
-			releases := s.keeping(t, client)
+			releases := s.preserving(t, client)
 			if err := s.helm.Create(key, revision(1, release.StatusDeployed)); err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +208,7 @@ func TestUnreadableRelease(t *testing.T) {
 			client.PrependReactor("get", driverName, func(k8stesting.Action) (bool, runtime.Object, error) {
 				return true, nil, errors.New("forbidden")
 			})
-			err := s.keeping(t, client).Update(revision(1, release.StatusFailed))
+			err := s.preserving(t, client).Update(revision(1, release.StatusFailed))
 			client.ReactionChain = slices.Delete(client.ReactionChain, 0, 1)
 			if err == nil || !strings.Contains(err.Error(), "forbidden") {
 				t.Errorf("got %v", err)
@@ -224,7 +224,7 @@ func TestNoCluster(t *testing.T) {
 	unreachable := errors.New("no configuration")
 	for driverName, s := range storages(t, fake.NewClientset()) {
 		t.Run(driverName, func(t *testing.T) {
-			releases := Keeping(storage.Init(s.helm), Options{Log: t.Logf, Connect: func() (kubernetes.Interface, error) { return nil, unreachable }})
+			releases := PreserveUnknownFields(storage.Init(s.helm), Options{Log: t.Logf, Connect: func() (kubernetes.Interface, error) { return nil, unreachable }})
 			_, readErr := releases.Get("shop", 1)
 			_, listErr := releases.ListReleases()
 			_, deleteErr := releases.Driver.Delete(key)
@@ -239,7 +239,7 @@ func TestNoCluster(t *testing.T) {
 
 func TestOtherDrivers(t *testing.T) {
 	memory := storage.Init(driver.NewMemory())
-	if Keeping(memory, Options{}) != memory {
+	if PreserveUnknownFields(memory, Options{}) != memory {
 		t.Error("the storage in memory, which does not encode releases, was replaced")
 	}
 }

@@ -23,7 +23,7 @@ func InitConfiguration(cfg *Configuration, getter genericclioptions.RESTClientGe
 	if err := cfg.Init(getter, namespace, helmDriver, log); err != nil {
 		return err
 	}
-	cfg.Releases = releasestorage.Keeping(cfg.Releases, releasestorage.Options{
+	cfg.Releases = releasestorage.PreserveUnknownFields(cfg.Releases, releasestorage.Options{
 		Namespace: namespace,
 		Connect: sync.OnceValues(func() (kubernetes.Interface, error) {
 			return kube.New(getter).Factory.KubernetesClientSet()
