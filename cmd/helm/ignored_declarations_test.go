@@ -114,3 +114,24 @@ func TestIgnoredDeclarationsInOperations(t *testing.T) {
 		}
 	}
 }
+
+// TestIgnoredDeclarationsWithWaitFromEnvironment checks that declarations that have no effect are
+// not an error if $HELM_WAIT, and not the command line, demands the order.
+func TestIgnoredDeclarationsWithWaitFromEnvironment(t *testing.T) {
+	t.Setenv("HELM_DRIVER", "memory")
+	server := startMinimalServer(t)
+	const v2 = "apiVersion: v2\n"
+	chart := writeChart(t, declaringFiles(v2, "helm.sh/layer: a", v2+"annotations: {helm.sh/sequencing: enabled}\n", "helm.sh/layer: b"))
+	for _, line := range []string{"install new --dry-run=server", "upgrade shop --dry-run=server", "upgrade --install new --dry-run=server", "plan shop"} {
+		for _, env := range []string{"ordered", ""} {
+			t.Setenv("HELM_WAIT", env)
+			t.Setenv("HELM_MEMORY_DRIVER_DATA", store(t, revision(t, 1, action.WaitStrategyOrdered)))
+			wait := map[string]string{"ordered": "--wait", "": "--wait=ordered"}[env]
+			got := runHelmAt(t, server, append(strings.Fields(line), chart, wait)...)
+			warns, fails := strings.Contains(got.stderr, "WARNING: "+ignoredOrderOfShop), strings.Contains(got.stderr, "omit --wait=ordered")
+			if fromEnv := env != ""; warns != fromEnv || fails == fromEnv {
+				t.Errorf("%s %s with HELM_WAIT=%s: %+v", line, wait, env, got)
+			}
+		}
+	}
+}

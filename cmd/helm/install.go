@@ -164,7 +164,7 @@ func (in *installActionInput) run(ctx context.Context, args []string) (*release.
 	if err != nil {
 		return nil, err
 	}
-	if err := in.wait.resolve(loaded.chart, &client.Wait, &client.WaitStrategy, client.Atomic); err != nil {
+	if err := in.wait.resolve(loaded.chart, waitFields{&client.Wait, &client.WaitStrategy, &client.AllowIgnoredOrder}, client.Atomic); err != nil {
 		return nil, err
 	}
 	view, err := in.app.newView(&in.progress)

@@ -109,7 +109,7 @@ func (in *upgradeActionInput) preview(ctx context.Context, name, reference strin
 	if err != nil {
 		return nil, err
 	}
-	if err := in.wait.resolve(loaded.chart, &client.Wait, &client.WaitStrategy, client.Atomic); err != nil {
+	if err := in.wait.resolve(loaded.chart, waitFields{&client.Wait, &client.WaitStrategy, &client.AllowIgnoredOrder}, client.Atomic); err != nil {
 		return nil, err
 	}
 	return client.Preview(ctx, name, loaded.chart, loaded.values)
@@ -128,7 +128,7 @@ func (in *upgradeActionInput) previewInstall(ctx context.Context, replace bool, 
 		return nil, err
 	}
 	client := install.client
-	if err := in.wait.resolve(loaded.chart, &client.Wait, &client.WaitStrategy, client.Atomic); err != nil {
+	if err := in.wait.resolve(loaded.chart, waitFields{&client.Wait, &client.WaitStrategy, &client.AllowIgnoredOrder}, client.Atomic); err != nil {
 		return nil, err
 	}
 	return client.Preview(ctx, loaded.chart, loaded.values)

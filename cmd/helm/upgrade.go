@@ -210,7 +210,7 @@ func (in *upgradeActionInput) run(ctx context.Context, name, reference string) (
 	if err != nil {
 		return nil, err
 	}
-	if err := in.wait.resolve(loaded.chart, &client.Wait, &client.WaitStrategy, client.Atomic); err != nil {
+	if err := in.wait.resolve(loaded.chart, waitFields{&client.Wait, &client.WaitStrategy, &client.AllowIgnoredOrder}, client.Atomic); err != nil {
 		return nil, err
 	}
 	view, err := in.app.newView(&in.progress)

@@ -50,21 +50,29 @@ func (w *waitOptions) check() error {
 	return w.checkReadiness()
 }
 
-// resolve sets the fields wait and strategy of an action as $HELM_WAIT requires, if the command
-// line requests to wait but does not say how, and the order of chrt or of one of its subcharts
-// applies. It does not matter whether the values enable that subchart. atomic is the value of
+// waitFields are the fields of an action that say whether the order of the chart applies.
+type waitFields struct {
+	wait              *bool
+	strategy          *action.WaitStrategy
+	allowIgnoredOrder *bool
+}
+
+// resolve sets the fields of an action as $HELM_WAIT requires, if the command line requests to
+// wait but does not say how, and the order of chrt or of one of its subcharts applies. It does not
+// matter whether the values enable that subchart. Nobody has asked for the order of this chart in
+// particular, so declarations that have no effect are not an error. atomic is the value of
 // --atomic, which implies --wait. resolve prints a warning if --readiness-timeout has no effect.
-func (w *waitOptions) resolve(chrt *chart.Chart, wait *bool, strategy *action.WaitStrategy, atomic bool) error {
+func (w *waitOptions) resolve(chrt *chart.Chart, fields waitFields, atomic bool) error {
 	if w.usesEnv && os.Getenv(waitEnv) != "" && w.waitsWithoutValue(atomic) {
 		declared, err := chartloader.Declarations(chrt)
 		if err != nil {
 			return err
 		}
 		if declared.AnySequenced() {
-			*wait, *strategy = false, action.WaitStrategyOrdered
+			*fields.wait, *fields.strategy, *fields.allowIgnoredOrder = false, action.WaitStrategyOrdered, true
 		}
 	}
-	if w.flags.Changed(readinessFlagName) && *strategy != action.WaitStrategyOrdered {
+	if w.flags.Changed(readinessFlagName) && *fields.strategy != action.WaitStrategyOrdered {
 		w.app.warnf("--%s has no effect without --%s=%s", readinessFlagName, waitFlagName, action.WaitStrategyOrdered)
 	}
 	return nil

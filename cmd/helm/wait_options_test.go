@@ -89,7 +89,7 @@ func resolveWait(t *testing.T, command string, flags []string, chrt *chart.Chart
 	if command == "install" {
 		in := newInstallActionInput(a)
 		parse(newInstallCmd(in))
-		if err := in.wait.resolve(chrt, &in.client.Wait, &in.client.WaitStrategy, in.client.Atomic); err != nil {
+		if err := in.wait.resolve(chrt, waitFields{&in.client.Wait, &in.client.WaitStrategy, &in.client.AllowIgnoredOrder}, in.client.Atomic); err != nil {
 			t.Fatal(err)
 		}
 		return in.client.Wait, in.client.WaitStrategy
@@ -100,7 +100,7 @@ func resolveWait(t *testing.T, command string, flags []string, chrt *chart.Chart
 	} else {
 		parse(newPlanCmd(in))
 	}
-	if err := in.wait.resolve(chrt, &in.client.Wait, &in.client.WaitStrategy, in.client.Atomic); err != nil {
+	if err := in.wait.resolve(chrt, waitFields{&in.client.Wait, &in.client.WaitStrategy, &in.client.AllowIgnoredOrder}, in.client.Atomic); err != nil {
 		t.Fatal(err)
 	}
 	return in.client.Wait, in.client.WaitStrategy
@@ -154,7 +154,7 @@ func TestReadinessTimeoutWithWaitFromEnvironment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := in.wait.resolve(chrt, &in.client.Wait, &in.client.WaitStrategy, false); err != nil {
+		if err := in.wait.resolve(chrt, waitFields{&in.client.Wait, &in.client.WaitStrategy, &in.client.AllowIgnoredOrder}, false); err != nil {
 			t.Fatal(err)
 		}
 		if warns := strings.Contains(stderr.String(), "no effect"); warns != tt.warns {

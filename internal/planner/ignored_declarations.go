@@ -26,8 +26,8 @@ func isAboutIgnored(w sequencer.Warning) bool {
 }
 
 // checkIgnored returns the warnings about declarations that have no effect: one for each
-// subchart. Those of the root chart are an *IgnoredError if the order of this chart is needed,
-// otherwise another warning.
+// subchart. Those of the root chart are an *IgnoredError if the order of this chart is needed and
+// AllowIgnored is not set, otherwise another warning.
 func (p *Planner) checkIgnored(warnings []sequencer.Warning) ([]string, error) {
 	var charts []string
 	reasons := map[string][]string{}
@@ -42,7 +42,7 @@ func (p *Planner) checkIgnored(warnings []sequencer.Warning) ([]string, error) {
 	}
 	root := p.Root.Name
 	switch {
-	case reasons[root] == nil:
+	case reasons[root] == nil || p.options.AllowIgnored:
 	case p.options.Ordered:
 		return nil, &IgnoredError{append(reasons[root], "to deploy the chart without an order, omit --wait=ordered")}
 	case p.Root.Sequenced:

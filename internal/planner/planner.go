@@ -36,9 +36,9 @@ type RenderOptions struct {
 	// DryRun says whether this is a dry run. Render then also fails if the charts declare an
 	// invalid order that the operation would not use.
 	DryRun bool
-	// AcceptsIgnored says whether declarations of the root chart that have no effect cause
-	// only warnings in Plan.Warnings, because the plan is only shown.
-	AcceptsIgnored bool
+	// AllowIgnored says whether declarations of the root chart that have no effect cause only
+	// a warning, like those of subcharts.
+	AllowIgnored bool
 	// DisableHooks says that the operation runs no hooks, so that it needs their objects.
 	DisableHooks bool
 	// IgnoreJobs says whether an ordered deployment does not wait for Jobs without dependents.
@@ -128,7 +128,7 @@ func (p *Planner) Render() (*Rendered, error) {
 	}
 	plan, err := p.build(result)
 	var ignored []string
-	if err == nil && !o.AcceptsIgnored {
+	if err == nil {
 		ignored, err = p.checkIgnored(plan.Warnings)
 	}
 	switch {

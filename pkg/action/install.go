@@ -27,6 +27,10 @@ type Install struct {
 	// charts declare, and wait until all resources are ready. It then takes precedence over
 	// the field Wait.
 	WaitStrategy WaitStrategy
+	// AllowIgnoredOrder makes an ordered install only warn about declarations in the root chart
+	// that have no effect, as it does about those in subcharts. Otherwise, they are an error
+	// (docs/reference.md, "Chart.yaml").
+	AllowIgnoredOrder bool
 	// IgnoreJobs makes an ordered install not wait for Jobs without dependents. It is like
 	// --wait-for-jobs=false, and cannot be combined with WaitForJobs.
 	IgnoreJobs bool
@@ -132,7 +136,7 @@ func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	o.Ordered, o.AcceptsIgnored = true, true // whatever WaitStrategy says
+	o.Ordered, o.AllowIgnored = true, true // whatever WaitStrategy says
 	p, err := planner.New(i.cfg, chartloader.Copy(chrt), chartloader.CopyValues(vals), o)
 	if err != nil {
 		return nil, err

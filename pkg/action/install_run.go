@@ -323,7 +323,7 @@ func (i *Install) plannerOptions(mode runMode) planner.RenderOptions {
 		Release: chartutil.ReleaseOptions{
 			Name: i.ReleaseName, Namespace: i.Namespace, Revision: 1, IsInstall: !upgrade, IsUpgrade: upgrade,
 		},
-		Ordered: i.isOrdered(), IgnoreJobs: i.IgnoreJobs, DisableHooks: i.DisableHooks, DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
+		Ordered: i.isOrdered(), AllowIgnored: i.AllowIgnoredOrder, IgnoreJobs: i.IgnoreJobs, DisableHooks: i.DisableHooks, DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
 		EnableDNS: i.EnableDNS, SubNotes: i.SubNotes, IncludeCRDs: i.IncludeCRDs, HideSecret: i.HideSecret,
 		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer,
 	}

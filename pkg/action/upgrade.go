@@ -29,6 +29,10 @@ type Upgrade struct {
 	// charts declare, and wait until all resources are ready. It then takes precedence over
 	// the field Wait.
 	WaitStrategy WaitStrategy
+	// AllowIgnoredOrder makes an ordered upgrade only warn about declarations in the root chart
+	// that have no effect, as it does about those in subcharts. Otherwise, they are an error
+	// (docs/reference.md, "Chart.yaml").
+	AllowIgnoredOrder bool
 	// IgnoreJobs makes an ordered upgrade not wait for Jobs without dependents. It is like
 	// --wait-for-jobs=false, and cannot be combined with WaitForJobs.
 	IgnoreJobs bool
