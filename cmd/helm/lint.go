@@ -123,28 +123,28 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 	return nil
 }
 
-// reportedFindings maps each finding in a file, as placeOf identifies it, to its severity. It is
+// reportedFindings maps each finding in a file, as findingKey identifies it, to its severity. It is
 // needed because a subchart is checked twice: as part of its parent, and by itself. It does not
 // contain findings of Helm's rules, which do not check subcharts.
 type reportedFindings map[string]string
 
-func placeOf(path string, f action.LintFinding) string {
+func findingKey(path string, f action.LintFinding) string {
 	return fmt.Sprintf("%s:%d:%d: %s", filepath.Join(path, filepath.FromSlash(f.File)), f.Line, f.Column, f.Rule)
 }
 
 // hasMilder reports whether f was reported for the parent of the chart at path, but with
 // another severity: some findings are errors only in the chart that is installed.
 func (r reportedFindings) hasMilder(path string, f action.LintFinding) bool {
-	severity := r[placeOf(path, f)]
+	severity := r[findingKey(path, f)]
 	return f.Line > 0 && severity != "" && severity != f.Severity
 }
 
 // removeFrom removes those findings from c that are in r, and adds the others to r.
 func (r reportedFindings) removeFrom(c *action.LintedChart) {
-	c.DeleteFunc(func(f action.LintFinding) bool { return f.Line > 0 && r[placeOf(c.Path, f)] != "" })
+	c.DeleteFunc(func(f action.LintFinding) bool { return f.Line > 0 && r[findingKey(c.Path, f)] != "" })
 	for _, f := range c.Findings {
 		if !strings.HasPrefix(f.Rule, "helm/") {
-			r[placeOf(c.Path, f)] = f.Severity
+			r[findingKey(c.Path, f)] = f.Severity
 		}
 	}
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// needReader is a cluster in which all objects exist, or none, or in which they cannot be read.
-type needReader struct {
+// existenceReader is a cluster in which all objects exist, or none, or in which they cannot be read.
+type existenceReader struct {
 	cluster.Reader
 	exists, denied bool
 }
 
-func (r needReader) Exists(context.Context, string, sequencer.ID) (exists, denied bool, err error) {
+func (r existenceReader) Exists(context.Context, string, sequencer.ID) (exists, denied bool, err error) {
 	return r.exists, r.denied, nil
 }
 
@@ -31,15 +31,15 @@ func TestCheckNeeds(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		need    sequencer.UnmetNeed
-		reader  needReader
+		reader  existenceReader
 		rejects bool
 	}{
-		{"resource", ofResource, needReader{}, true},
-		{"resource that exists", ofResource, needReader{exists: true}, false},
-		{"resource that cannot be read", ofResource, needReader{denied: true}, true},
-		{"hook", ofHook, needReader{}, true},
-		{"hook that exists", ofHook, needReader{exists: true}, false},
-		{"hook that cannot be read", ofHook, needReader{denied: true}, false},
+		{"resource", ofResource, existenceReader{}, true},
+		{"resource that exists", ofResource, existenceReader{exists: true}, false},
+		{"resource that cannot be read", ofResource, existenceReader{denied: true}, true},
+		{"hook", ofHook, existenceReader{}, true},
+		{"hook that exists", ofHook, existenceReader{exists: true}, false},
+		{"hook that cannot be read", ofHook, existenceReader{denied: true}, false},
 	} {
 		err := apply.CheckNeeds(t.Context(), tt.reader, &sequencer.Plan{Unmet: []sequencer.UnmetNeed{tt.need}})
 		if (err != nil) != tt.rejects {

@@ -61,7 +61,7 @@ func (s frameRenderer) frame(t *timeline.Timeline) []string {
 		if !o.End.IsZero() {
 			continue
 		}
-		lines = append(lines, s.title(o)...)
+		lines = append(lines, s.titleLines(o)...)
 		// If another operation follows, it rolls back or uninstalls o. The parts of o are then
 		// omitted: a warning above the view says why o failed.
 		if i == len(t.Operations)-1 {
@@ -128,8 +128,8 @@ func (s frameRenderer) draw(l line) string {
 // fixedText returns a function that returns text, for the fields left and right of a line.
 func fixedText(text string) func() string { return func() string { return text } }
 
-// title returns the lines that name an operation and count its nodes.
-func (s frameRenderer) title(o *timeline.Operation) []line {
+// titleLines returns the lines that name an operation and count its nodes.
+func (s frameRenderer) titleLines(o *timeline.Operation) []line {
 	took := wholeSeconds(s.now.Sub(o.Start))
 	if !o.Deadline.IsZero() && s.width >= 40 {
 		took += " of " + wholeSeconds(o.Deadline.Sub(o.Start).Round(time.Second))

@@ -48,7 +48,7 @@ func (b *builder) buildPlan() *Plan {
 	c.findUnmetNeeds()
 	c.warnLateBindings()
 	b.warnExpressions()
-	b.warnIgnored()
+	b.warnIgnoredDeclarations()
 	plan.Warnings = b.warnings
 	return plan
 }

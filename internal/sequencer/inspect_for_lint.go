@@ -50,7 +50,7 @@ func Inspect(in Input) *Inspection {
 		cycle = b.graph.Cycle()
 	}
 	b.warnExpressions()
-	b.warnIgnored()
+	b.warnIgnoredDeclarations()
 	i.Warnings = b.warnings
 	return i
 }

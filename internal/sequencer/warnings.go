@@ -88,9 +88,9 @@ func (b *builder) warnExpressions() {
 	}
 }
 
-// warnIgnored warns about declarations that are ignored: about keys that resemble those that
+// warnIgnoredDeclarations warns about declarations that are ignored: about keys that resemble those that
 // declare an order, and about each chart whose order is ignored.
-func (b *builder) warnIgnored() {
+func (b *builder) warnIgnoredDeclarations() {
 	for _, r := range b.resources {
 		for _, err := range joinederror.Split(annotation.CheckKeys(field.Map(r.object, "metadata", "annotations"))) {
 			b.warn(WarningUnknownKey, r, "", "", fmt.Sprintf("%s: %s: %v", r.File, r.ID, err))
@@ -104,13 +104,13 @@ func (b *builder) warnIgnored() {
 			explained = explained || strings.Contains(err.Error(), annotation.Sequencing)
 		}
 		if c.ignored && !explained {
-			b.warnings = append(b.warnings, Warning{Kind: WarningNotSequenced, Chart: c.path, File: file, text: c.whyIgnored()})
+			b.warnings = append(b.warnings, Warning{Kind: WarningNotSequenced, Chart: c.path, File: file, text: c.ignoredReason()})
 		}
 	}
 }
 
-// whyIgnored explains why the order that c declares is ignored, and how to change that.
-func (c *draftChart) whyIgnored() string {
+// ignoredReason explains why the order that c declares is ignored, and how to change that.
+func (c *draftChart) ignoredReason() string {
 	text := fmt.Sprintf("chart %s declares an order that is ignored, because ordering is not enabled: "+
 		"add the annotation helm.sh/sequencing: enabled to %[2]s/Chart.yaml", c.path, c.file)
 	if c.parent == nil {

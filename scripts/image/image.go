@@ -67,7 +67,7 @@ func run(args []string) error {
 	if flags.NArg() == 0 || *output == "" {
 		return errors.New("missing arguments: -output DIRECTORY and at least one ARCHITECTURE=BINARY are required")
 	}
-	i := &image{directory: *output, created: time.Unix(*created, 0).UTC(), labels: map[string]string{
+	i := &imageWriter{directory: *output, created: time.Unix(*created, 0).UTC(), labels: map[string]string{
 		"org.opencontainers.image.title": "Ordered Helm", "org.opencontainers.image.version": *version,
 		"org.opencontainers.image.source": "https://github.com/ordered-helm/helm", "org.opencontainers.image.licenses": "Apache-2.0",
 	}}
@@ -88,15 +88,15 @@ func run(args []string) error {
 	return i.writeLayout(index)
 }
 
-// image is an image that is being written to a directory.
-type image struct {
+// imageWriter writes an image to a directory.
+type imageWriter struct {
 	directory string
 	created   time.Time
 	labels    map[string]string
 }
 
 // manifest writes the layer, the configuration and the manifest for one architecture.
-func (i *image) manifest(architecture, binary string) (descriptor, error) {
+func (i *imageWriter) manifest(architecture, binary string) (descriptor, error) {
 	content, err := os.ReadFile(binary)
 	if err != nil {
 		return descriptor{}, err
@@ -129,7 +129,7 @@ func (i *image) manifest(architecture, binary string) (descriptor, error) {
 }
 
 // layer returns the file system of the image as a tar archive.
-func (i *image) layer(binary []byte) ([]byte, error) {
+func (i *imageWriter) layer(binary []byte) ([]byte, error) {
 	var b bytes.Buffer
 	archive := tar.NewWriter(&b)
 	for _, h := range []tar.Header{
@@ -153,7 +153,7 @@ func (i *image) layer(binary []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func (i *image) writeJSON(mediaType string, value any) (descriptor, error) {
+func (i *imageWriter) writeJSON(mediaType string, value any) (descriptor, error) {
 	content, err := json.Marshal(value)
 	if err != nil {
 		return descriptor{}, err
@@ -161,14 +161,14 @@ func (i *image) writeJSON(mediaType string, value any) (descriptor, error) {
 	return i.writeBlob(mediaType, content)
 }
 
-func (i *image) writeBlob(mediaType string, content []byte) (descriptor, error) {
+func (i *imageWriter) writeBlob(mediaType string, content []byte) (descriptor, error) {
 	digest := fmt.Sprintf("%x", sha256.Sum256(content))
 	err := i.writeFile(filepath.Join("blobs", "sha256", digest), content)
 	return descriptor{MediaType: mediaType, Digest: "sha256:" + digest, Size: len(content)}, err
 }
 
 // writeLayout writes the files with which an OCI image layout begins.
-func (i *image) writeLayout(index descriptor) error {
+func (i *imageWriter) writeLayout(index descriptor) error {
 	for name, value := range map[string]any{
 		"oci-layout": object{"imageLayoutVersion": "1.0.0"},
 		"index.json": object{"schemaVersion": 2, "mediaType": typeIndex, "manifests": []descriptor{index}},
@@ -184,7 +184,7 @@ func (i *image) writeLayout(index descriptor) error {
 	return nil
 }
 
-func (i *image) writeFile(name string, content []byte) error {
+func (i *imageWriter) writeFile(name string, content []byte) error {
 	path := filepath.Join(i.directory, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

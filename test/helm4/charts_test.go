@@ -45,7 +45,7 @@ func uninstall(t *testing.T, h *harness.Helm) {
 // TestForms checks the table in docs/helm-4.md about the forms in which charts can be written.
 func TestForms(t *testing.T) {
 	rows := readTable(t, "| in a chart | template | install | lint |")
-	for name, chart := range forms() {
+	for name, chart := range spellings() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			row, documented := rows[name]
@@ -59,7 +59,7 @@ func TestForms(t *testing.T) {
 		})
 	}
 	for name := range rows {
-		if _, tested := forms()[name]; !tested {
+		if _, tested := spellings()[name]; !tested {
 			t.Errorf("%s has a row that is not tested: %s", page, name)
 		}
 	}
@@ -86,8 +86,8 @@ func checkForm(t *testing.T, h *harness.Helm, command, dir, cell string) {
 	}
 }
 
-// forms returns the charts for the rows of the table.
-func forms() map[string]charts.Chart {
+// spellings returns the charts for the rows of the table.
+func spellings() map[string]charts.Chart {
 	const enabled = "icon: https://example.com/i.svg\nannotations:\n  helm.sh/sequencing: enabled\n"
 	chart := func(metadata, annotation string) charts.Chart {
 		return charts.Chart{APIVersion: "v2", Metadata: metadata, Values: "a: b\n", Objects: []charts.Object{

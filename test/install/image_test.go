@@ -38,7 +38,7 @@ func TestImage(t *testing.T) {
 	layout, again := filepath.Join(dir, "image"), filepath.Join(dir, "again")
 	build(layout)
 	build(again)
-	if first, second := output(t, nil, "find", layout, "-type", "f", "-printf", "%P\n"), output(t, nil, "find", again, "-type", "f", "-printf", "%P\n"); sorted(first) != sorted(second) {
+	if first, second := output(t, nil, "find", layout, "-type", "f", "-printf", "%P\n"), output(t, nil, "find", again, "-type", "f", "-printf", "%P\n"); sortLines(first) != sortLines(second) {
 		t.Errorf("the same input results in\n%sand in\n%s", first, second)
 	}
 
@@ -69,7 +69,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-func sorted(lines string) string {
+func sortLines(lines string) string {
 	return strings.Join(slices.Sorted(strings.Lines(lines)), "")
 }
 

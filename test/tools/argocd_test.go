@@ -53,7 +53,7 @@ func newArgo(t *testing.T, binary, source string) *argo {
 // transcript. Argo CD uses no more of its output.
 func (a *argo) call(t *testing.T, code int, args ...string) harness.Result {
 	t.Helper()
-	r := a.exec(t, a.binary, args...)
+	r := a.runProgram(t, a.binary, args...)
 	if r.ExitCode != code {
 		t.Fatalf("helm %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), r.ExitCode, code, r.Stdout, r.Stderr)
 	}

@@ -87,9 +87,9 @@ func (w *workspace) installPlugin(tb testing.TB, manifest, program string) {
 	w.mustExec(tb, "helm", "plugin", "install", dir)
 }
 
-// exec runs a program in the workspace, and returns its output and exit code. The environment
+// runProgram runs a program in the workspace, and returns its output and exit code. The environment
 // of the test is extended with that of the workspace.
-func (w *workspace) exec(tb testing.TB, program string, args ...string) harness.Result {
+func (w *workspace) runProgram(tb testing.TB, program string, args ...string) harness.Result {
 	tb.Helper()
 	return w.execWith(tb, nil, program, args...)
 }
@@ -137,7 +137,7 @@ func isFile(path string) bool {
 // standard output.
 func (w *workspace) mustExec(tb testing.TB, program string, args ...string) string {
 	tb.Helper()
-	r := w.exec(tb, program, args...)
+	r := w.runProgram(tb, program, args...)
 	if r.ExitCode != 0 {
 		tb.Fatalf("%s %s: exit code %d\n%s%s", filepath.Base(program), strings.Join(args, " "), r.ExitCode, r.Stdout, r.Stderr)
 	}
@@ -148,7 +148,7 @@ func (w *workspace) mustExec(tb testing.TB, program string, args ...string) stri
 // outputs.
 func (w *workspace) expectExit(tb testing.TB, code int, program string, args ...string) string {
 	tb.Helper()
-	r := w.exec(tb, program, args...)
+	r := w.runProgram(tb, program, args...)
 	if r.ExitCode != code {
 		tb.Fatalf("%s %s: exit code %d, want %d\n%s%s", filepath.Base(program), strings.Join(args, " "), r.ExitCode, code, r.Stdout, r.Stderr)
 	}

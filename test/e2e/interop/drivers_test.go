@@ -60,7 +60,7 @@ func TestStorageDrivers(t *testing.T) {
 			})
 			t.Run("Helm 4", func(t *testing.T) {
 				h, _ := with(t)
-				continueAfterHelm4(t, h)
+				checkFieldsSurvive(t, h)
 			})
 			t.Run("labels", func(t *testing.T) {
 				_, ours := with(t)

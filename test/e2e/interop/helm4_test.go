@@ -28,8 +28,8 @@ func sharedChart(tb testing.TB, apiVersion, value string) string {
 	}.Write(tb)
 }
 
-// sharedStep is an operation on a release that Ordered Helm and Helm 4 share.
-type sharedStep struct {
+// releaseStep is an operation on a release that Ordered Helm and Helm 4 share.
+type releaseStep struct {
 	// by is "ordered", for Ordered Helm, or "4", for Helm 4.
 	by string
 	// command is the name of the command, followed by flags.
@@ -51,7 +51,7 @@ type sharedStep struct {
 // that each stored revision still says how it was applied.
 func TestHelm4(t *testing.T) {
 	t.Parallel()
-	for name, steps := range map[string][]sharedStep{
+	for name, steps := range map[string][]releaseStep{
 		"from Helm 4 to Ordered Helm": {
 			{by: "4", command: "install", value: "1", result: "1", methods: "ssa"},
 			{by: "ordered", command: "upgrade --wait=ordered", value: "2", result: "2", methods: "ssa -"},
@@ -96,7 +96,7 @@ func TestHelm4(t *testing.T) {
 	}
 }
 
-func (s sharedStep) run(t *testing.T, h *harness.Helm) {
+func (s releaseStep) run(t *testing.T, h *harness.Helm) {
 	t.Helper()
 	words := strings.Fields(s.command)
 	args := []string{words[0], "rel"}
@@ -118,7 +118,7 @@ func (s sharedStep) run(t *testing.T, h *harness.Helm) {
 	}
 }
 
-func (s sharedStep) check(t *testing.T, h *harness.Helm) {
+func (s releaseStep) check(t *testing.T, h *harness.Helm) {
 	t.Helper()
 	if s.methods == "" {
 		h.ExpectNoReleases(t)
@@ -166,11 +166,11 @@ func applyMethods(t *testing.T, h *harness.Helm) string {
 	return strings.Join(methods, " ")
 }
 
-// continueAfterHelm4 checks with the storage driver in the environment of h that a revision of
+// checkFieldsSurvive checks with the storage driver in the environment of h that a revision of
 // Helm 4 keeps its fields when Ordered Helm updates it.
-func continueAfterHelm4(t *testing.T, h *harness.Helm) {
+func checkFieldsSurvive(t *testing.T, h *harness.Helm) {
 	t.Helper()
-	for _, s := range []sharedStep{
+	for _, s := range []releaseStep{
 		{by: "4", command: "install", value: "1", methods: "ssa"},
 		{by: "ordered", command: "upgrade --wait=ordered", value: "2", methods: "ssa -"},
 		{by: "4", command: "rollback", revision: 1, methods: "ssa - ssa"},

@@ -103,7 +103,7 @@ func TestEarlierJobs(t *testing.T) {
 			h.MustRun("rollback", "rel", "1")
 			deleted, _ := h.ReadTrace(t).Deleted("Job/migrate-2")
 			changes := h.ReadTrace(t).HelmWrites("Job/seed", "patch")
-			if stopped := podsStopped(t, h, "migrate-2"); len(changes) != 1 || deleted.IsZero() || stopped.After(changes[0].Received) {
+			if stopped := lastContainerStop(t, h, "migrate-2"); len(changes) != 1 || deleted.IsZero() || stopped.After(changes[0].Received) {
 				t.Errorf("the Job was deleted at %s, its pods stopped at %s, and the other Job was changed: %+v", deleted, stopped, changes)
 			}
 		},
@@ -152,17 +152,17 @@ func isRunning(pod *corev1.Pod) bool {
 // stopped, which must have run. It returns the time at which they had stopped.
 func expectNoOverlap(t *testing.T, h *harness.Helm, earlier, later string) time.Time {
 	t.Helper()
-	stopped, created := podsStopped(t, h, earlier), h.ReadTrace(t).Created("Job/"+later)
+	stopped, created := lastContainerStop(t, h, earlier), h.ReadTrace(t).Created("Job/"+later)
 	if created.IsZero() || created.Before(stopped) {
 		t.Errorf("Job %s was created at %s, before the containers of Job %s had stopped at %s", later, created, earlier, stopped)
 	}
 	return stopped
 }
 
-// podsStopped returns the time at which the last container of a Job stopped, as the audit log
+// lastContainerStop returns the time at which the last container of a Job stopped, as the audit log
 // shows it: at the first write to each pod after which no container ran, or its deletion. At
 // least one container must have run.
-func podsStopped(t *testing.T, h *harness.Helm, job string) time.Time {
+func lastContainerStop(t *testing.T, h *harness.Helm, job string) time.Time {
 	t.Helper()
 	var last time.Time
 	running := map[string]bool{}
