@@ -31,7 +31,7 @@ func BenchmarkHooks(b *testing.B) {
 			tools := []tool{
 				{report.Ours, []step{helm.does(report.Install, install...)}, helm.agent},
 				{name: report.Hand, steps: []step{{name: report.Install, do: inProcess(func(ctx context.Context, namespace string) error {
-					return jobsByHand(ctx, client, namespace, n)
+					return jobsByHand(ctx, client, namespace, "", n)
 				})}}},
 			}
 			about := "Each Job takes a second. All of them are hooks of equal weight in a chart with `runHooksInParallel`. "
@@ -63,9 +63,9 @@ func hookChart(b *testing.B, n int) string {
 	return writeFiles(b, map[string]string{"Chart.yaml": plainChart + "runHooksInParallel: true\n", "templates/all.yaml": text.String()})
 }
 
-// jobsByHand creates n Jobs in parallel, without Helm, and waits until all are complete. Its
-// time is the minimum that the cluster needs.
-func jobsByHand(ctx context.Context, client kubernetes.Interface, namespace string, n int) error {
+// jobsByHand creates n Jobs, whose names begin with prefix, in parallel, without Helm, and waits
+// until all are complete. Its time is the minimum that the cluster needs.
+func jobsByHand(ctx context.Context, client kubernetes.Interface, namespace, prefix string, n int) error {
 	jobs := client.BatchV1().Jobs(namespace)
 	list, err := jobs.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -80,7 +80,7 @@ func jobsByHand(ctx context.Context, client kubernetes.Interface, namespace stri
 	for i := range n {
 		creating.Go(func() error {
 			_, err := jobs.Create(creatingCtx, &batchv1.Job{
-				ObjectMeta: metav1.ObjectMeta{Name: name(i)},
+				ObjectMeta: metav1.ObjectMeta{Name: prefix + name(i)},
 				Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{
 					ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"devcluster/pod": "complete", "devcluster/after": "1s"}},
 					Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}},
@@ -94,7 +94,7 @@ func jobsByHand(ctx context.Context, client kubernetes.Interface, namespace stri
 	}
 	complete := map[string]bool{}
 	for e := range w.ResultChan() {
-		if job, ok := e.Object.(*batchv1.Job); ok && job.Status.CompletionTime != nil {
+		if job, ok := e.Object.(*batchv1.Job); ok && strings.HasPrefix(job.Name, prefix) && job.Status.CompletionTime != nil {
 			complete[job.Name] = true
 		}
 		if len(complete) == n {

@@ -4,6 +4,8 @@
 package bench
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,13 +40,17 @@ func BenchmarkStack(b *testing.B) {
 	}
 	c := cluster.Shared(b)
 	define(b, c, archive)
-	var tools []tool
+	client := unthrottled(b, c)
+	tools := []tool{{name: report.Hand, steps: []step{{name: report.Install, do: inProcess(func(ctx context.Context, namespace string) error {
+		return errors.Join(jobsByHand(ctx, client, namespace, "first-", 1), jobsByHand(ctx, client, namespace, "second-", 1))
+	})}}}}
 	for _, t := range versionsOfHelm(b, c) {
 		tools = append(tools, helmLifecycle(t.name, t.program, lifecycle{chart: archive, flags: flags}).without(report.Changed))
 	}
 	measure(b, c, workload{
 		name: report.StackName, title: "kube-prometheus-stack",
-		about: "The public chart, with hooks, without grafana, and without an order. Its CRDs are already in the cluster.",
+		about: "The public chart, with hooks, without grafana, and without an order. Its CRDs are already in the cluster. " +
+			"By hand are only two Jobs, one after the other, as long as those of its hooks.",
 		base:  []string{report.Stock}, tools: tools,
 	})
 }

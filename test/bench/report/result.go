@@ -101,7 +101,9 @@ type Result struct {
 	About string `json:"about"`
 	// Base contains the tools with which all tools are compared: the denominator of the ratios
 	// is the sum of their times.
-	Base    []string `json:"base,omitempty"`
+	Base []string `json:"base,omitempty"`
+	// Binaries contains the sizes of the programs, in MiB, where they matter.
+	Binaries map[string]float64 `json:"binaries,omitempty"`
 	Rounds  int      `json:"rounds"`
 	Date    string   `json:"date"`
 	Commit  string   `json:"commit"`
