@@ -42,7 +42,7 @@ func BenchmarkStack(b *testing.B) {
 	define(b, c, archive)
 	client := unthrottled(b, c)
 	tools := []tool{{name: report.Hand, steps: []step{{name: report.Install, do: inProcess(func(ctx context.Context, namespace string) error {
-		return errors.Join(jobsByHand(ctx, client, namespace, "first-", 1), jobsByHand(ctx, client, namespace, "second-", 1))
+		return errors.Join(handmadeJobs{prefix: "first-", n: 1}.run(ctx, client, namespace), handmadeJobs{prefix: "second-", n: 1}.run(ctx, client, namespace))
 	})}}}}
 	for _, t := range versionsOfHelm(b, c) {
 		tools = append(tools, helmLifecycle(t.name, t.program, lifecycle{chart: archive, flags: flags}).without(report.Changed))
@@ -51,7 +51,7 @@ func BenchmarkStack(b *testing.B) {
 		name: report.StackName, title: "kube-prometheus-stack",
 		about: "The public chart, with hooks, without grafana, and without an order. Its CRDs are already in the cluster. " +
 			"By hand are only two Jobs, one after the other, as long as those of its hooks.",
-		base:  []string{report.Stock}, tools: tools,
+		base: []string{report.Stock}, tools: tools,
 	})
 }
 

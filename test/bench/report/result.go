@@ -104,11 +104,11 @@ type Result struct {
 	Base []string `json:"base,omitempty"`
 	// Binaries contains the sizes of the programs, in MiB, where they matter.
 	Binaries map[string]float64 `json:"binaries,omitempty"`
-	Rounds  int      `json:"rounds"`
-	Date    string   `json:"date"`
-	Commit  string   `json:"commit"`
-	Machine Machine  `json:"machine"`
-	Rows    []Row    `json:"rows"`
+	Rounds   int                `json:"rounds"`
+	Date     string             `json:"date"`
+	Commit   string             `json:"commit"`
+	Machine  Machine            `json:"machine"`
+	Rows     []Row              `json:"rows"`
 }
 
 // row returns the row of a tool in a step.
