@@ -54,6 +54,7 @@ func goals() []goal {
 		atMost(1.10, "5,000 ordered objects, `dag`: ours ÷ stock's `template`", ratioOf{RenderName, large, []string{Graph}, []string{Stock}}),
 		{"1,000 objects: ours ÷ kapp, the worst step", "< 1", func(r Results) verdict { return fasterThanKapp(r, thousand) }},
 		atMost(0.10, "No-op `upgrade --wait` of 100 ready Deployments: ours ÷ stock", toStock(WaitName, Noop)),
+		{"`list` of 1,000 releases: ours ÷ stock, both without the server's time", fmt.Sprintf("≤ %.2f", maxListRatio), listTime},
 		atMost(0.50, stackGoal, toStock(StackName, Install)),
 		{memoryGoal, "≤ 1", peakMemory},
 		{"Requests of a no-op upgrade of 100, 1,000 and 5,000 objects", "the same", sameRequests},
@@ -111,6 +112,22 @@ func fasterThanKapp(r Results, workload string) verdict {
 		}
 	}
 	return verdict{fmt.Sprintf("%.3f (%s)", worst, where), worst < 1}
+}
+
+// maxListRatio is the maximum ratio of ours to stock Helm in a list of releases.
+const maxListRatio = 0.50
+
+// listTime evaluates the ratio of ours to stock Helm in a list of releases, without the time of
+// the server in both.
+func listTime(r Results) verdict {
+	oursTime, measured := r[ListName].seconds(List, Ours)
+	stockTime, stockMeasured := r[ListName].seconds(List, Stock)
+	server, serverMeasured := r[ListName].seconds(List, Hand)
+	if !measured || !stockMeasured || !serverMeasured {
+		return verdict{}
+	}
+	ratio := (oursTime - server) / (stockTime - server)
+	return verdict{fmt.Sprintf("%.3f", ratio), ratio <= maxListRatio}
 }
 
 // peakMemory evaluates whether ours never needs more memory than stock Helm. It reports the
