@@ -87,6 +87,9 @@ func TestGoals(t *testing.T) {
 		{"kapp is slower", "1,000 objects: ours ÷ kapp", life(1, 8), "0.500 (uninstall)", "yes"},
 		{"kapp is faster once", "1,000 objects: ours ÷ kapp", life(1, 3), "1.333 (uninstall)", "**no**"},
 		{"kapp took no part", "1,000 objects: ours ÷ kapp", noops(1, 1), "", "not measured"},
+		{"list", "`list`", []Result{made(ListName, List, map[string]float64{Ours: 3, Stock: 6, Hand: 2})}, "0.250", "yes"},
+		{"list is slow", "`list`", []Result{made(ListName, List, map[string]float64{Ours: 5, Stock: 6, Hand: 2})}, "0.750", "**no**"},
+		{"time of the server is missing", "`list`", []Result{made(ListName, List, map[string]float64{Ours: 3, Stock: 6})}, "", "not measured"},
 		{"memory", "Peak memory: ", []Result{
 			made("a", Install, map[string]float64{Ours: 1, Stock: 2}), made("b", Install, map[string]float64{Ours: 3, Stock: 2}),
 			made("c", Install, map[string]float64{Ours: 9}),

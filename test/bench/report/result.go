@@ -17,6 +17,7 @@ const (
 	Noop      = "no-op upgrade"
 	Changed   = "upgrade, 1 % changed"
 	Uninstall = "uninstall"
+	List      = "list"
 
 	Ours    = "ours"
 	Ordered = "ours, ordered"
