@@ -16,7 +16,8 @@ import (
 // completeReleases suggests the releases in the namespace that are not yet among the
 // arguments. It also suggests names that do not begin with the typed word, because some
 // shells complete words by other parts of a name.
-func (a *app) completeReleases(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) completeReleases(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	a.readOnlyListedFields(cmd.Context(), a.settings.Namespace())
 	client := action.NewList(a.config)
 	client.All = true
 	client.Limit = 0

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/cli/output"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/releaselist"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -63,18 +65,21 @@ func newListCmd(a *app) *cobra.Command {
 	f.StringVarP(&client.Filter, "filter", "f", "", "regular expression that names must match")
 	f.StringVarP(&client.Selector, "selector", "l", "", "label selector, such as team=web,tier!=test; only for the secret and configmap drivers")
 	out := addOutputFlag(cmd)
-	cmd.RunE = func(*cobra.Command, []string) error {
-		return a.list(client, out.format)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return a.list(cmd.Context(), client, out.format)
 	}
 	return cmd
 }
 
-func (a *app) list(client *action.List, format output.Format) error {
+func (a *app) list(ctx context.Context, client *action.List, format output.Format) error {
+	namespace := a.settings.Namespace()
 	if client.AllNamespaces {
-		if err := action.InitConfiguration(a.config, a.settings.RESTClientGetter(), "", os.Getenv("HELM_DRIVER"), a.debugf); err != nil {
+		namespace = ""
+		if err := action.InitConfiguration(a.config, a.settings.RESTClientGetter(), namespace, os.Getenv("HELM_DRIVER"), a.debugf); err != nil {
 			return err
 		}
 	}
+	a.readOnlyListedFields(ctx, namespace)
 	client.SetStateMask()
 	releases, err := client.Run()
 	if err != nil {
@@ -84,6 +89,14 @@ func (a *app) list(client *action.List, format output.Format) error {
 		return format.Write(a.out, releaseNames(releases))
 	}
 	return format.Write(a.out, releaseList(releases, client.TimeFormat, client.NoHeaders))
+}
+
+// readOnlyListedFields makes a.config read only those fields of releases that a list of the
+// releases in a namespace shows, which takes less time. An empty namespace means all.
+func (a *app) readOnlyListedFields(ctx context.Context, namespace string) {
+	a.config.Releases = releaselist.NewStorage(ctx, a.config.Releases, releaselist.Options{
+		Namespace: namespace, Connect: a.config.KubernetesClientSet, Log: a.debugf,
+	})
 }
 
 // releaseNames returns a printer for the names of releases, for list --short.

@@ -26,7 +26,7 @@ type clientFactory struct {
 	dynamic, noRetry lazy[dynamic.Interface]
 	typed            lazy[kubernetes.Interface]
 	metadata         lazy[metadata.Interface]
-	stream           lazy[rest.Interface]
+	rest             lazy[rest.Interface]
 
 	// byGroupVersion holds the clients that Helm's code uses to read objects, one for each
 	// API group and version. mu guards it.
@@ -37,7 +37,8 @@ type clientFactory struct {
 // Dynamic returns a dynamic client. It has no rate limit unless one is configured, because
 // the server protects itself (API Priority and Fairness). Instead, it limits how many
 // requests it sends at the same time, and adapts this limit to the server. Every call
-// returns the same client; this also holds for DynamicNoRetry, Clientset and Metadata.
+// returns the same client; this also holds for DynamicNoRetry, Clientset, Metadata and
+// REST.
 func (c *clientFactory) Dynamic() (dynamic.Interface, error) {
 	return c.dynamic.get(func() (dynamic.Interface, error) {
 		config, err := c.limitedConfig()

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ordered-helm/helm/internal/httpretry"
+	"github.com/ordered-helm/helm/internal/object"
 )
 
 // forEach lists the objects of a collection and calls do with each of them, without their
@@ -27,7 +28,7 @@ import (
 // again, so it can call do more than once with the same object. more is true if there are
 // more objects than options.Limit.
 func (c *clientFactory) forEach(ctx context.Context, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
-	client, err := c.streamingClient()
+	client, err := c.REST()
 	if err != nil {
 		return false, err
 	}
@@ -45,14 +46,14 @@ const maxListAttempts = 6
 
 // list does what forEach does, but sends the request only once.
 func list(ctx context.Context, client rest.Interface, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
-	body, err := client.Get().AbsPath(at.path()...).VersionedParams(&options, metav1.ParameterCodec).Stream(httpretry.WithStreaming(ctx))
+	body, err := client.Get().AbsPath(object.CollectionPath(at.resource, at.namespace)...).VersionedParams(&options, metav1.ParameterCodec).Stream(httpretry.WithStreaming(ctx))
 	if err != nil {
 		return false, err
 	}
 	defer body.Close()
-	next, err := readItems(body, func(object *unstructured.Unstructured) {
-		object.SetGroupVersionKind(at.kind) // the items of a list may omit their kind
-		do(object)
+	next, err := readItems(body, func(item *unstructured.Unstructured) {
+		item.SetGroupVersionKind(at.kind) // the items of a list may omit their kind
+		do(item)
 	})
 	if err != nil {
 		return false, fmt.Errorf("read the list of %s: %w", at.resource.Resource, err)
@@ -60,22 +61,10 @@ func list(ctx context.Context, client rest.Interface, at collection, options met
 	return next != "", nil
 }
 
-// path returns the elements of the URL path of the collection.
-func (at collection) path() []string {
-	path := []string{"apis", at.resource.Group, at.resource.Version}
-	if at.resource.Group == "" {
-		path = []string{"api", at.resource.Version}
-	}
-	if at.namespace != "" {
-		path = append(path, "namespaces", at.namespace)
-	}
-	return append(path, at.resource.Resource)
-}
-
-// streamingClient returns a client for requests whose response bodies are decoded while they
-// arrive.
-func (c *clientFactory) streamingClient() (rest.Interface, error) {
-	return c.stream.get(func() (rest.Interface, error) {
+// REST returns a client whose callers decode the response bodies. It shares the limit of
+// Dynamic for requests at the same time.
+func (c *clientFactory) REST() (rest.Interface, error) {
+	return c.rest.get(func() (rest.Interface, error) {
 		config, err := c.limitedConfig()
 		if err != nil {
 			return nil, err

@@ -84,7 +84,7 @@ func (u *unorderedStrategy) deleteCreated(ctx context.Context, cleanup *operatio
 	if err != nil {
 		return err
 	}
-	_, errs := cleanup.Writer.Delete(ctx, created, metav1.DeletePropagationBackground)
+	_, errs := cleanup.Writer.Delete(ctx, created, objectwriter.DeleteOptions{Propagation: metav1.DeletePropagationBackground})
 	return deletionError(errs)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -86,10 +87,11 @@ func (g *Guard) delete(ctx context.Context, list kube.ResourceList) error {
 	if err != nil {
 		return err
 	}
-	if _, errs := g.Writer.Delete(ctx, list, metav1.DeletePropagationBackground); len(errs) > 0 {
+	deletion, errs := g.Writer.Delete(ctx, list, objectwriter.DeleteOptions{Propagation: metav1.DeletePropagationBackground})
+	if len(errs) > 0 {
 		return fmt.Errorf("delete Jobs of an earlier revision: %w", errors.Join(errs...))
 	}
-	return await(ctx, nil)
+	return await(ctx, deletion.Terminating, nil)
 }
 
 // report emits an event for each Job that info has to wait for or that is deleted, and for each

@@ -79,19 +79,19 @@ func (c *fakeCluster) PodsOf(_ context.Context, _ string, jobs []string) ([]unst
 	return pods, nil
 }
 
-func (c *fakeCluster) Delete(_ context.Context, list kube.ResourceList, _ metav1.DeletionPropagation) (kube.ResourceList, []error) {
+func (c *fakeCluster) Delete(_ context.Context, list kube.ResourceList, _ objectwriter.DeleteOptions) (*objectwriter.DeleteResult, []error) {
 	for _, info := range list {
 		c.deleted = append(c.deleted, info.Name)
 		delete(c.jobs, info.Name)
 		delete(c.pods, info.Name)
 	}
-	return list, nil
+	return &objectwriter.DeleteResult{Deleted: list, Terminating: list}, nil
 }
 
 func (c *fakeCluster) NewDeletionWaiter(context.Context) (wait.DeletionWaiter, error) { return c, nil }
 
 func (c *fakeCluster) Expect(context.Context, kube.ResourceList, kube.ResourceList, metav1.DeletionPropagation) (wait.AwaitGone, error) {
-	return func(context.Context, func(watcher.Report)) error { return nil }, nil
+	return func(context.Context, kube.ResourceList, func(watcher.Report)) error { return nil }, nil
 }
 
 func (c *fakeCluster) Close() {}

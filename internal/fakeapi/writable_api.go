@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -233,8 +234,8 @@ func (f *WritableAPI) Count(verb string) int {
 	return n
 }
 
-// write performs a create, update, patch or delete request, and returns the object to send as
-// the response.
+// write performs a create, update, patch or delete request, and returns the object or Status
+// to send as the response.
 func (f *WritableAPI) write(c ReceivedCall) (*unstructured.Unstructured, error) {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()
@@ -265,15 +266,41 @@ func (f *WritableAPI) write(c ReceivedCall) (*unstructured.Unstructured, error) 
 		}
 		return f.store(collection, object), nil
 	}
+	if err := checkPreconditions(c, live); err != nil {
+		return nil, apierrors.NewConflict(groupResource, name, err)
+	}
+	return f.delete(collection, live), nil
+}
+
+// checkPreconditions returns an error if the preconditions of a delete request do not hold.
+func checkPreconditions(c ReceivedCall, live *unstructured.Unstructured) error {
 	var options metav1.DeleteOptions
-	if err := json.Unmarshal([]byte(c.Body), &options); err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+	if err := json.Unmarshal([]byte(c.Body), &options); err != nil || options.Preconditions == nil {
+		return err
 	}
-	if p := options.Preconditions; p != nil && p.UID != nil && *p.UID != live.GetUID() {
-		return nil, apierrors.NewConflict(groupResource, name, errors.New("the UID in the precondition does not match"))
+	p := options.Preconditions
+	if p.UID != nil && *p.UID != live.GetUID() {
+		return errors.New("the UID in the precondition does not match")
 	}
-	f.server.remove(collection, name)
-	return live, nil
+	if p.ResourceVersion != nil && *p.ResourceVersion != live.GetResourceVersion() {
+		return errors.New("the resource version in the precondition does not match")
+	}
+	return nil
+}
+
+// delete deletes an object, and returns the Status of a successful response. If the object has
+// finalizers, delete only marks it as deleted, and returns it.
+func (f *WritableAPI) delete(collection string, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if len(live.GetFinalizers()) > 0 {
+		marked := live.DeepCopy()
+		marked.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
+		return f.store(collection, marked)
+	}
+	f.server.remove(collection, live.GetName())
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Status", "status": metav1.StatusSuccess,
+		"details": map[string]any{"name": live.GetName(), "uid": string(live.GetUID())},
+	}}
 }
 
 // patched applies the JSON merge patch or strategic merge patch in a request to the object

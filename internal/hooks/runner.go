@@ -284,11 +284,11 @@ func (r *eventRun) delete(ctx context.Context, h *release.Hook, list kube.Resour
 	if r.writer.IsUninstalling() {
 		r.writer.Background.Flush() // an operation that takes over the release must not run the deleted hook again
 	}
-	deleted, errs := r.Writer.Delete(ctx, list, metav1.DeletePropagationBackground)
+	deletion, errs := r.Writer.Delete(ctx, list, objectwriter.DeleteOptions{Propagation: metav1.DeletePropagationBackground})
 	if len(errs) > 0 {
 		return errors.New(text.JoinErrors(errs))
 	}
-	return r.awaitDeleted(ctx, h, deleted)
+	return r.awaitDeleted(ctx, h, deletion.Terminating)
 }
 
 // awaitDeleted waits until the deleted objects of a hook are gone. The annotation

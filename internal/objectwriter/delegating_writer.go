@@ -103,18 +103,19 @@ func (d *delegatingWriter) DryRunDelete(context.Context, *object.Info, metav1.De
 	return errNoCluster
 }
 
-func (d *delegatingWriter) Delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) (kube.ResourceList, []error) {
+func (d *delegatingWriter) Delete(ctx context.Context, list kube.ResourceList, o DeleteOptions) (*DeleteResult, []error) {
 	if len(list) == 0 {
-		return nil, nil
+		return &DeleteResult{}, nil
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, []error{err}
+		return &DeleteResult{}, []error{err}
 	}
+	result := &DeleteResult{Deleted: list, Terminating: list}
 	copied := copyObjects(list).list
 	if client, ok := d.client.(kube.InterfaceDeletionPropagation); ok {
-		_, errs := client.DeleteWithPropagationPolicy(copied, policy)
-		return list, errs
+		_, errs := client.DeleteWithPropagationPolicy(copied, o.Propagation)
+		return result, errs
 	}
 	_, errs := d.client.Delete(copied)
-	return list, errs
+	return result, errs
 }

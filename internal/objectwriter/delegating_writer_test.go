@@ -53,9 +53,9 @@ func (p *otherClient) Delete(list kube.ResourceList) (*kube.Result, []error) {
 // when it deletes them.
 func TestDelegatedDelete(t *testing.T) {
 	list := fakeapi.Infos(t, fakeapi.ConfigMap("a", ""), fakeapi.ConfigMap("b", ""))
-	deleted, errs := NewWithoutCluster(&otherClient{}).Delete(t.Context(), list, metav1.DeletePropagationBackground)
-	if len(errs) > 0 || !slices.Equal(deleted, list) {
-		t.Errorf("deleted %v, %v", deleted, errs)
+	result, errs := NewWithoutCluster(&otherClient{}).Delete(t.Context(), list, DeleteOptions{Propagation: metav1.DeletePropagationBackground})
+	if len(errs) > 0 || !slices.Equal(result.Deleted, list) || !slices.Equal(result.Terminating, list) {
+		t.Errorf("got %v, %v", result, errs)
 	}
 	for _, info := range list {
 		if uid := object.UID(info); uid != "" {

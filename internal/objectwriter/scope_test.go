@@ -31,7 +31,7 @@ func TestClusterScoped(t *testing.T) {
 		if err != nil || len(applied.Updated) != 1 {
 			t.Fatalf("applied %v, %v", applied, err)
 		}
-		if _, errs := writer.Delete(t.Context(), fakeapi.Infos(t, after), metav1.DeletePropagationBackground); errs != nil {
+		if _, errs := writer.Delete(t.Context(), fakeapi.Infos(t, after), DeleteOptions{Propagation: metav1.DeletePropagationBackground}); errs != nil {
 			t.Fatal(errs)
 		}
 		if api.Get(info) != nil {

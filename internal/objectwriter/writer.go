@@ -49,9 +49,9 @@ type Writer interface {
 	// Delete deletes adjacent objects of the same kind in parallel, and objects of
 	// different kinds sequentially. An object that does not exist is not an error, and a
 	// failure does not prevent the deletion of other objects. If the UID of an object is
-	// known, Delete does not delete another object with the same name. Delete returns the
-	// objects that existed, and the errors, both in the order of list.
-	Delete(ctx context.Context, list kube.ResourceList, policy metav1.DeletionPropagation) (kube.ResourceList, []error)
+	// known, Delete does not delete another object with the same name. The errors are in the
+	// order of list. Delete returns a result even if it returns errors.
+	Delete(ctx context.Context, list kube.ResourceList, o DeleteOptions) (*DeleteResult, []error)
 	// DryRunDelete finds out with a dry-run request whether an object can be deleted. It
 	// returns nil if so, and also if the object does not exist.
 	DryRunDelete(ctx context.Context, info *object.Info, policy metav1.DeletionPropagation) error

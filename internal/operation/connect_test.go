@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/fakeapi"
 	"github.com/ordered-helm/helm/internal/history/historytest"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 )
 
 // TestConnect checks, for each kind of Kubernetes client, whether objects are read from the
@@ -49,7 +50,7 @@ func TestConnect(t *testing.T) {
 			if err != nil || len(existing) != c.existing || (existing[list[0]] != nil) != c.reads {
 				t.Errorf("found %v, %v", existing, err)
 			}
-			if _, errs := op.Writer.Delete(ctx, list[:1], metav1.DeletePropagationBackground); len(errs) > 0 {
+			if _, errs := op.Writer.Delete(ctx, list[:1], objectwriter.DeleteOptions{Propagation: metav1.DeletePropagationBackground}); len(errs) > 0 {
 				t.Error(errs)
 			}
 			if (api.Count("delete") > 0) != c.changes || !c.reads && len(api.Calls()) > 0 {

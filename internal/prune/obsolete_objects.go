@@ -93,7 +93,7 @@ func (o *ObsoleteObjects) DeleteUnordered(ctx context.Context, remaining kube.Re
 			o.Events.Warn(k.warning())
 		}
 	}
-	_, errs := o.Writer.Delete(ctx, list, metav1.DeletePropagationBackground)
+	_, errs := o.Writer.Delete(ctx, list, objectwriter.DeleteOptions{Propagation: metav1.DeletePropagationBackground})
 	for _, err := range errs {
 		o.warnNotDeleted(err)
 	}

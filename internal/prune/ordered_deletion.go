@@ -73,6 +73,9 @@ type OrderedDeletion struct {
 	mu             sync.Mutex
 	deleted        kube.ResourceList
 	deletionWaiter wait.DeletionWaiter
+	// initial contains the metadata of the objects that existed when Run started, or is nil
+	// if Run has not read them.
+	initial map[sequencer.ID]*unstructured.Unstructured
 }
 
 // KeptObject describes an object that is not deleted, although it is no longer needed, for
@@ -102,6 +105,7 @@ func (d *OrderedDeletion) Run(ctx context.Context) error {
 		return err
 	}
 	defer d.deletionWaiter.Close()
+	d.readInitialStates(ctx)
 	return d.removalError(ctx, d.Removal.Execute(ctx, d.removeGroup))
 }
 
@@ -118,9 +122,7 @@ func (d *OrderedDeletion) removeGroup(ctx context.Context, group, after *sequenc
 	node := group.Node.ID()
 	found, err := d.Find(ctx, group)
 	if err == nil {
-		for _, k := range found.Kept {
-			d.Events.Warn(k.warning())
-		}
+		d.warnKept(found)
 	}
 	started := err == nil && len(found.List) > 0
 	if started {
@@ -163,18 +165,19 @@ func (d *OrderedDeletion) deleteGroup(ctx context.Context, group *sequencer.Remo
 			return err
 		}
 	}
-	if len(found.List) > 0 {
-		if _, errs := d.Writer.Delete(ctx, found.List, d.Propagation); len(errs) > 0 {
-			return errors.Join(errs...)
-		}
-		d.mu.Lock()
-		d.deleted = append(d.deleted, found.List...)
-		d.mu.Unlock()
+	terminating, errs := d.delete(ctx, found.List)
+	if len(errs) > 0 || !group.Awaited {
+		return errors.Join(errs...)
 	}
-	if !group.Awaited {
-		return nil
+	return d.awaitGone(ctx, group, func(ctx context.Context, onChange func(watcher.Report)) error {
+		return awaitGone(ctx, terminating, onChange)
+	})
+}
+
+func (d *OrderedDeletion) warnKept(found *FoundObjects) {
+	for _, k := range found.Kept {
+		d.Events.Warn(k.warning())
 	}
-	return d.awaitGone(ctx, group, awaitGone)
 }
 
 // FoundObjects is the result of looking for the objects of a group in the cluster.
@@ -192,16 +195,28 @@ type FoundObjects struct {
 // Find looks for the objects of a group in the cluster. With a Kubernetes client that is not
 // connected to a cluster, it assumes that all of them exist.
 func (d *OrderedDeletion) Find(ctx context.Context, group *sequencer.RemovalGroup) (*FoundObjects, error) {
+	list := d.objectsOf(group)
+	existing, err := d.existing(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	return d.classify(list, existing), nil
+}
+
+// objectsOf returns the objects of a group, in Helm's uninstall order of kinds.
+func (d *OrderedDeletion) objectsOf(group *sequencer.RemovalGroup) kube.ResourceList {
 	var list kube.ResourceList
 	for _, res := range inUninstallOrder(group.Resources) {
 		if info := d.InfoOf(res); info != nil {
 			list = append(list, info)
 		}
 	}
-	existing, err := d.Cluster.Existing(ctx, list)
-	if err != nil {
-		return nil, err
-	}
+	return list
+}
+
+// classify finds out which objects of list to delete. existing contains the states of those
+// that exist.
+func (d *OrderedDeletion) classify(list kube.ResourceList, existing map[*object.Info]*unstructured.Unstructured) *FoundObjects {
 	found := &FoundObjects{}
 	for _, info := range list {
 		switch state, exists := existing[info]; {
@@ -213,7 +228,7 @@ func (d *OrderedDeletion) Find(ctx context.Context, group *sequencer.RemovalGrou
 			found.add(info, state, d.whyKeep(state))
 		}
 	}
-	return found, nil
+	return found
 }
 
 // add adds an object to List or, if whyKeep is not empty, to Kept. live is the object's state
@@ -250,7 +265,7 @@ func inUninstallOrder(resources []*sequencer.PlannedResource) []*sequencer.Plann
 
 // awaitGone calls untilGone, which waits until the objects of a group and their pods no longer
 // exist. It limits the wait to d.Timeout, and emits events about changes of the objects.
-func (d *OrderedDeletion) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, untilGone wait.AwaitGone) error {
+func (d *OrderedDeletion) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, untilGone func(context.Context, func(watcher.Report)) error) error {
 	if d.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d.Timeout, failure.DeletionTimeout(d.Timeout))

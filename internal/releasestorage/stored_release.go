@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"reflect"
 
 	"helm.sh/helm/v3/pkg/release"
@@ -17,25 +16,39 @@ import (
 
 var releaseType = reflect.TypeFor[release.Release]()
 
-// decode returns the JSON text of a release in the form in which Helm's storage drivers store
-// it: encoded in base64, and usually compressed with gzip.
-func decode(stored string) ([]byte, error) {
-	data, err := base64.StdEncoding.DecodeString(stored)
+// Decoder decodes stored releases. It uses its memory for one release after the other. Its zero
+// value can be used.
+type Decoder struct {
+	compressed []byte
+	text       bytes.Buffer
+	gzip       gzip.Reader
+}
+
+// Text returns the JSON text of a release in the form in which Helm's storage drivers store it:
+// encoded in base64, and usually compressed with gzip. It is valid until the next call.
+func (d *Decoder) Text(stored []byte) ([]byte, error) {
+	if size := base64.StdEncoding.DecodedLen(len(stored)); len(d.compressed) < size {
+		d.compressed = make([]byte, size)
+	}
+	n, err := base64.StdEncoding.Decode(d.compressed, stored)
 	if err != nil {
 		return nil, err
 	}
-	gzipHeader := []byte{0x1f, 0x8b, 0x08}
+	data, gzipHeader := d.compressed[:n], []byte{0x1f, 0x8b, 0x08}
 	if !bytes.HasPrefix(data, gzipHeader) {
 		return data, nil
 	}
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
+	if err := d.gzip.Reset(bytes.NewReader(data)); err != nil {
 		return nil, err
 	}
-	return io.ReadAll(r)
+	d.text.Reset()
+	if _, err := d.text.ReadFrom(&d.gzip); err != nil {
+		return nil, err
+	}
+	return d.text.Bytes(), nil
 }
 
-// encode is the inverse of decode. It compresses the text like Helm's storage drivers.
+// encode is the inverse of Decoder.Text. It compresses the text like Helm's storage drivers.
 func encode(text []byte) (string, error) {
 	var buffer bytes.Buffer
 	w, err := gzip.NewWriterLevel(&buffer, gzip.BestCompression)
@@ -54,7 +67,7 @@ func encode(text []byte) (string, error) {
 // unknownFieldsOf returns the fields of a stored release that Helm's type release.Release does
 // not have; nil if there are none.
 func unknownFieldsOf(stored string) (*unknownFields, error) {
-	text, err := decode(stored)
+	text, err := new(Decoder).Text([]byte(stored))
 	if err != nil {
 		return nil, fmt.Errorf("decode the stored release: %w", err)
 	}
@@ -77,7 +90,7 @@ func (u *unknownFields) addToStored(stored string) (string, error) {
 	if u == nil {
 		return stored, nil
 	}
-	text, err := decode(stored)
+	text, err := new(Decoder).Text([]byte(stored))
 	if err == nil {
 		text, err = u.addTo(text, releaseType)
 	}

@@ -144,7 +144,7 @@ func mustEncode(t *testing.T, text string) string {
 
 func mustDecode(t *testing.T, stored string) string {
 	t.Helper()
-	text, err := decode(stored)
+	text, err := new(Decoder).Text([]byte(stored))
 	if err != nil {
 		t.Fatal(err)
 	}

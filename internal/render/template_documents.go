@@ -88,8 +88,14 @@ func (d *templateDocument) parse() error {
 	}
 	object, err := yamledit.ParseYAMLObject(d.text)
 	d.object, d.parsed = object, err == nil
-	if !mayContainOrder(d.text) || d.parsed && isCanonical(d.text, object) {
+	if !mayContainOrder(d.text) {
 		return nil
+	}
+	if d.parsed {
+		if text, keys, ok := renameKeys(d.text, object); ok {
+			d.text, d.converted = text, keys
+			return nil
+		}
 	}
 	if d.text, d.converted, err = canonicalDocument(d.rendered); err != nil {
 		return err
@@ -99,26 +105,6 @@ func (d *templateDocument) parse() error {
 		d.object, d.parsed = object, err == nil
 	}
 	return nil
-}
-
-// isCanonical reports whether a document is in the canonical form already. If it returns
-// false, this is uncertain. object is the parsed document.
-func isCanonical(text string, object map[string]any) bool {
-	if strings.Contains(text, hookModeField) || object["items"] != nil {
-		return false
-	}
-	annotations := field.Map(object, "metadata", "annotations")
-	for key, value := range annotations {
-		if !annotation.IsSequencingKey(key) {
-			continue
-		}
-		_, isText := value.(string)
-		mayBeTwice := annotation.IsList(key) && strings.Count(text, key) > 1
-		if !isText || annotation.CanonicalKey(key) != key || mayBeTwice {
-			return false
-		}
-	}
-	return true
 }
 
 // readHead reads the head of d from d.object. known is false if Helm might read another one,

@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/text"
@@ -73,7 +74,7 @@ func (u *unordered) deleteObjects(ctx context.Context) (kube.ResourceList, error
 			list = append(list, info)
 		}
 	}
-	_, errs := u.op.Writer.Delete(ctx, list, propagation(u.options.Propagation, u.op.Log))
+	_, errs := u.op.Writer.Delete(ctx, list, objectwriter.DeleteOptions{Propagation: propagation(u.options.Propagation, u.op.Log)})
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}

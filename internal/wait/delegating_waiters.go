@@ -74,7 +74,7 @@ type delegatingDeletionWaiter struct{}
 
 // Expect implements DeletionWaiter.
 func (delegatingDeletionWaiter) Expect(context.Context, kube.ResourceList, kube.ResourceList, metav1.DeletionPropagation) (AwaitGone, error) {
-	return func(context.Context, func(watcher.Report)) error { return nil }, nil
+	return func(context.Context, kube.ResourceList, func(watcher.Report)) error { return nil }, nil
 }
 
 // Close implements DeletionWaiter.

@@ -18,7 +18,7 @@ import (
 // The objects are deleted in several steps, for example one for each node of the deployment
 // graph. The caller must call Close after the last step.
 type DeletionWaiter interface {
-	// Expect prepares one step. It looks for the objects that lie between the deleted objects
+	// Expect prepares one step. It looks for the objects that lie between the objects to delete
 	// and their pods, such as ReplicaSets, so the caller must call it before it deletes
 	// anything. existing contains the objects to delete, with their UIDs. absent contains
 	// objects that no longer exist, but whose pods may. policy is the deletion propagation;
@@ -28,10 +28,11 @@ type DeletionWaiter interface {
 	Close()
 }
 
-// AwaitGone waits until the objects of one step and their pods no longer exist. It calls
+// AwaitGone waits until the deleted objects of one step and their pods no longer exist.
+// terminating contains the objects that may still exist, with their UIDs. AwaitGone calls
 // onChange whenever the state of an object or pod changes. If any of them still exist when
 // ctx ends, the error is a *watcher.NotReadyError.
-type AwaitGone func(ctx context.Context, onChange func(watcher.Report)) error
+type AwaitGone func(ctx context.Context, terminating kube.ResourceList, onChange func(watcher.Report)) error
 
 // NewDeletionWaiter implements Waiter.
 func (w *watchingWaiter) NewDeletionWaiter(ctx context.Context) (DeletionWaiter, error) {
@@ -51,11 +52,9 @@ type watchingDeletionWaiter struct {
 // Close implements DeletionWaiter.
 func (w *watchingDeletionWaiter) Close() { w.watcher.Close() }
 
-// deletionTargets lists what must no longer exist before a step is complete: the deleted
-// objects and the pods that they owned.
-type deletionTargets struct {
-	objects []watcher.Target
-	// pods finds these pods; it is nil if owners is empty.
+// deletedOwners finds the pods that the deleted objects of a step owned.
+type deletedOwners struct {
+	// pods is nil if owners is empty.
 	pods *ownedpods.Finder
 	// owners contains the owners of these pods, direct and indirect, by namespace.
 	owners map[string]*ownedpods.OwnerSet
@@ -63,12 +62,10 @@ type deletionTargets struct {
 
 // Expect implements DeletionWaiter.
 func (w *watchingDeletionWaiter) Expect(ctx context.Context, existing, absent kube.ResourceList, policy metav1.DeletionPropagation) (AwaitGone, error) {
-	t := &deletionTargets{owners: map[string]*ownedpods.OwnerSet{}}
+	t := &deletedOwners{owners: map[string]*ownedpods.OwnerSet{}}
 	for _, info := range existing {
-		uid := object.UID(info)
-		t.objects = append(t.objects, targetOf(info, uid))
 		if ownedpods.MayOwn(info) {
-			t.ownersIn(info.Namespace).Add(uid)
+			t.ownersIn(info.Namespace).Add(object.UID(info))
 		}
 	}
 	for _, info := range absent {
@@ -82,12 +79,14 @@ func (w *watchingDeletionWaiter) Expect(ctx context.Context, existing, absent ku
 	if err := w.findOwners(ctx, t); err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, onChange func(watcher.Report)) error { return w.await(ctx, t, onChange) }, nil
+	return func(ctx context.Context, terminating kube.ResourceList, onChange func(watcher.Report)) error {
+		return w.await(ctx, t, terminating, onChange)
+	}, nil
 }
 
 // findOwners adds to t.owners the indirect owners: objects that lie between the deleted
 // objects and their pods, such as ReplicaSets.
-func (w *watchingDeletionWaiter) findOwners(ctx context.Context, t *deletionTargets) error {
+func (w *watchingDeletionWaiter) findOwners(ctx context.Context, t *deletedOwners) error {
 	if len(t.owners) == 0 {
 		return nil
 	}
@@ -103,9 +102,13 @@ func (w *watchingDeletionWaiter) findOwners(ctx context.Context, t *deletionTarg
 	return nil
 }
 
-// await waits until the objects of t and their pods no longer exist.
-func (w *watchingDeletionWaiter) await(ctx context.Context, t *deletionTargets, onChange func(watcher.Report)) error {
-	targets := t.objects
+// await waits until the terminating objects, and the pods that the owners in t own, no longer
+// exist.
+func (w *watchingDeletionWaiter) await(ctx context.Context, t *deletedOwners, terminating kube.ResourceList, onChange func(watcher.Report)) error {
+	var targets []watcher.Target
+	for _, info := range terminating {
+		targets = append(targets, targetOf(info, object.UID(info)))
+	}
 	for namespace, owners := range t.owners {
 		pods, err := t.pods.Pods(ctx, namespace, owners)
 		if err != nil {
@@ -121,7 +124,7 @@ func (w *watchingDeletionWaiter) await(ctx context.Context, t *deletionTargets, 
 	return err
 }
 
-func (t *deletionTargets) ownersIn(namespace string) *ownedpods.OwnerSet {
+func (t *deletedOwners) ownersIn(namespace string) *ownedpods.OwnerSet {
 	if t.owners[namespace] == nil {
 		t.owners[namespace] = &ownedpods.OwnerSet{}
 	}

@@ -31,7 +31,7 @@ func BenchmarkHooks(b *testing.B) {
 			tools := []tool{
 				{report.Ours, []step{helm.does(report.Install, install...)}, helm.agent},
 				{name: report.Hand, steps: []step{{name: report.Install, do: inProcess(func(ctx context.Context, namespace string) error {
-					return jobsByHand(ctx, client, namespace, n)
+					return handmadeJobs{n: n, pods: map[string]string{"devcluster/pod": "complete", "devcluster/after": "1s"}}.run(ctx, client, namespace)
 				})}}},
 			}
 			about := "Each Job takes a second. All of them are hooks of equal weight in a chart with `runHooksInParallel`. "
@@ -63,9 +63,18 @@ func hookChart(b *testing.B, n int) string {
 	return writeFiles(b, map[string]string{"Chart.yaml": plainChart + "runHooksInParallel: true\n", "templates/all.yaml": text.String()})
 }
 
-// jobsByHand creates n Jobs in parallel, without Helm, and waits until all are complete. Its
-// time is the minimum that the cluster needs.
-func jobsByHand(ctx context.Context, client kubernetes.Interface, namespace string, n int) error {
+// handmadeJobs are Jobs that are created in parallel, without Helm.
+type handmadeJobs struct {
+	// prefix is the prefix of their names, and n their number.
+	prefix string
+	n      int
+	// pods contains the annotations of their pods.
+	pods map[string]string
+}
+
+// run creates the Jobs, and waits until all are complete. Its time is the minimum that the
+// cluster needs.
+func (h handmadeJobs) run(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	jobs := client.BatchV1().Jobs(namespace)
 	list, err := jobs.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -77,12 +86,12 @@ func jobsByHand(ctx context.Context, client kubernetes.Interface, namespace stri
 	}
 	defer w.Stop()
 	creating, creatingCtx := errgroup.WithContext(ctx)
-	for i := range n {
+	for i := range h.n {
 		creating.Go(func() error {
 			_, err := jobs.Create(creatingCtx, &batchv1.Job{
-				ObjectMeta: metav1.ObjectMeta{Name: name(i)},
+				ObjectMeta: metav1.ObjectMeta{Name: h.prefix + name(i)},
 				Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{
-					ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"devcluster/pod": "complete", "devcluster/after": "1s"}},
+					ObjectMeta: metav1.ObjectMeta{Annotations: h.pods},
 					Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 				}},
 			}, metav1.CreateOptions{})
@@ -94,12 +103,12 @@ func jobsByHand(ctx context.Context, client kubernetes.Interface, namespace stri
 	}
 	complete := map[string]bool{}
 	for e := range w.ResultChan() {
-		if job, ok := e.Object.(*batchv1.Job); ok && job.Status.CompletionTime != nil {
+		if job, ok := e.Object.(*batchv1.Job); ok && strings.HasPrefix(job.Name, h.prefix) && job.Status.CompletionTime != nil {
 			complete[job.Name] = true
 		}
-		if len(complete) == n {
+		if len(complete) == h.n {
 			return nil
 		}
 	}
-	return fmt.Errorf("the watch ended when %d of %d Jobs were complete", len(complete), n)
+	return fmt.Errorf("the watch ended when %d of %d Jobs were complete", len(complete), h.n)
 }

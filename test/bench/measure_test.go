@@ -35,6 +35,8 @@ type workload struct {
 	cold bool
 	// size is the number of objects, if a result contains rows for several numbers.
 	size int
+	// binaries is as in report.Result.
+	binaries map[string]float64
 }
 
 // tool is a program, or one way to use it, that performs the steps of a task.
@@ -61,7 +63,7 @@ type key struct{ step, tool string }
 // ignores the first round unless w.cold is set.
 func measure(b *testing.B, c *cluster.Cluster, w workload) {
 	b.Helper()
-	collect(b, report.Result{Name: w.name, Title: w.title, About: w.about, Base: w.base, Rounds: w.counted(b), Rows: rows(b, c, w)})
+	collect(b, report.Result{Name: w.name, Title: w.title, About: w.about, Base: w.base, Binaries: w.binaries, Rounds: w.counted(b), Rows: rows(b, c, w)})
 }
 
 // rows measures the tools of a workload, and returns a row for each tool and step.

@@ -16,7 +16,7 @@ func TestReadRelease(t *testing.T) {
 			// The hook Jobs of web take seconds. Helm sorts by whole seconds, and the order of
 			// releases of the same second is random.
 			stockHelm("install web charts/hooks --set fail=none"), stockHelm("install two charts/umbrella"),
-			helm("list"), helm("list -o json"), helm("list --date"),
+			helm("list"), helm("list -o json"), helm("list --date"), complete("status", ""),
 		}},
 		{name: "list of all namespaces", steps: []step{
 			stockHelm("install all-@NAMESPACE@ charts/tiny"),

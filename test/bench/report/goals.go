@@ -54,7 +54,10 @@ func goals() []goal {
 		atMost(1.10, "5,000 ordered objects, `dag`: ours ÷ stock's `template`", ratioOf{RenderName, large, []string{Graph}, []string{Stock}}),
 		{"1,000 objects: ours ÷ kapp, the worst step", "< 1", func(r Results) verdict { return fasterThanKapp(r, thousand) }},
 		atMost(0.10, "No-op `upgrade --wait` of 100 ready Deployments: ours ÷ stock", toStock(WaitName, Noop)),
-		atMost(0.50, stackGoal, toStock(StackName, Install)),
+		atMostWithoutHand(0.50, "`list` of 1,000 releases: ours ÷ stock, both without the server's time", ListName, List),
+		atMostWithoutHand(0.35, "kube-prometheus-stack, install, without its two Jobs: ours ÷ stock", StackName, Install),
+		{"Peak memory of short commands: what ours needs more than stock ÷ what its binary is larger", "≤ 1", shortMemory},
+		{largeMemoryGoal, "≤ 1.10", func(r Results) verdict { return largeMemory(r, large) }},
 		{memoryGoal, "≤ 1", peakMemory},
 		{"Requests of a no-op upgrade of 100, 1,000 and 5,000 objects", "the same", sameRequests},
 		{"Exponent e if the time for N objects grows like N^e, the worst step", fmt.Sprintf("≤ %.2f", maxLinearExponent), growsLinearly},
@@ -89,6 +92,21 @@ func atLeast(limit float64, name string, q ratioOf) goal {
 	}}
 }
 
+// atMostWithoutHand returns the goal that the ratio of ours to stock Helm in a step of a workload
+// is at most limit, if the time that the step takes by hand is subtracted from both.
+func atMostWithoutHand(limit float64, name, workload, step string) goal {
+	return goal{name, fmt.Sprintf("≤ %.2f", limit), func(r Results) verdict {
+		hand, known := r[workload].seconds(step, Hand)
+		ours, knownOurs := r[workload].seconds(step, Ours)
+		stock, knownStock := r[workload].seconds(step, Stock)
+		if !known || !knownOurs || !knownStock {
+			return verdict{}
+		}
+		ratio := (ours - hand) / (stock - hand)
+		return verdict{fmt.Sprintf("%.3f", ratio), ratio <= limit}
+	}}
+}
+
 func evaluateRatio(q ratioOf, r Results, met func(float64) bool) verdict {
 	ratio, known := q.in(r)
 	if !known {
@@ -111,6 +129,40 @@ func fasterThanKapp(r Results, workload string) verdict {
 		}
 	}
 	return verdict{fmt.Sprintf("%.3f (%s)", worst, where), worst < 1}
+}
+
+// shortMemory evaluates whether short commands of ours need at most as much more memory than
+// those of stock Helm as the binary is larger. It reports the command with the highest ratio.
+func shortMemory(r Results) verdict {
+	start := r[StartName]
+	larger := start.Binaries[Ours] - start.Binaries[Stock]
+	worst, where := math.Inf(-1), ""
+	for _, ours := range start.Rows {
+		stock, found := start.row(ours.Step, Stock)
+		if ours.Tool != Ours || !found || stock.Peak == 0 || larger <= 0 {
+			continue
+		}
+		if ratio := (ours.Peak - stock.Peak) / larger; ratio > worst {
+			worst, where = ratio, ours.Step
+		}
+	}
+	if where == "" {
+		return verdict{}
+	}
+	return verdict{fmt.Sprintf("%.3f (%s)", worst, where), worst <= 1}
+}
+
+// largeMemory evaluates the peak memory of template --wait=ordered and dag of many ordered
+// objects, compared with that of stock's template. It reports the higher ratio.
+func largeMemory(r Results, step string) verdict {
+	stock, found := r[RenderName].row(step, Stock)
+	ordered, foundOrdered := r[RenderName].row(step, Ordered)
+	graph, foundGraph := r[RenderName].row(step, Graph)
+	if !found || !foundOrdered || !foundGraph || stock.Peak == 0 {
+		return verdict{}
+	}
+	ratio := max(ordered.Peak, graph.Peak) / stock.Peak
+	return verdict{fmt.Sprintf("%.3f", ratio), ratio <= 1.10}
 }
 
 // peakMemory evaluates whether ours never needs more memory than stock Helm. It reports the

@@ -33,6 +33,20 @@ func merged(list ...Result) Results {
 	return all
 }
 
+// started returns a result of short commands, with a binary that is larger than that of stock
+// Helm by the given number of MiB.
+func started(larger float64, r Result) Result {
+	r.Binaries = map[string]float64{Ours: 60 + larger, Stock: 60}
+	return r
+}
+
+// rendered adds to a result the peak memory of ordered templates and of graphs.
+func rendered(r Result, ordered, graph float64) Result {
+	step := r.Rows[0].Step
+	r.Rows = append(r.Rows, Row{Step: step, Tool: Ordered, Peak: ordered}, Row{Step: step, Tool: Graph, Peak: graph})
+	return r
+}
+
 func TestGoals(t *testing.T) {
 	thousand := ObjectsName(1000)
 	life := func(ours, kapp float64) (list []Result) {
@@ -73,11 +87,20 @@ func TestGoals(t *testing.T) {
 		{"kapp is slower", "1,000 objects: ours ÷ kapp", life(1, 8), "0.500 (uninstall)", "yes"},
 		{"kapp is faster once", "1,000 objects: ours ÷ kapp", life(1, 3), "1.333 (uninstall)", "**no**"},
 		{"kapp took no part", "1,000 objects: ours ÷ kapp", noops(1, 1), "", "not measured"},
-		{"memory", "Peak memory", []Result{
+		{"list", "`list`", []Result{made(ListName, List, map[string]float64{Ours: 3, Stock: 6, Hand: 2})}, "0.250", "yes"},
+		{"list is slow", "`list`", []Result{made(ListName, List, map[string]float64{Ours: 5, Stock: 6, Hand: 2})}, "0.750", "**no**"},
+		{"time of the server is missing", "`list`", []Result{made(ListName, List, map[string]float64{Ours: 3, Stock: 6})}, "", "not measured"},
+		{"memory", "Peak memory: ", []Result{
 			made("a", Install, map[string]float64{Ours: 1, Stock: 2}), made("b", Install, map[string]float64{Ours: 3, Stock: 2}),
 			made("c", Install, map[string]float64{Ours: 9}),
 		}, "1.500 (made b, install)", "**no**"},
-		{"less memory", "Peak memory", []Result{made("a", Install, map[string]float64{Ours: 1, Stock: 2})}, "0.500 (made a, install)", "yes"},
+		{"less memory", "Peak memory: ", []Result{made("a", Install, map[string]float64{Ours: 1, Stock: 2})}, "0.500 (made a, install)", "yes"},
+		{"without the Jobs", "kube-prometheus-stack", []Result{made(StackName, Install, map[string]float64{Ours: 3, Stock: 6, Hand: 2})}, "0.250", "yes"},
+		{"without the Jobs, too long", "kube-prometheus-stack", []Result{made(StackName, Install, map[string]float64{Ours: 4, Stock: 6, Hand: 2})}, "0.500", "**no**"},
+		{"Jobs not measured", "kube-prometheus-stack", []Result{made(StackName, Install, map[string]float64{Ours: 3, Stock: 6})}, "", "not measured"},
+		{"a larger binary", "Peak memory of short commands", []Result{started(5, made(StartName, "version", map[string]float64{Ours: 44, Stock: 40}))}, "0.800 (version)", "yes"},
+		{"more than a larger binary", "Peak memory of short commands", []Result{started(2, made(StartName, "version", map[string]float64{Ours: 44, Stock: 40}))}, "2.000 (version)", "**no**"},
+		{"memory of a plan", "5,000 ordered objects, peak", []Result{rendered(made(RenderName, RenderStep("5,000 small objects"), map[string]float64{Stock: 10}), 11, 12)}, "1.200", "**no**"},
 		{"as many requests", "Requests", noops(9, 9, 9), "9, 9, 9", "yes"},
 		{"more requests", "Requests", noops(9, 9, 10), "9, 9, 10", "**no**"},
 		{"not all sizes", "Requests", noops(9, 9), "", "not measured"},

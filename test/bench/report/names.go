@@ -10,6 +10,7 @@ const (
 	SubchartsName = "subcharts"
 	FanOutName    = "fan-out"
 	WaitName      = "wait"
+	ListName      = "list"
 	StackName     = "kube-prometheus-stack"
 	RenderName    = "render"
 	StartName     = "start"
@@ -32,6 +33,6 @@ func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 func inOrder() []string {
 	return []string{
 		ChainName(10), ChainName(30), ChainName(100), SubchartsName, FanOutName, HooksName(20), HooksName(200),
-		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, StackName, RenderName, StartName,
+		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, StackName, RenderName, StartName,
 	}
 }

@@ -17,6 +17,7 @@ const (
 	Noop      = "no-op upgrade"
 	Changed   = "upgrade, 1 % changed"
 	Uninstall = "uninstall"
+	List      = "list"
 
 	Ours    = "ours"
 	Ordered = "ours, ordered"
@@ -101,12 +102,14 @@ type Result struct {
 	About string `json:"about"`
 	// Base contains the tools with which all tools are compared: the denominator of the ratios
 	// is the sum of their times.
-	Base    []string `json:"base,omitempty"`
-	Rounds  int      `json:"rounds"`
-	Date    string   `json:"date"`
-	Commit  string   `json:"commit"`
-	Machine Machine  `json:"machine"`
-	Rows    []Row    `json:"rows"`
+	Base []string `json:"base,omitempty"`
+	// Binaries contains the sizes of the programs, in MiB, where they matter.
+	Binaries map[string]float64 `json:"binaries,omitempty"`
+	Rounds   int                `json:"rounds"`
+	Date     string             `json:"date"`
+	Commit   string             `json:"commit"`
+	Machine  Machine            `json:"machine"`
+	Rows     []Row              `json:"rows"`
 }
 
 // row returns the row of a tool in a step.

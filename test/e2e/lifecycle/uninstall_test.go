@@ -31,6 +31,7 @@ func TestLifecycleUninstall(t *testing.T) {
 		"dry run":                       uninstallDryRun,
 		"what somebody deleted":         uninstallWhatIsGone,
 		"what somebody replaced":        uninstallReplacedObject,
+		"what somebody changes":         uninstallChangedObjects,
 		"hanging finalizer":             uninstallHangs,
 		"readiness timeout":             uninstallTakesTooLong,
 		"pods that may not be listed":   uninstallWithoutPodAccess,
@@ -169,6 +170,22 @@ func uninstallReplacedObject(t *testing.T, h *harness.Helm) {
 	h.Apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: last}\n")
 	manifest, _ := h.Uninstall(t)
 	h.CheckUninstallOrder(t, manifest)
+}
+
+// uninstallChangedObjects checks that an uninstall considers changes that others make after it
+// has read the objects: it keeps an object that another release has taken over.
+func uninstallChangedObjects(t *testing.T, h *harness.Helm) {
+	dir := charts.ThreeLayers(t, "x")
+	charts.AddFinalizer(t, dir, "last")
+	h.MustRun("install", "rel", dir, "--wait=ordered")
+	r := h.MustRunWhile(t, "app:last ConfigMap/last: Terminating", func() {
+		h.Patch(t, "ConfigMap/first", `{"metadata":{"annotations":{"meta.helm.sh/release-name":"other"}}}`)
+		h.Patch(t, "Deployment/app", `{"metadata":{"labels":{"changed":"yes"}}}`)
+		h.RemoveFinalizers(t, "ConfigMap/last")
+	}, "uninstall", "rel")
+	harness.ExpectContains(t, r.Stderr, "ConfigMap", "is not deleted")
+	h.ExpectObjects(t, "rel")
+	h.ExpectObjects(t, "other", "ConfigMap/first")
 }
 
 // uninstallHangs checks an uninstall that times out because an object is not deleted: its
