@@ -267,5 +267,5 @@ func rollBackWithEndedJobs(t *testing.T, h *harness.Helm) {
 	h.Delete(t, "Job/gone")
 	h.MustRun("rollback", "rel", "2", "--timeout", "1m", "--wait-for-jobs")
 	h.ExpectValues(t, "2")
-	h.ExpectFailure(t, []string{"rollback", "rel", "1", "--timeout", "3s", "--wait-for-jobs"}, "Job/stuck was not ready when the operation timed out after 3s")
+	h.ExpectFailure(t, []string{"rollback", "rel", "1", "--timeout", "3s", "--wait-for-jobs"}, "Job/stuck (app/templates/all.yaml) was not ready when the operation timed out after 3s")
 }
