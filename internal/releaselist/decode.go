@@ -4,13 +4,10 @@
 package releaselist
 
 import (
-	"encoding/json"
-	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
-	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/releasestorage"
@@ -45,35 +42,12 @@ func decodeAll(stored []storedRelease, filter func(*release.Release) bool, log f
 	return accepted
 }
 
-// errNoInfo is the error for a stored release that does not say which status it has.
-var errNoInfo = errors.New("the release has no info")
-
-// decode returns what a list shows of a stored release. It accepts the same releases as Helm's
-// storage drivers, except those without info, for which Helm's action List fails.
+// decode returns what a list shows of a stored release. It accepts all releases that Helm's
+// storage drivers accept, except those without info, for which Helm's action List fails.
 func decode(d *releasestorage.Decoder, stored []byte) (*release.Release, error) {
 	text, err := d.Text(stored)
 	if err != nil {
 		return nil, err
 	}
-	rel, ok := readSummary(text)
-	if !ok {
-		var whole release.Release
-		if err := json.Unmarshal(text, &whole); err != nil {
-			return nil, err
-		}
-		rel = summaryOf(&whole)
-	}
-	if rel.Info == nil {
-		return nil, errNoInfo
-	}
-	return rel, nil
-}
-
-// summaryOf returns a release with only those fields of rel that readSummary reads.
-func summaryOf(rel *release.Release) *release.Release {
-	summary := &release.Release{Name: rel.Name, Info: rel.Info, Version: rel.Version, Namespace: rel.Namespace}
-	if rel.Chart != nil {
-		summary.Chart = &chart.Chart{Metadata: rel.Chart.Metadata}
-	}
-	return summary
+	return readSummary(text)
 }
