@@ -80,7 +80,7 @@ apiVersion: v2
 appVersion: "1.10"
 dependencies:
 - {name: db, version: "1.10", repository: https://example.com, condition: db.enabled, tags: [back], alias: store, import-values: [data, {child: a, parent: b}]}
-- {name: queue, version: ^2, repository: "", depends-on: [db, store]}
+- {name: queue, version: ^2, repository: "", depends-on: [store, db]}
 deprecated: true
 icon: https://example.com/icon.svg
 keywords: [a, "1.10"]
