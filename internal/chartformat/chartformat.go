@@ -26,6 +26,10 @@ const (
 	// ChartFile and RequirementsFile are the names of the files with the metadata of a chart.
 	ChartFile        = "Chart.yaml"
 	RequirementsFile = "requirements.yaml"
+	// OriginalChartFile and OriginalRequirementsFile are the names of these files in a packed
+	// chart, whose ChartFile is the flat one.
+	OriginalChartFile        = "Chart.v3.yaml"
+	OriginalRequirementsFile = "requirements.v3.yaml"
 )
 
 // Uses reports whether a Chart.yaml is in the format helm.sh/v3.
@@ -43,6 +47,8 @@ func Uses(chartYAML []byte) bool {
 
 // Source contains the files with the metadata of a chart of the format.
 type Source struct {
+	// Folder is the folder of the files, for errors: empty, or a path that ends with a slash.
+	Folder string
 	ChartYAML []byte
 	// Requirements is the content of requirements.yaml, or nil if the chart has no such file.
 	Requirements []byte
@@ -63,14 +69,11 @@ type Metadata struct {
 // Translate returns the metadata that the files of a chart declare. If something in them is
 // invalid, the error joins a *FieldError for each problem.
 func Translate(s Source) (*Metadata, error) {
-	root, err := yamledit.Parse(string(s.ChartYAML))
-	if err != nil {
-		return nil, &FieldError{File: ChartFile, Problem: err.Error()}
-	}
-	r := &reader{file: ChartFile}
-	flat := r.chart(root)
+	r := &reader{file: s.Folder + ChartFile}
+	flat := r.chart(r.parse(s.ChartYAML))
 	if s.Requirements != nil {
-		r.requirements(s.Requirements, flat)
+		r.file = s.Folder + RequirementsFile
+		r.requirements(r.parse(s.Requirements), flat)
 	}
 	if err := r.err(); err != nil {
 		return nil, err

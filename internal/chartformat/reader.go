@@ -22,11 +22,16 @@ type reader struct {
 	file     string
 	problems []error
 	removed  []*FieldError
+	// unreadable is set if a file cannot be parsed. Its fields are then not reported as missing.
+	unreadable bool
 }
 
 func (r *reader) err() error { return errors.Join(r.problems...) }
 
 func (r *reader) failf(n *yaml.Node, field, format string, args ...any) {
+	if r.unreadable && field != "" {
+		return
+	}
 	r.problems = append(r.problems, r.newError(n, field, fmt.Sprintf(format, args...)))
 }
 
@@ -36,6 +41,20 @@ func (r *reader) newError(n *yaml.Node, field, problem string) *FieldError {
 		e.Line = n.Line
 	}
 	return e
+}
+
+// parse returns the root node of a file, or nil if it is empty or cannot be parsed.
+func (r *reader) parse(text []byte) *yaml.Node {
+	err := yamledit.CheckAliases(string(text))
+	if err == nil {
+		var root *yaml.Node
+		if root, err = yamledit.Parse(string(text)); err == nil {
+			return root
+		}
+	}
+	r.unreadable = true
+	r.failf(nil, "", "%v", err)
+	return nil
 }
 
 // chart reads Chart.yaml.
@@ -206,13 +225,7 @@ func (r *reader) dependency(fields map[string]*yaml.Node, at string) *chart.Depe
 
 // requirements reads requirements.yaml. Each list can also stand in Chart.yaml, but not in both
 // files.
-func (r *reader) requirements(text []byte, flat *flatChart) {
-	r.file = RequirementsFile
-	root, err := yamledit.Parse(string(text))
-	if err != nil {
-		r.problems = append(r.problems, &FieldError{File: RequirementsFile, Problem: err.Error()})
-		return
-	}
+func (r *reader) requirements(root *yaml.Node, flat *flatChart) {
 	fields := r.mapping(root, "", []string{"requirements", "dependencies", "libraries"})
 	for _, name := range []string{"requirements", "dependencies"} {
 		if n := fields[name]; n != nil && flat.dependenciesNode != nil {
