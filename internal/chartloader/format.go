@@ -5,6 +5,7 @@ package chartloader
 
 import (
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,12 +23,10 @@ import (
 func translateFormat(files []*BufferedFile) ([]*BufferedFile, error) {
 	translated := files
 	for i, f := range files {
-		own, _ := splitSubchartPath(f.Name)
-		folder := strings.TrimSuffix(f.Name, chartFile)
-		if own != chartFile {
+		if !isChartFile(f.Name) {
 			continue
 		}
-		c := formatChart{folder: folder, files: files}
+		c := formatChart{folder: strings.TrimSuffix(f.Name, chartFile), files: files}
 		original := c.find(chartformat.OriginalChartFile)
 		switch {
 		case chartformat.Uses(f.Data):
@@ -109,6 +108,44 @@ func (c formatChart) checkFlat(flat, original []byte) error {
 func sameContent(a, b []byte) bool {
 	var contentA, contentB any
 	return yaml.Unmarshal(a, &contentA) == nil && yaml.Unmarshal(b, &contentB) == nil && reflect.DeepEqual(contentA, contentB)
+}
+
+// OriginalFile returns the content of a file of the format helm.sh/v3 as the author of ch wrote
+// it. name is chartformat.OriginalChartFile or OriginalRequirementsFile. found is false if ch is
+// not of this format, or has no such file.
+func OriginalFile(ch *chart.Chart, name string) (content []byte, found bool) {
+	i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return ch.Raw[i].Data, true
+}
+
+// AsWritten is the inverse of the translation for packages: it returns the files of an archive
+// with the files of the format helm.sh/v3 that the authors of the charts in it wrote.
+func AsWritten(files []*BufferedFile) []*BufferedFile {
+	written := make([]*BufferedFile, 0, len(files))
+	for _, f := range files {
+		folder, name := path.Split(f.Name)
+		c := formatChart{folder: folder, files: files}
+		switch {
+		case name == chartFile && c.find(chartformat.OriginalChartFile) >= 0 && isChartFile(f.Name):
+			// the original takes its place
+		case name == chartformat.OriginalChartFile && isChartFile(folder+chartFile):
+			written = append(written, &BufferedFile{Name: folder + chartFile, Data: f.Data})
+		case name == chartformat.OriginalRequirementsFile && isChartFile(folder+chartFile):
+			written = append(written, &BufferedFile{Name: folder + chartformat.RequirementsFile, Data: f.Data})
+		default:
+			written = append(written, f)
+		}
+	}
+	return written
+}
+
+// isChartFile reports whether name is the path of the Chart.yaml of a chart or subchart.
+func isChartFile(name string) bool {
+	own, _ := splitSubchartPath(name)
+	return own == chartFile
 }
 
 // hideOriginals removes the files of the format helm.sh/v3 from the files of ch and its
