@@ -48,7 +48,7 @@ func Uses(chartYAML []byte) bool {
 // Source contains the files with the metadata of a chart of the format.
 type Source struct {
 	// Folder is the folder of the files, for errors: empty, or a path that ends with a slash.
-	Folder string
+	Folder    string
 	ChartYAML []byte
 	// Requirements is the content of requirements.yaml, or nil if the chart has no such file.
 	Requirements []byte
@@ -59,8 +59,6 @@ type Metadata struct {
 	// Flat is the flat Chart.yaml, of apiVersion v2. What Helm does not know is declared in
 	// annotations.
 	Flat []byte
-	// Libraries contains the libraries that the chart needs.
-	Libraries []*chart.Dependency
 	// Removed contains the fields that the format does not have any more, and that have no
 	// effect.
 	Removed []*FieldError
@@ -82,7 +80,7 @@ func Translate(s Source) (*Metadata, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Metadata{Flat: text, Libraries: flat.libraries, Removed: r.removed}, nil
+	return &Metadata{Flat: text, Removed: r.removed}, nil
 }
 
 // flatChart is a flat Chart.yaml.
@@ -91,10 +89,8 @@ type flatChart struct {
 	// Dependencies takes the place of the field of Metadata.
 	Dependencies []*dependency `json:"dependencies,omitempty"`
 
-	libraries []*chart.Dependency
-	// dependenciesNode and librariesNode are the places where they are declared; nil if they
-	// are not.
-	dependenciesNode, librariesNode *yaml.Node
+	// dependenciesNode is the place where dependencies are declared; nil if they are not.
+	dependenciesNode *yaml.Node
 }
 
 // dependency is an entry of dependencies.

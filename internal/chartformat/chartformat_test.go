@@ -67,7 +67,6 @@ data:
   dependencies:
   - {name: db, version: 1.10, repository: https://example.com, condition: db.enabled, tags: [back], alias: store, import-values: [data, {child: a, parent: b}]}
   - {name: queue, version: ^2, depends-on: "store, db"}
-  libraries: [{name: common, version: ^2.1.0, repository: https://example.com}]
 `,
 			want: `annotations:
   artifacthub.io/prerelease: "true"
@@ -100,7 +99,7 @@ version: "1.10"
 			want: strings.Replace(minimalFlat, "{", `{helm.sh/run-hooks-in-parallel: "true", `, 1),
 		},
 		{
-			name: "requirements", chart: minimal, requirements: "requirements: [{name: db, version: '1', repository: r}]\nlibraries: [{name: l, version: '1'}]\n",
+			name: "requirements", chart: minimal, requirements: "requirements: [{name: db, version: '1', repository: r}]\n",
 			want: minimalFlat + "dependencies: [{name: db, version: '1', repository: r}]\n",
 		},
 		{
@@ -166,9 +165,6 @@ func TestTranslateErrors(t *testing.T) {
 		{"field twice", minimal + "data:\n  home: a\n  home: b\n", "", "Chart.yaml:8: data: the field home is defined twice"},
 		{"dependencies in both files", minimal + "data: {dependencies: [{name: a}]}\n", "\nrequirements: [{name: a}]\n", "requirements.yaml:2: requirements: dependencies are declared twice"},
 		{"dependencies twice in requirements.yaml", minimal, "requirements: [{name: a}]\ndependencies: [{name: a}]\n", "requirements.yaml:2: dependencies: dependencies are declared twice"},
-		{"libraries in both files", minimal + "data: {libraries: [{name: a}]}\n", "libraries: [{name: a}]\n", "requirements.yaml:1: libraries: libraries are declared twice"},
-		{"library twice", minimal + "data:\n  libraries: [{name: a}, {name: a}]\n", "", "Chart.yaml:7: data.libraries[1]: library a is listed twice"},
-		{"library of no range", minimal + "data:\n  libraries: [{name: a, version: newest}]\n", "", `Chart.yaml:7: data.libraries[0].version: "newest" is not a range of semantic versions`},
 		{"dependency without a name", minimal + "data:\n  dependencies:\n  - version: '1'\n", "", "data.dependencies[0].name: is required"},
 		{"unknown key of a dependency", minimal + "data:\n  dependencies:\n  - name: a\n    dependsOn: [b]\n", "", "Chart.yaml:9: data.dependencies[0].dependsOn: unknown field: must be one of name,"},
 		{"hooks in two ways", minimal + "  runHooksInParallel: true\ndata: {runHooksInParallel: false}\n", "", "Chart.yaml:6: metadata.runHooksInParallel: differs from data.runHooksInParallel"},
@@ -201,7 +197,7 @@ func TestUses(t *testing.T) {
 
 func FuzzTranslate(f *testing.F) {
 	f.Add(minimal, "")
-	f.Add(minimal+"data: {dependencies: [{name: a, import-values: [&a {x: y}, *a]}]}\n", "libraries: [{name: a, version: ^1}]")
+	f.Add(minimal+"data: {dependencies: [{name: a, import-values: [&a {x: y}, *a]}]}\n", "requirements: [{name: a, version: ^1}]")
 	f.Fuzz(func(t *testing.T, chartYAML, requirements string) {
 		got, err := Translate(Source{ChartYAML: []byte(chartYAML), Requirements: []byte(requirements)})
 		if err != nil {

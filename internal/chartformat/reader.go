@@ -149,7 +149,6 @@ func (r *reader) data(data map[string]*yaml.Node, flat *flatChart) {
 		})
 	}
 	r.dependencies(data["dependencies"], "data.dependencies", flat)
-	r.libraries(data["libraries"], "data.libraries", flat)
 }
 
 // hookMode returns the value of runHooksInParallel, which can stand in two places, or "" if it
@@ -176,7 +175,11 @@ func (r *reader) dependencies(n *yaml.Node, field string, flat *flatChart) {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		fields := r.mapping(entry, at, dependencyFields)
 		d := &dependency{DependsOn: r.names(fields["depends-on"], at+".depends-on")}
-		d.Dependency = *r.dependency(fields, at)
+		d.Name, d.Version = r.text(fields["name"], at+".name"), r.text(fields["version"], at+".version")
+		d.Repository = r.text(fields["repository"], at+".repository")
+		if d.Name == "" {
+			r.failf(firstNode(fields["name"], entry), at+".name", "is required")
+		}
 		d.Condition, d.Alias = r.text(fields["condition"], at+".condition"), r.text(fields["alias"], at+".alias")
 		d.Tags, d.Enabled = r.texts(fields["tags"], at+".tags"), r.boolean(fields["enabled"], at+".enabled")
 		for _, value := range r.items(fields["import-values"], at+".import-values") {
@@ -190,54 +193,16 @@ func (r *reader) dependencies(n *yaml.Node, field string, flat *flatChart) {
 	}
 }
 
-// libraries reads a list of libraries.
-func (r *reader) libraries(n *yaml.Node, field string, flat *flatChart) {
-	if n == nil {
-		return
-	}
-	flat.librariesNode = n
-	for i, entry := range r.items(n, field) {
-		at := fmt.Sprintf("%s[%d]", field, i)
-		library := r.dependency(r.mapping(entry, at, libraryFields), at)
-		if library.Version != "" {
-			if _, err := semver.NewConstraint(library.Version); err != nil {
-				r.failf(entry, at+".version", "%q is not a range of semantic versions", library.Version)
-			}
-		}
-		if slices.ContainsFunc(flat.libraries, func(l *chart.Dependency) bool { return l.Name == library.Name }) {
-			r.failf(entry, at, "library %s is listed twice", library.Name)
-		}
-		flat.libraries = append(flat.libraries, library)
-	}
-}
-
-// dependency reads the fields that dependencies and libraries have in common.
-func (r *reader) dependency(fields map[string]*yaml.Node, at string) *chart.Dependency {
-	d := &chart.Dependency{
-		Name: r.text(fields["name"], at+".name"), Version: r.text(fields["version"], at+".version"),
-		Repository: r.text(fields["repository"], at+".repository"),
-	}
-	if d.Name == "" {
-		r.failf(fields["name"], at+".name", "is required")
-	}
-	return d
-}
-
-// requirements reads requirements.yaml. Each list can also stand in Chart.yaml, but not in both
-// files.
+// requirements reads requirements.yaml. The dependencies can also stand in Chart.yaml, but not in
+// both files.
 func (r *reader) requirements(root *yaml.Node, flat *flatChart) {
-	fields := r.mapping(root, "", []string{"requirements", "dependencies", "libraries"})
+	fields := r.mapping(root, "", []string{"requirements", "dependencies"})
 	for _, name := range []string{"requirements", "dependencies"} {
 		if n := fields[name]; n != nil && flat.dependenciesNode != nil {
 			r.failf(n, name, "dependencies are declared twice: keep one of the lists")
 		} else {
 			r.dependencies(n, name, flat)
 		}
-	}
-	if n := fields["libraries"]; n != nil && flat.librariesNode != nil {
-		r.failf(n, "libraries", "libraries are declared twice: keep one of the lists")
-	} else {
-		r.libraries(n, "libraries", flat)
 	}
 }
 
