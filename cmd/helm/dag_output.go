@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/graphview"
@@ -39,6 +40,9 @@ func (v *dagOutputFlags) addFlags(cmd *cobra.Command, a *app) {
 func (a *app) dagDiff(ctx context.Context, in *installActionInput, opts *dagOptions, reference string) error {
 	if opts.release {
 		return fmt.Errorf("--%s compares a chart with a release: remove --%s", diffFlagName, releaseFlagName)
+	}
+	if chartutil.ValidateReleaseName(opts.diff) != nil {
+		return fmt.Errorf("--%s: %q is not the name of a release: use helm dag CHART --%s RELEASE", diffFlagName, opts.diff, diffFlagName)
 	}
 	rel, err := a.revisionInNamespace(opts.diff, opts.revision)
 	if err != nil {

@@ -116,6 +116,7 @@ metadata:
 		{name: "no order", line: "dag " + same + " --diff shop --revision 1", code: 1, stderr: `revision 1 of release "shop" was not deployed in order and has no graph`},
 		{name: "no release", line: "dag " + same + " --diff stop", code: 1, stderr: `release "stop" not found in namespace "default"`},
 		{name: "no chart", line: "dag shop --diff shop", code: 1, stderr: "shop"},
+		{name: "a chart instead of a release", line: "dag shop --diff ./shop", code: 1, stderr: `--diff: "./shop" is not the name of a release: use helm dag CHART --diff RELEASE`},
 		{name: "two releases", line: "dag shop --release --diff shop", code: 1, stderr: "--diff compares a chart with a release: remove --release"},
 	}
 	for _, tt := range tests {

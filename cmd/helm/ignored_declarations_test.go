@@ -52,7 +52,7 @@ func TestIgnoredDeclarations(t *testing.T) {
 			`shop/Chart.yaml: dependency "db": dependsOn: ["db"]: unknown key: did you mean depends-on?`, nil, "did you mean depends-on?"},
 		{"dependsOn in a v2 chart", declaringFiles(v2+"dependencies: [{name: db, version: 1.0.0, dependsOn: [db]}]\n", "", v2, ""), "did you mean depends-on?", nil, ""},
 		{"helm.sh/depends-on/subchart", declaringFiles(v3+"annotations: {helm.sh/depends-on/subchart: db}\n", "", v2, ""),
-			`shop/Chart.yaml: helm.sh/depends-on/subchart: "db": unknown key: did you mean helm.sh/depends-on/subcharts?`, nil, "did you mean"},
+			`shop/Chart.yaml: helm.sh/depends-on/subchart: "db": unknown key: did you mean depends-on.helm.sh/subcharts?`, nil, "did you mean"},
 		{"key in a template", declaringFiles(v3, "helm.sh/layers: a", v2, ""), `shop/templates/a.yaml: ConfigMap/a: helm.sh/layers: "a": unknown key: did you mean helm.sh/layer?`, nil, "did you mean"},
 		{"subchart of v2 with layers", declaringFiles(v3, "", v2, "helm.sh/layer: b"), "", []string{
 			"chart shop/db declares an order that is ignored, because ordering is not enabled: add the annotation helm.sh/sequencing: enabled " +

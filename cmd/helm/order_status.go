@@ -46,22 +46,22 @@ func (s *orderStatus) String() string {
 	case !s.Interrupted:
 		return kind + ", " + count
 	case s.Removing:
-		return fmt.Sprintf("%s, %d of %s deleted%s", kind, len(s.Done), count, s.inProgress())
+		return fmt.Sprintf("%s, %d of %s deleted%s", kind, len(s.Done), count, s.notFinished())
 	default:
-		return fmt.Sprintf("%s, %d of %s done%s", kind, len(s.Done), count, s.inProgress())
+		return fmt.Sprintf("%s, %d of %s done%s", kind, len(s.Done), count, s.notFinished())
 	}
 }
 
-// maxNamedNodes is the maximum number of nodes that inProgress lists by name.
+// maxNamedNodes is the maximum number of nodes that notFinished lists by name.
 const maxNamedNodes = 3
 
-// inProgress returns the end of the line ORDER, which lists the nodes that have started but
+// notFinished returns the end of the line ORDER, which lists the nodes that have started but
 // not finished. It is empty if there are none.
-func (s *orderStatus) inProgress() string {
+func (s *orderStatus) notFinished() string {
 	if len(s.At) == 0 {
 		return ""
 	}
-	return ", in progress: " + text.List(s.At, maxNamedNodes)
+	return ", not finished: " + text.List(s.At, maxNamedNodes)
 }
 
 // describeHolder returns the text in the line LOCK HOLDER of the command status: which process

@@ -100,6 +100,8 @@ func TestOrderStatus(t *testing.T) {
 			table: "ordered, 1 node", json: `{"ordered":true,"nodes":1}`},
 		{name: "interrupted", order: &action.Order{Followed: true, Nodes: 7, Interrupted: true, Done: []string{"shop", "shop/web"}},
 			table: "ordered, 2 of 7 nodes done", json: `{"ordered":true,"nodes":7,"interrupted":true,"done":["shop","shop/web"]}`},
+		{name: "interrupted in a node", order: &action.Order{Followed: true, Nodes: 7, Interrupted: true, At: []string{"shop:web"}},
+			table: "ordered, 0 of 7 nodes done, not finished: shop:web", json: `{"ordered":true,"nodes":7,"interrupted":true,"at":["shop:web"]}`},
 		{name: "interrupted before anything was done", order: &action.Order{Followed: true, Nodes: 1, Interrupted: true},
 			table: "ordered, 0 of 1 node done", json: `{"ordered":true,"nodes":1,"interrupted":true}`},
 		{name: "half deleted", order: &action.Order{Followed: true, Nodes: 7, Interrupted: true, Removing: true, Done: []string{"shop"}},

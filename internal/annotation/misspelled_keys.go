@@ -57,9 +57,9 @@ func KeyProblem(key string) (reason string, kind ErrorKind) {
 	case key:
 		return "has no effect in a template: move it into Chart.yaml", Misplaced
 	default:
-		return fmt.Sprintf("has no effect in a template: use %s in Chart.yaml", meant), Misplaced
+		return fmt.Sprintf("has no effect in a template: use %s in Chart.yaml", suggestedKey(meant)), Misplaced
 	}
-	meant := CanonicalKey(nearestKey(key, append(Keys(), dependsOnLayersProposed, dependsOnResourceGroupsProposed)))
+	meant := suggestedKey(nearestKey(key, append(Keys(), dependsOnLayersProposed, dependsOnResourceGroupsProposed)))
 	switch {
 	case strings.HasPrefix(lower, "depends-on.helm.sh/") || strings.HasPrefix(lower, "helm.sh/depend"):
 		meant = cmp.Or(meant, similar.Nearest(lower, Keys()), DependsOnLayers)
@@ -80,9 +80,9 @@ func ChartKeyProblem(key string) (reason string, kind ErrorKind) {
 	case IsSequencingKey(key):
 		return "has no effect in Chart.yaml: move it to the metadata of a resource in a template", Misplaced
 	}
-	meant := nearestKey(key, ChartKeys())
+	meant := suggestedKey(nearestKey(key, ChartKeys()))
 	if strings.HasPrefix(lower, "depends-on.helm.sh/") || strings.HasPrefix(lower, "helm.sh/depends-on") {
-		meant = cmp.Or(meant, similar.Nearest(lower, ChartKeys()), DependsOnSubcharts)
+		meant = cmp.Or(meant, DependsOnSubchartsCanonical)
 	}
 	if meant == "" {
 		return "", UnknownKey
@@ -115,7 +115,7 @@ func ChartFieldProblem(field string) (reason string, kind ErrorKind) {
 	switch {
 	case isAlmost(field, DependsOnField):
 		return fmt.Sprintf("has no effect here: move it to an entry of dependencies, as %s, or use the annotation %s",
-			DependsOnField, DependsOnSubcharts), Misplaced
+			DependsOnField, DependsOnSubchartsCanonical), Misplaced
 	case field != HookModeField && isAlmost(field, HookModeField):
 		return didYouMean(HookModeField), UnknownKey
 	}
@@ -132,6 +132,15 @@ func DependencyFieldProblem(field string) (reason string, kind ErrorKind) {
 }
 
 func didYouMean(key string) string { return fmt.Sprintf("unknown key: did you mean %s?", key) }
+
+// suggestedKey returns the form of key, which can be empty, that messages suggest: the one
+// with a single slash.
+func suggestedKey(key string) string {
+	if key == DependsOnSubcharts {
+		return DependsOnSubchartsCanonical
+	}
+	return CanonicalKey(key)
+}
 
 // nearestKey returns the key in known that key almost equals, or "" if there is none.
 func nearestKey(key string, known []string) string {

@@ -48,7 +48,7 @@ func TestKeyProblem(t *testing.T) {
 		{"helm.sh/readyness-timeout", "did you mean helm.sh/readiness-timeout?"},
 		{"helm.sh/depends-on/subcharts", "move it into Chart.yaml"},
 		{"depends-on.helm.sh/subcharts", "move it into Chart.yaml"},
-		{"helm.sh/depends-on/subchart", "use helm.sh/depends-on/subcharts in Chart.yaml"},
+		{"helm.sh/depends-on/subchart", "use depends-on.helm.sh/subcharts in Chart.yaml"},
 
 		{"helm.sh/layer", ""},
 		{"helm.sh/depends-on/layers", ""},
@@ -75,10 +75,10 @@ func TestKeyProblem(t *testing.T) {
 
 func TestChartKeyProblem(t *testing.T) {
 	testKeyProblems(t, annotation.ChartKeyProblem, []keyTest{
-		{"helm.sh/depends-on/subchart", "did you mean helm.sh/depends-on/subcharts?"},
-		{"helm.sh/depends-on-subcharts", "did you mean helm.sh/depends-on/subcharts?"},
-		{"helm.sh/dependsOn/subcharts", "did you mean helm.sh/depends-on/subcharts?"},
-		{"helm.sh/depends-on", "did you mean helm.sh/depends-on/subcharts?"},
+		{"helm.sh/depends-on/subchart", "did you mean depends-on.helm.sh/subcharts?"},
+		{"helm.sh/depends-on-subcharts", "did you mean depends-on.helm.sh/subcharts?"},
+		{"helm.sh/dependsOn/subcharts", "did you mean depends-on.helm.sh/subcharts?"},
+		{"helm.sh/depends-on", "did you mean depends-on.helm.sh/subcharts?"},
 		{"depends-on.helm.sh/subchart", "did you mean depends-on.helm.sh/subcharts?"},
 		{"helm.sh/sequencng", "did you mean helm.sh/sequencing?"},
 		{"helm.sh/Sequencing", "did you mean helm.sh/sequencing?"},

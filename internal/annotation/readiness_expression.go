@@ -50,7 +50,11 @@ func readReadinessExpressions(key string, value any) ([]ReadinessExpression, err
 	for _, text := range texts {
 		e, err := ParseExpression(text)
 		if err != nil {
-			problems = append(problems, newErrorOfKind(InvalidExpression, key, value, "%q is not a readiness expression: %v", truncate(text), err))
+			which := ""
+			if len(texts) > 1 {
+				which = fmt.Sprintf("%q ", truncate(text))
+			}
+			problems = append(problems, newErrorOfKind(InvalidExpression, key, value, "%sis not a readiness expression: %v", which, err))
 			continue
 		}
 		list = append(list, e)

@@ -27,9 +27,9 @@ const (
 )
 
 // Expand unpacks the chart archive that it reads from in. It creates a subdirectory of dir
-// with the name of the chart, and writes nothing outside this subdirectory. If a file or
-// directory with this name exists, it returns an *ExistsError. After any other error, it
-// removes the subdirectory.
+// with the name of the chart, and writes nothing outside this subdirectory. Charts of the format
+// helm.sh/v3 are restored as they were written. If a file or directory with this name exists, it
+// returns an *ExistsError. After any other error, it removes the subdirectory.
 func Expand(dir string, in io.Reader) error {
 	files, err := chartloader.LoadArchiveFiles(in)
 	if err != nil {
@@ -73,7 +73,7 @@ func expandInto(root *os.Root, name string, files []*chartloader.BufferedFile) e
 	}
 	chart, err := root.OpenRoot(name)
 	if err == nil {
-		err = errors.Join(writeFiles(chart, files), chart.Close())
+		err = errors.Join(writeFiles(chart, chartloader.AsWritten(files)), chart.Close())
 	}
 	if err != nil {
 		return errors.Join(err, root.RemoveAll(name))

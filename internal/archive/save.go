@@ -17,6 +17,9 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/chartformat"
+	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // Save packs a chart into an archive in dir, which it creates if necessary, and returns the
@@ -71,8 +74,8 @@ type completeFiles struct {
 	// path is the path of the Chart.yaml in the archive, and chartYAML is its content.
 	path      string
 	chartYAML []byte
-	// lock is the content of Chart.lock; nil if the chart has none or Helm packs it.
-	lock []byte
+	// more contains the files that Helm does not pack, by name.
+	more []*chart.File
 }
 
 // completeArchive replaces the archive at archivePath, which Helm has packed from ch, with
@@ -108,12 +111,19 @@ func findIncomplete(ch *chart.Chart, below string) (charts []completeFiles, inco
 	}
 	files := completeFiles{path: path.Join(base, chartutil.ChartfileName), chartYAML: full}
 	if v := ch.Metadata.APIVersion; ch.Lock != nil && v != chart.APIVersionV1 && v != chart.APIVersionV2 {
-		if files.lock, err = yaml.Marshal(ch.Lock); err != nil {
+		lock, err := yaml.Marshal(ch.Lock)
+		if err != nil {
 			return nil, false, err
 		}
+		files.more = append(files.more, &chart.File{Name: "Chart.lock", Data: lock})
 	}
+	originals, err := originalFiles(ch)
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: %w", base, err)
+	}
+	files.more = append(files.more, originals...)
 	charts = []completeFiles{files}
-	incomplete = files.lock != nil || !bytes.Equal(full, written)
+	incomplete = len(files.more) > 0 || !bytes.Equal(full, written)
 	for _, dep := range ch.Dependencies() {
 		more, moreIncomplete, err := findIncomplete(dep, path.Join(base, chartutil.ChartsDir))
 		if err != nil {
@@ -122,6 +132,24 @@ func findIncomplete(ch *chart.Chart, below string) (charts []completeFiles, inco
 		charts, incomplete = append(charts, more...), incomplete || moreIncomplete
 	}
 	return charts, incomplete, nil
+}
+
+// originalFiles returns the files of the format helm.sh/v3 that the author of ch wrote, with the
+// versions of ch. It returns nil if ch is not of this format.
+func originalFiles(ch *chart.Chart) ([]*chart.File, error) {
+	original, found := chartloader.OriginalFile(ch, chartformat.OriginalChartFile)
+	if !found {
+		return nil, nil
+	}
+	original, err := chartformat.WithVersions(original, ch.Metadata.Version, ch.Metadata.AppVersion)
+	if err != nil {
+		return nil, err
+	}
+	files := []*chart.File{{Name: chartformat.OriginalChartFile, Data: original}}
+	if requirements, found := chartloader.OriginalFile(ch, chartformat.OriginalRequirementsFile); found {
+		files = append(files, &chart.File{Name: chartformat.OriginalRequirementsFile, Data: requirements})
+	}
+	return files, nil
 }
 
 // helmChartYAML returns the Chart.yaml that Helm packs for ch. For a chart of apiVersion
@@ -136,7 +164,7 @@ func helmChartYAML(ch *chart.Chart) ([]byte, error) {
 
 // rewriteArchive copies an archive that Helm has packed to out. It replaces each Chart.yaml
 // with the complete one in charts, which must have the order of the archive, and adds the
-// lock files.
+// files that Helm does not pack.
 func rewriteArchive(out io.Writer, packed []byte, charts []completeFiles) error {
 	in, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -177,10 +205,15 @@ func rewriteArchive(out io.Writer, packed []byte, charts []completeFiles) error 
 // write writes the files to the archive w. It copies everything except the name and size
 // from header, which is the header of the incomplete Chart.yaml.
 func (c completeFiles) write(w *tar.Writer, header *tar.Header) error {
-	if err := writeEntry(w, header, header.Name, c.chartYAML); err != nil || c.lock == nil {
+	if err := writeEntry(w, header, header.Name, c.chartYAML); err != nil {
 		return err
 	}
-	return writeEntry(w, header, path.Join(path.Dir(c.path), "Chart.lock"), c.lock)
+	for _, f := range c.more {
+		if err := writeEntry(w, header, path.Join(path.Dir(c.path), f.Name), f.Data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeEntry writes a file to the archive w. It copies everything except the name and size

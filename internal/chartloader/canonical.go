@@ -37,6 +37,10 @@ func CanonicalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 }
 
 func (u *sizeCounter) canonicalFiles(files []*BufferedFile, depth int) ([]*BufferedFile, error) {
+	files, err := translateFormat(files)
+	if err != nil {
+		return nil, err
+	}
 	canonical := make([]*BufferedFile, 0, len(files))
 	for _, f := range files {
 		data, err := u.canonicalFile(f, depth)

@@ -150,7 +150,7 @@ func TestMistakes(t *testing.T) {
 			`dependency "b": dependsOn: ["a"]: unknown key: did you mean depends-on?`,
 		}},
 		{"annotations", "annotations: {helm.sh/depends-on/subchart: a, helm.sh/layer: b}\n", []string{
-			`helm.sh/depends-on/subchart: "a": unknown key: did you mean helm.sh/depends-on/subcharts?`, `helm.sh/layer: "b": has no effect in Chart.yaml`,
+			`helm.sh/depends-on/subchart: "a": unknown key: did you mean depends-on.helm.sh/subcharts?`, `helm.sh/layer: "b": has no effect in Chart.yaml`,
 		}},
 	}
 	for _, tt := range tests {

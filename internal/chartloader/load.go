@@ -104,6 +104,7 @@ func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
 		return new(chart.Chart), err
 	}
 	ch, err := helmloader.LoadFiles(canonical)
+	hideOriginals(ch)
 	sortDependencies(ch)
 	return ch, err
 }

@@ -86,13 +86,13 @@ func TestPodThatIsNotStarted(t *testing.T) {
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app, envFrom: [{secretRef: {name: keys}}], env: [{name: A, valueFrom: {configMapKeyRef: {name: there, key: a}}}]}]}, status: {phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError, message: 'secret "keys" not found'}}}]}}
 				{kind: ConfigMap, metadata: {name: there}}
 				{event: Failed, about: web, message: 'Error: secret "keys" not found'}`,
-			want: []string{`Pod shop/web: MissingObject: Secret "keys" not found (referenced by env of container "app")`},
+			want: []string{`Pod shop/web: CreateContainerConfigError: Secret "keys" not found (referenced by env of container "app")`},
 		},
 		"missing Secret that may not be looked up": {
 			subject: "Pod shop/web",
 			faults:  map[string]int{"exists secrets": 403},
 			objects: `{kind: Pod, metadata: {name: web}, spec: {containers: [{name: app, envFrom: [{secretRef: {name: keys}}, {secretRef: {name: other}}]}]}, status: {phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError, message: 'secret "keys" not found'}}}]}}`,
-			want:    []string{`Pod shop/web: MissingObject: Secret "keys" not found (referenced by env of container "app")`},
+			want:    []string{`Pod shop/web: CreateContainerConfigError: Secret "keys" not found (referenced by env of container "app")`},
 		},
 		"missing key": {
 			subject: "Pod shop/web",

@@ -4,6 +4,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -16,7 +17,7 @@ import (
 
 const (
 	// reasonMissing is the Reason of causes that report that a referenced object does not
-	// exist.
+	// exist, if the reference has no Reason.
 	reasonMissing = "MissingObject"
 	// maxLookups is how many referenced objects can be looked up for one subject.
 	maxLookups = 20
@@ -61,7 +62,7 @@ func (c *referenceChecker) addFinding(at clusterreader.ObjectRef, r podreference
 			message += "; this release deploys it later: " + where
 		}
 	}
-	c.findings.add(at, finding{rank: rankCause, key: message, Cause: Cause{Reason: reasonMissing, Message: message}})
+	c.findings.add(at, finding{rank: rankCause, key: message, Cause: Cause{Reason: cmp.Or(r.Reason, reasonMissing), Message: message}})
 }
 
 // exists looks up an object, and reports whether it exists. It returns an error if the limit

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/field"
@@ -37,17 +38,36 @@ type podReader struct{ cluster *cluster.Connection }
 func NewPodReader(c *cluster.Connection) PodReader { return podReader{c} }
 
 func (r podReader) PodsOf(ctx context.Context, namespace string, jobs []string) ([]unstructured.Unstructured, error) {
+	selector := podSelector(jobs)
+	if selector == "" {
+		return nil, nil
+	}
 	client, err := r.cluster.Dynamic()
 	if err != nil {
 		return nil, err
 	}
-	// Every version of Kubernetes sets this label on the pods of a Job.
-	selector := "job-name in (" + strings.Join(jobs, ",") + ")"
 	list, err := client.Resource(object.PodResource()).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, fmt.Errorf("list the pods of Jobs in namespace %s: %w", namespace, err)
 	}
 	return list.Items, nil
+}
+
+// podSelector returns the label selector of the pods of the Jobs with the given names, or "" if
+// there can be none. The server rejects a Job whose name is not a valid value of a label, for
+// example because it is too long, so such a Job has no pods.
+func podSelector(jobs []string) string {
+	var valid []string
+	for _, name := range jobs {
+		if len(validation.IsValidLabelValue(name)) == 0 {
+			valid = append(valid, name)
+		}
+	}
+	if len(valid) == 0 {
+		return ""
+	}
+	// Every version of Kubernetes sets this label on the pods of a Job.
+	return "job-name in (" + strings.Join(valid, ",") + ")"
 }
 
 // unfinishedJob is a Job of an earlier revision that has not finished.

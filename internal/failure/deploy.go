@@ -34,7 +34,8 @@ type DeployError struct {
 // Error returns the summary, followed by lines with the details.
 func (e *DeployError) Error() string {
 	var b strings.Builder
-	b.WriteString(e.Summary())
+	summary := e.Summary()
+	b.WriteString(summary)
 	node := ""
 	for i, f := range e.Resources {
 		if i == maxInDetail {
@@ -48,7 +49,7 @@ func (e *DeployError) Error() string {
 				b.WriteString(node + ":\n")
 			}
 		}
-		f.writeDetail(&b)
+		f.writeDetail(&b, summary)
 		if next := i + 1; f.Remedy != "" && (next == len(e.Resources) || next == maxInDetail || e.Resources[next].Remedy != f.Remedy) {
 			fmt.Fprintf(&b, "    %s\n", f.Remedy)
 		}

@@ -55,8 +55,8 @@ func TestDeployErrorText(t *testing.T) {
 		{"one", "Deployment/db was not ready within 10s: Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)",
 			&DeployError{Resources: []*Resource{databaseFailure()}, NeverStarted: []string{"shop:web", "shop"}}, `
 layer "database" of chart shop:
-  Deployment/db (shop/templates/db.yaml) was not ready within 10s: Available: 0/1
-    Pod shop/db-1 container app: CrashLoopBackOff: exited with code 1, restarted 4 times (same on 2 more pods)
+  Deployment/db (shop/templates/db.yaml): Available: 0/1
+    Pod shop/db-1 container app:
       | connecting
       | panic: no such host
     to allow more time, increase --timeout

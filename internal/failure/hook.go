@@ -74,7 +74,7 @@ func (e *HookError) details() string {
 			writeMore(&b, e.Hooks[i:])
 			break
 		}
-		f.writeDetail(&b)
+		f.writeDetail(&b, e.Summary())
 		if f.Remedy != "" {
 			fmt.Fprintf(&b, "    %s\n", f.Remedy)
 		}

@@ -29,7 +29,7 @@ const (
 // cause.
 func (f *Resource) Error() string {
 	why := f.Message
-	if len(f.Causes) > 0 && f.Reason != readiness.ReasonFailureExpression {
+	if f.isExplainedByCause() {
 		why = f.causeLine(f.Causes[0])
 	}
 	line := f.subject() + " " + f.Outcome
@@ -37,6 +37,12 @@ func (f *Resource) Error() string {
 		line += ": " + why
 	}
 	return line
+}
+
+// isExplainedByCause reports whether the most specific cause says more about the failure than
+// Message.
+func (f *Resource) isExplainedByCause() bool {
+	return len(f.Causes) > 0 && f.Reason != readiness.ReasonFailureExpression
 }
 
 // short returns the name of the resource and the reason of its failure, as in
@@ -64,22 +70,34 @@ func (f *Resource) subject() string {
 	return f.Resource
 }
 
-// writeDetail writes all details of the failure to b, one per line.
-func (f *Resource) writeDetail(b *strings.Builder) {
-	b.WriteString("  ")
+// writeDetail writes all details of the failure to b, one per line. It omits what summary, the
+// line above the details, has already said.
+func (f *Resource) writeDetail(b *strings.Builder, summary string) {
+	summarized := f.Resource != "" && strings.HasSuffix(summary, f.Error())
+	var words []string
 	if f.Resource != "" {
-		b.WriteString(f.subject() + " ")
+		words = append(words, f.subject())
 	}
 	if f.File != "" {
-		fmt.Fprintf(b, "(%s) ", f.File)
+		words = append(words, "("+f.File+")")
 	}
-	b.WriteString(f.Outcome)
-	if f.Message != "" && !f.causesRepeatMessage() {
+	if !summarized {
+		words = append(words, f.Outcome)
+	}
+	b.WriteString("  " + strings.Join(words, " "))
+	if f.Message != "" && !f.causesRepeatMessage() && (!summarized || f.isExplainedByCause()) {
 		b.WriteString(": " + text.Indent(f.Message, "    "))
 	}
 	b.WriteString("\n")
-	for _, c := range f.Causes {
-		fmt.Fprintf(b, "    %s\n", text.Indent(f.causeLine(c), "      "))
+	for i, c := range f.Causes {
+		line := f.causeLine(c)
+		if summarized && i == 0 && f.isExplainedByCause() {
+			if len(c.Log) == 0 {
+				continue
+			}
+			line = strings.TrimSuffix(line, c.Explanation())
+		}
+		fmt.Fprintf(b, "    %s\n", text.Indent(strings.TrimSpace(line), "      "))
 		for _, line := range c.Log {
 			fmt.Fprintf(b, "      | %s\n", line)
 		}

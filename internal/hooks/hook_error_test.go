@@ -120,21 +120,21 @@ hooks skipped (blocked by this failure): Job/b, Job/c
 			name:    "one without details",
 			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{{Hook: jobHook("a"), Err: errors.New("so it is"), Created: true}}},
 			summary: "hook Job/a failed: so it is",
-			text:    "hook Job/a failed: so it is\n  Job/a (shop/templates/a.yaml) failed: so it is",
+			text:    "hook Job/a failed: so it is\n  Job/a (shop/templates/a.yaml)",
 		},
 		{
 			name:    "one whose predecessor is not gone",
 			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{{Hook: jobHook("a"), Err: fmt.Errorf("the hook Job/a still exists 5s after it was deleted: %w", errors.New("time is up"))}}},
 			summary: "hook Job/a could not be created: the hook Job/a still exists 5s after it was deleted: time is up",
-			text:    "hook Job/a could not be created: the hook Job/a still exists 5s after it was deleted: time is up\n  Job/a (shop/templates/a.yaml) could not be created: the hook Job/a still exists 5s after it was deleted: time is up",
+			text:    "hook Job/a could not be created: the hook Job/a still exists 5s after it was deleted: time is up\n  Job/a (shop/templates/a.yaml)",
 		},
 		{
 			name:    "one, in parallel",
 			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{failedJob("a", crashCause())}},
 			summary: "hook Job/a failed: Pod default/a-1 container app: Error: exited with code 1",
 			text: `hook Job/a failed: Pod default/a-1 container app: Error: exited with code 1
-  Job/a (shop/templates/a.yaml) failed: Job has reached the specified backoff limit
-    Pod default/a-1 container app: Error: exited with code 1
+  Job/a (shop/templates/a.yaml): Job has reached the specified backoff limit
+    Pod default/a-1 container app:
       | migrating
       | no such table`,
 		},
@@ -143,7 +143,7 @@ hooks skipped (blocked by this failure): Job/b, Job/c
 			run:     &hookorder.RunError{Failed: []hookorder.HookFailure{rejectedJob("a")}, NotStarted: []*release.Hook{jobHook("b")}},
 			summary: `hook Job/a could not be created: jobs.batch "x" already exists`,
 			text: `hook Job/a could not be created: jobs.batch "x" already exists
-  Job/a (shop/templates/a.yaml) could not be created: jobs.batch "x" already exists
+  Job/a (shop/templates/a.yaml)
 hooks skipped (blocked by this failure): Job/b`,
 		},
 		{

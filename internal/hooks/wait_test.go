@@ -51,7 +51,7 @@ func TestInvertResult(t *testing.T) {
 		t.Error("without a cluster: no error for a test that has passed")
 	}
 	got := newRunWithoutCluster(event.NewSink(nil, nil), release.HookTest).hookError(&hookorder.RunError{Failed: []hookorder.HookFailure{{Hook: h, Created: true, Err: invertResult(h, nil, false)}}}, false).Error()
-	want := "hook Job/a succeeded, but the test is expected to fail\n  Job/a (shop/templates/a.yaml) succeeded, but the test is expected to fail"
+	want := "hook Job/a succeeded, but the test is expected to fail\n  Job/a (shop/templates/a.yaml)"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -158,10 +158,7 @@ func (i *chartInspection) edgePosition(e sequencer.CycleEdge) source.Position {
 func (i *chartInspection) addPlanWarning(w sequencer.Warning) {
 	switch w.Kind {
 	case sequencer.WarningUnknownLayer:
-		text := fmt.Sprintf("%s depends on the unknown layer %q: the dependency is ignored", w.ID, w.Name)
-		if w.Nearest != "" {
-			text += fmt.Sprintf("; did you mean %q?", w.Nearest)
-		}
+		text := fmt.Sprintf("%s depends on the unknown layer %q: the dependency is ignored%s", w.ID, w.Name, w.Hint)
 		i.add(unknownLayer, i.dependsOnPosition(w.File, w.Key, w.Name), text)
 	case sequencer.WarningExpressionPath:
 		i.add(expressionPath, i.positionByID(w.File, w.ID, w.Key), strings.TrimPrefix(w.String(), w.File+": "))

@@ -342,7 +342,7 @@ var violations = []struct {
 	{
 		name:  "unknown-key in the Chart.yaml of a subchart",
 		files: map[string]string{"Chart.yaml": v3, "charts/db/Chart.yaml": subchart + "annotations: {helm.sh/depends-on/subchart: a}\n", "templates/a.yaml": ""},
-		want:  []string{"warning unknown-key charts/db/Chart.yaml:4:15"}, says: "did you mean helm.sh/depends-on/subcharts?",
+		want:  []string{"warning unknown-key charts/db/Chart.yaml:4:15"}, says: "did you mean depends-on.helm.sh/subcharts?",
 		mend: [3]string{"charts/db/Chart.yaml", "helm.sh/depends-on/subchart: a", ""},
 	},
 	{

@@ -33,6 +33,9 @@ func describe(e event.Event) string {
 		words = append(words, "in namespace "+e.Namespace)
 	}
 	why := messageAndError(e)
+	if e.Hook != "" {
+		why = strings.TrimPrefix(why, e.Hook+" failed: ") // the line already says this
+	}
 	if e.Cause != "" {
 		why += " - " + e.Cause
 	}

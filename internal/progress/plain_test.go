@@ -42,6 +42,8 @@ func TestEvent(t *testing.T) {
 			"    1.0s  Deployment/web changed\n"},
 		{"hook", event.Event{Time: at(time.Second), Type: event.HookDone, HookEvent: "pre-install", Hook: "Job/migrate"},
 			"    1.0s  pre-install hook Job/migrate done\n"},
+		{"failed hook", event.Event{Time: at(time.Second), Type: event.HookDone, HookEvent: "pre-install", Hook: "Job/migrate", Err: errors.New("Job/migrate failed: exited with code 1")},
+			"    1.0s  pre-install hook Job/migrate failed: exited with code 1\n"},
 		{"no time", event.Event{Type: event.NodeDeleted, Node: "shop"},
 			"    0.0s  shop deleted\n"},
 		{"type of a later version", event.Event{Time: at(0), Type: "node-paused", Node: "shop"},

@@ -236,9 +236,10 @@ func TestWarnings(t *testing.T) {
 	t.Run("a layer with a similar name", func(t *testing.T) {
 		p := build(t, v3("shop"), all("shop Job/a after=datebase", "shop Job/b layer=database"))
 		wantWarnings(t, p, `the unknown layer "datebase" of chart shop: the dependency is ignored; did you mean "database"?`)
-		if p.Warnings[0].Nearest != "database" {
-			t.Errorf("got %+v", p.Warnings[0])
-		}
+	})
+	t.Run("a layer with the name of a subchart", func(t *testing.T) {
+		p := build(t, v3("shop", v3("queue")), all("shop Job/a after=queue", "shop Job/b layer=queues", "shop/queue Job/c"))
+		wantWarnings(t, p, `the unknown layer "queue" of chart shop: the dependency is ignored; to depend on the subchart, use depends-on.helm.sh/subcharts in Chart.yaml`)
 	})
 	t.Run("a layer that only another chart has", func(t *testing.T) {
 		p := build(t, v3("shop", v3("sub")), all("shop Job/a after=db", "shop/sub Job/b layer=db"))

@@ -46,8 +46,8 @@ type Warning struct {
 	// ID is the resource. It is zero for a warning about a chart.
 	ID ID
 	// Key is the key of the annotation that the warning is about, and Name the name in its
-	// value. Nearest is the valid name that is most similar to Name. All can be empty.
-	Key, Name, Nearest string
+	// value. Hint is what the author probably means, as the end of a message. All can be empty.
+	Key, Name, Hint string
 	// Err is the error of which a WarningUnknownKey warns.
 	Err error
 
@@ -62,13 +62,15 @@ func (b *builder) warn(kind WarningKind, r *draftResource, key, name, text strin
 }
 
 func (b *builder) warnUnknownLayer(r *draftResource, layer string) {
-	nearest, hint := similar.Nearest(layer, slices.Sorted(maps.Keys(r.chart.layers))), ""
-	if nearest != "" {
+	hint := ""
+	if slices.ContainsFunc(r.chart.subcharts, func(c *draftChart) bool { return c.Name == layer }) {
+		hint = fmt.Sprintf("; to depend on the subchart, use %s in Chart.yaml", annotation.DependsOnSubchartsCanonical)
+	} else if nearest := similar.Nearest(layer, slices.Sorted(maps.Keys(r.chart.layers))); nearest != "" {
 		hint = fmt.Sprintf("; did you mean %q?", nearest)
 	}
 	b.warn(WarningUnknownLayer, r, b.input.writtenKey(r, r.order.KeyOf(layer)), layer, fmt.Sprintf(
 		"%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored%s", r.File, r.ID, layer, r.chart.path, hint))
-	b.warnings[len(b.warnings)-1].Nearest = nearest
+	b.warnings[len(b.warnings)-1].Hint = hint
 }
 
 // warnExpressions warns about readiness expressions whose path is probably wrong.

@@ -75,9 +75,13 @@ func (w *watchingNodeWaiter) setOutcome(f *failure.Resource, o *objectState, cau
 // remedy tells the user how to increase the timeout of res, a resource of the node n: with an
 // annotation or a flag.
 func (w *watchingNodeWaiter) remedy(n *sequencer.Node, res *sequencer.PlannedResource) string {
-	advice := "set the annotation " + annotation.ReadinessTimeout + ", or increase --readiness-timeout"
+	flag := "increase --readiness-timeout"
+	if w.Timeouts.Readiness == 0 {
+		flag = "use --readiness-timeout"
+	}
+	advice := "set the annotation " + annotation.ReadinessTimeout + ", or " + flag
 	if !w.Plan.IsSequenced(n.Chart) {
-		advice = fmt.Sprintf("increase --readiness-timeout (annotations are ignored, because chart %s does not enable its order)", n.Chart)
+		advice = fmt.Sprintf("%s (annotations are ignored, because chart %s does not enable its order)", flag, n.Chart)
 	}
 	if res.Timeout > 0 {
 		advice = "increase " + annotation.ReadinessTimeout

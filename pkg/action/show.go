@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/ordered-helm/helm/internal/archive"
+	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
@@ -85,7 +86,11 @@ func (s *Show) separate(out *strings.Builder) {
 }
 
 func showChartYAML(out *strings.Builder, ch *chart.Chart) error {
-	text, err := archive.ChartYAML(ch, archive.OrderFields)
+	text, found := chartloader.OriginalFile(ch, chartformat.OriginalChartFile)
+	var err error
+	if !found {
+		text, err = archive.ChartYAML(ch, archive.OrderFields)
+	}
 	fmt.Fprintf(out, "%s\n", text)
 	return err
 }

@@ -27,6 +27,9 @@ type Reference struct {
 	// Field describes, for messages, where the other object contains the reference, as in:
 	// volume "data".
 	Field string
+	// Reason is the reason that the kubelet gives if the object does not exist, such as
+	// CreateContainerConfigError; empty if this is not known.
+	Reason string
 }
 
 // New returns a reference to an object of a built-in kind. The API version of the kind must be
@@ -66,16 +69,17 @@ func ImagePullSecrets(pod *corev1.Pod) []Reference {
 	return c.found
 }
 
-// collector collects the references of one pod. Its field is the Field of the references
-// that are added next.
+// collector collects the references of one pod. field and reason are the Field and the Reason
+// of the references that are added next.
 type collector struct {
-	namespace, field string
-	found            []Reference
+	namespace, field, reason string
+	found                    []Reference
 }
 
 // add adds a reference to an object of the core API group, unless the name is empty.
 func (c *collector) add(kind, name string) {
 	next := New(schema.GroupKind{Kind: kind}, c.namespace, name, c.field)
+	next.Reason = c.reason
 	isSame := func(r Reference) bool { return r.Kind == next.Kind && r.Name == name }
 	if name != "" && !slices.ContainsFunc(c.found, isSame) {
 		c.found = append(c.found, next)
@@ -113,7 +117,7 @@ func (c *collector) volume(podName string, v corev1.Volume) {
 }
 
 func (c *collector) environment(container corev1.Container) {
-	c.field = fmt.Sprintf("env of container %q", container.Name)
+	c.field, c.reason = fmt.Sprintf("env of container %q", container.Name), "CreateContainerConfigError"
 	for _, all := range container.EnvFrom {
 		if from := all.ConfigMapRef; from != nil {
 			c.addRequired("ConfigMap", from.Name, from.Optional)

@@ -107,6 +107,12 @@ func TestEarlierJobs(t *testing.T) {
 				t.Errorf("the Job was deleted at %s, its pods stopped at %s, and the other Job was changed: %+v", deleted, stopped, changes)
 			}
 		},
+		"whose name the server rejects": func(t *testing.T, h *harness.Helm) {
+			h.MustRun("install", "rel", migrations(t, 1), "--wait=ordered")
+			rejected := charts.Write(t, charts.Object{Kind: "Job", Name: strings.Repeat("m", 64), Layer: "migrate"})
+			h.ExpectFailure(t, upgrade(rejected), "could not be applied")
+			h.MustRun(upgrade(migrations(t, 3))...)
+		},
 		"that has failed": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", migrations(t, 1), "--wait=ordered")
 			chart := migrations(t, 2, "devcluster/pod: fail")

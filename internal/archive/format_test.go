@@ -1,0 +1,100 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package archive_test
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	helmloader "helm.sh/helm/v3/pkg/chart/loader"
+
+	"github.com/ordered-helm/helm/internal/archive"
+	"github.com/ordered-helm/helm/internal/chartloader"
+)
+
+// resource is a chart of the format helm.sh/v3, with a subchart of the format.
+var resource = map[string]string{
+	"Chart.yaml": "# mine\napiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: shop\n  labels:\n    version: 1.10   # text\n    team: web\n" +
+		"data: {runHooksInParallel: true}\n",
+	"requirements.yaml":     "requirements:\n- {name: db, version: 0.1.0, repository: ''}\n- {name: web, version: 0.1.0, repository: '', depends-on: [db]}\n",
+	"values.yaml":           "a: 1\n",
+	"templates/a.yaml":      "a: b\n",
+	"charts/db/Chart.yaml":  "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: db, labels: {version: 0.1.0}}\n",
+	"charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n",
+}
+
+// TestFormatV3 packs a chart of the format helm.sh/v3, and unpacks it again.
+func TestFormatV3(t *testing.T) {
+	packed, err := archive.Save(chartOf(t, resource), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stock, err := helmloader.LoadFile(packed)
+	if err != nil || stock.Validate() != nil || stock.Metadata.APIVersion != "v2" || stock.Metadata.Version != "1.10" || len(stock.Dependencies()) != 2 {
+		t.Fatalf("Helm loads %+v, %v", stock.Metadata, err)
+	}
+	ours, err := chartloader.LoadFile(packed)
+	if err != nil || len(ours.Files) > 0 {
+		t.Fatalf("loaded as %+v, %v", ours, err)
+	}
+	expectUnpacked(t, packed, resource)
+	again, err := archive.Save(ours, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := files(t, packed), files(t, again); !maps.Equal(a, b) {
+		t.Errorf("packed again, the archive has %q instead of %q", b, a)
+	}
+}
+
+// TestFormatV3Versions packs a chart with other versions than those in its Chart.yaml.
+func TestFormatV3Versions(t *testing.T) {
+	ch := chartOf(t, resource)
+	ch.Metadata.Version, ch.Metadata.AppVersion = "2.0.0", "3.6"
+	packed, err := archive.Save(ch, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ch, err = chartloader.LoadFile(packed); err != nil || ch.Metadata.Version != "2.0.0" || ch.Metadata.AppVersion != "3.6" {
+		t.Fatalf("loaded as %+v, %v", ch.Metadata, err)
+	}
+	want := maps.Clone(resource)
+	want["Chart.yaml"] = strings.Replace(want["Chart.yaml"], "    version: 1.10   # text", "    appVersion: '3.6'\n    version: '2.0.0'   # text", 1)
+	expectUnpacked(t, packed, want)
+}
+
+// expectUnpacked checks the files that an archive contains when it is unpacked.
+func expectUnpacked(t *testing.T, packed string, want map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := archive.ExpandFile(dir, packed); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	root := filepath.Join(dir, "shop")
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(root, path)
+		got[filepath.ToSlash(name)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range want {
+		if name != "charts/web/Chart.yaml" && got[name] != text {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got[name], text)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("got the files %q", got)
+	}
+}

@@ -1,0 +1,118 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package chartformat translates the metadata of charts of the format helm.sh/v3, which is a
+// Kubernetes resource of the kind Chart, to the flat Chart.yaml that every version of Helm
+// reads (docs/reference.md, "The chart format helm.sh/v3").
+package chartformat
+
+import (
+	"bytes"
+
+	"gopkg.in/yaml.v3"
+	"helm.sh/helm/v3/pkg/chart"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+const (
+	// APIVersion is the apiVersion of charts of the format.
+	APIVersion = "helm.sh/v3"
+	// Kind is their kind.
+	Kind = "Chart"
+
+	// ChartFile and RequirementsFile are the names of the files with the metadata of a chart.
+	ChartFile        = "Chart.yaml"
+	RequirementsFile = "requirements.yaml"
+	// OriginalChartFile and OriginalRequirementsFile are the names of these files in a packed
+	// chart, whose ChartFile is the flat one.
+	OriginalChartFile        = "Chart.v3.yaml"
+	OriginalRequirementsFile = "requirements.v3.yaml"
+)
+
+// Uses reports whether a Chart.yaml is in the format helm.sh/v3.
+func Uses(chartYAML []byte) bool {
+	if !bytes.Contains(chartYAML, []byte(APIVersion)) {
+		return false
+	}
+	root, err := yamledit.Parse(string(chartYAML))
+	if err != nil || root == nil {
+		return false
+	}
+	version := yamledit.Lookup(root, "apiVersion")
+	return version != nil && version.Value == APIVersion
+}
+
+// Source contains the files with the metadata of a chart of the format.
+type Source struct {
+	// Folder is the folder of the files, for errors: empty, or a path that ends with a slash.
+	Folder    string
+	ChartYAML []byte
+	// Requirements is the content of requirements.yaml, or nil if the chart has no such file.
+	Requirements []byte
+}
+
+// Metadata is the metadata of a chart of the format.
+type Metadata struct {
+	// Flat is the flat Chart.yaml, of apiVersion v2. What Helm does not know is declared in
+	// annotations.
+	Flat []byte
+	// Removed contains the fields that the format does not have any more, and that have no
+	// effect.
+	Removed []*FieldError
+}
+
+// Translate returns the metadata that the files of a chart declare. If something in them is
+// invalid, the error joins a *FieldError for each problem.
+func Translate(s Source) (*Metadata, error) {
+	r := &reader{file: s.Folder + ChartFile}
+	flat := r.chart(r.parse(s.ChartYAML))
+	if s.Requirements != nil {
+		r.file = s.Folder + RequirementsFile
+		r.requirements(r.parse(s.Requirements), flat)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	text, err := sigsyaml.Marshal(flat)
+	if err != nil {
+		return nil, err
+	}
+	return &Metadata{Flat: text, Removed: r.removed}, nil
+}
+
+// flatChart is a flat Chart.yaml.
+type flatChart struct {
+	chart.Metadata
+	// Dependencies takes the place of the field of Metadata.
+	Dependencies []*dependency `json:"dependencies,omitempty"`
+
+	// dependenciesNode is the place where dependencies are declared; nil if they are not.
+	dependenciesNode *yaml.Node
+}
+
+// dependency is an entry of dependencies.
+type dependency struct {
+	chart.Dependency
+	DependsOn []string `json:"depends-on,omitempty"`
+}
+
+// setAnnotation sets an annotation of the flat Chart.yaml, unless the chart declares it itself.
+func (f *flatChart) setAnnotation(key, value string) {
+	if f.Annotations == nil {
+		f.Annotations = map[string]string{}
+	}
+	if _, declared := f.Annotations[key]; !declared {
+		f.Annotations[key] = value
+	}
+}
+
+// setOrder declares in annotations what the format implies: charts deploy in order.
+func (f *flatChart) setOrder(hooks string) {
+	f.setAnnotation(annotation.Sequencing, annotation.SequencingEnabled)
+	if hooks != "" {
+		f.setAnnotation(annotation.RunHooksInParallel, hooks)
+	}
+}

@@ -1,0 +1,211 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chartformat
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// minimal is the Chart.yaml of a chart with a name and a version only.
+const minimal = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: shop\n  labels: {version: 1.0.0}\n"
+
+// minimalFlat is minimal as a flat Chart.yaml.
+const minimalFlat = "annotations: {helm.sh/sequencing: enabled}\napiVersion: v2\nname: shop\nversion: 1.0.0\n"
+
+func TestTranslate(t *testing.T) {
+	for _, c := range []struct {
+		name, chart, requirements string
+		want                      string
+	}{
+		{name: "minimal", chart: minimal, want: minimalFlat},
+		{
+			name: "the example of the design proposal",
+			chart: `apiVersion: helm.sh/v3
+kind: Chart
+metadata:
+  name: myChart
+  labels:
+    heritage: helm
+    version: 0.1.0
+    appVersion: 3.6
+data:
+  description: Deploy a basic Alpine Linux pod
+  home: https://github.com/kubernetes/helm
+  sources:
+    - https://github.com/kubernetes/helm
+`,
+			want: `annotations: {helm.sh/sequencing: enabled}
+apiVersion: v2
+appVersion: "3.6"
+description: Deploy a basic Alpine Linux pod
+home: https://github.com/kubernetes/helm
+name: myChart
+sources: [https://github.com/kubernetes/helm]
+version: 0.1.0
+`,
+		},
+		{
+			name: "everything",
+			chart: `apiVersion: helm.sh/v3
+kind: Chart
+metadata:
+  name: shop
+  labels: {version: 1.10, appVersion: 1.10, team: web, 7: true}
+  annotations: {artifacthub.io/prerelease: true, team: other, depends-on.helm.sh/subcharts: [db, queue]}
+data:
+  keywords: [a, 1.10]
+  maintainers: [{name: Ada, email: ada@example.com, url: https://example.com}]
+  icon: https://example.com/icon.svg
+  deprecated: true
+  kubeVersion: ">=1.30.0"
+  type: application
+  runHooksInParallel: otherChartsOnly
+  dependencies:
+  - {name: db, version: 1.10, repository: https://example.com, condition: db.enabled, tags: [back], alias: store, import-values: [data, {child: a, parent: b}]}
+  - {name: queue, version: ^2, depends-on: "store, db"}
+`,
+			want: `annotations:
+  artifacthub.io/prerelease: "true"
+  depends-on.helm.sh/subcharts: '["db","queue"]'
+  helm.sh/run-hooks-in-parallel: otherChartsOnly
+  helm.sh/sequencing: enabled
+  team: other
+  "7": "true"
+apiVersion: v2
+appVersion: "1.10"
+dependencies:
+- {name: db, version: "1.10", repository: https://example.com, condition: db.enabled, tags: [back], alias: store, import-values: [data, {child: a, parent: b}]}
+- {name: queue, version: ^2, repository: "", depends-on: [store, db]}
+deprecated: true
+icon: https://example.com/icon.svg
+keywords: [a, "1.10"]
+kubeVersion: '>=1.30.0'
+maintainers: [{name: Ada, email: ada@example.com, url: https://example.com}]
+name: shop
+type: application
+version: "1.10"
+`,
+		},
+		{
+			name: "an order that is disabled", chart: minimal + "  annotations: {helm.sh/sequencing: disabled}\n",
+			want: strings.Replace(minimalFlat, "enabled", "disabled", 1),
+		},
+		{
+			name: "hooks as in an example of a proposal", chart: minimal + "  runHooksInParallel: true\n",
+			want: strings.Replace(minimalFlat, "{", `{helm.sh/run-hooks-in-parallel: "true", `, 1),
+		},
+		{
+			name: "requirements", chart: minimal, requirements: "requirements: [{name: db, version: '1', repository: r}]\n",
+			want: minimalFlat + "dependencies: [{name: db, version: '1', repository: r}]\n",
+		},
+		{
+			name: "requirements of Helm 2", chart: minimal, requirements: "dependencies: [{name: db, version: '1', repository: r}]\n",
+			want: minimalFlat + "dependencies: [{name: db, version: '1', repository: r}]\n",
+		},
+		{name: "empty requirements", chart: minimal, requirements: "# none\n", want: minimalFlat},
+		{name: "removed fields", chart: minimal + "data: {engine: gotpl, tillerVersion: '2'}\n", want: minimalFlat},
+		{name: "aliases", chart: "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: &n shop, labels: {version: 1.0.0}}\ndata: {description: *n}\n", want: minimalFlat + "description: shop\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !Uses([]byte(c.chart)) {
+				t.Error("the format is not recognized")
+			}
+			s := Source{ChartYAML: []byte(c.chart)}
+			if c.requirements != "" {
+				s.Requirements = []byte(c.requirements)
+			}
+			got, err := Translate(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if have, want := normalized(t, string(got.Flat)), normalized(t, c.want); have != want {
+				t.Errorf("got\n%s\nwant\n%s", have, want)
+			}
+		})
+	}
+}
+
+// normalized returns YAML text in a form that can be compared.
+func normalized(t *testing.T, text string) string {
+	t.Helper()
+	var content any
+	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+		t.Fatal(err)
+	}
+	normal, err := yaml.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(normal)
+}
+
+func TestTranslateErrors(t *testing.T) {
+	const head = "apiVersion: helm.sh/v3\nkind: Chart\n"
+	for _, c := range []struct{ name, chart, requirements, want string }{
+		{"missing name", head + "metadata:\n  labels: {version: 1.0.0}\n", "", "Chart.yaml:4: metadata.name: is required"},
+		{"missing version", head + "metadata:\n  name: shop\n  labels: {a: b}\n", "", "Chart.yaml:5: metadata.labels.version: is required"},
+		{"version that is not semantic", head + "metadata:\n  name: shop\n  labels:\n    version: latest\n", "", `Chart.yaml:6: metadata.labels.version: "latest" is not a semantic version`},
+		{"another kind", strings.Replace(minimal, "kind: Chart", "kind: Release", 1), "", "Chart.yaml:2: kind: must be Chart"},
+		{"no kind", strings.Replace(minimal, "kind: Chart\n", "", 1), "", "Chart.yaml:1: kind: must be Chart"},
+		{"flat field at the top", minimal + "version: 1.0.0\n", "", "Chart.yaml:6: version: belongs in metadata.labels.version"},
+		{"field of data in metadata", minimal + "  icon: x\n", "", "Chart.yaml:6: metadata.icon: belongs in data.icon"},
+		{"annotations in data", minimal + "data:\n  annotations: {}\n", "", "Chart.yaml:7: data.annotations: belongs in metadata.annotations"},
+		{"unknown key in data", minimal + "data:\n  colour: blue\n", "", "Chart.yaml:7: data.colour: unknown field: must be one of description, home,"},
+		{"removed field at the top", minimal + "engine: gotpl\n", "", "Chart.yaml:6: engine: does not exist in charts of helm.sh/v3: remove it"},
+		{"label that is a list", head + "metadata:\n  name: shop\n  labels:\n    version: 1.0.0\n    a: [b]\n", "", "Chart.yaml:7: metadata.labels.a: must be a string"},
+		{"annotation that is a map", minimal + "  annotations: {a: {b: c}}\n", "", "Chart.yaml:6: metadata.annotations.a: must be a string"},
+		{"list of subcharts that is a number", minimal + "  annotations: {depends-on.helm.sh/subcharts: 7}\n", "", "Chart.yaml:6: metadata.annotations: depends-on.helm.sh/subcharts: 7: must be a list"},
+		{"data that is a list", minimal + "data: [a]\n", "", "Chart.yaml:6: data: must be a mapping"},
+		{"keywords that are a string", minimal + "data:\n  keywords: a\n", "", "Chart.yaml:7: data.keywords: must be a list"},
+		{"deprecated that is a string", minimal + "data:\n  deprecated: perhaps\n", "", "Chart.yaml:7: data.deprecated: must be true or false"},
+		{"field twice", minimal + "data:\n  home: a\n  home: b\n", "", "Chart.yaml:8: data: the field home is defined twice"},
+		{"dependencies in both files", minimal + "data: {dependencies: [{name: a}]}\n", "\nrequirements: [{name: a}]\n", "requirements.yaml:2: requirements: dependencies are declared twice"},
+		{"dependencies twice in requirements.yaml", minimal, "requirements: [{name: a}]\ndependencies: [{name: a}]\n", "requirements.yaml:2: dependencies: dependencies are declared twice"},
+		{"dependency without a name", minimal + "data:\n  dependencies:\n  - version: '1'\n", "", "data.dependencies[0].name: is required"},
+		{"unknown key of a dependency", minimal + "data:\n  dependencies:\n  - name: a\n    dependsOn: [b]\n", "", "Chart.yaml:9: data.dependencies[0].dependsOn: unknown field: must be one of name,"},
+		{"hooks in two ways", minimal + "  runHooksInParallel: true\ndata: {runHooksInParallel: false}\n", "", "Chart.yaml:6: metadata.runHooksInParallel: differs from data.runHooksInParallel"},
+		{"no YAML", minimal + "data: [\n", "", "Chart.yaml: yaml: "},
+		{"requirements that are no YAML", minimal, "a: [\n", "requirements.yaml: yaml: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := Source{ChartYAML: []byte(c.chart)}
+			if c.requirements != "" {
+				s.Requirements = []byte(c.requirements)
+			}
+			if _, err := Translate(s); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got\n%v\nwant\n%s", err, c.want)
+			}
+		})
+	}
+}
+
+// TestUses checks that only charts of the format are taken for such.
+func TestUses(t *testing.T) {
+	for text, want := range map[string]bool{
+		minimal: true, `{"apiVersion": "helm.sh/v3"}`: true, minimalFlat: false, "": false, "[": false,
+		"apiVersion: v2\ndescription: about helm.sh/v3\n": false,
+	} {
+		if Uses([]byte(text)) != want {
+			t.Errorf("%q: want %v", text, want)
+		}
+	}
+}
+
+func FuzzTranslate(f *testing.F) {
+	f.Add(minimal, "")
+	f.Add(minimal+"data: {dependencies: [{name: a, import-values: [&a {x: y}, *a]}]}\n", "requirements: [{name: a, version: ^1}]")
+	f.Fuzz(func(t *testing.T, chartYAML, requirements string) {
+		got, err := Translate(Source{ChartYAML: []byte(chartYAML), Requirements: []byte(requirements)})
+		if err != nil {
+			return
+		}
+		again, err := Translate(Source{ChartYAML: []byte(chartYAML), Requirements: []byte(requirements)})
+		if err != nil || string(again.Flat) != string(got.Flat) {
+			t.Errorf("got\n%s\nand\n%s, %v", got.Flat, again.Flat, err)
+		}
+	})
+}

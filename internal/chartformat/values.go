@@ -1,0 +1,102 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chartformat
+
+import (
+	"iter"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+// entries returns the keys and values of a mapping, in the order of the file. n can be nil.
+func (r *reader) entries(n *yaml.Node, field string) iter.Seq2[string, *yaml.Node] {
+	return func(yield func(string, *yaml.Node) bool) {
+		n = yamledit.Resolve(n)
+		if isNull(n) {
+			return
+		}
+		if n.Kind != yaml.MappingNode {
+			r.failf(n, field, "must be a mapping")
+			return
+		}
+		seen := map[string]bool{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i].Value
+			if seen[key] {
+				r.failf(n.Content[i], field, "the field %s is defined twice", key)
+				continue
+			}
+			seen[key] = true
+			if !yield(key, yamledit.Resolve(n.Content[i+1])) {
+				return
+			}
+		}
+	}
+}
+
+// items returns the items of a list, which can be nil.
+func (r *reader) items(n *yaml.Node, field string) []*yaml.Node {
+	n = yamledit.Resolve(n)
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		r.failf(n, field, "must be a list")
+		return nil
+	}
+	items := make([]*yaml.Node, len(n.Content))
+	for i, item := range n.Content {
+		items[i] = yamledit.Resolve(item)
+	}
+	return items
+}
+
+// text returns the text of a scalar as it is written, so that 1.10 is not the number 1.1. n can
+// be nil.
+func (r *reader) text(n *yaml.Node, field string) string {
+	if isNull(n) {
+		return ""
+	}
+	if n.Kind != yaml.ScalarNode {
+		r.failf(n, field, "must be a string")
+		return ""
+	}
+	return n.Value
+}
+
+// texts returns the texts of a list of scalars.
+func (r *reader) texts(n *yaml.Node, field string) []string {
+	var texts []string
+	for _, item := range r.items(n, field) {
+		texts = append(texts, r.text(item, field))
+	}
+	return texts
+}
+
+// names returns the names in a list, which can also be a string.
+func (r *reader) names(n *yaml.Node, field string) []string {
+	if isNull(n) {
+		return nil
+	}
+	names, err := annotation.ReadNames(annotation.DependsOnField, annotation.DecodeYAML(n))
+	if err != nil {
+		r.failf(n, field, "%v", err)
+	}
+	return names
+}
+
+func (r *reader) boolean(n *yaml.Node, field string) bool {
+	var value bool
+	if !isNull(n) && n.Decode(&value) != nil {
+		r.failf(n, field, "must be true or false")
+	}
+	return value
+}
+
+func isNull(n *yaml.Node) bool {
+	return n == nil || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
+}
