@@ -22,12 +22,13 @@ const (
 	APIVersion = "helm.sh/v3"
 	// Kind is their kind.
 	Kind = "Chart"
+)
 
-	// ChartFile and RequirementsFile are the names of the files with the metadata of a chart.
-	ChartFile        = "Chart.yaml"
-	RequirementsFile = "requirements.yaml"
-	// OriginalChartFile and OriginalRequirementsFile are the names of these files in a packed
-	// chart, whose ChartFile is the flat one.
+// The names of the files with the metadata of a chart. In a packed chart, ChartFile is the flat
+// one, and the files that the author wrote have the names of the originals.
+const (
+	ChartFile                = "Chart.yaml"
+	RequirementsFile         = "requirements.yaml"
 	OriginalChartFile        = "Chart.v3.yaml"
 	OriginalRequirementsFile = "requirements.v3.yaml"
 )
