@@ -149,7 +149,11 @@ func (r *deleteRequest) sendOnce(ctx context.Context) (deleteOutcome, error) {
 	if err != nil {
 		return absent, err
 	}
-	response, err := r.client.Delete().AbsPath(object.Path(r.info)...).SetHeader("Content-Type", "application/json").Body(body).DoRaw(ctx)
+	result := r.client.Delete().AbsPath(object.Path(r.info)...).SetHeader("Content-Type", "application/json").Body(body).Do(ctx)
+	if err := result.Error(); err != nil {
+		return absent, err
+	}
+	response, err := result.Raw()
 	if err != nil {
 		return absent, err
 	}

@@ -82,6 +82,17 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// TestDeleteError checks that the error of the server is returned with its message.
+func TestDeleteError(t *testing.T) {
+	api := fakeapi.NewWritableAPI(t)
+	api.Have(fakeapi.ConfigMap("a", ""))
+	api.Fault = fakeapi.Forbid("delete", "configmaps")
+	_, errs := newWriter(t, api).Delete(t.Context(), fakeapi.Infos(t, fakeapi.ConfigMap("a", "")), DeleteOptions{Propagation: metav1.DeletePropagationBackground})
+	if len(errs) != 1 || !apierrors.IsForbidden(errs[0]) || !strings.Contains(errs[0].Error(), "configmaps") || strings.Contains(errs[0].Error(), "unknown") {
+		t.Errorf("got %v", errs)
+	}
+}
+
 func asRead(*unstructured.Unstructured) {}
 
 func withUID(uid types.UID) func(*unstructured.Unstructured) {
