@@ -11,31 +11,30 @@ import (
 
 	"gopkg.in/yaml.v3"
 	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
+// apiVersion and kind are those of charts of the format.
 const (
-	// APIVersion is the apiVersion of charts of the format.
-	APIVersion = "helm.sh/v3"
-	// Kind is their kind.
-	Kind = "Chart"
+	apiVersion = "helm.sh/v3"
+	kind       = "Chart"
 )
 
-// The names of the files with the metadata of a chart. In a packed chart, ChartFile is the flat
+// The names of the files with the metadata of a chart. In a packed chart, Chart.yaml is the flat
 // one, and the files that the author wrote have the names of the originals.
 const (
-	ChartFile                = "Chart.yaml"
 	RequirementsFile         = "requirements.yaml"
 	OriginalChartFile        = "Chart.v3.yaml"
 	OriginalRequirementsFile = "requirements.v3.yaml"
 )
 
-// Uses reports whether a Chart.yaml is in the format helm.sh/v3.
-func Uses(chartYAML []byte) bool {
-	if !bytes.Contains(chartYAML, []byte(APIVersion)) {
+// IsV3 reports whether a Chart.yaml is in the format helm.sh/v3.
+func IsV3(chartYAML []byte) bool {
+	if !bytes.Contains(chartYAML, []byte(apiVersion)) {
 		return false
 	}
 	root, err := yamledit.Parse(string(chartYAML))
@@ -43,7 +42,7 @@ func Uses(chartYAML []byte) bool {
 		return false
 	}
 	version := yamledit.Lookup(root, "apiVersion")
-	return version != nil && version.Value == APIVersion
+	return version != nil && version.Value == apiVersion
 }
 
 // Source contains the files with the metadata of a chart of the format.
@@ -55,33 +54,20 @@ type Source struct {
 	Requirements []byte
 }
 
-// Metadata is the metadata of a chart of the format.
-type Metadata struct {
-	// Flat is the flat Chart.yaml, of apiVersion v2. What Helm does not know is declared in
-	// annotations.
-	Flat []byte
-	// Removed contains the fields that the format does not have any more, and that have no
-	// effect.
-	Removed []*FieldError
-}
-
-// Translate returns the metadata that the files of a chart declare. If something in them is
+// Translate returns a flat Chart.yaml, of apiVersion v2, with the metadata that the files of a
+// chart declare. What Helm does not know is declared in annotations. If something in the files is
 // invalid, the error joins a *FieldError for each problem.
-func Translate(s Source) (*Metadata, error) {
-	r := &reader{file: s.Folder + ChartFile}
-	flat := r.chart(r.parse(s.ChartYAML))
+func Translate(s Source) ([]byte, error) {
+	r := &reader{file: s.Folder + chartutil.ChartfileName}
+	flat := r.readChart(r.parse(s.ChartYAML))
 	if s.Requirements != nil {
 		r.file = s.Folder + RequirementsFile
-		r.requirements(r.parse(s.Requirements), flat)
+		r.readRequirements(r.parse(s.Requirements), flat)
 	}
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	text, err := sigsyaml.Marshal(flat)
-	if err != nil {
-		return nil, err
-	}
-	return &Metadata{Flat: text, Removed: r.removed}, nil
+	return sigsyaml.Marshal(flat)
 }
 
 // flatChart is a flat Chart.yaml.
@@ -100,7 +86,7 @@ type dependency struct {
 	DependsOn []string `json:"depends-on,omitempty"`
 }
 
-// setAnnotation sets an annotation of the flat Chart.yaml, unless the chart declares it itself.
+// setAnnotation sets an annotation of the flat Chart.yaml, unless it is set already.
 func (f *flatChart) setAnnotation(key, value string) {
 	if f.Annotations == nil {
 		f.Annotations = map[string]string{}

@@ -36,14 +36,14 @@ func properPlace(field string) string {
 	return ""
 }
 
-// misplaced describes the problem of a field with a name that its mapping does not have.
+// fieldProblem describes the problem of a field with a name that its mapping does not have.
 // allowed are the names that the mapping has.
-func misplaced(name string, allowed []string) string {
+func fieldProblem(name string, allowed []string) string {
 	if place := properPlace(name); place != "" {
 		return "belongs in " + place
 	}
 	if slices.Contains(removedFields, name) {
-		return "does not exist in charts of " + APIVersion + ": remove it"
+		return "does not exist in charts of " + apiVersion + ": remove it"
 	}
 	return "unknown field: must be one of " + strings.Join(allowed, ", ")
 }

@@ -55,9 +55,9 @@ func (r *reader) items(n *yaml.Node, field string) []*yaml.Node {
 	return items
 }
 
-// text returns the text of a scalar as it is written, so that 1.10 is not the number 1.1. n can
+// scalar returns the text of a scalar as it is written, so that 1.10 is not the number 1.1. n can
 // be nil.
-func (r *reader) text(n *yaml.Node, field string) string {
+func (r *reader) scalar(n *yaml.Node, field string) string {
 	if isNull(n) {
 		return ""
 	}
@@ -68,11 +68,11 @@ func (r *reader) text(n *yaml.Node, field string) string {
 	return n.Value
 }
 
-// texts returns the texts of a list of scalars.
-func (r *reader) texts(n *yaml.Node, field string) []string {
+// scalars returns the texts of a list of scalars.
+func (r *reader) scalars(n *yaml.Node, field string) []string {
 	var texts []string
 	for _, item := range r.items(n, field) {
-		texts = append(texts, r.text(item, field))
+		texts = append(texts, r.scalar(item, field))
 	}
 	return texts
 }

@@ -21,85 +21,95 @@ import (
 // are packed already must have the flat Chart.yaml that belongs to these files. It does not look
 // into archives.
 func translateFormat(files []*BufferedFile) ([]*BufferedFile, error) {
-	translated := files
+	if !slices.ContainsFunc(files, declaresFormat) {
+		return files, nil
+	}
+	t := newFormatTranslator(files)
 	for i, f := range files {
 		if !isChartFile(f.Name) {
 			continue
 		}
-		c := formatChart{folder: strings.TrimSuffix(f.Name, chartFile), files: files}
-		original := c.find(chartformat.OriginalChartFile)
+		folder := strings.TrimSuffix(f.Name, chartFile)
+		original := t.content(folder + chartformat.OriginalChartFile)
+		var err error
 		switch {
-		case chartformat.Uses(f.Data):
-			if slices.Equal(translated, files) {
-				translated = slices.Clone(files)
-			}
-			more, err := c.translate(translated, i)
-			if err != nil {
-				return nil, err
-			}
-			translated = append(translated, more...)
-		case original >= 0:
-			if err := c.checkFlat(f.Data, files[original].Data); err != nil {
-				return nil, err
-			}
+		case chartformat.IsV3(f.Data):
+			err = t.translate(folder, i)
+		case chartformat.IsV3(original):
+			err = t.checkFlat(folder, f.Data, original)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return translated, nil
+	return t.files, nil
 }
 
-// formatChart is a chart of the format helm.sh/v3 among files.
-type formatChart struct {
-	// folder is the path of the chart: empty, or with a slash at the end.
-	folder string
-	files  []*BufferedFile
+// declaresFormat reports whether a file can be the Chart.yaml of a chart of the format
+// helm.sh/v3, as it was written or as it is packed.
+func declaresFormat(f *BufferedFile) bool {
+	name := path.Base(f.Name)
+	return (name == chartFile || name == chartformat.OriginalChartFile) && chartformat.IsV3(f.Data)
 }
 
-// find returns the index of a file of the chart, or -1.
-func (c formatChart) find(name string) int {
-	return slices.IndexFunc(c.files, func(f *BufferedFile) bool { return f.Name == c.folder+name })
+// formatTranslator translates the charts among files. index contains the indexes of the files
+// by name.
+type formatTranslator struct {
+	files []*BufferedFile
+	index map[string]int
 }
 
-// content returns the content of a file of the chart, or nil if there is no such file.
-func (c formatChart) content(name string) []byte {
-	if i := c.find(name); i >= 0 {
-		return c.files[i].Data
+func newFormatTranslator(files []*BufferedFile) *formatTranslator {
+	t := &formatTranslator{files: slices.Clone(files), index: make(map[string]int, len(files))}
+	for i, f := range files {
+		t.index[f.Name] = i
+	}
+	return t
+}
+
+// content returns the content of a file, or nil if there is no such file.
+func (t *formatTranslator) content(name string) []byte {
+	if i, exists := t.index[name]; exists {
+		return t.files[i].Data
 	}
 	return nil
 }
 
-// translate replaces Chart.yaml, which has the given index in files, with a flat one. It renames
-// requirements.yaml, and returns the file with the original Chart.yaml.
-func (c formatChart) translate(files []*BufferedFile, chartYAML int) ([]*BufferedFile, error) {
+// translate replaces the Chart.yaml of the chart in a folder, which has the given index, with a
+// flat one. It adds the original, and renames requirements.yaml. folder is empty, or ends with a
+// slash.
+func (t *formatTranslator) translate(folder string, chartYAML int) error {
 	for _, reserved := range []string{chartformat.OriginalChartFile, chartformat.OriginalRequirementsFile} {
-		if c.find(reserved) >= 0 {
-			return nil, fmt.Errorf("%s%s: the name is reserved for packed charts: rename the file", c.folder, reserved)
+		if _, exists := t.index[folder+reserved]; exists {
+			return fmt.Errorf("%s%s: the name is reserved for packed charts: rename the file", folder, reserved)
 		}
 	}
-	original := files[chartYAML].Data
-	source := chartformat.Source{Folder: c.folder, ChartYAML: original, Requirements: c.content(chartformat.RequirementsFile)}
-	metadata, err := chartformat.Translate(source)
-	if err != nil {
-		return nil, err
-	}
-	files[chartYAML] = &BufferedFile{Name: files[chartYAML].Name, Data: metadata.Flat}
-	if i := c.find(chartformat.RequirementsFile); i >= 0 {
-		files[i] = &BufferedFile{Name: c.folder + chartformat.OriginalRequirementsFile, Data: files[i].Data}
-	}
-	return []*BufferedFile{{Name: c.folder + chartformat.OriginalChartFile, Data: original}}, nil
-}
-
-// checkFlat returns an error if the flat Chart.yaml of a packed chart is not the translation of
-// the original.
-func (c formatChart) checkFlat(flat, original []byte) error {
-	metadata, err := chartformat.Translate(chartformat.Source{
-		Folder: c.folder, ChartYAML: original, Requirements: c.content(chartformat.OriginalRequirementsFile),
+	original := t.files[chartYAML]
+	flat, err := chartformat.Translate(chartformat.Source{
+		Folder: folder, ChartYAML: original.Data, Requirements: t.content(folder + chartformat.RequirementsFile),
 	})
 	if err != nil {
 		return err
 	}
-	if !sameContent(metadata.Flat, flat) {
-		return fmt.Errorf("%s%s does not agree with %s, from which it was made: package the chart again",
-			c.folder, chartFile, chartformat.OriginalChartFile)
+	t.files[chartYAML] = &BufferedFile{Name: original.Name, Data: flat}
+	if i, exists := t.index[folder+chartformat.RequirementsFile]; exists {
+		t.files[i] = &BufferedFile{Name: folder + chartformat.OriginalRequirementsFile, Data: t.files[i].Data}
+	}
+	t.files = append(t.files, &BufferedFile{Name: folder + chartformat.OriginalChartFile, Data: original.Data})
+	return nil
+}
+
+// checkFlat returns an error if the flat Chart.yaml of the packed chart in a folder is not the
+// translation of the original.
+func (t *formatTranslator) checkFlat(folder string, flat, original []byte) error {
+	want, err := chartformat.Translate(chartformat.Source{
+		Folder: folder, ChartYAML: original, Requirements: t.content(folder + chartformat.OriginalRequirementsFile),
+	})
+	if err != nil {
+		return err
+	}
+	if !sameContent(want, flat) {
+		return fmt.Errorf("%s%s does not agree with %s, from which it was made: package the chart again", folder, chartFile, chartformat.OriginalChartFile)
 	}
 	return nil
 }
@@ -114,30 +124,42 @@ func sameContent(a, b []byte) bool {
 // it. name is chartformat.OriginalChartFile or OriginalRequirementsFile. found is false if ch is
 // not of this format, or has no such file.
 func OriginalFile(ch *chart.Chart, name string) (content []byte, found bool) {
+	content = rawFile(ch, name)
+	return content, content != nil && chartformat.IsV3(rawFile(ch, chartformat.OriginalChartFile))
+}
+
+// rawFile returns the content of a file of ch, or nil if there is no such file.
+func rawFile(ch *chart.Chart, name string) []byte {
 	i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == name })
 	if i < 0 {
-		return nil, false
+		return nil
 	}
-	return ch.Raw[i].Data, true
+	return ch.Raw[i].Data
 }
 
 // AsWritten is the inverse of the translation for packages: it returns the files of an archive
 // with the files of the format helm.sh/v3 that the authors of the charts in it wrote.
 func AsWritten(files []*BufferedFile) []*BufferedFile {
+	if !slices.ContainsFunc(files, declaresFormat) {
+		return files
+	}
+	t := newFormatTranslator(files)
 	written := make([]*BufferedFile, 0, len(files))
 	for _, f := range files {
 		folder, name := path.Split(f.Name)
-		c := formatChart{folder: folder, files: files}
-		switch {
-		case name == chartFile && c.find(chartformat.OriginalChartFile) >= 0 && isChartFile(f.Name):
-			// the original takes its place
-		case name == chartformat.OriginalChartFile && isChartFile(folder+chartFile):
-			written = append(written, &BufferedFile{Name: folder + chartFile, Data: f.Data})
-		case name == chartformat.OriginalRequirementsFile && isChartFile(folder+chartFile):
-			written = append(written, &BufferedFile{Name: folder + chartformat.RequirementsFile, Data: f.Data})
-		default:
+		if !isChartFile(folder+chartFile) || !chartformat.IsV3(t.content(folder+chartformat.OriginalChartFile)) {
 			written = append(written, f)
+			continue
 		}
+		switch name {
+		case chartFile: // the original takes its place
+			continue
+		case chartformat.OriginalChartFile:
+			name = chartFile
+		case chartformat.OriginalRequirementsFile:
+			name = chartformat.RequirementsFile
+		}
+		written = append(written, &BufferedFile{Name: folder + name, Data: f.Data})
 	}
 	return written
 }
@@ -154,11 +176,10 @@ func hideOriginals(ch *chart.Chart) {
 	if ch == nil {
 		return
 	}
-	isOriginal := func(f *chart.File) bool {
-		return f.Name == chartformat.OriginalChartFile || f.Name == chartformat.OriginalRequirementsFile
-	}
-	if slices.ContainsFunc(ch.Files, isOriginal) {
-		ch.Files = slices.DeleteFunc(slices.Clone(ch.Files), isOriginal)
+	if _, found := OriginalFile(ch, chartformat.OriginalChartFile); found {
+		ch.Files = slices.DeleteFunc(slices.Clone(ch.Files), func(f *chart.File) bool {
+			return f.Name == chartformat.OriginalChartFile || f.Name == chartformat.OriginalRequirementsFile
+		})
 	}
 	for _, sub := range ch.Dependencies() {
 		hideOriginals(sub)

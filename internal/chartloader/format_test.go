@@ -106,6 +106,15 @@ func findSubchart(t *testing.T, ch *chart.Chart, path ...string) *chart.Chart {
 	return ch
 }
 
+// TestOtherFileWithReservedName loads a flat chart that happens to have a file with the name of
+// an original.
+func TestOtherFileWithReservedName(t *testing.T) {
+	ch, err := chartloader.LoadFiles(tree{"Chart.yaml": chartYAML("shop", ""), "Chart.v3.yaml": "version: 3\n"}.buffered())
+	if err != nil || len(ch.Files) != 1 {
+		t.Errorf("got %+v, %v", ch.Files, err)
+	}
+}
+
 func TestFormatV3Errors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
