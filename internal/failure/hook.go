@@ -69,12 +69,13 @@ func (e *HookError) Error() string {
 // skipped hooks.
 func (e *HookError) details() string {
 	var b strings.Builder
+	summary := e.Summary()
 	for i, f := range e.Hooks {
 		if i == maxInDetail {
 			writeMore(&b, e.Hooks[i:])
 			break
 		}
-		f.writeDetail(&b, e.Summary())
+		f.writeDetail(&b, summary)
 		if f.Remedy != "" {
 			fmt.Fprintf(&b, "    %s\n", f.Remedy)
 		}

@@ -157,18 +157,18 @@ func (r *deleteRequest) sendOnce(ctx context.Context) (deleteOutcome, error) {
 	if err != nil {
 		return absent, err
 	}
-	if r.saysGone(response) {
+	if r.confirmsDeletion(response) {
 		return gone, nil
 	}
 	return terminating, nil
 }
 
-// saysGone reports whether the response to the request says that the object no longer exists.
+// confirmsDeletion reports whether the response to the request says that the object no longer exists.
 // For an object that remains until its finalizers or its containers have ended, the server
-// returns the object instead of a Status. saysGone returns false if the state of the object was
+// returns the object instead of a Status. confirmsDeletion returns false if the state of the object was
 // not read, or if the object had already been deleted then: the server may return a Status
 // although such an object still exists.
-func (r *deleteRequest) saysGone(response []byte) bool {
+func (r *deleteRequest) confirmsDeletion(response []byte) bool {
 	live, err := meta.Accessor(r.info.Object)
 	if err != nil || live.GetUID() == "" || live.GetDeletionTimestamp() != nil {
 		return false

@@ -58,9 +58,9 @@ func (d *OrderedDeletion) existing(ctx context.Context, list kube.ResourceList) 
 	return existing, nil
 }
 
-// delete deletes the objects of list, and returns those that may still exist. Objects that
+// deleteObjects deletes the objects of list, and returns those that may still exist. Objects that
 // were changed after they were read are read again, because they may have to be kept now.
-func (d *OrderedDeletion) delete(ctx context.Context, list kube.ResourceList) (terminating kube.ResourceList, errs []error) {
+func (d *OrderedDeletion) deleteObjects(ctx context.Context, list kube.ResourceList) (terminating kube.ResourceList, errs []error) {
 	result, errs := d.Writer.Delete(ctx, list, objectwriter.DeleteOptions{Propagation: d.Propagation, IfUnchanged: d.initial != nil})
 	d.addDeleted(result.Deleted)
 	if len(result.Changed) == 0 {

@@ -165,7 +165,7 @@ func (d *OrderedDeletion) deleteGroup(ctx context.Context, group *sequencer.Remo
 			return err
 		}
 	}
-	terminating, errs := d.delete(ctx, found.List)
+	terminating, errs := d.deleteObjects(ctx, found.List)
 	if len(errs) > 0 || !group.Awaited {
 		return errors.Join(errs...)
 	}

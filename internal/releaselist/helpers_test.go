@@ -65,8 +65,8 @@ func compress(text string) []byte {
 // encode returns the text of a release in the form in which Helm's storage drivers store it.
 func encode(text string) string { return base64.StdEncoding.EncodeToString(compress(text)) }
 
-// variant is a form in which a release can be stored. Each function can be nil.
-type variant struct {
+// storedForm is a form in which a release can be stored. Each function can be nil.
+type storedForm struct {
 	name string
 	// edit changes the JSON text, and encode encodes it.
 	edit, encode func(text string) string
@@ -85,11 +85,11 @@ func replace(old, replacement string) func(string) string {
 	}
 }
 
-// variants returns forms of stored releases that are not testRelease as Helm stores it.
-func variants() []variant {
+// storedForms returns forms of stored releases that are not testRelease as Helm stores it.
+func storedForms() []storedForm {
 	fromText := func(text string) func(string) string { return func(string) string { return text } }
 	toBase64 := func(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
-	return []variant{
+	return []storedForm{
 		{name: "as Helm stores it"},
 		{name: "with white space", edit: func(text string) string {
 			var indented bytes.Buffer
@@ -213,7 +213,7 @@ func variants() []variant {
 }
 
 // store returns the stored form of a release.
-func (v variant) store(text string) string {
+func (v storedForm) store(text string) string {
 	if v.edit != nil {
 		text = v.edit(text)
 	}

@@ -153,7 +153,7 @@ func stored(key string, rel *release.Release, encoded string) object {
 // TestSameAsHelm lists a release in each of the forms in which it can be stored.
 func TestSameAsHelm(t *testing.T) {
 	rel, other := testRelease("shop", "test", 1, release.StatusDeployed), testRelease("web", "test", 1, release.StatusFailed)
-	for _, v := range variants() {
+	for _, v := range storedForms() {
 		t.Run(v.name, func(t *testing.T) {
 			c := &fakeCluster{objects: []object{stored("a", rel, v.store(text(t, rel))), stored("b", other, encode(text(t, other)))}}
 			all := func(l *action.List) { l.All = true }
@@ -211,7 +211,7 @@ func randomObject(t *testing.T, r *rand.Rand, i int, unusual bool) object {
 	rel.Info.LastDeployed = time.Unix(int64(i*7919%100), 0)
 	encoded := ""
 	if unusual && r.IntN(3) == 0 {
-		forms := slices.DeleteFunc(variants(), func(v variant) bool { return v.onlyListed })
+		forms := slices.DeleteFunc(storedForms(), func(v storedForm) bool { return v.onlyListed })
 		rel = testRelease("shop", "test", 1, release.StatusDeployed)
 		encoded = forms[r.IntN(len(forms))].store(text(t, rel))
 	} else {

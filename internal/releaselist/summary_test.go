@@ -44,7 +44,7 @@ func summaryOf(rel *release.Release) *release.Release {
 
 func FuzzReadSummary(f *testing.F) {
 	original := text(f, testRelease("shop", "test", 1, release.StatusDeployed))
-	for _, v := range variants() {
+	for _, v := range storedForms() {
 		if v.edit != nil {
 			f.Add([]byte(v.edit(original)))
 		}

@@ -31,7 +31,7 @@ func BenchmarkHooks(b *testing.B) {
 			tools := []tool{
 				{report.Ours, []step{helm.does(report.Install, install...)}, helm.agent},
 				{name: report.Hand, steps: []step{{name: report.Install, do: inProcess(func(ctx context.Context, namespace string) error {
-					return handmadeJobs{n: n, pods: map[string]string{"devcluster/pod": "complete", "devcluster/after": "1s"}}.run(ctx, client, namespace)
+					return jobsWithoutHelm{n: n, pods: map[string]string{"devcluster/pod": "complete", "devcluster/after": "1s"}}.run(ctx, client, namespace)
 				})}}},
 			}
 			about := "Each Job takes a second. All of them are hooks of equal weight in a chart with `runHooksInParallel`. "
@@ -63,8 +63,8 @@ func hookChart(b *testing.B, n int) string {
 	return writeFiles(b, map[string]string{"Chart.yaml": plainChart + "runHooksInParallel: true\n", "templates/all.yaml": text.String()})
 }
 
-// handmadeJobs are Jobs that are created in parallel, without Helm.
-type handmadeJobs struct {
+// jobsWithoutHelm are Jobs that are created in parallel, without Helm.
+type jobsWithoutHelm struct {
 	// prefix is the prefix of their names, and n their number.
 	prefix string
 	n      int
@@ -74,7 +74,7 @@ type handmadeJobs struct {
 
 // run creates the Jobs, and waits until all are complete. Its time is the minimum that the
 // cluster needs.
-func (h handmadeJobs) run(ctx context.Context, client kubernetes.Interface, namespace string) error {
+func (j jobsWithoutHelm) run(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	jobs := client.BatchV1().Jobs(namespace)
 	list, err := jobs.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -86,12 +86,12 @@ func (h handmadeJobs) run(ctx context.Context, client kubernetes.Interface, name
 	}
 	defer w.Stop()
 	creating, creatingCtx := errgroup.WithContext(ctx)
-	for i := range h.n {
+	for i := range j.n {
 		creating.Go(func() error {
 			_, err := jobs.Create(creatingCtx, &batchv1.Job{
-				ObjectMeta: metav1.ObjectMeta{Name: h.prefix + name(i)},
+				ObjectMeta: metav1.ObjectMeta{Name: j.prefix + name(i)},
 				Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{
-					ObjectMeta: metav1.ObjectMeta{Annotations: h.pods},
+					ObjectMeta: metav1.ObjectMeta{Annotations: j.pods},
 					Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 				}},
 			}, metav1.CreateOptions{})
@@ -103,12 +103,12 @@ func (h handmadeJobs) run(ctx context.Context, client kubernetes.Interface, name
 	}
 	complete := map[string]bool{}
 	for e := range w.ResultChan() {
-		if job, ok := e.Object.(*batchv1.Job); ok && strings.HasPrefix(job.Name, h.prefix) && job.Status.CompletionTime != nil {
+		if job, ok := e.Object.(*batchv1.Job); ok && strings.HasPrefix(job.Name, j.prefix) && job.Status.CompletionTime != nil {
 			complete[job.Name] = true
 		}
-		if len(complete) == h.n {
+		if len(complete) == j.n {
 			return nil
 		}
 	}
-	return fmt.Errorf("the watch ended when %d of %d Jobs were complete", len(complete), h.n)
+	return fmt.Errorf("the watch ended when %d of %d Jobs were complete", len(complete), j.n)
 }

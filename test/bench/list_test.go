@@ -73,21 +73,21 @@ func largeRelease(i int, namespace string) *release.Release {
 		Info: &release.Info{FirstDeployed: time.Now(), LastDeployed: time.Now(), Status: release.StatusDeployed, Description: "Install complete"},
 		Chart: &chart.Chart{
 			Metadata: &chart.Metadata{Name: "large", Version: "1.0.0", AppVersion: "1", APIVersion: chart.APIVersionV2},
-			Values:   map[string]any{"text": yamlText(r, fileSize)},
-			Files:    []*chart.File{{Name: "README.md", Data: []byte(yamlText(r, readmeSize))}},
+			Values:   map[string]any{"text": randomYAML(r, fileSize)},
+			Files:    []*chart.File{{Name: "README.md", Data: []byte(randomYAML(r, readmeSize))}},
 		},
 	}
 	for file := range minFiles + r.IntN(maxFiles-minFiles+1) {
-		text := yamlText(r, fileSize)
+		text := randomYAML(r, fileSize)
 		rel.Chart.Templates = append(rel.Chart.Templates, &chart.File{Name: fmt.Sprintf("templates/%d.yaml", file), Data: []byte(text)})
 		rel.Manifest += "---\n" + text[:fileSize/2]
 	}
 	return rel
 }
 
-// yamlText returns random text of the given size, in bytes, that can be compressed as well as
+// randomYAML returns random text of the given size, in bytes, that can be compressed as well as
 // the templates of public charts.
-func yamlText(r *rand.Rand, size int) string {
+func randomYAML(r *rand.Rand, size int) string {
 	const depth = 6
 	var text strings.Builder
 	for text.Len() < size {

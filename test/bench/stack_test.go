@@ -42,7 +42,7 @@ func BenchmarkStack(b *testing.B) {
 	define(b, c, archive)
 	client := unthrottled(b, c)
 	tools := []tool{{name: report.Hand, steps: []step{{name: report.Install, do: inProcess(func(ctx context.Context, namespace string) error {
-		return errors.Join(handmadeJobs{prefix: "first-", n: 1}.run(ctx, client, namespace), handmadeJobs{prefix: "second-", n: 1}.run(ctx, client, namespace))
+		return errors.Join(jobsWithoutHelm{prefix: "first-", n: 1}.run(ctx, client, namespace), jobsWithoutHelm{prefix: "second-", n: 1}.run(ctx, client, namespace))
 	})}}}}
 	for _, t := range versionsOfHelm(b, c) {
 		tools = append(tools, helmLifecycle(t.name, t.program, lifecycle{chart: archive, flags: flags}).without(report.Changed))

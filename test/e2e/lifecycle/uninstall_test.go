@@ -183,7 +183,7 @@ func uninstallChangedObjects(t *testing.T, h *harness.Helm) {
 		h.Patch(t, "Deployment/app", `{"metadata":{"labels":{"changed":"yes"}}}`)
 		h.RemoveFinalizers(t, "ConfigMap/last")
 	}, "uninstall", "rel")
-	harness.ExpectContains(t, r.Stderr, "ConfigMap", "is not deleted")
+	harness.ExpectContains(t, r.Stderr, "WARNING: ", "first", "is not deleted: ")
 	h.ExpectObjects(t, "rel")
 	h.ExpectObjects(t, "other", "ConfigMap/first")
 }
