@@ -122,13 +122,16 @@ func OriginalFile(ch *chart.Chart, name string) (content []byte, found bool) {
 }
 
 // AsWritten is the inverse of the translation for packages: it returns the files of an archive
-// with the files of the format helm.sh/v3 that the authors of the charts in it wrote.
+// with the files of the format helm.sh/v3 that the authors of the charts in it wrote, and without
+// the schemas that were added.
 func AsWritten(files []*BufferedFile) []*BufferedFile {
 	written := make([]*BufferedFile, 0, len(files))
 	for _, f := range files {
 		folder, name := path.Split(f.Name)
 		c := formatChart{folder: folder, files: files}
 		switch {
+		case isAddedSchema(f, files):
+			// values.schema.yaml is what the author wrote
 		case name == chartFile && c.find(chartformat.OriginalChartFile) >= 0 && isChartFile(f.Name):
 			// the original takes its place
 		case name == chartformat.OriginalChartFile && isChartFile(folder+chartFile):
