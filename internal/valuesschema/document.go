@@ -98,38 +98,39 @@ func depth(n *yaml.Node, limit int) int {
 
 // newError returns an error about the place to which path leads in the document.
 func (d *document) newError(path []string, format string, args ...any) *Error {
-	return &Error{File: d.file, Line: d.line(path), Problem: fmt.Sprintf(format, args...)}
+	e := &Error{File: d.file, Problem: fmt.Sprintf(format, args...)}
+	if n := d.node(path); n != nil {
+		e.Line, e.Column = n.Line, n.Column
+	}
+	return e
 }
 
-// line returns the line of the place to which path leads, or of the innermost place on the way
-// that has a line.
-func (d *document) line(path []string) int {
-	n := yamledit.Resolve(d.root)
-	if n == nil {
-		return 0
-	}
-	line := n.Line
+// node returns the node of the key or list item to which path leads, or of the innermost one on
+// the way that exists.
+func (d *document) node(path []string) *yaml.Node {
+	found, n := d.root, d.root
 	for _, key := range path {
-		n = yamledit.Resolve(n)
-		keyNode, value := child(n, key)
+		keyNode, value := child(yamledit.Resolve(n), key)
 		if value == nil {
-			return line
+			return found
 		}
-		line, n = keyNode.Line, value
+		found, n = keyNode, value
 	}
-	return line
+	return found
 }
 
-// child returns the key and the value of an entry of a mapping, or the item of a list twice.
+// child returns the key and the value of an entry of a mapping, or the item of a list twice. n
+// can be nil.
 func child(n *yaml.Node, key string) (keyNode, value *yaml.Node) {
-	switch n.Kind {
-	case yaml.MappingNode:
+	switch {
+	case n == nil:
+	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Value == key {
 				return n.Content[i], n.Content[i+1]
 			}
 		}
-	case yaml.SequenceNode:
+	case n.Kind == yaml.SequenceNode:
 		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Content) {
 			return n.Content[i], n.Content[i]
 		}

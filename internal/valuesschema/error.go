@@ -14,8 +14,8 @@ import (
 type Error struct {
 	// File is the path of the file. It is relative to the root chart.
 	File string
-	// Line is the line in the file; 0 if it is not known.
-	Line int
+	// Line and Column are the place in the file. They start at 1; 0 if they are not known.
+	Line, Column int
 	// Problem says what is wrong, and how to correct it.
 	Problem string
 	// LeavesChart is true if the problem is a reference to something outside the chart.
