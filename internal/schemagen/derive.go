@@ -20,7 +20,8 @@ import (
 
 // schema describes a value.
 type schema struct {
-	// types are the types of the value, sorted. If there are none, all types are allowed.
+	// types are the types of the value, sorted. A new schema with the type null allows all types,
+	// because null often stands for a value that is not set.
 	types []string
 	// properties are the entries of a mapping, in the order of values.yaml.
 	properties []property
@@ -128,11 +129,7 @@ func schemaOf(values []any) *schema {
 	var items []any
 	entries := map[string][]any{}
 	for _, value := range values {
-		t := typeOf(value)
-		if t == "" {
-			return &schema{} // null often stands for a value of any type
-		}
-		s.types = append(s.types, t)
+		s.types = append(s.types, typeOf(value))
 		switch value := value.(type) {
 		case []any:
 			items = append(items, value...)
@@ -150,16 +147,13 @@ func schemaOf(values []any) *schema {
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		s.properties = append(s.properties, property{name, schemaOf(entries[name])})
 	}
-	if len(items) == 0 {
-		return s
-	}
-	if common := schemaOf(items); len(common.types) > 0 {
-		s.items = common
+	if len(items) > 0 {
+		s.items = schemaOf(items)
 	}
 	return s
 }
 
-// typeOf returns the type of a value in JSON Schema, or "" for null.
+// typeOf returns the type of a value in JSON Schema.
 func typeOf(value any) string {
 	switch value := value.(type) {
 	case bool:
@@ -176,8 +170,11 @@ func typeOf(value any) string {
 	case map[string]any:
 		return "object"
 	}
-	return ""
+	return nullType
 }
+
+// nullType is the type of null.
+const nullType = "null"
 
 // node returns the schema as a YAML node.
 func (s *schema) node() *yaml.Node {
@@ -187,7 +184,7 @@ func (s *schema) node() *yaml.Node {
 			n.Content = append(n.Content, textNode(k.name), k.value)
 		}
 	}
-	if len(s.types) > 0 && !s.declares("type", "$ref", "enum", "const", "anyOf", "oneOf", "allOf") {
+	if !slices.Contains(s.types, nullType) && !s.declares("type", "$ref", "enum", "const", "anyOf", "oneOf", "allOf") {
 		n.Content = append(n.Content, textNode("type"), typesNode(s.types))
 	}
 	for _, k := range s.declared {
