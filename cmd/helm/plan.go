@@ -46,10 +46,10 @@ Hooks alone do not count as a change: every upgrade runs them.
 // changesCode is the exit code of plan if the upgrade would create, change or delete objects.
 const changesCode = 2
 
-// planExitError makes the program exit with the given code, without an error message.
-type planExitError struct{ code int }
+// silentExitError makes the program exit with the given code, without an error message.
+type silentExitError struct{ code int }
 
-func (e *planExitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+func (e *silentExitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
 // flagsIgnoredByPlan contains the flags of upgrade that have no effect on plan.
 var flagsIgnoredByPlan = []string{
@@ -74,7 +74,7 @@ func newPlanCmd(in *upgradeActionInput) *cobra.Command {
 			if err == nil {
 				err = a.printPlan(preview, format)
 			}
-			_, cmd.SilenceErrors = errors.AsType[*planExitError](err)
+			_, cmd.SilenceErrors = errors.AsType[*silentExitError](err)
 			return err
 		},
 	}
@@ -134,7 +134,7 @@ func (in *upgradeActionInput) previewInstall(ctx context.Context, replace bool, 
 	return client.Preview(ctx, loaded.chart, loaded.values)
 }
 
-// printPlan prints a preview. It returns a planExitError with the exit code, unless that is 0.
+// printPlan prints a preview. It returns a silentExitError with the exit code, unless that is 0.
 func (a *app) printPlan(p *action.Preview, format string) error {
 	var err error
 	if format == "json" {
@@ -146,9 +146,9 @@ func (a *app) printPlan(p *action.Preview, format string) error {
 	case err != nil:
 		return err
 	case p.Fails:
-		return &planExitError{1}
+		return &silentExitError{1}
 	case p.Changes:
-		return &planExitError{changesCode}
+		return &silentExitError{changesCode}
 	}
 	return nil
 }

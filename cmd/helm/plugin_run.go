@@ -33,7 +33,7 @@ func exitCode(err error) int {
 	if failed, ok := errors.AsType[*pluginExitError](err); ok {
 		return failed.code
 	}
-	if plan, ok := errors.AsType[*planExitError](err); ok {
+	if plan, ok := errors.AsType[*silentExitError](err); ok {
 		return plan.code
 	}
 	return 1

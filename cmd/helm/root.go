@@ -129,6 +129,7 @@ func newRootCmd(a *app) *cobra.Command {
 		newRegistryCmd(a),
 		newRepoCmd(a),
 		newRollbackCmd(a),
+		newSchemaCmd(a),
 		newSearchCmd(a),
 		newShowCmd(a),
 		newStatusCmd(a),

@@ -56,6 +56,11 @@ func SaveDir(ch *chart.Chart, dir string, filter DroppedFieldFilter) error {
 	if err := os.WriteFile(filepath.Join(folder, chartutil.ChartfileName), text, fileMode); err != nil {
 		return err
 	}
+	if chartloader.HasAddedSchema(ch) {
+		if err := os.Remove(filepath.Join(folder, chartutil.SchemafileName)); err != nil {
+			return err
+		}
+	}
 	for _, dep := range ch.Dependencies() {
 		if err := completeArchive(filepath.Join(folder, chartutil.ChartsDir, archiveName(dep)), dep); err != nil {
 			return fmt.Errorf("pack the whole Chart.yaml of %s: %w", dep.ChartFullPath(), err)

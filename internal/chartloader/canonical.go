@@ -25,8 +25,8 @@ const chartFile = "Chart.yaml"
 // CanonicalFiles returns the files of a chart in canonical form, which Helm's loader
 // accepts. In every Chart.yaml, including those in the archives of subcharts, it converts
 // the annotations of Ordered Helm: YAML lists become JSON strings, and a boolean value of
-// helm.sh/run-hooks-in-parallel becomes a string. Nothing else changes. The given files
-// are not modified. If one of these annotations is invalid, CanonicalFiles returns an
+// helm.sh/run-hooks-in-parallel becomes a string. Charts with only a values.schema.yaml get a
+// values.schema.json. Nothing else changes. The given files are not modified. If one of these annotations is invalid, CanonicalFiles returns an
 // error. If the chart is too large, the error is a *LimitError.
 func CanonicalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 	u := &sizeCounter{}
@@ -38,6 +38,9 @@ func CanonicalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 
 func (u *sizeCounter) canonicalFiles(files []*BufferedFile, depth int) ([]*BufferedFile, error) {
 	files, err := translateFormat(files)
+	if err == nil && !u.keepSchemas {
+		files, err = translateSchemas(files)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +150,11 @@ func canonicalChartValue(key string, value *yaml.Node) (text string, change bool
 }
 
 // CanonicalArchive converts every Chart.yaml in the archive of a chart, as CanonicalFiles
-// does. If nothing changes, it returns data itself.
-func CanonicalArchive(data []byte) ([]byte, error) { return new(sizeCounter).canonicalArchive(data, 0) }
+// does. It adds no schemas. If nothing changes, it returns data itself.
+func CanonicalArchive(data []byte) ([]byte, error) {
+	u := &sizeCounter{keepSchemas: true}
+	return u.canonicalArchive(data, 0)
+}
 
 // canonicalArchive converts the archive of a chart. depth is the number of charts that
 // contain it.

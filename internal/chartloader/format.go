@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/chartformat"
+	"github.com/ordered-helm/helm/internal/valuesschema"
 )
 
 // translateFormat converts the charts of the format helm.sh/v3 among files to the form in which
@@ -24,25 +25,25 @@ func translateFormat(files []*BufferedFile) ([]*BufferedFile, error) {
 	if !slices.ContainsFunc(files, declaresFormat) {
 		return files, nil
 	}
-	t := newFormatTranslator(files)
+	s := newFileSet(files)
 	for i, f := range files {
 		if !isChartFile(f.Name) {
 			continue
 		}
 		folder := strings.TrimSuffix(f.Name, chartFile)
-		original := t.content(folder + chartformat.OriginalChartFile)
+		original, _ := s.content(folder + chartformat.OriginalChartFile)
 		var err error
 		switch {
 		case chartformat.IsV3(f.Data):
-			err = t.translate(folder, i)
+			err = s.translate(folder, i)
 		case chartformat.IsV3(original):
-			err = t.checkFlat(folder, f.Data, original)
+			err = s.checkFlat(folder, f.Data, original)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return t.files, nil
+	return s.files, nil
 }
 
 // declaresFormat reports whether a file can be the Chart.yaml of a chart of the format
@@ -52,59 +53,34 @@ func declaresFormat(f *BufferedFile) bool {
 	return (name == chartFile || name == chartformat.OriginalChartFile) && chartformat.IsV3(f.Data)
 }
 
-// formatTranslator translates the charts among files. index contains the indexes of the files
-// by name.
-type formatTranslator struct {
-	files []*BufferedFile
-	index map[string]int
-}
-
-func newFormatTranslator(files []*BufferedFile) *formatTranslator {
-	t := &formatTranslator{files: slices.Clone(files), index: make(map[string]int, len(files))}
-	for i, f := range files {
-		t.index[f.Name] = i
-	}
-	return t
-}
-
-// content returns the content of a file, or nil if there is no such file.
-func (t *formatTranslator) content(name string) []byte {
-	if i, exists := t.index[name]; exists {
-		return t.files[i].Data
-	}
-	return nil
-}
-
 // translate replaces the Chart.yaml of the chart in a folder, which has the given index, with a
 // flat one. It adds the original, and renames requirements.yaml. folder is empty, or ends with a
 // slash.
-func (t *formatTranslator) translate(folder string, chartYAML int) error {
+func (s *fileSet) translate(folder string, chartYAML int) error {
 	for _, reserved := range []string{chartformat.OriginalChartFile, chartformat.OriginalRequirementsFile} {
-		if _, exists := t.index[folder+reserved]; exists {
+		if _, exists := s.index[folder+reserved]; exists {
 			return fmt.Errorf("%s%s: the name is reserved for packed charts: rename the file", folder, reserved)
 		}
 	}
-	original := t.files[chartYAML]
-	flat, err := chartformat.Translate(chartformat.Source{
-		Folder: folder, ChartYAML: original.Data, Requirements: t.content(folder + chartformat.RequirementsFile),
-	})
+	original := s.files[chartYAML]
+	requirements, _ := s.content(folder + chartformat.RequirementsFile)
+	flat, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original.Data, Requirements: requirements})
 	if err != nil {
 		return err
 	}
-	t.files[chartYAML] = &BufferedFile{Name: original.Name, Data: flat}
-	if i, exists := t.index[folder+chartformat.RequirementsFile]; exists {
-		t.files[i] = &BufferedFile{Name: folder + chartformat.OriginalRequirementsFile, Data: t.files[i].Data}
+	s.files[chartYAML] = &BufferedFile{Name: original.Name, Data: flat}
+	if i, exists := s.index[folder+chartformat.RequirementsFile]; exists {
+		s.files[i] = &BufferedFile{Name: folder + chartformat.OriginalRequirementsFile, Data: s.files[i].Data}
 	}
-	t.files = append(t.files, &BufferedFile{Name: folder + chartformat.OriginalChartFile, Data: original.Data})
+	s.files = append(s.files, &BufferedFile{Name: folder + chartformat.OriginalChartFile, Data: original.Data})
 	return nil
 }
 
 // checkFlat returns an error if the flat Chart.yaml of the packed chart in a folder is not the
 // translation of the original.
-func (t *formatTranslator) checkFlat(folder string, flat, original []byte) error {
-	want, err := chartformat.Translate(chartformat.Source{
-		Folder: folder, ChartYAML: original, Requirements: t.content(folder + chartformat.OriginalRequirementsFile),
-	})
+func (s *fileSet) checkFlat(folder string, flat, original []byte) error {
+	requirements, _ := s.content(folder + chartformat.OriginalRequirementsFile)
+	want, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original, Requirements: requirements})
 	if err != nil {
 		return err
 	}
@@ -138,30 +114,41 @@ func rawFile(ch *chart.Chart, name string) []byte {
 }
 
 // AsWritten is the inverse of the translation for packages: it returns the files of an archive
-// with the files of the format helm.sh/v3 that the authors of the charts in it wrote.
+// with the files of the format helm.sh/v3 that the authors of the charts in it wrote, and without
+// the schemas that were added.
 func AsWritten(files []*BufferedFile) []*BufferedFile {
-	if !slices.ContainsFunc(files, declaresFormat) {
-		return files
-	}
-	t := newFormatTranslator(files)
+	s := newFileSet(files)
 	written := make([]*BufferedFile, 0, len(files))
 	for _, f := range files {
-		folder, name := path.Split(f.Name)
-		if !isChartFile(folder+chartFile) || !chartformat.IsV3(t.content(folder+chartformat.OriginalChartFile)) {
-			written = append(written, f)
-			continue
+		if name, keep := s.nameAsWritten(f); keep {
+			written = append(written, &BufferedFile{Name: name, Data: f.Data})
 		}
-		switch name {
-		case chartFile: // the original takes its place
-			continue
-		case chartformat.OriginalChartFile:
-			name = chartFile
-		case chartformat.OriginalRequirementsFile:
-			name = chartformat.RequirementsFile
-		}
-		written = append(written, &BufferedFile{Name: folder + name, Data: f.Data})
 	}
 	return written
+}
+
+// nameAsWritten returns the name that a file of an archive had before the chart was packed. keep is
+// false if packing has added the file.
+func (s *fileSet) nameAsWritten(f *BufferedFile) (name string, keep bool) {
+	folder, base := path.Split(f.Name)
+	if !isChartFile(folder + chartFile) {
+		return f.Name, true
+	}
+	if base == valuesschema.JSONFile {
+		return f.Name, !s.isAddedSchema(f)
+	}
+	if original, _ := s.content(folder + chartformat.OriginalChartFile); !chartformat.IsV3(original) {
+		return f.Name, true
+	}
+	switch base {
+	case chartFile: // the original takes its place
+		return "", false
+	case chartformat.OriginalChartFile:
+		return folder + chartFile, true
+	case chartformat.OriginalRequirementsFile:
+		return folder + chartformat.RequirementsFile, true
+	}
+	return f.Name, true
 }
 
 // isChartFile reports whether name is the path of the Chart.yaml of a chart or subchart.

@@ -93,6 +93,8 @@ type sizeCounter struct {
 	files, charts int
 	// unpacked is the total size of the files in the archives of subcharts, in bytes.
 	unpacked int64
+	// keepSchemas is true if no values.schema.json is added to charts.
+	keepSchemas bool
 }
 
 // addFiles counts the files of a chart or of a subchart in an archive.

@@ -55,6 +55,7 @@ func checkOrder(files, canonical []*chartloader.BufferedFile, o RenderOptions) [
 	i := &chartInspection{options: o}
 	root := source.New(files)
 	root.Walk(i.checkChartFile)
+	root.Walk(i.checkSchema)
 	if canonical != nil && i.isRelevant(root) && i.load(root, canonical) {
 		i.readObjects()
 		inspection := sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace})

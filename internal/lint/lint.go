@@ -133,7 +133,8 @@ func isAboutListAnnotation(m support.Message) bool {
 
 // canonicalFiles returns the files of a chart in the form that Helm's loader accepts, as
 // chartloader.CanonicalFiles does. If that fails, canonicalFiles omits invalid annotations
-// about dependencies on subcharts from each Chart.yaml, because other rules report them.
+// about dependencies on subcharts from each Chart.yaml, and invalid schemas, because other
+// rules report them.
 func canonicalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedFile, error) {
 	canonical, err := chartloader.CanonicalFiles(files)
 	if err == nil {
@@ -144,6 +145,9 @@ func canonicalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedF
 		if path.Base(f.Name) == chartutil.ChartfileName {
 			convertible[i] = &chartloader.BufferedFile{Name: f.Name, Data: removeInvalidDependencies(f.Data)}
 		}
+	}
+	if isAboutSchema(err) {
+		convertible = withoutSchemas(convertible)
 	}
 	return chartloader.CanonicalFiles(convertible)
 }

@@ -129,14 +129,30 @@ var (
 	}
 )
 
+// Rules about the schema of values.
+var (
+	conflictingSchemas = Rule{
+		"conflicting-values-schemas", Error, "values.schema.yaml and values.schema.json differ",
+		"Remove one of the files.",
+	}
+	invalidSchema = Rule{
+		"invalid-values-schema", Error, "values.schema.yaml is not a JSON Schema",
+		"Correct it, or write a new one with \"helm schema\".",
+	}
+	schemaReference = Rule{
+		"values-schema-reference", Error, "values.schema.yaml refers to something outside the chart",
+		"Copy it into the chart.",
+	}
+)
+
 // Rules returns all rules of this package, sorted by name.
 func Rules() []Rule {
 	return []Rule{
-		annotationNotString, conflictingSpellings, customReadiness, dependencyCycle,
+		annotationNotString, conflictingSpellings, conflictingSchemas, customReadiness, dependencyCycle,
 		duplicateObject, expressionPath, hookSequencing, invalidHook, invalidHookMode,
-		invalidLayerName, lateRoleBinding, layerUnreached, malformedDuration, malformedExpression,
+		invalidLayerName, invalidSchema, lateRoleBinding, layerUnreached, malformedDuration, malformedExpression,
 		malformedValue, misplacedKey, readinessTimeoutLong, selfDependency, sequencingNotEnabled,
 		twoSlashKey, unknownKey, unknownLayer, unknownSubchart, unmeetableNeed,
-		waitForFirstConsumer,
+		schemaReference, waitForFirstConsumer,
 	}
 }

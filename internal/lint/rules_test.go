@@ -29,6 +29,8 @@ func configMap(name string, annotations ...string) string {
 	return text
 }
 
+const resource = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: shop, labels: {version: 1.0.0}}\n"
+
 const subchart = "apiVersion: v2\nname: db\nversion: 1.0.0\n"
 
 const claimAndPod = `apiVersion: v1
@@ -96,6 +98,20 @@ var violations = []struct {
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a", "example.com/n: {{ 5 }}") + "---\n" + configMap("b")},
 		want:  []string{"error annotation-not-string templates/a.yaml:7:5"}, says: "ConfigMap/a: the annotation example.com/n is a number or boolean",
 		mend: [3]string{"templates/a.yaml", "{{ 5 }}", "{{ 5 | quote }}"},
+	},
+	{
+		name: "conflicting-values-schemas in a flat chart",
+		files: map[string]string{
+			"Chart.yaml": v3, "charts/db/Chart.yaml": subchart, "charts/db/values.schema.yaml": "type: object\n", "charts/db/values.schema.json": "{}",
+		},
+		want: []string{"warning conflicting-values-schemas charts/db/values.schema.yaml"}, says: "it differs from values.schema.json",
+		mend: [3]string{"charts/db/values.schema.json", "{}", `{"type": "object"}`},
+	},
+	{
+		name:  "conflicting-values-schemas in a chart of the format helm.sh/v3",
+		files: map[string]string{"Chart.yaml": resource, "values.schema.yaml": "type: object\n", "values.schema.json": "{}"},
+		want:  []string{"error conflicting-values-schemas values.schema.yaml"}, says: "it differs from values.schema.json",
+		mend: [3]string{"values.schema.json", "{}", `{"type": "object"}`},
 	},
 	{
 		name:  "conflicting-spellings of a layer",
@@ -442,6 +458,26 @@ var violations = []struct {
 			"test-success\n    helm.sh/hook-weight: '-5'\n    helm.sh/hook-delete-policy: hook-succeeded, before-hook-creation\n    helm.sh/hook-output-log-policy: hook-failed\n"},
 	},
 	{
+		name:  "invalid-values-schema",
+		files: map[string]string{"Chart.yaml": v3, "values.yaml": "port: 80\n", "values.schema.yaml": "properties:\n  port: {type: int}\n"},
+		want:  []string{"error invalid-values-schema values.schema.yaml:2:10"}, says: "is not a JSON Schema: type: value must be one of",
+		mend: [3]string{"values.schema.yaml", "int", "integer"},
+	},
+	{
+		name: "invalid-values-schema of a chart with the schema as JSON",
+		files: map[string]string{
+			"Chart.yaml": resource, "charts/db/Chart.yaml": subchart, "charts/db/values.schema.yaml": "type: [\n", "charts/db/values.schema.json": "true",
+		},
+		want: []string{"warning invalid-values-schema charts/db/values.schema.yaml:1"}, says: "invalid YAML: did not find",
+		mend: [3]string{"charts/db/values.schema.yaml", "type: [", "true"},
+	},
+	{
+		name:  "values-schema-reference",
+		files: map[string]string{"Chart.yaml": resource, "values.schema.yaml": "items:\n  $ref: https://example.com/a.json\n"},
+		want:  []string{"error values-schema-reference values.schema.yaml:2:3"}, says: "leaves the chart",
+		mend: [3]string{"values.schema.yaml", "https://example.com/a.json", "'#'"},
+	},
+	{
 		name:  "wait-for-first-consumer",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": claimAndPod},
 		want:  []string{"warning wait-for-first-consumer templates/a.yaml:7:5"}, says: "is never bound",
@@ -481,6 +517,7 @@ func found(t *testing.T, files map[string]string, o lint.RenderOptions) (places 
 		if f.Line > 0 {
 			place = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
 		}
+		place = strings.TrimSuffix(place, ":0")
 		places = append(places, fmt.Sprintf("%s %s %s", f.Severity, f.Rule, place))
 	}
 	return places, report.Findings

@@ -23,6 +23,7 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/valuesschema"
 )
 
 // RenderOptions say how a chart is rendered and whether its plan is needed. Fields without a
@@ -167,7 +168,14 @@ func (p *Planner) chartOptions() (render.Options, error) {
 	if err != nil {
 		return render.Options{}, err
 	}
-	values, err := chartutil.ToRenderValuesWithSchemaValidation(p.Chart, p.Values, o.Release, caps, o.SkipSchemaValidation)
+	// Helm's message names only the chart, not its place in the tree, and paths in its own
+	// values. It remains as it is for charts whose schemas are all JSON.
+	ownMessage := !o.SkipSchemaValidation && valuesschema.Used(p.Chart)
+	values, err := chartutil.ToRenderValuesWithSchemaValidation(p.Chart, p.Values, o.Release, caps, o.SkipSchemaValidation || ownMessage)
+	if err == nil && ownMessage {
+		chartValues, _ := values["Values"].(chartutil.Values)
+		err = valuesschema.Validate(p.Chart, chartValues)
+	}
 	if err != nil {
 		return render.Options{}, err
 	}

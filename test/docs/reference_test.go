@@ -61,7 +61,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 	// The flags of these commands of Ordered Helm are additions unless the similar command of
 	// stock Helm has them.
-	like := map[string]string{"dag": "template", "plan": "upgrade"}
+	like := map[string]string{"dag": "template", "plan": "upgrade", "schema": "env"}
 	for _, command := range commandsOf(t) {
 		known := map[string]bool{"help": true}
 		if like[command] != "" {

@@ -1,0 +1,30 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chartloader
+
+import "slices"
+
+// fileSet is a list of files in which files are found by name.
+type fileSet struct {
+	files []*BufferedFile
+	index map[string]int // by name
+}
+
+// newFileSet returns a set with its own copy of the list of files.
+func newFileSet(files []*BufferedFile) *fileSet {
+	s := &fileSet{files: slices.Clone(files), index: make(map[string]int, len(files))}
+	for i, f := range files {
+		s.index[f.Name] = i
+	}
+	return s
+}
+
+// content returns the content of a file. found is false if there is no such file.
+func (s *fileSet) content(name string) (content []byte, found bool) {
+	i, found := s.index[name]
+	if !found {
+		return nil, false
+	}
+	return s.files[i].Data, true
+}

@@ -1,0 +1,75 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"errors"
+	"path"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+
+	"github.com/ordered-helm/helm/internal/chartformat"
+	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/source"
+	"github.com/ordered-helm/helm/internal/valuesschema"
+)
+
+// checkSchema adds findings about the values.schema.yaml of a chart. They are only warnings if
+// the chart also has a values.schema.json that takes precedence.
+func (f *findings) checkSchema(c *source.Files) {
+	content := func(name string) ([]byte, bool) {
+		i := slices.IndexFunc(c.Own, func(file *chartloader.BufferedFile) bool { return file.Name == name })
+		if i < 0 {
+			return nil, false
+		}
+		return c.Own[i].Data, true
+	}
+	text, found := content(valuesschema.YAMLFile)
+	if !found {
+		return
+	}
+	schema := valuesschema.Source{Folder: c.Prefix, Text: text, File: content}
+	written, hasBoth := content(valuesschema.JSONFile)
+	severity := Error
+	if hasBoth && !usesFormat(content) {
+		severity = Warning
+	}
+	var err error
+	if !hasBoth {
+		_, err = valuesschema.Translate(schema)
+	} else if agrees, agreesErr := valuesschema.Agrees(written, schema); agreesErr != nil {
+		err = agreesErr
+	} else if !agrees {
+		f.addAs(conflictingSchemas, severity, source.Position{File: c.Prefix + valuesschema.YAMLFile}, "it differs from "+valuesschema.JSONFile)
+	}
+	for _, problem := range flatten(err) {
+		if e, ok := errors.AsType[*valuesschema.Error](problem); ok {
+			rule := invalidSchema
+			if e.LeavesChart {
+				rule = schemaReference
+			}
+			f.addAs(rule, severity, source.Position{File: e.File, Line: e.Line, Column: e.Column}, e.Problem)
+		}
+	}
+}
+
+// usesFormat reports whether a chart is of the format helm.sh/v3. content returns its files.
+func usesFormat(content func(name string) ([]byte, bool)) bool {
+	original, _ := content(chartformat.OriginalChartFile)
+	chartYAML, _ := content(chartutil.ChartfileName)
+	return chartformat.IsV3(original) || chartformat.IsV3(chartYAML)
+}
+
+// isAboutSchema reports whether err is about a schema, which checkSchema reports.
+func isAboutSchema(err error) bool {
+	_, invalid := errors.AsType[*valuesschema.Error](err)
+	_, conflict := errors.AsType[*chartloader.SchemaConflictError](err)
+	return invalid || conflict
+}
+
+// withoutSchemas returns the files of a chart without those with a schema in YAML.
+func withoutSchemas(files []*chartloader.BufferedFile) []*chartloader.BufferedFile {
+	return slices.DeleteFunc(files, func(f *chartloader.BufferedFile) bool { return path.Base(f.Name) == valuesschema.YAMLFile })
+}

@@ -1,0 +1,211 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schemagen_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/schemagen"
+	"github.com/ordered-helm/helm/internal/testutil/golden"
+	"github.com/ordered-helm/helm/internal/valuesschema"
+)
+
+const values = `# -- How many pods run
+replicas: 1
+image:
+  # -- (string) The repository,
+  # without a tag
+  # @default -- the public one
+  repository: example.com/web
+  # @schema type:[string, null]; pattern:^[a-z0-9.]+$
+  tag:   # -- The tag
+  pullPolicy: IfNotPresent # @schema enum:[Always, IfNotPresent, Never]
+# service.port -- The port of the service
+service: {port: 80, ratio: 1.0, enabled: on}
+ports:
+- {name: http, port: 80}
+- {name: debug, port: 81.5, host: a}
+# @schema item:string; minItems:0; required
+hosts: []
+# @schema hidden
+internal: true
+# @schema skipProperties
+labels: {a: b}
+mixed: [1, a, [x]]
+nothing:
+text: |
+  # @schema type:integer
+after: 1
+# tag: ""
+`
+
+func generate(t *testing.T, values, schema string) *schemagen.Result {
+	t.Helper()
+	in := schemagen.Input{Values: []byte(values), ValuesFile: "values.yaml"}
+	if schema != "" {
+		in.Schema = []byte(schema)
+	}
+	result, err := schemagen.Generate(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestGenerate(t *testing.T) {
+	result := generate(t, values, "")
+	golden.Assert(t, string(result.Schema), "schema.yaml")
+	if again := generate(t, values, string(result.Schema)); len(again.Differences) > 0 || string(again.Schema) != string(result.Schema) {
+		t.Errorf("the derived schema differs from the values: %v", again.Differences)
+	}
+}
+
+// TestMerge checks what of an existing schema is kept, and which differences are found.
+func TestMerge(t *testing.T) {
+	for _, c := range []struct{ name, values, schema, want, differences string }{
+		{"equal", "a: 1", "# mine\nproperties:   {a: {type: [integer, 'null']}}\n", "# mine\nproperties:   {a: {type: [integer, 'null']}}\n", ""},
+		{"new value", "a: 1\nb: {c: x}", "# mine\nproperties:\n  a: {maximum: 5} # few\n", "# mine\nproperties:\n  a: {maximum: 5} # few\n  b:\n    type: object\n    properties:\n      c:\n        type: string\n", "b: is not in the schema"},
+		{"JSON", "a: 1", `{"type": "object"}`, "type: object\nproperties:\n  a:\n    type: integer\n", "a: is not in the schema"},
+		{"other type", "a: x", "properties:\n  a: {type: integer, description: mine}\n", "properties:\n  a: {type: string, description: mine}\n", "a: the schema does not allow the type string, but integer"},
+		{"other type in a list", "a: x", "properties:\n  a: {type: [integer, 'null']}\n", "properties:\n  a: {type: [integer, \"null\", string]}\n", "a: the schema does not allow the type string, but integer, null"},
+		{"number for an integer", "a: 1", "properties: {a: {type: number}}", "properties: {a: {type: number}}", ""},
+		{"comment", "# -- new\n# @schema minimum:2\na: 3", "properties:\n  a: {type: integer, description: old, minimum: 1, maximum: 9}\n", "properties:\n  a: {type: integer, description: new, minimum: 2, maximum: 9}\n", "a: description in the schema differs from the comment in values.yaml; a: minimum in the schema differs from the comment in values.yaml"},
+		{"required", "# @schema required\na: 3", "properties: {a: {type: integer}}\nrequired: [b]\n", "properties: {a: {type: integer}}\nrequired: [b, a]\n", "a: the schema does not require it, but the comment in values.yaml does"},
+		{"removed value", "a: {b: 1}", "properties: {a: {properties: {b: true, c: true}}}\n", "properties: {a: {properties: {b: true, c: true}}}\n", `a.c: is in the schema, but neither in values.yaml nor in a comment of it, such as "# c:"`},
+		{"value in a comment, and global", "a:\n  b: 1\n  # c: 2", "properties: {a: {properties: {b: true, c: true}}, global: true}", "properties: {a: {properties: {b: true, c: true}}, global: true}", ""},
+		{"entries of an empty value", "a: {}", "properties: {a: {properties: {b: true}}}", "properties: {a: {properties: {b: true}}}", ""},
+		{"reference", "a: {b: 1}\nc: {d: 1}", "properties: {a: {$ref: '#/$defs/x'}, c: {additionalProperties: {type: integer}}}", "properties: {a: {$ref: '#/$defs/x'}, c: {additionalProperties: {type: integer}}}", ""},
+		{"items", "a: [{b: 1}]", "properties: {a: {type: array, items: {properties: {c: true}}}}\n", "properties: {a: {type: array, items: {properties: {c: true, b: {type: integer}}}}}\n", "a[].b: is not in the schema"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			result := generate(t, c.values, c.schema)
+			var differences []string
+			for _, d := range result.Differences {
+				differences = append(differences, d.Path+": "+d.Problem)
+			}
+			if got := strings.Join(differences, "; "); got != c.differences {
+				t.Errorf("got the differences %s\nwant %s", got, c.differences)
+			}
+			if !sameYAML(t, result.Schema, []byte(c.want)) || c.differences == "" && string(result.Schema) != c.schema || strings.HasPrefix(c.want, "#") != strings.HasPrefix(string(result.Schema), "#") {
+				t.Errorf("got\n%s\nwant\n%s", result.Schema, c.want)
+			}
+		})
+	}
+}
+
+func sameYAML(t *testing.T, a, b []byte) bool {
+	t.Helper()
+	var contentA, contentB any
+	if err := yaml.Unmarshal(a, &contentA); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(b, &contentB); err != nil {
+		t.Fatal(err)
+	}
+	return reflect.DeepEqual(contentA, contentB)
+}
+
+func TestErrors(t *testing.T) {
+	for _, c := range []struct{ name, values, want string }{
+		{"block", "a: 1\n# @schema\n# type: string\n# @schema\nb: 1", "values.yaml:2: blocks between two lines \"# @schema\" are not supported"},
+		{"root block", "# @schema.root\na: 1", "values.yaml:1: the annotation @schema.root is not supported"},
+		{"unknown keyword", "a: 1\nb: 1 # @schema typ:string", "values.yaml:2: @schema: typ: unknown keyword"},
+		{"no value", "a: 1 # @schema minimum", "values.yaml:1: @schema: minimum: has no value"},
+		{"wrong value", "a: 1 # @schema minimum:a", "values.yaml:1: @schema: is not a JSON Schema: minimum: got string, want number"},
+		{"unknown type", "a: 1 # @schema type:int", "values.yaml:1: @schema: is not a JSON Schema: type: value must be one of"},
+		{"flag", "a: 1 # @schema required:maybe", "@schema: required: must be true or false"},
+		{"twice", "a: 1 # @schema minimum:1; minimum:2", "@schema: minimum: is written twice"},
+		{"open bracket", "a: 1 # @schema enum:[a", "@schema: enum: a quote or bracket is not closed"},
+		{"no semicolon", "a: 1 # @schema enum:[a] type:string", `@schema: enum: unexpected "type:string": separate keywords with semicolons`},
+		{"no YAML", "a: [", "values.yaml: yaml: line 1"},
+		{"no mapping", "[a]", "values.yaml: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := schemagen.Generate(schemagen.Input{Values: []byte(c.values), ValuesFile: "values.yaml"})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got\n%v\nwant\n%s", err, c.want)
+			}
+		})
+	}
+}
+
+// TestAcceptsItsValues checks with random values that a derived schema accepts them, and that a
+// schema derived from other values accepts them when it is merged.
+func TestAcceptsItsValues(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 300 {
+		first, second := randomMapping(random, 3), randomMapping(random, 3)
+		schema := generate(t, toYAML(t, second), string(generate(t, toYAML(t, first), "").Schema)).Schema
+		translated, err := valuesschema.Translate(valuesschema.Source{Text: schema})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var decoded map[string]any
+		if err := yaml.Unmarshal([]byte(toYAML(t, second)), &decoded, func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }); err != nil {
+			t.Fatal(err)
+		}
+		if err := chartutil.ValidateAgainstSingleSchema(decoded, translated); err != nil {
+			t.Fatalf("%d: %s\ndoes not accept\n%s\n%v", i, schema, toYAML(t, second), err)
+		}
+	}
+}
+
+func randomMapping(random *rand.Rand, depth int) map[string]any {
+	m := map[string]any{}
+	for range random.IntN(5) {
+		m[fmt.Sprintf("k%d", random.IntN(6))] = randomValue(random, depth)
+	}
+	return m
+}
+
+func randomValue(random *rand.Rand, depth int) any {
+	if depth > 0 && random.IntN(2) == 0 {
+		if random.IntN(2) == 0 {
+			return randomMapping(random, depth-1)
+		}
+		var list []any
+		for range random.IntN(4) {
+			list = append(list, randomValue(random, depth-1))
+		}
+		return list
+	}
+	return []any{nil, true, 1, 1.5, "text", "on", "1", ""}[random.IntN(8)]
+}
+
+func toYAML(t *testing.T, value any) string {
+	t.Helper()
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// FuzzAnnotation checks that whatever an annotation says becomes a schema or an error.
+func FuzzAnnotation(f *testing.F) {
+	f.Add("type:[string, null]; minimum:1; enum:[a,b]")
+	f.Add(`pattern:"^a;b$"; required; item:string; description: don't`)
+	f.Fuzz(func(t *testing.T, annotation string) {
+		if strings.ContainsAny(annotation, "\n\r\u0085\u2028\u2029") {
+			return
+		}
+		in := schemagen.Input{Values: []byte("# @schema " + annotation + "\na: 1\n"), ValuesFile: "values.yaml"}
+		result, err := schemagen.Generate(in)
+		if err != nil {
+			return
+		}
+		in.Schema = result.Schema
+		if again, err := schemagen.Generate(in); err != nil || len(again.Differences) > 0 {
+			t.Errorf("the schema\n%s\ndiffers from its values: %v, %v", result.Schema, again, err)
+		}
+	})
+}

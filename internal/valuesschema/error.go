@@ -1,0 +1,44 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package valuesschema
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Error says what is wrong with the schema of a chart, and where.
+type Error struct {
+	// File is the path of the file. It is relative to the root chart.
+	File string
+	// Line and Column are the place in the file. They start at 1; 0 if they are not known.
+	Line, Column int
+	// Problem says what is wrong, and how to correct it.
+	Problem string
+	// LeavesChart is true if the problem is a reference to something outside the chart.
+	LeavesChart bool
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Problem
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem)
+}
+
+// parserLine finds the line in an error of the YAML parser.
+var parserLine = regexp.MustCompile(`\bline (\d+): `)
+
+// newSyntaxError returns the error for a file that is not YAML. err is the error of the parser.
+func newSyntaxError(file string, err error) *Error {
+	text := err.Error()
+	e := &Error{File: file, Problem: "invalid YAML: " + text}
+	if m := parserLine.FindStringSubmatchIndex(text); m != nil {
+		e.Line, _ = strconv.Atoi(text[m[2]:m[3]])
+		e.Problem = "invalid YAML: " + strings.TrimSpace(text[m[1]:])
+	}
+	return e
+}

@@ -1,0 +1,122 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package valuesschema
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+)
+
+// ValidationError says which values do not match the schemas of which charts.
+type ValidationError struct {
+	// Charts contains the problems of each chart whose schema rejects its values.
+	Charts []ChartProblems
+}
+
+// ChartProblems contains the problems of the values of one chart.
+type ChartProblems struct {
+	// Chart is the path of the chart in the tree, such as shop/charts/db.
+	Chart string
+	// Problems is a list, one item a line. Paths in it begin at the values of the root chart.
+	Problems string
+}
+
+func (e *ValidationError) Error() string {
+	var b strings.Builder
+	b.WriteString("values don't meet the specifications of the schema(s) in the following chart(s):")
+	for _, c := range e.Charts {
+		fmt.Fprintf(&b, "\n%s:\n%s", c.Chart, c.Problems)
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// Used reports whether ch or any of its subcharts has a schema that was written as YAML.
+func Used(ch *chart.Chart) bool {
+	return IsGenerated(ch.Schema) || slices.ContainsFunc(ch.Dependencies(), Used)
+}
+
+// Validate validates values against the schemas of ch and its subcharts, as Helm's
+// ValidateAgainstSchema does. Unlike that, the error, a *ValidationError, names the charts by
+// their paths in the tree, and the paths of the values as users set them.
+func Validate(ch *chart.Chart, values map[string]any) error {
+	v := &ValidationError{}
+	v.validate(ch, values, nil)
+	if len(v.Charts) > 0 {
+		return v
+	}
+	return nil
+}
+
+// validate adds the problems of ch and its subcharts. at is the path of its values.
+func (v *ValidationError) validate(ch *chart.Chart, values map[string]any, at []string) {
+	if ch.Schema != nil {
+		if problems := problemsOf(ch.Schema, values, at); problems != "" {
+			v.Charts = append(v.Charts, ChartProblems{ch.ChartFullPath(), problems})
+		}
+	}
+	for _, sub := range ch.Dependencies() {
+		below := append(slices.Clone(at), sub.Name())
+		switch own := values[sub.Name()].(type) {
+		case nil:
+		case map[string]any:
+			v.validate(sub, own, below)
+		default:
+			v.Charts = append(v.Charts, ChartProblems{sub.ChartFullPath(), fmt.Sprintf("- at '/%s': got %T, want object", strings.Join(below, "/"), own)})
+		}
+	}
+}
+
+// problemsOf returns the problems of the values of one chart, or "" if there are none.
+func problemsOf(schema []byte, values map[string]any, at []string) string {
+	if !IsGenerated(schema) {
+		if err := chartutil.ValidateAgainstSingleSchema(values, schema); err != nil {
+			return strings.TrimSpace(err.Error())
+		}
+		return ""
+	}
+	err := validateSingle(schema, values)
+	if err == nil {
+		return ""
+	}
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return "- " + err.Error()
+	}
+	moveBelow(invalid, at)
+	_, problems, _ := strings.Cut(invalid.Error(), "\n")
+	return problems
+}
+
+func validateSingle(schema []byte, values map[string]any) error {
+	content, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return err
+	}
+	compiled, err := compile(content)
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(values)
+}
+
+// moveBelow makes the paths in an error begin at the values of the root chart, and sorts its
+// causes, which the library returns in random order.
+func moveBelow(e *jsonschema.ValidationError, at []string) {
+	e.InstanceLocation = slices.Concat(at, e.InstanceLocation)
+	for _, cause := range e.Causes {
+		moveBelow(cause, at)
+	}
+	slices.SortFunc(e.Causes, func(a, b *jsonschema.ValidationError) int {
+		return cmp.Or(slices.Compare(a.InstanceLocation, b.InstanceLocation), cmp.Compare(a.Error(), b.Error()))
+	})
+}
