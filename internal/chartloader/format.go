@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/chartformat"
+	"github.com/ordered-helm/helm/internal/library"
 	"github.com/ordered-helm/helm/internal/valuesschema"
 )
 
@@ -157,15 +158,15 @@ func isChartFile(name string) bool {
 	return own == chartFile
 }
 
-// hideOriginals removes the files of the format helm.sh/v3 from the files of ch and its
-// subcharts that templates can read. They remain in Raw.
+// hideOriginals removes the files of the format helm.sh/v3, and libraries, from the files of ch and
+// its subcharts that templates can read. They remain in Raw.
 func hideOriginals(ch *chart.Chart) {
 	if ch == nil {
 		return
 	}
 	if _, found := OriginalFile(ch, chartformat.OriginalChartFile); found {
 		ch.Files = slices.DeleteFunc(slices.Clone(ch.Files), func(f *chart.File) bool {
-			return f.Name == chartformat.OriginalChartFile || f.Name == chartformat.OriginalRequirementsFile
+			return f.Name == chartformat.OriginalChartFile || f.Name == chartformat.OriginalRequirementsFile || strings.HasPrefix(f.Name, library.Directory)
 		})
 	}
 	for _, sub := range ch.Dependencies() {

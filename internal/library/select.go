@@ -1,0 +1,147 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package library
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"helm.sh/helm/v3/pkg/chart"
+)
+
+// Request is what a chart asks for: a library in a range of versions.
+type Request struct {
+	// Name is the name of the library.
+	Name string
+	// Range is a range of versions. If it is empty, every version is accepted.
+	Range string
+	// By is the path of the chart that asks, such as shop/charts/database.
+	By string
+	// Position returns where it asks, such as Chart.yaml:12, for errors.
+	Position func() string
+}
+
+// Candidate is a library that is in the directory library/ of a chart.
+type Candidate struct {
+	// Path is the path of the library, such as shop/library/common-1.2.0.tgz.
+	Path    string
+	Library *chart.Chart
+}
+
+// Select returns for each library that is asked for the candidate with the highest version that
+// all charts accept. Libraries without candidates are not in the result. If all candidates for a
+// library are rejected, the error is a *ConflictError.
+func Select(requests []Request, candidates []Candidate) (map[string]Candidate, error) {
+	asked := map[string][]Request{}
+	for _, r := range requests {
+		asked[r.Name] = append(asked[r.Name], r)
+	}
+	available := map[string][]Candidate{}
+	for _, c := range candidates {
+		available[c.Library.Name()] = append(available[c.Library.Name()], c)
+	}
+	selected := make(map[string]Candidate, len(available))
+	for _, r := range requests {
+		if _, done := selected[r.Name]; done || len(available[r.Name]) == 0 {
+			continue
+		}
+		c, err := selectOne(asked[r.Name], available[r.Name])
+		if err != nil {
+			return nil, err
+		}
+		selected[r.Name] = c
+	}
+	return selected, nil
+}
+
+// selectOne selects one of the candidates for a library.
+func selectOne(requests []Request, candidates []Candidate) (Candidate, error) {
+	candidates = slices.Clone(candidates)
+	slices.SortStableFunc(candidates, func(a, b Candidate) int {
+		return compareVersions(b.Library.Metadata.Version, a.Library.Metadata.Version)
+	})
+	candidates = slices.CompactFunc(candidates, func(a, b Candidate) bool { return a.Library.Metadata.Version == b.Library.Metadata.Version })
+	var versions, available []string
+	for _, c := range candidates {
+		versions = append(versions, c.Library.Metadata.Version)
+		available = append(available, fmt.Sprintf("%s (%s)", c.Library.Metadata.Version, c.Path))
+	}
+	version, err := Highest(requests, versions)
+	if err != nil {
+		return Candidate{}, err
+	}
+	if version == "" {
+		return Candidate{}, &ConflictError{Library: requests[0].Name, Requests: requests, Available: available}
+	}
+	return candidates[slices.Index(versions, version)], nil
+}
+
+// compareVersions compares two versions. One that is not valid is lower than all others.
+func compareVersions(a, b string) int {
+	versionA, errA := semver.NewVersion(a)
+	versionB, errB := semver.NewVersion(b)
+	switch {
+	case errA != nil && errB != nil:
+		return strings.Compare(a, b)
+	case errA != nil:
+		return -1
+	case errB != nil:
+		return 1
+	}
+	return versionA.Compare(versionB)
+}
+
+// Highest returns the first of the versions that all requests accept, or "" if there is none. The
+// versions must be sorted from the highest to the lowest. It returns an error if a range is invalid.
+func Highest(requests []Request, versions []string) (string, error) {
+	ranges := map[string]*semver.Constraints{}
+	for _, r := range requests {
+		if _, known := ranges[r.Range]; known || r.Range == "" {
+			continue
+		}
+		constraints, err := semver.NewConstraint(r.Range)
+		if err != nil {
+			return "", fmt.Errorf("%s asks for the library %s in an invalid range of versions, %q: %w", r.By, r.Name, r.Range, err)
+		}
+		ranges[r.Range] = constraints
+	}
+	for _, text := range versions {
+		version, err := semver.NewVersion(text)
+		if err == nil && acceptedBy(ranges, version) || len(ranges) == 0 {
+			return text, nil
+		}
+	}
+	return "", nil
+}
+
+func acceptedBy(ranges map[string]*semver.Constraints, version *semver.Version) bool {
+	for _, r := range ranges {
+		if !r.Check(version) {
+			return false
+		}
+	}
+	return true
+}
+
+// ConflictError reports that no version of a library is accepted by all charts that ask for it.
+type ConflictError struct {
+	Library  string
+	Requests []Request
+	// Available lists the versions that there are.
+	Available []string
+}
+
+func (e *ConflictError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "no version of the library %s satisfies all charts that use it:", e.Library)
+	for _, r := range e.Requests {
+		if r.Range != "" {
+			fmt.Fprintf(&b, "\n  %s asks for %s (%s)", r.By, r.Range, r.Position())
+		}
+	}
+	fmt.Fprintf(&b, "\n  available: %s", strings.Join(e.Available, ", "))
+	return b.String()
+}
