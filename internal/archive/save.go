@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/library"
 )
 
 // Save packs a chart into an archive in dir, which it creates if necessary, and returns the
@@ -140,7 +142,7 @@ func findIncomplete(ch *chart.Chart, below string) (charts []completeFiles, inco
 }
 
 // originalFiles returns the files of the format helm.sh/v3 that the author of ch wrote, with the
-// versions of ch. It returns nil if ch is not of this format.
+// versions of ch, and its libraries. It returns nil if ch is not of this format.
 func originalFiles(ch *chart.Chart) ([]*chart.File, error) {
 	original, found := chartloader.OriginalFile(ch, chartformat.OriginalChartFile)
 	if !found {
@@ -153,6 +155,11 @@ func originalFiles(ch *chart.Chart) ([]*chart.File, error) {
 	files := []*chart.File{{Name: chartformat.OriginalChartFile, Data: original}}
 	if requirements, found := chartloader.OriginalFile(ch, chartformat.OriginalRequirementsFile); found {
 		files = append(files, &chart.File{Name: chartformat.OriginalRequirementsFile, Data: requirements})
+	}
+	for _, f := range ch.Raw {
+		if strings.HasPrefix(f.Name, library.Directory) {
+			files = append(files, f)
+		}
 	}
 	return files, nil
 }
