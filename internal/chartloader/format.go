@@ -81,7 +81,7 @@ func (s *fileSet) translate(folder string, chartYAML int) error {
 // translation of the original.
 func (s *fileSet) checkFlat(folder string, flat, original []byte) error {
 	requirements, _ := s.content(folder + chartformat.OriginalRequirementsFile)
-	want, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original, Requirements: requirements})
+	want, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original, Requirements: requirements, Packed: true})
 	if err != nil {
 		return err
 	}
