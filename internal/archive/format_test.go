@@ -174,3 +174,42 @@ func TestLibraries(t *testing.T) {
 		t.Errorf("packed again, the archive has %q instead of %q", b, a)
 	}
 }
+
+// TestFormatV3AsWritten checks that files which Helm writes in another form, or not at all, are
+// restored as they were written.
+func TestFormatV3AsWritten(t *testing.T) {
+	sub := tarball(t, file("db/Chart.yaml", "apiVersion: v2\nname: db\nversion: 1.0.0\n"))
+	for _, c := range []struct{ name, file, text string }{
+		{"lock file", "Chart.lock", "# by hand\ndigest: sha256:12\ngenerated: '2020-02-03T04:05:06Z'\ndependencies: []\n"},
+		{"lock file of Helm 2", "requirements.lock", "digest: sha256:12 # by hand\n"},
+		{"lock file of a subchart", "charts/db/Chart.lock", "digest: sha256:12 # by hand\n"},
+		{"archive of a subchart", "charts/cache-1.0.0.tgz", string(sub)},
+		{"flat subchart", "charts/web/Chart.yaml", "# mine\nname: web\nversion: \"0.1.0\"\napiVersion: v2\n"},
+		{"disabled subchart", "charts/_old/Chart.yaml", "# not a chart"},
+		{"hidden file", "charts/.keep", ""},
+		{"values", "values.yaml", "# mine\na:   1\n"},
+		{"description of several lines", "Chart.yaml", strings.Replace(resource["Chart.yaml"], "{run", "{description: \"a\\n\\tb\", run", 1)},
+	} {
+		for _, root := range []string{"format", "flat"} {
+			t.Run(c.name+" below a root chart: "+root, func(t *testing.T) {
+				want := maps.Clone(resource)
+				want[c.file] = c.text
+				if root == "flat" {
+					moved := map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 0.1.0\n"}
+					for name, text := range want {
+						moved["charts/shop/"+name] = text
+					}
+					want = moved
+				}
+				packed, err := archive.Save(chartOf(t, want), t.TempDir())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := chartloader.LoadFile(packed); err != nil {
+					t.Error(err)
+				}
+				expectUnpacked(t, packed, want)
+			})
+		}
+	}
+}

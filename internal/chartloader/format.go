@@ -33,8 +33,9 @@ func translateFormat(files []*BufferedFile) ([]*BufferedFile, error) {
 		}
 		folder := strings.TrimSuffix(f.Name, chartFile)
 		original, _ := s.content(folder + chartformat.OriginalChartFile)
-		var err error
+		err := s.checkUnique(folder)
 		switch {
+		case err != nil:
 		case chartformat.IsV3(f.Data):
 			err = s.translate(folder, i)
 		case chartformat.IsV3(original):
@@ -52,6 +53,21 @@ func translateFormat(files []*BufferedFile) ([]*BufferedFile, error) {
 func declaresFormat(f *BufferedFile) bool {
 	name := path.Base(f.Name)
 	return (name == chartFile || name == chartformat.OriginalChartFile) && chartformat.IsV3(f.Data)
+}
+
+// checkUnique returns an error if an archive contains one of the files with the metadata of the chart
+// in a folder more than once. Otherwise the file that is checked could be another than the one that
+// is used.
+func (s *fileSet) checkUnique(folder string) error {
+	if len(s.duplicates) == 0 {
+		return nil
+	}
+	for _, name := range []string{chartFile, chartformat.OriginalChartFile, chartformat.RequirementsFile, chartformat.OriginalRequirementsFile} {
+		if s.duplicates[folder+name] {
+			return fmt.Errorf("the archive contains %s%s more than once: package the chart again", folder, name)
+		}
+	}
+	return nil
 }
 
 // translate replaces the Chart.yaml of the chart in a folder, which has the given index, with a
@@ -77,9 +93,12 @@ func (s *fileSet) translate(folder string, chartYAML int) error {
 	return nil
 }
 
-// checkFlat returns an error if the flat Chart.yaml of the packed chart in a folder is not the
-// translation of the original.
+// checkFlat returns an error if the metadata that Helm reads from the packed chart in a folder is not
+// the translation of the original.
 func (s *fileSet) checkFlat(folder string, flat, original []byte) error {
+	if _, exists := s.index[folder+chartformat.RequirementsFile]; exists {
+		return fmt.Errorf("%s%s is not part of the packed chart, in which it is named %s: package the chart again", folder, chartformat.RequirementsFile, chartformat.OriginalRequirementsFile)
+	}
 	requirements, _ := s.content(folder + chartformat.OriginalRequirementsFile)
 	want, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original, Requirements: requirements, Packed: true})
 	if err != nil {
