@@ -39,10 +39,11 @@ func (f *findings) checkSchema(c *source.Files) {
 	var err error
 	if !hasBoth {
 		_, err = valuesschema.Translate(schema)
-	} else if agrees, agreesErr := valuesschema.Agrees(written, schema); agreesErr != nil {
-		err = agreesErr
-	} else if !agrees {
-		f.addAs(conflictingSchemas, severity, source.Position{File: c.Prefix + valuesschema.YAMLFile}, "it differs from "+valuesschema.JSONFile)
+	} else {
+		err = valuesschema.Compare(written, schema)
+	}
+	if e, ok := errors.AsType[*valuesschema.ConflictError](err); ok {
+		f.addAs(conflictingSchemas, severity, source.Position{File: e.File, Line: e.Line, Column: e.Column}, "it "+e.Difference())
 	}
 	for _, problem := range flatten(err) {
 		if e, ok := errors.AsType[*valuesschema.Error](problem); ok {
@@ -65,7 +66,7 @@ func usesFormat(content func(name string) ([]byte, bool)) bool {
 // isAboutSchema reports whether err is about a schema, which checkSchema reports.
 func isAboutSchema(err error) bool {
 	_, invalid := errors.AsType[*valuesschema.Error](err)
-	_, conflict := errors.AsType[*chartloader.SchemaConflictError](err)
+	_, conflict := errors.AsType[*valuesschema.ConflictError](err)
 	return invalid || conflict
 }
 
