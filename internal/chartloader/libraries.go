@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -21,16 +23,38 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// LoadDirWithoutLibraries is like LoadDir, but adds no libraries, and accepts charts whose
-// libraries are missing or cannot be used together.
-func LoadDirWithoutLibraries(dir string) (*chart.Chart, error) {
-	files, err := DirFiles(dir)
+// LoadWithoutLibraries is like Load, but adds no libraries, and accepts charts whose libraries are
+// missing or cannot be used together.
+func LoadWithoutLibraries(name string) (*chart.Chart, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	var files []*BufferedFile
+	if info.IsDir() {
+		files, err = DirFiles(name)
+	} else {
+		files, err = archiveFiles(name)
+	}
 	if err != nil {
 		return nil, err
 	}
 	ch, err := loadFiles(files)
 	sortDependencies(ch)
 	return ch, err
+}
+
+// archiveFiles returns the files in the archive of a chart.
+func archiveFiles(name string) ([]*BufferedFile, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	files, err := LoadArchiveFiles(in)
+	if err = errors.Join(err, in.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return files, nil
 }
 
 // LibraryRequests returns the libraries for which ch and its subcharts ask.
@@ -187,7 +211,7 @@ func (t *libraryTree) load(ch *chart.Chart) ([]library.Candidate, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
-		if err := checkLibrary(c); err != nil {
+		if err := CheckLibrary(c); err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
 		candidates = append(candidates, library.Candidate{Path: at, Library: c})
@@ -264,8 +288,8 @@ func contentKey(files []*BufferedFile) (key [sha256.Size]byte) {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// checkLibrary returns an error if a library depends on other libraries.
-func checkLibrary(c *chart.Chart) error {
+// CheckLibrary returns an error if a library depends on other libraries.
+func CheckLibrary(c *chart.Chart) error {
 	if requests := ownRequests(c); len(requests) > 0 {
 		return fmt.Errorf("%s: a library cannot depend on a library: name %s in the libraries of the chart that uses %s instead",
 			requests[0].Position(), requests[0].Name, c.Name())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/chart"
+	helmloader "helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
 
@@ -124,6 +125,18 @@ func TestLibraries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			canonical, err := chartloader.CanonicalFiles(c.files.buffered())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if canonical, err = chartloader.WithLibraries(canonical); err != nil {
+				t.Fatal(err)
+			}
+			if stock, err := helmloader.LoadFiles(canonical); err != nil {
+				t.Error(err)
+			} else if got := rendered(t, stock); !sameTexts(got, c.want) {
+				t.Errorf("Helm renders %q, want %q", got, c.want)
+			}
 			got := rendered(t, ch)
 			if !maps.Equal(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
@@ -180,7 +193,7 @@ func TestLibrariesErrors(t *testing.T) {
 				t.Errorf("got\n%v\nwant\n%s", err, c.want)
 			}
 			dir := c.files.write(t)
-			ch, err := chartloader.LoadDirWithoutLibraries(dir)
+			ch, err := chartloader.LoadWithoutLibraries(dir)
 			if strings.HasPrefix(c.name, "ranges") && (err != nil || len(ch.Dependencies()) != 1 || len(chartloader.LibraryRequests(ch)) != 2) {
 				t.Errorf("without libraries, it is loaded as %+v, %v", ch, err)
 			}
@@ -214,6 +227,15 @@ func TestLibraryCopies(t *testing.T) {
 	if ch, err := chartloader.LoadFiles(asking("shop", "^1").buffered()); err != nil || len(ch.Dependencies()) > 0 || len(ch.Metadata.Dependencies) != 1 {
 		t.Errorf("without its library, it is loaded as %+v, %v", ch, err)
 	}
+}
+
+// sameTexts compares what is rendered, except for the list of files after a semicolon.
+func sameTexts(a, b map[string]string) bool {
+	return maps.EqualFunc(a, b, func(x, y string) bool {
+		x, _, _ = strings.Cut(x, ";")
+		y, _, _ = strings.Cut(y, ";")
+		return x == y
+	})
 }
 
 // rename returns the files with another name for one of them.

@@ -64,19 +64,19 @@ func selectOne(requests []Request, candidates []Candidate) (Candidate, error) {
 		return compareVersions(b.Library.Metadata.Version, a.Library.Metadata.Version)
 	})
 	candidates = slices.CompactFunc(candidates, func(a, b Candidate) bool { return a.Library.Metadata.Version == b.Library.Metadata.Version })
-	var versions, available []string
-	for _, c := range candidates {
-		versions = append(versions, c.Library.Metadata.Version)
-		available = append(available, fmt.Sprintf("%s (%s)", c.Library.Metadata.Version, c.Path))
-	}
-	version, err := Highest(requests, versions)
+	constraint, err := NewConstraint(requests)
 	if err != nil {
 		return Candidate{}, err
 	}
-	if version == "" {
-		return Candidate{}, &ConflictError{Library: requests[0].Name, Requests: requests, Available: available}
+	var available []string
+	for _, c := range candidates {
+		version, err := semver.NewVersion(c.Library.Metadata.Version)
+		if err == nil && constraint.Check(version) {
+			return c, nil
+		}
+		available = append(available, fmt.Sprintf("%s (%s)", c.Library.Metadata.Version, c.Path))
 	}
-	return candidates[slices.Index(versions, version)], nil
+	return Candidate{}, &ConflictError{Library: requests[0].Name, Requests: requests, Available: available}
 }
 
 // compareVersions compares two versions. One that is not valid is lower than all others.
@@ -94,31 +94,30 @@ func compareVersions(a, b string) int {
 	return versionA.Compare(versionB)
 }
 
-// Highest returns the first of the versions that all requests accept, or "" if there is none. The
-// versions must be sorted from the highest to the lowest. It returns an error if a range is invalid.
-func Highest(requests []Request, versions []string) (string, error) {
-	ranges := map[string]*semver.Constraints{}
+// Constraint accepts the versions that several charts accept.
+type Constraint struct {
+	ranges map[string]*semver.Constraints
+}
+
+// NewConstraint returns the constraint of some requests. It returns an error if a range is invalid.
+func NewConstraint(requests []Request) (Constraint, error) {
+	c := Constraint{ranges: map[string]*semver.Constraints{}}
 	for _, r := range requests {
-		if _, known := ranges[r.Range]; known || r.Range == "" {
+		if _, known := c.ranges[r.Range]; known || r.Range == "" {
 			continue
 		}
 		constraints, err := semver.NewConstraint(r.Range)
 		if err != nil {
-			return "", fmt.Errorf("%s asks for the library %s in an invalid range of versions, %q: %w", r.By, r.Name, r.Range, err)
+			return c, fmt.Errorf("%s asks for the library %s in an invalid range of versions, %q: %w", r.By, r.Name, r.Range, err)
 		}
-		ranges[r.Range] = constraints
+		c.ranges[r.Range] = constraints
 	}
-	for _, text := range versions {
-		version, err := semver.NewVersion(text)
-		if err == nil && acceptedBy(ranges, version) || len(ranges) == 0 {
-			return text, nil
-		}
-	}
-	return "", nil
+	return c, nil
 }
 
-func acceptedBy(ranges map[string]*semver.Constraints, version *semver.Version) bool {
-	for _, r := range ranges {
+// Check reports whether all charts accept the version.
+func (c Constraint) Check(version *semver.Version) bool {
+	for _, r := range c.ranges {
 		if !r.Check(version) {
 			return false
 		}

@@ -104,13 +104,13 @@ var violations = []struct {
 		files: map[string]string{
 			"Chart.yaml": v3, "charts/db/Chart.yaml": subchart, "charts/db/values.schema.yaml": "type: object\n", "charts/db/values.schema.json": "{}",
 		},
-		want: []string{"warning conflicting-values-schemas charts/db/values.schema.yaml"}, says: "it differs from values.schema.json",
+		want: []string{"warning conflicting-values-schemas charts/db/values.schema.yaml:1:1"}, says: "it differs from values.schema.json at /type",
 		mend: [3]string{"charts/db/values.schema.json", "{}", `{"type": "object"}`},
 	},
 	{
 		name:  "conflicting-values-schemas in a chart of the format helm.sh/v3",
 		files: map[string]string{"Chart.yaml": resource, "values.schema.yaml": "type: object\n", "values.schema.json": "{}"},
-		want:  []string{"error conflicting-values-schemas values.schema.yaml"}, says: "it differs from values.schema.json",
+		want:  []string{"error conflicting-values-schemas values.schema.yaml:1:1"}, says: "it differs from values.schema.json at /type",
 		mend: [3]string{"values.schema.json", "{}", `{"type": "object"}`},
 	},
 	{

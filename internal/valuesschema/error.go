@@ -21,11 +21,14 @@ type Error struct {
 	LeavesChart bool
 }
 
-func (e *Error) Error() string {
+func (e *Error) Error() string { return e.place() + " " + e.Problem }
+
+// place returns the file and the line.
+func (e *Error) place() string {
 	if e.Line == 0 {
-		return e.File + ": " + e.Problem
+		return e.File + ":"
 	}
-	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem)
+	return fmt.Sprintf("%s:%d:", e.File, e.Line)
 }
 
 // newSyntaxError returns the error for a file that is not YAML. err is the error of the parser.

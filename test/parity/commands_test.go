@@ -113,7 +113,7 @@ func TestCommands(t *testing.T) {
 	shown := map[string]flagOf{"progress": {kind: "mode", value: "(default auto)"}, "timeline": {kind: "string"}}
 	differs := map[string]map[string]flagOf{
 		"template": rendered, "test": shown, "lint": {"output": {shorthand: "o", kind: "format", value: "(default text)"}},
-		"create": {"format": {kind: "format", value: "(default v2)"}},
+		"create": {"format": {kind: "format", value: "(default v2)"}}, "search repo": {"exclude-libraries": {}},
 	}
 	for _, path := range []string{"install", "rollback", "uninstall", "upgrade"} {
 		differs[path] = maps.Clone(ordered)
