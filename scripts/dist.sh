@@ -4,8 +4,9 @@
 #
 # Builds helm for every platform of a release. For each platform, it writes an archive and the
 # SBOM of the binary (CycloneDX) to dist/. An archive also contains manual pages, completion
-# scripts and the definition of the kind Chart. It also writes the checksums of all these files, and a container image for Linux, as an
-# OCI image layout, to dist/image. The same commit always results in the same files.
+# scripts and the definition of the kind Chart. It also writes the checksums of all these files,
+# and a container image for Linux, as an OCI image layout, to dist/image. The same commit always
+# results in the same files.
 #
 # VERSION    version in the names of the archives; the default is from git describe
 # PLATFORMS  platforms to build for, as "os/arch ..."; by default all platforms of a release
