@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // Problem is a problem in the metadata of a chart.
@@ -36,11 +37,32 @@ const (
 )
 
 // Inspect returns all problems in the metadata of a chart, in the order of the files. Translate
-// returns those of the kind Invalid as an error.
+// returns those of the kind Invalid as an error. In a chart of another format, Inspect checks only
+// the apiVersion, as CheckAPIVersion does.
 func Inspect(s Source) []Problem {
+	if !IsV3(s.ChartYAML) {
+		if e, found := errors.AsType[*FieldError](CheckAPIVersion(s)); found {
+			return []Problem{{*e, Invalid}}
+		}
+		return nil
+	}
 	r := &reader{}
 	r.read(s)
 	return r.problems
+}
+
+// CheckAPIVersion returns a *FieldError if a Chart.yaml is written in the format helm.sh/v3, but with
+// another apiVersion. Helm would report that the name is missing.
+func CheckAPIVersion(s Source) error {
+	root, err := yamledit.Parse(string(s.ChartYAML))
+	if err != nil || root == nil || isV3(root) || yamledit.Lookup(root, "name") != nil {
+		return nil //nolint:nilerr // Helm's loader reports the error
+	}
+	if n := yamledit.Lookup(root, "kind"); n == nil || n.Value != kind || yamledit.Lookup(root, "metadata", "name") == nil {
+		return nil
+	}
+	at := firstNode(yamledit.Lookup(root, "apiVersion"), root)
+	return &FieldError{File: s.chartFile(), Line: at.Line, Column: at.Column, Field: "apiVersion", Problem: "must be " + APIVersion + " in a chart of this format"}
 }
 
 // err returns the problems of the kind Invalid.

@@ -115,6 +115,9 @@ func loadFiles(files []*BufferedFile) (*chart.Chart, error) {
 		return new(chart.Chart), err
 	}
 	ch, err := helmloader.LoadFiles(canonical)
+	if err != nil {
+		err = cmp.Or(checkAPIVersions(files), err)
+	}
 	hideOriginals(ch)
 	return ch, err
 }
