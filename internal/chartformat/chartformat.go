@@ -18,9 +18,9 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// apiVersion and kind are those of charts of the format.
+// APIVersion and kind are those of charts of the format.
 const (
-	apiVersion = "helm.sh/v3"
+	APIVersion = "helm.sh/v3"
 	kind       = "Chart"
 )
 
@@ -34,7 +34,7 @@ const (
 
 // IsV3 reports whether a Chart.yaml is in the format helm.sh/v3.
 func IsV3(chartYAML []byte) bool {
-	if !bytes.Contains(chartYAML, []byte(apiVersion)) {
+	if !bytes.Contains(chartYAML, []byte(APIVersion)) {
 		return false
 	}
 	root, err := yamledit.Parse(string(chartYAML))
@@ -46,7 +46,7 @@ func IsV3(chartYAML []byte) bool {
 
 func isV3(root *yaml.Node) bool {
 	version := yamledit.Lookup(root, "apiVersion")
-	return version != nil && version.Value == apiVersion
+	return version != nil && version.Value == APIVersion
 }
 
 // Source contains the files with the metadata of a chart of the format.
