@@ -311,3 +311,32 @@ func FuzzAnnotation(f *testing.F) {
 		}
 	})
 }
+
+// FuzzGenerate checks that a schema that was merged with values has no differences from them.
+func FuzzGenerate(f *testing.F) {
+	f.Add(values, "type: object\n\nproperties: {a: {type: string}}\n# end\n")
+	f.Add("a:\n- b: 1 # @schema required\n# @schema minItems:1\n\nc: {d: &x [1.0], e: *x}\r\n", "$schema: http://json-schema.org/draft-07/schema#\r\nproperties:\r\n  a: {items: {}}\r\n")
+	f.Fuzz(func(t *testing.T, values, schema string) {
+		in := schemagen.Input{Values: []byte(values), ValuesFile: "values.yaml", Schema: []byte(schema)}
+		if _, err := valuesschema.Translate(valuesschema.Source{Text: in.Schema}); err != nil {
+			return
+		}
+		result, err := schemagen.Generate(in)
+		if err != nil {
+			return
+		}
+		if _, err := valuesschema.Translate(valuesschema.Source{Text: result.Schema}); err != nil {
+			return // comments can contain references to what does not exist
+		}
+		in.Schema = result.Schema
+		again, err := schemagen.Generate(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range again.Differences {
+			if !strings.HasPrefix(d.Problem, "is in the schema, but neither") {
+				t.Errorf("the schema\n%s\ndiffers from its values\n%s\n%v", result.Schema, values, d)
+			}
+		}
+	})
+}
