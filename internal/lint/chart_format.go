@@ -9,6 +9,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/ordered-helm/helm/internal/chartformat"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 )
 
@@ -19,8 +20,8 @@ func (f *findings) checkFormat(c *source.Files) {
 	if original := c.Data(chartformat.OriginalChartFile); chartformat.IsV3(original) && !chartformat.IsV3(s.ChartYAML) {
 		s.ChartYAML, s.Requirements, s.Packed = original, c.Data(chartformat.OriginalRequirementsFile), true
 	}
-	rules := map[chartformat.ProblemKind]Rule{
-		chartformat.Invalid: invalidChartField, chartformat.Removed: removedChartField, chartformat.NotCanonical: nonCanonicalChart,
+	rules := map[chartformat.ProblemKind]rule.Rule{
+		chartformat.Invalid: rule.InvalidChartField, chartformat.Removed: rule.RemovedChartField, chartformat.NotCanonical: rule.NonCanonicalChart,
 	}
 	for _, p := range chartformat.Inspect(s) {
 		message := p.Problem

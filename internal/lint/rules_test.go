@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/lint/support"
 
 	"github.com/ordered-helm/helm/internal/lint"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/testutil/chartpack"
 )
 
@@ -73,6 +74,9 @@ metadata:
   annotations:
     depends-on.helm.sh/layers: web
 `
+
+// usingNames is a chart of the format helm.sh/v3 that uses the library names.
+const usingNames = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: shop, labels: {version: \"1.0.0\"}}\ndata:\n  libraries:\n  - {name: names, version: ^1}\n"
 
 // violations contains charts that violate one rule each, and the change that corrects them.
 // The name of each begins with the name of the rule.
@@ -543,6 +547,41 @@ var violations = []struct {
 		mend: [3]string{"templates/b.yaml", "post-install,post-upgrade", "pre-install,pre-upgrade"},
 	},
 	{
+		name: "library-text",
+		files: map[string]string{
+			"Chart.yaml":           "apiVersion: v2\nname: names\nversion: 1.0.0\ntype: library\n",
+			"templates/_names.tpl": "{{/* names */}}\n{{- $x := 1 }}\n{{ define \"a\" }}a{{ end }}\n\nkind: A\n",
+		},
+		want: []string{"warning library-text templates/_names.tpl:5:1"}, says: "this is outside of named templates: it is ignored",
+		mend: [3]string{"templates/_names.tpl", "kind: A\n", ""},
+	},
+	{
+		name: "library-text in an action",
+		files: map[string]string{
+			"Chart.yaml":       "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: names, labels: {version: \"1.0.0\"}}\ndata: {type: library}\n",
+			"templates/a.yaml": "{{ define \"a\" }}a{{ end }}\n  {{ include \"a\" . }}",
+		},
+		want: []string{"warning library-text templates/a.yaml:2:6"}, says: "this is outside",
+		mend: [3]string{"templates/a.yaml", "\n  {{ include \"a\" . }}", ""},
+	},
+	{
+		name: "ordinary-library",
+		files: map[string]string{
+			"Chart.yaml": usingNames, "library/names/Chart.yaml": "apiVersion: v2\nname: names\nversion: 1.0.0\n",
+		},
+		want: []string{"warning ordinary-library Chart.yaml:6"}, says: "names is not a library chart: only its named templates are used",
+		mend: [3]string{"library/names/Chart.yaml", "version: 1.0.0", "version: 1.0.0\ntype: library"},
+	},
+	{
+		name: "ordinary-library of a subchart, in requirements.yaml",
+		files: map[string]string{
+			"Chart.yaml": v3, "charts/db/Chart.yaml": strings.Replace(strings.Replace(usingNames, "shop", "db", 1), "data:\n  libraries:\n  - {name: names, version: ^1}\n", "", 1),
+			"charts/db/requirements.yaml": "libraries:\n- {name: names, version: ^1}\n", "charts/db/library/names/Chart.yaml": "apiVersion: v2\nname: names\nversion: 1.0.0\n",
+		},
+		want: []string{"warning ordinary-library charts/db/requirements.yaml:2"}, says: "names is not a library chart",
+		mend: [3]string{"charts/db/library/names/Chart.yaml", "version: 1.0.0", "version: 1.0.0\ntype: library"},
+	},
+	{
 		name: "wait-for-first-consumer of a class in the release",
 		files: map[string]string{
 			"Chart.yaml":           v3,
@@ -576,8 +615,8 @@ func found(t *testing.T, files map[string]string, o lint.RenderOptions) (places 
 func TestRules(t *testing.T) {
 	tested := map[string]bool{}
 	for _, tt := range violations {
-		rule, _, _ := strings.Cut(tt.name, " ")
-		tested[rule] = true
+		name, _, _ := strings.Cut(tt.name, " ")
+		tested[name] = true
 		t.Run(tt.name, func(t *testing.T) {
 			places, all := found(t, tt.files, lint.RenderOptions{Namespace: "default"})
 			if !slices.Equal(places, tt.want) {
@@ -602,14 +641,14 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, r := range lint.Rules() {
+	for i, r := range rule.All() {
 		if !tested[r.Name] {
 			t.Errorf("there is no chart for the rule %s", r.Name)
 		}
 		if !strings.Contains(string(page), "| `"+r.Name+"` | "+r.Severity+" |") || !strings.Contains(string(page), "\n### "+r.Name+"\n") {
 			t.Errorf("docs/lint.md does not have the rule %s, of severity %s", r.Name, r.Severity)
 		}
-		if i > 0 && lint.Rules()[i-1].Name >= r.Name {
+		if i > 0 && rule.All()[i-1].Name >= r.Name {
 			t.Errorf("%s is not in order", r.Name)
 		}
 	}
@@ -809,7 +848,7 @@ func TestListsInItemsOfLists(t *testing.T) {
 			}
 		}
 		for _, f := range report.Findings {
-			if f.Severity == lint.Error {
+			if f.Severity == rule.Error {
 				errors++
 			}
 		}

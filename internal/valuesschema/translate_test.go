@@ -4,6 +4,7 @@
 package valuesschema_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -141,15 +142,19 @@ func TestTranslateErrors(t *testing.T) {
 
 // problems returns the errors that err joins.
 func problems(err error) []valuesschema.Error {
-	switch e := err.(type) {
-	case *valuesschema.Error:
-		return []valuesschema.Error{*e}
-	case interface{ Unwrap() []error }:
-		var all []valuesschema.Error
-		for _, one := range e.Unwrap() {
-			all = append(all, problems(one)...)
+	{
+		var e *valuesschema.Error
+		var e1 interface{ Unwrap() []error }
+		switch {
+		case errors.As(err, &e):
+			return []valuesschema.Error{*e}
+		case errors.As(err, &e1):
+			var all []valuesschema.Error
+			for _, one := range e1.Unwrap() {
+				all = append(all, problems(one)...)
+			}
+			return all
 		}
-		return all
 	}
 	return nil
 }
