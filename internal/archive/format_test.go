@@ -11,7 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	helmaction "helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/chart"
 	helmloader "helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
 
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartloader"
@@ -135,5 +139,145 @@ func TestFormatV3AsWritten(t *testing.T) {
 				expectUnpacked(t, packed, want)
 			})
 		}
+	}
+}
+
+// withLibraries is resource with a library that both charts of the format use, as a directory and
+// as an archive.
+func withLibraries(t *testing.T) map[string]string {
+	t.Helper()
+	lib := map[string]string{
+		"Chart.yaml":         "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: names, labels: {version: 1.0.0}}\ndata: {type: library}\n",
+		"templates/name.tpl": `{{ define "name" }}from the library{{ end }}`,
+	}
+	all := maps.Clone(resource)
+	for name, text := range lib {
+		all["library/names/"+name] = text
+	}
+	all["library/README.md"] = "# Libraries\n"
+	for _, dir := range []string{"", "charts/db/"} {
+		all[dir+"Chart.yaml"] = strings.ReplaceAll(strings.ReplaceAll(all[dir+"Chart.yaml"], "\ndata: {", "\ndata: {libraries: [{name: names, version: ^1}], "),
+			"0.1.0}}\n", "0.1.0}}\ndata: {libraries: [{name: names, version: '*'}]}\n")
+		all[dir+"templates/a.yaml"] = `text: {{ include "name" . }}`
+	}
+	packed, err := archive.Save(chartOf(t, lib), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["charts/db/library/names-1.0.0.tgz"] = string(text)
+	return all
+}
+
+// TestLibraries packs charts with libraries. Stock Helm renders the archive as Ordered Helm does.
+func TestLibraries(t *testing.T) {
+	written := withLibraries(t)
+	packed, err := archive.Save(chartOf(t, written), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stock, err := helmloader.LoadFile(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := chartloader.LoadFile(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ch := range []*chart.Chart{stock, chartloader.Copy(ours)} {
+		if err := helmaction.CheckDependencies(ch, ch.Metadata.Dependencies); err != nil {
+			t.Error(err)
+		}
+		if err := chartutil.ProcessDependencies(ch, ch.Values); err != nil {
+			t.Fatal(err)
+		}
+		values, err := chartutil.ToRenderValues(ch, nil, chartutil.ReleaseOptions{Name: "r"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := engine.Render(ch, values)
+		want := map[string]string{"shop/templates/a.yaml": "text: from the library", "shop/charts/db/templates/a.yaml": "text: from the library"}
+		if err != nil || !maps.Equal(got, want) {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	expectUnpacked(t, packed, written)
+	again, err := archive.Save(ours, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := files(t, packed), files(t, again); !maps.Equal(a, b) {
+		t.Errorf("packed again, the archive has %q instead of %q", b, a)
+	}
+}
+
+// TestLibrariesOfArchives packs charts whose subcharts are archives with other versions of a library.
+// Stock Helm renders the version that was selected for the tree.
+func TestLibrariesOfArchives(t *testing.T) {
+	const head, template = "apiVersion: helm.sh/v3\nkind: Chart\n", `text: {{ include "name" . }}`
+	lib := func(version string) map[string]string {
+		return map[string]string{
+			"library/names/Chart.yaml":         head + "metadata: {name: names, labels: {version: " + version + "}}\ndata: {type: library}\n",
+			"library/names/templates/name.tpl": `{{ define "name" }}` + version + `{{ end }}`,
+		}
+	}
+	sub := func(name, version string) string {
+		files := lib(version)
+		files["Chart.yaml"] = head + "metadata: {name: " + name + ", labels: {version: 1.0.0}}\ndata: {libraries: [{name: names, version: '*'}]}\n"
+		files["templates/a.yaml"] = template
+		packed, err := archive.Save(chartOf(t, files), t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for name, c := range map[string]struct {
+		data  string
+		files map[string]string
+		want  string
+	}{
+		"the chart has the highest version":           {"{libraries: [{name: names, version: '*'}]}", lib("1.2.0"), "1.2.0"},
+		"the chart asks for a lower version":          {"{libraries: [{name: names, version: <1.1}]}", nil, "1.0.0"},
+		"only the archives ask":                       {"{}", nil, "1.1.0"},
+		"another chart has the directory of the copy": {"{}", map[string]string{"charts/names/Chart.yaml": "apiVersion: v2\nname: other\nversion: 1.0.0\n"}, "1.1.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			written := map[string]string{"charts/a-1.0.0.tgz": sub("a", "1.1.0"), "charts/b-1.0.0.tgz": sub("b", "1.0.0")}
+			maps.Copy(written, c.files)
+			written["Chart.yaml"] = head + "metadata: {name: shop, labels: {version: 1.0.0}}\ndata: " + c.data + "\n"
+			packed, err := archive.Save(chartOf(t, written), t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours, err := chartloader.LoadFile(packed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stock, err := helmloader.LoadFile(packed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{"shop/charts/a/templates/a.yaml": "text: " + c.want, "shop/charts/b/templates/a.yaml": "text: " + c.want}
+			for _, ch := range []*chart.Chart{stock, ours} {
+				if got := rendered(t, ch); !maps.Equal(got, want) {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+			expectUnpacked(t, packed, written)
+			again, err := archive.Save(ours, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := files(t, packed), files(t, again); !maps.Equal(a, b) {
+				t.Errorf("packed again, the archive has %q instead of %q", b, a)
+			}
+		})
 	}
 }

@@ -64,6 +64,7 @@ func Translate(s Source) ([]byte, error) {
 		r.file = s.Folder + RequirementsFile
 		r.readRequirements(r.parse(s.Requirements), flat)
 	}
+	r.addLibraries(flat)
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -78,6 +79,7 @@ type flatChart struct {
 
 	// dependenciesNode is the place where dependencies are declared; nil if they are not.
 	dependenciesNode *yaml.Node
+	libraries        libraryList
 }
 
 // dependency is an entry of dependencies.

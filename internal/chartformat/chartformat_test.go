@@ -116,6 +116,17 @@ version: "1.10"
 			name: "requirements of Helm 2", chart: minimal, requirements: "dependencies: [{name: db, version: '1', repository: r}]\n",
 			want: minimalFlat + "dependencies: [{name: db, version: '1', repository: r}]\n",
 		},
+		{
+			name: "libraries", chart: minimal + "data: {libraries: [{name: common, version: ^1.10, repository: r}, {name: base, version: 1.10}], dependencies: [{name: db, version: '1', repository: r}]}\n",
+			want: strings.Replace(minimalFlat, "{", `{helm.sh/libraries: '["common","base"]', `, 1) +
+				"dependencies: [{name: db, version: '1', repository: r}, {name: common, version: ^1.10, repository: r}, {name: base, version: '1.10', repository: ''}]\n",
+		},
+		{
+			name: "libraries in requirements", chart: minimal + "data: {dependencies: [{name: db, version: '1', repository: r}]}\n", requirements: "libraries: [{name: common, version: '*', repository: r}]\n",
+			want: strings.Replace(minimalFlat, "{", `{helm.sh/libraries: '["common"]', `, 1) +
+				"dependencies: [{name: db, version: '1', repository: r}, {name: common, version: '*', repository: r}]\n",
+		},
+		{name: "no libraries", chart: minimal + "data: {libraries: []}\n", want: minimalFlat},
 		{name: "empty requirements", chart: minimal, requirements: "# none\n", want: minimalFlat},
 		{name: "removed fields", chart: minimal + "data: {engine: gotpl, tillerVersion: '2'}\n", want: minimalFlat},
 		{name: "aliases", chart: "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: &n shop, labels: {version: 1.0.0}}\ndata: {description: *n}\n", want: minimalFlat + "description: shop\n"},
@@ -173,6 +184,17 @@ func TestTranslateErrors(t *testing.T) {
 		{"dependencies twice in requirements.yaml", minimal, "requirements: [{name: a}]\ndependencies: [{name: a}]\n", "requirements.yaml:2: dependencies: dependencies are declared twice"},
 		{"dependency without a name", minimal + "data:\n  dependencies:\n  - version: '1'\n", "", "data.dependencies[0].name: is required"},
 		{"unknown key of a dependency", minimal + "data:\n  dependencies:\n  - name: a\n    dependsOn: [b]\n", "", "Chart.yaml:9: data.dependencies[0].dependsOn: unknown field: must be one of name,"},
+		{"libraries in both files", minimal + "data: {libraries: [{name: a, version: '1'}]}\n", "\nlibraries: [{name: a, version: '1'}]\n", "requirements.yaml:2: libraries: libraries are declared twice"},
+		{"library without a name", minimal + "data:\n  libraries:\n  - version: '1'\n", "", "Chart.yaml:8: data.libraries[0].name: is required"},
+		{"library without a version", minimal + "data:\n  libraries:\n  - name: a\n", "", `Chart.yaml:8: data.libraries[0].version: "" is not a range of versions such as ^1.2.0`},
+		{"library with an invalid version", minimal, "libraries:\n- name: a\n  version: newest\n", `requirements.yaml:3: libraries[0].version: "newest" is not a range of versions`},
+		{"library that has a condition", minimal + "data:\n  libraries:\n  - {name: a, version: '1', condition: b}\n", "", "Chart.yaml:8: data.libraries[0].condition: unknown field: must be one of name, version, repository"},
+		{"library twice", minimal + "data:\n  libraries:\n  - {name: a, version: '1'}\n  - {name: a, version: '2'}\n", "", "Chart.yaml:9: data.libraries[1].name: a is the name of a library already"},
+		{"library that is a dependency", minimal + "data: {dependencies: [{name: a}]}\n", "libraries:\n- {name: a, version: '1'}\n", "requirements.yaml:2: libraries[0].name: a is the name of a dependency already"},
+		{"library with an alias of a dependency", minimal + "data: {dependencies: [{name: b, alias: a}], libraries: [{name: a, version: '1'}]}\n", "", "Chart.yaml:6: data.libraries[0].name: a is the name of a dependency already"},
+		{"library of itself", minimal + "data: {libraries: [{name: shop, version: '1'}]}\n", "", "data.libraries[0].name: shop is the name of this chart already"},
+		{"annotation of packed charts", minimal + "  annotations: {helm.sh/libraries: '[\"a\"]'}\n", "", "Chart.yaml:6: metadata.annotations.helm.sh/libraries: is reserved for packed charts"},
+		{"label of packed charts", strings.Replace(minimal, "1.0.0", "1.0.0, helm.sh/library-copy: a", 1), "", "Chart.yaml:5: metadata.labels.helm.sh/library-copy: is reserved for packed charts"},
 		{"hooks in two ways", minimal + "  runHooksInParallel: true\ndata: {runHooksInParallel: false}\n", "", "Chart.yaml:6: metadata.runHooksInParallel: differs from data.runHooksInParallel"},
 		{"no YAML", minimal + "data: [\n", "", "Chart.yaml: yaml: "},
 		{"requirements that are no YAML", minimal, "a: [\n", "requirements.yaml: yaml: "},
@@ -213,4 +235,21 @@ func FuzzTranslate(f *testing.F) {
 			t.Errorf("incomplete:\n%s", flat)
 		}
 	})
+}
+
+func TestLibraryPosition(t *testing.T) {
+	inChart := minimal + "data:\n  libraries:\n  - name: a\n    version: 1\n  - version: 1\n    name: b\n"
+	for _, c := range []struct{ name, chart, requirements, library, want string }{
+		{"in Chart.yaml", inChart, "", "b", "below/Chart.yaml:11"},
+		{"in requirements.yaml", minimal, "libraries:\n- {name: a, version: 1}\n", "a", "below/requirements.yaml:2"},
+		{"nowhere", minimal, "", "a", "below/Chart.yaml"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := source(c.chart, c.requirements)
+			s.Folder = "below/"
+			if got := LibraryPosition(s, c.library); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
 }

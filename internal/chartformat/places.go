@@ -14,12 +14,13 @@ var (
 	metadataFields = []string{"name", "labels", "annotations", "runHooksInParallel"}
 	dataFields     = []string{
 		"description", "home", "sources", "keywords", "maintainers", "icon", "deprecated", "kubeVersion", "type",
-		"dependencies", "runHooksInParallel",
+		"dependencies", "libraries", "runHooksInParallel",
 	}
 	// removedFields are fields of Helm 2 without a successor.
 	removedFields    = []string{"engine", "tillerVersion"}
 	maintainerFields = []string{"name", "email", "url"}
 	dependencyFields = []string{"name", "version", "repository", "condition", "tags", "enabled", "import-values", "alias", "depends-on"}
+	libraryFields    = []string{"name", "version", "repository"}
 )
 
 // properPlace returns the path of a field of the flat format in this format, or "" if there is

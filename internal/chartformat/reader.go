@@ -89,6 +89,9 @@ func firstNode(nodes ...*yaml.Node) *yaml.Node {
 func (r *reader) readLabels(at, labels *yaml.Node, flat *flatChart) {
 	for key, value := range r.entries(labels, "metadata.labels") {
 		text := r.scalar(value, "metadata.labels."+key)
+		if r.isReserved(key, value, "metadata.labels."+key) {
+			continue
+		}
 		switch key {
 		case "heritage":
 		case "version":
@@ -106,10 +109,23 @@ func (r *reader) readLabels(at, labels *yaml.Node, flat *flatChart) {
 	}
 }
 
+// isReserved reports whether key is the key of an annotation that only packing can set. It adds a
+// problem in this case.
+func (r *reader) isReserved(key string, value *yaml.Node, field string) bool {
+	reserved := key == annotation.Libraries || key == annotation.LibraryCopy
+	if reserved {
+		r.failf(value, field, "is reserved for packed charts: declare libraries in data.libraries")
+	}
+	return reserved
+}
+
 // readAnnotations reads the annotations, and converts their values to strings.
 func (r *reader) readAnnotations(n *yaml.Node, flat *flatChart) {
 	for key, value := range r.entries(n, "metadata.annotations") {
 		field := "metadata.annotations." + key
+		if r.isReserved(key, value, field) {
+			continue
+		}
 		if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsCanonical {
 			text, changed, err := annotation.CanonicalValue(key, value)
 			switch {
@@ -140,6 +156,7 @@ func (r *reader) readData(data map[string]*yaml.Node, flat *flatChart) {
 		})
 	}
 	r.readDependencies(data["dependencies"], "data.dependencies", flat)
+	r.readLibraries(data["libraries"], "data.libraries", flat)
 }
 
 // hookMode returns the value of runHooksInParallel, which can stand in two places, or "" if it
@@ -184,16 +201,21 @@ func (r *reader) readDependencies(n *yaml.Node, field string, flat *flatChart) {
 	}
 }
 
-// readRequirements reads requirements.yaml. The dependencies can also stand in Chart.yaml, but not in
-// both files.
+// readRequirements reads requirements.yaml. The dependencies and the libraries can also stand in
+// Chart.yaml, but not in both files.
 func (r *reader) readRequirements(root *yaml.Node, flat *flatChart) {
-	fields := r.readFields(root, "", []string{"requirements", "dependencies"})
+	fields := r.readFields(root, "", []string{"requirements", "dependencies", "libraries"})
 	for _, name := range []string{"requirements", "dependencies"} {
 		if n := fields[name]; n != nil && flat.dependenciesNode != nil {
 			r.failf(n, name, "dependencies are declared twice: keep one of the lists")
 		} else {
 			r.readDependencies(n, name, flat)
 		}
+	}
+	if n := fields["libraries"]; n != nil && flat.libraries.node != nil {
+		r.failf(n, "libraries", "libraries are declared twice: keep one of the lists")
+	} else {
+		r.readLibraries(n, "libraries", flat)
 	}
 }
 

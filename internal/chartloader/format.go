@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/chartformat"
+	"github.com/ordered-helm/helm/internal/library"
 	"github.com/ordered-helm/helm/internal/valuesschema"
 )
 
@@ -134,11 +135,15 @@ func rawFile(ch *chart.Chart, name string) []byte {
 
 // AsWritten is the inverse of the translation for packages: it returns the files of an archive
 // with the files of the format helm.sh/v3 that the authors of the charts in it wrote, and without
-// the schemas that were added.
+// the schemas and the copies of libraries that were added.
 func AsWritten(files []*BufferedFile) []*BufferedFile {
 	s := newFileSet(files)
+	copies := s.libraryCopies()
 	written := make([]*BufferedFile, 0, len(files))
 	for _, f := range files {
+		if isBelow(f.Name, copies) {
+			continue
+		}
 		if name, keep := s.nameAsWritten(f); keep {
 			written = append(written, &BufferedFile{Name: name, Data: f.Data})
 		}
@@ -170,21 +175,48 @@ func (s *fileSet) nameAsWritten(f *BufferedFile) (name string, keep bool) {
 	return f.Name, true
 }
 
+// libraryCopies returns the directories with copies of libraries that packing has added.
+func (s *fileSet) libraryCopies() map[string]bool {
+	copies := map[string]bool{}
+	for _, f := range s.files {
+		dir := path.Dir(f.Name)
+		if path.Base(f.Name) != chartFile || dir == "." || !isChartFile(f.Name) {
+			continue
+		}
+		parent := strings.TrimSuffix(path.Dir(dir), "charts")
+		var metadata chart.Metadata
+		if original, _ := s.content(parent + chartformat.OriginalChartFile); chartformat.IsV3(original) {
+			copies[dir] = yaml.Unmarshal(f.Data, &metadata) == nil && library.IsCopy(&metadata)
+		}
+	}
+	return copies
+}
+
+// isBelow reports whether a file is in one of the directories, or in a directory below.
+func isBelow(name string, dirs map[string]bool) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if dirs[dir] {
+			return true
+		}
+	}
+	return false
+}
+
 // isChartFile reports whether name is the path of the Chart.yaml of a chart or subchart.
 func isChartFile(name string) bool {
 	own, _ := splitSubchartPath(name)
 	return own == chartFile
 }
 
-// hideOriginals removes the files of the format helm.sh/v3 from the files of ch and its
-// subcharts that templates can read. They remain in Raw.
+// hideOriginals removes the files of the format helm.sh/v3, and libraries, from the files of ch and
+// its subcharts that templates can read. They remain in Raw.
 func hideOriginals(ch *chart.Chart) {
 	if ch == nil {
 		return
 	}
 	if _, found := OriginalFile(ch, chartformat.OriginalChartFile); found {
 		ch.Files = slices.DeleteFunc(slices.Clone(ch.Files), func(f *chart.File) bool {
-			return f.Name == chartformat.OriginalChartFile || f.Name == chartformat.OriginalRequirementsFile
+			return f.Name == chartformat.OriginalChartFile || f.Name == chartformat.OriginalRequirementsFile || strings.HasPrefix(f.Name, library.Directory)
 		})
 	}
 	for _, sub := range ch.Dependencies() {

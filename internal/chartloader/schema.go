@@ -93,9 +93,5 @@ func HasAddedSchema(ch *chart.Chart) bool {
 	if !valuesschema.IsGenerated(ch.Schema) {
 		return false
 	}
-	var files []*BufferedFile
-	for _, f := range ch.Raw {
-		files = append(files, &BufferedFile{Name: f.Name, Data: f.Data})
-	}
-	return newFileSet(files).isAddedSchema(&BufferedFile{Name: valuesschema.JSONFile, Data: ch.Schema})
+	return newFileSet(bufferedFiles(ch.Raw)).isAddedSchema(&BufferedFile{Name: valuesschema.JSONFile, Data: ch.Schema})
 }
