@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +79,40 @@ func TestWithinRange(t *testing.T) {
 	}
 	if _, err := withinRange(results, "soon", false); err == nil {
 		t.Error("a range that is none was taken")
+	}
+}
+
+// TestSearchWithoutLibraries searches a repository with a library chart, and with a chart that was
+// a library once.
+func TestSearchWithoutLibraries(t *testing.T) {
+	home := t.TempDir()
+	const index = `apiVersion: v1
+entries:
+  common:
+  - {name: common, version: 2.0.0, type: library, apiVersion: v2}
+  shop:
+  - {name: shop, version: 1.1.0, type: library, apiVersion: v2}
+  - {name: shop, version: 1.0.0, type: application, apiVersion: v2}
+  - {name: shop, version: 0.9.0, apiVersion: v1}
+`
+	for name, content := range map[string]string{"repositories.yaml": "repositories: [{name: charts, url: http://charts.invalid}]\n", "charts-index.yaml": index} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, `[{"name":"charts/common","version":"2.0.0","app_version":"","description":""},{"name":"charts/shop","version":"1.1.0","app_version":"","description":""}]`},
+		{[]string{"--exclude-libraries"}, `[{"name":"charts/shop","version":"1.0.0","app_version":"","description":""}]`},
+		{[]string{"shop", "--exclude-libraries", "--versions"}, `[{"name":"charts/shop","version":"1.0.0","app_version":"","description":""},{"name":"charts/shop","version":"0.9.0","app_version":"","description":""}]`},
+		{[]string{"common", "--exclude-libraries"}, `[]`},
+	} {
+		args := append([]string{"search", "repo", "-o", "json", "--repository-config", filepath.Join(home, "repositories.yaml"), "--repository-cache", home}, c.args...)
+		if got := runHelm(t, args...); got.code != 0 || strings.TrimSpace(got.stdout) != c.want {
+			t.Errorf("%q: got %+v", c.args, got)
+		}
 	}
 }
 

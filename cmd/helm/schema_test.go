@@ -69,10 +69,10 @@ func TestSchema(t *testing.T) {
 
 // TestInvalidValues checks the errors about values that a schema in YAML rejects.
 func TestInvalidValues(t *testing.T) {
-	dir := t.TempDir()
+	dir, packages := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{
-		"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 0.1.0\n", "charts/db/Chart.yaml": "apiVersion: v2\nname: db\nversion: 0.1.0\n",
-		"charts/db/values.schema.yaml": "properties:\n  port: {type: integer}\n", "templates/a.yaml": "",
+		"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 0.1.0\ndependencies: [{name: db, version: 0.1.0}]\n", "charts/db/Chart.yaml": "apiVersion: v2\nname: db\nversion: 0.1.0\n",
+		"charts/db/values.schema.yaml": "properties:\n  port: {type: integer}\n  password: {pattern: '^.{12}'}\n", "charts/db/values.yaml": "port: 1\n", "templates/a.yaml": "",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -82,16 +82,25 @@ func TestInvalidValues(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const want = "shop/charts/db:\n- at '/db/port': got string, want integer"
-	if got := runHelm(t, "template", dir, "--set", "db.port=a"); got.code != 1 || !strings.Contains(got.stderr, want) {
-		t.Errorf("got %+v", got)
+	if got := runHelm(t, "package", dir, "--destination", packages); got.code != 0 {
+		t.Fatalf("got %+v", got)
 	}
-	for _, args := range [][]string{{"template", dir, "--set", "db.port=1"}, {"template", dir, "--set", "db.port=a", "--skip-schema-validation"}} {
-		if got := runHelm(t, args...); got.code != 0 {
-			t.Errorf("%v: got %+v", args, got)
+	values := filepath.Join(packages, "values.yaml")
+	if err := os.WriteFile(values, []byte("db: {port: a, password: hunter2}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = "shop/charts/db:\n- at '/db/password': does not match pattern '^.{12}'\n- at '/db/port': got string, want integer\n"
+	for _, chart := range []string{dir, filepath.Join(packages, "shop-0.1.0.tgz")} {
+		for _, command := range []string{"template", "lint", "dag"} {
+			got := runHelm(t, command, chart, "--values", values)
+			if output := got.stdout + got.stderr; got.code != 1 || strings.Count(output, "want integer") != 1 || !strings.Contains(output, want) || strings.Contains(output, "hunter2") {
+				t.Errorf("%s: got %+v", command, got)
+			}
+			for _, args := range [][]string{{"--set", "db.port=1,db.password=hunter2hunter2"}, {"--skip-schema-validation"}} {
+				if got := runHelm(t, append([]string{command, chart, "--values", values}, args...)...); got.code != 0 {
+					t.Errorf("%s %v: got %+v", command, args, got)
+				}
+			}
 		}
-	}
-	if got := runHelm(t, "lint", dir, "--set", "db.port=a"); got.code != 1 || !strings.Contains(got.stdout, "got string, want integer") {
-		t.Errorf("got %+v", got)
 	}
 }

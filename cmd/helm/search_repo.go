@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/Masterminds/semver/v3"
 	"github.com/spf13/cobra"
@@ -22,11 +23,13 @@ a keyword. The search uses the indexes that the last "helm repo add" or "helm re
 update" downloaded.
 
 The latest stable version of each chart is listed; --devel allows development versions,
---version selects a range, and --versions lists all versions.
+--version selects a range, and --versions lists all versions. --exclude-libraries leaves out
+charts of the type library, which cannot be installed.
 
     $ helm search repo                           every chart
     $ helm search repo postgres --devel
     $ helm search repo postgres --version '^1.0.0' --versions
+    $ helm search repo postgres --exclude-libraries
     $ helm search repo --regexp '^example/p.*'
 `
 
@@ -34,11 +37,14 @@ The latest stable version of each chart is listed; --devel allows development ve
 // keyword better.
 const maxScore = 25
 
+// libraryType is the type of charts that cannot be installed.
+const libraryType = "library"
+
 // searchRepoInput holds the flags of "search repo".
 type searchRepoInput struct {
-	regexp, versions, devel bool
-	version                 string
-	output                  searchOutputFlags
+	regexp, versions, devel, excludeLibraries bool
+	version                                   string
+	output                                    searchOutputFlags
 }
 
 func newSearchRepoCmd(a *app) *cobra.Command {
@@ -56,6 +62,7 @@ func newSearchRepoCmd(a *app) *cobra.Command {
 	f.BoolVarP(&in.versions, "versions", "l", false, "list every version of each chart, one per line")
 	f.BoolVar(&in.devel, "devel", false, "list development versions, like --version '>0.0.0-0'; --version takes precedence")
 	f.StringVar(&in.version, "version", "", "range of versions to list, such as ^2.0.0")
+	f.BoolVar(&in.excludeLibraries, "exclude-libraries", false, "leave out charts of the type library [not in stock Helm]")
 	in.output.addFlags(cmd)
 	return cmd
 }
@@ -80,6 +87,9 @@ func (a *app) searchRepositories(in *searchRepoInput, args []string) error {
 		}
 	}
 	search.SortScore(results)
+	if in.excludeLibraries {
+		results = slices.DeleteFunc(results, func(r *search.Result) bool { return r.Chart.Type == libraryType })
+	}
 	results, err = withinRange(results, in.version, in.versions)
 	if err != nil {
 		return err

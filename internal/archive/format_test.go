@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +104,115 @@ func expectUnpacked(t *testing.T, packed string, want map[string]string) {
 	}
 }
 
+// libraryChart returns the files of a chart of the format helm.sh/v3 with more in its Chart.yaml.
+func libraryChart(name, version, data string) map[string]string {
+	return map[string]string{"Chart.yaml": "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: " + name + ", labels: {version: " + version + "}}\ndata: " + data + "\n"}
+}
+
+// withFiles returns files and others, whose names get a prefix.
+func withFiles(files map[string]string, prefix string, others map[string]string) map[string]string {
+	all := maps.Clone(files)
+	for name, text := range others {
+		all[prefix+name] = text
+	}
+	return all
+}
+
+// packedText returns the content of the archive of a chart.
+func packedText(t *testing.T, chart map[string]string) string {
+	t.Helper()
+	packed, err := archive.Save(chartOf(t, chart), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestLibraries packs charts with libraries. Stock Helm renders the archive as Ordered Helm does.
+func TestLibraries(t *testing.T) {
+	lib := func(version string) map[string]string {
+		return withFiles(libraryChart("names", version, "{type: library}"), "", map[string]string{
+			"templates/name.tpl": `{{ define "name" }}from the library ` + version + `{{ end }}`, "values.yaml": "a: 1",
+		})
+	}
+	user := func(name, versions string) map[string]string {
+		return withFiles(libraryChart(name, "1.0.0", "{libraries: [{name: names, version: '"+versions+"'}]}"), "", map[string]string{"templates/a.yaml": `text: {{ include "name" . }}`})
+	}
+	packedUser := func(name, versions, version string) map[string]string {
+		return map[string]string{name + ".tgz": packedText(t, withFiles(user(name, versions), "library/names/", lib(version)))}
+	}
+	for _, c := range []struct {
+		name  string
+		chart map[string]string
+		want  string // the version that is rendered
+	}{
+		{"in directories", withFiles(withFiles(user("shop", "^1"), "library/", map[string]string{"README.md": "# Libraries\n"}), "library/names/", lib("1.0.0")), "1.0.0"},
+		{"in archives", withFiles(user("shop", "^1"), "library/", map[string]string{"names-1.0.0.tgz": packedText(t, lib("1.0.0"))}), "1.0.0"},
+		{"in a subchart in a directory", withFiles(withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/db/", user("db", "<1.1")), "charts/db/library/names/", lib("1.0.0")), "1.0.0"},
+		{"in a subchart with another directory name", withFiles(withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/names/", user("db", "*")), "library/next/", lib("1.3.0")), "1.3.0"},
+		{"older in the archive of a subchart", withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/", packedUser("db", "^1", "1.0.0")), "1.2.0"},
+		{
+			"different in the archives of two subcharts", withFiles(withFiles(withFiles(libraryChart("shop", "1.0.0", "{}"), "charts/", packedUser("db", "^1", "1.0.0")), "charts/", packedUser("web", "^1", "1.1.0")),
+				"", map[string]string{"templates/a.yaml": `text: {{ include "name" . }}`}), "1.1.0",
+		},
+		{"of a subchart of a flat chart", withFiles(withFiles(map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n"}, "charts/db/", user("db", "^1")), "charts/db/library/names/", lib("1.0.0")), "1.0.0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			packed, err := archive.Save(chartOf(t, c.chart), t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			stock, err := helmloader.LoadFile(packed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours, err := chartloader.LoadFile(packed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, ch := range []*chart.Chart{stock, chartloader.Copy(ours)} {
+				if err := helmaction.CheckDependencies(ch, ch.Metadata.Dependencies); err != nil {
+					t.Error(err)
+				}
+				expectRendered(t, ch, "text: from the library "+c.want)
+			}
+			expectUnpacked(t, packed, c.chart)
+			again, err := archive.Save(ours, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := files(t, packed), files(t, again); !maps.Equal(a, b) {
+				t.Errorf("packed again, the archive has %q instead of %q", slices.Sorted(maps.Keys(b)), slices.Sorted(maps.Keys(a)))
+			}
+		})
+	}
+}
+
+// expectRendered checks that all templates of a chart render to the same text.
+func expectRendered(t *testing.T, ch *chart.Chart, want string) {
+	t.Helper()
+	if err := chartutil.ProcessDependencies(ch, ch.Values); err != nil {
+		t.Fatal(err)
+	}
+	values, err := chartutil.ToRenderValues(ch, nil, chartutil.ReleaseOptions{Name: "r"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := engine.Render(ch, values)
+	if err != nil || len(got) == 0 {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for name, text := range got {
+		if text != want {
+			t.Errorf("%s: got %q, want %q", name, text, want)
+		}
+	}
+}
+
 // TestFormatV3AsWritten checks that files which Helm writes in another form, or not at all, are
 // restored as they were written.
 func TestFormatV3AsWritten(t *testing.T) {
@@ -139,145 +249,5 @@ func TestFormatV3AsWritten(t *testing.T) {
 				expectUnpacked(t, packed, want)
 			})
 		}
-	}
-}
-
-// withLibraries is resource with a library that both charts of the format use, as a directory and
-// as an archive.
-func withLibraries(t *testing.T) map[string]string {
-	t.Helper()
-	lib := map[string]string{
-		"Chart.yaml":         "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: names, labels: {version: 1.0.0}}\ndata: {type: library}\n",
-		"templates/name.tpl": `{{ define "name" }}from the library{{ end }}`,
-	}
-	all := maps.Clone(resource)
-	for name, text := range lib {
-		all["library/names/"+name] = text
-	}
-	all["library/README.md"] = "# Libraries\n"
-	for _, dir := range []string{"", "charts/db/"} {
-		all[dir+"Chart.yaml"] = strings.ReplaceAll(strings.ReplaceAll(all[dir+"Chart.yaml"], "\ndata: {", "\ndata: {libraries: [{name: names, version: ^1}], "),
-			"0.1.0}}\n", "0.1.0}}\ndata: {libraries: [{name: names, version: '*'}]}\n")
-		all[dir+"templates/a.yaml"] = `text: {{ include "name" . }}`
-	}
-	packed, err := archive.Save(chartOf(t, lib), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all["charts/db/library/names-1.0.0.tgz"] = string(text)
-	return all
-}
-
-// TestLibraries packs charts with libraries. Stock Helm renders the archive as Ordered Helm does.
-func TestLibraries(t *testing.T) {
-	written := withLibraries(t)
-	packed, err := archive.Save(chartOf(t, written), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	stock, err := helmloader.LoadFile(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, err := chartloader.LoadFile(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, ch := range []*chart.Chart{stock, chartloader.Copy(ours)} {
-		if err := helmaction.CheckDependencies(ch, ch.Metadata.Dependencies); err != nil {
-			t.Error(err)
-		}
-		if err := chartutil.ProcessDependencies(ch, ch.Values); err != nil {
-			t.Fatal(err)
-		}
-		values, err := chartutil.ToRenderValues(ch, nil, chartutil.ReleaseOptions{Name: "r"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := engine.Render(ch, values)
-		want := map[string]string{"shop/templates/a.yaml": "text: from the library", "shop/charts/db/templates/a.yaml": "text: from the library"}
-		if err != nil || !maps.Equal(got, want) {
-			t.Errorf("got %q, %v, want %q", got, err, want)
-		}
-	}
-	expectUnpacked(t, packed, written)
-	again, err := archive.Save(ours, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a, b := files(t, packed), files(t, again); !maps.Equal(a, b) {
-		t.Errorf("packed again, the archive has %q instead of %q", b, a)
-	}
-}
-
-// TestLibrariesOfArchives packs charts whose subcharts are archives with other versions of a library.
-// Stock Helm renders the version that was selected for the tree.
-func TestLibrariesOfArchives(t *testing.T) {
-	const head, template = "apiVersion: helm.sh/v3\nkind: Chart\n", `text: {{ include "name" . }}`
-	lib := func(version string) map[string]string {
-		return map[string]string{
-			"library/names/Chart.yaml":         head + "metadata: {name: names, labels: {version: " + version + "}}\ndata: {type: library}\n",
-			"library/names/templates/name.tpl": `{{ define "name" }}` + version + `{{ end }}`,
-		}
-	}
-	sub := func(name, version string) string {
-		files := lib(version)
-		files["Chart.yaml"] = head + "metadata: {name: " + name + ", labels: {version: 1.0.0}}\ndata: {libraries: [{name: names, version: '*'}]}\n"
-		files["templates/a.yaml"] = template
-		packed, err := archive.Save(chartOf(t, files), t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(packed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	for name, c := range map[string]struct {
-		data  string
-		files map[string]string
-		want  string
-	}{
-		"the chart has the highest version":           {"{libraries: [{name: names, version: '*'}]}", lib("1.2.0"), "1.2.0"},
-		"the chart asks for a lower version":          {"{libraries: [{name: names, version: <1.1}]}", nil, "1.0.0"},
-		"only the archives ask":                       {"{}", nil, "1.1.0"},
-		"another chart has the directory of the copy": {"{}", map[string]string{"charts/names/Chart.yaml": "apiVersion: v2\nname: other\nversion: 1.0.0\n"}, "1.1.0"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			written := map[string]string{"charts/a-1.0.0.tgz": sub("a", "1.1.0"), "charts/b-1.0.0.tgz": sub("b", "1.0.0")}
-			maps.Copy(written, c.files)
-			written["Chart.yaml"] = head + "metadata: {name: shop, labels: {version: 1.0.0}}\ndata: " + c.data + "\n"
-			packed, err := archive.Save(chartOf(t, written), t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			ours, err := chartloader.LoadFile(packed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			stock, err := helmloader.LoadFile(packed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := map[string]string{"shop/charts/a/templates/a.yaml": "text: " + c.want, "shop/charts/b/templates/a.yaml": "text: " + c.want}
-			for _, ch := range []*chart.Chart{stock, ours} {
-				if got := rendered(t, ch); !maps.Equal(got, want) {
-					t.Errorf("got %q, want %q", got, want)
-				}
-			}
-			expectUnpacked(t, packed, written)
-			again, err := archive.Save(ours, t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if a, b := files(t, packed), files(t, again); !maps.Equal(a, b) {
-				t.Errorf("packed again, the archive has %q instead of %q", b, a)
-			}
-		})
 	}
 }

@@ -147,9 +147,9 @@ func findIncomplete(ch *chart.Chart, below string) (charts []completeFiles, inco
 }
 
 // filesOfFormat returns the files of a chart of the format helm.sh/v3, with the versions of ch, or
-// nil if ch is not of this format. Apart from copies of libraries, they are the files from which ch was
-// loaded, because Helm encodes some of them again (such as Chart.lock), and unpacks the archives of
-// subcharts. base is the directory of the chart in the archive.
+// nil if ch is not of this format. All files are the ones from which ch was loaded, because Helm
+// encodes some of them again (such as Chart.lock), and unpacks the archives of subcharts. base is
+// the directory of the chart in the archive.
 func filesOfFormat(ch *chart.Chart, base string) (*completeFiles, error) {
 	original, found := chartloader.OriginalFile(ch, chartformat.OriginalChartFile)
 	if !found {
@@ -165,7 +165,7 @@ func filesOfFormat(ch *chart.Chart, base string) (*completeFiles, error) {
 		return nil, err
 	}
 	files := &completeFiles{path: path.Join(base, chartutil.ChartfileName), chartYAML: flat, all: true}
-	packed, err := chartloader.PackedFiles(ch)
+	packed, err := chartloader.FilesToPack(ch)
 	if err != nil {
 		return nil, err
 	}

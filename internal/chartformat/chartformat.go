@@ -41,6 +41,10 @@ func IsV3(chartYAML []byte) bool {
 	if err != nil || root == nil {
 		return false
 	}
+	return isV3(root)
+}
+
+func isV3(root *yaml.Node) bool {
 	version := yamledit.Lookup(root, "apiVersion")
 	return version != nil && version.Value == apiVersion
 }
@@ -52,19 +56,33 @@ type Source struct {
 	ChartYAML []byte
 	// Requirements is the content of requirements.yaml, or nil if the chart has no such file.
 	Requirements []byte
+	// Packed is true if the files are those of a packed chart. They then have the names of the
+	// originals.
+	Packed bool
+}
+
+// chartFile returns the path of the file with the content ChartYAML.
+func (s Source) chartFile() string {
+	if s.Packed {
+		return s.Folder + OriginalChartFile
+	}
+	return s.Folder + chartutil.ChartfileName
+}
+
+// requirementsFile returns the path of the file with the content Requirements.
+func (s Source) requirementsFile() string {
+	if s.Packed {
+		return s.Folder + OriginalRequirementsFile
+	}
+	return s.Folder + RequirementsFile
 }
 
 // Translate returns a flat Chart.yaml, of apiVersion v2, with the metadata that the files of a
 // chart declare. What Helm does not know is declared in annotations. If something in the files is
 // invalid, the error joins a *FieldError for each problem.
 func Translate(s Source) ([]byte, error) {
-	r := &reader{file: s.Folder + chartutil.ChartfileName}
-	flat := r.readChart(r.parse(s.ChartYAML))
-	if s.Requirements != nil {
-		r.file = s.Folder + RequirementsFile
-		r.readRequirements(r.parse(s.Requirements), flat)
-	}
-	r.addLibraries(flat)
+	r := &reader{}
+	flat := r.read(s)
 	if err := r.err(); err != nil {
 		return nil, err
 	}

@@ -84,10 +84,10 @@ func (r *reader) addLibraries(flat *flatChart) {
 func LibraryPosition(s Source, name string) string {
 	r := &reader{}
 	flat := &flatChart{}
-	r.file = s.Folder + "Chart.yaml"
+	r.file = s.chartFile()
 	r.readLibraries(yamledit.Lookup(r.parse(s.ChartYAML), "data", "libraries"), "data.libraries", flat)
 	if flat.libraries.node == nil && s.Requirements != nil {
-		r.file = s.Folder + RequirementsFile
+		r.file = s.requirementsFile()
 		r.readLibraries(yamledit.Lookup(r.parse(s.Requirements), "libraries"), "libraries", flat)
 	}
 	for _, library := range flat.libraries.entries {

@@ -6,6 +6,8 @@ package chartformat
 import (
 	"slices"
 	"strings"
+
+	"gopkg.in/yaml.v3"
 )
 
 // The fields of the format, by the mapping that contains them.
@@ -23,6 +25,12 @@ var (
 	libraryFields    = []string{"name", "version", "repository"}
 )
 
+// The values that fields can have.
+var (
+	chartTypes = []string{"", "application", "library"}
+	hookModes  = []string{"true", "false", "otherChartsOnly"}
+)
+
 // properPlace returns the path of a field of the flat format in this format, or "" if there is
 // no such field.
 func properPlace(field string) string {
@@ -35,6 +43,16 @@ func properPlace(field string) string {
 		return "data." + field
 	}
 	return ""
+}
+
+// Path returns the keys that lead to a field of a Chart.yaml, of any format, from its root node.
+// flat contains the keys that lead to the field in the flat format.
+func Path(root *yaml.Node, flat ...string) []string {
+	place := properPlace(flat[0])
+	if place == "" || !isV3(root) {
+		return flat
+	}
+	return slices.Concat(strings.Split(place, "."), flat[1:])
 }
 
 // fieldProblem describes the problem of a field with a name that its mapping does not have.

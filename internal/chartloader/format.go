@@ -100,7 +100,7 @@ func (s *fileSet) checkFlat(folder string, flat, original []byte) error {
 		return fmt.Errorf("%s%s is not part of the packed chart, in which it is named %s: package the chart again", folder, chartformat.RequirementsFile, chartformat.OriginalRequirementsFile)
 	}
 	requirements, _ := s.content(folder + chartformat.OriginalRequirementsFile)
-	want, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original, Requirements: requirements})
+	want, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original, Requirements: requirements, Packed: true})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@
 package chartloader
 
 import (
+	"bytes"
 	"cmp"
 	"path"
 	"slices"
@@ -53,11 +54,10 @@ func hasLibraries(ch *chart.Chart) bool {
 func treeFiles(ch *chart.Chart, folder string) ([]*BufferedFile, error) {
 	files := ch.Raw
 	if library.IsCopy(ch.Metadata) {
-		metadata, err := yaml.Marshal(ch.Metadata)
-		if err != nil {
+		var err error
+		if files, err = copyFiles(ch); err != nil {
 			return nil, err
 		}
-		files = append([]*chart.File{{Name: chartFile, Data: metadata}}, ch.Templates...)
 	}
 	var all []*BufferedFile
 	for _, f := range files {
@@ -81,84 +81,144 @@ func treeFiles(ch *chart.Chart, folder string) ([]*BufferedFile, error) {
 	return all, nil
 }
 
-// PackedFiles returns the files with which a chart of the format helm.sh/v3 is packed: those from which
-// it was loaded, with copies of the libraries that it and its subcharts in directories ask for. The
-// archives of subcharts stay as they are. Their libraries can be of another version than the one that
-// was selected for the tree. Therefore ch also gets a copy of each library that they ask for: for Helm,
-// the named templates with the shortest path take precedence.
-func PackedFiles(ch *chart.Chart) ([]*chart.File, error) {
-	s := newFileSet(bufferedFiles(ch.Raw))
-	copies := s.libraryCopies()
-	var files []*chart.File
-	folders := map[string][]string{} // the folders of charts, by the content of Chart.yaml
-	used := map[string]bool{}        // the folders of charts
-	for _, f := range ch.Raw {
-		if isBelow(f.Name, copies) {
-			continue
-		}
-		files = append(files, f)
-		if folder, isChart := strings.CutSuffix(f.Name, chartFile); isChart && isChartFile(f.Name) {
-			folders[string(f.Data)], used[folder] = append(folders[string(f.Data)], folder), true
-		}
-	}
-	for _, user := range chartsWithCopies(ch) {
-		into, isDirectory := folders[string(rawFile(user, chartFile))]
-		if !isDirectory {
-			into = []string{""}
-		}
-		for _, folder := range into {
-			added, err := copyFiles(user, folder+chartutil.ChartsDir+"/", used)
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, added...)
-		}
-	}
-	return files, nil
+// copyFiles returns the files of the copy of a library.
+func copyFiles(c *chart.Chart) ([]*chart.File, error) {
+	metadata, err := yaml.Marshal(c.Metadata)
+	return append([]*chart.File{{Name: chartFile, Data: metadata}}, c.Templates...), err
 }
 
-// copyFiles returns the files of the copies of libraries in a chart, for a folder charts/. used contains
-// the folders of charts. Those of the copies are added to it. A library that has a copy in this folder
-// already gets no other.
-func copyFiles(user *chart.Chart, charts string, used map[string]bool) ([]*chart.File, error) {
-	var files []*chart.File
-	for _, sub := range user.Dependencies() {
-		mark := charts + sub.Name() // without a slash, it is not the folder of a chart
-		if !library.IsCopy(sub.Metadata) || used[mark] {
-			continue
-		}
-		folder := mark + "/"
-		for used[folder] { // another chart has a folder with the name of the library
-			folder = strings.TrimSuffix(folder, "/") + "-library/"
-		}
-		used[mark], used[folder] = true, true
-		added, err := treeFiles(sub, folder)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range added {
-			files = append(files, &chart.File{Name: f.Name, Data: f.Data})
-		}
+// FilesToPack returns the files of ch, which must be of the format helm.sh/v3, for a package. These are
+// the files from which it was loaded, with the copies of libraries that LoadFiles has added to ch and to
+// those subcharts that are directories.
+//
+// Subcharts in archives keep their copies. If a chart in an archive has another version of a library,
+// the copy that all charts of the tree use is added to ch itself: Helm parses the templates of ch after
+// those of its subcharts.
+func FilesToPack(ch *chart.Chart) ([]*chart.File, error) {
+	s := &fileSet{index: map[string]int{}}
+	for i, f := range ch.Raw {
+		s.files = append(s.files, &BufferedFile{Name: f.Name, Data: f.Data})
+		s.index[f.Name] = i
 	}
-	return files, nil
+	old := s.libraryCopies()
+	files := slices.DeleteFunc(slices.Clone(ch.Raw), func(f *chart.File) bool { return isBelow(f.Name, old) })
+	p := &copyPacker{set: s, old: old, root: ch}
+	if err := p.pack(ch, ""); err != nil {
+		return nil, err
+	}
+	return append(files, p.added...), nil
 }
 
-// chartsWithCopies returns those of ch and its subcharts that have copies of libraries.
-func chartsWithCopies(ch *chart.Chart) []*chart.Chart {
-	var found []*chart.Chart
-	if slices.ContainsFunc(ch.Dependencies(), func(sub *chart.Chart) bool { return library.IsCopy(sub.Metadata) }) {
-		found = append(found, ch)
-	}
+// copyPacker collects the files of copies of libraries.
+type copyPacker struct {
+	set   *fileSet
+	old   map[string]bool // the directories of copies that were packed earlier
+	root  *chart.Chart
+	added []*chart.File
+}
+
+// pack adds the files of the copies in ch and in its subcharts. folder is the folder of ch.
+func (p *copyPacker) pack(ch *chart.Chart, folder string) error {
 	for _, sub := range ch.Dependencies() {
-		found = append(found, chartsWithCopies(sub)...)
+		var err error
+		if library.IsCopy(sub.Metadata) {
+			err = p.add(sub, folder)
+		} else if dir, found := p.directoryOf(sub, folder); found {
+			err = p.pack(sub, dir)
+		} else {
+			err = p.packArchive(sub, folder)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return found
+	return nil
 }
 
-func bufferedFiles(files []*chart.File) []*BufferedFile {
-	buffered := make([]*BufferedFile, len(files))
-	for i, f := range files {
-		buffered[i] = &BufferedFile{Name: f.Name, Data: f.Data}
+// add adds the files of a copy to the chart in a folder.
+func (p *copyPacker) add(c *chart.Chart, folder string) error {
+	files, err := copyFiles(c)
+	if err != nil {
+		return err
 	}
-	return buffered
+	dir := folder + chartutil.ChartsDir + "/" + c.Name()
+	for p.isUsed(dir) {
+		dir += "-library"
+	}
+	for _, f := range files {
+		p.added = append(p.added, &chart.File{Name: dir + "/" + f.Name, Data: f.Data})
+	}
+	return nil
+}
+
+// isUsed reports whether there are files in a directory, except those of an earlier copy.
+func (p *copyPacker) isUsed(dir string) bool {
+	return !p.old[dir] && slices.ContainsFunc(p.set.files, func(f *BufferedFile) bool { return strings.HasPrefix(f.Name, dir+"/") })
+}
+
+// directoryOf returns the folder of a subchart of the chart in a folder. found is false if the subchart
+// is in an archive.
+func (p *copyPacker) directoryOf(sub *chart.Chart, folder string) (dir string, found bool) {
+	for _, f := range p.set.files {
+		below, isBelow := strings.CutPrefix(f.Name, folder+chartutil.ChartsDir+"/")
+		name, isChart := strings.CutSuffix(below, "/"+chartFile)
+		if isBelow && isChart && !strings.Contains(name, "/") && bytes.Equal(f.Data, rawFile(sub, chartFile)) {
+			return strings.TrimSuffix(f.Name, chartFile), true
+		}
+	}
+	return "", false
+}
+
+// packArchive adds the copies in a subchart that differ from those in its archive, which is in charts/
+// of the chart in a folder.
+func (p *copyPacker) packArchive(sub *chart.Chart, folder string) error {
+	if !hasLibraries(sub) {
+		return nil
+	}
+	for _, f := range p.set.files {
+		if path.Ext(f.Name) != ".tgz" || path.Dir(f.Name) != folder+chartutil.ChartsDir {
+			continue
+		}
+		files, err := LoadArchiveFiles(bytes.NewReader(f.Data))
+		if err != nil {
+			return err
+		}
+		packed, err := loadFiles(files)
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(rawFile(packed, chartFile), rawFile(sub, chartFile)) {
+			return p.addDiffering(sub, packed)
+		}
+	}
+	return nil
+}
+
+// addDiffering adds the copies in ch that differ from those in packed, the same chart in its archive,
+// to the root chart, unless this has a subchart of the same name.
+func (p *copyPacker) addDiffering(ch, packed *chart.Chart) error {
+	for _, sub := range ch.Dependencies() {
+		i := slices.IndexFunc(packed.Dependencies(), func(c *chart.Chart) bool { return c.Name() == sub.Name() })
+		var err error
+		switch {
+		case !library.IsCopy(sub.Metadata):
+			if i >= 0 {
+				err = p.addDiffering(sub, packed.Dependencies()[i])
+			}
+		case i >= 0 && library.Equal(packed.Dependencies()[i], sub):
+		case !slices.ContainsFunc(p.root.Dependencies(), func(c *chart.Chart) bool { return c.Name() == sub.Name() }) && !p.isAdded(sub):
+			err = p.add(sub, "")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAdded reports whether a copy has been added to the root chart.
+func (p *copyPacker) isAdded(c *chart.Chart) bool {
+	return slices.ContainsFunc(p.added, func(f *chart.File) bool {
+		return f.Name == chartutil.ChartsDir+"/"+c.Name()+"/"+chartFile
+	})
 }

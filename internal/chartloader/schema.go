@@ -4,7 +4,6 @@
 package chartloader
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -60,21 +59,7 @@ func (s *fileSet) checkSchema(written []byte, source valuesschema.Source) error 
 	if _, isV3 := s.content(source.Folder + chartformat.OriginalChartFile); !isV3 {
 		return nil
 	}
-	agrees, err := valuesschema.Agrees(written, source)
-	if err == nil && !agrees {
-		return &SchemaConflictError{File: source.Folder + valuesschema.YAMLFile}
-	}
-	return err
-}
-
-// SchemaConflictError reports that the schemas of a chart of the format helm.sh/v3 differ.
-type SchemaConflictError struct {
-	// File is the path of the values.schema.yaml.
-	File string
-}
-
-func (e *SchemaConflictError) Error() string {
-	return fmt.Sprintf("%s differs from %s in the same directory: remove one of the files", e.File, valuesschema.JSONFile)
+	return valuesschema.Compare(written, source)
 }
 
 // isAddedSchema reports whether the values.schema.json f of a chart was added because the chart has
@@ -93,5 +78,9 @@ func HasAddedSchema(ch *chart.Chart) bool {
 	if !valuesschema.IsGenerated(ch.Schema) {
 		return false
 	}
-	return newFileSet(bufferedFiles(ch.Raw)).isAddedSchema(&BufferedFile{Name: valuesschema.JSONFile, Data: ch.Schema})
+	var files []*BufferedFile
+	for _, f := range ch.Raw {
+		files = append(files, &BufferedFile{Name: f.Name, Data: f.Data})
+	}
+	return newFileSet(files).isAddedSchema(&BufferedFile{Name: valuesschema.JSONFile, Data: ch.Schema})
 }

@@ -102,7 +102,7 @@ func TestValuesSchemaErrors(t *testing.T) {
 		},
 		{
 			"schemas that differ", tree{"Chart.yaml": resourceYAML("shop", ""), "values.schema.yaml": "type: object", "values.schema.json": "{}"},
-			"values.schema.yaml differs from values.schema.json in the same directory: remove one of the files",
+			"values.schema.yaml:1: differs from values.schema.json at /type: remove one of the files",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -95,7 +95,9 @@ func compareVersions(a, b string) int {
 }
 
 // Constraint accepts the versions that several charts accept.
-type Constraint struct{ ranges map[string]*semver.Constraints }
+type Constraint struct {
+	ranges map[string]*semver.Constraints
+}
 
 // NewConstraint returns the constraint of some requests. It returns an error if a range is invalid.
 func NewConstraint(requests []Request) (Constraint, error) {

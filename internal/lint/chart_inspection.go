@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/lint/source"
@@ -76,10 +77,11 @@ func orderKeywords() []string {
 	}
 }
 
-// isRelevant reports whether a chart has apiVersion v3, or contains any of orderKeywords.
-// Other charts are rendered only by Helm's rules, to save time.
+// isRelevant reports whether a chart has apiVersion v3 or helm.sh/v3, or contains any of
+// orderKeywords. Other charts are rendered only by Helm's rules, to save time.
 func (i *chartInspection) isRelevant(root *source.Files) bool {
-	return apiVersion(root.Own) == chartloader.APIVersionV3 || mentionsOrderKeywords(root, i.options.Values)
+	return apiVersion(root.Own) == chartloader.APIVersionV3 || chartformat.IsV3(root.Data(chartutil.ChartfileName)) ||
+		mentionsOrderKeywords(root, i.options.Values)
 }
 
 // mentionsOrderKeywords reports whether a chart or its values contain any of orderKeywords.

@@ -11,6 +11,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/yamledit"
@@ -19,18 +20,25 @@ import (
 // checkChartFile adds findings about a Chart.yaml, as far as its text alone shows them. It
 // needs neither the rendered templates nor values.
 func (f *findings) checkChartFile(c *source.Files) {
-	root := c.Parse(chartutil.ChartfileName)
-	f.checkFields(c, chartutil.ChartfileName, root, annotation.ChartFieldProblem)
-	for _, e := range c.Dependencies() {
-		f.checkFields(c, e.File, e.Node, annotation.DependencyFieldProblem)
+	f.checkFormat(c)
+	isV3 := chartformat.IsV3(c.Data(chartutil.ChartfileName))
+	if !isV3 { // in the format helm.sh/v3, unknown fields are errors
+		f.checkFields(c, chartutil.ChartfileName, c.Parse(chartutil.ChartfileName), annotation.ChartFieldProblem)
+		for _, e := range c.Dependencies() {
+			f.checkFields(c, e.File, e.Node, annotation.DependencyFieldProblem)
+		}
 	}
-	annotations := yamledit.Resolve(yamledit.Lookup(root, "annotations"))
+	annotations := c.Node("annotations")
 	if annotations == nil || annotations.Kind != yaml.MappingNode {
 		return
 	}
 	f.checkFields(c, chartutil.ChartfileName, annotations, annotation.ChartKeyProblem)
 	for i := 0; i < len(annotations.Content); i += 2 {
-		f.checkChartAnnotation(c, annotations.Content[i], annotations.Content[i+1])
+		key := annotations.Content[i]
+		if isV3 && key.Value != annotation.Sequencing { // checkFormat checks the others
+			continue
+		}
+		f.checkChartAnnotation(c, key, annotations.Content[i+1])
 	}
 }
 

@@ -32,6 +32,7 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/lint/source"
+	"github.com/ordered-helm/helm/internal/valuesschema"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
@@ -78,14 +79,17 @@ func Check(dir string, o RenderOptions) (*Report, error) {
 		canonical, err = chartloader.WithLibraries(canonical)
 	}
 	if err != nil {
-		r := &Report{Helm: []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)}}
+		r := &Report{}
+		if !isAboutFormat(err) { // checkOrder reports these errors
+			r.Helm = []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)}
+		}
 		if _, tooLarge := errors.AsType[*chartloader.LimitError](err); !tooLarge { // a chart that exceeds a limit is not checked further
 			r.Findings = checkOrder(files, nil, o)
 		}
 		return r, nil
 	}
 	r := &Report{}
-	if !differ(files, canonical) && apiVersion(canonical) != chartloader.APIVersionV3 {
+	if !differ(files, canonical) && apiVersion(canonical) != chartloader.APIVersionV3 && chartWithYAMLSchema(canonical) == nil {
 		r.Helm = runHelmRules(dir, o)
 	} else {
 		absolute, err := filepath.Abs(dir)
@@ -227,6 +231,11 @@ func runHelmRulesOnCopy(dir string, canonical []*chartloader.BufferedFile, o Ren
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
 
+	skipSchemas := o.SkipSchemaValidation
+	if ch := chartWithYAMLSchema(canonical); ch != nil {
+		skipSchemas, messages = true, checkValues(ch, o)
+		canonical = slices.DeleteFunc(slices.Clone(canonical), func(f *chartloader.BufferedFile) bool { return f.Name == valuesschema.JSONFile })
+	}
 	// Only the rules about Chart.yaml reject apiVersion v3. The other rules need the
 	// original apiVersion, because templates can read it.
 	chartCopy, v2Copy := filepath.Join(temporary, "chart"), filepath.Join(temporary, "v2")
@@ -244,8 +253,9 @@ func runHelmRulesOnCopy(dir string, canonical []*chartloader.BufferedFile, o Ren
 	rules.Chartfile(linter)
 	linter.ChartDir = chartCopy
 	rules.ValuesWithOverrides(linter, o.Values)
-	rules.TemplatesWithSkipSchemaValidation(linter, o.Values, o.Namespace, o.KubeVersion, o.SkipSchemaValidation)
+	rules.TemplatesWithSkipSchemaValidation(linter, o.Values, o.Namespace, o.KubeVersion, skipSchemas)
 	rules.Dependencies(linter)
+	linter.Messages = append(linter.Messages, messages...)
 
 	paths := strings.NewReplacer(chartCopy, dir, v2Copy, dir)
 	for i, m := range linter.Messages {

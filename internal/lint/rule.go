@@ -129,6 +129,22 @@ var (
 	}
 )
 
+// Rules about Chart.yaml of the format helm.sh/v3.
+var (
+	invalidChartField = Rule{
+		"invalid-chart-field", Error, "a field of a chart of the format helm.sh/v3 is invalid, missing or in the wrong place",
+		"Correct it: docs/reference.md lists the fields of the format.",
+	}
+	nonCanonicalChart = Rule{
+		"non-canonical-chart", Info, "Kubernetes does not accept a Chart.yaml of the format helm.sh/v3 as an object",
+		"Correct it if the Chart.yaml is to be stored in a cluster. Helm can load the chart as it is.",
+	}
+	removedChartField = Rule{
+		"removed-chart-field", Warning, "a field was removed from the format helm.sh/v3 and has no effect",
+		"Remove it.",
+	}
+)
+
 // Rules about the schema of values.
 var (
 	conflictingSchemas = Rule{
@@ -149,9 +165,9 @@ var (
 func Rules() []Rule {
 	return []Rule{
 		annotationNotString, conflictingSpellings, conflictingSchemas, customReadiness, dependencyCycle,
-		duplicateObject, expressionPath, hookSequencing, invalidHook, invalidHookMode,
+		duplicateObject, expressionPath, hookSequencing, invalidChartField, invalidHook, invalidHookMode,
 		invalidLayerName, invalidSchema, lateRoleBinding, layerUnreached, malformedDuration, malformedExpression,
-		malformedValue, misplacedKey, readinessTimeoutLong, selfDependency, sequencingNotEnabled,
+		malformedValue, misplacedKey, nonCanonicalChart, readinessTimeoutLong, removedChartField, selfDependency, sequencingNotEnabled,
 		twoSlashKey, unknownKey, unknownLayer, unknownSubchart, unmeetableNeed,
 		schemaReference, waitForFirstConsumer,
 	}

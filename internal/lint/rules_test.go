@@ -104,13 +104,13 @@ var violations = []struct {
 		files: map[string]string{
 			"Chart.yaml": v3, "charts/db/Chart.yaml": subchart, "charts/db/values.schema.yaml": "type: object\n", "charts/db/values.schema.json": "{}",
 		},
-		want: []string{"warning conflicting-values-schemas charts/db/values.schema.yaml"}, says: "it differs from values.schema.json",
+		want: []string{"warning conflicting-values-schemas charts/db/values.schema.yaml:1:1"}, says: "it differs from values.schema.json at /type",
 		mend: [3]string{"charts/db/values.schema.json", "{}", `{"type": "object"}`},
 	},
 	{
 		name:  "conflicting-values-schemas in a chart of the format helm.sh/v3",
 		files: map[string]string{"Chart.yaml": resource, "values.schema.yaml": "type: object\n", "values.schema.json": "{}"},
-		want:  []string{"error conflicting-values-schemas values.schema.yaml"}, says: "it differs from values.schema.json",
+		want:  []string{"error conflicting-values-schemas values.schema.yaml:1:1"}, says: "it differs from values.schema.json at /type",
 		mend: [3]string{"values.schema.json", "{}", `{"type": "object"}`},
 	},
 	{
@@ -186,6 +186,12 @@ var violations = []struct {
 		files: map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/readiness-timeout: 30")},
 		want:  []string{"warning hook-sequencing templates/a.yaml:7:5"}, says: "ConfigMap/a is a hook: helm.sh/readiness-timeout is ignored",
 		mend: [3]string{"templates/a.yaml", "\n    helm.sh/readiness-timeout: 30", ""},
+	},
+	{
+		name:  "invalid-chart-field",
+		files: map[string]string{"Chart.yaml": resource + "data:\n  colour: blue\n"},
+		want:  []string{"error invalid-chart-field Chart.yaml:5:11"}, says: "data.colour: unknown field: must be one of description,",
+		mend: [3]string{"Chart.yaml", "colour", "description"},
 	},
 	{
 		name:  "invalid-hook",
@@ -303,6 +309,18 @@ var violations = []struct {
 		mend: [3]string{"Chart.yaml", "helm.sh/layer", "example.com/a"},
 	},
 	{
+		name:  "misplaced-key in a chart of the format helm.sh/v3",
+		files: map[string]string{"Chart.yaml": strings.Replace(resource, "}}", "}, annotations: {helm.sh/layer: a}}", 1)},
+		want:  []string{"error misplaced-key Chart.yaml:3:64"}, says: "has no effect in Chart.yaml",
+		mend: [3]string{"Chart.yaml", "helm.sh/layer", "example.com/a"},
+	},
+	{
+		name:  "non-canonical-chart",
+		files: map[string]string{"Chart.yaml": strings.Replace(resource, "}}", ", appVersion: 3.6}}", 1)},
+		want:  []string{"info non-canonical-chart Chart.yaml:3:61"}, says: `metadata.labels.appVersion: is not a string: write "3.6"`,
+		mend: [3]string{"Chart.yaml", "3.6", `"3.6"`},
+	},
+	{
 		name: "readiness-timeout-too-long",
 		files: map[string]string{
 			"Chart.yaml":       v3,
@@ -310,6 +328,12 @@ var violations = []struct {
 		},
 		want: []string{"warning readiness-timeout-too-long templates/a.yaml:7:5"}, says: "10m0s is longer than 5m0s",
 		mend: [3]string{"templates/a.yaml", "10m", "5m"},
+	},
+	{
+		name:  "removed-chart-field",
+		files: map[string]string{"Chart.yaml": resource + "data: {engine: gotpl, description: x}\n"},
+		want:  []string{"warning removed-chart-field Chart.yaml:4:16"}, says: "data.engine: has no effect in charts of helm.sh/v3",
+		mend: [3]string{"Chart.yaml", "engine: gotpl, ", ""},
 	},
 	{
 		name:  "self-dependency of a layer",
@@ -408,6 +432,24 @@ var violations = []struct {
 		},
 		want: []string{"error unknown-subchart Chart.yaml:8:3"}, says: `unknown subchart "queue"`,
 		mend: [3]string{"Chart.yaml", "\n  depends-on: [queue]", ""},
+	},
+	{
+		name: "unknown-subchart in a dependency of a chart of the format helm.sh/v3",
+		files: map[string]string{
+			"Chart.yaml": resource, "requirements.yaml": "requirements:\n- name: db\n  version: 1.0.0\n  depends-on: [queue]\n",
+			"charts/db/Chart.yaml": subchart,
+		},
+		want: []string{"error unknown-subchart requirements.yaml:4:3"}, says: `unknown subchart "queue"`,
+		mend: [3]string{"requirements.yaml", "\n  depends-on: [queue]", ""},
+	},
+	{
+		name: "unknown-subchart in an annotation of a chart of the format helm.sh/v3",
+		files: map[string]string{
+			"Chart.yaml":           resource,
+			"charts/db/Chart.yaml": "apiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: db\n  labels: {version: 1.0.0}\n  annotations:\n    depends-on.helm.sh/subcharts: queue\n",
+		},
+		want: []string{"error unknown-subchart charts/db/Chart.yaml:7:5"}, says: `unknown subchart "queue"`,
+		mend: [3]string{"charts/db/Chart.yaml", "queue", "''"},
 	},
 	{
 		name:  "unmeetable-need",
@@ -564,6 +606,29 @@ func TestRules(t *testing.T) {
 		if i > 0 && lint.Rules()[i-1].Name >= r.Name {
 			t.Errorf("%s is not in order", r.Name)
 		}
+	}
+}
+
+// TestFormatInSubcharts checks that problems with the format helm.sh/v3 are found in all charts.
+func TestFormatInSubcharts(t *testing.T) {
+	files := map[string]string{
+		"Chart.yaml":           resource + "icon: x\n",
+		"charts/db/Chart.yaml": strings.Replace(resource, "1.0.0", "latest", 1), "charts/db/requirements.yaml": "requirements:\n- version: '1'\n",
+		"charts/queue/Chart.yaml": strings.Replace(resource, "shop", "Queue", 1),
+		"charts/web/Chart.yaml":   strings.Replace(subchart, "db", "web", 1), "charts/web/Chart.v3.yaml": resource + "version: '1'\n", // packed
+	}
+	want := []string{
+		"error invalid-chart-field Chart.yaml:4:7",
+		"error invalid-chart-field charts/db/Chart.yaml:3:42",
+		"error invalid-chart-field charts/db/requirements.yaml:2:3",
+		"info non-canonical-chart charts/queue/Chart.yaml:3:18",
+		"error invalid-chart-field charts/web/Chart.v3.yaml:4:10",
+	}
+	if places, all := found(t, files, lint.RenderOptions{}); !slices.Equal(places, want) {
+		t.Errorf("found:\n%s\nwant:\n%s\n%v", strings.Join(places, "\n"), strings.Join(want, "\n"), all)
+	}
+	if report, err := lint.Check(write(t, files), lint.RenderOptions{}); err != nil || len(report.Helm) > 0 {
+		t.Errorf("Helm's rules report the same: %v, %v", report.Helm, err)
 	}
 }
 

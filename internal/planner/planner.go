@@ -162,6 +162,19 @@ func (p *Planner) Resources(revision int) ([]sequencer.Resource, error) {
 	return result.Resources(other.Root, other.options.IncludeCRDs)
 }
 
+// CheckValues validates the values against the schemas that were written as YAML, for checks before
+// the chart is rendered. Render validates them, too.
+func (p *Planner) CheckValues() error {
+	if p.options.SkipSchemaValidation || !valuesschema.Used(p.Chart) {
+		return nil
+	}
+	values, err := chartutil.CoalesceValues(p.Chart, p.Values)
+	if err != nil {
+		return err
+	}
+	return valuesschema.Validate(p.Chart, values)
+}
+
 func (p *Planner) chartOptions() (render.Options, error) {
 	o := p.options
 	caps, err := capabilities(p.cfg)

@@ -19,10 +19,16 @@ type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("%s is outside the chart", url) }
 
-// compile compiles a schema with the library that Helm uses.
-func compile(content any) (*jsonschema.Schema, error) {
+// compile compiles a schema with the library that Helm uses. The schema is for the
+// validation v, which is nil if the schema is only checked.
+func compile(content any, v *validation) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
+	c.UseRegexpEngine((&expressions{compiled: map[string]jsonschema.Regexp{}}).compile)
+	if v != nil {
+		c.RegisterVocabulary(v.vocabulary())
+		c.AssertVocabs()
+	}
 	if err := c.AddResource(schemaURL, content); err != nil {
 		return nil, err
 	}
@@ -31,7 +37,7 @@ func compile(content any) (*jsonschema.Schema, error) {
 
 // compile returns an error if the content is not a JSON Schema.
 func (b *bundle) compile(content any) error {
-	_, err := compile(content)
+	_, err := compile(content, nil)
 	if err == nil {
 		return nil
 	}
@@ -62,7 +68,7 @@ func problemIn(err error) (at []string, problem string) {
 	for len(invalid.Causes) > 0 {
 		invalid = invalid.Causes[0]
 	}
-	problem = invalid.BasicOutput().Error.String()
+	problem = messageOf(invalid.ErrorKind)
 	if len(invalid.InstanceLocation) > 0 {
 		problem = invalid.InstanceLocation[len(invalid.InstanceLocation)-1] + ": " + problem
 	}

@@ -4,6 +4,7 @@
 package valuesschema
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type document struct {
 	text    []byte
 	content any
 	root    *yaml.Node
+	// size is the size of the document as JSON, in which aliases are replaced with copies.
+	size int
 }
 
 // decode sets the content of the document. As for values, the rules of Helm apply to YAML: for
@@ -56,7 +59,12 @@ func (d *document) decode() error {
 	if depth(root, maxDepth) > maxDepth {
 		return &Error{File: d.file, Problem: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}
 	}
-	if err := sigsyaml.UnmarshalStrict(d.text, &d.content, useNumber); err != nil {
+	asJSON, err := sigsyaml.YAMLToJSONStrict(d.text)
+	if err != nil {
+		return newSyntaxError(d.file, err)
+	}
+	d.size = len(asJSON)
+	if d.content, err = decodeJSON(asJSON); err != nil {
 		return newSyntaxError(d.file, err)
 	}
 	switch d.content.(type) {
@@ -66,9 +74,17 @@ func (d *document) decode() error {
 	return d.newError(nil, "is not a JSON Schema: it must be a mapping")
 }
 
-func useNumber(d *json.Decoder) *json.Decoder {
-	d.UseNumber()
-	return d
+// decodeJSON returns the content of a JSON document, with all digits of numbers.
+func decodeJSON(text []byte) (content any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&content); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more than one value")
+	}
+	return content, nil
 }
 
 // checkSingle returns an error if the text contains more than one YAML document.

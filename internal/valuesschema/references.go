@@ -5,7 +5,6 @@ package valuesschema
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net/url"
 	"path"
@@ -18,8 +17,9 @@ import (
 type bundle struct {
 	source Source
 	root   *document
-	// keyword is the keyword of the schema that contains the other files.
-	keyword string
+	// keyword is the keyword of the schema that contains the other files, and idKeyword the one
+	// that names a schema.
+	keyword, idKeyword string
 	// documents contains all documents, in the order in which they were found; byName
 	// contains them by their path in the chart.
 	documents []*document
@@ -35,8 +35,8 @@ func newBundle(s Source) (*bundle, error) {
 	}
 	schema, _ := root.content.(map[string]any)
 	return &bundle{
-		source: s, root: root, keyword: definitionsKeyword(schema),
-		documents: []*document{root}, byName: map[string]*document{YAMLFile: root}, size: len(s.Text),
+		source: s, root: root, keyword: definitionsKeyword(schema), idKeyword: idKeyword(schema),
+		documents: []*document{root}, byName: map[string]*document{YAMLFile: root}, size: root.size,
 	}, nil
 }
 
@@ -53,7 +53,7 @@ func (b *bundle) resolve() error {
 		if i > 0 {
 			b.checkDraft(d)
 			if content, ok := d.content.(map[string]any); ok {
-				delete(content, "$id")
+				delete(content, b.idKeyword)
 				delete(content, "$schema")
 			}
 		}
@@ -155,8 +155,8 @@ func (b *bundle) visitKeyword(d *document, schema map[string]any, at []string) {
 			schema[keyword] = b.reference(d, at, text)
 		}
 	case slices.Contains(dataKeywords, keyword):
-	case keyword == "$id" && len(at) > 1:
-		b.failf(d, at, "$id is allowed only at the top of a file: refer to the schema by its place")
+	case keyword == b.idKeyword && len(at) > 1:
+		b.failf(d, at, "%s is allowed only at the top of a file: refer to the schema by its place", keyword)
 	case hasNames && slices.Contains(namedSchemas, keyword):
 		for _, name := range slices.Sorted(maps.Keys(named)) {
 			b.visit(d, named[name], append(at, name))
@@ -219,7 +219,7 @@ func (b *bundle) open(d *document, at []string, name string) *document {
 		b.failf(d, at, "the reference leads to %s, which is not a file of the chart", name)
 		return nil
 	}
-	if b.size += len(opened.text); b.size > maxSize {
+	if b.size += opened.size; b.size > maxSize {
 		b.failf(d, at, "the schema has more than %d MiB with the files to which it refers", maxSize>>20)
 		return nil
 	}
@@ -251,11 +251,19 @@ func splitPointer(pointer string) []string {
 	return keys
 }
 
-// escapePointer returns a JSON pointer as it is written in a URL.
-func escapePointer(keys []string) string {
+// pointerTo returns the JSON pointer with the keys.
+func pointerTo(keys []string) string {
 	var b strings.Builder
 	for _, key := range keys {
-		fmt.Fprintf(&b, "/%s", (&url.URL{Fragment: strings.NewReplacer("~", "~0", "/", "~1").Replace(key)}).EscapedFragment())
+		b.WriteString("/" + escapeKey(key))
 	}
 	return b.String()
 }
+
+// escapePointer returns a JSON pointer as it is written in a URL.
+func escapePointer(keys []string) string {
+	return (&url.URL{Fragment: pointerTo(keys)}).EscapedFragment()
+}
+
+// escapeKey returns a key as it is written in a JSON pointer.
+func escapeKey(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }

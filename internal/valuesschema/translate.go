@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -89,39 +88,6 @@ func IsTranslation(schema []byte, s Source) bool {
 	return err == nil && bytes.Equal(text, schema)
 }
 
-// Agrees returns whether a values.schema.json has the same content as the values.schema.yaml. It
-// can contain the files to which the YAML refers, or refer to them.
-func Agrees(schema []byte, s Source) (bool, error) {
-	text, err := Translate(s)
-	if err != nil {
-		return false, err
-	}
-	translated, written, yaml := document{text: text}, document{text: schema}, document{text: s.Text}
-	for _, d := range []*document{&translated, &written, &yaml} {
-		if d.decode() != nil {
-			return false, nil
-		}
-	}
-	if reflect.DeepEqual(written.content, yaml.content) {
-		return true, nil
-	}
-	return reflect.DeepEqual(withoutComment(written.content), withoutComment(translated.content)), nil
-}
-
-// withoutComment returns a schema without the comment that withComment adds.
-func withoutComment(content any) any {
-	schema, _ := content.(map[string]any)
-	comment, _ := schema["$comment"].(string)
-	switch own, isGenerated := strings.CutPrefix(comment, generated); {
-	case !isGenerated:
-	case own == "":
-		delete(schema, "$comment")
-	default:
-		schema["$comment"] = strings.TrimPrefix(own, " ")
-	}
-	return content
-}
-
 // open returns the document with a file of the chart. name is its path in the chart.
 func (s Source) open(name string) (*document, error) {
 	d := &document{file: s.Folder + name, folder: path.Dir(name)}
@@ -133,6 +99,15 @@ func (s Source) open(name string) (*document, error) {
 		return nil, nil
 	}
 	return d, d.decode()
+}
+
+// idKeyword returns the keyword that gives a schema another URL, to which references in it are
+// relative.
+func idKeyword(schema map[string]any) string {
+	if draft, _ := schema["$schema"].(string); strings.Contains(draft, "draft-04") {
+		return "id"
+	}
+	return "$id"
 }
 
 // definitionsKeyword returns the keyword under which a schema contains other schemas.

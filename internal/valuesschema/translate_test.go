@@ -79,6 +79,9 @@ func TestTranslateErrors(t *testing.T) {
 		"broken.yaml": "a: b\n  c: d\n", "away.yaml": "items:\n  $ref: http://example.com\n", "text.yaml": "text", "charts/sub/a.yaml": "true",
 		"anchor.yaml": "$anchor: x", "old.yaml": "$schema: http://json-schema.org/draft-07/schema#",
 	}
+	for i := range 4 {
+		files[fmt.Sprintf("%d.yaml", i)] = "x: &x " + strings.Repeat("y", 20_000) + "\nz: [" + strings.Repeat("*x, ", 100) + "]\n"
+	}
 	for _, c := range []struct {
 		name, schema, want string
 		leaves             bool
@@ -115,11 +118,14 @@ func TestTranslateErrors(t *testing.T) {
 		{"values.schema.json", "$ref: values.schema.json", "refer to another file of the same chart", false},
 		{"file of another draft", "$ref: old.yaml", "charts/db/old.yaml:1: $schema", false},
 		{"$id below the top", "$defs:\n  a:\n    $id: https://example.com/a", "values.schema.yaml:3: $id is allowed only at the top", false},
+		{"id below the top, in draft 4", "$schema: http://json-schema.org/draft-04/schema#\nproperties:\n  a:\n    id: https://example.com/a", "values.schema.yaml:4: id is allowed only at the top", false},
 		{"definitions that are no mapping", "$defs: []\n$ref: anchor.yaml", "values.schema.yaml:1: must be a mapping", false},
 		{"name of a file among definitions", "$defs:\n  anchor.yaml: true\n$ref: anchor.yaml", "values.schema.yaml:2: has the name of a file", false},
 		{"deep", strings.Repeat("{not: ", 600) + "{}" + strings.Repeat("}", 600), "more than 500 levels deep", false},
 		{"large", "$comment: " + strings.Repeat("x", 6<<20), "more than 5 MiB as JSON", false},
 		{"aliases", aliasBomb(), "its aliases expand", false},
+		{"aliases in several files", "allOf: [{$ref: '1.yaml'}, {$ref: '2.yaml'}, {$ref: '3.yaml'}]", "values.schema.yaml:1: the schema has more than 5 MiB with the files to which it refers", false},
+		{"regular expressions", manyExpressions(), "the regular expressions of the schema are too complex", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := valuesschema.Translate(source(c.schema, files))
@@ -148,6 +154,15 @@ func problems(err error) []valuesschema.Error {
 	return nil
 }
 
+// manyExpressions returns a schema with regular expressions that need much memory.
+func manyExpressions() string {
+	text := "properties:\n"
+	for i := range 1000 {
+		text += fmt.Sprintf("  a%[1]d: {pattern: '%[1]d\\pL{1000}'}\n", i)
+	}
+	return text
+}
+
 // aliasBomb returns a schema whose aliases expand to a very long text.
 func aliasBomb() string {
 	text := "$defs:\n  a0: &a0 {description: " + strings.Repeat("x", 1000) + "}\n"
@@ -157,28 +172,39 @@ func aliasBomb() string {
 	return text
 }
 
-func TestAgrees(t *testing.T) {
-	const schema = "type: object\nproperties: {a: {$ref: a.yaml}}\n"
+func TestCompare(t *testing.T) {
+	const schema = "type: object\nproperties:\n  a: {$ref: a.yaml}\n  b:\n    maximum: 1.0\n    enum: [\"\\U0001F600\", x]\n"
 	files := map[string]string{"a.yaml": "type: string"}
 	translated, err := valuesschema.Translate(source(schema, files))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		name, json string
-		want       bool
-	}{
-		{"translation", string(translated), true},
-		{"other format", `{ "properties": {"a": {"$ref": "a.yaml"}}, "type": "object" }`, true},
-		{"with the file", `{"$defs": {"a.yaml": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/a.yaml"}}, "type": "object"}`, true},
-		{"other content", `{"type": "object"}`, false},
-		{"no JSON", `{`, false},
+	for _, c := range []struct{ name, json, want string }{
+		{"translation", string(translated), ""},
+		{"other format", "{\n\t\"properties\": {\"b\": {\"enum\": [\"\\ud83d\\ude00\", \"x\"], \"maximum\": 1.0}, \"a\": {\"$ref\": \"a.yaml\"}}, \"type\": \"object\"}\n", ""},
+		{"other number", `{"type": "object", "properties": {"a": {"$ref": "a.yaml"}, "b": {"enum": ["😀", "x"], "maximum": 1e0}}}`, ""},
+		{"with the file", `{"$defs": {"a.yaml": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/a.yaml"}, "b": {"enum": ["😀", "x"], "maximum": 1}}, "type": "object"}`, ""},
+		{"missing key", `{"type": "object"}`, ":2: differs from values.schema.json at /properties:"},
+		{"additional key", `{"type": "object", "properties": {"a": {"$ref": "a.yaml"}, "b": {"enum": ["😀", "x"], "maximum": 1, "minimum": 0}}}`, ":4: differs from values.schema.json at /properties/b/minimum:"},
+		{"other value", `{"type": "array", "properties": {"a": {"$ref": "a.yaml"}, "b": {"enum": ["😀", "x"], "maximum": 1}}}`, ":1: differs from values.schema.json at /type:"},
+		{"shorter list", `{"type": "object", "properties": {"a": {"$ref": "a.yaml"}, "b": {"enum": ["😀"], "maximum": 1}}}`, ":6: differs from values.schema.json at /properties/b/enum/1:"},
+		{"other number", `{"type": "object", "properties": {"a": {"$ref": "a.yaml"}, "b": {"enum": ["😀", "x"], "maximum": 2}}}`, ":5: differs from values.schema.json at /properties/b/maximum:"},
+		{"no mapping", `true`, ":1: differs from values.schema.json:"},
+		{"no JSON", `{`, ":1: differs from values.schema.json:"},
+		{"two values", `{} {}`, ":1: differs from values.schema.json:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, err := valuesschema.Agrees([]byte(c.json), source(schema, files)); err != nil || got != c.want {
-				t.Errorf("got %v, %v", got, err)
+			got := ""
+			if err := valuesschema.Compare([]byte(c.json), source(schema, files)); err != nil {
+				got = strings.TrimSuffix(strings.TrimPrefix(err.Error(), "charts/db/values.schema.yaml"), " remove one of the files, or make them agree")
+			}
+			if got != c.want {
+				t.Errorf("got %q\nwant %q", got, c.want)
 			}
 		})
+	}
+	if err := valuesschema.Compare([]byte(`{}`), source("type: strng", nil)); err == nil || !strings.Contains(err.Error(), "is not a JSON Schema") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -5,9 +5,9 @@ package valuesschema
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -71,7 +71,7 @@ func (v *ValidationError) validate(ch *chart.Chart, values map[string]any, at []
 		case map[string]any:
 			v.validate(sub, own, below)
 		default:
-			v.Charts = append(v.Charts, ChartProblems{sub.ChartFullPath(), fmt.Sprintf("- at '/%s': got %T, want object", strings.Join(below, "/"), own)})
+			v.Charts = append(v.Charts, ChartProblems{sub.ChartFullPath(), problemLine(below, fmt.Sprintf("got %T, want object", own))})
 		}
 	}
 }
@@ -80,7 +80,7 @@ func (v *ValidationError) validate(ch *chart.Chart, values map[string]any, at []
 func problemsOf(schema []byte, values map[string]any, at []string) string {
 	if !IsGenerated(schema) {
 		if err := chartutil.ValidateAgainstSingleSchema(values, schema); err != nil {
-			return strings.TrimSpace(err.Error())
+			return prefixPaths(strings.TrimSpace(err.Error()), at)
 		}
 		return ""
 	}
@@ -88,13 +88,18 @@ func problemsOf(schema []byte, values map[string]any, at []string) string {
 	if err == nil {
 		return ""
 	}
-	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
-	if !ok {
-		return "- " + err.Error()
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		return listProblems(invalid, at)
 	}
-	moveBelow(invalid, at)
-	_, problems, _ := strings.Cut(invalid.Error(), "\n")
-	return problems
+	return "- " + err.Error()
+}
+
+// lineStart matches the start of a line with a problem, up to the path of the value.
+var lineStart = regexp.MustCompile(`(?m)^ *- at '`)
+
+// prefixPaths makes the paths in the problems that Helm lists begin at the values of the root chart.
+func prefixPaths(problems string, at []string) string {
+	return lineStart.ReplaceAllStringFunc(problems, func(start string) string { return start + pointerTo(at) })
 }
 
 func validateSingle(schema []byte, values map[string]any) error {
@@ -102,21 +107,10 @@ func validateSingle(schema []byte, values map[string]any) error {
 	if err != nil {
 		return err
 	}
-	compiled, err := compile(content)
+	v := &validation{named: map[string][][]string{}}
+	compiled, err := compile(content, v)
 	if err != nil {
 		return err
 	}
-	return compiled.Validate(values)
-}
-
-// moveBelow makes the paths in an error begin at the values of the root chart, and sorts its
-// causes, which the library returns in random order.
-func moveBelow(e *jsonschema.ValidationError, at []string) {
-	e.InstanceLocation = slices.Concat(at, e.InstanceLocation)
-	for _, cause := range e.Causes {
-		moveBelow(cause, at)
-	}
-	slices.SortFunc(e.Causes, func(a, b *jsonschema.ValidationError) int {
-		return cmp.Or(slices.Compare(a.InstanceLocation, b.InstanceLocation), cmp.Compare(a.Error(), b.Error()))
-	})
+	return v.run(compiled, values)
 }

@@ -46,7 +46,7 @@ func TestValidate(t *testing.T) {
 			map[string]any{"db": map[string]any{"leaf": map[string]any{"list": []any{1}, "x": 1}}, "json": map[string]any{"port": "a"}},
 			"shop/charts/db/charts/leaf:\n- at '/db/leaf': additional properties 'x' not allowed\n- at '/db/leaf/list/0': 'anyOf' failed\n" +
 				"  - at '/db/leaf/list/0': got number, want boolean\n  - at '/db/leaf/list/0': got number, want string\n" +
-				"shop/charts/json:\n- at '/port': got string, want integer\n",
+				"shop/charts/json:\n- at '/json/port': got string, want integer\n",
 		},
 		{"values that are no mapping", map[string]any{"db": "a"}, "shop/charts/db:\n- at '/db': got string, want object\n"},
 	} {
@@ -66,6 +66,13 @@ func TestValidate(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
+	}
+	ch = withSchema(t, "shop", "$schema: http://json-schema.org/draft-07/schema#\nproperties: {password: {pattern: '^.{12,}$'}, address: {format: ipv4}, names: {propertyNames: {pattern: ^a}}}")
+	err := valuesschema.Validate(ch, map[string]any{"password": "hunter2", "address": "hunter2", "names": map[string]any{"b": 1}})
+	const wantHidden = "values don't meet the specifications of the schema(s) in the following chart(s):\nshop:\n- at '/address': is not valid ipv4\n- at '/names': invalid propertyName 'b'\n" +
+		"  - at '/names': does not match pattern '^a'\n- at '/password': does not match pattern '^.{12,}$'\n"
+	if err == nil || err.Error() != wantHidden {
+		t.Errorf("got\n%v\nwant\n%s", err, wantHidden)
 	}
 	if valuesschema.Used(withJSON) {
 		t.Error("the schema was written as JSON")

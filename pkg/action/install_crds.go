@@ -16,8 +16,8 @@ import (
 
 // installCRDs installs the CustomResourceDefinitions from the crds/ directories of the
 // charts. It does this before the templates are rendered, because templates may look up
-// objects of the new kinds. An ordered install first checks the order. A dry run installs
-// nothing.
+// objects of the new kinds. An ordered install first checks the order. Values that a schema in
+// YAML rejects are an error before that. A dry run installs nothing.
 func (r *installRun) installCRDs(ctx context.Context) error {
 	i := r.action
 	chartCRDs := r.planner.Chart.CRDObjects()
@@ -35,6 +35,9 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 		return nil
 	}
 	if err := orderrecord.CheckSize(r.newRelease(), r.op.Store.DriverName(), deploy.SizeReserve); err != nil {
+		return err
+	}
+	if err := r.planner.CheckValues(); err != nil {
 		return err
 	}
 	if i.isOrdered() {

@@ -62,7 +62,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	// The flags of these commands of Ordered Helm are additions unless the similar command of
 	// stock Helm has them.
 	like := map[string]string{"dag": "template", "plan": "upgrade", "schema": "env"}
-	for _, command := range commandsOf(t) {
+	for _, command := range append(commandsOf(t), "search repo") {
 		known := map[string]bool{"help": true}
 		if like[command] != "" {
 			for line := range strings.Lines(help(t, like[command])) {
@@ -71,7 +71,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 				}
 			}
 		}
-		for line := range strings.Lines(help(t, command)) {
+		for line := range strings.Lines(help(t, strings.Fields(command)...)) {
 			m := flag.FindStringSubmatch(line)
 			if len(m) == 2 && (strings.Contains(line, mark) || like[command] != "" && !known[m[1]]) {
 				wantFlags = append(wantFlags, command+" --"+m[1])
