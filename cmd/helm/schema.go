@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
@@ -129,8 +130,37 @@ func readSchemaFiles(path string) (files schemaFiles, err error) {
 	return files, nil
 }
 
+// dependencies returns the names under which values.yaml can contain values of dependencies.
+func (files schemaFiles) dependencies() ([]string, error) {
+	var withoutSchemas schemaFiles // the schema of the chart is checked separately
+	for _, f := range files {
+		if f.Name != valuesschema.YAMLFile && f.Name != valuesschema.JSONFile {
+			withoutSchemas = append(withoutSchemas, f)
+		}
+	}
+	ch, err := chartloader.LoadFiles(withoutSchemas)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, d := range ch.Metadata.Dependencies {
+		names = append(names, d.Name, d.Alias)
+		for condition := range strings.SplitSeq(d.Condition, ",") {
+			names = append(names, strings.Split(strings.TrimSpace(condition), ".")...)
+		}
+	}
+	for _, sub := range ch.Dependencies() {
+		names = append(names, sub.Name())
+	}
+	return names, nil
+}
+
 func (a *app) schema(path string, opts schemaOptions) error {
 	files, err := readSchemaFiles(path)
+	if err != nil {
+		return err
+	}
+	known, err := files.dependencies()
 	if err != nil {
 		return err
 	}
@@ -146,7 +176,7 @@ func (a *app) schema(path string, opts schemaOptions) error {
 			return fmt.Errorf("%s is not JSON", valuesschema.JSONFile)
 		}
 	}
-	result, err := schemagen.Generate(schemagen.Input{Values: values, ValuesFile: chartutil.ValuesfileName, Schema: existing})
+	result, err := schemagen.Generate(schemagen.Input{Values: values, ValuesFile: chartutil.ValuesfileName, Schema: existing, Known: known})
 	if err != nil {
 		return err
 	}
@@ -159,23 +189,22 @@ func (a *app) schema(path string, opts schemaOptions) error {
 		}
 	}
 	if opts.write {
-		return a.writeSchema(path, result, hasJSON && !hasYAML)
+		return writeSchema(path, result, hasJSON)
 	}
 	return a.printSchema(result.Schema, opts.format)
 }
 
 // writeSchema writes a schema to the chart in the directory dir. hasJSON is true if the chart
-// has only a values.schema.json.
-func (a *app) writeSchema(dir string, result *schemagen.Result, hasJSON bool) error {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+// has a values.schema.json.
+func writeSchema(dir string, result *schemagen.Result, hasJSON bool) error {
+	switch info, err := os.Stat(dir); {
+	case err != nil || !info.IsDir():
 		return fmt.Errorf("%s is not a directory: --write requires the directory of a chart", dir)
-	}
-	if hasJSON {
+	case len(result.Differences) == 0:
+		return nil
+	case hasJSON:
 		return fmt.Errorf("the chart has a %s, which would not agree with %s: print the schema, write it to %s, and remove %s",
 			valuesschema.JSONFile, valuesschema.YAMLFile, valuesschema.YAMLFile, valuesschema.JSONFile)
-	}
-	if len(result.Differences) == 0 {
-		return nil
 	}
 	return os.WriteFile(filepath.Join(dir, valuesschema.YAMLFile), result.Schema, 0o644) //nolint:gosec // readable as the other files of the chart
 }

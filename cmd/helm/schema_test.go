@@ -51,6 +51,12 @@ func TestSchema(t *testing.T) {
 			}
 		}, nil, 0, "required:\n  - port\nproperties:\n  port:\n    type: integer\n", ""},
 		{"write beside JSON", nil, []string{"--write"}, 1, "", "remove values.schema.json"},
+		{"write beside JSON and YAML", func() { write("values.schema.yaml", header) }, []string{"--write"}, 1, "", "remove values.schema.json"},
+		{"dependencies", func() {
+			write("Chart.yaml", "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: shop, labels: {version: 0.1.0}}\ndata: {dependencies: [{name: db, version: 1.0.0, alias: main, condition: 'flags.db'}]}\n")
+			write("values.schema.yaml", derived+"  db: true\n  main: true\n  flags: {properties: {db: true}}\n  tags: true\n  global: true\n  other: true\n")
+		}, []string{"--check"}, 2, "other: is in the schema, but neither in values.yaml nor in a comment of it, such as \"# other:\"\n", ""},
+		{"invalid chart", func() { write("Chart.yaml", "apiVersion: helm.sh/v3\nkind: Chart\n") }, []string{"--check"}, 1, "", "Chart.yaml:"},
 		{"two ways", nil, []string{"--write", "--check"}, 1, "", "write"},
 		{"write as JSON", nil, []string{"--write", "-o", "json"}, 1, "", "--write cannot be used with --output"},
 	} {

@@ -19,9 +19,9 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// apiVersion and kind are those of charts of the format.
+// APIVersion and kind are those of charts of the format.
 const (
-	apiVersion = "helm.sh/v3"
+	APIVersion = "helm.sh/v3"
 	kind       = "Chart"
 )
 
@@ -35,7 +35,7 @@ const (
 
 // IsV3 reports whether a Chart.yaml is in the format helm.sh/v3.
 func IsV3(chartYAML []byte) bool {
-	if !bytes.Contains(chartYAML, []byte(apiVersion)) {
+	if !bytes.Contains(chartYAML, []byte(APIVersion)) {
 		return false
 	}
 	if beginsWithVersion(chartYAML) {
@@ -73,7 +73,7 @@ func beginsWithVersion(chartYAML []byte) bool {
 
 func isV3(root *yaml.Node) bool {
 	version := yamledit.Lookup(root, "apiVersion")
-	return version != nil && version.Value == apiVersion
+	return version != nil && version.Value == APIVersion
 }
 
 // Source contains the files with the metadata of a chart of the format.

@@ -4,6 +4,7 @@
 package chartformat
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -245,12 +246,13 @@ func TestLibraryPosition(t *testing.T) {
 	for _, c := range []struct{ name, chart, requirements, library, want string }{
 		{"in Chart.yaml", inChart, "", "b", "below/Chart.yaml:11"},
 		{"in requirements.yaml", minimal, "libraries:\n- {name: a, version: 1}\n", "a", "below/requirements.yaml:2"},
-		{"nowhere", minimal, "", "a", "below/Chart.yaml"},
+		{"nowhere", minimal, "", "a", "below/Chart.yaml:0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := source(c.chart, c.requirements)
 			s.Folder = "below/"
-			if got := LibraryPosition(s, c.library); got != c.want {
+			file, line := LibraryPosition(s, c.library)
+			if got := fmt.Sprintf("%s:%d", file, line); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})

@@ -72,7 +72,7 @@ func (w *writer) addField(r *reader, key, value *yaml.Node) {
 	case strings.HasPrefix(place, "data."):
 		w.data.add(key, dataValue(name, value))
 	default:
-		r.failf(key, name, "does not exist in charts of %s: remove it", apiVersion)
+		r.failf(key, name, "does not exist in charts of %s: remove it", APIVersion)
 	}
 }
 
@@ -85,7 +85,11 @@ func (w *writer) addAnnotations(r *reader, n *yaml.Node) {
 			if key.Value == annotation.Sequencing && value.Value == annotation.SequencingEnabled {
 				continue
 			}
-			w.annotations.add(withStrings(key), annotationValue(key.Value, value))
+			value = annotationValue(key.Value, value)
+			if key.Value == annotation.DependsOnSubcharts && yamledit.Lookup(resolved, annotation.DependsOnSubchartsCanonical) == nil {
+				key.Value = annotation.DependsOnSubchartsCanonical
+			}
+			w.annotations.add(withStrings(key), value)
 		}
 	} else if !isNull(resolved) {
 		r.failf(n, "annotations", "must be a mapping")
@@ -149,7 +153,7 @@ func (w *writer) encode() ([]byte, error) {
 		w.metadata.add(stringNode("annotations"), &w.annotations.Node)
 	}
 	root := newMapping()
-	root.add(w.first, stringNode(apiVersion))
+	root.add(w.first, stringNode(APIVersion))
 	root.add(stringNode("kind"), stringNode(kind))
 	root.add(stringNode("metadata"), &w.metadata.Node)
 	if len(w.data.Content) > 0 {

@@ -28,7 +28,7 @@ engine: gotpl
 runHooksInParallel: true
 deprecated: true
 keywords: [a, 7]
-annotations: {helm.sh/sequencing: enabled, a: yes, depends-on.helm.sh/subcharts: [db]}
+annotations: {helm.sh/sequencing: enabled, a: yes, helm.sh/depends-on/subcharts: [db]}
 dependencies:
 - {name: db, version: 1.0, enabled: true, import-values: [{child: a, parent: b}], depends-on: [queue]}
 - {name: queue, version: ^2}

@@ -79,12 +79,11 @@ func (r *reader) addLibraries(flat *flatChart) {
 	flat.setAnnotation(annotation.Libraries, string(text))
 }
 
-// LibraryPosition returns where a chart declares a library, for example "Chart.yaml:12". It
-// returns the name of the file without a line if the library is not declared.
-func LibraryPosition(s Source, name string) string {
-	r := &reader{}
+// LibraryPosition returns the file and the line in which a chart declares a library. The line is 0 if
+// the library is not declared.
+func LibraryPosition(s Source, name string) (file string, line int) {
+	r := &reader{file: s.chartFile()}
 	flat := &flatChart{}
-	r.file = s.chartFile()
 	r.readLibraries(yamledit.Lookup(r.parse(s.ChartYAML), "data", "libraries"), "data.libraries", flat)
 	if flat.libraries.node == nil && s.Requirements != nil {
 		r.file = s.requirementsFile()
@@ -92,8 +91,8 @@ func LibraryPosition(s Source, name string) string {
 	}
 	for _, library := range flat.libraries.entries {
 		if library.Name == name {
-			return fmt.Sprintf("%s:%d", r.file, library.node.Line)
+			return r.file, library.node.Line
 		}
 	}
-	return r.file
+	return r.file, 0
 }

@@ -62,7 +62,7 @@ func fieldProblem(name string, allowed []string) string {
 		return "belongs in " + place
 	}
 	if slices.Contains(removedFields, name) {
-		return "does not exist in charts of " + apiVersion + ": remove it"
+		return "does not exist in charts of " + APIVersion + ": remove it"
 	}
 	return "unknown field: must be one of " + strings.Join(allowed, ", ")
 }

@@ -257,7 +257,7 @@ func (r *reader) readFields(n *yaml.Node, field string, allowed []string) map[st
 		case slices.Contains(allowed, name):
 			fields[name] = value
 		case field == "data" && slices.Contains(removedFields, name):
-			r.addf(Removed, value, path, "has no effect in charts of %s: remove it", apiVersion)
+			r.addf(Removed, value, path, "has no effect in charts of %s: remove it", APIVersion)
 		default:
 			r.failf(value, path, "%s", fieldProblem(name, allowed))
 		}

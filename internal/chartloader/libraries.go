@@ -77,7 +77,8 @@ func ownRequests(ch *chart.Chart) []library.Request {
 	for _, d := range declared {
 		requests = append(requests, library.Request{Name: d.Name, Range: d.Version, By: ch.ChartFullPath(), Position: func() string {
 			requirements, _ := OriginalFile(ch, chartformat.OriginalRequirementsFile)
-			return chartformat.LibraryPosition(chartformat.Source{ChartYAML: original, Requirements: requirements}, d.Name)
+			file, line := chartformat.LibraryPosition(chartformat.Source{ChartYAML: original, Requirements: requirements}, d.Name)
+			return fmt.Sprintf("%s:%d", file, line)
 		}})
 	}
 	return requests

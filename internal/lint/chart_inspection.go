@@ -57,6 +57,7 @@ func checkOrder(files, canonical []*chartloader.BufferedFile, o RenderOptions) [
 	root := source.New(files)
 	root.Walk(i.checkChartFile)
 	root.Walk(i.checkSchema)
+	root.Walk(i.checkLibraryText)
 	if canonical != nil && i.isRelevant(root) && i.load(root, canonical) {
 		i.readObjects()
 		inspection := sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace})
@@ -113,6 +114,7 @@ func (i *chartInspection) load(root *source.Files, canonical []*chartloader.Buff
 	files := root.Match(i.chart)
 	i.filesByDeclaration = map[string]*source.Files{}
 	i.mapDeclarations(i.chart, i.chart.Name(), files)
+	i.checkOrdinaryLibraries()
 	declaration, errs := chartloader.InspectDeclarations(i.chart)
 	i.addDeclarationErrors(declaration, errs)
 

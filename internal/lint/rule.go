@@ -145,6 +145,18 @@ var (
 	}
 )
 
+// Rules about libraries.
+var (
+	libraryText = Rule{
+		"library-text", Warning, "a template of a library contains something outside of named templates, which is ignored",
+		"Move it into a define, or remove it.",
+	}
+	ordinaryLibrary = Rule{
+		"ordinary-library", Warning, "a chart is used as a library, but is not a library chart",
+		"Set the type of the chart to library, if it contains nothing but named templates. Nothing else of it is used.",
+	}
+)
+
 // Rules about the schema of values.
 var (
 	conflictingSchemas = Rule{
@@ -166,8 +178,8 @@ func Rules() []Rule {
 	return []Rule{
 		annotationNotString, conflictingSpellings, conflictingSchemas, customReadiness, dependencyCycle,
 		duplicateObject, expressionPath, hookSequencing, invalidChartField, invalidHook, invalidHookMode,
-		invalidLayerName, invalidSchema, lateRoleBinding, layerUnreached, malformedDuration, malformedExpression,
-		malformedValue, misplacedKey, nonCanonicalChart, readinessTimeoutLong, removedChartField, selfDependency, sequencingNotEnabled,
+		invalidLayerName, invalidSchema, lateRoleBinding, layerUnreached, libraryText, malformedDuration, malformedExpression,
+		malformedValue, misplacedKey, nonCanonicalChart, ordinaryLibrary, readinessTimeoutLong, removedChartField, selfDependency, sequencingNotEnabled,
 		twoSlashKey, unknownKey, unknownLayer, unknownSubchart, unmeetableNeed,
 		schemaReference, waitForFirstConsumer,
 	}

@@ -74,6 +74,9 @@ metadata:
     depends-on.helm.sh/layers: web
 `
 
+// usingNames is a chart of the format helm.sh/v3 that uses the library names.
+const usingNames = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: shop, labels: {version: \"1.0.0\"}}\ndata:\n  libraries:\n  - {name: names, version: ^1}\n"
+
 // violations contains charts that violate one rule each, and the change that corrects them.
 // The name of each begins with the name of the rule.
 var violations = []struct {
@@ -535,6 +538,41 @@ var violations = []struct {
 		want: []string{"error unmeetable-need templates/a.yaml:2:1"},
 		says: "Pod/p in unlayered resources of chart shop needs ConfigMap/late, which only the post-install hook creates, which runs when all resources are ready (templates/b.yaml): make it a pre-install hook, or an ordinary resource",
 		mend: [3]string{"templates/b.yaml", "post-install,post-upgrade", "pre-install,pre-upgrade"},
+	},
+	{
+		name: "library-text",
+		files: map[string]string{
+			"Chart.yaml":           "apiVersion: v2\nname: names\nversion: 1.0.0\ntype: library\n",
+			"templates/_names.tpl": "{{/* names */}}\n{{- $x := 1 }}\n{{ define \"a\" }}a{{ end }}\n\nkind: A\n",
+		},
+		want: []string{"warning library-text templates/_names.tpl:5:1"}, says: "this is outside of named templates: it is ignored",
+		mend: [3]string{"templates/_names.tpl", "kind: A\n", ""},
+	},
+	{
+		name: "library-text in an action",
+		files: map[string]string{
+			"Chart.yaml":       "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: names, labels: {version: \"1.0.0\"}}\ndata: {type: library}\n",
+			"templates/a.yaml": "{{ define \"a\" }}a{{ end }}\n  {{ include \"a\" . }}",
+		},
+		want: []string{"warning library-text templates/a.yaml:2:6"}, says: "this is outside",
+		mend: [3]string{"templates/a.yaml", "\n  {{ include \"a\" . }}", ""},
+	},
+	{
+		name: "ordinary-library",
+		files: map[string]string{
+			"Chart.yaml": usingNames, "library/names/Chart.yaml": "apiVersion: v2\nname: names\nversion: 1.0.0\n",
+		},
+		want: []string{"warning ordinary-library Chart.yaml:6"}, says: "names is not a library chart: only its named templates are used",
+		mend: [3]string{"library/names/Chart.yaml", "version: 1.0.0", "version: 1.0.0\ntype: library"},
+	},
+	{
+		name: "ordinary-library of a subchart, in requirements.yaml",
+		files: map[string]string{
+			"Chart.yaml": v3, "charts/db/Chart.yaml": strings.Replace(strings.Replace(usingNames, "shop", "db", 1), "data:\n  libraries:\n  - {name: names, version: ^1}\n", "", 1),
+			"charts/db/requirements.yaml": "libraries:\n- {name: names, version: ^1}\n", "charts/db/library/names/Chart.yaml": "apiVersion: v2\nname: names\nversion: 1.0.0\n",
+		},
+		want: []string{"warning ordinary-library charts/db/requirements.yaml:2"}, says: "names is not a library chart",
+		mend: [3]string{"charts/db/library/names/Chart.yaml", "version: 1.0.0", "version: 1.0.0\ntype: library"},
 	},
 	{
 		name: "wait-for-first-consumer of a class in the release",

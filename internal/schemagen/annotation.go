@@ -6,6 +6,7 @@ package schemagen
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,14 +27,72 @@ type annotation struct {
 	keywords []keyword
 	// required is true if the value must be set. hidden is true if the schema does not mention
 	// the value, and skipProperties if it does not mention the entries of the value.
-	required, hidden, skipProperties bool
+	// mergeProperties is true if one schema describes all entries of the value.
+	required, hidden, skipProperties, mergeProperties bool
+}
+
+// declares reports whether a has a keyword.
+func (a *annotation) declares(name string) bool {
+	return slices.ContainsFunc(a.keywords, func(k keyword) bool { return k.name == name })
+}
+
+// add adds what another comment about the same value says.
+func (a *annotation) add(other *annotation) {
+	a.keywords = append(a.keywords, other.keywords...)
+	a.required, a.hidden = a.required || other.required, a.hidden || other.hidden
+	a.skipProperties, a.mergeProperties = a.skipProperties || other.skipProperties, a.mergeProperties || other.mergeProperties
+}
+
+// declare adds what the comments about a value say. Of the items of a list, the first one with a
+// keyword determines its value.
+func (s *schema) declare(a *annotation) {
+	switch {
+	case a.mergeProperties && len(s.properties) > 0:
+		merged := s.properties[0].schema
+		for _, p := range s.properties[1:] {
+			merged.include(p.schema)
+		}
+		a.keywords = append(a.keywords, keyword{"additionalProperties", merged.node()})
+		fallthrough
+	case a.skipProperties:
+		s.properties, s.required, s.hidden = nil, nil, nil
+	}
+	for _, k := range a.keywords {
+		if !s.declares(k.name) {
+			s.declared = append(s.declared, k)
+		}
+	}
+	s.separateReference()
+}
+
+// separateReference moves $ref to allOf if there are other keywords that restrict the value, because
+// drafts up to 7 ignore them beside $ref.
+func (s *schema) separateReference() {
+	const reference = "$ref"
+	i := slices.IndexFunc(s.declared, func(k keyword) bool { return k.name == reference })
+	isRestriction := func(k keyword) bool { return k.name != reference && !slices.Contains(describing, k.name) }
+	if i < 0 || !slices.ContainsFunc(s.declared, isRestriction) {
+		return
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: []*yaml.Node{mappingNode(textNode(reference), s.declared[i].value)}}
+	s.declared = slices.Delete(s.declared, i, i+1)
+	if all := slices.IndexFunc(s.declared, func(k keyword) bool { return k.name == "allOf" }); all >= 0 {
+		list.Content = append(list.Content, s.declared[all].value.Content...)
+		s.declared[all].value = list
+		return
+	}
+	s.declared = append(s.declared, keyword{"allOf", list})
 }
 
 var (
 	// textKeywords are the keywords whose value is text, which need not be quoted.
 	textKeywords = []string{"$id", "$ref", "description", "format", "pattern", "title"}
 	// flags are the keywords that mean true if they have no value.
-	flags = []string{"deprecated", "hidden", "readOnly", "required", "skipProperties", "uniqueItems"}
+	flags = []string{"deprecated", "hidden", "mergeProperties", "readOnly", "required", "skipProperties", "unevaluatedProperties", "uniqueItems"}
+	// listKeywords are the keywords whose value is a list, around which brackets can be omitted.
+	listKeywords = []string{"enum", "examples", "item", "itemEnum", "type"}
+	// describing are the keywords that do not restrict a value.
+	describing = []string{"default", "deprecated", "description", "examples", "readOnly", "title"}
 	// otherKeywords are the other keywords that have the same name as in JSON Schema.
 	otherKeywords = []string{
 		"additionalProperties", "allOf", "anyOf", "const", "default", "enum", "examples", "exclusiveMaximum", "exclusiveMinimum",
@@ -64,8 +123,9 @@ func parseAnnotation(text string) (*annotation, error) {
 		switch item := itemKeywords[name]; {
 		case item != "":
 			items = append(items, textNode(item), n)
-		case slices.Contains([]string{"required", "hidden", "skipProperties"}, name):
+		case slices.Contains([]string{"required", "hidden", "skipProperties", "mergeProperties"}, name):
 			a.setFlag(name, n.Value == "true")
+		case limit.MatchString(name) && n.ShortTag() == "!!null": // there is no limit
 		default:
 			a.keywords = append(a.keywords, keyword{name, n})
 		}
@@ -84,8 +144,13 @@ func (a *annotation) setFlag(name string, value bool) {
 		a.hidden = value
 	case "skipProperties":
 		a.skipProperties = value
+	case "mergeProperties":
+		a.mergeProperties = value
 	}
 }
+
+// limit matches the keywords that limit a value.
+var limit = regexp.MustCompile(`^(max|min|multipleOf)`)
 
 // check returns an error if a value does not fit its keyword.
 func (a *annotation) check() error {
@@ -121,6 +186,9 @@ func cutKeyword(text string) (name, value, rest string, err error) {
 		return name, "", strings.TrimSpace(text[end+1:]), nil
 	}
 	text = strings.TrimSpace(text[end+1:])
+	if value, after, _ := strings.Cut(text, ";"); isText(name) && !isQuoted(text) {
+		return name, strings.TrimSpace(value), strings.TrimSpace(after), nil
+	}
 	length, ok := valueEnd(text)
 	if !ok {
 		return "", "", "", fmt.Errorf("%s: a quote or bracket is not closed", name)
@@ -130,6 +198,22 @@ func cutKeyword(text string) (name, value, rest string, err error) {
 		return "", "", "", fmt.Errorf("%s: unexpected %q: separate keywords with semicolons", name, after)
 	}
 	return name, strings.TrimSpace(text[:length]), strings.TrimSpace(after), nil
+}
+
+// isText reports whether the value of a keyword is text.
+func isText(name string) bool {
+	return slices.Contains(textKeywords, name) || itemKeywords[name] == "$ref"
+}
+
+// isQuoted reports whether text starts with a value in quotes that ends at a semicolon, or at the
+// end of text.
+func isQuoted(text string) bool {
+	if !strings.HasPrefix(text, `"`) && !strings.HasPrefix(text, "'") {
+		return false
+	}
+	length, ok := valueEnd(text)
+	after := strings.TrimSpace(text[length:])
+	return ok && (after == "" || after[0] == ';')
 }
 
 // valueEnd returns the length of the value at the start of text. It returns false if a quote or
@@ -169,14 +253,17 @@ func keywordValue(name, value string) (*yaml.Node, error) {
 	switch {
 	case !known:
 		return nil, errors.New("unknown keyword")
-	case isFlag && value == "":
+	case (isFlag || name == "additionalProperties") && value == "":
 		value = "true"
 	case value == "":
 		return nil, errors.New("has no value")
 	}
-	isText := slices.Contains(textKeywords, name) || itemKeywords[name] == "$ref"
-	if isText && !strings.ContainsRune(`"'`, rune(value[0])) {
+	isType := name == "type" || itemKeywords[name] == "type"
+	switch {
+	case isText(name) && !isQuoted(value):
 		return textNode(value), nil
+	case slices.Contains(listKeywords, name) && value[0] != '[' && (!isType || strings.Contains(value, ",")):
+		value = "[" + value + "]"
 	}
 	n, err := yamledit.Parse(value)
 	switch {
@@ -187,7 +274,7 @@ func keywordValue(name, value string) (*yaml.Node, error) {
 	case depthOf(n) > 100:
 		return nil, errors.New("is nested too deeply")
 	}
-	if name == "type" || itemKeywords[name] == "type" { // null is the name of a type
+	if isType { // null is the name of a type
 		for _, t := range append(slices.Clone(n.Content), n) {
 			if t.Kind == yaml.ScalarNode {
 				t.Tag, t.Style = "!!str", 0

@@ -4,11 +4,15 @@
 package schemagen
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // Error is an error in a comment of values.yaml.
@@ -32,15 +36,92 @@ type commentLine struct {
 	text   string
 }
 
-// of returns what the comments directly above a key, and on its line, say about its value. path
-// is the path of the value.
-func (r *commentReader) of(key, value *yaml.Node, path string) (*annotation, error) {
-	lines := r.above(key)
-	for _, n := range []*yaml.Node{key, value} {
-		if n.LineComment != "" && n.Line == key.Line {
-			lines = append(lines, commentLine{n.Line, commentText(n.LineComment)})
+// annotate adds to s what the comments in the node n and below say about its values. s describes
+// all values of the nodes for which annotate is called. path is the path of n.
+func (r *commentReader) annotate(s *schema, n *yaml.Node, path string) error {
+	n = yamledit.Resolve(n)
+	if n == nil {
+		return nil
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if err := r.annotateEntry(s, n.Content[i], n.Content[i+1], path); err != nil {
+				return err
+			}
+		}
+		sortProperties(s, n)
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			a, err := r.read(r.onLine(item.Line, item))
+			if err != nil {
+				return err
+			}
+			s.items.declare(a)
+			if err := r.annotate(s.items, item, path+"[]"); err != nil {
+				return err
+			}
+		}
+	case yaml.ScalarNode:
+		if n.ShortTag() == "!!float" { // 1.0 is 1 in JSON
+			if i := slices.Index(s.types, "integer"); i >= 0 {
+				s.types[i] = "number"
+			}
 		}
 	}
+	return nil
+}
+
+// annotateEntry adds to the schema s of a mapping what the comments of an entry say. path is the
+// path of the mapping.
+func (r *commentReader) annotateEntry(s *schema, key, value *yaml.Node, path string) error {
+	p := s.property(key.Value)
+	if p == nil || slices.Contains(s.hidden, key.Value) {
+		return nil
+	}
+	path = strings.TrimPrefix(path+"."+key.Value, ".")
+	above, lines := r.above(key), r.onLine(key.Line, key, value)
+	isFirst := r.isFirstOnLine(key)
+	if isFirst {
+		lines = append(above, lines...)
+	}
+	a, err := r.read(append(slices.Clone(lines), r.below(key)...))
+	if err != nil {
+		return err
+	}
+	text := description(lines, path, false)
+	if !isFirst && text == "" {
+		text = description(above, path, true)
+	}
+	if text != "" && !a.declares("description") {
+		a.keywords = append([]keyword{{"description", textNode(text)}}, a.keywords...)
+	}
+	if a.hidden {
+		s.hidden = append(s.hidden, key.Value)
+		s.properties = slices.DeleteFunc(s.properties, func(p property) bool { return p.name == key.Value })
+		return nil
+	}
+	if err := r.annotate(p, value, path); err != nil {
+		return err
+	}
+	p.declare(a)
+	if a.required && !slices.Contains(s.required, key.Value) {
+		s.required = append(s.required, key.Value)
+	}
+	return nil
+}
+
+// sortProperties sorts the entries of a schema as in the mapping n, and others after them.
+func sortProperties(s *schema, n *yaml.Node) {
+	place := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		place[n.Content[i].Value] = i - len(n.Content)
+	}
+	slices.SortStableFunc(s.properties, func(a, b property) int { return cmp.Compare(place[a.name], place[b.name]) })
+}
+
+// read returns what lines with comments say.
+func (r *commentReader) read(lines []commentLine) (*annotation, error) {
 	found := &annotation{}
 	for _, line := range lines {
 		a, err := r.annotation(line)
@@ -48,21 +129,43 @@ func (r *commentReader) of(key, value *yaml.Node, path string) (*annotation, err
 			return nil, err
 		}
 		if a != nil {
-			found.keywords = append(found.keywords, a.keywords...)
-			found.required, found.hidden = found.required || a.required, found.hidden || a.hidden
-			found.skipProperties = found.skipProperties || a.skipProperties
+			found.add(a)
 		}
-	}
-	text := description(lines, path)
-	for _, k := range found.keywords {
-		if k.name == "description" {
-			text = ""
-		}
-	}
-	if text != "" {
-		found.keywords = append([]keyword{{"description", textNode(text)}}, found.keywords...)
 	}
 	return found, nil
+}
+
+// onLine returns the comments of the nodes at the end of a line.
+func (r *commentReader) onLine(number int, nodes ...*yaml.Node) []commentLine {
+	var lines []commentLine
+	for _, n := range nodes {
+		if n.LineComment != "" && n.Line == number {
+			lines = append(lines, commentLine{number, commentText(n.LineComment)})
+		}
+	}
+	return lines
+}
+
+// below returns the lines with comments directly below the value of a key, before an empty line.
+func (r *commentReader) below(key *yaml.Node) []commentLine {
+	var lines []commentLine
+	number := key.Line
+	for text := range strings.Lines(key.FootComment) {
+		text = commentText(text)
+		for number < len(r.lines) && (text == "" || commentText(r.lines[number]) != text) {
+			number++
+		}
+		number++
+		lines = append(lines, commentLine{number, text})
+	}
+	return lines
+}
+
+// isFirstOnLine reports whether a line begins with a key. Comments above the line are not about
+// other keys on it, unless they name them.
+func (r *commentReader) isFirstOnLine(key *yaml.Node) bool {
+	line := r.lines[key.Line-1]
+	return strings.Trim(line[:min(key.Column-1, len(line))], " ") == ""
 }
 
 // above returns the lines with comments directly above a key. Lines that are indented more can
@@ -109,17 +212,18 @@ func (r *commentReader) annotation(line commentLine) (*annotation, error) {
 }
 
 // descriptionLine matches the first line of a description as helm-docs reads it. The line can
-// name the value, and its type.
-var descriptionLine = regexp.MustCompile(`^(?:(\S+)\s+)?--(?:\s+(?:\([\w/]+\)\s*)?(.*))?$`)
+// name the value, with quotes around keys, and its type.
+var descriptionLine = regexp.MustCompile(`^(?:([^\s"]*(?:"[^"]*"[^\s"]*)*)\s+)?--(?:\s*\([\w/.-]+\))?(?:\s*([^-\s].*))?$`)
 
-// description returns the description of the value at path.
-func description(lines []commentLine, path string) string {
+// description returns the description of the value at path. If mustName is true, it must name the
+// value.
+func description(lines []commentLine, path string, mustName bool) string {
 	var parts []string
 	inDescription := false
 	for _, line := range lines {
 		m := descriptionLine.FindStringSubmatch(line.text)
 		switch {
-		case m != nil && m[1] == "" || m != nil && m[1] == path:
+		case m != nil && (m[1] == "" && !mustName || strings.ReplaceAll(m[1], `"`, "") == path):
 			parts, inDescription = []string{m[2]}, true
 		case strings.HasPrefix(line.text, "@") || m != nil:
 			inDescription = false

@@ -52,75 +52,15 @@ func derive(file string, text []byte) (*schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	d := &deriver{comments: commentReader{file: file, lines: strings.Split(string(text), "\n")}}
-	s, err := d.mapping(values, yamledit.Resolve(root), "")
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	s := schemaOf([]any{values})
+	s.types = []string{objectType} // also if the file is empty
+	c := &commentReader{file: file, lines: strings.Split(string(text), "\n")}
+	return s, c.annotate(s, root, "")
 }
 
 func useNumber(d *json.Decoder) *json.Decoder {
 	d.UseNumber()
 	return d
-}
-
-type deriver struct{ comments commentReader }
-
-// mapping returns the schema of a mapping. n is its node, or nil if it has none of its own.
-func (d *deriver) mapping(values map[string]any, n *yaml.Node, path string) (*schema, error) {
-	s := &schema{types: []string{"object"}}
-	seen := map[string]bool{}
-	if n != nil && n.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := n.Content[i]
-			value, exists := values[key.Value]
-			if !exists || seen[key.Value] {
-				continue
-			}
-			seen[key.Value] = true
-			if err := d.entry(s, key, n.Content[i+1], value, path); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) { // those of merged mappings
-		if !seen[name] {
-			s.properties = append(s.properties, property{name, schemaOf([]any{values[name]})})
-		}
-	}
-	return s, nil
-}
-
-// entry adds an entry of a mapping to s.
-func (d *deriver) entry(s *schema, key, n *yaml.Node, value any, path string) error {
-	path = strings.TrimPrefix(path+"."+key.Value, ".")
-	comment, err := d.comments.of(key, n, path)
-	if err != nil {
-		return err
-	}
-	if comment.hidden {
-		s.hidden = append(s.hidden, key.Value)
-		return nil
-	}
-	n = yamledit.Resolve(n)
-	entry := schemaOf([]any{value})
-	if values, isMapping := value.(map[string]any); isMapping {
-		if entry, err = d.mapping(values, n, path); err != nil {
-			return err
-		}
-	} else if _, isNumber := value.(json.Number); isNumber && n.ShortTag() == "!!float" {
-		entry.types = []string{"number"} // 1.0 is 1 in JSON
-	}
-	if comment.skipProperties {
-		entry.properties, entry.required, entry.hidden = nil, nil, nil
-	}
-	entry.declared = comment.keywords
-	s.properties = append(s.properties, property{key.Value, entry})
-	if comment.required {
-		s.required = append(s.required, key.Value)
-	}
-	return nil
 }
 
 // schemaOf returns a schema that accepts all of the values.
@@ -139,18 +79,49 @@ func schemaOf(values []any) *schema {
 			}
 		}
 	}
-	slices.Sort(s.types)
-	s.types = slices.Compact(s.types)
-	if slices.Contains(s.types, "number") {
-		s.types = slices.DeleteFunc(s.types, func(t string) bool { return t == "integer" })
-	}
-	for _, name := range slices.Sorted(maps.Keys(entries)) {
+	s.types = unionOfTypes(s.types)
+	for _, name := range slices.Sorted(maps.Keys(entries)) { // annotate sorts them as in values.yaml
 		s.properties = append(s.properties, property{name, schemaOf(entries[name])})
 	}
 	if len(items) > 0 {
 		s.items = schemaOf(items)
 	}
 	return s
+}
+
+// unionOfTypes sorts types, and removes those that others contain.
+func unionOfTypes(types []string) []string {
+	slices.Sort(types)
+	types = slices.Compact(types)
+	if slices.Contains(types, "number") {
+		types = slices.DeleteFunc(types, func(t string) bool { return t == "integer" })
+	}
+	return types
+}
+
+// include makes s also accept what other accepts.
+func (s *schema) include(other *schema) {
+	s.types = unionOfTypes(append(s.types, other.types...))
+	for _, p := range other.properties {
+		if own := s.property(p.name); own != nil {
+			own.include(p.schema)
+		} else {
+			s.properties = append(s.properties, p)
+		}
+	}
+	if s.items == nil {
+		s.items = other.items
+	} else if other.items != nil {
+		s.items.include(other.items)
+	}
+	s.declare(&annotation{keywords: other.declared})
+	s.required = slices.DeleteFunc(s.required, func(name string) bool { return !slices.Contains(other.required, name) })
+}
+
+// declaresAnywhere reports whether comments declare a keyword of the value or of a value in it.
+func (s *schema) declaresAnywhere(name string) bool {
+	return s.declares(name) || s.items != nil && s.items.declaresAnywhere(name) ||
+		slices.ContainsFunc(s.properties, func(p property) bool { return p.declaresAnywhere(name) })
 }
 
 // typeOf returns the type of a value in JSON Schema.
@@ -168,13 +139,13 @@ func typeOf(value any) string {
 	case []any:
 		return "array"
 	case map[string]any:
-		return "object"
+		return objectType
 	}
 	return nullType
 }
 
-// nullType is the type of null.
-const nullType = "null"
+// nullType is the type of null, and objectType that of a mapping.
+const nullType, objectType = "null", "object"
 
 // node returns the schema as a YAML node.
 func (s *schema) node() *yaml.Node {
@@ -209,6 +180,15 @@ func (s *schema) node() *yaml.Node {
 		n.Style = yaml.FlowStyle
 	}
 	return n
+}
+
+// property returns the schema of an entry, or nil if there is none.
+func (s *schema) property(name string) *schema {
+	i := slices.IndexFunc(s.properties, func(p property) bool { return p.name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.properties[i].schema
 }
 
 // declares reports whether comments declare any of the keywords.

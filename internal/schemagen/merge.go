@@ -16,8 +16,14 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// draft is the draft of JSON Schema of new schemas. All versions of Helm support it.
-const draft = "http://json-schema.org/draft-07/schema#"
+const (
+	// draft is the draft of JSON Schema of new schemas. All versions of Helm support it.
+	draft = "http://json-schema.org/draft-07/schema#"
+	// laterDraft is the draft of new schemas with keywords that draft does not have.
+	laterDraft = "https://json-schema.org/draft/2020-12/schema"
+	// laterKeyword is such a keyword.
+	laterKeyword = "unevaluatedProperties"
+)
 
 // Input contains the files from which a schema is derived.
 type Input struct {
@@ -26,6 +32,8 @@ type Input struct {
 	ValuesFile string
 	// Schema is the existing schema, as YAML or JSON, which must be valid; nil if there is none.
 	Schema []byte
+	// Known are names of values that need not be in values.yaml, such as those of subcharts.
+	Known []string
 }
 
 // Result is a derived schema.
@@ -57,37 +65,43 @@ func Generate(in Input) (*Result, error) {
 		return nil, err
 	}
 	if len(doc.Content) == 0 {
-		root := mappingNode(textNode("$schema"), textNode(draft))
-		doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}}
-		in.Schema = nil
+		return newSchema(s)
 	}
 	root := doc.Content[0]
+	if declared := yamledit.Lookup(root, "$schema"); s.declaresAnywhere(laterKeyword) && declared != nil && strings.Contains(declared.Value, "draft-0") {
+		return nil, fmt.Errorf("%s: a comment has the keyword %s, which $schema %s does not have: use %s", in.ValuesFile, laterKeyword, declared.Value, laterDraft)
+	}
+	original := in.Schema
 	if bytes.HasPrefix(bytes.TrimSpace(in.Schema), []byte("{")) {
 		clearStyle(root) // it is JSON
+		original = nil
 	}
-	m := &merger{mentioned: mentionedNames(in.Values)}
-	if in.Schema == nil {
-		root.Content = append(root.Content, s.node().Content...)
-		m.addDifference("", "there is no schema")
-	} else {
-		m.merge(root, s, "")
+	before, err := encode(&doc, original)
+	if err != nil {
+		return nil, err
 	}
+	m := &merger{mentioned: mentionedNames(in)}
+	m.merge(root, s, "")
 	if len(m.differences) == 0 {
 		return &Result{Schema: in.Schema}, nil
 	}
-	text, err := encode(&doc)
-	return &Result{Schema: text, Differences: m.differences}, err
-}
-
-func encode(doc *yaml.Node) ([]byte, error) {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(doc); err != nil {
+	after, err := encode(&doc, original)
+	if err != nil {
 		return nil, err
 	}
-	err := e.Close()
-	return b.Bytes(), err
+	return &Result{Schema: keepFormat(original, before, after), Differences: m.differences}, nil
+}
+
+// newSchema returns a schema that only contains what was derived.
+func newSchema(s *schema) (*Result, error) {
+	version := draft
+	if s.declaresAnywhere(laterKeyword) {
+		version = laterDraft
+	}
+	root := mappingNode(textNode("$schema"), textNode(version))
+	root.Content = append(root.Content, s.node().Content...)
+	text, err := encode(root, nil)
+	return &Result{Schema: text, Differences: []Difference{{"", "there is no schema"}}}, err
 }
 
 // clearStyle makes a node that was parsed from JSON be written as usual in YAML.
@@ -103,10 +117,13 @@ func clearStyle(n *yaml.Node) {
 // mention matches a comment that shows an entry of a mapping that is not set.
 var mention = regexp.MustCompile(`(?m)^[ \t]*#[# \t-]*["']?([\w./-]+)["']?:`)
 
-// mentionedNames returns the names of entries in comments of values.yaml.
-func mentionedNames(values []byte) map[string]bool {
-	names := map[string]bool{"global": true} // Helm's values for all charts
-	for _, m := range mention.FindAllSubmatch(values, -1) {
+// mentionedNames returns the names of entries in comments of values.yaml, and those that are known.
+func mentionedNames(in Input) map[string]bool {
+	names := map[string]bool{"global": true, "tags": true} // Helm's values for all charts, and for dependencies
+	for _, name := range in.Known {
+		names[name] = true
+	}
+	for _, m := range mention.FindAllSubmatch(in.Values, -1) {
 		names[string(m[1])] = true
 	}
 	return names

@@ -114,6 +114,108 @@ func sameYAML(t *testing.T, a, b []byte) bool {
 	return reflect.DeepEqual(contentA, contentB)
 }
 
+// TestComments derives the schema of a value from its comments.
+func TestComments(t *testing.T) {
+	for _, c := range []struct{ name, values, want string }{
+		{"list without brackets", "a: x # @schema enum:x, y,null", "{enum: [x, y, null]}"},
+		{"one item without brackets", "a: x # @schema enum:x; examples: y", "{enum: [x], examples: [y]}"},
+		{"types without brackets", "a: # @schema type:integer, null", "{type: [integer, 'null']}"},
+		{"types of items", "a: [] # @schema item: string, integer; itemEnum: 1,b", "{type: array, items: {type: [string, integer], enum: [1, b]}}"},
+		{"pattern that starts with a bracket", "a: x # @schema pattern:[a-z]+(/[a-z]+)*; minLength:1", "{type: string, pattern: '[a-z]+(/[a-z]+)*', minLength: 1}"},
+		{"text with a colon and quotes", `a: x # @schema description: "x" means: the default; title: 'A; B'`, `{description: '"x" means: the default', title: 'A; B', type: string}`},
+		{"no limit", "a: x # @schema maxLength:null", "{type: string}"},
+		{"flags without a value", "a: {} # @schema additionalProperties; readOnly", "{type: object, additionalProperties: true, readOnly: true}"},
+		{"flags that are false", "a: x # @schema required:false; hidden:false; readOnly: false", "{type: string, readOnly: false}"},
+		{"several lines", "# @schema minLength:1\n# @schema maxLength:2\na: x # @schema pattern:^x", "{type: string, minLength: 1, maxLength: 2, pattern: ^x}"},
+		{"below the value", "a:\n  b: 1\n# @schema additionalProperties:false\n\nc: 1 # @schema hidden", "{type: object, additionalProperties: false, properties: {b: {type: integer}}}"},
+		{"below the last value", "a:\n  b: 1\n# @schema additionalProperties:false\n", "{type: object, additionalProperties: false, properties: {b: {type: integer}}}"},
+		{"above the next value", "c: 1 # @schema hidden\n# @schema minimum:1\na: 1", "{type: integer, minimum: 1}"},
+		{"before an empty line", "# @schema minimum:1\n\na: 1", "{type: integer}"},
+		{"reference", "a: {b: 1} # @schema $ref: '#/definitions/x'", "{$ref: '#/definitions/x'}"},
+		{"reference and description", "# -- text\na: 1 # @schema $ref: #/definitions/x", "{description: text, $ref: '#/definitions/x'}"},
+		{"reference and limit", "a: 1 # @schema $ref: #/definitions/x; minimum:1", "{minimum: 1, allOf: [{$ref: '#/definitions/x'}]}"},
+		{"reference and allOf", "a: 1 # @schema allOf:[{minimum: 1}]; $ref: #/definitions/x", "{allOf: [{$ref: '#/definitions/x'}, {minimum: 1}]}"},
+		{"item of a list", "a:\n- b # @schema type:[string, null]", "{type: array, items: {type: [string, 'null']}}"},
+		{"alias in a list", "a:\n- *c # @schema type:string\nc: &c {d: 1} # @schema hidden", ""},
+		{"entries of items", "a:\n# -- no description of the name\n- name: b # @schema pattern:^b; required\n  # -- The port\n  # @schema minimum:1\n  port: 1\n- name: c # @schema minLength:1\n  id: 1 # @schema hidden", "{type: array, items: {type: object, required: [name], properties: {name: {type: string, pattern: ^b, minLength: 1}, port: {description: The port, type: integer, minimum: 1}}}}"},
+		{"merged properties", "# @schema mergeProperties\na: {x: {c: 1}, z: {c: 1.5, b: true}}", "{type: object, additionalProperties: {type: object, properties: {c: {type: number}, b: {type: boolean}}}}"},
+		{"type of helm-docs", "# -- (tpl/array) The list\na: x", "{description: The list, type: string}"},
+		{"type without a space", "# --(k8s.io/string) The list\na: x", "{description: The list, type: string}"},
+		{"line of dashes", "# ------------\na: x", "{type: string}"},
+		{"description without a space", "# --The list\na: x", "{description: The list, type: string}"},
+		{"path of helm-docs", "a:\n  # a.\"b.c/d\" -- The label\n  b.c/d: x", "{type: object, properties: {b.c/d: {description: The label, type: string}}}"},
+		{"entries on the same line", "# -- The map\n# @schema required\na: {b: 1, c: {d: 1}}", "{description: The map, type: object, properties: {b: {type: integer}, c: {type: object, properties: {d: {type: integer}}}}}"},
+		{"other path", "# b -- The label\na: x", "{type: string}"},
+		{"number", "a: [1, 2.0]", "{type: array, items: {type: number}}"},
+		{"Windows line endings", "# -- The\r\n# name\r\n# @schema minLength:1\r\na: x # @schema pattern:^x\r\n", "{description: The name, type: string, minLength: 1, pattern: ^x}"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			schema := map[string]any{}
+			if c.want == "" {
+				if _, err := schemagen.Generate(schemagen.Input{Values: []byte(c.values), ValuesFile: "values.yaml"}); err == nil {
+					t.Error("there is no error")
+				}
+				return
+			}
+			result := generate(t, c.values, "")
+			if err := yaml.Unmarshal(result.Schema, &schema); err != nil {
+				t.Fatal(err)
+			}
+			got, err := yaml.Marshal(schema["properties"].(map[string]any)["a"])
+			if err != nil || !sameYAML(t, got, []byte(c.want)) {
+				t.Errorf("got\n%s\nwant\n%s", result.Schema, c.want)
+			}
+			if again := generate(t, c.values, string(result.Schema)); len(again.Differences) > 0 {
+				t.Errorf("the derived schema differs from the values: %v", again.Differences)
+			}
+		})
+	}
+}
+
+// TestLaterDraft derives a schema with a keyword that draft 7 does not have.
+func TestLaterDraft(t *testing.T) {
+	const values = "a: {b: 1} # @schema unevaluatedProperties:false\n"
+	schema := string(generate(t, values, "").Schema)
+	if !strings.HasPrefix(schema, "$schema: https://json-schema.org/draft/2020-12/schema\n") || !strings.Contains(schema, "unevaluatedProperties: false\n") {
+		t.Errorf("got %s", schema)
+	}
+	in := schemagen.Input{Values: []byte(values), ValuesFile: "values.yaml", Schema: []byte("$schema: http://json-schema.org/draft-07/schema#\n")}
+	if _, err := schemagen.Generate(in); err == nil || !strings.Contains(err.Error(), "unevaluatedProperties, which $schema http://json-schema.org/draft-07/schema# does not have") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestFormatIsKept checks that the lines of a schema that do not change keep their formatting.
+func TestFormatIsKept(t *testing.T) {
+	for _, c := range []struct{ name, values, schema, want string }{
+		{
+			"empty lines, comments and spaces", "a: 1\nb: {x: 1, v: z}\nc: 1\n",
+			"# My schema\n\ntype:   object   # always\n\nproperties:\n\n  # first\n  a: { type: integer,   maximum: 5 }   # few\n\n  b:\n    type: object\n    properties:\n      x: {}\n\nrequired:\n- a\n",
+			"# My schema\n\ntype:   object   # always\n\nproperties:\n\n  # first\n  a: { type: integer,   maximum: 5 }   # few\n\n  b:\n    type: object\n    properties:\n      x: {}\n      v:\n        type: string\n  c:\n    type: integer\n\nrequired:\n- a\n",
+		},
+		{
+			"other indentation", "a: 1\nb: x\n",
+			"type: object\n\nproperties:\n    a:\n        type: integer\n        enum:\n        - 1\n\n",
+			"type: object\n\nproperties:\n    a:\n        type: integer\n        enum:\n        - 1\n\n    b:\n        type: string\n",
+		},
+		{
+			"Windows line endings", "a: 1\nb: x\n",
+			"# mine\r\ntype: object\r\n\r\nproperties:\r\n  a: {type: integer}\r\n",
+			"# mine\r\ntype: object\r\n\r\nproperties:\r\n  a: {type: integer}\r\n  b:\r\n    type: string\r\n",
+		},
+		{
+			"other type", "a: x\n", "type: object\n\n\nproperties:\n  # mine\n  a: {type: integer} # too\n", "type: object\n\n\nproperties:\n  # mine\n  a: {type: string} # too\n",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := string(generate(t, c.values, c.schema).Schema)
+			if got != c.want {
+				t.Errorf("got\n%q\nwant\n%q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ name, values, want string }{
 		{"block", "a: 1\n# @schema\n# type: string\n# @schema\nb: 1", "values.yaml:2: blocks between two lines \"# @schema\" are not supported"},
@@ -206,6 +308,35 @@ func FuzzAnnotation(f *testing.F) {
 		in.Schema = result.Schema
 		if again, err := schemagen.Generate(in); err != nil || len(again.Differences) > 0 {
 			t.Errorf("the schema\n%s\ndiffers from its values: %v, %v", result.Schema, again, err)
+		}
+	})
+}
+
+// FuzzGenerate checks that a schema that was merged with values has no differences from them.
+func FuzzGenerate(f *testing.F) {
+	f.Add(values, "type: object\n\nproperties: {a: {type: string}}\n# end\n")
+	f.Add("a:\n- b: 1 # @schema required\n# @schema minItems:1\n\nc: {d: &x [1.0], e: *x}\r\n", "$schema: http://json-schema.org/draft-07/schema#\r\nproperties:\r\n  a: {items: {}}\r\n")
+	f.Fuzz(func(t *testing.T, values, schema string) {
+		in := schemagen.Input{Values: []byte(values), ValuesFile: "values.yaml", Schema: []byte(schema)}
+		if _, err := valuesschema.Translate(valuesschema.Source{Text: in.Schema}); err != nil {
+			return
+		}
+		result, err := schemagen.Generate(in)
+		if err != nil {
+			return
+		}
+		if _, err := valuesschema.Translate(valuesschema.Source{Text: result.Schema}); err != nil {
+			return // comments can contain references to what does not exist
+		}
+		in.Schema = result.Schema
+		again, err := schemagen.Generate(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range again.Differences {
+			if !strings.HasPrefix(d.Problem, "is in the schema, but neither") {
+				t.Errorf("the schema\n%s\ndiffers from its values\n%s\n%v", result.Schema, values, d)
+			}
 		}
 	})
 }
