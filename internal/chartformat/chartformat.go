@@ -62,7 +62,7 @@ func beginsWithVersion(chartYAML []byte) bool {
 		default:
 			value, _, _ := strings.Cut(text, " #")
 			name, value, _ := strings.Cut(value, ": ")
-			if name != "apiVersion" || strings.Trim(value, `'" `) != apiVersion {
+			if name != "apiVersion" || strings.Trim(value, `'" `) != APIVersion {
 				return false
 			}
 			found = true
