@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/registry"
 
+	"github.com/ordered-helm/helm/internal/library"
 	"github.com/ordered-helm/helm/pkg/action"
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
@@ -113,6 +114,7 @@ func (a *app) loadChart(ctx context.Context, from *chartSource, path string) (*c
 	if chrt.Metadata.Deprecated {
 		a.warnf("This chart is deprecated")
 	}
+	a.warnOrdinaryLibraries(chrt)
 	required := chrt.Metadata.Dependencies
 	if required == nil {
 		return chrt, nil
@@ -133,6 +135,14 @@ func (a *app) loadChart(ctx context.Context, from *chartSource, path string) (*c
 		return nil, fmt.Errorf("failed reloading chart after repo update: %w", err)
 	}
 	return chrt, nil
+}
+
+// warnOrdinaryLibraries prints a warning for each chart that is used as a library, but is not a
+// library chart.
+func (a *app) warnOrdinaryLibraries(ch *chart.Chart) {
+	for _, o := range library.OrdinaryCharts(ch) {
+		a.warnf("%s uses %s as a library, which is not a library chart: only its named templates are used", o.UsedBy, o.Name)
+	}
 }
 
 func checkDryRunOption(option string) error {

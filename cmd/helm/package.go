@@ -13,7 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordered-helm/helm/internal/library"
 	"github.com/ordered-helm/helm/pkg/action"
+	"github.com/ordered-helm/helm/pkg/chart/loader"
 )
 
 const packageHelp = `
@@ -86,7 +88,22 @@ func (a *app) pack(ctx context.Context, client *action.Package, o registryOption
 		if err != nil {
 			return err
 		}
+		if err := a.warnAboutLibraries(path); err != nil {
+			return err
+		}
 		fmt.Fprintf(a.out, "Successfully packaged chart and saved it to: %s\n", name)
 	}
 	return nil
+}
+
+// warnAboutLibraries prints warnings about the libraries of the chart in a directory.
+func (a *app) warnAboutLibraries(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, library.Directory)); err != nil {
+		return nil //nolint:nilerr // the chart has no libraries
+	}
+	ch, err := loader.LoadDir(dir)
+	if err == nil {
+		a.warnOrdinaryLibraries(ch)
+	}
+	return err
 }

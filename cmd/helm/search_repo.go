@@ -62,7 +62,7 @@ func newSearchRepoCmd(a *app) *cobra.Command {
 	f.BoolVarP(&in.versions, "versions", "l", false, "list every version of each chart, one per line")
 	f.BoolVar(&in.devel, "devel", false, "list development versions, like --version '>0.0.0-0'; --version takes precedence")
 	f.StringVar(&in.version, "version", "", "range of versions to list, such as ^2.0.0")
-	f.BoolVar(&in.excludeLibraries, "exclude-libraries", false, "leave out charts of the type library [not in stock Helm]")
+	f.BoolVar(&in.excludeLibraries, "exclude-libraries", false, "[not in stock Helm] leave out charts of the type library")
 	in.output.addFlags(cmd)
 	return cmd
 }

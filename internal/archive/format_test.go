@@ -8,10 +8,15 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	helmaction "helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/chart"
 	helmloader "helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
 
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartloader"
@@ -96,5 +101,153 @@ func expectUnpacked(t *testing.T, packed string, want map[string]string) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("got the files %q", got)
+	}
+}
+
+// libraryChart returns the files of a chart of the format helm.sh/v3 with more in its Chart.yaml.
+func libraryChart(name, version, data string) map[string]string {
+	return map[string]string{"Chart.yaml": "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: " + name + ", labels: {version: " + version + "}}\ndata: " + data + "\n"}
+}
+
+// withFiles returns files and others, whose names get a prefix.
+func withFiles(files map[string]string, prefix string, others map[string]string) map[string]string {
+	all := maps.Clone(files)
+	for name, text := range others {
+		all[prefix+name] = text
+	}
+	return all
+}
+
+// packedText returns the content of the archive of a chart.
+func packedText(t *testing.T, chart map[string]string) string {
+	t.Helper()
+	packed, err := archive.Save(chartOf(t, chart), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestLibraries packs charts with libraries. Stock Helm renders the archive as Ordered Helm does.
+func TestLibraries(t *testing.T) {
+	lib := func(version string) map[string]string {
+		return withFiles(libraryChart("names", version, "{type: library}"), "", map[string]string{
+			"templates/name.tpl": `{{ define "name" }}from the library ` + version + `{{ end }}`, "values.yaml": "a: 1",
+		})
+	}
+	user := func(name, versions string) map[string]string {
+		return withFiles(libraryChart(name, "1.0.0", "{libraries: [{name: names, version: '"+versions+"'}]}"), "", map[string]string{"templates/a.yaml": `text: {{ include "name" . }}`})
+	}
+	packedUser := func(name, versions, version string) map[string]string {
+		return map[string]string{name + ".tgz": packedText(t, withFiles(user(name, versions), "library/names/", lib(version)))}
+	}
+	for _, c := range []struct {
+		name  string
+		chart map[string]string
+		want  string // the version that is rendered
+	}{
+		{"in directories", withFiles(withFiles(user("shop", "^1"), "library/", map[string]string{"README.md": "# Libraries\n"}), "library/names/", lib("1.0.0")), "1.0.0"},
+		{"in archives", withFiles(user("shop", "^1"), "library/", map[string]string{"names-1.0.0.tgz": packedText(t, lib("1.0.0"))}), "1.0.0"},
+		{"in a subchart in a directory", withFiles(withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/db/", user("db", "<1.1")), "charts/db/library/names/", lib("1.0.0")), "1.0.0"},
+		{"in a subchart with another directory name", withFiles(withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/names/", user("db", "*")), "library/next/", lib("1.3.0")), "1.3.0"},
+		{"older in the archive of a subchart", withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/", packedUser("db", "^1", "1.0.0")), "1.2.0"},
+		{
+			"different in the archives of two subcharts", withFiles(withFiles(withFiles(libraryChart("shop", "1.0.0", "{}"), "charts/", packedUser("db", "^1", "1.0.0")), "charts/", packedUser("web", "^1", "1.1.0")),
+				"", map[string]string{"templates/a.yaml": `text: {{ include "name" . }}`}), "1.1.0",
+		},
+		{"of a subchart of a flat chart", withFiles(withFiles(map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n"}, "charts/db/", user("db", "^1")), "charts/db/library/names/", lib("1.0.0")), "1.0.0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			packed, err := archive.Save(chartOf(t, c.chart), t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			stock, err := helmloader.LoadFile(packed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours, err := chartloader.LoadFile(packed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, ch := range []*chart.Chart{stock, chartloader.Copy(ours)} {
+				if err := helmaction.CheckDependencies(ch, ch.Metadata.Dependencies); err != nil {
+					t.Error(err)
+				}
+				expectRendered(t, ch, "text: from the library "+c.want)
+			}
+			expectUnpacked(t, packed, c.chart)
+			again, err := archive.Save(ours, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := files(t, packed), files(t, again); !maps.Equal(a, b) {
+				t.Errorf("packed again, the archive has %q instead of %q", slices.Sorted(maps.Keys(b)), slices.Sorted(maps.Keys(a)))
+			}
+		})
+	}
+}
+
+// expectRendered checks that all templates of a chart render to the same text.
+func expectRendered(t *testing.T, ch *chart.Chart, want string) {
+	t.Helper()
+	if err := chartutil.ProcessDependencies(ch, ch.Values); err != nil {
+		t.Fatal(err)
+	}
+	values, err := chartutil.ToRenderValues(ch, nil, chartutil.ReleaseOptions{Name: "r"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := engine.Render(ch, values)
+	if err != nil || len(got) == 0 {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for name, text := range got {
+		if text != want {
+			t.Errorf("%s: got %q, want %q", name, text, want)
+		}
+	}
+}
+
+// TestFormatV3AsWritten checks that files which Helm writes in another form, or not at all, are
+// restored as they were written.
+func TestFormatV3AsWritten(t *testing.T) {
+	sub := tarball(t, file("db/Chart.yaml", "apiVersion: v2\nname: db\nversion: 1.0.0\n"))
+	for _, c := range []struct{ name, file, text string }{
+		{"lock file", "Chart.lock", "# by hand\ndigest: sha256:12\ngenerated: '2020-02-03T04:05:06Z'\ndependencies: []\n"},
+		{"lock file of Helm 2", "requirements.lock", "digest: sha256:12 # by hand\n"},
+		{"lock file of a subchart", "charts/db/Chart.lock", "digest: sha256:12 # by hand\n"},
+		{"archive of a subchart", "charts/cache-1.0.0.tgz", string(sub)},
+		{"flat subchart", "charts/web/Chart.yaml", "# mine\nname: web\nversion: \"0.1.0\"\napiVersion: v2\n"},
+		{"disabled subchart", "charts/_old/Chart.yaml", "# not a chart"},
+		{"hidden file", "charts/.keep", ""},
+		{"values", "values.yaml", "# mine\na:   1\n"},
+		{"description of several lines", "Chart.yaml", strings.Replace(resource["Chart.yaml"], "{run", "{description: \"a\\n\\tb\", run", 1)},
+	} {
+		for _, root := range []string{"format", "flat"} {
+			t.Run(c.name+" below a root chart: "+root, func(t *testing.T) {
+				want := maps.Clone(resource)
+				want[c.file] = c.text
+				if root == "flat" {
+					moved := map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 0.1.0\n"}
+					for name, text := range want {
+						moved["charts/shop/"+name] = text
+					}
+					want = moved
+				}
+				packed, err := archive.Save(chartOf(t, want), t.TempDir())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := chartloader.LoadFile(packed); err != nil {
+					t.Error(err)
+				}
+				expectUnpacked(t, packed, want)
+			})
+		}
 	}
 }

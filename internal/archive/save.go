@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -24,7 +25,8 @@ import (
 
 // Save packs a chart into an archive in dir, which it creates if necessary, and returns the
 // path of the archive. The archive is Helm's, plus the fields of Chart.yaml that Helm drops
-// and the lock files that Helm does not pack, for the chart and all its subcharts.
+// and the lock files that Helm does not pack, for the chart and all its subcharts. Charts of the
+// format helm.sh/v3 are packed with all their files as they are.
 func Save(ch *chart.Chart, dir string) (string, error) {
 	name, err := chartutil.Save(ch, dir)
 	if err != nil {
@@ -79,8 +81,11 @@ type completeFiles struct {
 	// path is the path of the Chart.yaml in the archive, and chartYAML is its content.
 	path      string
 	chartYAML []byte
-	// more contains the files that Helm does not pack, by name.
+	// more contains the files that Helm does not pack.
 	more []*chart.File
+	// all is true if more contains all other files of the chart and of its subcharts. They replace
+	// the files that Helm packs.
+	all bool
 }
 
 // completeArchive replaces the archive at archivePath, which Helm has packed from ch, with
@@ -106,6 +111,13 @@ func completeArchive(archivePath string, ch *chart.Chart) error {
 // not at all. below is the directory in the archive that contains ch.
 func findIncomplete(ch *chart.Chart, below string) (charts []completeFiles, incomplete bool, err error) {
 	base := path.Join(below, ch.Name())
+	files, err := filesOfFormat(ch, base)
+	switch {
+	case err != nil:
+		return nil, false, fmt.Errorf("%s: %w", base, err)
+	case files != nil:
+		return []completeFiles{*files}, true, nil
+	}
 	written, err := helmChartYAML(ch)
 	if err != nil {
 		return nil, false, err
@@ -114,7 +126,7 @@ func findIncomplete(ch *chart.Chart, below string) (charts []completeFiles, inco
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", base, err)
 	}
-	files := completeFiles{path: path.Join(base, chartutil.ChartfileName), chartYAML: full}
+	files = &completeFiles{path: path.Join(base, chartutil.ChartfileName), chartYAML: full}
 	if v := ch.Metadata.APIVersion; ch.Lock != nil && v != chart.APIVersionV1 && v != chart.APIVersionV2 {
 		lock, err := yaml.Marshal(ch.Lock)
 		if err != nil {
@@ -122,12 +134,7 @@ func findIncomplete(ch *chart.Chart, below string) (charts []completeFiles, inco
 		}
 		files.more = append(files.more, &chart.File{Name: "Chart.lock", Data: lock})
 	}
-	originals, err := originalFiles(ch)
-	if err != nil {
-		return nil, false, fmt.Errorf("%s: %w", base, err)
-	}
-	files.more = append(files.more, originals...)
-	charts = []completeFiles{files}
+	charts = []completeFiles{*files}
 	incomplete = len(files.more) > 0 || !bytes.Equal(full, written)
 	for _, dep := range ch.Dependencies() {
 		more, moreIncomplete, err := findIncomplete(dep, path.Join(base, chartutil.ChartsDir))
@@ -139,9 +146,11 @@ func findIncomplete(ch *chart.Chart, below string) (charts []completeFiles, inco
 	return charts, incomplete, nil
 }
 
-// originalFiles returns the files of the format helm.sh/v3 that the author of ch wrote, with the
-// versions of ch. It returns nil if ch is not of this format.
-func originalFiles(ch *chart.Chart) ([]*chart.File, error) {
+// filesOfFormat returns the files of a chart of the format helm.sh/v3, with the versions of ch, or
+// nil if ch is not of this format. All files are the ones from which ch was loaded, because Helm
+// encodes some of them again (such as Chart.lock), and unpacks the archives of subcharts. base is
+// the directory of the chart in the archive.
+func filesOfFormat(ch *chart.Chart, base string) (*completeFiles, error) {
 	original, found := chartloader.OriginalFile(ch, chartformat.OriginalChartFile)
 	if !found {
 		return nil, nil
@@ -150,9 +159,24 @@ func originalFiles(ch *chart.Chart) ([]*chart.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := []*chart.File{{Name: chartformat.OriginalChartFile, Data: original}}
-	if requirements, found := chartloader.OriginalFile(ch, chartformat.OriginalRequirementsFile); found {
-		files = append(files, &chart.File{Name: chartformat.OriginalRequirementsFile, Data: requirements})
+	requirements, _ := chartloader.OriginalFile(ch, chartformat.OriginalRequirementsFile)
+	flat, err := chartformat.Translate(chartformat.Source{ChartYAML: original, Requirements: requirements})
+	if err != nil {
+		return nil, err
+	}
+	files := &completeFiles{path: path.Join(base, chartutil.ChartfileName), chartYAML: flat, all: true}
+	packed, err := chartloader.FilesToPack(ch)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range packed {
+		switch f.Name {
+		case chartutil.ChartfileName:
+		case chartformat.OriginalChartFile:
+			files.more = append(files.more, &chart.File{Name: f.Name, Data: original})
+		default:
+			files.more = append(files.more, f)
+		}
 	}
 	return files, nil
 }
@@ -169,7 +193,7 @@ func helmChartYAML(ch *chart.Chart) ([]byte, error) {
 
 // rewriteArchive copies an archive that Helm has packed to out. It replaces each Chart.yaml
 // with the complete one in charts, which must have the order of the archive, and adds the
-// files that Helm does not pack.
+// files that Helm does not pack. If a chart in charts has all files, it omits those in the archive.
 func rewriteArchive(out io.Writer, packed []byte, charts []completeFiles) error {
 	in, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -178,6 +202,7 @@ func rewriteArchive(out io.Writer, packed []byte, charts []completeFiles) error 
 	zipper := gzip.NewWriter(out)
 	zipper.Header = in.Header
 	r, w := tar.NewReader(in), tar.NewWriter(zipper)
+	replaced := "" // the directory of a chart that is packed with all files, with a slash
 	for {
 		header, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -186,20 +211,17 @@ func rewriteArchive(out io.Writer, packed []byte, charts []completeFiles) error 
 		if err != nil {
 			return err
 		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			return err
-		}
-		if len(charts) == 0 || header.Name != charts[0].path {
-			if err := writeEntry(w, header, header.Name, data); err != nil {
+		switch isNext := len(charts) > 0 && header.Name == charts[0].path; {
+		case isNext:
+			if replaced, err = charts[0].write(w, header); err != nil {
 				return err
 			}
-			continue
+			charts = charts[1:]
+		case replaced == "" || !strings.HasPrefix(header.Name, replaced):
+			if err := copyEntry(w, header, r); err != nil {
+				return err
+			}
 		}
-		if err := charts[0].write(w, header); err != nil {
-			return err
-		}
-		charts = charts[1:]
 	}
 	if len(charts) > 0 {
 		return fmt.Errorf("%s is not in the archive", charts[0].path)
@@ -208,17 +230,28 @@ func rewriteArchive(out io.Writer, packed []byte, charts []completeFiles) error 
 }
 
 // write writes the files to the archive w. It copies everything except the name and size
-// from header, which is the header of the incomplete Chart.yaml.
-func (c completeFiles) write(w *tar.Writer, header *tar.Header) error {
-	if err := writeEntry(w, header, header.Name, c.chartYAML); err != nil {
-		return err
-	}
-	for _, f := range c.more {
-		if err := writeEntry(w, header, path.Join(path.Dir(c.path), f.Name), f.Data); err != nil {
-			return err
+// from header, which is the header of the incomplete Chart.yaml. If it has written all files of the
+// chart, it returns the directory of the chart, with a slash.
+func (c completeFiles) write(w *tar.Writer, header *tar.Header) (replaced string, err error) {
+	folder := path.Dir(c.path) + "/"
+	for _, f := range append([]*chart.File{{Name: chartutil.ChartfileName, Data: c.chartYAML}}, c.more...) {
+		if err := writeEntry(w, header, folder+f.Name, f.Data); err != nil {
+			return "", err
 		}
 	}
-	return nil
+	if !c.all {
+		folder = ""
+	}
+	return folder, nil
+}
+
+// copyEntry copies an entry of an archive, whose content is read from r, to the archive w.
+func copyEntry(w *tar.Writer, header *tar.Header, r io.Reader) error {
+	if err := w.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err := io.Copy(w, r)
+	return err
 }
 
 // writeEntry writes a file to the archive w. It copies everything except the name and size

@@ -18,9 +18,9 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
-// apiVersion and kind are those of charts of the format.
+// APIVersion and kind are those of charts of the format.
 const (
-	apiVersion = "helm.sh/v3"
+	APIVersion = "helm.sh/v3"
 	kind       = "Chart"
 )
 
@@ -34,15 +34,19 @@ const (
 
 // IsV3 reports whether a Chart.yaml is in the format helm.sh/v3.
 func IsV3(chartYAML []byte) bool {
-	if !bytes.Contains(chartYAML, []byte(apiVersion)) {
+	if !bytes.Contains(chartYAML, []byte(APIVersion)) {
 		return false
 	}
 	root, err := yamledit.Parse(string(chartYAML))
 	if err != nil || root == nil {
 		return false
 	}
+	return isV3(root)
+}
+
+func isV3(root *yaml.Node) bool {
 	version := yamledit.Lookup(root, "apiVersion")
-	return version != nil && version.Value == apiVersion
+	return version != nil && version.Value == APIVersion
 }
 
 // Source contains the files with the metadata of a chart of the format.
@@ -52,18 +56,33 @@ type Source struct {
 	ChartYAML []byte
 	// Requirements is the content of requirements.yaml, or nil if the chart has no such file.
 	Requirements []byte
+	// Packed is true if the files are those of a packed chart. They then have the names of the
+	// originals.
+	Packed bool
+}
+
+// chartFile returns the path of the file with the content ChartYAML.
+func (s Source) chartFile() string {
+	if s.Packed {
+		return s.Folder + OriginalChartFile
+	}
+	return s.Folder + chartutil.ChartfileName
+}
+
+// requirementsFile returns the path of the file with the content Requirements.
+func (s Source) requirementsFile() string {
+	if s.Packed {
+		return s.Folder + OriginalRequirementsFile
+	}
+	return s.Folder + RequirementsFile
 }
 
 // Translate returns a flat Chart.yaml, of apiVersion v2, with the metadata that the files of a
 // chart declare. What Helm does not know is declared in annotations. If something in the files is
 // invalid, the error joins a *FieldError for each problem.
 func Translate(s Source) ([]byte, error) {
-	r := &reader{file: s.Folder + chartutil.ChartfileName}
-	flat := r.readChart(r.parse(s.ChartYAML))
-	if s.Requirements != nil {
-		r.file = s.Folder + RequirementsFile
-		r.readRequirements(r.parse(s.Requirements), flat)
-	}
+	r := &reader{}
+	flat := r.read(s)
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -78,6 +97,7 @@ type flatChart struct {
 
 	// dependenciesNode is the place where dependencies are declared; nil if they are not.
 	dependenciesNode *yaml.Node
+	libraries        libraryList
 }
 
 // dependency is an entry of dependencies.

@@ -4,6 +4,7 @@
 package chartformat
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -116,6 +117,17 @@ version: "1.10"
 			name: "requirements of Helm 2", chart: minimal, requirements: "dependencies: [{name: db, version: '1', repository: r}]\n",
 			want: minimalFlat + "dependencies: [{name: db, version: '1', repository: r}]\n",
 		},
+		{
+			name: "libraries", chart: minimal + "data: {libraries: [{name: common, version: ^1.10, repository: r}, {name: base, version: 1.10}], dependencies: [{name: db, version: '1', repository: r}]}\n",
+			want: strings.Replace(minimalFlat, "{", `{helm.sh/libraries: '["common","base"]', `, 1) +
+				"dependencies: [{name: db, version: '1', repository: r}, {name: common, version: ^1.10, repository: r}, {name: base, version: '1.10', repository: ''}]\n",
+		},
+		{
+			name: "libraries in requirements", chart: minimal + "data: {dependencies: [{name: db, version: '1', repository: r}]}\n", requirements: "libraries: [{name: common, version: '*', repository: r}]\n",
+			want: strings.Replace(minimalFlat, "{", `{helm.sh/libraries: '["common"]', `, 1) +
+				"dependencies: [{name: db, version: '1', repository: r}, {name: common, version: '*', repository: r}]\n",
+		},
+		{name: "no libraries", chart: minimal + "data: {libraries: []}\n", want: minimalFlat},
 		{name: "empty requirements", chart: minimal, requirements: "# none\n", want: minimalFlat},
 		{name: "removed fields", chart: minimal + "data: {engine: gotpl, tillerVersion: '2'}\n", want: minimalFlat},
 		{name: "aliases", chart: "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: &n shop, labels: {version: 1.0.0}}\ndata: {description: *n}\n", want: minimalFlat + "description: shop\n"},
@@ -173,9 +185,20 @@ func TestTranslateErrors(t *testing.T) {
 		{"dependencies twice in requirements.yaml", minimal, "requirements: [{name: a}]\ndependencies: [{name: a}]\n", "requirements.yaml:2: dependencies: dependencies are declared twice"},
 		{"dependency without a name", minimal + "data:\n  dependencies:\n  - version: '1'\n", "", "data.dependencies[0].name: is required"},
 		{"unknown key of a dependency", minimal + "data:\n  dependencies:\n  - name: a\n    dependsOn: [b]\n", "", "Chart.yaml:9: data.dependencies[0].dependsOn: unknown field: must be one of name,"},
+		{"libraries in both files", minimal + "data: {libraries: [{name: a, version: '1'}]}\n", "\nlibraries: [{name: a, version: '1'}]\n", "requirements.yaml:2: libraries: libraries are declared twice"},
+		{"library without a name", minimal + "data:\n  libraries:\n  - version: '1'\n", "", "Chart.yaml:8: data.libraries[0].name: is required"},
+		{"library without a version", minimal + "data:\n  libraries:\n  - name: a\n", "", `Chart.yaml:8: data.libraries[0].version: "" is not a range of versions such as ^1.2.0`},
+		{"library with an invalid version", minimal, "libraries:\n- name: a\n  version: newest\n", `requirements.yaml:3: libraries[0].version: "newest" is not a range of versions`},
+		{"library that has a condition", minimal + "data:\n  libraries:\n  - {name: a, version: '1', condition: b}\n", "", "Chart.yaml:8: data.libraries[0].condition: unknown field: must be one of name, version, repository"},
+		{"library twice", minimal + "data:\n  libraries:\n  - {name: a, version: '1'}\n  - {name: a, version: '2'}\n", "", "Chart.yaml:9: data.libraries[1].name: a is the name of a library already"},
+		{"library that is a dependency", minimal + "data: {dependencies: [{name: a}]}\n", "libraries:\n- {name: a, version: '1'}\n", "requirements.yaml:2: libraries[0].name: a is the name of a dependency already"},
+		{"library with an alias of a dependency", minimal + "data: {dependencies: [{name: b, alias: a}], libraries: [{name: a, version: '1'}]}\n", "", "Chart.yaml:6: data.libraries[0].name: a is the name of a dependency already"},
+		{"library of itself", minimal + "data: {libraries: [{name: shop, version: '1'}]}\n", "", "data.libraries[0].name: shop is the name of this chart already"},
+		{"annotation of packed charts", minimal + "  annotations: {helm.sh/libraries: '[\"a\"]'}\n", "", "Chart.yaml:6: metadata.annotations.helm.sh/libraries: is reserved for packed charts"},
+		{"label of packed charts", strings.Replace(minimal, "1.0.0", "1.0.0, helm.sh/library-copy: a", 1), "", "Chart.yaml:5: metadata.labels.helm.sh/library-copy: is reserved for packed charts"},
 		{"hooks in two ways", minimal + "  runHooksInParallel: true\ndata: {runHooksInParallel: false}\n", "", "Chart.yaml:6: metadata.runHooksInParallel: differs from data.runHooksInParallel"},
-		{"no YAML", minimal + "data: [\n", "", "Chart.yaml: yaml: "},
-		{"requirements that are no YAML", minimal, "a: [\n", "requirements.yaml: yaml: "},
+		{"no YAML", minimal + "data: [\n", "", "Chart.yaml:6: invalid YAML: "},
+		{"requirements that are no YAML", minimal, "a: [\n", "requirements.yaml:1: invalid YAML: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := Translate(source(c.chart, c.requirements)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -213,4 +236,108 @@ func FuzzTranslate(f *testing.F) {
 			t.Errorf("incomplete:\n%s", flat)
 		}
 	})
+}
+
+func TestLibraryPosition(t *testing.T) {
+	inChart := minimal + "data:\n  libraries:\n  - name: a\n    version: 1\n  - version: 1\n    name: b\n"
+	for _, c := range []struct{ name, chart, requirements, library, want string }{
+		{"in Chart.yaml", inChart, "", "b", "below/Chart.yaml:11"},
+		{"in requirements.yaml", minimal, "libraries:\n- {name: a, version: 1}\n", "a", "below/requirements.yaml:2"},
+		{"nowhere", minimal, "", "a", "below/Chart.yaml:0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := source(c.chart, c.requirements)
+			s.Folder = "below/"
+			file, line := LibraryPosition(s, c.library)
+			if got := fmt.Sprintf("%s:%d", file, line); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestInspect(t *testing.T) {
+	const head = "apiVersion: helm.sh/v3\nkind: Chart\n"
+	withLabels := func(labels string) string {
+		return head + "metadata:\n  name: shop\n  labels: {" + labels + "}\n"
+	}
+	for _, c := range []struct {
+		name, chart string
+		want        string // empty if the chart is canonical
+		kind        ProblemKind
+	}{
+		{"minimal", minimal, "", 0},
+		{"everything", minimal + `  annotations: {a: "1", depends-on.helm.sh/subcharts: '["db"]'}
+data:
+  description: "1"
+  sources: [https://example.com]
+  keywords: ["7"]
+  maintainers: [{name: Ada}]
+  deprecated: false
+  type: library
+  runHooksInParallel: true
+  dependencies: [{name: db, version: "1.10", tags: [a], enabled: true, import-values: [a, {child: b, parent: c}], depends-on: [x]}]
+  libraries: [{name: common, version: ^1.0, repository: https://example.com}]
+`, "", 0},
+		{"removed field", minimal + "data:\n  engine: gotpl\n", "Chart.yaml:7: data.engine: has no effect in charts of helm.sh/v3: remove it", Removed},
+		{"upper-case name", strings.Replace(minimal, "shop", "myShop", 1), `Chart.yaml:4: metadata.name: "myShop" is not valid as the name of an object`, NotCanonical},
+		{"name that is a number", strings.Replace(minimal, "shop", "7", 1), `Chart.yaml:4: metadata.name: is not a string: write "7"`, NotCanonical},
+		{"name that is a boolean", strings.Replace(minimal, "shop", "y", 1), `Chart.yaml:4: metadata.name: is not a string: write "y"`, NotCanonical},
+		{"appVersion that is a number", withLabels("version: 1.0.0, appVersion: 3.6"), `Chart.yaml:5: metadata.labels.appVersion: is not a string: write "3.6"`, NotCanonical},
+		{"version that is a number", withLabels("version: 1.10"), `Chart.yaml:5: metadata.labels.version: is not a string: write "1.10"`, NotCanonical},
+		{"label that is a boolean", withLabels("version: 1.0.0, a: true"), `Chart.yaml:5: metadata.labels.a: is not a string: write "true"`, NotCanonical},
+		{"version with a plus sign", withLabels("version: 1.0.0+build"), `Chart.yaml:5: metadata.labels.version: "1.0.0+build" is not valid as a label`, NotCanonical},
+		{"label with an invalid key", withLabels("version: 1.0.0, a b: c"), "Chart.yaml:5: metadata.labels.a b: the key is not valid", NotCanonical},
+		{"annotation that is a number", minimal + "  annotations: {a: 7}\n", `Chart.yaml:6: metadata.annotations.a: is not a string: write "7"`, NotCanonical},
+		{"annotation that is a list", minimal + "  annotations: {depends-on.helm.sh/subcharts: [db]}\n", `Chart.yaml:6: metadata.annotations.depends-on.helm.sh/subcharts: is not a string: write '["db"]'`, NotCanonical},
+		{"annotation with two slashes", minimal + "  annotations: {helm.sh/depends-on/subcharts: db}\n", "Chart.yaml:6: metadata.annotations.helm.sh/depends-on/subcharts: the key is not valid for an annotation: use depends-on.helm.sh/subcharts", NotCanonical},
+		{"annotation with an invalid key", minimal + "  annotations: {a b: c}\n", "Chart.yaml:6: metadata.annotations.a b: the key is not valid", NotCanonical},
+		{"hooks in metadata", minimal + "  runHooksInParallel: true\n", "Chart.yaml:6: metadata.runHooksInParallel: belongs in data.runHooksInParallel", NotCanonical},
+		{"description that is a number", minimal + "data:\n  description: 7\n", `Chart.yaml:7: data.description: is not a string: write "7"`, NotCanonical},
+		{"keyword that is a boolean", minimal + "data:\n  keywords: [on]\n", `Chart.yaml:7: data.keywords: is not a string: write "on"`, NotCanonical},
+		{"field without a value", minimal + "data:\n  icon:\n", "Chart.yaml:7: data.icon: has no value: remove it", NotCanonical},
+		{"list without a value", minimal + "data:\n  keywords: ~\n", "Chart.yaml:7: data.keywords: has no value: remove it", NotCanonical},
+		{"data without a value", minimal + "data:\n", "Chart.yaml:6: data: has no value: remove it", NotCanonical},
+		{"boolean that is a string", minimal + "data:\n  deprecated: \"yes\"\n", "Chart.yaml:7: data.deprecated: is a string: write true", NotCanonical},
+		{"depends-on that is a string", minimal + "data:\n  dependencies:\n  - {name: a, depends-on: b}\n", "Chart.yaml:8: data.dependencies[0].depends-on: is not a list: write [b]", NotCanonical},
+		{"type that does not exist", minimal + "data:\n  type: service\n", "Chart.yaml:7: data.type: must be application or library", Invalid},
+		{"hooks that are neither parallel nor sequential", minimal + "data:\n  runHooksInParallel: maybe\n", "Chart.yaml:7: data.runHooksInParallel: must be true, false or otherChartsOnly", Invalid},
+		{"name that is a path", strings.Replace(minimal, "shop", "a/b", 1), `Chart.yaml:4: metadata.name: "a/b" cannot be the name of a directory`, Invalid},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			problems := Inspect(source(c.chart, ""))
+			if c.want == "" {
+				if len(problems) > 0 {
+					t.Errorf("got %+v", problems)
+				}
+				return
+			}
+			if len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), c.want) || problems[0].Kind != c.kind || problems[0].Column == 0 {
+				t.Errorf("got\n%+v\nwant\n%s", problems, c.want)
+			}
+			if _, err := Translate(source(c.chart, "")); (err != nil) != (c.kind == Invalid) {
+				t.Errorf("Translate: %v", err)
+			}
+		})
+	}
+}
+
+// TestInspectRequirements checks that values in requirements.yaml, which is not a Kubernetes
+// object, can have any form that Helm reads.
+func TestInspectRequirements(t *testing.T) {
+	if problems := Inspect(source(minimal, "requirements: [{name: a, version: 1.10, depends-on: b, alias: }]\n")); len(problems) > 0 {
+		t.Errorf("got %+v", problems)
+	}
+}
+
+// TestPackedFiles checks that errors about a packed chart name the files in the package.
+func TestPackedFiles(t *testing.T) {
+	s := source(minimal+"icon: x\n", "a: b\n")
+	s.Folder, s.Packed = "charts/db/", true
+	_, err := Translate(s)
+	for _, want := range []string{"charts/db/Chart.v3.yaml:6: icon: ", "charts/db/requirements.v3.yaml:1: a: "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want in it %s", err, want)
+		}
+	}
 }

@@ -9,8 +9,8 @@ import "fmt"
 type FieldError struct {
 	// File is the name of the file in the chart.
 	File string
-	// Line is the line of the field; 0 if it is not known.
-	Line int
+	// Line and Column are the position of the value of the field; 0 if they are not known.
+	Line, Column int
 	// Field is the path of the field, such as data.icon; empty if the problem is not about one
 	// field.
 	Field string

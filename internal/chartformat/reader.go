@@ -4,9 +4,9 @@
 package chartformat
 
 import (
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -20,35 +20,43 @@ import (
 // reader reads the metadata of a chart, and collects all problems.
 type reader struct {
 	file     string
-	problems []error
+	problems []Problem
 	// unreadable is set if a file cannot be parsed. Its fields are then not reported as missing.
 	unreadable bool
+	// isObject is set while the reader reads Chart.yaml, which is an object of the kind Chart.
+	isObject bool
 }
 
-func (r *reader) err() error { return errors.Join(r.problems...) }
+// read reads the files of a chart.
+func (r *reader) read(s Source) *flatChart {
+	r.file, r.isObject = s.chartFile(), true
+	flat := r.readChart(r.parse(s.ChartYAML))
+	r.isObject = false
+	if s.Requirements != nil {
+		r.file = s.requirementsFile()
+		r.readRequirements(r.parse(s.Requirements), flat)
+	}
+	r.addLibraries(flat)
+	return flat
+}
 
+// failf adds a problem of the kind Invalid.
 func (r *reader) failf(n *yaml.Node, field, format string, args ...any) {
-	if r.unreadable && field != "" {
-		return
-	}
-	e := &FieldError{File: r.file, Field: field, Problem: fmt.Sprintf(format, args...)}
-	if n != nil {
-		e.Line = n.Line
-	}
-	r.problems = append(r.problems, e)
+	r.addf(Invalid, n, field, format, args...)
 }
 
 // parse returns the root node of a file, or nil if it is empty or cannot be parsed.
 func (r *reader) parse(text []byte) *yaml.Node {
-	err := yamledit.CheckAliases(string(text))
-	if err == nil {
-		var root *yaml.Node
-		if root, err = yamledit.Parse(string(text)); err == nil {
-			return root
-		}
+	at, problem := &yaml.Node{}, ""
+	if err := yamledit.CheckAliases(string(text)); err != nil {
+		problem = err.Error()
+	} else if root, err := yamledit.Parse(string(text)); err == nil {
+		return root
+	} else {
+		at.Line, problem = yamledit.SyntaxError(err)
 	}
 	r.unreadable = true
-	r.failf(nil, "", "%v", err)
+	r.failf(at, "", "%s", problem)
 	return nil
 }
 
@@ -62,9 +70,7 @@ func (r *reader) readChart(root *yaml.Node) *flatChart {
 	}
 	metadata := r.readFields(top["metadata"], "metadata", metadataFields)
 	flat.Name = r.scalar(metadata["name"], "metadata.name")
-	if flat.Name == "" {
-		r.failf(firstNode(metadata["name"], top["metadata"], root), "metadata.name", "is required")
-	}
+	r.checkName(flat.Name, firstNode(metadata["name"], top["metadata"], root))
 	r.readAnnotations(metadata["annotations"], flat)
 	r.readLabels(firstNode(metadata["labels"], top["metadata"], root), metadata["labels"], flat)
 	data := r.readFields(top["data"], "data", dataFields)
@@ -89,6 +95,10 @@ func firstNode(nodes ...*yaml.Node) *yaml.Node {
 func (r *reader) readLabels(at, labels *yaml.Node, flat *flatChart) {
 	for key, value := range r.entries(labels, "metadata.labels") {
 		text := r.scalar(value, "metadata.labels."+key)
+		r.checkLabel(key, text, value)
+		if r.isReserved(key, value, "metadata.labels."+key) {
+			continue
+		}
 		switch key {
 		case "heritage":
 		case "version":
@@ -106,10 +116,24 @@ func (r *reader) readLabels(at, labels *yaml.Node, flat *flatChart) {
 	}
 }
 
+// isReserved reports whether key is the key of an annotation that only packing can set. It adds a
+// problem in this case.
+func (r *reader) isReserved(key string, value *yaml.Node, field string) bool {
+	reserved := key == annotation.Libraries || key == annotation.LibraryCopy
+	if reserved {
+		r.failf(value, field, "is reserved for packed charts: declare libraries in data.libraries")
+	}
+	return reserved
+}
+
 // readAnnotations reads the annotations, and converts their values to strings.
 func (r *reader) readAnnotations(n *yaml.Node, flat *flatChart) {
 	for key, value := range r.entries(n, "metadata.annotations") {
 		field := "metadata.annotations." + key
+		r.checkAnnotationKey(key, value)
+		if r.isReserved(key, value, field) {
+			continue
+		}
 		if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsCanonical {
 			text, changed, err := annotation.CanonicalValue(key, value)
 			switch {
@@ -117,6 +141,7 @@ func (r *reader) readAnnotations(n *yaml.Node, flat *flatChart) {
 				r.failf(value, "metadata.annotations", "%v", err)
 				continue
 			case changed:
+				r.notCanonicalf(value, field, "is not a string: write '%s'", text)
 				flat.setAnnotation(key, text)
 				continue
 			}
@@ -129,7 +154,9 @@ func (r *reader) readAnnotations(n *yaml.Node, flat *flatChart) {
 func (r *reader) readData(data map[string]*yaml.Node, flat *flatChart) {
 	flat.Description, flat.Home = r.scalar(data["description"], "data.description"), r.scalar(data["home"], "data.home")
 	flat.Icon, flat.KubeVersion = r.scalar(data["icon"], "data.icon"), r.scalar(data["kubeVersion"], "data.kubeVersion")
-	flat.Type = r.scalar(data["type"], "data.type")
+	if flat.Type = r.scalar(data["type"], "data.type"); !slices.Contains(chartTypes, flat.Type) {
+		r.failf(data["type"], "data.type", "must be application or library")
+	}
 	flat.Sources, flat.Keywords = r.scalars(data["sources"], "data.sources"), r.scalars(data["keywords"], "data.keywords")
 	flat.Deprecated = r.boolean(data["deprecated"], "data.deprecated")
 	for i, n := range r.items(data["maintainers"], "data.maintainers") {
@@ -140,13 +167,17 @@ func (r *reader) readData(data map[string]*yaml.Node, flat *flatChart) {
 		})
 	}
 	r.readDependencies(data["dependencies"], "data.dependencies", flat)
+	r.readLibraries(data["libraries"], "data.libraries", flat)
 }
 
 // hookMode returns the value of runHooksInParallel, which can stand in two places, or "" if it
 // stands in neither.
 func (r *reader) hookMode(inMetadata, inData *yaml.Node) string {
-	mode := r.scalar(inData, "data.runHooksInParallel")
-	other := r.scalar(inMetadata, "metadata.runHooksInParallel")
+	mode := r.hookModeText(inData, "data.runHooksInParallel")
+	other := r.hookModeText(inMetadata, "metadata.runHooksInParallel")
+	if inMetadata != nil {
+		r.notCanonicalf(inMetadata, "metadata.runHooksInParallel", "belongs in data.runHooksInParallel")
+	}
 	if inMetadata != nil && inData != nil && mode != other {
 		r.failf(inMetadata, "metadata.runHooksInParallel", "differs from data.runHooksInParallel: remove it")
 	}
@@ -154,6 +185,20 @@ func (r *reader) hookMode(inMetadata, inData *yaml.Node) string {
 		return other
 	}
 	return mode
+}
+
+// hookModeText returns a value of runHooksInParallel, which can be a boolean or a string.
+func (r *reader) hookModeText(n *yaml.Node, field string) string {
+	switch mode, isBoolean := kubernetesBool(n); {
+	case isNull(n):
+		r.notCanonicalNull(n, field)
+		return ""
+	case isBoolean:
+		return strconv.FormatBool(mode)
+	case n.Kind != yaml.ScalarNode || !slices.Contains(hookModes, n.Value):
+		r.failf(n, field, "must be true, false or otherChartsOnly")
+	}
+	return n.Value
 }
 
 // readDependencies reads a list of dependencies.
@@ -184,16 +229,21 @@ func (r *reader) readDependencies(n *yaml.Node, field string, flat *flatChart) {
 	}
 }
 
-// readRequirements reads requirements.yaml. The dependencies can also stand in Chart.yaml, but not in
-// both files.
+// readRequirements reads requirements.yaml. The dependencies and the libraries can also stand in
+// Chart.yaml, but not in both files.
 func (r *reader) readRequirements(root *yaml.Node, flat *flatChart) {
-	fields := r.readFields(root, "", []string{"requirements", "dependencies"})
+	fields := r.readFields(root, "", []string{"requirements", "dependencies", "libraries"})
 	for _, name := range []string{"requirements", "dependencies"} {
 		if n := fields[name]; n != nil && flat.dependenciesNode != nil {
 			r.failf(n, name, "dependencies are declared twice: keep one of the lists")
 		} else {
 			r.readDependencies(n, name, flat)
 		}
+	}
+	if n := fields["libraries"]; n != nil && flat.libraries.node != nil {
+		r.failf(n, "libraries", "libraries are declared twice: keep one of the lists")
+	} else {
+		r.readLibraries(n, "libraries", flat)
 	}
 }
 
@@ -206,7 +256,8 @@ func (r *reader) readFields(n *yaml.Node, field string, allowed []string) map[st
 		switch {
 		case slices.Contains(allowed, name):
 			fields[name] = value
-		case field == "data" && slices.Contains(removedFields, name): // it has no effect
+		case field == "data" && slices.Contains(removedFields, name):
+			r.addf(Removed, value, path, "has no effect in charts of %s: remove it", APIVersion)
 		default:
 			r.failf(value, path, "%s", fieldProblem(name, allowed))
 		}

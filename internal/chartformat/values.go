@@ -5,6 +5,7 @@ package chartformat
 
 import (
 	"iter"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -17,6 +18,7 @@ func (r *reader) entries(n *yaml.Node, field string) iter.Seq2[string, *yaml.Nod
 	return func(yield func(string, *yaml.Node) bool) {
 		n = yamledit.Resolve(n)
 		if isNull(n) {
+			r.notCanonicalNull(n, field)
 			return
 		}
 		if n.Kind != yaml.MappingNode {
@@ -42,6 +44,7 @@ func (r *reader) entries(n *yaml.Node, field string) iter.Seq2[string, *yaml.Nod
 func (r *reader) items(n *yaml.Node, field string) []*yaml.Node {
 	n = yamledit.Resolve(n)
 	if isNull(n) {
+		r.notCanonicalNull(n, field)
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
@@ -59,11 +62,15 @@ func (r *reader) items(n *yaml.Node, field string) []*yaml.Node {
 // be nil.
 func (r *reader) scalar(n *yaml.Node, field string) string {
 	if isNull(n) {
+		r.notCanonicalNull(n, field)
 		return ""
 	}
 	if n.Kind != yaml.ScalarNode {
 		r.failf(n, field, "must be a string")
 		return ""
+	}
+	if _, isString := annotation.DecodeYAML(n).(string); !isString {
+		r.notCanonicalf(n, field, "is not a string: write %q", n.Value)
 	}
 	return n.Value
 }
@@ -80,7 +87,18 @@ func (r *reader) scalars(n *yaml.Node, field string) []string {
 // names returns the names in a list, which can also be a string.
 func (r *reader) names(n *yaml.Node, field string) []string {
 	if isNull(n) {
+		r.notCanonicalNull(n, field)
 		return nil
+	}
+	switch n.Kind {
+	case yaml.SequenceNode:
+		for _, item := range r.items(n, field) {
+			if isNull(item) {
+				r.notCanonicalNull(item, field)
+			}
+		}
+	case yaml.ScalarNode:
+		r.notCanonicalf(n, field, "is not a list: write [%s]", n.Value)
 	}
 	names, err := annotation.ReadNames(annotation.DependsOnField, annotation.DecodeYAML(n))
 	if err != nil {
@@ -90,11 +108,35 @@ func (r *reader) names(n *yaml.Node, field string) []string {
 }
 
 func (r *reader) boolean(n *yaml.Node, field string) bool {
+	if isNull(n) {
+		r.notCanonicalNull(n, field)
+		return false
+	}
 	var value bool
-	if !isNull(n) && n.Decode(&value) != nil {
+	if n.Decode(&value) != nil {
 		r.failf(n, field, "must be true or false")
+	} else if _, isBoolean := kubernetesBool(n); !isBoolean {
+		r.notCanonicalf(n, field, "is a string: write %v", value)
 	}
 	return value
+}
+
+// kubernetesBool returns the value of a boolean. Like Kubernetes, it follows YAML 1.1, in which
+// yes and on, for example, are booleans. isBoolean is false for everything else.
+func kubernetesBool(n *yaml.Node) (value, isBoolean bool) {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return false, false
+	}
+	if _, isString := annotation.DecodeYAML(n).(string); isString {
+		return false, false
+	}
+	switch strings.ToLower(n.Value) {
+	case "true", "yes", "y", "on":
+		return true, true
+	case "false", "no", "n", "off":
+		return false, true
+	}
+	return false, false
 }
 
 func isNull(n *yaml.Node) bool {

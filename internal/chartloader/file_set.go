@@ -9,12 +9,20 @@ import "slices"
 type fileSet struct {
 	files []*BufferedFile
 	index map[string]int // by name
+	// duplicates contains the names of several files. Only archives have such files.
+	duplicates map[string]bool
 }
 
 // newFileSet returns a set with its own copy of the list of files.
 func newFileSet(files []*BufferedFile) *fileSet {
 	s := &fileSet{files: slices.Clone(files), index: make(map[string]int, len(files))}
 	for i, f := range files {
+		if _, exists := s.index[f.Name]; exists {
+			if s.duplicates == nil {
+				s.duplicates = map[string]bool{}
+			}
+			s.duplicates[f.Name] = true
+		}
 		s.index[f.Name] = i
 	}
 	return s

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/chartformat"
+	"github.com/ordered-helm/helm/internal/library"
 	"github.com/ordered-helm/helm/internal/valuesschema"
 )
 
@@ -32,8 +33,9 @@ func translateFormat(files []*BufferedFile) ([]*BufferedFile, error) {
 		}
 		folder := strings.TrimSuffix(f.Name, chartFile)
 		original, _ := s.content(folder + chartformat.OriginalChartFile)
-		var err error
+		err := s.checkUnique(folder)
 		switch {
+		case err != nil:
 		case chartformat.IsV3(f.Data):
 			err = s.translate(folder, i)
 		case chartformat.IsV3(original):
@@ -51,6 +53,21 @@ func translateFormat(files []*BufferedFile) ([]*BufferedFile, error) {
 func declaresFormat(f *BufferedFile) bool {
 	name := path.Base(f.Name)
 	return (name == chartFile || name == chartformat.OriginalChartFile) && chartformat.IsV3(f.Data)
+}
+
+// checkUnique returns an error if an archive contains one of the files with the metadata of the chart
+// in a folder more than once. Otherwise the file that is checked could be another than the one that
+// is used.
+func (s *fileSet) checkUnique(folder string) error {
+	if len(s.duplicates) == 0 {
+		return nil
+	}
+	for _, name := range []string{chartFile, chartformat.OriginalChartFile, chartformat.RequirementsFile, chartformat.OriginalRequirementsFile} {
+		if s.duplicates[folder+name] {
+			return fmt.Errorf("the archive contains %s%s more than once: package the chart again", folder, name)
+		}
+	}
+	return nil
 }
 
 // translate replaces the Chart.yaml of the chart in a folder, which has the given index, with a
@@ -76,11 +93,14 @@ func (s *fileSet) translate(folder string, chartYAML int) error {
 	return nil
 }
 
-// checkFlat returns an error if the flat Chart.yaml of the packed chart in a folder is not the
-// translation of the original.
+// checkFlat returns an error if the metadata that Helm reads from the packed chart in a folder is not
+// the translation of the original.
 func (s *fileSet) checkFlat(folder string, flat, original []byte) error {
+	if _, exists := s.index[folder+chartformat.RequirementsFile]; exists {
+		return fmt.Errorf("%s%s is not part of the packed chart, in which it is named %s: package the chart again", folder, chartformat.RequirementsFile, chartformat.OriginalRequirementsFile)
+	}
 	requirements, _ := s.content(folder + chartformat.OriginalRequirementsFile)
-	want, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original, Requirements: requirements})
+	want, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original, Requirements: requirements, Packed: true})
 	if err != nil {
 		return err
 	}
@@ -115,11 +135,15 @@ func rawFile(ch *chart.Chart, name string) []byte {
 
 // AsWritten is the inverse of the translation for packages: it returns the files of an archive
 // with the files of the format helm.sh/v3 that the authors of the charts in it wrote, and without
-// the schemas that were added.
+// the schemas and the copies of libraries that were added.
 func AsWritten(files []*BufferedFile) []*BufferedFile {
 	s := newFileSet(files)
+	copies := s.libraryCopies()
 	written := make([]*BufferedFile, 0, len(files))
 	for _, f := range files {
+		if isBelow(f.Name, copies) {
+			continue
+		}
 		if name, keep := s.nameAsWritten(f); keep {
 			written = append(written, &BufferedFile{Name: name, Data: f.Data})
 		}
@@ -151,21 +175,48 @@ func (s *fileSet) nameAsWritten(f *BufferedFile) (name string, keep bool) {
 	return f.Name, true
 }
 
+// libraryCopies returns the directories with copies of libraries that packing has added.
+func (s *fileSet) libraryCopies() map[string]bool {
+	copies := map[string]bool{}
+	for _, f := range s.files {
+		dir := path.Dir(f.Name)
+		if path.Base(f.Name) != chartFile || dir == "." || !isChartFile(f.Name) {
+			continue
+		}
+		parent := strings.TrimSuffix(path.Dir(dir), "charts")
+		var metadata chart.Metadata
+		if original, _ := s.content(parent + chartformat.OriginalChartFile); chartformat.IsV3(original) {
+			copies[dir] = yaml.Unmarshal(f.Data, &metadata) == nil && library.IsCopy(&metadata)
+		}
+	}
+	return copies
+}
+
+// isBelow reports whether a file is in one of the directories, or in a directory below.
+func isBelow(name string, dirs map[string]bool) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if dirs[dir] {
+			return true
+		}
+	}
+	return false
+}
+
 // isChartFile reports whether name is the path of the Chart.yaml of a chart or subchart.
 func isChartFile(name string) bool {
 	own, _ := splitSubchartPath(name)
 	return own == chartFile
 }
 
-// hideOriginals removes the files of the format helm.sh/v3 from the files of ch and its
-// subcharts that templates can read. They remain in Raw.
+// hideOriginals removes the files of the format helm.sh/v3, and libraries, from the files of ch and
+// its subcharts that templates can read. They remain in Raw.
 func hideOriginals(ch *chart.Chart) {
 	if ch == nil {
 		return
 	}
 	if _, found := OriginalFile(ch, chartformat.OriginalChartFile); found {
 		ch.Files = slices.DeleteFunc(slices.Clone(ch.Files), func(f *chart.File) bool {
-			return f.Name == chartformat.OriginalChartFile || f.Name == chartformat.OriginalRequirementsFile
+			return f.Name == chartformat.OriginalChartFile || f.Name == chartformat.OriginalRequirementsFile || strings.HasPrefix(f.Name, library.Directory)
 		})
 	}
 	for _, sub := range ch.Dependencies() {

@@ -135,6 +135,11 @@ func TestFormatV3Errors(t *testing.T) {
 			"packed files that do not agree", tree{"Chart.yaml": chartYAML("shop", ""), "Chart.v3.yaml": resourceYAML("shop", "")},
 			"Chart.yaml does not agree with Chart.v3.yaml, from which it was made",
 		},
+		{
+			"requirements.yaml in a packed chart",
+			packedForm(t, tree{"Chart.yaml": resourceYAML("shop", "")}).with("requirements.yaml", "dependencies: [{name: db, version: '1', repository: r}]\n"),
+			"requirements.yaml is not part of the packed chart",
+		},
 		{"aliases that expand", tree{"Chart.yaml": resourceYAML("shop", "data:\n  dependencies:\n  - name: a\n    import-values:\n"+aliasBomb("    - "))}, "aliases"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -142,6 +147,44 @@ func TestFormatV3Errors(t *testing.T) {
 				t.Errorf("got\n%v\nwant\n%s", err, c.want)
 			}
 		})
+	}
+}
+
+// packedForm returns the files of an archive of a chart.
+func packedForm(t *testing.T, files tree) tree {
+	t.Helper()
+	canonical, err := chartloader.CanonicalFiles(files.buffered())
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := tree{}
+	for _, f := range canonical {
+		packed[f.Name] = string(f.Data)
+	}
+	return packed
+}
+
+// TestFormatV3Duplicates checks that an archive with several files of one name is rejected if they
+// contain the metadata of a chart of the format, because Helm merges such files.
+func TestFormatV3Duplicates(t *testing.T) {
+	written := tree{"Chart.yaml": resourceYAML("shop", ""), "requirements.yaml": "requirements: []\n"}
+	for name, files := range map[string]tree{
+		"Chart.yaml": packedForm(t, written), "Chart.v3.yaml": packedForm(t, written), "requirements.v3.yaml": packedForm(t, written),
+		"requirements.yaml": written,
+	} {
+		for _, added := range []string{files[name], "a: b\n", resourceYAML("other", "")} {
+			list := files.buffered()
+			duplicate := &chartloader.BufferedFile{Name: name, Data: []byte(added)}
+			for _, list := range [][]*chartloader.BufferedFile{append(slices.Clone(list), duplicate), append([]*chartloader.BufferedFile{duplicate}, list...)} {
+				if _, err := chartloader.LoadFiles(list); err == nil || !strings.Contains(err.Error(), "the archive contains "+name+" more than once") {
+					t.Errorf("%s twice, with %q: %v", name, added, err)
+				}
+			}
+		}
+	}
+	twice := append(tree{"Chart.yaml": chartYAML("shop", "")}.buffered(), tree{"Chart.yaml": chartYAML("shop", "")}.buffered()...)
+	if _, err := chartloader.LoadFiles(twice); err != nil {
+		t.Errorf("a flat chart is rejected, but Helm accepts it: %v", err)
 	}
 }
 

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/chart"
 	helmloader "helm.sh/helm/v3/pkg/chart/loader"
 
+	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
@@ -26,6 +28,9 @@ func FuzzLoadArchive(f *testing.F) {
 		{"c/Chart.yaml", listed, "c/charts/d.tgz", string(packed(f, "d/Chart.yaml", listed, "d/charts/e.tgz", "no archive"))},
 		{`c\Chart.yaml`, small, `c\templates\..\a.yaml`, "x"},
 		{"c/../Chart.yaml", small, "/c/x", "y", "c/C:/x", "z"},
+		{"c/Chart.yaml", resourceYAML("c", ""), "c/requirements.yaml", "requirements: []\n", "c/charts/d/Chart.yaml", listed},
+		{"c/Chart.yaml", small, "c/Chart.v3.yaml", resourceYAML("c", ""), "c/Chart.v3.yaml", small},
+		{"c/Chart.yaml", listed, "c/charts/d.tgz", string(packed(f, "d/Chart.yaml", resourceYAML("d", ""), "d/charts/e/Chart.yaml", small))},
 	} {
 		f.Add(unzipped(f, packed(f, entries...)))
 	}
@@ -120,4 +125,95 @@ func FuzzChartYAML(f *testing.F) {
 			t.Fatalf("the legal form says %+v, %v, and the other %+v, %v", got, problems, want, wantProblems)
 		}
 	})
+}
+
+// FuzzFormat loads a chart that can be of the format helm.sh/v3, as it is written or packed, with a
+// subchart. It checks that packing changes nothing, for Ordered Helm and for stock Helm, that
+// unpacking is the inverse, and that the original of a chart that is accepted belongs to its
+// metadata.
+func FuzzFormat(f *testing.F) {
+	const requirements = "requirements: [{name: d, version: ^1, repository: r}]\n"
+	flat := func(name string) string {
+		ch, err := chartloader.LoadFiles(tree{"Chart.yaml": resourceYAML(name, "")}.buffered())
+		if err != nil {
+			f.Fatal(err)
+		}
+		return string(ch.Raw[0].Data)
+	}
+	format, other := resourceYAML("c", "data: {description: \"a\\nb\", runHooksInParallel: true}\n"), resourceYAML("d", "")
+	for _, seed := range []struct{ chart, requirements, original, originalRequirements, sub, subOriginal string }{
+		{chart: format, requirements: requirements, sub: other},
+		{chart: format, sub: small},
+		{chart: format, sub: flat("d"), subOriginal: other},
+		{chart: small, sub: other, subOriginal: other},
+		{chart: flat("c"), original: resourceYAML("c", ""), sub: small},
+		{chart: flat("c"), original: resourceYAML("c", "data: {icon: x}\n"), sub: other},
+		{chart: flat("c"), original: resourceYAML("c", ""), originalRequirements: requirements, sub: flat("d"), subOriginal: other},
+		{chart: flat("c"), requirements: requirements, original: resourceYAML("c", ""), sub: "["},
+		{chart: small, requirements: requirements, original: small, originalRequirements: requirements, sub: small, subOriginal: small},
+	} {
+		f.Add(seed.chart, seed.requirements, seed.original, seed.originalRequirements, seed.sub, seed.subOriginal)
+	}
+	f.Fuzz(func(t *testing.T, chartYAML, requirements, original, originalRequirements, sub, subOriginal string) {
+		files := tree{
+			"Chart.yaml": chartYAML, "requirements.yaml": requirements, "Chart.v3.yaml": original, "requirements.v3.yaml": originalRequirements,
+			"charts/d/Chart.yaml": sub, "charts/d/Chart.v3.yaml": subOriginal, "templates/a.yaml": "a: b\n",
+		}
+		for name, text := range files {
+			if text == "" {
+				delete(files, name)
+			}
+		}
+		ch, err := chartloader.LoadFiles(files.buffered())
+		if err != nil {
+			return
+		}
+		checkFormat(t, files, ch)
+	})
+}
+
+// checkFormat checks the properties of FuzzFormat for a chart that was loaded from files.
+func checkFormat(t *testing.T, files tree, ch *chart.Chart) {
+	t.Helper()
+	packed := packedForm(t, files)
+	again, err := chartloader.LoadFiles(packed.buffered())
+	if err != nil || !reflect.DeepEqual(withoutRaw(contentOf(again)), withoutRaw(contentOf(ch))) {
+		t.Fatalf("packed, it is loaded as %+v, %v", again, err)
+	}
+	stock, err := helmloader.LoadFiles(packed.buffered())
+	if err != nil || !reflect.DeepEqual(stock.Metadata, ch.Metadata) {
+		t.Fatalf("Helm loads %+v, %v", stock, err)
+	}
+	unpacked := tree{}
+	for _, file := range chartloader.AsWritten(packed.buffered()) {
+		unpacked[file.Name] = string(file.Data)
+	}
+	if !reflect.DeepEqual(packedForm(t, unpacked), packed) {
+		t.Fatalf("unpacked, it has %q", unpacked)
+	}
+	for _, ch := range append(ch.Dependencies(), ch) {
+		text, found := chartloader.OriginalFile(ch, chartformat.OriginalChartFile)
+		if !found {
+			continue
+		}
+		source := chartformat.Source{ChartYAML: text}
+		source.Requirements, _ = chartloader.OriginalFile(ch, chartformat.OriginalRequirementsFile)
+		translated, err := chartformat.Translate(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := helmloader.LoadFiles(tree{"Chart.yaml": string(translated)}.buffered())
+		if err != nil || !reflect.DeepEqual(want.Metadata, ch.Metadata) {
+			t.Fatalf("the original of %+v is %s%v", ch.Metadata, text, err)
+		}
+	}
+}
+
+// withoutRaw returns the content of a chart without the files from which it was loaded.
+func withoutRaw(c content) content {
+	c.Raw = nil
+	for i, sub := range c.Subcharts {
+		c.Subcharts[i] = withoutRaw(sub)
+	}
+	return c
 }

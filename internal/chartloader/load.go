@@ -97,15 +97,25 @@ func LoadFile(name string) (*chart.Chart, error) {
 	return helmloader.LoadFile(name)
 }
 
-// LoadFiles loads a chart from files in memory, including the subcharts under charts/.
+// LoadFiles loads a chart from files in memory, including the subcharts under charts/ and the
+// libraries that the charts ask for.
 func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
+	ch, err := loadFiles(files)
+	if err == nil {
+		err = addLibraries(ch)
+	}
+	sortDependencies(ch)
+	return ch, err
+}
+
+// loadFiles loads a chart from files in memory, without libraries.
+func loadFiles(files []*BufferedFile) (*chart.Chart, error) {
 	canonical, err := CanonicalFiles(files)
 	if err != nil {
 		return new(chart.Chart), err
 	}
 	ch, err := helmloader.LoadFiles(canonical)
 	hideOriginals(ch)
-	sortDependencies(ch)
 	return ch, err
 }
 

@@ -24,38 +24,100 @@ import (
 
 const directoryMode = 0o755
 
-// fetch downloads deps into the charts/ directory of the chart, and removes archives of charts
-// that are no longer dependencies. It changes charts/ only after all downloads have
-// succeeded. For each dependency in a local directory, it sets the version in deps to that of
-// the chart in this directory.
-func (m *Manager) fetch(ctx context.Context, deps []*chart.Dependency) (err error) {
-	f := fetcher{Manager: m, charts: filepath.Join(m.ChartPath, "charts"), downloaded: make(map[string]bool)}
+// The directories of a chart with its dependencies.
+const (
+	chartsDirectory  = "charts"
+	libraryDirectory = "library"
+)
+
+// dependencies separates the dependencies of a chart by the directory that contains them.
+type dependencies struct{ charts, libraries []*chart.Dependency }
+
+// fetch downloads the dependencies into the charts/ and library/ directories of the chart, and
+// removes archives of charts that are no longer dependencies. It changes these directories only
+// after all downloads have succeeded. For each dependency in a local directory, it sets the version
+// to that of the chart in this directory.
+//
+// If selectLibraries is not nil, fetch calls it after it has downloaded the charts into the
+// directory dir, and before it downloads the libraries. The function sets their versions.
+func (m *Manager) fetch(ctx context.Context, deps *dependencies, selectLibraries func(dir string) error) (err error) {
+	f := fetcher{Manager: m, downloaded: make(map[string]bool)}
 	if f.repositories, err = m.loadIndexes(); err != nil {
 		return err
 	}
-	if err := makeDirectory(f.charts); err != nil {
+	defer func() { err = errors.Join(err, f.removeDownloads()) }()
+	charts, err := f.downloadAll(ctx, chartsDirectory, deps.charts)
+	if err != nil {
 		return err
 	}
-	// The temporary directory is on the same file system as charts/, so that archives can be
-	// moved atomically.
-	if f.downloadDir, err = os.MkdirTemp(m.ChartPath, "tmpcharts-"); err != nil {
-		return err
+	if selectLibraries != nil {
+		if err := selectLibraries(charts.temporary); err != nil {
+			return err
+		}
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(f.downloadDir)) }()
+	if len(deps.libraries) > 0 {
+		libraries, err := f.downloadAll(ctx, libraryDirectory, deps.libraries)
+		if err != nil {
+			return err
+		}
+		if err := m.checkLibraries(libraries.temporary); err != nil {
+			return err
+		}
+	}
+	for _, d := range f.downloads {
+		if err := m.replaceArchives(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-	m.sayf("Saving %d charts", len(deps))
+// download is a set of dependencies whose archives are in a temporary directory, and have to be moved
+// to the target directory.
+type download struct {
+	deps              []*chart.Dependency
+	temporary, target string
+}
+
+// downloadAll downloads dependencies whose archives belong in a directory of the chart.
+func (f *fetcher) downloadAll(ctx context.Context, dir string, deps []*chart.Dependency) (*download, error) {
+	d := &download{deps: deps, target: filepath.Join(f.ChartPath, dir)}
+	if err := makeDirectory(d.target); err != nil {
+		return nil, err
+	}
+	// The temporary directory is on the same file system as the target, so that archives can be
+	// moved atomically.
+	var err error
+	if d.temporary, err = os.MkdirTemp(f.ChartPath, "tmp"+dir+"-"); err != nil {
+		return nil, err
+	}
+	f.downloads = append(f.downloads, d)
+	if dir == libraryDirectory {
+		f.sayf("Saving %d libraries", len(deps))
+	} else {
+		f.sayf("Saving %d charts", len(deps))
+	}
 	for _, dep := range deps {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		if err := f.fetch(dep); err != nil {
+		if err := f.fetch(d, dep); err != nil {
 			if _, isLocal := errors.AsType[*noRepositoryError](err); !isLocal {
-				fmt.Fprintln(m.Out, "Save error occurred: ", err)
+				fmt.Fprintln(f.Out, "Save error occurred: ", err)
 			}
-			return err
+			return nil, err
 		}
 	}
-	return m.replaceArchives(deps, f.downloadDir, f.charts)
+	return d, nil
+}
+
+// removeDownloads removes the temporary directories.
+func (f *fetcher) removeDownloads() error {
+	var errs []error
+	for _, d := range f.downloads {
+		errs = append(errs, os.RemoveAll(d.temporary))
+	}
+	return errors.Join(errs...)
 }
 
 func makeDirectory(dir string) error {
@@ -94,12 +156,11 @@ func (m *Manager) loadIndexes() ([]addedRepository, error) {
 	return loaded, nil
 }
 
-// fetcher downloads dependencies into a temporary directory.
+// fetcher downloads dependencies into temporary directories.
 type fetcher struct {
 	*Manager
 	repositories []addedRepository
-	charts       string          // the charts/ directory of the chart
-	downloadDir  string          // the temporary directory
+	downloads    []*download
 	downloaded   map[string]bool // the URLs that have been downloaded, except from registries
 }
 
@@ -109,22 +170,22 @@ type noRepositoryError struct{ error }
 
 func (e *noRepositoryError) Unwrap() error { return e.error }
 
-func (f *fetcher) fetch(dep *chart.Dependency) error {
+func (f *fetcher) fetch(d *download, dep *chart.Dependency) error {
 	switch {
 	case dep.Repository == "":
-		f.sayf("Dependency %s did not declare a repository. Assuming it exists in the charts directory", dep.Name)
-		return f.checkPresent(dep)
+		f.sayf("Dependency %s did not declare a repository. Assuming it exists in the %s directory", dep.Name, filepath.Base(d.target))
+		return checkPresent(d, dep)
 	case strings.HasPrefix(dep.Repository, localScheme):
-		return f.pack(dep)
+		return f.pack(d, dep)
 	default:
-		return f.download(dep)
+		return f.download(d, dep)
 	}
 }
 
 // checkPresent returns an error unless charts/ contains the chart of dep, unpacked, in a
 // version that satisfies dep.
-func (f *fetcher) checkPresent(dep *chart.Dependency) error {
-	dir := filepath.Join(f.charts, dep.Name)
+func checkPresent(d *download, dep *chart.Dependency) error {
+	dir := filepath.Join(d.target, dep.Name)
 	ch, err := chartloader.LoadDir(dir)
 	if err != nil {
 		return &noRepositoryError{fmt.Errorf("unable to load chart '%s': %w", dir, err)}
@@ -145,7 +206,7 @@ func (f *fetcher) checkPresent(dep *chart.Dependency) error {
 
 // pack writes an archive of a dependency that is in a local directory. It sets dep.Version to
 // the version of the chart in this directory.
-func (f *fetcher) pack(dep *chart.Dependency) error {
+func (f *fetcher) pack(d *download, dep *chart.Dependency) error {
 	if f.Debug {
 		f.sayf("Archiving %s from repo %s", dep.Name, dep.Repository)
 	}
@@ -169,12 +230,12 @@ func (f *fetcher) pack(dep *chart.Dependency) error {
 		return fmt.Errorf("can't get a valid version for dependency %s", dep.Name)
 	}
 	dep.Version = ch.Metadata.Version
-	_, err = archive.Save(ch, f.downloadDir)
+	_, err = archive.Save(ch, d.temporary)
 	return err
 }
 
 // download downloads a dependency from an OCI registry or a chart repository.
-func (f *fetcher) download(dep *chart.Dependency) error {
+func (f *fetcher) download(d *download, dep *chart.Dependency) error {
 	from, err := f.locate(dep)
 	if err != nil {
 		return fmt.Errorf("could not find %s: %w", from.url, err)
@@ -189,7 +250,7 @@ func (f *fetcher) download(dep *chart.Dependency) error {
 		RepositoryConfig: f.RepositoryConfig, RepositoryCache: f.RepositoryCache,
 		RegistryClient: f.RegistryClient, Getters: f.Getters, Options: from.options,
 	}
-	if _, _, err := client.DownloadTo(from.url, from.tag, f.downloadDir); err != nil {
+	if _, _, err := client.DownloadTo(from.url, from.tag, d.temporary); err != nil {
 		return fmt.Errorf("could not download %s: %w", from.url, err)
 	}
 	f.downloaded[from.url] = from.tag == ""

@@ -16,13 +16,14 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/library"
 )
 
 // List prints a table of the dependencies of the chart at chartpath, and warnings about files
-// in the charts/ directory of this chart that are not dependencies. columnWidth is the
-// maximum width of each column, in characters.
+// in the charts/ and library/ directories of this chart that are not dependencies. columnWidth is
+// the maximum width of each column, in characters.
 func List(chartpath string, out io.Writer, columnWidth uint) error {
-	ch, err := chartloader.Load(chartpath)
+	ch, err := chartloader.LoadWithoutLibraries(chartpath)
 	if err != nil {
 		return err
 	}
@@ -31,22 +32,49 @@ func List(chartpath string, out io.Writer, columnWidth uint) error {
 		fmt.Fprintf(out, "WARNING: no dependencies at %s\n", filepath.Join(chartpath, "charts"))
 		return nil
 	}
+	charts, libraries := library.Split(ch.Metadata, required)
 	table := uitable.New()
 	table.MaxColWidth = columnWidth
 	table.AddRow("NAME", "VERSION", "REPOSITORY", "STATUS")
-	for _, dep := range required {
-		table.AddRow(dep.Name, dep.Version, dep.Repository, statusOf(chartpath, dep, ch))
+	for _, dep := range charts {
+		table.AddRow(dep.Name, dep.Version, dep.Repository, statusOf(filepath.Join(chartpath, chartsDirectory), dep, ch.Dependencies()))
+	}
+	for _, dep := range libraries {
+		dir := filepath.Join(chartpath, libraryDirectory)
+		unpacked := append(unpackedCharts(dir), ch.Dependencies()...)
+		table.AddRow(dep.Name, dep.Version, dep.Repository, statusOf(dir, dep, unpacked))
 	}
 	fmt.Fprintln(out, table)
 	fmt.Fprintln(out)
-	warnUndeclared(out, chartpath, required)
+	warnUndeclared(out, filepath.Join(chartpath, chartsDirectory), charts)
+	if len(libraries) > 0 {
+		warnUndeclared(out, filepath.Join(chartpath, libraryDirectory), libraries)
+	}
 	return nil
 }
 
-// statusOf returns the status of dep, for example "ok" or "missing", in Helm's words. parent
-// is the chart that declares dep.
-func statusOf(chartpath string, dep *chart.Dependency, parent *chart.Chart) string {
-	archives, err := filepath.Glob(filepath.Join(chartpath, "charts", dep.Name+"-*.tgz"))
+// unpackedCharts returns the charts that are directories in dir.
+func unpackedCharts(dir string) []*chart.Chart {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // the directory is missing, or the chart is an archive
+	}
+	var charts []*chart.Chart
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
+		if ch, err := chartloader.LoadWithoutLibraries(filepath.Join(dir, entry.Name())); err == nil {
+			charts = append(charts, ch)
+		}
+	}
+	return charts
+}
+
+// statusOf returns the status of dep, for example "ok" or "missing", in Helm's words. Its archive
+// can be in dir; otherwise it can be one of the charts unpacked.
+func statusOf(dir string, dep *chart.Dependency, unpacked []*chart.Chart) string {
+	archives, err := filepath.Glob(filepath.Join(dir, dep.Name+"-*.tgz"))
 	if err != nil {
 		return "bad pattern"
 	}
@@ -68,7 +96,7 @@ func statusOf(chartpath string, dep *chart.Dependency, parent *chart.Chart) stri
 		}
 	}
 	var found *chart.Chart
-	for _, sub := range parent.Dependencies() {
+	for _, sub := range unpacked {
 		if sub.Name() == dep.Name {
 			found = sub
 		}
@@ -80,7 +108,7 @@ func statusOf(chartpath string, dep *chart.Dependency, parent *chart.Chart) stri
 }
 
 func statusOfArchive(name string, dep *chart.Dependency) string {
-	ch, err := chartloader.Load(name)
+	ch, err := chartloader.LoadWithoutLibraries(name)
 	switch {
 	case err != nil:
 		return "corrupt"
@@ -112,10 +140,10 @@ func versionStatus(ch *chart.Chart, dep *chart.Dependency, ifValid string) strin
 	}
 }
 
-// warnUndeclared prints a warning about each chart in charts/ that is not in required, and
-// about each archive or directory in charts/ that is not a chart.
-func warnUndeclared(out io.Writer, chartpath string, required []*chart.Dependency) {
-	files, err := filepath.Glob(filepath.Join(chartpath, "charts", "*"))
+// warnUndeclared prints a warning about each chart in a directory that is not in required, and
+// about each archive or directory there that is not a chart.
+func warnUndeclared(out io.Writer, dir string, required []*chart.Dependency) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil {
 		fmt.Fprintln(out, err)
 		return
@@ -129,7 +157,7 @@ func warnUndeclared(out io.Writer, chartpath string, required []*chart.Dependenc
 		if !info.IsDir() && filepath.Ext(name) != ".tgz" {
 			continue
 		}
-		ch, err := chartloader.Load(name)
+		ch, err := chartloader.LoadWithoutLibraries(name)
 		switch {
 		case err != nil:
 			fmt.Fprintf(out, "WARNING: %q is not a chart.\n", name)

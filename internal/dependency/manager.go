@@ -14,6 +14,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"path/filepath"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/downloader"
@@ -21,6 +22,7 @@ import (
 	"helm.sh/helm/v3/pkg/registry"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/library"
 )
 
 // Manager builds or updates the dependencies of one chart. Its fields have the meaning of
@@ -73,7 +75,8 @@ func (m *Manager) Build(ctx context.Context) error {
 	if err := m.updateRepositories(ctx); err != nil {
 		return err
 	}
-	return m.fetch(ctx, ch.Lock.Dependencies)
+	charts, libraries := library.Split(ch.Metadata, ch.Lock.Dependencies)
+	return m.fetch(ctx, &dependencies{charts: charts, libraries: libraries}, nil)
 }
 
 // checkLock returns an error if the lock file does not match the dependencies in
@@ -121,14 +124,25 @@ func (m *Manager) update(ctx context.Context, ch *chart.Chart) error {
 	if err := m.updateRepositories(ctx); err != nil {
 		return err
 	}
-	locked, err := m.resolve(required, repositories)
-	if err != nil {
+	charts, libraries := library.Split(ch.Metadata, required)
+	locked := &dependencies{}
+	if locked.charts, err = m.resolve(charts, repositories, nil); err != nil {
 		return err
 	}
-	if err := m.fetch(ctx, locked); err != nil {
+	var selectLibraries func(dir string) error
+	if len(libraries) > 0 {
+		selectLibraries = func(dir string) (err error) {
+			requests, err := requestsOfTree(ch, charts, filepath.Join(m.ChartPath, chartsDirectory), dir)
+			if err == nil {
+				locked.libraries, err = m.resolve(libraries, repositories, requests)
+			}
+			return err
+		}
+	}
+	if err := m.fetch(ctx, locked, selectLibraries); err != nil {
 		return err
 	}
-	return m.writeLock(ch, locked)
+	return m.writeLock(ch, append(locked.charts, locked.libraries...))
 }
 
 func (m *Manager) loadChart() (*chart.Chart, error) {
@@ -139,7 +153,7 @@ func (m *Manager) loadChart() (*chart.Chart, error) {
 	if !info.IsDir() {
 		return nil, errors.New("only unpacked charts can be updated")
 	}
-	return chartloader.LoadDir(m.ChartPath)
+	return chartloader.LoadWithoutLibraries(m.ChartPath)
 }
 
 // sayf prints a line to m.Out.

@@ -10,36 +10,38 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"helm.sh/helm/v3/pkg/chart"
-
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// replaceArchives moves the archives in downloadDir to chartsDir, and removes the other
-// archives in chartsDir. It keeps archives of those deps that have no repository, because
-// these are not downloaded.
-func (m *Manager) replaceArchives(deps []*chart.Dependency, downloadDir, chartsDir string) error {
-	fetched, err := os.ReadDir(downloadDir)
+// replaceArchives moves the archives of a download to its target, and removes the other archives
+// there. It keeps archives of dependencies that have no repository, because these are not
+// downloaded.
+func (m *Manager) replaceArchives(d *download) error {
+	fetched, err := os.ReadDir(d.temporary)
 	if err != nil {
 		return err
 	}
-	present, err := os.ReadDir(chartsDir)
+	present, err := os.ReadDir(d.target)
 	if err != nil {
 		return err
 	}
 	isNew := make(map[string]bool)
 	for _, file := range fetched {
 		isNew[file.Name()] = true
-		m.move(filepath.Join(downloadDir, file.Name()), filepath.Join(chartsDir, file.Name()))
+		m.move(filepath.Join(d.temporary, file.Name()), filepath.Join(d.target, file.Name()))
 	}
 	local := make(map[string]bool)
-	for _, dep := range deps {
+	for _, dep := range d.deps {
 		local[dep.Name] = local[dep.Name] || dep.Repository == ""
 	}
-	m.sayf("Deleting outdated charts")
+	if filepath.Base(d.target) == libraryDirectory {
+		m.sayf("Deleting outdated libraries")
+	} else {
+		m.sayf("Deleting outdated charts")
+	}
 	for _, file := range present {
 		if !file.IsDir() && !isNew[file.Name()] {
-			m.remove(filepath.Join(chartsDir, file.Name()), local)
+			m.remove(filepath.Join(d.target, file.Name()), local)
 		}
 	}
 	return nil

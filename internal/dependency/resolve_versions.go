@@ -6,6 +6,7 @@ package dependency
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -15,21 +16,35 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/library"
 )
 
+// constraint decides which versions of a dependency are allowed.
+type constraint interface {
+	Check(*semver.Version) bool
+}
+
 // resolve returns a copy of deps in which each version constraint is replaced with the
-// newest version that satisfies it: the version to download.
-func (m *Manager) resolve(deps []*chart.Dependency, names indexNameByURL) ([]*chart.Dependency, error) {
+// newest version that satisfies it: the version to download. If deps are libraries, requests are
+// those of all charts, which must be satisfied too.
+func (m *Manager) resolve(deps []*chart.Dependency, names indexNameByURL, requests []library.Request) ([]*chart.Dependency, error) {
+	dir := chartsDirectory
+	if requests != nil {
+		dir = libraryDirectory
+	}
 	locked := make([]*chart.Dependency, 0, len(deps))
 	var missing []string
 	for _, dep := range deps {
-		constraint, err := semver.NewConstraint(dep.Version)
-		if err != nil {
-			return nil, fmt.Errorf("dependency %q has an invalid version/constraint format: %w", dep.Name, err)
-		}
-		version, err := m.version(dep, constraint, names[dep.Repository])
+		allowed, conflict, err := constraintOf(dep, requests)
 		if err != nil {
 			return nil, err
+		}
+		version, err := m.version(dep, dir, allowed, names[dep.Repository])
+		if err != nil {
+			return nil, err
+		}
+		if version == "" && conflict != nil {
+			return nil, conflict
 		}
 		if version == "" {
 			missing = append(missing, fmt.Sprintf("%q (repository %q, version %q)", dep.Name, dep.Repository, dep.Version))
@@ -43,23 +58,39 @@ func (m *Manager) resolve(deps []*chart.Dependency, names indexNameByURL) ([]*ch
 	return locked, nil
 }
 
+// constraintOf returns the constraint for dep. If other charts ask for the same library, conflict is
+// the error if no version satisfies the constraint.
+func constraintOf(dep *chart.Dependency, requests []library.Request) (allowed constraint, conflict error, err error) {
+	declared, err := semver.NewConstraint(dep.Version)
+	if err != nil {
+		return nil, nil, fmt.Errorf("dependency %q has an invalid version/constraint format: %w", dep.Name, err)
+	}
+	requests = slices.DeleteFunc(slices.Clone(requests), func(r library.Request) bool { return r.Name != dep.Name })
+	if len(requests) < 2 {
+		return declared, nil, nil
+	}
+	all, err := library.NewConstraint(requests)
+	return all, &library.ConflictError{Library: dep.Name, Requests: requests, Available: []string{"the versions in " + dep.Repository}}, err
+}
+
 // version returns the version of dep to download. It is empty if no version satisfies the
-// constraint. name is the name of the cached index of the chart repository.
-func (m *Manager) version(dep *chart.Dependency, constraint *semver.Constraints, name string) (string, error) {
+// constraint. dir is the directory with the dependencies that have no repository, and name is the
+// name of the cached index of the chart repository.
+func (m *Manager) version(dep *chart.Dependency, dir string, allowed constraint, name string) (string, error) {
 	switch {
 	case dep.Repository == "":
-		_, err := m.localPath(filepath.Join("charts", dep.Name))
+		_, err := m.localPath(filepath.Join(dir, dep.Name))
 		return dep.Version, err
 	case strings.HasPrefix(dep.Repository, localScheme):
-		return m.localVersion(dep, constraint)
+		return m.localVersion(dep, allowed)
 	case registry.IsOCI(dep.Repository):
-		return m.registryVersion(dep, constraint)
+		return m.registryVersion(dep, allowed)
 	default:
-		return m.repositoryVersion(dep, constraint, name)
+		return m.repositoryVersion(dep, allowed, name)
 	}
 }
 
-func (m *Manager) localVersion(dep *chart.Dependency, constraint *semver.Constraints) (string, error) {
+func (m *Manager) localVersion(dep *chart.Dependency, allowed constraint) (string, error) {
 	dir, err := m.localPath(dep.Repository)
 	if err != nil {
 		return "", err
@@ -72,13 +103,13 @@ func (m *Manager) localVersion(dep *chart.Dependency, constraint *semver.Constra
 	if err != nil {
 		return "", fmt.Errorf("dependency %q has an invalid version %q: %w", dep.Name, ch.Metadata.Version, err)
 	}
-	if !constraint.Check(version) {
+	if !allowed.Check(version) {
 		return "", nil
 	}
 	return ch.Metadata.Version, nil
 }
 
-func (m *Manager) repositoryVersion(dep *chart.Dependency, constraint *semver.Constraints, name string) (string, error) {
+func (m *Manager) repositoryVersion(dep *chart.Dependency, allowed constraint, name string) (string, error) {
 	index, err := repo.LoadIndexFile(filepath.Join(m.RepositoryCache, helmpath.CacheIndexFile(name)))
 	if err != nil {
 		return "", fmt.Errorf("no cached repository for %s found. (try 'helm repo update'): %w", name, err)
@@ -93,21 +124,26 @@ func (m *Manager) repositoryVersion(dep *chart.Dependency, constraint *semver.Co
 			versions = append(versions, e.Version)
 		}
 	}
-	return newest(versions, constraint), nil
+	return newest(versions, allowed), nil
 }
 
 // registryVersion returns the newest version that satisfies the constraint among the tags in
 // an OCI registry. If dep has an exact version, or if no tag satisfies the constraint, it
-// returns dep.Version; if this version does not exist, the download fails.
-func (m *Manager) registryVersion(dep *chart.Dependency, constraint *semver.Constraints) (string, error) {
-	if _, err := semver.NewVersion(dep.Version); err == nil {
+// returns dep.Version; if this version does not exist, the download fails. It returns an empty
+// string if other charts ask for the same library, and no version satisfies all.
+func (m *Manager) registryVersion(dep *chart.Dependency, allowed constraint) (string, error) {
+	if version, err := semver.NewVersion(dep.Version); err == nil {
+		if !allowed.Check(version) {
+			return "", nil
+		}
 		return dep.Version, nil
 	}
 	tags, err := m.RegistryClient.Tags(strings.TrimPrefix(dep.Repository, registry.OCIScheme+"://") + "/" + dep.Name)
 	if err != nil {
 		return "", fmt.Errorf("could not retrieve list of tags for repository %s: %w", dep.Repository, err)
 	}
-	if version := newest(tags, constraint); version != "" {
+	version := newest(tags, allowed)
+	if _, several := allowed.(library.Constraint); version != "" || several {
 		return version, nil
 	}
 	return dep.Version, nil
@@ -115,9 +151,9 @@ func (m *Manager) registryVersion(dep *chart.Dependency, constraint *semver.Cons
 
 // newest returns the newest version that satisfies the constraint, or an empty string if there
 // is none. The versions must be sorted from the newest to the oldest.
-func newest(versions []string, constraint *semver.Constraints) string {
+func newest(versions []string, allowed constraint) string {
 	for _, text := range versions {
-		if version, err := semver.NewVersion(text); err == nil && constraint.Check(version) {
+		if version, err := semver.NewVersion(text); err == nil && allowed.Check(version) {
 			return version.Original()
 		}
 	}

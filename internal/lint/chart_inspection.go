@@ -16,8 +16,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/hookneeds"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -56,6 +58,7 @@ func checkOrder(files, canonical []*chartloader.BufferedFile, o RenderOptions) [
 	root := source.New(files)
 	root.Walk(i.checkChartFile)
 	root.Walk(i.checkSchema)
+	root.Walk(i.checkLibraryText)
 	if canonical != nil && i.isRelevant(root) && i.load(root, canonical) {
 		i.readObjects()
 		inspection := sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace})
@@ -76,10 +79,11 @@ func orderKeywords() []string {
 	}
 }
 
-// isRelevant reports whether a chart has apiVersion v3, or contains any of orderKeywords.
-// Other charts are rendered only by Helm's rules, to save time.
+// isRelevant reports whether a chart has apiVersion v3 or helm.sh/v3, or contains any of
+// orderKeywords. Other charts are rendered only by Helm's rules, to save time.
 func (i *chartInspection) isRelevant(root *source.Files) bool {
-	return apiVersion(root.Own) == chartloader.APIVersionV3 || mentionsOrderKeywords(root, i.options.Values)
+	return apiVersion(root.Own) == chartloader.APIVersionV3 || chartformat.IsV3(root.Data(chartutil.ChartfileName)) ||
+		mentionsOrderKeywords(root, i.options.Values)
 }
 
 // mentionsOrderKeywords reports whether a chart or its values contain any of orderKeywords.
@@ -111,6 +115,7 @@ func (i *chartInspection) load(root *source.Files, canonical []*chartloader.Buff
 	files := root.Match(i.chart)
 	i.filesByDeclaration = map[string]*source.Files{}
 	i.mapDeclarations(i.chart, i.chart.Name(), files)
+	i.checkOrdinaryLibraries()
 	declaration, errs := chartloader.InspectDeclarations(i.chart)
 	i.addDeclarationErrors(declaration, errs)
 
@@ -153,14 +158,14 @@ func (i *chartInspection) mapProcessedCharts(c *chart.Chart, files source.ByChar
 // Problem is only a warning if the order that its chart declares does not apply.
 func (i *chartInspection) addDeclarationErrors(d *chartloader.Declaration, errs []error) {
 	for _, err := range errs {
-		i.addDeclarationError(Error, err)
+		i.addDeclarationError(rule.Error, err)
 	}
 	var walk func(d *chartloader.Declaration)
 	walk = func(d *chartloader.Declaration) {
 		if d.Problem != nil {
-			severity := Warning
+			severity := rule.Warning
 			if d.Sequenced() {
-				severity = Error
+				severity = rule.Error
 			}
 			i.addDeclarationError(severity, d.Problem)
 		}

@@ -11,7 +11,9 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
@@ -19,18 +21,25 @@ import (
 // checkChartFile adds findings about a Chart.yaml, as far as its text alone shows them. It
 // needs neither the rendered templates nor values.
 func (f *findings) checkChartFile(c *source.Files) {
-	root := c.Parse(chartutil.ChartfileName)
-	f.checkFields(c, chartutil.ChartfileName, root, annotation.ChartFieldProblem)
-	for _, e := range c.Dependencies() {
-		f.checkFields(c, e.File, e.Node, annotation.DependencyFieldProblem)
+	f.checkFormat(c)
+	isV3 := chartformat.IsV3(c.Data(chartutil.ChartfileName))
+	if !isV3 { // in the format helm.sh/v3, unknown fields are errors
+		f.checkFields(c, chartutil.ChartfileName, c.Parse(chartutil.ChartfileName), annotation.ChartFieldProblem)
+		for _, e := range c.Dependencies() {
+			f.checkFields(c, e.File, e.Node, annotation.DependencyFieldProblem)
+		}
 	}
-	annotations := yamledit.Resolve(yamledit.Lookup(root, "annotations"))
+	annotations := c.Node("annotations")
 	if annotations == nil || annotations.Kind != yaml.MappingNode {
 		return
 	}
 	f.checkFields(c, chartutil.ChartfileName, annotations, annotation.ChartKeyProblem)
 	for i := 0; i < len(annotations.Content); i += 2 {
-		f.checkChartAnnotation(c, annotations.Content[i], annotations.Content[i+1])
+		key := annotations.Content[i]
+		if isV3 && key.Value != annotation.Sequencing { // checkFormat checks the others
+			continue
+		}
+		f.checkChartAnnotation(c, key, annotations.Content[i+1])
 	}
 }
 
@@ -53,9 +62,9 @@ func (f *findings) checkFields(c *source.Files, file string, mapping *yaml.Node,
 // rejects them only in the root chart.
 func severityIn(c *source.Files) string {
 	if c.Prefix == "" {
-		return Error
+		return rule.Error
 	}
-	return Warning
+	return rule.Warning
 }
 
 func (f *findings) checkChartAnnotation(c *source.Files, key, value *yaml.Node) {
@@ -64,21 +73,21 @@ func (f *findings) checkChartAnnotation(c *source.Files, key, value *yaml.Node) 
 	switch key.Value {
 	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
 		if _, _, err := annotation.CanonicalValue(key.Value, value); err != nil {
-			f.add(malformedValue, at, err.Error())
+			f.add(rule.MalformedValue, at, err.Error())
 		}
 		// checkOrder reports all other errors
 	case annotation.RunHooksInParallel:
 		if !isScalar { // checkOrder reports invalid scalars, together with those of the field
-			f.add(invalidHookMode, at, key.Value+": must be true, false or otherChartsOnly")
+			f.add(rule.InvalidHookMode, at, key.Value+": must be true, false or otherChartsOnly")
 		}
 	case annotation.Sequencing:
 		err, _ := errors.AsType[*annotation.ValueError](annotation.CheckSequencing(map[string]any{key.Value: annotation.DecodeYAML(value)}))
 		if err != nil {
-			f.addAs(malformedValue, severityIn(c), at, err.Error())
+			f.addAs(rule.MalformedValue, severityIn(c), at, err.Error())
 		}
 	default:
 		if !isScalar { // Helm's loader converts numbers and booleans to strings
-			f.add(annotationNotString, at, notString(key.Value, value))
+			f.add(rule.AnnotationNotString, at, notString(key.Value, value))
 		}
 	}
 }
@@ -95,27 +104,27 @@ func notString(key string, value *yaml.Node) string {
 }
 
 // ruleOf returns the rule that reports the error e.
-func ruleOf(e *annotation.ValueError) Rule {
+func ruleOf(e *annotation.ValueError) rule.Rule {
 	switch e.Kind {
 	case annotation.InvalidLayerName:
-		return invalidLayerName
+		return rule.InvalidLayerName
 	case annotation.InvalidExpression:
-		return malformedExpression
+		return rule.MalformedExpression
 	case annotation.InvalidDuration:
-		return malformedDuration
+		return rule.MalformedDuration
 	case annotation.Conflict:
-		return conflictingSpellings
+		return rule.ConflictingSpellings
 	case annotation.UnknownKey:
-		return unknownKey
+		return rule.UnknownKey
 	case annotation.Misplaced:
-		return misplacedKey
+		return rule.MisplacedKey
 	case annotation.InvalidValue:
 		switch e.Key {
 		case annotation.HookModeField, annotation.RunHooksInParallel:
-			return invalidHookMode
+			return rule.InvalidHookMode
 		}
 	}
-	return malformedValue
+	return rule.MalformedValue
 }
 
 // addChartFileErrors adds a finding for each error in err, which package chartloader
@@ -124,7 +133,7 @@ func (f *findings) addChartFileErrors(c *source.Files, severity string, err erro
 	for _, problem := range flatten(err) {
 		value, ok := errors.AsType[*annotation.ValueError](problem)
 		if !ok {
-			f.add(malformedValue, c.At(chartutil.ChartfileName, nil), message(problem))
+			f.add(rule.MalformedValue, c.At(chartutil.ChartfileName, nil), message(problem))
 			continue
 		}
 		dependency, inDependency := errors.AsType[*chartloader.DependencyError](problem)

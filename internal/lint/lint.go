@@ -75,8 +75,14 @@ func Check(dir string, o RenderOptions) (*Report, error) {
 		return &Report{Helm: runHelmRules(dir, o)}, nil //nolint:nilerr // Helm's rules report the error
 	}
 	canonical, err := canonicalFiles(files)
+	if err == nil {
+		canonical, err = chartloader.WithLibraries(canonical)
+	}
 	if err != nil {
-		r := &Report{Helm: []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)}}
+		r := &Report{}
+		if !isAboutFormat(err) { // checkOrder reports these errors
+			r.Helm = []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)}
+		}
 		if _, tooLarge := errors.AsType[*chartloader.LimitError](err); !tooLarge { // a chart that exceeds a limit is not checked further
 			r.Findings = checkOrder(files, nil, o)
 		}

@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/lint/support"
 
 	"github.com/ordered-helm/helm/internal/lint"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/testutil/chartpack"
 )
 
@@ -73,6 +74,9 @@ metadata:
   annotations:
     depends-on.helm.sh/layers: web
 `
+
+// usingNames is a chart of the format helm.sh/v3 that uses the library names.
+const usingNames = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: shop, labels: {version: \"1.0.0\"}}\ndata:\n  libraries:\n  - {name: names, version: ^1}\n"
 
 // violations contains charts that violate one rule each, and the change that corrects them.
 // The name of each begins with the name of the rule.
@@ -186,6 +190,12 @@ var violations = []struct {
 		files: map[string]string{"Chart.yaml": strings.Replace(v3, "v3", "v2", 1), "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/readiness-timeout: 30")},
 		want:  []string{"warning hook-sequencing templates/a.yaml:7:5"}, says: "ConfigMap/a is a hook: helm.sh/readiness-timeout is ignored",
 		mend: [3]string{"templates/a.yaml", "\n    helm.sh/readiness-timeout: 30", ""},
+	},
+	{
+		name:  "invalid-chart-field",
+		files: map[string]string{"Chart.yaml": resource + "data:\n  colour: blue\n"},
+		want:  []string{"error invalid-chart-field Chart.yaml:5:11"}, says: "data.colour: unknown field: must be one of description,",
+		mend: [3]string{"Chart.yaml", "colour", "description"},
 	},
 	{
 		name:  "invalid-hook",
@@ -303,6 +313,18 @@ var violations = []struct {
 		mend: [3]string{"Chart.yaml", "helm.sh/layer", "example.com/a"},
 	},
 	{
+		name:  "misplaced-key in a chart of the format helm.sh/v3",
+		files: map[string]string{"Chart.yaml": strings.Replace(resource, "}}", "}, annotations: {helm.sh/layer: a}}", 1)},
+		want:  []string{"error misplaced-key Chart.yaml:3:64"}, says: "has no effect in Chart.yaml",
+		mend: [3]string{"Chart.yaml", "helm.sh/layer", "example.com/a"},
+	},
+	{
+		name:  "non-canonical-chart",
+		files: map[string]string{"Chart.yaml": strings.Replace(resource, "}}", ", appVersion: 3.6}}", 1)},
+		want:  []string{"info non-canonical-chart Chart.yaml:3:61"}, says: `metadata.labels.appVersion: is not a string: write "3.6"`,
+		mend: [3]string{"Chart.yaml", "3.6", `"3.6"`},
+	},
+	{
 		name: "readiness-timeout-too-long",
 		files: map[string]string{
 			"Chart.yaml":       v3,
@@ -310,6 +332,12 @@ var violations = []struct {
 		},
 		want: []string{"warning readiness-timeout-too-long templates/a.yaml:7:5"}, says: "10m0s is longer than 5m0s",
 		mend: [3]string{"templates/a.yaml", "10m", "5m"},
+	},
+	{
+		name:  "removed-chart-field",
+		files: map[string]string{"Chart.yaml": resource + "data: {engine: gotpl, description: x}\n"},
+		want:  []string{"warning removed-chart-field Chart.yaml:4:16"}, says: "data.engine: has no effect in charts of helm.sh/v3",
+		mend: [3]string{"Chart.yaml", "engine: gotpl, ", ""},
 	},
 	{
 		name:  "self-dependency of a layer",
@@ -410,6 +438,24 @@ var violations = []struct {
 		mend: [3]string{"Chart.yaml", "\n  depends-on: [queue]", ""},
 	},
 	{
+		name: "unknown-subchart in a dependency of a chart of the format helm.sh/v3",
+		files: map[string]string{
+			"Chart.yaml": resource, "requirements.yaml": "requirements:\n- name: db\n  version: 1.0.0\n  depends-on: [queue]\n",
+			"charts/db/Chart.yaml": subchart,
+		},
+		want: []string{"error unknown-subchart requirements.yaml:4:3"}, says: `unknown subchart "queue"`,
+		mend: [3]string{"requirements.yaml", "\n  depends-on: [queue]", ""},
+	},
+	{
+		name: "unknown-subchart in an annotation of a chart of the format helm.sh/v3",
+		files: map[string]string{
+			"Chart.yaml":           resource,
+			"charts/db/Chart.yaml": "apiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: db\n  labels: {version: 1.0.0}\n  annotations:\n    depends-on.helm.sh/subcharts: queue\n",
+		},
+		want: []string{"error unknown-subchart charts/db/Chart.yaml:7:5"}, says: `unknown subchart "queue"`,
+		mend: [3]string{"charts/db/Chart.yaml", "queue", "''"},
+	},
+	{
 		name:  "unmeetable-need",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": deployment, "templates/b.yaml": configMap("config")},
 		want:  []string{"error unmeetable-need templates/a.yaml:2:1"}, says: `in layer "web" of chart shop needs ConfigMap/config, which is deployed after it, in unlayered resources of chart shop (templates/b.yaml)`,
@@ -495,6 +541,41 @@ var violations = []struct {
 		mend: [3]string{"templates/b.yaml", "post-install,post-upgrade", "pre-install,pre-upgrade"},
 	},
 	{
+		name: "library-text",
+		files: map[string]string{
+			"Chart.yaml":           "apiVersion: v2\nname: names\nversion: 1.0.0\ntype: library\n",
+			"templates/_names.tpl": "{{/* names */}}\n{{- $x := 1 }}\n{{ define \"a\" }}a{{ end }}\n\nkind: A\n",
+		},
+		want: []string{"warning library-text templates/_names.tpl:5:1"}, says: "this is outside of named templates: it is ignored",
+		mend: [3]string{"templates/_names.tpl", "kind: A\n", ""},
+	},
+	{
+		name: "library-text in an action",
+		files: map[string]string{
+			"Chart.yaml":       "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: names, labels: {version: \"1.0.0\"}}\ndata: {type: library}\n",
+			"templates/a.yaml": "{{ define \"a\" }}a{{ end }}\n  {{ include \"a\" . }}",
+		},
+		want: []string{"warning library-text templates/a.yaml:2:6"}, says: "this is outside",
+		mend: [3]string{"templates/a.yaml", "\n  {{ include \"a\" . }}", ""},
+	},
+	{
+		name: "ordinary-library",
+		files: map[string]string{
+			"Chart.yaml": usingNames, "library/names/Chart.yaml": "apiVersion: v2\nname: names\nversion: 1.0.0\n",
+		},
+		want: []string{"warning ordinary-library Chart.yaml:6"}, says: "names is not a library chart: only its named templates are used",
+		mend: [3]string{"library/names/Chart.yaml", "version: 1.0.0", "version: 1.0.0\ntype: library"},
+	},
+	{
+		name: "ordinary-library of a subchart, in requirements.yaml",
+		files: map[string]string{
+			"Chart.yaml": v3, "charts/db/Chart.yaml": strings.Replace(strings.Replace(usingNames, "shop", "db", 1), "data:\n  libraries:\n  - {name: names, version: ^1}\n", "", 1),
+			"charts/db/requirements.yaml": "libraries:\n- {name: names, version: ^1}\n", "charts/db/library/names/Chart.yaml": "apiVersion: v2\nname: names\nversion: 1.0.0\n",
+		},
+		want: []string{"warning ordinary-library charts/db/requirements.yaml:2"}, says: "names is not a library chart",
+		mend: [3]string{"charts/db/library/names/Chart.yaml", "version: 1.0.0", "version: 1.0.0\ntype: library"},
+	},
+	{
 		name: "wait-for-first-consumer of a class in the release",
 		files: map[string]string{
 			"Chart.yaml":           v3,
@@ -528,8 +609,8 @@ func found(t *testing.T, files map[string]string, o lint.RenderOptions) (places 
 func TestRules(t *testing.T) {
 	tested := map[string]bool{}
 	for _, tt := range violations {
-		rule, _, _ := strings.Cut(tt.name, " ")
-		tested[rule] = true
+		name, _, _ := strings.Cut(tt.name, " ")
+		tested[name] = true
 		t.Run(tt.name, func(t *testing.T) {
 			places, all := found(t, tt.files, lint.RenderOptions{Namespace: "default"})
 			if !slices.Equal(places, tt.want) {
@@ -554,16 +635,39 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, r := range lint.Rules() {
+	for i, r := range rule.All() {
 		if !tested[r.Name] {
 			t.Errorf("there is no chart for the rule %s", r.Name)
 		}
 		if !strings.Contains(string(page), "| `"+r.Name+"` | "+r.Severity+" |") || !strings.Contains(string(page), "\n### "+r.Name+"\n") {
 			t.Errorf("docs/lint.md does not have the rule %s, of severity %s", r.Name, r.Severity)
 		}
-		if i > 0 && lint.Rules()[i-1].Name >= r.Name {
+		if i > 0 && rule.All()[i-1].Name >= r.Name {
 			t.Errorf("%s is not in order", r.Name)
 		}
+	}
+}
+
+// TestFormatInSubcharts checks that problems with the format helm.sh/v3 are found in all charts.
+func TestFormatInSubcharts(t *testing.T) {
+	files := map[string]string{
+		"Chart.yaml":           resource + "icon: x\n",
+		"charts/db/Chart.yaml": strings.Replace(resource, "1.0.0", "latest", 1), "charts/db/requirements.yaml": "requirements:\n- version: '1'\n",
+		"charts/queue/Chart.yaml": strings.Replace(resource, "shop", "Queue", 1),
+		"charts/web/Chart.yaml":   strings.Replace(subchart, "db", "web", 1), "charts/web/Chart.v3.yaml": resource + "version: '1'\n", // packed
+	}
+	want := []string{
+		"error invalid-chart-field Chart.yaml:4:7",
+		"error invalid-chart-field charts/db/Chart.yaml:3:42",
+		"error invalid-chart-field charts/db/requirements.yaml:2:3",
+		"info non-canonical-chart charts/queue/Chart.yaml:3:18",
+		"error invalid-chart-field charts/web/Chart.v3.yaml:4:10",
+	}
+	if places, all := found(t, files, lint.RenderOptions{}); !slices.Equal(places, want) {
+		t.Errorf("found:\n%s\nwant:\n%s\n%v", strings.Join(places, "\n"), strings.Join(want, "\n"), all)
+	}
+	if report, err := lint.Check(write(t, files), lint.RenderOptions{}); err != nil || len(report.Helm) > 0 {
+		t.Errorf("Helm's rules report the same: %v, %v", report.Helm, err)
 	}
 }
 
@@ -738,7 +842,7 @@ func TestListsInItemsOfLists(t *testing.T) {
 			}
 		}
 		for _, f := range report.Findings {
-			if f.Severity == lint.Error {
+			if f.Severity == rule.Error {
 				errors++
 			}
 		}

@@ -1,14 +1,16 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package starter implements helm create --starter: it creates a chart as a copy of another
-// chart, the starter. In contrast to Helm, it keeps the starter's fields and annotations about
-// order and hooks.
+// Package starter implements what Helm lacks in helm create: it creates a chart as a copy of
+// another chart, the starter, and keeps the starter's fields and annotations about order and
+// hooks. It also writes new charts in the format helm.sh/v3.
 package starter
 
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -16,34 +18,72 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/archive"
+	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
 // placeholder is replaced with the name of the new chart in the files of a starter.
 const placeholder = "<CHARTNAME>"
 
+// Format is the format of the Chart.yaml of a new chart.
+type Format string
+
+const (
+	// V2 is the flat format, with apiVersion v2.
+	V2 Format = chart.APIVersionV2
+	// V3 is the format helm.sh/v3 (docs/reference.md, "The chart format helm.sh/v3").
+	V3 Format = chartformat.APIVersion
+)
+
 // Create copies the starter at path to the directory parent/meta.Name, and replaces its
-// metadata with meta. From the Chart.yaml of the starter, Create keeps runHooksInParallel,
-// the apiVersion if it is v3, and the sequencing annotations. It also sets the apiVersion
-// and the annotations in meta.
-func Create(meta *chart.Metadata, parent, path string) error {
+// metadata with meta. From the Chart.yaml of the starter, Create keeps runHooksInParallel and the
+// sequencing annotations. It also sets the apiVersion and the annotations in meta. An empty format
+// is the format of the starter; in the flat format, this includes apiVersion v3.
+func Create(meta *chart.Metadata, parent, path string, format Format) error {
 	starter, err := chartloader.Load(path)
 	if err != nil {
 		return fmt.Errorf("could not load %s: %w", path, err)
 	}
-	keepOrder(meta, starter.Metadata)
+	if _, isV3 := chartloader.OriginalFile(starter, chartformat.OriginalChartFile); isV3 && format == "" {
+		format = V3
+	}
+	keepOrder(meta, starter.Metadata, format)
 	starter.Metadata = meta
 	if err := replacePlaceholder(starter, meta.Name); err != nil {
 		return err
 	}
-	return archive.SaveDir(starter, parent, func(field string) bool { return field == "runHooksInParallel" })
+	if err := archive.SaveDir(starter, parent, func(field string) bool { return field == "runHooksInParallel" }); err != nil {
+		return err
+	}
+	if format == V3 {
+		return Rewrite(filepath.Join(parent, meta.Name))
+	}
+	return nil
 }
 
-// keepOrder copies the sequencing annotations, and the apiVersion if it is v3, from the
-// metadata of a starter to meta.
-func keepOrder(meta, starter *chart.Metadata) {
+// Rewrite rewrites the flat Chart.yaml of the chart in a directory in the format helm.sh/v3.
+func Rewrite(dir string) error {
+	path := filepath.Join(dir, chartutil.ChartfileName)
+	flat, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	text, err := chartformat.FromFlat(flat)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
+}
+
+// keepOrder copies the sequencing annotations from the metadata of a starter to meta. If the
+// starter is of apiVersion v3, meta gets the same apiVersion, unless another format is wanted.
+func keepOrder(meta, starter *chart.Metadata, format Format) {
 	if starter.APIVersion == chartloader.APIVersionV3 {
-		meta.APIVersion = chartloader.APIVersionV3
+		if format == "" {
+			meta.APIVersion = chartloader.APIVersionV3
+		} else {
+			meta.Annotations = map[string]string{annotation.Sequencing: annotation.SequencingEnabled}
+		}
 	}
 	for _, key := range annotation.ChartKeys() {
 		value, ok := starter.Annotations[key]

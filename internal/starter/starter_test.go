@@ -15,15 +15,9 @@ import (
 )
 
 func TestCreate(t *testing.T) {
-	tests := []struct {
-		name      string
-		chartYAML string
-		// want are the lines that the new Chart.yaml has in addition to the usual ones.
-		apiVersion string
-		want       []string
-	}{
-		{"plain", "apiVersion: v2\nname: pattern\nversion: 9.9.9\nannotations:\n  other: dropped\n", "v2", nil},
-		{"v3 with lists", `apiVersion: v3
+	const (
+		flat   = "apiVersion: v2\nname: pattern\nversion: 9.9.9\nannotations:\n  other: dropped\n"
+		flatV3 = `apiVersion: v3
 name: pattern
 version: 9.9.9
 runHooksInParallel: otherChartsOnly
@@ -31,15 +25,54 @@ annotations:
   helm.sh/depends-on/subcharts: [db, queue]
   helm.sh/sequencing: enabled
   other: dropped
-`, "v3", []string{
-			"runHooksInParallel: otherChartsOnly",
-			`  helm.sh/depends-on/subcharts: '["db","queue"]'`,
-			"  helm.sh/sequencing: enabled",
-		}},
-		{"hooks in the legal form", "apiVersion: v2\nname: pattern\nversion: 9.9.9\nrunHooksInParallel: \"true\"\n", "v2",
-			[]string{`runHooksInParallel: "true"`}},
-		{"hooks by annotation", "apiVersion: v2\nname: pattern\nversion: 9.9.9\nannotations:\n  helm.sh/run-hooks-in-parallel: true\n", "v2",
-			[]string{`  helm.sh/run-hooks-in-parallel: "true"`}},
+`
+		resource = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: pattern\n  labels: {version: 9.9.9, other: dropped}\ndata: {runHooksInParallel: true}\n"
+	)
+	tests := []struct {
+		name      string
+		chartYAML string
+		format    Format
+		// want is the new Chart.yaml.
+		want string
+	}{
+		{"plain", flat, "", "apiVersion: v2\nname: shop\nversion: 0.1.0\n"},
+		{"plain to v2", flat, V2, "apiVersion: v2\nname: shop\nversion: 0.1.0\n"},
+		{"plain to helm.sh/v3", flat, V3, "apiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: shop\n  labels:\n    heritage: helm\n    version: 0.1.0\n"},
+		{"v3 with lists", flatV3, "", `annotations:
+  helm.sh/depends-on/subcharts: '["db","queue"]'
+  helm.sh/sequencing: enabled
+apiVersion: v3
+name: shop
+runHooksInParallel: otherChartsOnly
+version: 0.1.0
+`},
+		{"v3 to v2", "apiVersion: v3\nname: pattern\nversion: 9.9.9\n", V2, "annotations:\n  helm.sh/sequencing: enabled\napiVersion: v2\nname: shop\nversion: 0.1.0\n"},
+		{"v3 whose order is not used to v2", "apiVersion: v3\nname: pattern\nversion: 9.9.9\nannotations: {helm.sh/sequencing: disabled}\n", V2, "annotations:\n  helm.sh/sequencing: disabled\napiVersion: v2\nname: shop\nversion: 0.1.0\n"},
+		{"v3 to helm.sh/v3", flatV3, V3, `apiVersion: helm.sh/v3
+kind: Chart
+metadata:
+  name: shop
+  labels:
+    heritage: helm
+    version: 0.1.0
+  annotations:
+    depends-on.helm.sh/subcharts: '["db","queue"]'
+data:
+  runHooksInParallel: otherChartsOnly
+`},
+		{"helm.sh/v3", resource, "", `apiVersion: helm.sh/v3
+kind: Chart
+metadata:
+  name: shop
+  labels:
+    heritage: helm
+    version: 0.1.0
+  annotations:
+    helm.sh/run-hooks-in-parallel: "true"
+`},
+		{"helm.sh/v3 to v2", resource, V2, "annotations:\n  helm.sh/run-hooks-in-parallel: \"true\"\n  helm.sh/sequencing: enabled\napiVersion: v2\nname: shop\nversion: 0.1.0\n"},
+		{"hooks in the legal form", "apiVersion: v2\nname: pattern\nversion: 9.9.9\nrunHooksInParallel: \"true\"\n", "", "apiVersion: v2\nname: shop\nrunHooksInParallel: \"true\"\nversion: 0.1.0\n"},
+		{"hooks by annotation", "apiVersion: v2\nname: pattern\nversion: 9.9.9\nannotations:\n  helm.sh/run-hooks-in-parallel: true\n", "", "annotations:\n  helm.sh/run-hooks-in-parallel: \"true\"\napiVersion: v2\nname: shop\nversion: 0.1.0\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -50,7 +83,7 @@ annotations:
 			write(t, pattern, "notes.md", "<CHARTNAME>\n")
 
 			meta := &chart.Metadata{APIVersion: "v2", Name: "shop", Version: "0.1.0"}
-			if err := Create(meta, parent, pattern); err != nil {
+			if err := Create(meta, parent, pattern, tt.format); err != nil {
 				t.Fatal(err)
 			}
 			made := filepath.Join(parent, "shop")
@@ -63,14 +96,8 @@ annotations:
 					t.Errorf("%s is %q, want %q", name, got, want)
 				}
 			}
-			text := read(t, made, "Chart.yaml")
-			for _, line := range append(tt.want, "apiVersion: "+tt.apiVersion, "name: shop", "version: 0.1.0") {
-				if !strings.Contains(text, line+"\n") {
-					t.Errorf("Chart.yaml has no line %q:\n%s", line, text)
-				}
-			}
-			if strings.Contains(text, "dropped") {
-				t.Errorf("Chart.yaml keeps what it should not:\n%s", text)
+			if text := read(t, made, "Chart.yaml"); text != tt.want {
+				t.Errorf("Chart.yaml is\n%s\nwant\n%s", text, tt.want)
 			}
 			if _, err := chartloader.Load(made); err != nil {
 				t.Errorf("the chart cannot be loaded: %v", err)
@@ -81,12 +108,12 @@ annotations:
 
 func TestCreateErrors(t *testing.T) {
 	pattern := t.TempDir()
-	if err := Create(&chart.Metadata{APIVersion: "v2", Name: "shop", Version: "0.1.0"}, t.TempDir(), filepath.Join(pattern, "none")); err == nil || !strings.HasPrefix(err.Error(), "could not load ") {
+	if err := Create(&chart.Metadata{APIVersion: "v2", Name: "shop", Version: "0.1.0"}, t.TempDir(), filepath.Join(pattern, "none"), ""); err == nil || !strings.HasPrefix(err.Error(), "could not load ") {
 		t.Errorf("no starter: error is %v", err)
 	}
 	write(t, pattern, "Chart.yaml", "apiVersion: v2\nname: pattern\nversion: 9.9.9\n")
 	write(t, pattern, "values.yaml", "name: <CHARTNAME>\n")
-	if err := Create(&chart.Metadata{APIVersion: "v2", Name: "a: b: c", Version: "0.1.0"}, t.TempDir(), pattern); err == nil || !strings.HasPrefix(err.Error(), "transforming values file: ") {
+	if err := Create(&chart.Metadata{APIVersion: "v2", Name: "a: b: c", Version: "0.1.0"}, t.TempDir(), pattern, ""); err == nil || !strings.HasPrefix(err.Error(), "transforming values file: ") {
 		t.Errorf("a name that breaks the values: error is %v", err)
 	}
 }

@@ -5,9 +5,8 @@ package valuesschema
 
 import (
 	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
+
+	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // Error says what is wrong with the schema of a chart, and where.
@@ -32,16 +31,8 @@ func (e *Error) place() string {
 	return fmt.Sprintf("%s:%d:", e.File, e.Line)
 }
 
-// parserLine finds the line in an error of the YAML parser.
-var parserLine = regexp.MustCompile(`\bline (\d+): `)
-
 // newSyntaxError returns the error for a file that is not YAML. err is the error of the parser.
 func newSyntaxError(file string, err error) *Error {
-	text := err.Error()
-	e := &Error{File: file, Problem: "invalid YAML: " + text}
-	if m := parserLine.FindStringSubmatchIndex(text); m != nil {
-		e.Line, _ = strconv.Atoi(text[m[2]:m[3]])
-		e.Problem = "invalid YAML: " + strings.TrimSpace(text[m[1]:])
-	}
-	return e
+	line, problem := yamledit.SyntaxError(err)
+	return &Error{File: file, Line: line, Problem: problem}
 }

@@ -319,6 +319,18 @@ func TestApplyOnTheLineOfAListsDashIsEncodedAnew(t *testing.T) {
 	}
 }
 
+func TestApplyToSyntaxThatTheEncoderCannotWrite(t *testing.T) {
+	const in = "# c\nm: {k: &a !!str \"v\", n: , l: [*a , x]}\n"
+	root, err := Parse(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Apply(in, root, []Change{{Mapping: Lookup(root, "m"), Key: "k", NewValue: Text("new")}})
+	if want := "m:\n  k: 'new'\n  n: null\n  l:\n    - \"v\"\n    - x"; got != want || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
 func TestApplyAnAnchorThatContainsItself(t *testing.T) {
 	const in = "m:\n  k: &a [*a]\n  l: *a\n"
 	root, err := Parse(in)

@@ -13,7 +13,9 @@ import (
 
 // encode returns the changed document with the node root as YAML. text is the document before
 // the changes, whose comments at the start and end are kept. If the YAML encoder puts a
-// comment where it makes the document invalid, encode omits all comments.
+// comment where it makes the document invalid, encode omits all comments. If the encoder still
+// cannot write the document as it was, for example because of tags in front of scalars, encode
+// writes it in a plain style.
 func encode(text string, root *yaml.Node) (string, error) {
 	if err := restoreAliases(root); err != nil {
 		return "", err
@@ -23,7 +25,7 @@ func encode(text string, root *yaml.Node) (string, error) {
 		return "", fmt.Errorf("parse the document: %w", err)
 	}
 	doc.Content = []*yaml.Node{root}
-	for range 2 {
+	for _, simplify := range []func(*yaml.Node){dropComments, plainStyle, nil} {
 		encoded, err := encodeDocument(&doc)
 		if err != nil {
 			return "", fmt.Errorf("encode the changed document: %w", err)
@@ -31,7 +33,9 @@ func encode(text string, root *yaml.Node) (string, error) {
 		if contentEquals(encoded, root) {
 			return encoded, nil
 		}
-		dropComments(&doc)
+		if simplify != nil {
+			simplify(&doc)
+		}
 	}
 	return "", errors.New("the document uses YAML syntax that cannot be edited: simplify it")
 }
@@ -53,6 +57,18 @@ func dropComments(n *yaml.Node) {
 	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
 	for _, c := range n.Content {
 		dropComments(c)
+	}
+}
+
+// plainStyle removes what a document can have besides its content: explicit tags, flow style, block
+// scalars, and null values that are written as nothing.
+func plainStyle(n *yaml.Node) {
+	n.Style &^= yaml.TaggedStyle | yaml.FlowStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+		n.Value = "null"
+	}
+	for _, c := range n.Content {
+		plainStyle(c)
 	}
 }
 

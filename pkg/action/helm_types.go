@@ -4,10 +4,17 @@
 package action
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"k8s.io/client-go/discovery"
+
+	"github.com/ordered-helm/helm/internal/library"
 )
 
 // These types are Helm's own. One Configuration can be used with them and with the actions
@@ -104,9 +111,20 @@ func NewList(cfg *Configuration) *List { return helmaction.NewList(cfg) }
 func NewStatus(cfg *Configuration) *Status { return helmaction.NewStatus(cfg) }
 
 // CheckDependencies returns an error that names the dependencies in reqs that ch does not
-// contain. It is Helm's function.
+// contain. It is Helm's function, but names missing libraries separately.
 func CheckDependencies(ch *chart.Chart, reqs []*chart.Dependency) error {
-	return helmaction.CheckDependencies(ch, reqs)
+	charts, libraries := library.Split(ch.Metadata, reqs)
+	err := helmaction.CheckDependencies(ch, charts)
+	var missing []string
+	for _, l := range libraries {
+		if !slices.ContainsFunc(ch.Dependencies(), func(sub *chart.Chart) bool { return sub.Name() == l.Name }) {
+			missing = append(missing, l.Name)
+		}
+	}
+	if len(missing) > 0 {
+		err = errors.Join(err, fmt.Errorf("found in Chart.yaml, but missing in library/ directory: %s", strings.Join(missing, ", ")))
+	}
+	return err
 }
 
 // TemplateName returns the release name that the Go template nameTemplate generates, as for

@@ -111,7 +111,10 @@ func TestCommands(t *testing.T) {
 	ordered := map[string]flagOf{waitFlag: {kind: "true|false|ordered[=true]"}, readinessFlag: {kind: "duration"}}
 	rendered := map[string]flagOf{waitFlag: ordered[waitFlag], sequenceFlag: {kind: "string"}}
 	shown := map[string]flagOf{"progress": {kind: "mode", value: "(default auto)"}, "timeline": {kind: "string"}}
-	differs := map[string]map[string]flagOf{"template": rendered, "test": shown, "lint": {"output": {shorthand: "o", kind: "format", value: "(default text)"}}, "search repo": {"exclude-libraries": {}}}
+	differs := map[string]map[string]flagOf{
+		"template": rendered, "test": shown, "lint": {"output": {shorthand: "o", kind: "format", value: "(default text)"}},
+		"create": {"format": {kind: "format", value: "(default v2)"}}, "search repo": {"exclude-libraries": {}},
+	}
 	for _, path := range []string{"install", "rollback", "uninstall", "upgrade"} {
 		differs[path] = maps.Clone(ordered)
 		maps.Copy(differs[path], shown)

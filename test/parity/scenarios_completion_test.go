@@ -65,7 +65,7 @@ func TestCompletionOfWords(t *testing.T) {
 		{"get all", "--"}, {"get values", "--"}, {"get metadata", "--"}, {"repo add", "--"}, {"repo index", "--"}, {"repo list", "--"}, {"repo remove", "--"}, {"repo update", "--"},
 		{"dependency", ""}, {"dep update", "--"}, {"dependency build", "--"}, {"dependency list", "--"}, {"dependency list", ""}, {"lint", ""}, {"package", "--"}, {"package", ""},
 		{"show", ""}, {"inspect", "r"}, {"show all", "--"}, {"show values", "--"}, {"pull", "--"}, {"fetch", "--"}, {"push", "--"}, {"verify", "--"}, {"verify", ""}, {"registry", ""}, {"registry login", "--"}, {"plugin", ""}, {"plugin install", "--"},
-		{"search repo", "--"}, {"search hub", "--"}, {"create", "--"}, {"docs", "--"}, {"env", "--"}, {"version", "--"}, {"version", "-"}, {"completion bash", "--"},
+		{"search repo", "--"}, {"search hub", "--"}, {"docs", "--"}, {"env", "--"}, {"version", "--"}, {"version", "-"}, {"completion bash", "--"},
 		{"list --help", ""}, {"repo add --password", ""}, {"repo add --ca-file", ""}, {"install --values", ""}, {"install --timeout", ""}, {"install --repo", ""}, {"search hub --endpoint", ""},
 	}
 	var all []step
@@ -74,8 +74,9 @@ func TestCompletionOfWords(t *testing.T) {
 	}
 	runLocal(t, []scenario{
 		{name: "with descriptions", steps: all, rules: []rule{descriptions, ownFlags}},
-		{name: "commands", steps: []step{helm("__completeNoDesc", "")}, differs: []string{"+ dag", "+ plan"}},
+		{name: "commands", steps: []step{helm("__completeNoDesc", "")}, differs: []string{"+ dag", "+ plan", "+ schema"}},
 		{name: "flags of lint", steps: []step{helm("__completeNoDesc lint --")}, differs: []string{"+ --output"}},
+		{name: "flags of create", steps: []step{helm("__completeNoDesc create --")}, differs: []string{"+ --format"}},
 		{name: "without descriptions", rules: []rule{ownFlags}, steps: []step{
 			helm("__completeNoDesc get", ""), helm("__completeNoDesc repo add", "--"), helm("__completeNoDesc", "rep"),
 			helm("__complete get", "").withEnv("HELM_COMPLETION_DESCRIPTIONS=false"), helm("__complete list", "").withEnv("HELM_ACTIVE_HELP=0"), helm("__complete list", "").withEnv("COBRA_ACTIVE_HELP=0"),

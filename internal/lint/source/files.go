@@ -16,6 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 
+	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
@@ -85,7 +86,7 @@ func (f *Files) addArchive(data []byte) {
 		return
 	}
 	packed := newFiles("", files)
-	name := yamledit.Lookup(packed.Parse(chartutil.ChartfileName), "name")
+	name := packed.Node("name")
 	if name == nil {
 		return
 	}
@@ -99,7 +100,7 @@ func (f *Files) Parse(name string) *yaml.Node {
 		return root
 	}
 	var root *yaml.Node
-	if data := f.data(name); data != nil {
+	if data := f.Data(name); data != nil {
 		var err error
 		if root, err = yamledit.Parse(string(data)); err != nil {
 			root = nil
@@ -107,14 +108,6 @@ func (f *Files) Parse(name string) *yaml.Node {
 	}
 	f.parsed[name] = root
 	return root
-}
-
-func (f *Files) data(name string) []byte {
-	i := slices.IndexFunc(f.Own, func(file *chartloader.BufferedFile) bool { return file.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return f.Own[i].Data
 }
 
 // Walk calls visit for the chart and all its subcharts.
@@ -136,9 +129,27 @@ func (f *Files) At(name string, n *yaml.Node) Position {
 }
 
 // Field returns the position of a field in Chart.yaml. keys are the keys that lead from the
-// root of the file to the field. If the field does not exist, the position has no line.
+// root of a file in the flat format to the field. If the field does not exist, the position has
+// no line.
 func (f *Files) Field(keys ...string) Position {
-	return f.At(chartutil.ChartfileName, KeyNode(f.Parse(chartutil.ChartfileName), keys...))
+	root := f.Parse(chartutil.ChartfileName)
+	return f.At(chartutil.ChartfileName, KeyNode(root, chartformat.Path(root, keys...)...))
+}
+
+// Node returns the value of a field in Chart.yaml, or nil if it does not exist. keys are as for
+// Field.
+func (f *Files) Node(keys ...string) *yaml.Node {
+	root := f.Parse(chartutil.ChartfileName)
+	return yamledit.Lookup(root, chartformat.Path(root, keys...)...)
+}
+
+// Data returns the content of the named file of the chart, or nil if there is no such file.
+func (f *Files) Data(name string) []byte {
+	i := slices.IndexFunc(f.Own, func(file *chartloader.BufferedFile) bool { return file.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return f.Own[i].Data
 }
 
 // KeyNode returns the YAML node of the last of the keys, which lead to it from root. It
@@ -171,14 +182,21 @@ type Dependency struct {
 // Dependencies returns the entries under "dependencies", in the order of the file. A list in
 // requirements.yaml takes precedence over one in Chart.yaml.
 func (f *Files) Dependencies() []Dependency {
-	for _, name := range []string{requirementsFile, chartutil.ChartfileName} {
-		list := yamledit.Resolve(yamledit.Lookup(f.Parse(name), "dependencies"))
-		if list == nil || list.Kind != yaml.SequenceNode {
+	requirements := f.Parse(requirementsFile)
+	for _, place := range []struct {
+		file string
+		list *yaml.Node
+	}{
+		{requirementsFile, yamledit.Lookup(requirements, "dependencies")},
+		{requirementsFile, yamledit.Lookup(requirements, "requirements")}, // in the format helm.sh/v3
+		{chartutil.ChartfileName, f.Node("dependencies")},
+	} {
+		if place.list == nil || place.list.Kind != yaml.SequenceNode {
 			continue
 		}
-		entries := make([]Dependency, len(list.Content))
-		for i, n := range list.Content {
-			entries[i] = Dependency{name, yamledit.Resolve(n)}
+		entries := make([]Dependency, len(place.list.Content))
+		for i, n := range place.list.Content {
+			entries[i] = Dependency{place.file, yamledit.Resolve(n)}
 		}
 		return entries
 	}
@@ -244,12 +262,12 @@ func (f *Files) match(c *chart.Chart, found ByChart) {
 // templates are the same.
 func (f *Files) wereLoadedAs(c *chart.Chart) bool {
 	for key, want := range map[string]string{"name": c.Name(), "version": c.Metadata.Version} {
-		if have := yamledit.Lookup(f.Parse(chartutil.ChartfileName), key); have == nil || have.Value != want {
+		if have := f.Node(key); have == nil || have.Value != want {
 			return false
 		}
 	}
 	for _, t := range c.Templates {
-		if !bytes.Equal(f.data(t.Name), t.Data) {
+		if !bytes.Equal(f.Data(t.Name), t.Data) {
 			return false
 		}
 	}

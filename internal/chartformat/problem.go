@@ -1,0 +1,114 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chartformat
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+)
+
+// Problem is a problem in the metadata of a chart.
+type Problem struct {
+	FieldError
+	Kind ProblemKind
+}
+
+// ProblemKind says what a problem affects.
+type ProblemKind int
+
+const (
+	// Invalid is the kind of problems because of which the chart cannot be loaded.
+	Invalid ProblemKind = iota
+	// Removed is the kind of fields that have no effect, because they were removed from the
+	// format.
+	Removed
+	// NotCanonical is the kind of problems because of which Kubernetes does not accept a
+	// Chart.yaml as an object, although Helm can load the chart.
+	NotCanonical
+)
+
+// Inspect returns all problems in the metadata of a chart, in the order of the files. Translate
+// returns those of the kind Invalid as an error.
+func Inspect(s Source) []Problem {
+	r := &reader{}
+	r.read(s)
+	return r.problems
+}
+
+// err returns the problems of the kind Invalid.
+func (r *reader) err() error {
+	var errs []error
+	for _, p := range r.problems {
+		if p.Kind == Invalid {
+			errs = append(errs, &p.FieldError)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *reader) addf(kind ProblemKind, n *yaml.Node, field, format string, args ...any) {
+	if r.unreadable && field != "" {
+		return
+	}
+	e := FieldError{File: r.file, Field: field, Problem: fmt.Sprintf(format, args...)}
+	if n != nil {
+		e.Line, e.Column = n.Line, n.Column
+	}
+	r.problems = append(r.problems, Problem{e, kind})
+}
+
+// notCanonicalf adds a problem of the kind NotCanonical if Chart.yaml is read.
+func (r *reader) notCanonicalf(n *yaml.Node, field, format string, args ...any) {
+	if r.isObject {
+		r.addf(NotCanonical, n, field, format, args...)
+	}
+}
+
+// notCanonicalNull adds a problem about a field without a value. n is nil if there is no field.
+func (r *reader) notCanonicalNull(n *yaml.Node, field string) {
+	if n != nil && field != "" {
+		r.notCanonicalf(n, field, "has no value: remove it")
+	}
+}
+
+// checkName checks metadata.name, whose value is n.
+func (r *reader) checkName(name string, n *yaml.Node) {
+	const field = "metadata.name"
+	switch {
+	case name == "":
+		r.failf(n, field, "is required")
+	case name == "." || name == ".." || name != filepath.Base(name):
+		r.failf(n, field, "%q cannot be the name of a directory", name)
+	case len(validation.IsDNS1123Subdomain(name)) > 0:
+		r.notCanonicalf(n, field, `%q is not valid as the name of an object: use lower-case letters, digits, "-" and "."`, name)
+	}
+}
+
+// checkLabel checks whether Kubernetes accepts a label.
+func (r *reader) checkLabel(key, text string, n *yaml.Node) {
+	field := "metadata.labels." + key
+	if len(validation.IsQualifiedName(key)) > 0 {
+		r.notCanonicalf(n, field, "the key is not valid for a label")
+	}
+	if len(validation.IsValidLabelValue(text)) > 0 {
+		r.notCanonicalf(n, field, `%q is not valid as a label: use at most %d letters, digits, "-", "_" and "."`, text, validation.LabelValueMaxLength)
+	}
+}
+
+// checkAnnotationKey checks whether Kubernetes accepts the key of an annotation.
+func (r *reader) checkAnnotationKey(key string, n *yaml.Node) {
+	switch {
+	case key == annotation.DependsOnSubcharts:
+		r.notCanonicalf(n, "metadata.annotations."+key, "the key is not valid for an annotation: use %s", annotation.DependsOnSubchartsCanonical)
+	case len(validation.IsQualifiedName(strings.ToLower(key))) > 0:
+		r.notCanonicalf(n, "metadata.annotations."+key, "the key is not valid for an annotation")
+	}
+}

@@ -1,0 +1,325 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chartloader
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+	"helm.sh/helm/v3/pkg/chart"
+	helmloader "helm.sh/helm/v3/pkg/chart/loader"
+
+	"github.com/ordered-helm/helm/internal/chartformat"
+	"github.com/ordered-helm/helm/internal/library"
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+// LoadWithoutLibraries is like Load, but adds no libraries, and accepts charts whose libraries are
+// missing or cannot be used together.
+func LoadWithoutLibraries(name string) (*chart.Chart, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	var files []*BufferedFile
+	if info.IsDir() {
+		files, err = DirFiles(name)
+	} else {
+		files, err = archiveFiles(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ch, err := loadFiles(files)
+	sortDependencies(ch)
+	return ch, err
+}
+
+// archiveFiles returns the files in the archive of a chart.
+func archiveFiles(name string) ([]*BufferedFile, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	files, err := LoadArchiveFiles(in)
+	if err = errors.Join(err, in.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return files, nil
+}
+
+// LibraryRequests returns the libraries for which ch and its subcharts ask.
+func LibraryRequests(ch *chart.Chart) []library.Request {
+	requests := ownRequests(ch)
+	for _, sub := range ch.Dependencies() {
+		requests = append(requests, LibraryRequests(sub)...)
+	}
+	return requests
+}
+
+// ownRequests returns the libraries that ch declares.
+func ownRequests(ch *chart.Chart) []library.Request {
+	original, isV3 := OriginalFile(ch, chartformat.OriginalChartFile)
+	if !isV3 {
+		return nil
+	}
+	_, declared := library.Split(ch.Metadata, ch.Metadata.Dependencies)
+	requests := make([]library.Request, 0, len(declared))
+	for _, d := range declared {
+		requests = append(requests, library.Request{Name: d.Name, Range: d.Version, By: ch.ChartFullPath(), Position: func() string {
+			requirements, _ := OriginalFile(ch, chartformat.OriginalRequirementsFile)
+			file, line := chartformat.LibraryPosition(chartformat.Source{ChartYAML: original, Requirements: requirements}, d.Name)
+			return fmt.Sprintf("%s:%d", file, line)
+		}})
+	}
+	return requests
+}
+
+// addLibraries adds to ch and to each of its subcharts copies of the libraries for which they ask.
+// All charts get the same version of a library. A library can be in library/ of any chart.
+//
+// Packed charts contain such copies already. These must be copies of libraries in library/, and are
+// replaced.
+func addLibraries(ch *chart.Chart) error {
+	t := &libraryTree{size: &sizeCounter{}, loaded: map[[sha256.Size]byte]*chart.Chart{}}
+	if err := t.collect(ch); err != nil || len(t.users) == 0 {
+		return err
+	}
+	if err := t.checkCopies(); err != nil {
+		return err
+	}
+	var requests []library.Request
+	for _, u := range t.users {
+		requests = append(requests, u.requests...)
+	}
+	selected, err := library.Select(requests, t.candidates)
+	if err != nil {
+		return err
+	}
+	for _, u := range t.users {
+		if err := u.addCopies(selected); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// libraryTree contains everything about libraries in a tree of charts.
+type libraryTree struct {
+	users      []libraryUser
+	candidates []library.Candidate
+	copies     []*chart.Chart // the copies that were in packed charts
+
+	size   *sizeCounter
+	loaded map[[sha256.Size]byte]*chart.Chart // libraries by their content
+}
+
+// libraryUser is a chart with the libraries for which it asks.
+type libraryUser struct {
+	chart    *chart.Chart
+	requests []library.Request
+}
+
+// collect adds ch and its subcharts to the tree. It removes copies of libraries from them.
+func (t *libraryTree) collect(ch *chart.Chart) error {
+	if _, isV3 := OriginalFile(ch, chartformat.OriginalChartFile); isV3 {
+		if err := t.collectOwn(ch); err != nil {
+			return err
+		}
+	}
+	for _, sub := range ch.Dependencies() {
+		if err := t.collect(sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collectOwn adds one chart of the format helm.sh/v3 to the tree. It asks for what it declares, and
+// uses what is in its library/.
+func (t *libraryTree) collectOwn(ch *chart.Chart) error {
+	u := libraryUser{chart: ch, requests: ownRequests(ch)}
+	contained, err := t.load(ch)
+	if err != nil {
+		return err
+	}
+	for _, c := range contained {
+		if !slices.ContainsFunc(u.requests, func(r library.Request) bool { return r.Name == c.Library.Name() }) {
+			u.requests = append(u.requests, library.Request{Name: c.Library.Name(), By: ch.ChartFullPath()})
+		}
+	}
+	t.candidates = append(t.candidates, contained...)
+	isCopy := func(sub *chart.Chart) bool { return library.IsCopy(sub.Metadata) }
+	if subcharts := ch.Dependencies(); slices.ContainsFunc(subcharts, isCopy) {
+		for _, sub := range subcharts {
+			if isCopy(sub) {
+				t.copies = append(t.copies, sub)
+			}
+		}
+		ch.SetDependencies(slices.DeleteFunc(slices.Clone(subcharts), isCopy)...)
+	}
+	if len(u.requests) > 0 {
+		t.users = append(t.users, u)
+	}
+	return nil
+}
+
+// checkCopies returns an error if a packed chart contains a copy that is not the copy of any
+// library in the tree: stock Helm would render something else than Ordered Helm.
+func (t *libraryTree) checkCopies() error {
+	for _, found := range t.copies {
+		isOriginal := func(c library.Candidate) bool {
+			return c.Library.Name() == found.Name() && library.Equal(found, library.NewCopy(c.Library))
+		}
+		if !slices.ContainsFunc(t.candidates, isOriginal) {
+			return fmt.Errorf("%s does not agree with %s%s, of which it is a copy: package the chart again",
+				found.ChartFullPath(), library.Directory, found.Name())
+		}
+	}
+	return nil
+}
+
+// addCopies adds copies of the selected libraries to the chart.
+func (u libraryUser) addCopies(selected map[string]library.Candidate) error {
+	for _, r := range u.requests {
+		c, found := selected[r.Name]
+		switch {
+		case found:
+			u.chart.AddDependency(library.NewCopy(c.Library))
+		case u.chart.Parent() != nil: // of the outermost chart, the actions report it
+			return fmt.Errorf("%s (%s) asks for the library %s, which is missing in %s: run \"helm dependency build\" for this chart",
+				r.By, r.Position(), r.Name, library.Directory)
+		}
+	}
+	return nil
+}
+
+// load loads the libraries in library/ of ch, sorted by path.
+func (t *libraryTree) load(ch *chart.Chart) ([]library.Candidate, error) {
+	var candidates []library.Candidate
+	for _, p := range packagesBelow(ch.Raw, library.Directory) {
+		at := path.Join(ch.ChartFullPath(), p.path)
+		c, err := t.loadPackage(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+		if err := CheckLibrary(c); err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+		candidates = append(candidates, library.Candidate{Path: at, Library: c})
+	}
+	return candidates, nil
+}
+
+// chartPackage is a chart within the files of another chart: a directory or an archive.
+type chartPackage struct {
+	path      string
+	isArchive bool
+	files     []*BufferedFile // one file if it is an archive
+}
+
+// packagesBelow returns the directories and archives below a directory, sorted by path. As in
+// charts/, it ignores names that begin with an underscore or a dot, and other files.
+func packagesBelow(files []*chart.File, dir string) []*chartPackage {
+	byPath := map[string]*chartPackage{}
+	var packages []*chartPackage
+	for _, f := range files {
+		rest, isBelow := strings.CutPrefix(f.Name, dir)
+		if !isBelow || rest == "" || rest[0] == '_' || rest[0] == '.' {
+			continue
+		}
+		top, name, isDirectory := strings.Cut(rest, "/")
+		if !isDirectory && path.Ext(top) != ".tgz" {
+			continue
+		}
+		p := byPath[top]
+		if p == nil {
+			p = &chartPackage{path: dir + top, isArchive: !isDirectory}
+			byPath[top], packages = p, append(packages, p)
+		}
+		p.files = append(p.files, &BufferedFile{Name: cmp.Or(name, top), Data: f.Data})
+	}
+	slices.SortFunc(packages, func(a, b *chartPackage) int { return strings.Compare(a.path, b.path) })
+	return packages
+}
+
+// loadPackage loads a library. Packages with the same content are loaded once.
+func (t *libraryTree) loadPackage(p *chartPackage) (*chart.Chart, error) {
+	key := contentKey(p.files)
+	if c := t.loaded[key]; c != nil {
+		return c, nil
+	}
+	files := p.files
+	if p.isArchive {
+		var err error
+		if files, err = LoadArchiveFiles(bytes.NewReader(p.files[0].Data)); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.size.addUnpacked(files); err != nil {
+		return nil, err
+	}
+	canonical, err := t.size.canonicalFiles(files, 1)
+	if err != nil {
+		return nil, err
+	}
+	c, err := helmloader.LoadFiles(canonical)
+	if err == nil {
+		t.loaded[key] = c
+	}
+	return c, err
+}
+
+func contentKey(files []*BufferedFile) (key [sha256.Size]byte) {
+	h := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(h, "%d %d ", len(f.Name), len(f.Data))
+		h.Write([]byte(f.Name))
+		h.Write(f.Data)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// CheckLibrary returns an error if a library depends on other libraries.
+func CheckLibrary(c *chart.Chart) error {
+	if requests := ownRequests(c); len(requests) > 0 {
+		return fmt.Errorf("%s: a library cannot depend on a library: name %s in the libraries of the chart that uses %s instead",
+			requests[0].Position(), requests[0].Name, c.Name())
+	}
+	for _, sub := range c.Dependencies() {
+		if sub.Metadata.Type == library.TypeLibrary {
+			return fmt.Errorf("%s: a library cannot depend on a library: name %s in the libraries of the chart that uses %s instead",
+				dependencyPosition(c, sub.Name()), sub.Name(), c.Name())
+		}
+	}
+	return nil
+}
+
+// dependencyPosition returns where a chart declares a dependency, for example "Chart.yaml:12", or
+// the path of the dependency if it is not declared.
+func dependencyPosition(c *chart.Chart, name string) string {
+	text, isV3 := OriginalFile(c, chartformat.OriginalChartFile)
+	keys := []string{"data", "dependencies"}
+	if !isV3 {
+		text, keys = rawFile(c, chartFile), keys[1:]
+	}
+	if root, err := yamledit.Parse(string(text)); err == nil {
+		if list := yamledit.Lookup(root, keys...); list != nil && list.Kind == yaml.SequenceNode {
+			for _, entry := range list.Content {
+				if n := yamledit.Lookup(entry, "name"); n != nil && n.Value == name {
+					return fmt.Sprintf("%s:%d", chartFile, n.Line)
+				}
+			}
+		}
+	}
+	return "charts/" + name
+}

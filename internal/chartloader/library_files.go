@@ -1,0 +1,224 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chartloader
+
+import (
+	"bytes"
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/library"
+)
+
+// WithLibraries returns the files of a chart, which CanonicalFiles has returned, with the copies of
+// libraries that LoadFiles adds, so that Helm's loader loads what LoadFiles would. If there are
+// libraries, all charts of the tree become directories. WithLibraries returns the files unchanged if
+// there are none, or if Helm cannot load the chart.
+func WithLibraries(canonical []*BufferedFile) ([]*BufferedFile, error) {
+	if !slices.ContainsFunc(canonical, func(f *BufferedFile) bool { return declaresFormat(f) || isSubchartArchive(f) }) {
+		return canonical, nil
+	}
+	ch, err := loadFiles(canonical)
+	if err != nil {
+		return canonical, nil //nolint:nilerr // Helm's loader reports it
+	}
+	if err := addLibraries(ch); err != nil {
+		return nil, err
+	}
+	if !hasLibraries(ch) {
+		return canonical, nil
+	}
+	return treeFiles(ch, "")
+}
+
+func isSubchartArchive(f *BufferedFile) bool {
+	own, _ := splitSubchartPath(f.Name)
+	return path.Ext(own) == ".tgz"
+}
+
+// hasLibraries reports whether ch or any of its subcharts has a copy of a library.
+func hasLibraries(ch *chart.Chart) bool {
+	return library.IsCopy(ch.Metadata) || slices.ContainsFunc(ch.Dependencies(), hasLibraries)
+}
+
+// treeFiles returns the files of a chart and of its subcharts, which become directories. folder is the
+// folder of the chart: empty, or a path that ends with a slash.
+func treeFiles(ch *chart.Chart, folder string) ([]*BufferedFile, error) {
+	files := ch.Raw
+	if library.IsCopy(ch.Metadata) {
+		var err error
+		if files, err = copyFiles(ch); err != nil {
+			return nil, err
+		}
+	}
+	var all []*BufferedFile
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name, chartutil.ChartsDir+"/") {
+			all = append(all, &BufferedFile{Name: folder + f.Name, Data: f.Data})
+		}
+	}
+	used := map[string]int{}
+	for _, sub := range ch.Dependencies() {
+		name := sub.Name()
+		if used[name]++; used[name] > 1 {
+			name += "-" + strconv.Itoa(used[name])
+		}
+		below, err := treeFiles(sub, folder+chartutil.ChartsDir+"/"+name+"/")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, below...)
+	}
+	slices.SortFunc(all, func(a, b *BufferedFile) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// copyFiles returns the files of the copy of a library.
+func copyFiles(c *chart.Chart) ([]*chart.File, error) {
+	metadata, err := yaml.Marshal(c.Metadata)
+	return append([]*chart.File{{Name: chartFile, Data: metadata}}, c.Templates...), err
+}
+
+// FilesToPack returns the files of ch, which must be of the format helm.sh/v3, for a package. These are
+// the files from which it was loaded, with the copies of libraries that LoadFiles has added to ch and to
+// those subcharts that are directories.
+//
+// Subcharts in archives keep their copies. If a chart in an archive has another version of a library,
+// the copy that all charts of the tree use is added to ch itself: Helm parses the templates of ch after
+// those of its subcharts.
+func FilesToPack(ch *chart.Chart) ([]*chart.File, error) {
+	s := &fileSet{index: map[string]int{}}
+	for i, f := range ch.Raw {
+		s.files = append(s.files, &BufferedFile{Name: f.Name, Data: f.Data})
+		s.index[f.Name] = i
+	}
+	old := s.libraryCopies()
+	files := slices.DeleteFunc(slices.Clone(ch.Raw), func(f *chart.File) bool { return isBelow(f.Name, old) })
+	p := &copyPacker{set: s, old: old, root: ch}
+	if err := p.pack(ch, ""); err != nil {
+		return nil, err
+	}
+	return append(files, p.added...), nil
+}
+
+// copyPacker collects the files of copies of libraries.
+type copyPacker struct {
+	set   *fileSet
+	old   map[string]bool // the directories of copies that were packed earlier
+	root  *chart.Chart
+	added []*chart.File
+}
+
+// pack adds the files of the copies in ch and in its subcharts. folder is the folder of ch.
+func (p *copyPacker) pack(ch *chart.Chart, folder string) error {
+	for _, sub := range ch.Dependencies() {
+		var err error
+		if library.IsCopy(sub.Metadata) {
+			err = p.add(sub, folder)
+		} else if dir, found := p.directoryOf(sub, folder); found {
+			err = p.pack(sub, dir)
+		} else {
+			err = p.packArchive(sub, folder)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds the files of a copy to the chart in a folder.
+func (p *copyPacker) add(c *chart.Chart, folder string) error {
+	files, err := copyFiles(c)
+	if err != nil {
+		return err
+	}
+	dir := folder + chartutil.ChartsDir + "/" + c.Name()
+	for p.isUsed(dir) {
+		dir += "-library"
+	}
+	for _, f := range files {
+		p.added = append(p.added, &chart.File{Name: dir + "/" + f.Name, Data: f.Data})
+	}
+	return nil
+}
+
+// isUsed reports whether there are files in a directory, except those of an earlier copy.
+func (p *copyPacker) isUsed(dir string) bool {
+	return !p.old[dir] && slices.ContainsFunc(p.set.files, func(f *BufferedFile) bool { return strings.HasPrefix(f.Name, dir+"/") })
+}
+
+// directoryOf returns the folder of a subchart of the chart in a folder. found is false if the subchart
+// is in an archive.
+func (p *copyPacker) directoryOf(sub *chart.Chart, folder string) (dir string, found bool) {
+	for _, f := range p.set.files {
+		below, isBelow := strings.CutPrefix(f.Name, folder+chartutil.ChartsDir+"/")
+		name, isChart := strings.CutSuffix(below, "/"+chartFile)
+		if isBelow && isChart && !strings.Contains(name, "/") && bytes.Equal(f.Data, rawFile(sub, chartFile)) {
+			return strings.TrimSuffix(f.Name, chartFile), true
+		}
+	}
+	return "", false
+}
+
+// packArchive adds the copies in a subchart that differ from those in its archive, which is in charts/
+// of the chart in a folder.
+func (p *copyPacker) packArchive(sub *chart.Chart, folder string) error {
+	if !hasLibraries(sub) {
+		return nil
+	}
+	for _, f := range p.set.files {
+		if path.Ext(f.Name) != ".tgz" || path.Dir(f.Name) != folder+chartutil.ChartsDir {
+			continue
+		}
+		files, err := LoadArchiveFiles(bytes.NewReader(f.Data))
+		if err != nil {
+			return err
+		}
+		packed, err := loadFiles(files)
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(rawFile(packed, chartFile), rawFile(sub, chartFile)) {
+			return p.addDiffering(sub, packed)
+		}
+	}
+	return nil
+}
+
+// addDiffering adds the copies in ch that differ from those in packed, the same chart in its archive,
+// to the root chart, unless this has a subchart of the same name.
+func (p *copyPacker) addDiffering(ch, packed *chart.Chart) error {
+	for _, sub := range ch.Dependencies() {
+		i := slices.IndexFunc(packed.Dependencies(), func(c *chart.Chart) bool { return c.Name() == sub.Name() })
+		var err error
+		switch {
+		case !library.IsCopy(sub.Metadata):
+			if i >= 0 {
+				err = p.addDiffering(sub, packed.Dependencies()[i])
+			}
+		case i >= 0 && library.Equal(packed.Dependencies()[i], sub):
+		case !slices.ContainsFunc(p.root.Dependencies(), func(c *chart.Chart) bool { return c.Name() == sub.Name() }) && !p.isAdded(sub):
+			err = p.add(sub, "")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAdded reports whether a copy has been added to the root chart.
+func (p *copyPacker) isAdded(c *chart.Chart) bool {
+	return slices.ContainsFunc(p.added, func(f *chart.File) bool {
+		return f.Name == chartutil.ChartsDir+"/"+c.Name()+"/"+chartFile
+	})
+}
