@@ -8,6 +8,7 @@ package chartformat
 
 import (
 	"bytes"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 	"helm.sh/helm/v3/pkg/chart"
@@ -37,11 +38,37 @@ func IsV3(chartYAML []byte) bool {
 	if !bytes.Contains(chartYAML, []byte(APIVersion)) {
 		return false
 	}
+	if beginsWithVersion(chartYAML) {
+		return true
+	}
 	root, err := yamledit.Parse(string(chartYAML))
 	if err != nil || root == nil {
 		return false
 	}
 	return isV3(root)
+}
+
+// beginsWithVersion reports whether the first field of a Chart.yaml is the apiVersion of the format, on
+// one line. It does not parse the file.
+func beginsWithVersion(chartYAML []byte) bool {
+	found := false
+	for line := range bytes.Lines(chartYAML) {
+		text := string(bytes.TrimRight(line, " \t\r\n"))
+		switch {
+		case text == "":
+		case found: // an indented line would continue the value
+			return text[0] != ' ' && text[0] != '\t'
+		case text[0] == '#' || text == "---":
+		default:
+			value, _, _ := strings.Cut(text, " #")
+			name, value, _ := strings.Cut(value, ": ")
+			if name != "apiVersion" || strings.Trim(value, `'" `) != APIVersion {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 func isV3(root *yaml.Node) bool {

@@ -212,7 +212,10 @@ func TestTranslateErrors(t *testing.T) {
 func TestIsV3(t *testing.T) {
 	for text, want := range map[string]bool{
 		minimal: true, `{"apiVersion": "helm.sh/v3"}`: true, minimalFlat: false, "": false, "[": false,
-		"apiVersion: v2\ndescription: about helm.sh/v3\n": false,
+		"apiVersion: v2\ndescription: about helm.sh/v3\n":                                   false,
+		"# a comment\r\n---\r\n\r\napiVersion:  'helm.sh/v3'   # v3\r\n\r\nkind: Chart\r\n": true, "apiVersion: \"helm.sh/v3\"": true,
+		"apiVersion: helm.sh/v3\n\n  continued\n": false, "apiVersion: helm.sh/v3-next\n": false, "'apiVersion': helm.sh/v3\n": true, "kind: Chart\napiVersion: helm.sh/v3\n": true,
+		"apiVersion: helm.sh/v3\ndata: [\n": true, // the translation reports the line
 	} {
 		if IsV3([]byte(text)) != want {
 			t.Errorf("%q: want %v", text, want)

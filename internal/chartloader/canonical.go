@@ -108,8 +108,8 @@ func splitSubchartPath(name string) (own string, depth int) {
 // canonicalChartYAML converts the annotations in a Chart.yaml to canonical form. A file
 // that cannot be parsed is returned unchanged, so that Helm's loader reports the error.
 func canonicalChartYAML(data []byte) ([]byte, error) {
-	if !bytes.Contains(data, []byte("helm.sh/")) {
-		return data, nil
+	if !bytes.Contains(data, []byte("/subcharts")) && !bytes.Contains(data, []byte(annotation.RunHooksInParallel)) {
+		return data, nil // it has none of the annotations that canonicalChartValue converts
 	}
 	root, err := yamledit.Parse(string(data))
 	if err != nil {

@@ -4,6 +4,7 @@
 package chartloader
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
@@ -180,6 +182,10 @@ var metadataFiles = [...]string{chartFile, "requirements.yaml"}
 // readRaw uses its metadata.
 func readRaw(ch *chart.Chart) (*rawChart, error) {
 	raw := &rawChart{}
+	if isTranslated(ch) && !bytes.Contains(rawFile(ch, chartFile), []byte(annotation.DependsOnField+":")) {
+		raw.fromMetadata(ch.Metadata) // which has everything else that is read here
+		return raw, nil
+	}
 	found := false
 	for _, name := range metadataFiles {
 		i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == name })
@@ -195,6 +201,12 @@ func readRaw(ch *chart.Chart) (*rawChart, error) {
 		raw.fromMetadata(ch.Metadata)
 	}
 	return raw, nil
+}
+
+// isTranslated reports whether ch is a chart of the format helm.sh/v3. Its flat Chart.yaml was generated.
+func isTranslated(ch *chart.Chart) bool {
+	_, isV3 := OriginalFile(ch, chartformat.OriginalChartFile)
+	return isV3 && ch.Metadata != nil
 }
 
 func (r *rawChart) fromMetadata(m *chart.Metadata) {

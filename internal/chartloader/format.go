@@ -4,6 +4,7 @@
 package chartloader
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
@@ -125,6 +126,9 @@ func (s *fileSet) checkFlat(folder string, flat, original []byte) error {
 
 // sameContent reports whether two YAML documents have the same content.
 func sameContent(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
 	var contentA, contentB any
 	return yaml.Unmarshal(a, &contentA) == nil && yaml.Unmarshal(b, &contentB) == nil && reflect.DeepEqual(contentA, contentB)
 }

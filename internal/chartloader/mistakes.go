@@ -18,7 +18,11 @@ import (
 // decoded Chart.yaml.
 func mistakes(ch *chart.Chart, raw *rawChart) []error {
 	problems := []error{annotation.CheckChartKeys(raw.Annotations), annotation.CheckSequencing(raw.Annotations)}
-	for _, name := range metadataFiles {
+	files := metadataFiles[:]
+	if isTranslated(ch) { // the translation rejects unknown fields
+		files = nil
+	}
+	for _, name := range files {
 		fields := map[string]any{}
 		i := slices.IndexFunc(ch.Raw, func(f *chart.File) bool { return f.Name == name })
 		if i < 0 || yaml.Unmarshal(ch.Raw[i].Data, &fields) != nil {

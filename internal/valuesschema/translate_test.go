@@ -142,19 +142,16 @@ func TestTranslateErrors(t *testing.T) {
 
 // problems returns the errors that err joins.
 func problems(err error) []valuesschema.Error {
-	{
-		var e *valuesschema.Error
-		var e1 interface{ Unwrap() []error }
-		switch {
-		case errors.As(err, &e):
-			return []valuesschema.Error{*e}
-		case errors.As(err, &e1):
-			var all []valuesschema.Error
-			for _, one := range e1.Unwrap() {
-				all = append(all, problems(one)...)
-			}
-			return all
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		var all []valuesschema.Error
+		for _, one := range joined.Unwrap() {
+			all = append(all, problems(one)...)
 		}
+		return all
+	}
+	if e, ok := errors.AsType[*valuesschema.Error](err); ok {
+		return []valuesschema.Error{*e}
 	}
 	return nil
 }

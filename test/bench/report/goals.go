@@ -56,6 +56,7 @@ func goals() []goal {
 		atMost(0.10, "No-op `upgrade --wait` of 100 ready Deployments: ours ÷ stock", toStock(WaitName, Noop)),
 		atMostWithoutHand(0.50, "`list` of 1,000 releases: ours ÷ stock, both without the server's time", ListName, List),
 		atMostWithoutHand(0.35, "kube-prometheus-stack, install, without its two Jobs: ours ÷ stock", StackName, Install),
+		{"`template` of charts of the format helm.sh/v3: ÷ the same flat charts, the worst step", fmt.Sprintf("≤ %.2f", maxFormatRatio), formatCost},
 		{"Peak memory of short commands: what ours needs more than stock ÷ what its binary is larger", "≤ 1", shortMemory},
 		{largeMemoryGoal, "≤ 1.10", func(r Results) verdict { return largeMemory(r, large) }},
 		{memoryGoal, "≤ 1", peakMemory},
@@ -163,6 +164,27 @@ func largeMemory(r Results, step string) verdict {
 	}
 	ratio := max(ordered.Peak, graph.Peak) / stock.Peak
 	return verdict{fmt.Sprintf("%.3f", ratio), ratio <= 1.10}
+}
+
+// maxFormatRatio is the maximum cost of the format helm.sh/v3, compared with flat charts.
+const maxFormatRatio = 1.03
+
+// formatCost evaluates how much longer commands take with charts of the format helm.sh/v3 than with
+// the same charts in the flat format. It reports the step with the highest ratio.
+func formatCost(r Results) verdict {
+	worst, where := 0.0, ""
+	for _, row := range r[FormatName].Rows {
+		if row.Tool != Flat {
+			continue
+		}
+		if ratio, known := r.ratio(FormatName, row.Step, []string{Format}, []string{Flat}); known && ratio > worst {
+			worst, where = ratio, row.Step
+		}
+	}
+	if where == "" {
+		return verdict{}
+	}
+	return verdict{fmt.Sprintf("%.3f (%s)", worst, where), worst <= maxFormatRatio}
 }
 
 // peakMemory evaluates whether ours never needs more memory than stock Helm. It reports the

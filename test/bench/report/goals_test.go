@@ -13,7 +13,7 @@ import (
 // tool all have the given value.
 func made(name, step string, values map[string]float64) Result {
 	r := Result{Name: name, Title: "made " + name}
-	for _, tool := range []string{Ours, Stock, Hand, Waiting, Kapp} {
+	for _, tool := range []string{Ours, Stock, Hand, Waiting, Kapp, Flat, Format} {
 		if v, found := values[tool]; found {
 			r.Rows = append(r.Rows, Row{
 				Step: step, Tool: tool, Wall: []float64{v}, CPU: v, Peak: v, Requests: map[string]int{"get": int(v)},
@@ -101,6 +101,11 @@ func TestGoals(t *testing.T) {
 		{"a larger binary", "Peak memory of short commands", []Result{started(5, made(StartName, "version", map[string]float64{Ours: 44, Stock: 40}))}, "0.800 (version)", "yes"},
 		{"more than a larger binary", "Peak memory of short commands", []Result{started(2, made(StartName, "version", map[string]float64{Ours: 44, Stock: 40}))}, "2.000 (version)", "**no**"},
 		{"memory of a plan", "5,000 ordered objects, peak", []Result{rendered(made(RenderName, RenderStep("5,000 small objects"), map[string]float64{Stock: 10}), 11, 12)}, "1.200", "**no**"},
+		{"the format costs little", "`template` of charts of the format", []Result{
+			made(FormatName, "a", map[string]float64{Flat: 100, Format: 103}), made(FormatName, "b", map[string]float64{Flat: 100, Format: 99}),
+		}, "1.030 (a)", "yes"},
+		{"the format costs more", "`template` of charts of the format", []Result{made(FormatName, "a", map[string]float64{Flat: 100, Format: 104})}, "1.040 (a)", "**no**"},
+		{"the format was not measured", "`template` of charts of the format", []Result{made(FormatName, "a", map[string]float64{Flat: 100})}, "", "not measured"},
 		{"as many requests", "Requests", noops(9, 9, 9), "9, 9, 9", "yes"},
 		{"more requests", "Requests", noops(9, 9, 10), "9, 9, 10", "**no**"},
 		{"not all sizes", "Requests", noops(9, 9), "", "not measured"},

@@ -14,6 +14,7 @@ const (
 	StackName     = "kube-prometheus-stack"
 	RenderName    = "render"
 	StartName     = "start"
+	FormatName    = "format"
 	GrowthName    = "growth"
 )
 
@@ -33,6 +34,6 @@ func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 func inOrder() []string {
 	return []string{
 		ChainName(10), ChainName(30), ChainName(100), SubchartsName, FanOutName, HooksName(20), HooksName(200),
-		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, StackName, RenderName, StartName,
+		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, StackName, RenderName, FormatName, StartName,
 	}
 }

@@ -22,6 +22,8 @@ const (
 	Ours    = "ours"
 	Ordered = "ours, ordered"
 	Graph   = "ours, dag"
+	Flat    = "ours, flat"
+	Format  = "ours, helm.sh/v3"
 	Stock   = "stock"
 	Waiting = "stock --wait"
 	Helm4   = "Helm 4"
