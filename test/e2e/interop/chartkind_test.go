@@ -154,7 +154,7 @@ func TestChartKind(t *testing.T) {
 // testChartKindAsLint checks that an API server accepts the Chart.yamls that lint calls canonical,
 // and rejects those that lint reports.
 func testChartKindAsLint(t *testing.T, h *harness.Helm) {
-	canonical := map[string]string{"created": createdChart(t, h)}
+	canonical := map[string]string{"created": createdChart(t, h), "example guestbook": readChartYAML(t, harness.ExampleChart(t, "guestbook"))}
 	for name, chart := range canonicalCharts {
 		canonical[name] = chart
 	}
@@ -231,6 +231,12 @@ func createdChart(t *testing.T, h *harness.Helm) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop")
 	h.MustRun("create", dir, "--format", "helm.sh/v3")
+	return readChartYAML(t, dir)
+}
+
+// readChartYAML returns the Chart.yaml of the chart in a directory.
+func readChartYAML(t *testing.T, dir string) string {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "Chart.yaml"))
 	harness.NoError(t, err)
 	return string(text)
