@@ -5,6 +5,7 @@ package chartformat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -228,6 +229,10 @@ func FuzzTranslate(f *testing.F) {
 	f.Add(minimal+"data: {dependencies: [{name: a, import-values: [&a {x: y}, *a]}]}\n", "requirements: [{name: a, version: ^1}]")
 	f.Fuzz(func(t *testing.T, chartYAML, requirements string) {
 		flat, err := Translate(source(chartYAML, requirements))
+		invalid := slices.ContainsFunc(Inspect(source(chartYAML, requirements)), func(p Problem) bool { return p.Kind == Invalid })
+		if IsV3([]byte(chartYAML)) && invalid != (err != nil) {
+			t.Errorf("Inspect finds an invalid field %v, Translate returns %v", invalid, err)
+		}
 		if err != nil {
 			return
 		}

@@ -46,7 +46,7 @@ func Inspect(s Source) []Problem {
 		}
 		return nil
 	}
-	r := &reader{}
+	r := &reader{inspects: true}
 	r.read(s)
 	return r.problems
 }
@@ -87,9 +87,9 @@ func (r *reader) addf(kind ProblemKind, n *yaml.Node, field, format string, args
 	r.problems = append(r.problems, Problem{e, kind})
 }
 
-// notCanonicalf adds a problem of the kind NotCanonical if Chart.yaml is read.
+// notCanonicalf adds a problem of the kind NotCanonical if Chart.yaml is inspected.
 func (r *reader) notCanonicalf(n *yaml.Node, field, format string, args ...any) {
-	if r.isObject {
+	if r.checksObject {
 		r.addf(NotCanonical, n, field, format, args...)
 	}
 }
@@ -102,13 +102,16 @@ func (r *reader) checkName(name string, n *yaml.Node) {
 		r.failf(n, field, "is required")
 	case name == "." || name == ".." || name != filepath.Base(name):
 		r.failf(n, field, "%q cannot be the name of a directory", name)
-	case len(validation.IsDNS1123Subdomain(name)) > 0:
+	case r.checksObject && len(validation.IsDNS1123Subdomain(name)) > 0:
 		r.notCanonicalf(n, field, `%q is not valid as the name of an object: use lower-case letters, digits, "-" and "."`, name)
 	}
 }
 
 // checkLabel checks whether Kubernetes accepts a label.
 func (r *reader) checkLabel(key, text string, n *yaml.Node) {
+	if !r.checksObject {
+		return
+	}
 	field := "metadata.labels." + key
 	if len(validation.IsQualifiedName(key)) > 0 {
 		r.notCanonicalf(n, field, "the key is not valid for a label")
@@ -121,6 +124,7 @@ func (r *reader) checkLabel(key, text string, n *yaml.Node) {
 // checkAnnotationKey checks whether Kubernetes accepts the key of an annotation.
 func (r *reader) checkAnnotationKey(key string, n *yaml.Node) {
 	switch {
+	case !r.checksObject:
 	case key == annotation.DependsOnSubcharts:
 		r.notCanonicalf(n, "metadata.annotations."+key, "the key is not valid for an annotation: use %s", annotation.DependsOnSubchartsCanonical)
 	case len(validation.IsQualifiedName(strings.ToLower(key))) > 0:

@@ -23,15 +23,16 @@ type reader struct {
 	problems []Problem
 	// unreadable is set if a file cannot be parsed. Its fields are then not reported as missing.
 	unreadable bool
-	// isObject is set while the reader reads Chart.yaml, which is an object of the kind Chart.
-	isObject bool
+	// inspects is set if the reader is used by Inspect. checksObject is then set while Chart.yaml
+	// is read: the reader checks whether Kubernetes accepts it as an object.
+	inspects, checksObject bool
 }
 
 // read reads the files of a chart.
 func (r *reader) read(s Source) *flatChart {
-	r.file, r.isObject = s.chartFile(), true
+	r.file, r.checksObject = s.chartFile(), r.inspects
 	flat := r.readChart(r.parse(s.ChartYAML))
-	r.isObject = false
+	r.checksObject = false
 	if s.Requirements != nil {
 		r.file = s.requirementsFile()
 		r.readRequirements(r.parse(s.Requirements), flat)
