@@ -76,7 +76,12 @@ func (r *reader) readChart(root *yaml.Node) *flatChart {
 	r.readLabels(firstNode(metadata["labels"], top["metadata"], root), metadata["labels"], flat)
 	data := r.readFields(top["data"], "data", dataFields)
 	r.readData(data, flat)
-	flat.setOrder(r.hookMode(metadata["runHooksInParallel"], data["runHooksInParallel"]))
+	hooks := r.hookMode(metadata["runHooksInParallel"], data["runHooksInParallel"])
+	if other := flat.Annotations[annotation.RunHooksInParallel]; hooks != "" && other != "" && other != hooks {
+		at := firstNode(data["runHooksInParallel"], metadata["runHooksInParallel"])
+		r.failf(at, annotation.HookModeField, "differs from the annotation %s: remove one of them", annotation.RunHooksInParallel)
+	}
+	flat.setOrder(hooks)
 	return flat
 }
 
