@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds helm for every platform of a release. For each platform, it writes an archive and the
-# SBOM of the binary (CycloneDX) to dist/. An archive also contains manual pages and completion
-# scripts. It also writes the checksums of all these files, and a container image for Linux, as an
-# OCI image layout, to dist/image. The same commit always results in the same files.
+# SBOM of the binary (CycloneDX) to dist/. An archive also contains manual pages, completion
+# scripts and the definition of the kind Chart. It also writes the checksums of all these files,
+# and a container image for Linux, as an OCI image layout, to dist/image. The same commit always
+# results in the same files.
 #
 # VERSION    version in the names of the archives; the default is from git describe
 # PLATFORMS  platforms to build for, as "os/arch ..."; by default all platforms of a release
@@ -59,7 +60,7 @@ for platform in $platforms; do
 	GOOS=$os GOARCH=$arch CGO_ENABLED=0 go build -trimpath -buildvcs=false \
 		-ldflags "${LDFLAGS:-}" -o "dist/$name/$binary" ./cmd/helm
 	go run ./scripts/sbom -version "$version" "dist/$name/$binary" >"dist/$name.cdx.json"
-	cp -R LICENSE README.md SECURITY.md dist/share/man dist/share/completions "dist/$name/"
+	cp -R LICENSE README.md SECURITY.md crds dist/share/man dist/share/completions "dist/$name/"
 	archive "$name"
 	if [[ $os == linux ]]; then
 		mkdir -p dist/image

@@ -19,7 +19,7 @@ import (
 // TestDagGolden prints the graphs of the examples in every text format, with and without
 // --reasons.
 func TestDagGolden(t *testing.T) {
-	for _, example := range []string{"shop", "umbrella", "proposal-layers", "proposal-subcharts", "hooks"} {
+	for _, example := range []string{"shop", "umbrella", "proposal-layers", "proposal-subcharts", "hooks", "guestbook"} {
 		for _, format := range []string{"text", "json", "dot", "mermaid"} {
 			for _, reasons := range []string{"", "--reasons"} {
 				if format == "json" && reasons != "" {

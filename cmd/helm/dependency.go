@@ -40,10 +40,13 @@ A repository is a URL, the name of a repository that was added ("@name" or
 "alias:name"), a registry, or a directory; without one, the dependency must already be in
 the charts directory. With "depends-on", a dependency names others that are deployed
 before it: see "helm dag".
+
+Charts of the format helm.sh/v3 also declare libraries, of which they use only the named
+templates. Libraries are in the library directory.
 `
 
 const dependencyListHelp = `
-Print the dependencies of a chart, and which of them are in its charts directory.
+Print the dependencies and libraries of a chart, and which of them it contains.
 
     $ helm dependency list ./shop
     $ helm dependency list shop-1.2.0.tgz
@@ -52,7 +55,8 @@ Print the dependencies of a chart, and which of them are in its charts directory
 const dependencyUpdateHelp = `
 Download the newest versions of a chart's dependencies that Chart.yaml allows into its
 charts directory, and remove outdated ones. The versions are written to Chart.lock, from
-which "helm dependency build" downloads the same versions again.
+which "helm dependency build" downloads the same versions again. Of a library, the newest
+version is downloaded that the chart and all its subcharts allow.
 
     $ helm dependency update ./shop
     $ helm dependency update ./shop --skip-refresh

@@ -308,6 +308,9 @@ data:
   dependencies: [{name: db, version: "1.10", tags: [a], enabled: true, import-values: [a, {child: b, parent: c}], depends-on: [x]}]
   libraries: [{name: common, version: ^1.0, repository: https://example.com}]
 `, "", 0},
+		{"fields without a value", minimal + "  annotations:\ndata: {icon: , keywords: , deprecated: , runHooksInParallel: , dependencies: }\n", "", 0},
+		{"boolean of YAML 1.1", minimal + "data: {deprecated: y, runHooksInParallel: on}\n", "", 0},
+		{"boolean that is a string", minimal + "data:\n  deprecated: \"yes\"\n", "Chart.yaml:7: data.deprecated: must be true or false", Invalid},
 		{"removed field", minimal + "data:\n  engine: gotpl\n", "Chart.yaml:7: data.engine: has no effect in charts of helm.sh/v3: remove it", Removed},
 		{"upper-case name", strings.Replace(minimal, "shop", "myShop", 1), `Chart.yaml:4: metadata.name: "myShop" is not valid as the name of an object`, NotCanonical},
 		{"name that is a number", strings.Replace(minimal, "shop", "7", 1), `Chart.yaml:4: metadata.name: is not a string: write "7"`, NotCanonical},
@@ -324,10 +327,7 @@ data:
 		{"hooks in metadata", minimal + "  runHooksInParallel: true\n", "Chart.yaml:6: metadata.runHooksInParallel: belongs in data.runHooksInParallel", NotCanonical},
 		{"description that is a number", minimal + "data:\n  description: 7\n", `Chart.yaml:7: data.description: is not a string: write "7"`, NotCanonical},
 		{"keyword that is a boolean", minimal + "data:\n  keywords: [on]\n", `Chart.yaml:7: data.keywords: is not a string: write "on"`, NotCanonical},
-		{"field without a value", minimal + "data:\n  icon:\n", "Chart.yaml:7: data.icon: has no value: remove it", NotCanonical},
-		{"list without a value", minimal + "data:\n  keywords: ~\n", "Chart.yaml:7: data.keywords: has no value: remove it", NotCanonical},
-		{"data without a value", minimal + "data:\n", "Chart.yaml:6: data: has no value: remove it", NotCanonical},
-		{"boolean that is a string", minimal + "data:\n  deprecated: \"yes\"\n", "Chart.yaml:7: data.deprecated: is a string: write true", NotCanonical},
+		{"keyword without a value", minimal + "data:\n  keywords: [~]\n", "Chart.yaml:7: data.keywords: an item has no value: remove it", NotCanonical},
 		{"depends-on that is a string", minimal + "data:\n  dependencies:\n  - {name: a, depends-on: b}\n", "Chart.yaml:8: data.dependencies[0].depends-on: is not a list: write [b]", NotCanonical},
 		{"type that does not exist", minimal + "data:\n  type: service\n", "Chart.yaml:7: data.type: must be application or library", Invalid},
 		{"hooks that are neither parallel nor sequential", minimal + "data:\n  runHooksInParallel: maybe\n", "Chart.yaml:7: data.runHooksInParallel: must be true, false or otherChartsOnly", Invalid},

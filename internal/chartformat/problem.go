@@ -72,13 +72,6 @@ func (r *reader) notCanonicalf(n *yaml.Node, field, format string, args ...any) 
 	}
 }
 
-// notCanonicalNull adds a problem about a field without a value. n is nil if there is no field.
-func (r *reader) notCanonicalNull(n *yaml.Node, field string) {
-	if n != nil && field != "" {
-		r.notCanonicalf(n, field, "has no value: remove it")
-	}
-}
-
 // checkName checks metadata.name, whose value is n.
 func (r *reader) checkName(name string, n *yaml.Node) {
 	const field = "metadata.name"

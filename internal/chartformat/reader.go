@@ -191,7 +191,6 @@ func (r *reader) hookMode(inMetadata, inData *yaml.Node) string {
 func (r *reader) hookModeText(n *yaml.Node, field string) string {
 	switch mode, isBoolean := kubernetesBool(n); {
 	case isNull(n):
-		r.notCanonicalNull(n, field)
 		return ""
 	case isBoolean:
 		return strconv.FormatBool(mode)

@@ -18,7 +18,6 @@ func (r *reader) entries(n *yaml.Node, field string) iter.Seq2[string, *yaml.Nod
 	return func(yield func(string, *yaml.Node) bool) {
 		n = yamledit.Resolve(n)
 		if isNull(n) {
-			r.notCanonicalNull(n, field)
 			return
 		}
 		if n.Kind != yaml.MappingNode {
@@ -44,7 +43,6 @@ func (r *reader) entries(n *yaml.Node, field string) iter.Seq2[string, *yaml.Nod
 func (r *reader) items(n *yaml.Node, field string) []*yaml.Node {
 	n = yamledit.Resolve(n)
 	if isNull(n) {
-		r.notCanonicalNull(n, field)
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
@@ -54,6 +52,9 @@ func (r *reader) items(n *yaml.Node, field string) []*yaml.Node {
 	items := make([]*yaml.Node, len(n.Content))
 	for i, item := range n.Content {
 		items[i] = yamledit.Resolve(item)
+		if isNull(items[i]) {
+			r.notCanonicalf(items[i], field, "an item has no value: remove it")
+		}
 	}
 	return items
 }
@@ -62,7 +63,6 @@ func (r *reader) items(n *yaml.Node, field string) []*yaml.Node {
 // be nil.
 func (r *reader) scalar(n *yaml.Node, field string) string {
 	if isNull(n) {
-		r.notCanonicalNull(n, field)
 		return ""
 	}
 	if n.Kind != yaml.ScalarNode {
@@ -87,18 +87,13 @@ func (r *reader) scalars(n *yaml.Node, field string) []string {
 // names returns the names in a list, which can also be a string.
 func (r *reader) names(n *yaml.Node, field string) []string {
 	if isNull(n) {
-		r.notCanonicalNull(n, field)
 		return nil
 	}
 	switch n.Kind {
-	case yaml.SequenceNode:
-		for _, item := range r.items(n, field) {
-			if isNull(item) {
-				r.notCanonicalNull(item, field)
-			}
-		}
 	case yaml.ScalarNode:
 		r.notCanonicalf(n, field, "is not a list: write [%s]", n.Value)
+	case yaml.SequenceNode:
+		r.items(n, field)
 	}
 	names, err := annotation.ReadNames(annotation.DependsOnField, annotation.DecodeYAML(n))
 	if err != nil {
@@ -108,15 +103,9 @@ func (r *reader) names(n *yaml.Node, field string) []string {
 }
 
 func (r *reader) boolean(n *yaml.Node, field string) bool {
-	if isNull(n) {
-		r.notCanonicalNull(n, field)
-		return false
-	}
-	var value bool
-	if n.Decode(&value) != nil {
+	value, isBoolean := kubernetesBool(n)
+	if !isBoolean && !isNull(n) {
 		r.failf(n, field, "must be true or false")
-	} else if _, isBoolean := kubernetesBool(n); !isBoolean {
-		r.notCanonicalf(n, field, "is a string: write %v", value)
 	}
 	return value
 }

@@ -9,6 +9,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/ordered-helm/helm/internal/chartformat"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 )
 
@@ -24,19 +25,19 @@ func (f *findings) checkFormat(c *source.Files) {
 		}
 	}
 	for _, p := range chartformat.Inspect(s) {
-		rule := invalidChartField
+		broken := rule.InvalidChartField
 		switch p.Kind {
 		case chartformat.Removed:
-			rule = removedChartField
+			broken = rule.RemovedChartField
 		case chartformat.NotCanonical:
-			rule = nonCanonicalChart
+			broken = rule.NonCanonicalChart
 		case chartformat.Invalid:
 		}
 		message := p.Problem
 		if p.Field != "" {
 			message = p.Field + ": " + message
 		}
-		f.add(rule, source.Position{File: p.File, Line: p.Line, Column: p.Column}, message)
+		f.add(broken, source.Position{File: p.File, Line: p.Line, Column: p.Column}, message)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/hookneeds"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -157,14 +158,14 @@ func (i *chartInspection) mapProcessedCharts(c *chart.Chart, files source.ByChar
 // Problem is only a warning if the order that its chart declares does not apply.
 func (i *chartInspection) addDeclarationErrors(d *chartloader.Declaration, errs []error) {
 	for _, err := range errs {
-		i.addDeclarationError(Error, err)
+		i.addDeclarationError(rule.Error, err)
 	}
 	var walk func(d *chartloader.Declaration)
 	walk = func(d *chartloader.Declaration) {
 		if d.Problem != nil {
-			severity := Warning
+			severity := rule.Warning
 			if d.Sequenced() {
-				severity = Error
+				severity = rule.Error
 			}
 			i.addDeclarationError(severity, d.Problem)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
@@ -61,9 +62,9 @@ func (f *findings) checkFields(c *source.Files, file string, mapping *yaml.Node,
 // rejects them only in the root chart.
 func severityIn(c *source.Files) string {
 	if c.Prefix == "" {
-		return Error
+		return rule.Error
 	}
-	return Warning
+	return rule.Warning
 }
 
 func (f *findings) checkChartAnnotation(c *source.Files, key, value *yaml.Node) {
@@ -72,21 +73,21 @@ func (f *findings) checkChartAnnotation(c *source.Files, key, value *yaml.Node) 
 	switch key.Value {
 	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
 		if _, _, err := annotation.CanonicalValue(key.Value, value); err != nil {
-			f.add(malformedValue, at, err.Error())
+			f.add(rule.MalformedValue, at, err.Error())
 		}
 		// checkOrder reports all other errors
 	case annotation.RunHooksInParallel:
 		if !isScalar { // checkOrder reports invalid scalars, together with those of the field
-			f.add(invalidHookMode, at, key.Value+": must be true, false or otherChartsOnly")
+			f.add(rule.InvalidHookMode, at, key.Value+": must be true, false or otherChartsOnly")
 		}
 	case annotation.Sequencing:
 		err, _ := errors.AsType[*annotation.ValueError](annotation.CheckSequencing(map[string]any{key.Value: annotation.DecodeYAML(value)}))
 		if err != nil {
-			f.addAs(malformedValue, severityIn(c), at, err.Error())
+			f.addAs(rule.MalformedValue, severityIn(c), at, err.Error())
 		}
 	default:
 		if !isScalar { // Helm's loader converts numbers and booleans to strings
-			f.add(annotationNotString, at, notString(key.Value, value))
+			f.add(rule.AnnotationNotString, at, notString(key.Value, value))
 		}
 	}
 }
@@ -103,27 +104,27 @@ func notString(key string, value *yaml.Node) string {
 }
 
 // ruleOf returns the rule that reports the error e.
-func ruleOf(e *annotation.ValueError) Rule {
+func ruleOf(e *annotation.ValueError) rule.Rule {
 	switch e.Kind {
 	case annotation.InvalidLayerName:
-		return invalidLayerName
+		return rule.InvalidLayerName
 	case annotation.InvalidExpression:
-		return malformedExpression
+		return rule.MalformedExpression
 	case annotation.InvalidDuration:
-		return malformedDuration
+		return rule.MalformedDuration
 	case annotation.Conflict:
-		return conflictingSpellings
+		return rule.ConflictingSpellings
 	case annotation.UnknownKey:
-		return unknownKey
+		return rule.UnknownKey
 	case annotation.Misplaced:
-		return misplacedKey
+		return rule.MisplacedKey
 	case annotation.InvalidValue:
 		switch e.Key {
 		case annotation.HookModeField, annotation.RunHooksInParallel:
-			return invalidHookMode
+			return rule.InvalidHookMode
 		}
 	}
-	return malformedValue
+	return rule.MalformedValue
 }
 
 // addChartFileErrors adds a finding for each error in err, which package chartloader
@@ -132,7 +133,7 @@ func (f *findings) addChartFileErrors(c *source.Files, severity string, err erro
 	for _, problem := range flatten(err) {
 		value, ok := errors.AsType[*annotation.ValueError](problem)
 		if !ok {
-			f.add(malformedValue, c.At(chartutil.ChartfileName, nil), message(problem))
+			f.add(rule.MalformedValue, c.At(chartutil.ChartfileName, nil), message(problem))
 			continue
 		}
 		dependency, inDependency := errors.AsType[*chartloader.DependencyError](problem)

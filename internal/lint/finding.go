@@ -12,22 +12,12 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/lint/support"
 
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 )
 
-// The severities of findings.
-const (
-	// Info is for something that works with Ordered Helm but not with other tools, or that
-	// is unusual but may be intended.
-	Info = "info"
-	// Warning is for something that probably does not have the intended effect.
-	Warning = "warning"
-	// Error is for something that prevents the chart from being installed in order.
-	Error = "error"
-)
-
 // severities maps the numbers of severities in Helm's package support to their names.
-var severities = [...]string{support.UnknownSev: "unknown", support.InfoSev: Info, support.WarningSev: Warning, support.ErrorSev: Error}
+var severities = [...]string{support.UnknownSev: "unknown", support.InfoSev: rule.Info, support.WarningSev: rule.Warning, support.ErrorSev: rule.Error}
 
 // Finding describes one problem in a chart. "helm lint" writes it as JSON (docs/lint.md,
 // "Machine-readable output").
@@ -79,14 +69,14 @@ func ToHelm(f Finding) support.Message {
 type findings []Finding
 
 // add adds a finding of a rule, with the default severity of the rule.
-func (f *findings) add(rule Rule, at source.Position, message string) {
-	f.addAs(rule, rule.Severity, at, message)
+func (f *findings) add(r rule.Rule, at source.Position, message string) {
+	f.addAs(r, r.Severity, at, message)
 }
 
 // addAs adds a finding of a rule, with the given severity.
-func (f *findings) addAs(rule Rule, severity string, at source.Position, message string) {
+func (f *findings) addAs(r rule.Rule, severity string, at source.Position, message string) {
 	*f = append(*f, Finding{
-		Rule: rule.Name, Severity: severity, File: at.File, Line: at.Line, Column: at.Column, Message: message, Help: rule.Help,
+		Rule: r.Name, Severity: severity, File: at.File, Line: at.Line, Column: at.Column, Message: message, Help: r.Help,
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 )
 
 // FuzzOrder checks arbitrary charts. Every finding must have the name of an existing rule,
@@ -36,7 +37,7 @@ func FuzzOrder(f *testing.F) {
 			canonical = nil
 		}
 		for _, finding := range checkOrder(files, canonical, RenderOptions{Namespace: "test"}) {
-			known := slices.ContainsFunc(Rules(), func(r Rule) bool { return r.Name == finding.Rule })
+			known := slices.ContainsFunc(rule.All(), func(r rule.Rule) bool { return r.Name == finding.Rule })
 			if !known || !slices.ContainsFunc(files, func(b *chartloader.BufferedFile) bool { return b.Name == finding.File }) {
 				t.Fatalf("got %+v", finding)
 			}

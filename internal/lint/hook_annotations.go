@@ -15,6 +15,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/hookneeds"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/similar"
 )
@@ -37,11 +38,11 @@ func (i *chartInspection) checkHook(o *renderedObject, annotations map[string]st
 		if value, ok := errors.AsType[*annotation.ValueError](err); ok {
 			key = value.Key
 		}
-		i.add(invalidHook, i.position(o, key), fmt.Sprintf("%s: %v", o, err))
+		i.add(rule.InvalidHook, i.position(o, key), fmt.Sprintf("%s: %v", o, err))
 	}
 	i.checkHookValues(o, annotations)
 	if _, err := strconv.Atoi(annotations[release.HookWeightAnnotation]); err != nil && annotations[release.HookWeightAnnotation] != "" {
-		i.addAs(invalidHook, Warning, i.position(o, release.HookWeightAnnotation), fmt.Sprintf(
+		i.addAs(rule.InvalidHook, rule.Warning, i.position(o, release.HookWeightAnnotation), fmt.Sprintf(
 			"%s: %s: %q is not an integer: it is treated as 0", o, release.HookWeightAnnotation, annotations[release.HookWeightAnnotation]))
 	}
 	var sequencingKeys []string
@@ -51,7 +52,7 @@ func (i *chartInspection) checkHook(o *renderedObject, annotations map[string]st
 		}
 	}
 	if len(sequencingKeys) > 0 {
-		i.add(hookSequencing, i.position(o, sequencingKeys[0]), fmt.Sprintf("%s is a hook: %s is ignored", o, strings.Join(sequencingKeys, ", ")))
+		i.add(rule.HookSequencing, i.position(o, sequencingKeys[0]), fmt.Sprintf("%s is a hook: %s is ignored", o, strings.Join(sequencingKeys, ", ")))
 	}
 }
 
@@ -105,7 +106,7 @@ func (i *chartInspection) checkHookValues(o *renderedObject, annotations map[str
 			if meant := similar.Nearest(word, a.known); meant != "" {
 				hint = fmt.Sprintf("did you mean %q?", meant)
 			}
-			i.addAs(invalidHook, Warning, i.position(o, a.key), fmt.Sprintf("%s: %s: unknown %s %q (%s): %s", o, a.key, a.noun, word, a.ifUnknown, hint))
+			i.addAs(rule.InvalidHook, rule.Warning, i.position(o, a.key), fmt.Sprintf("%s: %s: unknown %s %q (%s): %s", o, a.key, a.noun, word, a.ifUnknown, hint))
 		}
 	}
 }

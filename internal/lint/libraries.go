@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/library"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 )
 
@@ -35,7 +36,7 @@ func (f *findings) checkLibraryText(c *source.Files) {
 				File: c.Prefix + file.Name, Line: 1 + bytes.Count(before, []byte("\n")),
 				Column: 1 + utf8.RuneCount(before[1+bytes.LastIndexByte(before, '\n'):]),
 			}
-			f.add(libraryText, at, "this is outside of named templates: it is ignored")
+			f.add(rule.LibraryText, at, "this is outside of named templates: it is ignored")
 		}
 	}
 }
@@ -77,6 +78,6 @@ func (i *chartInspection) checkOrdinaryLibraries() {
 		}
 		s := chartformat.Source{Folder: c.Prefix, ChartYAML: c.Data(chartutil.ChartfileName), Requirements: c.Data(chartformat.RequirementsFile)}
 		file, line := chartformat.LibraryPosition(s, o.Name)
-		i.add(ordinaryLibrary, source.Position{File: file, Line: line}, o.Name+" is not a library chart: only its named templates are used")
+		i.add(rule.OrdinaryLibrary, source.Position{File: file, Line: line}, o.Name+" is not a library chart: only its named templates are used")
 	}
 }

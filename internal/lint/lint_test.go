@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/lint/support"
 
 	"github.com/ordered-helm/helm/internal/lint"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 )
 
 // write writes the files of a chart to a new directory.
@@ -125,7 +126,7 @@ func TestTemplatesSeeOriginalAPIVersion(t *testing.T) {
 func TestInvalidAnnotationIsAFinding(t *testing.T) {
 	dir := write(t, map[string]string{"Chart.yaml": "apiVersion: v3\nname: a\nversion: 1.0.0\nannotations: {helm.sh/depends-on/subcharts: {a: b}}\n"})
 	report, err := lint.Check(dir, lint.RenderOptions{})
-	if err != nil || len(report.Findings) != 1 || report.Findings[0].Severity != lint.Error || !strings.Contains(report.Findings[0].Message, "helm.sh/depends-on/subcharts") {
+	if err != nil || len(report.Findings) != 1 || report.Findings[0].Severity != rule.Error || !strings.Contains(report.Findings[0].Message, "helm.sh/depends-on/subcharts") {
 		t.Errorf("got %v, %v", report, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
@@ -30,7 +31,7 @@ func (i *chartInspection) addDeclarationError(severity string, err error) {
 		i.addChartFileErrors(i.filesByDeclaration[file.File], severity, err)
 		return
 	}
-	i.addAs(malformedValue, severity, source.Position{}, err.Error())
+	i.addAs(rule.MalformedValue, severity, source.Position{}, err.Error())
 }
 
 // checkPlan adds findings about the result of sequencer.Inspect. It omits findings that may
@@ -62,7 +63,7 @@ func (i *chartInspection) checkPlan(p *sequencer.Inspection) {
 		if !chartsWithErrors[need.FromNode.Chart] && (need.ToNode == nil || !chartsWithErrors[need.ToNode.Chart]) {
 			// Remove the name of the file, because it is the position of the finding.
 			text := strings.ReplaceAll(need.String(), " ("+need.From.File+")", "")
-			i.add(unmeetableNeed, i.positionByID(need.From.File, need.From.ID, ""), i.withSourcePaths(text))
+			i.add(rule.UnmeetableNeed, i.positionByID(need.From.File, need.From.ID, ""), i.withSourcePaths(text))
 		}
 	}
 	for n, node := range p.Plan.Nodes {
@@ -92,7 +93,7 @@ func (i *chartInspection) addPlanError(err error, chartsWithErrors map[string]bo
 		}
 		i.addResourceError(resource)
 	case errors.As(err, &duplicate):
-		i.add(duplicateObject, i.positionByID(duplicate.Second, duplicate.ID, ""), i.withSourcePaths(duplicate.Error()))
+		i.add(rule.DuplicateObject, i.positionByID(duplicate.Second, duplicate.ID, ""), i.withSourcePaths(duplicate.Error()))
 	case errors.As(err, &subchart):
 		at := i.filePosition(subchart.File)
 		if f := i.filesOfChart(subchart.File); f != nil {
@@ -101,11 +102,11 @@ func (i *chartInspection) addPlanError(err error, chartsWithErrors map[string]bo
 				at = f.DependencyField(subchart.Dependency, annotation.DependsOnField)
 			}
 		}
-		i.add(unknownSubchart, at, strings.TrimPrefix(subchart.Error(), subchart.File+": "))
+		i.add(rule.UnknownSubchart, at, strings.TrimPrefix(subchart.Error(), subchart.File+": "))
 	case errors.As(err, &cycle):
 		i.addCycle(cycle)
 	default:
-		i.add(malformedValue, source.Position{}, err.Error())
+		i.add(rule.MalformedValue, source.Position{}, err.Error())
 	}
 }
 
@@ -113,7 +114,7 @@ func (i *chartInspection) addResourceError(e *sequencer.ResourceError) {
 	for _, problem := range flatten(e.Err) {
 		value, ok := errors.AsType[*annotation.ValueError](problem)
 		if !ok {
-			i.add(malformedValue, i.positionByID(e.File, e.ID, ""), fmt.Sprintf("%s: %v", e.ID, problem))
+			i.add(rule.MalformedValue, i.positionByID(e.File, e.ID, ""), fmt.Sprintf("%s: %v", e.ID, problem))
 			continue
 		}
 		key := strings.TrimPrefix(value.Key, "metadata.")
@@ -132,14 +133,14 @@ func (i *chartInspection) addCycle(e *sequencer.CycleError) {
 		texts[n] = fmt.Sprintf("%s depends on %s (%s)", edge.From, edge.To, file)
 	}
 	if len(e.Edges) == 1 {
-		i.add(selfDependency, i.edgePosition(e.Edges[0]), fmt.Sprintf("%s depends on itself", e.Edges[0].From))
+		i.add(rule.SelfDependency, i.edgePosition(e.Edges[0]), fmt.Sprintf("%s depends on itself", e.Edges[0].From))
 		return
 	}
 	at := source.Position{}
 	if len(e.Edges) > 0 {
 		at = i.edgePosition(e.Edges[0])
 	}
-	i.add(dependencyCycle, at, "dependency cycle: "+strings.Join(texts, ", "))
+	i.add(rule.DependencyCycle, at, "dependency cycle: "+strings.Join(texts, ", "))
 }
 
 // edgePosition returns the position of the declaration that causes an edge of the
@@ -159,21 +160,21 @@ func (i *chartInspection) addPlanWarning(w sequencer.Warning) {
 	switch w.Kind {
 	case sequencer.WarningUnknownLayer:
 		text := fmt.Sprintf("%s depends on the unknown layer %q: the dependency is ignored%s", w.ID, w.Name, w.Hint)
-		i.add(unknownLayer, i.dependsOnPosition(w.File, w.Key, w.Name), text)
+		i.add(rule.UnknownLayer, i.dependsOnPosition(w.File, w.Key, w.Name), text)
 	case sequencer.WarningExpressionPath:
-		i.add(expressionPath, i.positionByID(w.File, w.ID, w.Key), strings.TrimPrefix(w.String(), w.File+": "))
+		i.add(rule.ExpressionPath, i.positionByID(w.File, w.ID, w.Key), strings.TrimPrefix(w.String(), w.File+": "))
 	case sequencer.WarningNotSequenced:
 		at := i.filePosition(w.File)
 		if f := i.filesOfChart(w.File); f != nil {
 			at = f.Field("apiVersion")
 		}
-		i.addAs(sequencingNotEnabled, i.severityOf(w), at, fmt.Sprintf("chart %s declares an order that is ignored: add the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
+		i.addAs(rule.SequencingNotEnabled, i.severityOf(w), at, fmt.Sprintf("chart %s declares an order that is ignored: add the annotation helm.sh/sequencing: \"enabled\"", w.Chart))
 	case sequencer.WarningUnknownKey:
 		if value, ok := errors.AsType[*annotation.ValueError](w.Err); ok && w.ID != (sequencer.ID{}) { // checkChartFile reports those in Chart.yaml
 			i.addAs(ruleOf(value), i.severityOf(w), i.positionByID(w.File, w.ID, value.Key), fmt.Sprintf("%s: %v", w.ID, value))
 		}
 	case sequencer.WarningLateBinding:
-		i.add(lateRoleBinding, i.positionByID(w.File, w.ID, ""), i.withSourcePaths(w.String()))
+		i.add(rule.LateRoleBinding, i.positionByID(w.File, w.ID, ""), i.withSourcePaths(w.String()))
 	}
 }
 
@@ -181,9 +182,9 @@ func (i *chartInspection) addPlanWarning(w sequencer.Warning) {
 // in the root chart.
 func (i *chartInspection) severityOf(w sequencer.Warning) string {
 	if w.Chart == i.tree.Name {
-		return Error
+		return rule.Error
 	}
-	return Warning
+	return rule.Warning
 }
 
 // withSourcePaths replaces the names of templates in a message, which are those in the

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/neededobjects"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -19,14 +20,14 @@ func (i *chartInspection) checkNode(p *sequencer.Plan, number int) {
 	node := p.Nodes[number]
 	for _, r := range node.Resources {
 		if r.Timeout > defaultTimeout {
-			i.add(readinessTimeoutLong, i.positionByID(r.File, r.ID, annotation.ReadinessTimeout), fmt.Sprintf(
+			i.add(rule.ReadinessTimeoutLong, i.positionByID(r.File, r.ID, annotation.ReadinessTimeout), fmt.Sprintf(
 				"%s: %s is longer than %s, the default of --timeout: an ordered installation needs a longer --timeout", r.ID, r.Timeout, defaultTimeout))
 		}
 		if !node.Awaited {
 			continue
 		}
 		if r.IsCustom() && len(r.Success) == 0 {
-			i.add(customReadiness, i.positionByID(r.File, r.ID, ""), fmt.Sprintf(
+			i.add(rule.CustomReadiness, i.positionByID(r.File, r.ID, ""), fmt.Sprintf(
 				"other resources depend on %s, a custom resource without %s: it counts as ready immediately unless it has a Ready condition",
 				r.ID, annotation.ReadinessSuccess))
 		}
@@ -50,14 +51,14 @@ func (i *chartInspection) checkClaim(p *sequencer.Plan, number int, claim *seque
 		return
 	}
 	if len(claim.Success) == 0 {
-		i.addAs(waitForFirstConsumer, Info, i.positionByID(claim.File, claim.ID, ""), fmt.Sprintf(
+		i.addAs(rule.WaitForFirstConsumer, rule.Info, i.positionByID(claim.File, claim.ID, ""), fmt.Sprintf(
 			"%s is deployed before the pod that uses it, but its storage class binds it only when that pod is scheduled: it is not waited for", claim.ID))
 		return
 	}
 	if mode == "" {
 		mode = "WaitForFirstConsumer (the default on most clouds)"
 	}
-	i.add(waitForFirstConsumer, i.positionByID(claim.File, claim.ID, annotation.ReadinessSuccess), fmt.Sprintf(
+	i.add(rule.WaitForFirstConsumer, i.positionByID(claim.File, claim.ID, annotation.ReadinessSuccess), fmt.Sprintf(
 		"%s must satisfy %q before the pod that uses it is deployed; with volumeBindingMode %s it is never bound", claim.ID, claim.Success[0], mode))
 }
 
@@ -109,7 +110,7 @@ func (i *chartInspection) checkReachability(p *sequencer.Plan, node *sequencer.N
 		}
 	}
 	first := node.Resources[0]
-	i.add(layerUnreached, i.layerPosition(first), fmt.Sprintf(
+	i.add(rule.LayerUnreached, i.layerPosition(first), fmt.Sprintf(
 		"layer %q has no dependencies and no dependents: it is not ordered relative to anything else in the chart", node.Layer))
 }
 

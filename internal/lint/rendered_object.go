@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -135,7 +136,7 @@ func (i *chartInspection) resources() []sequencer.Resource {
 func (i *chartInspection) checkObject(o *renderedObject) {
 	for _, where := range slices.Sorted(maps.Keys(o.misplacedKeys)) {
 		for _, key := range o.misplacedKeys[where] {
-			i.addAs(misplacedKey, Warning, i.position(o, where+"."+key), fmt.Sprintf("%s: %s has no effect in %s: move it to metadata.annotations", o, key, where))
+			i.addAs(rule.MisplacedKey, rule.Warning, i.position(o, where+"."+key), fmt.Sprintf("%s: %s has no effect in %s: move it to metadata.annotations", o, key, where))
 		}
 	}
 	if o.annotations == nil {
@@ -166,16 +167,16 @@ func (i *chartInspection) checkObject(o *renderedObject) {
 func (i *chartInspection) checkAnnotation(o *renderedObject, valuesChecked bool, key string, value *yaml.Node, v any) {
 	_, isText := v.(string)
 	if text, _ := v.(string); annotation.IsSequencingKey(key) && strings.TrimSpace(text) == "" && (isText || v == nil) {
-		i.addAs(malformedValue, Warning, i.position(o, key), fmt.Sprintf("%s: %s has no value and therefore no effect", o, key))
+		i.addAs(rule.MalformedValue, rule.Warning, i.position(o, key), fmt.Sprintf("%s: %s has no value and therefore no effect", o, key))
 	}
 	switch {
 	case !annotation.IsSequencingKey(key):
 		if !isText && v != nil {
-			i.add(annotationNotString, i.position(o, key), fmt.Sprintf("%s: %s", o, notString(key, value)))
+			i.add(rule.AnnotationNotString, i.position(o, key), fmt.Sprintf("%s: %s", o, notString(key, value)))
 		}
 		return
 	case annotation.CanonicalKey(key) != key:
-		i.add(twoSlashKey, i.position(o, key), fmt.Sprintf("%s: Kubernetes and stock Helm reject the key %s: use %s", o, key, annotation.CanonicalKey(key)))
+		i.add(rule.TwoSlashKey, i.position(o, key), fmt.Sprintf("%s: Kubernetes and stock Helm reject the key %s: use %s", o, key, annotation.CanonicalKey(key)))
 	}
 	if valuesChecked || isText { // a text has no effect in a chart that is not sequenced
 		return
@@ -187,7 +188,7 @@ func (i *chartInspection) checkAnnotation(o *renderedObject, valuesChecked bool,
 		_, err = annotation.ReadResourceSequencing(map[string]any{key: v})
 	}
 	if err != nil {
-		i.add(malformedValue, i.position(o, key), fmt.Sprintf("%s: %v", o, err))
+		i.add(rule.MalformedValue, i.position(o, key), fmt.Sprintf("%s: %v", o, err))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/lint/support"
 
 	"github.com/ordered-helm/helm/internal/lint"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/testutil/chartpack"
 )
 
@@ -608,8 +609,8 @@ func found(t *testing.T, files map[string]string, o lint.RenderOptions) (places 
 func TestRules(t *testing.T) {
 	tested := map[string]bool{}
 	for _, tt := range violations {
-		rule, _, _ := strings.Cut(tt.name, " ")
-		tested[rule] = true
+		name, _, _ := strings.Cut(tt.name, " ")
+		tested[name] = true
 		t.Run(tt.name, func(t *testing.T) {
 			places, all := found(t, tt.files, lint.RenderOptions{Namespace: "default"})
 			if !slices.Equal(places, tt.want) {
@@ -634,14 +635,14 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, r := range lint.Rules() {
+	for i, r := range rule.All() {
 		if !tested[r.Name] {
 			t.Errorf("there is no chart for the rule %s", r.Name)
 		}
 		if !strings.Contains(string(page), "| `"+r.Name+"` | "+r.Severity+" |") || !strings.Contains(string(page), "\n### "+r.Name+"\n") {
 			t.Errorf("docs/lint.md does not have the rule %s, of severity %s", r.Name, r.Severity)
 		}
-		if i > 0 && lint.Rules()[i-1].Name >= r.Name {
+		if i > 0 && rule.All()[i-1].Name >= r.Name {
 			t.Errorf("%s is not in order", r.Name)
 		}
 	}
@@ -841,7 +842,7 @@ func TestListsInItemsOfLists(t *testing.T) {
 			}
 		}
 		for _, f := range report.Findings {
-			if f.Severity == lint.Error {
+			if f.Severity == rule.Error {
 				errors++
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/valuesschema"
 )
@@ -34,9 +35,9 @@ func (f *findings) checkSchema(c *source.Files) {
 	}
 	schema := valuesschema.Source{Folder: c.Prefix, Text: text, File: content}
 	written, hasBoth := content(valuesschema.JSONFile)
-	severity := Error
+	severity := rule.Error
 	if hasBoth && !usesFormat(content) {
-		severity = Warning
+		severity = rule.Warning
 	}
 	var err error
 	if !hasBoth {
@@ -45,15 +46,15 @@ func (f *findings) checkSchema(c *source.Files) {
 		err = valuesschema.Compare(written, schema)
 	}
 	if e, ok := errors.AsType[*valuesschema.ConflictError](err); ok {
-		f.addAs(conflictingSchemas, severity, source.Position{File: e.File, Line: e.Line, Column: e.Column}, "it "+e.Difference())
+		f.addAs(rule.ConflictingSchemas, severity, source.Position{File: e.File, Line: e.Line, Column: e.Column}, "it "+e.Difference())
 	}
 	for _, problem := range flatten(err) {
 		if e, ok := errors.AsType[*valuesschema.Error](problem); ok {
-			rule := invalidSchema
+			broken := rule.InvalidSchema
 			if e.LeavesChart {
-				rule = schemaReference
+				broken = rule.SchemaReference
 			}
-			f.addAs(rule, severity, source.Position{File: e.File, Line: e.Line, Column: e.Column}, e.Problem)
+			f.addAs(broken, severity, source.Position{File: e.File, Line: e.Line, Column: e.Column}, e.Problem)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/lint"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/text"
 )
 
@@ -80,8 +81,8 @@ type (
 )
 
 // helmRules returns a rule for each rule name that lint.FromHelm can assign.
-func helmRules() []lint.Rule {
-	return []lint.Rule{
+func helmRules() []rule.Rule {
+	return []rule.Rule{
 		{Name: "helm/chartfile", Severity: "error", Summary: "Helm's own rules for Chart.yaml"},
 		{Name: "helm/dependencies", Severity: "error", Summary: "Helm's own rules for the dependencies of a chart"},
 		{Name: "helm/templates", Severity: "error", Summary: "Helm's own rules for templates"},
@@ -92,7 +93,7 @@ func helmRules() []lint.Rule {
 // SARIF writes the findings about charts in the Static Analysis Results Interchange Format
 // (SARIF), version 2.1.0. rules are the rules of package lint, and version is the version of
 // this program.
-func SARIF(out io.Writer, charts []*Chart, rules []lint.Rule, version string) error {
+func SARIF(out io.Writer, charts []*Chart, rules []rule.Rule, version string) error {
 	rules = slices.Concat(rules, helmRules())
 	run := sarifRun{
 		Tool: sarifTool{sarifDriver{
@@ -124,7 +125,7 @@ func SARIF(out io.Writer, charts []*Chart, rules []lint.Rule, version string) er
 	})
 }
 
-func sarifRules(rules []lint.Rule) []sarifRule {
+func sarifRules(rules []rule.Rule) []sarifRule {
 	list := make([]sarifRule, len(rules))
 	for i, r := range rules {
 		list[i] = sarifRule{ID: r.Name, ShortDescription: sarifText{r.Summary}, Default: sarifConfiguration{levelOf(r.Severity)}}
@@ -135,14 +136,14 @@ func sarifRules(rules []lint.Rule) []sarifRule {
 	return list
 }
 
-func resultOf(rules []lint.Rule, chart string, f lint.Finding) sarifResult {
+func resultOf(rules []rule.Rule, chart string, f lint.Finding) sarifResult {
 	physical := sarifPhysical{Artifact: sarifArtifact{uriOf(chart, f.File)}}
 	if f.Line > 0 {
 		physical.Region = &sarifRegion{StartLine: f.Line, StartColumn: f.Column}
 	}
 	return sarifResult{
 		RuleID:    f.Rule,
-		RuleIndex: slices.IndexFunc(rules, func(r lint.Rule) bool { return r.Name == f.Rule }),
+		RuleIndex: slices.IndexFunc(rules, func(r rule.Rule) bool { return r.Name == f.Rule }),
 		Level:     levelOf(f.Severity),
 		Message:   sarifText{f.Message},
 		Locations: []sarifLocation{{physical}},

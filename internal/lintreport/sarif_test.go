@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/lint"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lintreport"
 )
 
@@ -56,7 +57,7 @@ func TestSARIF(t *testing.T) {
 		{Path: "/abs", Findings: []lint.Finding{{Rule: "helm/dependencies", Severity: "error", Message: "d"}}},
 		{Path: "nowhere", Err: errors.New("not there")},
 	}
-	rules := []lint.Rule{{Name: "unknown-layer", Severity: "warning"}, {Name: "unmeetable-need", Severity: "error"}}
+	rules := []rule.Rule{{Name: "unknown-layer", Severity: "warning"}, {Name: "unmeetable-need", Severity: "error"}}
 	var out strings.Builder
 	if err := lintreport.SARIF(&out, charts, rules, "1.2.3"); err != nil {
 		t.Fatal(err)

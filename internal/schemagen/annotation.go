@@ -133,7 +133,10 @@ func parseAnnotation(text string) (*annotation, error) {
 	if len(items) > 0 {
 		a.keywords = append(a.keywords, keyword{"items", mappingNode(items...)})
 	}
-	return a, a.check()
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 func (a *annotation) setFlag(name string, value bool) {

@@ -223,9 +223,11 @@ func description(lines []commentLine, path string, mustName bool) string {
 	for _, line := range lines {
 		m := descriptionLine.FindStringSubmatch(line.text)
 		switch {
-		case m != nil && (m[1] == "" && !mustName || strings.ReplaceAll(m[1], `"`, "") == path):
-			parts, inDescription = []string{m[2]}, true
-		case strings.HasPrefix(line.text, "@") || m != nil:
+		case len(m) == 3:
+			if inDescription = m[1] == "" && !mustName || strings.ReplaceAll(m[1], `"`, "") == path; inDescription {
+				parts = []string{m[2]}
+			}
+		case strings.HasPrefix(line.text, "@"):
 			inDescription = false
 		case inDescription:
 			parts = append(parts, line.text)

@@ -186,7 +186,7 @@ func (m *merger) mergeType(existing *yaml.Node, types []string, path string) {
 	}
 	m.addDifference(path, "the schema does not allow the type %s, but %s", strings.Join(missing, ", "), strings.Join(allowed, ", "))
 	if current.Kind == yaml.SequenceNode || slices.Contains(types, nullType) {
-		types = append(allowed, missing...)
+		types = slices.Concat(allowed, missing)
 	}
 	set(existing, "type", typesNode(types))
 }

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// YAMLFile and JSONFile are the names of the files that can contain the schema of a chart.
+	// YAMLFile is the name of the file that contains the schema of a chart as YAML.
 	YAMLFile = "values.schema.yaml"
+	// JSONFile is the name of the file that contains it as JSON, in which Helm reads it.
 	JSONFile = "values.schema.json"
 
 	// generated is a comment in each schema that Translate returns.
@@ -98,7 +99,10 @@ func (s Source) open(name string) (*document, error) {
 	if !found {
 		return nil, nil
 	}
-	return d, d.decode()
+	if err := d.decode(); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // idKeyword returns the keyword that gives a schema another URL, to which references in it are

@@ -4,6 +4,7 @@
 package valuesschema_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -141,15 +142,16 @@ func TestTranslateErrors(t *testing.T) {
 
 // problems returns the errors that err joins.
 func problems(err error) []valuesschema.Error {
-	switch e := err.(type) {
-	case *valuesschema.Error:
-		return []valuesschema.Error{*e}
-	case interface{ Unwrap() []error }:
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
 		var all []valuesschema.Error
-		for _, one := range e.Unwrap() {
+		for _, one := range joined.Unwrap() {
 			all = append(all, problems(one)...)
 		}
 		return all
+	}
+	if e, ok := errors.AsType[*valuesschema.Error](err); ok {
+		return []valuesschema.Error{*e}
 	}
 	return nil
 }

@@ -49,19 +49,19 @@ func Used(ch *chart.Chart) bool {
 // ValidateAgainstSchema does. Unlike that, the error, a *ValidationError, names the charts by
 // their paths in the tree, and the paths of the values as users set them.
 func Validate(ch *chart.Chart, values map[string]any) error {
-	v := &ValidationError{}
-	v.validate(ch, values, nil)
-	if len(v.Charts) > 0 {
-		return v
+	e := &ValidationError{}
+	e.validate(ch, values, nil)
+	if len(e.Charts) > 0 {
+		return e
 	}
 	return nil
 }
 
 // validate adds the problems of ch and its subcharts. at is the path of its values.
-func (v *ValidationError) validate(ch *chart.Chart, values map[string]any, at []string) {
+func (e *ValidationError) validate(ch *chart.Chart, values map[string]any, at []string) {
 	if ch.Schema != nil {
 		if problems := problemsOf(ch.Schema, values, at); problems != "" {
-			v.Charts = append(v.Charts, ChartProblems{ch.ChartFullPath(), problems})
+			e.Charts = append(e.Charts, ChartProblems{ch.ChartFullPath(), problems})
 		}
 	}
 	for _, sub := range ch.Dependencies() {
@@ -69,9 +69,9 @@ func (v *ValidationError) validate(ch *chart.Chart, values map[string]any, at []
 		switch own := values[sub.Name()].(type) {
 		case nil:
 		case map[string]any:
-			v.validate(sub, own, below)
+			e.validate(sub, own, below)
 		default:
-			v.Charts = append(v.Charts, ChartProblems{sub.ChartFullPath(), problemLine(below, fmt.Sprintf("got %T, want object", own))})
+			e.Charts = append(e.Charts, ChartProblems{sub.ChartFullPath(), problemLine(below, fmt.Sprintf("got %T, want object", own))})
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/ordered-helm/helm/internal/lint"
+	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lintreport"
 )
 
@@ -71,11 +72,11 @@ type (
 	LintFinding = lint.Finding
 	// LintRule describes one of the rules for order, readiness and hooks, which Helm does
 	// not have.
-	LintRule = lint.Rule
+	LintRule = rule.Rule
 )
 
 // LintRules returns the rules that Helm does not have, sorted by name.
-func LintRules() []LintRule { return lint.Rules() }
+func LintRules() []LintRule { return rule.All() }
 
 // Check checks one chart, which is a directory or an archive, with the values vals. Unlike
 // Run, it returns each finding with its rule, file and line.

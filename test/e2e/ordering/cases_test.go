@@ -34,6 +34,7 @@ func orderCases() []orderCase {
 	}
 	return []orderCase{
 		{name: "shop", chart: here("shop"), edges: 60},
+		{name: "guestbook", chart: here("guestbook"), edges: 9},
 		{
 			name: "umbrella", chart: here("umbrella"), edges: 80,
 			subtreeAfter: [][2]string{{"umbrella/backend", "umbrella/platform"}, {"umbrella/frontend", "umbrella/backend"}},
