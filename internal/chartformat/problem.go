@@ -38,7 +38,7 @@ const (
 // Inspect returns all problems in the metadata of a chart, in the order of the files. Translate
 // returns those of the kind Invalid as an error.
 func Inspect(s Source) []Problem {
-	r := &reader{}
+	r := &reader{inspects: true}
 	r.read(s)
 	return r.problems
 }
@@ -65,7 +65,7 @@ func (r *reader) addf(kind ProblemKind, n *yaml.Node, field, format string, args
 	r.problems = append(r.problems, Problem{e, kind})
 }
 
-// notCanonicalf adds a problem of the kind NotCanonical if Chart.yaml is read.
+// notCanonicalf adds a problem of the kind NotCanonical if Chart.yaml is inspected.
 func (r *reader) notCanonicalf(n *yaml.Node, field, format string, args ...any) {
 	if r.isObject {
 		r.addf(NotCanonical, n, field, format, args...)
@@ -80,13 +80,16 @@ func (r *reader) checkName(name string, n *yaml.Node) {
 		r.failf(n, field, "is required")
 	case name == "." || name == ".." || name != filepath.Base(name):
 		r.failf(n, field, "%q cannot be the name of a directory", name)
-	case len(validation.IsDNS1123Subdomain(name)) > 0:
+	case r.isObject && len(validation.IsDNS1123Subdomain(name)) > 0:
 		r.notCanonicalf(n, field, `%q is not valid as the name of an object: use lower-case letters, digits, "-" and "."`, name)
 	}
 }
 
 // checkLabel checks whether Kubernetes accepts a label.
 func (r *reader) checkLabel(key, text string, n *yaml.Node) {
+	if !r.isObject {
+		return
+	}
 	field := "metadata.labels." + key
 	if len(validation.IsQualifiedName(key)) > 0 {
 		r.notCanonicalf(n, field, "the key is not valid for a label")
@@ -99,6 +102,7 @@ func (r *reader) checkLabel(key, text string, n *yaml.Node) {
 // checkAnnotationKey checks whether Kubernetes accepts the key of an annotation.
 func (r *reader) checkAnnotationKey(key string, n *yaml.Node) {
 	switch {
+	case !r.isObject:
 	case key == annotation.DependsOnSubcharts:
 		r.notCanonicalf(n, "metadata.annotations."+key, "the key is not valid for an annotation: use %s", annotation.DependsOnSubchartsCanonical)
 	case len(validation.IsQualifiedName(strings.ToLower(key))) > 0:

@@ -23,13 +23,15 @@ type reader struct {
 	problems []Problem
 	// unreadable is set if a file cannot be parsed. Its fields are then not reported as missing.
 	unreadable bool
-	// isObject is set while the reader reads Chart.yaml, which is an object of the kind Chart.
+	// inspects is true if the reader also finds problems of the kind NotCanonical.
+	inspects bool
+	// isObject is set while such a reader reads Chart.yaml, which is an object of the kind Chart.
 	isObject bool
 }
 
 // read reads the files of a chart.
 func (r *reader) read(s Source) *flatChart {
-	r.file, r.isObject = s.chartFile(), true
+	r.file, r.isObject = s.chartFile(), r.inspects
 	flat := r.readChart(r.parse(s.ChartYAML))
 	r.isObject = false
 	if s.Requirements != nil {

@@ -69,8 +69,10 @@ func (r *reader) scalar(n *yaml.Node, field string) string {
 		r.failf(n, field, "must be a string")
 		return ""
 	}
-	if _, isString := annotation.DecodeYAML(n).(string); !isString {
-		r.notCanonicalf(n, field, "is not a string: write %q", n.Value)
+	if r.isObject {
+		if _, isString := annotation.DecodeYAML(n).(string); !isString {
+			r.notCanonicalf(n, field, "is not a string: write %q", n.Value)
+		}
 	}
 	return n.Value
 }
