@@ -226,6 +226,7 @@ func TestFormatV3AsWritten(t *testing.T) {
 		{"disabled subchart", "charts/_old/Chart.yaml", "# not a chart"},
 		{"hidden file", "charts/.keep", ""},
 		{"values", "values.yaml", "# mine\na:   1\n"},
+		{"appVersion of several lines", "Chart.yaml", strings.Replace(resource["Chart.yaml"], "    team: web", "    appVersion: \"3.6\\n\\tbeta\"\n    team: web", 1)},
 		{"description of several lines", "Chart.yaml", strings.Replace(resource["Chart.yaml"], "{run", "{description: \"a\\n\\tb\", run", 1)},
 	} {
 		for _, root := range []string{"format", "flat"} {

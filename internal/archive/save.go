@@ -155,8 +155,11 @@ func filesOfFormat(ch *chart.Chart, base string) (*completeFiles, error) {
 	if !found {
 		return nil, nil
 	}
-	original, err := chartformat.WithVersions(original, ch.Metadata.Version, ch.Metadata.AppVersion)
+	version, appVersion, err := changedVersions(ch)
 	if err != nil {
+		return nil, err
+	}
+	if original, err = chartformat.WithVersions(original, version, appVersion); err != nil {
 		return nil, err
 	}
 	requirements, _ := chartloader.OriginalFile(ch, chartformat.OriginalRequirementsFile)
@@ -179,6 +182,23 @@ func filesOfFormat(ch *chart.Chart, base string) (*completeFiles, error) {
 		}
 	}
 	return files, nil
+}
+
+// changedVersions returns the versions of ch that are not those of its Chart.yaml. The others are empty.
+func changedVersions(ch *chart.Chart) (version, appVersion string, err error) {
+	var loaded chart.Metadata
+	for _, f := range ch.Raw {
+		if f.Name == chartutil.ChartfileName {
+			err = errors.Join(yaml.Unmarshal(f.Data, &loaded), loaded.Validate()) // Validate replaces characters, as Helm's loader does
+		}
+	}
+	if ch.Metadata.Version != loaded.Version {
+		version = ch.Metadata.Version
+	}
+	if ch.Metadata.AppVersion != loaded.AppVersion {
+		appVersion = ch.Metadata.AppVersion
+	}
+	return version, appVersion, err
 }
 
 // helmChartYAML returns the Chart.yaml that Helm packs for ch. For a chart of apiVersion

@@ -13,7 +13,6 @@ import (
 	"gopkg.in/yaml.v3"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/yamledit"
@@ -113,7 +112,7 @@ func Translate(s Source) ([]byte, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return sigsyaml.Marshal(flat)
+	return flat.yaml()
 }
 
 // flatChart is a flat Chart.yaml.

@@ -4,7 +4,10 @@
 package chartformat
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -227,6 +230,7 @@ func TestIsV3(t *testing.T) {
 
 func FuzzTranslate(f *testing.F) {
 	f.Add(minimal, "")
+	f.Add(minimal+"  annotations: {a: yes, b: 12:30, c: 017, d: '=', e: <<, f: \"\\u0085\\u2028\\ufeff\\t\", g: 1_000, h: '- a', i: 'a: b', j: \" a \\n\"}\ndata:\n  maintainers: [{name: y, email: ~, url: .inf}]\n  keywords: ['', 'null', '#']\n", "")
 	f.Add(minimal+"data: {dependencies: [{name: a, import-values: [&a {x: y}, *a]}]}\n", "requirements: [{name: a, version: ^1}]")
 	f.Fuzz(func(t *testing.T, chartYAML, requirements string) {
 		flat, err := Translate(source(chartYAML, requirements))
@@ -244,7 +248,29 @@ func FuzzTranslate(f *testing.F) {
 		if metadata.APIVersion != chart.APIVersionV2 || metadata.Name == "" || metadata.Version == "" {
 			t.Errorf("incomplete:\n%s", flat)
 		}
+		expectEncoded(t, (&reader{}).read(source(chartYAML, requirements)), flat)
 	})
+}
+
+// expectEncoded checks that a YAML parser for YAML 1.1, as Helm's, reads from text exactly what is in
+// flat.
+func expectEncoded(t *testing.T, flat *flatChart, text []byte) {
+	t.Helper()
+	want, err := json.Marshal(flat)
+	if err != nil {
+		return // a value in import-values that is no JSON
+	}
+	got, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	var contents [2]any
+	if err := errors.Join(json.Unmarshal(want, &contents[0]), json.Unmarshal(got, &contents[1])); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(contents[0], contents[1]) {
+		t.Errorf("got %s, want %s, from\n%s", got, want, text)
+	}
 }
 
 func TestLibraryPosition(t *testing.T) {

@@ -29,7 +29,7 @@ func BenchmarkTemplateOfFormat(b *testing.B) {
 		flat.steps = append(flat.steps, templates(b, helm, chart, flatDir)...)
 		format.steps = append(format.steps, templates(b, helm, chart, formatDir)...)
 	}
-	const rounds = 50
+	const rounds = 100 // the difference is small
 	measure(b, nil, workload{
 		name: report.FormatName, title: "Chart format helm.sh/v3",
 		about: "`helm template` of flat charts (*ours, flat*) and of the same charts, with their subcharts, rewritten in the format helm.sh/v3 " +
