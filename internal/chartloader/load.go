@@ -104,7 +104,6 @@ func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
 	if err == nil {
 		err = addLibraries(ch)
 	}
-	sortDependencies(ch)
 	return ch, err
 }
 
@@ -116,6 +115,7 @@ func loadFiles(files []*BufferedFile) (*chart.Chart, error) {
 	}
 	ch, err := helmloader.LoadFiles(canonical)
 	hideOriginals(ch)
+	sortDependencies(ch)
 	return ch, err
 }
 
