@@ -14,7 +14,7 @@ import (
 // Chart.yaml keeps the comments of Helm's, and that all other files are the same.
 func TestCreateFormat(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, args := range [][]string{{"flat/shop"}, {"flat/web", "--format", "v2"}, {"new/shop", "--format", "helm.sh/v3"}, {"from/web", "--starter", filepath.Join(pwd(t), "new/shop")}} {
+	for _, args := range [][]string{{"flat/shop"}, {"flat/web", "--format", "v2"}, {"new/shop", "--format", "helm.sh/v3"}, {"from/web", "--starter", filepath.Join(pwd(t), "new", "shop")}} {
 		if err := os.MkdirAll(filepath.Dir(args[0]), 0o755); err != nil {
 			t.Fatal(err)
 		}

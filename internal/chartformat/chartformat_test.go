@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -200,6 +201,7 @@ func TestTranslateErrors(t *testing.T) {
 		{"annotation of packed charts", minimal + "  annotations: {helm.sh/libraries: '[\"a\"]'}\n", "", "Chart.yaml:6: metadata.annotations.helm.sh/libraries: is reserved for packed charts"},
 		{"label of packed charts", strings.Replace(minimal, "1.0.0", "1.0.0, helm.sh/library-copy: a", 1), "", "Chart.yaml:5: metadata.labels.helm.sh/library-copy: is reserved for packed charts"},
 		{"hooks in two ways", minimal + "  runHooksInParallel: true\ndata: {runHooksInParallel: false}\n", "", "Chart.yaml:6: metadata.runHooksInParallel: differs from data.runHooksInParallel"},
+		{"hooks that differ from the annotation", minimal + "  annotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\ndata: {runHooksInParallel: true}\n", "", "Chart.yaml:7: runHooksInParallel: differs from the annotation helm.sh/run-hooks-in-parallel: remove one of them"},
 		{"no YAML", minimal + "data: [\n", "", "Chart.yaml:6: invalid YAML: "},
 		{"requirements that are no YAML", minimal, "a: [\n", "requirements.yaml:1: invalid YAML: "},
 	} {
@@ -232,6 +234,10 @@ func FuzzTranslate(f *testing.F) {
 	f.Add(minimal+"data: {dependencies: [{name: a, import-values: [&a {x: y}, *a]}]}\n", "requirements: [{name: a, version: ^1}]")
 	f.Fuzz(func(t *testing.T, chartYAML, requirements string) {
 		flat, err := Translate(source(chartYAML, requirements))
+		invalid := slices.ContainsFunc(Inspect(source(chartYAML, requirements)), func(p Problem) bool { return p.Kind == Invalid })
+		if IsV3([]byte(chartYAML)) && invalid != (err != nil) {
+			t.Errorf("Inspect finds an invalid field %v, Translate returns %v", invalid, err)
+		}
 		if err != nil {
 			return
 		}
@@ -328,6 +334,7 @@ data:
 		{"description that is a number", minimal + "data:\n  description: 7\n", `Chart.yaml:7: data.description: is not a string: write "7"`, NotCanonical},
 		{"keyword that is a boolean", minimal + "data:\n  keywords: [on]\n", `Chart.yaml:7: data.keywords: is not a string: write "on"`, NotCanonical},
 		{"keyword without a value", minimal + "data:\n  keywords: [~]\n", "Chart.yaml:7: data.keywords: an item has no value: remove it", NotCanonical},
+		{"subchart without a value", minimal + "data:\n  dependencies:\n  - {name: a, depends-on: [~]}\n", "Chart.yaml:8: data.dependencies[0].depends-on: an item has no value: remove it", NotCanonical},
 		{"depends-on that is a string", minimal + "data:\n  dependencies:\n  - {name: a, depends-on: b}\n", "Chart.yaml:8: data.dependencies[0].depends-on: is not a list: write [b]", NotCanonical},
 		{"type that does not exist", minimal + "data:\n  type: service\n", "Chart.yaml:7: data.type: must be application or library", Invalid},
 		{"hooks that are neither parallel nor sequential", minimal + "data:\n  runHooksInParallel: maybe\n", "Chart.yaml:7: data.runHooksInParallel: must be true, false or otherChartsOnly", Invalid},

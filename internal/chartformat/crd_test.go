@@ -27,7 +27,9 @@ func TestDefinitionHasFields(t *testing.T) {
 	}
 	top := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
 	data := top["data"].Properties
-	item := func(field string) map[string]apiextensions.JSONSchemaProps { return data[field].Items.Schema.Properties }
+	item := func(field string) map[string]apiextensions.JSONSchemaProps {
+		return data[field].Items.Schema.Properties
+	}
 	for _, c := range []struct {
 		name   string
 		schema map[string]apiextensions.JSONSchemaProps

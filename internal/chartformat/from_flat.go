@@ -5,6 +5,7 @@ package chartformat
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,7 +20,8 @@ import (
 )
 
 // FromFlat rewrites a flat Chart.yaml in the format helm.sh/v3, with its comments. Translate is the
-// inverse, except that the order of a chart of this format is enabled. If the file has fields that
+// inverse, except that the order of a chart of this format is enabled. As in a package, an annotation
+// names the libraries among the dependencies. If the file has fields that
 // the format does not have, the error joins a *FieldError for each.
 func FromFlat(chartYAML []byte) ([]byte, error) {
 	r := &reader{file: chartutil.ChartfileName}
@@ -36,6 +38,7 @@ func FromFlat(chartYAML []byte) ([]byte, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
+	w.separateLibraries()
 	return w.encode()
 }
 
@@ -43,6 +46,7 @@ func FromFlat(chartYAML []byte) ([]byte, error) {
 type writer struct {
 	first                               *yaml.Node // the key apiVersion
 	metadata, labels, annotations, data *mapping
+	libraries                           []string // the names of the libraries among the dependencies
 }
 
 // mapping is a node of a YAML mapping.
@@ -85,6 +89,9 @@ func (w *writer) addAnnotations(r *reader, n *yaml.Node) {
 			if key.Value == annotation.Sequencing && value.Value == annotation.SequencingEnabled {
 				continue
 			}
+			if key.Value == annotation.Libraries && json.Unmarshal([]byte(value.Value), &w.libraries) == nil {
+				continue
+			}
 			value = annotationValue(key.Value, value)
 			if key.Value == annotation.DependsOnSubcharts && yamledit.Lookup(resolved, annotation.DependsOnSubchartsCanonical) == nil {
 				key.Value = annotation.DependsOnSubchartsCanonical
@@ -93,6 +100,32 @@ func (w *writer) addAnnotations(r *reader, n *yaml.Node) {
 		}
 	} else if !isNull(resolved) {
 		r.failf(n, "annotations", "must be a mapping")
+	}
+}
+
+// separateLibraries moves the libraries among the dependencies to the field libraries.
+func (w *writer) separateLibraries() {
+	dependencies := yamledit.Lookup(&w.data.Node, "dependencies")
+	if len(w.libraries) == 0 || dependencies == nil {
+		return
+	}
+	libraries := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: dependencies.Style}
+	dependencies.Content = slices.DeleteFunc(dependencies.Content, func(entry *yaml.Node) bool {
+		name := yamledit.Lookup(entry, "name")
+		isLibrary := name != nil && slices.Contains(w.libraries, name.Value)
+		if isLibrary {
+			libraries.Content = append(libraries.Content, entry)
+		}
+		return isLibrary
+	})
+	if len(dependencies.Content) > 0 {
+		w.data.add(stringNode("libraries"), libraries)
+		return
+	}
+	for i := 0; i+1 < len(w.data.Content); i += 2 {
+		if w.data.Content[i].Value == "dependencies" {
+			w.data.Content[i].Value, w.data.Content[i+1] = "libraries", libraries
+		}
 	}
 }
 

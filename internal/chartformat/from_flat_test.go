@@ -51,6 +51,14 @@ data:
     - {name: queue, version: ^2}
 `,
 		},
+		{
+			"libraries", "name: shop\nversion: 1.0.0\nannotations: {helm.sh/libraries: '[\"a\"]'}\ndependencies:\n# what it needs\n- {name: db, version: ^1}\n- {name: a, version: ^2}\n",
+			"apiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: shop\n  labels:\n    heritage: helm\n    version: 1.0.0\ndata:\n  dependencies:\n    # what it needs\n    - {name: db, version: ^1}\n  libraries:\n    - {name: a, version: ^2}\n",
+		},
+		{
+			"only libraries", "name: shop\nversion: 1.0.0\nannotations: {helm.sh/libraries: '[\"a\"]'}\ndependencies: [{name: a, version: ^2}]\n",
+			"apiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: shop\n  labels:\n    heritage: helm\n    version: 1.0.0\ndata:\n  libraries: [{name: a, version: ^2}]\n",
+		},
 		{"order that is not used", "name: shop\nversion: 1.0.0\nannotations: {helm.sh/sequencing: disabled}\n", "apiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: shop\n  labels:\n    heritage: helm\n    version: 1.0.0\n  annotations:\n    helm.sh/sequencing: disabled\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // Problem is a problem in the metadata of a chart.
@@ -36,11 +37,32 @@ const (
 )
 
 // Inspect returns all problems in the metadata of a chart, in the order of the files. Translate
-// returns those of the kind Invalid as an error.
+// returns those of the kind Invalid as an error. In a chart of another format, Inspect checks only
+// the apiVersion, as CheckAPIVersion does.
 func Inspect(s Source) []Problem {
+	if !IsV3(s.ChartYAML) {
+		if e, found := errors.AsType[*FieldError](CheckAPIVersion(s)); found {
+			return []Problem{{*e, Invalid}}
+		}
+		return nil
+	}
 	r := &reader{inspects: true}
 	r.read(s)
 	return r.problems
+}
+
+// CheckAPIVersion returns a *FieldError if a Chart.yaml is written in the format helm.sh/v3, but with
+// another apiVersion. Helm would report that the name is missing.
+func CheckAPIVersion(s Source) error {
+	root, err := yamledit.Parse(string(s.ChartYAML))
+	if err != nil || root == nil || isV3(root) || yamledit.Lookup(root, "name") != nil {
+		return nil //nolint:nilerr // Helm's loader reports the error
+	}
+	if n := yamledit.Lookup(root, "kind"); n == nil || n.Value != kind || yamledit.Lookup(root, "metadata", "name") == nil {
+		return nil
+	}
+	at := firstNode(yamledit.Lookup(root, "apiVersion"), root)
+	return &FieldError{File: s.chartFile(), Line: at.Line, Column: at.Column, Field: "apiVersion", Problem: "must be " + APIVersion + " in a chart of this format"}
 }
 
 // err returns the problems of the kind Invalid.
@@ -67,7 +89,7 @@ func (r *reader) addf(kind ProblemKind, n *yaml.Node, field, format string, args
 
 // notCanonicalf adds a problem of the kind NotCanonical if Chart.yaml is inspected.
 func (r *reader) notCanonicalf(n *yaml.Node, field, format string, args ...any) {
-	if r.isObject {
+	if r.checksObject {
 		r.addf(NotCanonical, n, field, format, args...)
 	}
 }
@@ -80,14 +102,14 @@ func (r *reader) checkName(name string, n *yaml.Node) {
 		r.failf(n, field, "is required")
 	case name == "." || name == ".." || name != filepath.Base(name):
 		r.failf(n, field, "%q cannot be the name of a directory", name)
-	case r.isObject && len(validation.IsDNS1123Subdomain(name)) > 0:
+	case r.checksObject && len(validation.IsDNS1123Subdomain(name)) > 0:
 		r.notCanonicalf(n, field, `%q is not valid as the name of an object: use lower-case letters, digits, "-" and "."`, name)
 	}
 }
 
 // checkLabel checks whether Kubernetes accepts a label.
 func (r *reader) checkLabel(key, text string, n *yaml.Node) {
-	if !r.isObject {
+	if !r.checksObject {
 		return
 	}
 	field := "metadata.labels." + key
@@ -102,7 +124,7 @@ func (r *reader) checkLabel(key, text string, n *yaml.Node) {
 // checkAnnotationKey checks whether Kubernetes accepts the key of an annotation.
 func (r *reader) checkAnnotationKey(key string, n *yaml.Node) {
 	switch {
-	case !r.isObject:
+	case !r.checksObject:
 	case key == annotation.DependsOnSubcharts:
 		r.notCanonicalf(n, "metadata.annotations."+key, "the key is not valid for an annotation: use %s", annotation.DependsOnSubchartsCanonical)
 	case len(validation.IsQualifiedName(strings.ToLower(key))) > 0:

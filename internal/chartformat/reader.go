@@ -23,17 +23,16 @@ type reader struct {
 	problems []Problem
 	// unreadable is set if a file cannot be parsed. Its fields are then not reported as missing.
 	unreadable bool
-	// inspects is true if the reader also finds problems of the kind NotCanonical.
-	inspects bool
-	// isObject is set while such a reader reads Chart.yaml, which is an object of the kind Chart.
-	isObject bool
+	// inspects is set if the reader is used by Inspect. checksObject is then set while Chart.yaml
+	// is read: the reader checks whether Kubernetes accepts it as an object.
+	inspects, checksObject bool
 }
 
 // read reads the files of a chart.
 func (r *reader) read(s Source) *flatChart {
-	r.file, r.isObject = s.chartFile(), r.inspects
+	r.file, r.checksObject = s.chartFile(), r.inspects
 	flat := r.readChart(r.parse(s.ChartYAML))
-	r.isObject = false
+	r.checksObject = false
 	if s.Requirements != nil {
 		r.file = s.requirementsFile()
 		r.readRequirements(r.parse(s.Requirements), flat)
@@ -77,7 +76,12 @@ func (r *reader) readChart(root *yaml.Node) *flatChart {
 	r.readLabels(firstNode(metadata["labels"], top["metadata"], root), metadata["labels"], flat)
 	data := r.readFields(top["data"], "data", dataFields)
 	r.readData(data, flat)
-	flat.setOrder(r.hookMode(metadata["runHooksInParallel"], data["runHooksInParallel"]))
+	hooks := r.hookMode(metadata["runHooksInParallel"], data["runHooksInParallel"])
+	if other := flat.Annotations[annotation.RunHooksInParallel]; hooks != "" && other != "" && other != hooks {
+		at := firstNode(data["runHooksInParallel"], metadata["runHooksInParallel"])
+		r.failf(at, annotation.HookModeField, "differs from the annotation %s: remove one of them", annotation.RunHooksInParallel)
+	}
+	flat.setOrder(hooks)
 	return flat
 }
 

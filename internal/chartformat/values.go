@@ -52,9 +52,6 @@ func (r *reader) items(n *yaml.Node, field string) []*yaml.Node {
 	items := make([]*yaml.Node, len(n.Content))
 	for i, item := range n.Content {
 		items[i] = yamledit.Resolve(item)
-		if isNull(items[i]) {
-			r.notCanonicalf(items[i], field, "an item has no value: remove it")
-		}
 	}
 	return items
 }
@@ -69,7 +66,7 @@ func (r *reader) scalar(n *yaml.Node, field string) string {
 		r.failf(n, field, "must be a string")
 		return ""
 	}
-	if r.isObject {
+	if r.checksObject {
 		if _, isString := annotation.DecodeYAML(n).(string); !isString {
 			r.notCanonicalf(n, field, "is not a string: write %q", n.Value)
 		}
@@ -81,9 +78,17 @@ func (r *reader) scalar(n *yaml.Node, field string) string {
 func (r *reader) scalars(n *yaml.Node, field string) []string {
 	var texts []string
 	for _, item := range r.items(n, field) {
+		r.checkItem(item, field)
 		texts = append(texts, r.scalar(item, field))
 	}
 	return texts
+}
+
+// checkItem checks whether Kubernetes accepts an item in a list of strings.
+func (r *reader) checkItem(item *yaml.Node, field string) {
+	if isNull(item) {
+		r.notCanonicalf(item, field, "an item has no value: remove it")
+	}
 }
 
 // names returns the names in a list, which can also be a string.
@@ -95,7 +100,9 @@ func (r *reader) names(n *yaml.Node, field string) []string {
 	case yaml.ScalarNode:
 		r.notCanonicalf(n, field, "is not a list: write [%s]", n.Value)
 	case yaml.SequenceNode:
-		r.items(n, field)
+		for _, item := range r.items(n, field) {
+			r.checkItem(item, field)
+		}
 	}
 	names, err := annotation.ReadNames(annotation.DependsOnField, annotation.DecodeYAML(n))
 	if err != nil {

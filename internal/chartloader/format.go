@@ -5,6 +5,7 @@ package chartloader
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
 	"reflect"
@@ -47,6 +48,18 @@ func translateFormat(files []*BufferedFile) ([]*BufferedFile, error) {
 		}
 	}
 	return s.files, nil
+}
+
+// checkAPIVersions returns an error if charts among files are written in the format helm.sh/v3, but
+// with another apiVersion. It does not look into archives.
+func checkAPIVersions(files []*BufferedFile) error {
+	var problems []error
+	for _, f := range files {
+		if folder, _ := path.Split(f.Name); isChartFile(f.Name) {
+			problems = append(problems, chartformat.CheckAPIVersion(chartformat.Source{Folder: folder, ChartYAML: f.Data}))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // declaresFormat reports whether a file can be the Chart.yaml of a chart of the format

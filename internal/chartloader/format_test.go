@@ -130,6 +130,10 @@ func TestFormatV3Errors(t *testing.T) {
 			"in requirements.yaml", tree{"Chart.yaml": resourceYAML("shop", ""), "requirements.yaml": "a: b\n"},
 			"requirements.yaml:1: a: unknown field: must be one of requirements,",
 		},
+		{
+			"another apiVersion", tree{"Chart.yaml": resourceYAML("shop", ""), "charts/db/Chart.yaml": strings.Replace(resourceYAML("db", ""), "helm.sh/v3", "v3", 1)},
+			"charts/db/Chart.yaml:1: apiVersion: must be helm.sh/v3 in a chart of this format",
+		},
 		{"reserved name", tree{"Chart.yaml": resourceYAML("shop", ""), "Chart.v3.yaml": "a: b\n"}, "Chart.v3.yaml: the name is reserved for packed charts"},
 		{
 			"packed files that do not agree", tree{"Chart.yaml": chartYAML("shop", ""), "Chart.v3.yaml": resourceYAML("shop", "")},

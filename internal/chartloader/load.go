@@ -114,6 +114,9 @@ func loadFiles(files []*BufferedFile) (*chart.Chart, error) {
 		return new(chart.Chart), err
 	}
 	ch, err := helmloader.LoadFiles(canonical)
+	if err != nil {
+		err = cmp.Or(checkAPIVersions(files), err)
+	}
 	hideOriginals(ch)
 	sortDependencies(ch)
 	return ch, err

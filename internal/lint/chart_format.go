@@ -17,27 +17,18 @@ import (
 // written or as it is packed.
 func (f *findings) checkFormat(c *source.Files) {
 	s := chartformat.Source{Folder: c.Prefix, ChartYAML: c.Data(chartutil.ChartfileName), Requirements: c.Data(chartformat.RequirementsFile)}
-	if !chartformat.IsV3(s.ChartYAML) {
-		s.Packed = true
-		s.ChartYAML, s.Requirements = c.Data(chartformat.OriginalChartFile), c.Data(chartformat.OriginalRequirementsFile)
-		if !chartformat.IsV3(s.ChartYAML) {
-			return
-		}
+	if original := c.Data(chartformat.OriginalChartFile); chartformat.IsV3(original) && !chartformat.IsV3(s.ChartYAML) {
+		s.ChartYAML, s.Requirements, s.Packed = original, c.Data(chartformat.OriginalRequirementsFile), true
+	}
+	rules := map[chartformat.ProblemKind]rule.Rule{
+		chartformat.Invalid: rule.InvalidChartField, chartformat.Removed: rule.RemovedChartField, chartformat.NotCanonical: rule.NonCanonicalChart,
 	}
 	for _, p := range chartformat.Inspect(s) {
-		broken := rule.InvalidChartField
-		switch p.Kind {
-		case chartformat.Removed:
-			broken = rule.RemovedChartField
-		case chartformat.NotCanonical:
-			broken = rule.NonCanonicalChart
-		case chartformat.Invalid:
-		}
 		message := p.Problem
 		if p.Field != "" {
 			message = p.Field + ": " + message
 		}
-		f.add(broken, source.Position{File: p.File, Line: p.Line, Column: p.Column}, message)
+		f.add(rules[p.Kind], source.Position{File: p.File, Line: p.Line, Column: p.Column}, message)
 	}
 }
 

@@ -198,6 +198,12 @@ var violations = []struct {
 		mend: [3]string{"Chart.yaml", "colour", "description"},
 	},
 	{
+		name:  "invalid-chart-field of another apiVersion",
+		files: map[string]string{"Chart.yaml": strings.Replace(resource, "v3", "v2", 1)},
+		want:  []string{"error invalid-chart-field Chart.yaml:1:13"}, says: "apiVersion: must be helm.sh/v3",
+		mend: [3]string{"Chart.yaml", "v2", "v3"},
+	},
+	{
 		name:  "invalid-hook",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/hook-delete-timeout: 5m")},
 		want:  []string{"error invalid-hook templates/a.yaml:7:5"}, says: "must be a whole number of seconds",

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -20,6 +22,7 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/library"
 )
 
 // placeholder is replaced with the name of the new chart in the files of a starter.
@@ -36,8 +39,8 @@ const (
 )
 
 // Create copies the starter at path to the directory parent/meta.Name, and replaces its
-// metadata with meta. From the Chart.yaml of the starter, Create keeps runHooksInParallel and the
-// sequencing annotations. It also sets the apiVersion and the annotations in meta. An empty format
+// metadata with meta. From the Chart.yaml of the starter, Create keeps runHooksInParallel, the
+// sequencing annotations, and libraries, which only the format helm.sh/v3 has. It also sets the apiVersion and the annotations in meta. An empty format
 // is the format of the starter; in the flat format, this includes apiVersion v3.
 func Create(meta *chart.Metadata, parent, path string, format Format) error {
 	starter, err := chartloader.Load(path)
@@ -48,6 +51,9 @@ func Create(meta *chart.Metadata, parent, path string, format Format) error {
 		format = V3
 	}
 	keepOrder(meta, starter.Metadata, format)
+	if err := keepLibraries(meta, starter, format); err != nil {
+		return fmt.Errorf("starter %s: %w", path, err)
+	}
 	starter.Metadata = meta
 	if err := replacePlaceholder(starter, meta.Name); err != nil {
 		return err
@@ -95,6 +101,30 @@ func keepOrder(meta, starter *chart.Metadata, format Format) {
 		}
 		meta.Annotations[key] = value
 	}
+}
+
+// keepLibraries copies the declarations of the libraries that a starter uses to meta, and adds the
+// libraries to its files.
+func keepLibraries(meta *chart.Metadata, starter *chart.Chart, format Format) error {
+	_, libraries := library.Split(starter.Metadata, starter.Metadata.Dependencies)
+	if len(libraries) == 0 {
+		return nil
+	}
+	if format != V3 {
+		return fmt.Errorf("it uses the library %s: only charts of the format %s can have libraries", libraries[0].Name, V3)
+	}
+	meta.Dependencies = libraries
+	if meta.Annotations == nil {
+		meta.Annotations = make(map[string]string)
+	}
+	meta.Annotations[annotation.Libraries] = starter.Metadata.Annotations[annotation.Libraries]
+	for _, file := range starter.Raw {
+		if strings.HasPrefix(file.Name, library.Directory) {
+			starter.Files = append(starter.Files, file)
+		}
+	}
+	starter.SetDependencies(slices.DeleteFunc(starter.Dependencies(), func(sub *chart.Chart) bool { return library.IsCopy(sub.Metadata) })...)
+	return nil
 }
 
 // replacePlaceholder replaces the placeholder in the templates and the values.yaml of a

@@ -6,11 +6,13 @@ package starter
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/chart"
 
+	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
@@ -103,6 +105,52 @@ metadata:
 				t.Errorf("the chart cannot be loaded: %v", err)
 			}
 		})
+	}
+}
+
+// TestCreateWithLibraries creates charts from a starter that uses a library, as a directory and as
+// a package.
+func TestCreateWithLibraries(t *testing.T) {
+	pattern, dir := t.TempDir(), t.TempDir()
+	write(t, pattern, "Chart.yaml", "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: pattern, labels: {version: 9.9.9}}\n"+
+		"data: {libraries: [{name: common, version: ^1.0}], dependencies: [{name: db, version: ^1}]}\n")
+	write(t, pattern, "templates/config.yaml", `{{ include "common.text" . }}`)
+	write(t, pattern, "library/common/Chart.yaml", "apiVersion: v2\nname: common\nversion: 1.0.0\ntype: library\n")
+	write(t, pattern, "library/common/templates/text.tpl", `{{ define "common.text" }}text{{ end }}`)
+	write(t, pattern, "charts/db/Chart.yaml", "apiVersion: v2\nname: db\nversion: 1.0.0\n")
+	starter, err := chartloader.Load(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := archive.Save(starter, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{"directory": pattern, "package": packed} {
+		t.Run(name, func(t *testing.T) {
+			parent := t.TempDir()
+			if err := Create(&chart.Metadata{APIVersion: "v2", Name: "shop", Version: "0.1.0"}, parent, path, ""); err != nil {
+				t.Fatal(err)
+			}
+			made, err := chartloader.Load(filepath.Join(parent, "shop"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, sub := range made.Dependencies() {
+				names = append(names, sub.Name())
+			}
+			if !slices.Equal(names, []string{"common", "db"}) || made.Metadata.Annotations["helm.sh/libraries"] != `["common"]` {
+				t.Errorf("got the subcharts %q and %+v", names, made.Metadata)
+			}
+			if entries, err := os.ReadDir(filepath.Join(parent, "shop", "charts")); err != nil || len(entries) != 1 {
+				t.Errorf("charts contains %v, %v", entries, err)
+			}
+		})
+	}
+	err = Create(&chart.Metadata{APIVersion: "v2", Name: "shop", Version: "0.1.0"}, t.TempDir(), pattern, V2)
+	if err == nil || !strings.Contains(err.Error(), "it uses the library common: only charts of the format helm.sh/v3 can have libraries") {
+		t.Errorf("a flat chart: error is %v", err)
 	}
 }
 

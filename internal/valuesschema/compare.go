@@ -37,7 +37,7 @@ func (e *ConflictError) Difference() string {
 }
 
 // Compare returns a *ConflictError if a values.schema.json does not have the same content as the
-// values.schema.yaml. It can contain the files to which the YAML refers, or refer to them. If the
+// values.schema.yaml. Instead of references to other files, it must contain these files. If the
 // YAML is not a schema, Compare returns the error of Translate.
 func Compare(schema []byte, s Source) error {
 	translated, err := Translate(s)
@@ -54,7 +54,7 @@ func Compare(schema []byte, s Source) error {
 	}
 	place, differs := firstDifference(withoutComment(own.root.content), withoutComment(written))
 	if !differs {
-		return nil
+		return checkReferences(s, written)
 	}
 	if bundled, err := decodeJSON(translated); err == nil {
 		if _, differs := firstDifference(withoutComment(bundled), withoutComment(written)); !differs {
@@ -63,6 +63,15 @@ func Compare(schema []byte, s Source) error {
 	}
 	found := own.root.newError(place, "")
 	return &ConflictError{File: found.File, Line: found.Line, Column: found.Column, Place: pointerTo(place)}
+}
+
+// checkReferences returns an *Error if a values.schema.json refers to other files. Helm does not
+// look for them in the chart.
+func checkReferences(s Source, schema any) error {
+	if _, err := compile(schema, nil); err != nil {
+		return &Error{File: s.Folder + JSONFile, Problem: "refers to files, which Helm would not find: remove it, and it will be generated from " + YAMLFile}
+	}
+	return nil
 }
 
 // withoutComment returns a schema without the comment that withComment adds.

@@ -183,8 +183,9 @@ func TestCompare(t *testing.T) {
 	}
 	for _, c := range []struct{ name, json, want string }{
 		{"translation", string(translated), ""},
-		{"other format", "{\n\t\"properties\": {\"b\": {\"enum\": [\"\\ud83d\\ude00\", \"x\"], \"maximum\": 1.0}, \"a\": {\"$ref\": \"a.yaml\"}}, \"type\": \"object\"}\n", ""},
-		{"other number", `{"type": "object", "properties": {"a": {"$ref": "a.yaml"}, "b": {"enum": ["😀", "x"], "maximum": 1e0}}}`, ""},
+		{"other format", "{\n\t\"$defs\": {\"a.yaml\": {\"type\": \"string\"}},\n\t\"properties\": {\"b\": {\"enum\": [\"\\ud83d\\ude00\", \"x\"], \"maximum\": 1.0}, \"a\": {\"$ref\": \"#/$defs/a.yaml\"}}, \"type\": \"object\"}\n", ""},
+		{"other form of a number", `{"$defs": {"a.yaml": {"type": "string"}}, "type": "object", "properties": {"a": {"$ref": "#/$defs/a.yaml"}, "b": {"enum": ["😀", "x"], "maximum": 1e0}}}`, ""},
+		{"with the reference", `{"type": "object", "properties": {"a": {"$ref": "a.yaml"}, "b": {"enum": ["😀", "x"], "maximum": 1}}}`, "charts/db/values.schema.json: refers to files, which Helm would not find: remove it, and it will be generated from values.schema.yaml"},
 		{"with the file", `{"$defs": {"a.yaml": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/a.yaml"}, "b": {"enum": ["😀", "x"], "maximum": 1}}, "type": "object"}`, ""},
 		{"missing key", `{"type": "object"}`, ":2: differs from values.schema.json at /properties:"},
 		{"additional key", `{"type": "object", "properties": {"a": {"$ref": "a.yaml"}, "b": {"enum": ["😀", "x"], "maximum": 1, "minimum": 0}}}`, ":4: differs from values.schema.json at /properties/b/minimum:"},

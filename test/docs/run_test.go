@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,8 +160,24 @@ func newReader(t *testing.T, page string) *reader {
 	}
 	r.env = append(r.env, "HOME="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home,
 		"PATH="+commands+string(filepath.ListSeparator)+os.Getenv("PATH"), "KUBECONFIG="+r.kubeconfig(shared, home),
-		"TERM=dumb", "TZ=UTC", "LC_ALL=C.UTF-8", "GOGC=400") // starting the program is most of the cost of a run
+		"http_proxy="+r.repository(), "TERM=dumb", "TZ=UTC", "LC_ALL=C.UTF-8", "GOGC=400") // starting the program is most of the cost of a run
 	return r
+}
+
+// repository starts a web server with the files in the directory charts.example.com, and returns its
+// address. Programs that use it as their proxy find the files at http://charts.example.com.
+func (r *reader) repository() string {
+	r.t.Helper()
+	files := http.FileServer(http.Dir(filepath.Join(r.dir, "charts.example.com")))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if request.Host != "charts.example.com" {
+			http.Error(w, "only http://charts.example.com is available", http.StatusBadGateway)
+			return
+		}
+		files.ServeHTTP(w, request)
+	}))
+	r.t.Cleanup(server.Close)
+	return server.URL
 }
 
 // kubeconfig writes a kubeconfig whose default namespace is that of the reader, and returns

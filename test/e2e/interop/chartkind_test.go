@@ -100,6 +100,9 @@ var otherCharts = []struct {
 	{"library of itself", minimalChart + "data: {libraries: [{name: shop, version: '1'}]}\n", "invalid-chart-field", "is used more than once"},
 	{"library and dependency", minimalChart + "data: {libraries: [{name: a, version: '1'}], dependencies: [{name: b, alias: a}]}\n", "invalid-chart-field", "is used more than once"},
 	{"label that is a list", chartWith("1.0.0", "1.0.0, a: [b]"), "invalid-chart-field", "cannot unmarshal array"},
+	{"unknown hook mode in an annotation", minimalChart + "  annotations: {helm.sh/run-hooks-in-parallel: maybe}\n", "invalid-hook-mode", "helm.sh/run-hooks-in-parallel must be"},
+	{"unknown value of helm.sh/sequencing", minimalChart + "  annotations: {helm.sh/sequencing: always}\n", "malformed-value", "helm.sh/sequencing must be"},
+	{"version with a leading zero", chartWith("1.0.0", "1.0.0-01"), "invalid-chart-field", "metadata.labels.version must be a semantic version"},
 	{"annotation that is a map", minimalChart + "  annotations: {a: {b: c}}\n", "invalid-chart-field", "cannot unmarshal object"},
 	{"data that is a list", minimalChart + "data: [a]\n", "invalid-chart-field", "data: Invalid value"},
 	{"keywords that are a string", minimalChart + "data: {keywords: a}\n", "invalid-chart-field", "data.keywords: Invalid value"},
@@ -147,14 +150,15 @@ func TestChartKind(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	installChartKind(t, h)
-	t.Run("as lint", func(t *testing.T) { testChartKindAsLint(t, h) })
+	t.Run("examples", func(t *testing.T) { testChartKindExamples(t, h) })
+	t.Run("unusual texts", func(t *testing.T) { testUnusualTexts(t, h) })
 	t.Run("kubectl", func(t *testing.T) { testChartKindWithKubectl(t, h) })
 }
 
-// testChartKindAsLint checks that an API server accepts the Chart.yamls that lint calls canonical,
+// testChartKindExamples checks that an API server accepts the Chart.yamls that lint calls canonical,
 // and rejects those that lint reports.
-func testChartKindAsLint(t *testing.T, h *harness.Helm) {
-	canonical := map[string]string{"created": createdChart(t, h)}
+func testChartKindExamples(t *testing.T, h *harness.Helm) {
+	canonical := map[string]string{"created": createdChart(t, h), "example guestbook": readChartYAML(t, harness.ExampleChart(t, "guestbook"))}
 	for name, chart := range canonicalCharts {
 		canonical[name] = chart
 	}
@@ -184,6 +188,55 @@ func testChartKindAsLint(t *testing.T, h *harness.Helm) {
 		}
 		if !slices.ContainsFunc(findings[c.name], func(f finding) bool { return f.Rule == c.rule }) {
 			t.Errorf("%s: lint finds %v, want %s", c.name, findings[c.name], c.rule)
+		}
+	}
+}
+
+// placesOfTexts are lines of a Chart.yaml in which TEXT can be a text, a number or something else.
+var placesOfTexts = []string{
+	"metadata:\n  name: TEXT\n  labels: {version: 1.0.0}\n",
+	"metadata:\n  name: shop\n  labels:\n    version: TEXT\n",
+	"metadata:\n  name: shop\n  labels:\n    version: 1.0.0\n    appVersion: TEXT\n",
+	"metadata:\n  name: shop\n  labels:\n    version: 1.0.0\n    heritage: TEXT\n",
+	"metadata:\n  name: shop\n  labels: TEXT\n",
+	"metadata:\n  name: shop\n  labels: {version: 1.0.0}\n  annotations:\n    a: TEXT\n",
+	"metadata:\n  name: shop\n  labels: {version: 1.0.0}\n  annotations:\n    helm.sh/sequencing: TEXT\n",
+	"metadata:\n  name: shop\n  labels: {version: 1.0.0}\n  annotations:\n    helm.sh/run-hooks-in-parallel: TEXT\n",
+	"metadata:\n  name: shop\n  labels: {version: 1.0.0}\n  annotations: TEXT\n",
+	"data: TEXT\n", "data:\n  description: TEXT\n", "data:\n  sources:\n  - TEXT\n", "data:\n  keywords:\n  - TEXT\n", "data:\n  keywords: TEXT\n",
+	"data:\n  maintainers:\n  - TEXT\n", "data:\n  maintainers:\n  - name: TEXT\n", "data:\n  maintainers:\n  - name: a\n    email: TEXT\n",
+	"data:\n  icon: TEXT\n", "data:\n  deprecated: TEXT\n", "data:\n  type: TEXT\n", "data:\n  runHooksInParallel: TEXT\n",
+	"data:\n  dependencies:\n  - name: TEXT\n", "data:\n  dependencies:\n  - name: a\n    version: TEXT\n", "data:\n  dependencies:\n  - name: a\n    alias: TEXT\n",
+	"data:\n  dependencies:\n  - name: a\n    enabled: TEXT\n", "data:\n  dependencies:\n  - name: a\n    tags:\n    - TEXT\n", "data:\n  dependencies:\n  - name: a\n    import-values:\n    - TEXT\n",
+	"data:\n  libraries:\n  - name: TEXT\n    version: ^1\n", "data:\n  libraries:\n  - name: a\n    version: TEXT\n",
+}
+
+// unusualTexts are values that are easily taken for something else.
+var unusualTexts = []string{
+	"3.6", "yes", "tRuE", "~", "'true'", "[a]", "{a: b}", "[]", "{}", "!!str 7", "!!int 7", "2020-01-01", "12:30", "a b",
+	"v1.2", "1.0.0-01", "1.0.0+b", "1.2 - 1.4", "-x", "a/b", "a@b.cd", "A", "'*'", "library",
+}
+
+// testUnusualTexts checks that lint and the API server agree about values in many places.
+func testUnusualTexts(t *testing.T, h *harness.Helm) {
+	all := map[string]string{}
+	for _, place := range placesOfTexts {
+		for _, text := range unusualTexts {
+			chart := "apiVersion: helm.sh/v3\nkind: Chart\n" + place
+			if strings.HasPrefix(place, "data") {
+				chart = minimalChart + place
+			}
+			all[place+text] = strings.Replace(chart, "TEXT", text, 1)
+		}
+	}
+	findings := lintCharts(t, h, all)
+	for name, chart := range all {
+		// That dependencies and libraries are missing is not a matter of the format.
+		found := slices.DeleteFunc(findings[name], func(f finding) bool {
+			return f.Severity == "info" && f.Rule != "non-canonical-chart" || f.Rule == "helm/dependencies" && !strings.Contains(f.Message, "validation: ")
+		})
+		if err := createChart(t, h, chart); (err == nil) != (len(found) == 0) {
+			t.Errorf("%s: lint finds %v, the API server returns %v", name, found, err)
 		}
 	}
 }
@@ -231,6 +284,12 @@ func createdChart(t *testing.T, h *harness.Helm) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop")
 	h.MustRun("create", dir, "--format", "helm.sh/v3")
+	return readChartYAML(t, dir)
+}
+
+// readChartYAML returns the Chart.yaml of the chart in a directory.
+func readChartYAML(t *testing.T, dir string) string {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "Chart.yaml"))
 	harness.NoError(t, err)
 	return string(text)

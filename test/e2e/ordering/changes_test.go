@@ -47,6 +47,17 @@ func nextVersions() map[string]nextVersion {
 			},
 			pairs: 25,
 		},
+		"guestbook": {
+			edit: func(tb testing.TB, dir string) {
+				tb.Helper()
+				charts.Edit(tb, dir, "templates/web.yaml", "layers: fill", `layers: "fill, counter"`)
+				charts.AddFile(tb, dir, "templates/counter.yaml", charts.Object{Kind: "Deployment", Name: "counter", Layer: "counter", DependsOn: "fill", Annotations: charts.LongTimeout}.Manifest())
+			},
+			args:    []string{"--no-hooks", "--set", "images.web=nginx:2,title=Guests"},
+			added:   []string{"Deployment/counter"},
+			changed: []string{"ConfigMap/rel-web", "Deployment/rel-web"},
+			pairs:   5,
+		},
 		"umbrella": {
 			edit: func(tb testing.TB, dir string) {
 				tb.Helper()
