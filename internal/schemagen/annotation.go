@@ -186,7 +186,7 @@ func checkSchema(schema *yaml.Node) error {
 
 // findLeaving returns the error in err about a reference to something outside the chart, or nil.
 func findLeaving(err error) *valuesschema.Error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // errors.As would find only the first
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {
 			if e := findLeaving(one); e != nil {
 				return e
