@@ -86,7 +86,7 @@ func (s *schema) separateReference() {
 
 var (
 	// textKeywords are the keywords whose value is text, which need not be quoted.
-	textKeywords = []string{"$id", "$ref", "description", "format", "pattern", "title"}
+	textKeywords = []string{"$ref", "description", "format", "pattern", "title"}
 	// flags are the keywords that mean true if they have no value.
 	flags = []string{"deprecated", "hidden", "mergeProperties", "readOnly", "required", "skipProperties", "unevaluatedProperties", "uniqueItems"}
 	// listKeywords are the keywords whose value is a list, around which brackets can be omitted.
@@ -113,7 +113,7 @@ func parseAnnotation(text string) (*annotation, error) {
 			return nil, err
 		}
 		text = rest
-		if name == "" && value == "" {
+		if name == "" && value == "" || name == "$id" { // a schema is known by its place
 			continue
 		}
 		n, err := keywordValue(name, value)
@@ -162,19 +162,56 @@ func (a *annotation) check() error {
 		if slices.ContainsFunc(a.keywords[:i], func(other keyword) bool { return other.name == k.name }) {
 			return fmt.Errorf("%s: is written twice", k.name)
 		}
-		if k.name != "$ref" && k.name != "items" { // the whole schema is checked later
-			schema.Content = append(schema.Content, textNode(k.name), k.value)
-		}
+		schema.Content = append(schema.Content, textNode(k.name), k.value)
 	}
+	if e := findLeaving(checkSchema(schema)); e != nil {
+		return errors.New(e.Problem)
+	}
+	err := checkSchema(withoutReferences(schema)) // references are checked when the schema is complete
+	if e, ok := errors.AsType[*valuesschema.Error](err); ok {
+		return errors.New(e.Problem) // it is in no file
+	}
+	return err
+}
+
+// checkSchema returns an error if a node is not a schema.
+func checkSchema(schema *yaml.Node) error {
 	text, err := yaml.Marshal(schema)
 	if err != nil {
 		return err
 	}
 	_, err = valuesschema.Translate(valuesschema.Source{Text: text})
-	if e, ok := errors.AsType[*valuesschema.Error](err); ok {
-		return errors.New(e.Problem)
-	}
 	return err
+}
+
+// findLeaving returns the error in err about a reference to something outside the chart, or nil.
+func findLeaving(err error) *valuesschema.Error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			if e := findLeaving(one); e != nil {
+				return e
+			}
+		}
+		return nil
+	}
+	if e, ok := errors.AsType[*valuesschema.Error](err); ok && e.LeavesChart {
+		return e
+	}
+	return nil
+}
+
+// withoutReferences returns a copy of a schema without its references.
+func withoutReferences(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Content = nil
+	for i := 0; i < len(n.Content); i++ {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && n.Content[i].Value == "$ref" {
+			i++
+			continue
+		}
+		c.Content = append(c.Content, withoutReferences(n.Content[i]))
+	}
+	return &c
 }
 
 // cutKeyword returns the first keyword in text with its value, and the text after it. The value

@@ -22,8 +22,9 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// notOurs contains the annotation keys in the code that stock Helm defines.
-var notOurs = []string{"helm.sh/resource-policy"}
+// notOurs contains the annotation keys in the code that stock Helm defines, and those that only helm
+// package writes.
+var notOurs = []string{"helm.sh/resource-policy", "helm.sh/libraries", "helm.sh/library-copy"}
 
 // chartFields contains the fields that Ordered Helm adds to Chart.yaml.
 var chartFields = []string{"depends-on", "runHooksInParallel"}
