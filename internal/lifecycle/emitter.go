@@ -34,8 +34,8 @@ type Handler func(ctx context.Context, r *Request) error
 // the operation.
 type WaitHandler func(ctx context.Context, r *Request) (done bool, err error)
 
-// Emitter calls the handlers that are registered for an event. The zero value is an emitter without
-// handlers. An emitter can be used by several operations at the same time.
+// Emitter contains the handlers of events. The zero value has none. An emitter can be used by several
+// operations at the same time.
 type Emitter struct {
 	mu       sync.Mutex
 	handlers map[Event][]registration
@@ -44,12 +44,14 @@ type Emitter struct {
 // registration is a registered handler.
 type registration struct {
 	weight float64
-	// depth is the number of charts that contain the chart whose handler it is. It is -1 for handlers
-	// of Go programs, which do not belong to a chart.
+	// depth is the number of charts that contain the chart whose handler it is, or noChart.
 	depth  int
 	handle Handler
 	wait   WaitHandler
 }
+
+// noChart is the depth of handlers of Go programs, which do not belong to a chart.
+const noChart = -1
 
 // WeightError reports a weight that is not between 0 and 1.
 type WeightError struct {
@@ -72,12 +74,12 @@ func (e *Emitter) On(event Event, weight float64, h Handler) error {
 	if event == Wait {
 		return fmt.Errorf("a handler of the event %s must say when it is done: use OnWait", Wait)
 	}
-	return e.register(event, registration{weight: weight, depth: -1, handle: h})
+	return e.register(event, registration{weight: weight, depth: noChart, handle: h})
 }
 
 // OnWait registers a handler for the event Wait, with a weight as for On.
 func (e *Emitter) OnWait(weight float64, h WaitHandler) error {
-	return e.register(Wait, registration{weight: weight, depth: -1, wait: h})
+	return e.register(Wait, registration{weight: weight, depth: noChart, wait: h})
 }
 
 func (e *Emitter) register(event Event, r registration) error {
@@ -98,8 +100,8 @@ func (e *Emitter) register(event Event, r registration) error {
 	return nil
 }
 
-// Has reports whether there are handlers for an event. A nil emitter has none.
-func (e *Emitter) Has(event Event) bool { return len(e.registered(event)) > 0 }
+// Has reports whether an emitter, which can be nil, has handlers for an event.
+func Has(e *Emitter, event Event) bool { return len(e.registered(event)) > 0 }
 
 func (e *Emitter) registered(event Event) []registration {
 	if e == nil {
@@ -120,9 +122,9 @@ func (e *Error) Error() string { return fmt.Sprintf("a handler of %s failed: %v"
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Emit calls the handlers of an event one after the other, until one fails or ctx is done. The error is
-// an *Error, or that of ctx.
-func (e *Emitter) Emit(ctx context.Context, event Event, r *Request) error {
+// Emit calls the handlers that an emitter, which can be nil, has for an event, one after the other,
+// until one fails or ctx is done. The error is an *Error, or that of ctx.
+func Emit(ctx context.Context, e *Emitter, event Event, r *Request) error {
 	for _, h := range e.registered(event) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -134,9 +136,10 @@ func (e *Emitter) Emit(ctx context.Context, event Event, r *Request) error {
 	return nil
 }
 
-// Poll calls the handlers of the event Wait, and returns whether all of them are done. Handlers that
-// were done before are called again: what they wait for may have changed.
-func (e *Emitter) Poll(ctx context.Context, r *Request) (done bool, err error) {
+// Poll calls the handlers that an emitter, which can be nil, has for the event Wait, and returns whether
+// all of them are done. Handlers that were done before are called again: what they wait for may have
+// changed.
+func Poll(ctx context.Context, e *Emitter, r *Request) (done bool, err error) {
 	done = true
 	for _, h := range e.registered(Wait) {
 		if err := ctx.Err(); err != nil {

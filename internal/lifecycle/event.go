@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lifecycle calls handlers at certain points of an operation, for Go programs that use the
-// actions of package action (docs/reference.md, "Lifecycle events").
+// Package lifecycle calls the handlers of events, which are certain points of an operation
+// (docs/reference.md, "Lifecycle events").
 package lifecycle
 
 import (

@@ -34,7 +34,7 @@ func TestOnErrors(t *testing.T) {
 			if err := e.On(c.event, c.weight, nothing); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
-			if e.Has(c.event) {
+			if Has(&e, c.event) {
 				t.Error("the handler is registered")
 			}
 		})
@@ -59,7 +59,7 @@ func TestOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := e.Emit(t.Context(), PreRender, &Request{}); err != nil {
+		if err := Emit(t.Context(), &e, PreRender, &Request{}); err != nil {
 			t.Fatal(err)
 		}
 		if len(called) != len(registered) {
@@ -91,23 +91,23 @@ func TestEmitStopsAtFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := e.Emit(t.Context(), PreInstall, &Request{})
+	err := Emit(t.Context(), &e, PreInstall, &Request{})
 	if failed, is := errors.AsType[*Error](err); !is || failed.Event != PreInstall || !errors.Is(err, cause) || calls != 2 {
 		t.Errorf("got %v after %d calls", err, calls)
 	}
-	if err := e.Emit(t.Context(), PostInstall, &Request{}); err != nil {
+	if err := Emit(t.Context(), &e, PostInstall, &Request{}); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := e.Emit(ctx, PreInstall, &Request{}); !errors.Is(err, context.Canceled) || calls != 2 {
+	if err := Emit(ctx, &e, PreInstall, &Request{}); !errors.Is(err, context.Canceled) || calls != 2 {
 		t.Errorf("canceled: got %v after %d calls", err, calls)
 	}
 }
 
 func TestPoll(t *testing.T) {
 	var none *Emitter
-	if done, err := none.Poll(t.Context(), nil); !done || err != nil {
+	if done, err := Poll(t.Context(), none, nil); !done || err != nil {
 		t.Errorf("without handlers: got %v, %v", done, err)
 	}
 	var e Emitter
@@ -121,14 +121,14 @@ func TestPoll(t *testing.T) {
 		}
 	}
 	for i, want := range []bool{false, false, true} {
-		if done, err := e.Poll(t.Context(), &Request{}); done != want || err != nil {
+		if done, err := Poll(t.Context(), &e, &Request{}); done != want || err != nil {
 			t.Errorf("poll %d: got %v, %v", i, done, err)
 		}
 	}
 	if err := e.OnWait(0, func(context.Context, *Request) (bool, error) { return true, errors.New("no") }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Poll(t.Context(), &Request{}); err == nil || err.Error() != "a handler of wait failed: no" {
+	if _, err := Poll(t.Context(), &e, &Request{}); err == nil || err.Error() != "a handler of wait failed: no" {
 		t.Errorf("got %v", err)
 	}
 }
