@@ -137,11 +137,11 @@ func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 		return nil, err
 	}
 	o.Ordered, o.AllowIgnored = true, true // whatever WaitStrategy says
-	p, err := planner.New(i.cfg, chartloader.Copy(chrt), chartloader.CopyValues(vals), o)
+	p, err := planner.New(ctx, i.cfg, chartloader.Copy(chrt), chartloader.CopyValues(vals), o)
 	if err != nil {
 		return nil, err
 	}
-	rendered, err := p.Render()
+	rendered, err := p.Render(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -44,13 +44,13 @@ type installRun struct {
 }
 
 func (r *installRun) install(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
-	if err := r.load(chrt, vals); err != nil {
+	if err := r.load(ctx, chrt, vals); err != nil {
 		return nil, err
 	}
 	if err := r.installCRDs(ctx); err != nil {
 		return nil, err
 	}
-	if rel, err := r.render(); err != nil {
+	if rel, err := r.render(ctx); err != nil {
 		return rel, err
 	}
 	if !r.mode.isDryRun() && !r.action.SkipCRDs {
@@ -75,7 +75,7 @@ func (r *installRun) install(ctx context.Context, chrt *chart.Chart, vals map[st
 }
 
 func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
-	if err := r.load(chrt, vals); err != nil {
+	if err := r.load(ctx, chrt, vals); err != nil {
 		return nil, err
 	}
 	if r.action.CreateNamespace {
@@ -88,7 +88,7 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 			return nil, err
 		}
 	}
-	if _, err := r.render(); err != nil {
+	if _, err := r.render(ctx); err != nil {
 		return nil, err
 	}
 	if !r.action.SkipCRDs && !r.action.DisableHooks {
@@ -108,22 +108,22 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 
 // load reads what chrt and its subcharts declare about order and hooks, and makes Helm
 // process their dependencies.
-func (r *installRun) load(chrt *chart.Chart, vals map[string]any) (err error) {
-	r.planner, err = planner.New(r.action.cfg, chrt, vals, r.action.plannerOptions(r.mode))
+func (r *installRun) load(ctx context.Context, chrt *chart.Chart, vals map[string]any) (err error) {
+	r.planner, err = planner.New(ctx, r.action.cfg, chrt, vals, r.action.plannerOptions(r.mode))
 	return err
 }
 
 // render renders the chart and creates the new release from the result. If a document
 // cannot be parsed, it returns the incomplete release with the error, so that the caller
 // can print the rendered text.
-func (r *installRun) render() (*release.Release, error) {
+func (r *installRun) render(ctx context.Context) (*release.Release, error) {
 	r.rel = r.newRelease()
 	if driver.ContainsSystemLabels(r.action.Labels) {
 		return nil, reservedLabelsError()
 	}
-	rendered, err := r.planner.Render()
+	rendered, err := r.planner.Render(ctx)
 	if err == nil {
-		err = r.arrange(rendered)
+		err = r.arrange(ctx, rendered)
 	}
 	if rendered == nil {
 		return nil, err

@@ -158,7 +158,7 @@ func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[str
 		return err
 	}
 	revision := r.last.Version + 1
-	r.planner, err = planner.New(u.cfg, chrt, vals, planner.RenderOptions{
+	r.planner, err = planner.New(ctx, u.cfg, chrt, vals, planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
 		Ordered: u.isOrdered(), AllowIgnored: u.AllowIgnoredOrder, IgnoreJobs: u.IgnoreJobs, DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,

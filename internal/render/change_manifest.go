@@ -1,0 +1,76 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/ordered-helm/helm/internal/lifecycle"
+)
+
+// addedSource is the path, in a chart, of documents that handlers of the event post-render have added.
+const addedSource = "ext/added.yaml"
+
+// changeManifest lets o.ChangeManifest change the documents of a manifest. It returns the new documents
+// in the order of the manifest, and those among them that were changed or added. Documents that were not
+// changed keep every byte. root is the name of the root chart.
+func changeManifest(files []File, root string, o Options) ([]File, []templateDocument, error) {
+	m := &lifecycle.Manifest{Documents: make([]*lifecycle.Document, len(files))}
+	unchanged := make(map[*lifecycle.Document]File, len(files))
+	for i, f := range files {
+		d := lifecycle.NewDocument(f.Name, f.Content)
+		m.Documents[i], unchanged[d] = d, f
+	}
+	if err := o.ChangeManifest(m); err != nil {
+		return nil, nil, err
+	}
+	var docs []File
+	var changed []templateDocument
+	for _, d := range m.Documents {
+		if f, exists := unchanged[d]; exists && !d.IsChanged() {
+			docs = append(docs, f)
+			continue
+		}
+		if d.Source == "" {
+			d.Source = path.Join(root, addedSource)
+		}
+		c, err := changedDocument(d, o.KeepObjects)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", d.Source, err)
+		}
+		changed = append(changed, c)
+		docs = append(docs, c.asFile(c.head))
+	}
+	slices.SortStableFunc(docs, func(x, y File) int { return compareKinds(x.rank, y.rank, x.kind, y.kind) })
+	return docs, changed, nil
+}
+
+// changedDocument parses a document that a handler has changed or added, as templateDocuments does.
+func changedDocument(d *lifecycle.Document, keepObject bool) (templateDocument, error) {
+	text, err := d.Text()
+	if err != nil {
+		return templateDocument{}, err
+	}
+	if parts := Split(text); len(parts) != 1 {
+		return templateDocument{}, fmt.Errorf("a handler of %s has changed it to %d documents: add documents to the manifest instead", lifecycle.PostRender, len(parts))
+	}
+	c := templateDocument{file: d.Source, rendered: text}
+	if err := c.parse(); err != nil {
+		return c, err
+	}
+	var known bool
+	c.head, known = c.readHead()
+	switch {
+	case !known || c.head.kind == "":
+		return c, fmt.Errorf("a handler of %s has changed it to something that is not an object with a kind and a name: remove it from the manifest instead", lifecycle.PostRender)
+	case c.head.isHook:
+		return c, fmt.Errorf("a handler of %s has made a hook of %s: declare hooks in templates", lifecycle.PostRender, c.head.kind)
+	}
+	if !keepObject {
+		c.object, c.parsed = nil, false
+	}
+	return c, nil
+}
