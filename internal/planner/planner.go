@@ -109,6 +109,8 @@ type Rendered struct {
 	// Warnings are warnings about the declared order. In a dry run, they include the
 	// references between resources that the order cannot satisfy.
 	Warnings []string
+	// Values are the values that the templates have seen as .Values.
+	Values map[string]any
 }
 
 // OrderError reports that the charts declare an invalid order, in contrast to the other
@@ -129,7 +131,7 @@ func (p *Planner) Render(ctx context.Context) (*Rendered, error) {
 		return nil, err
 	}
 	result, err := render.Chart(p.Chart, chartOptions)
-	rendered := &Rendered{Result: result}
+	rendered := &Rendered{Result: result, Values: valuesOf(chartOptions.Values)}
 	if err != nil || !p.needsPlan() {
 		return rendered, err
 	}

@@ -74,3 +74,12 @@ func changedDocument(d *lifecycle.Document, keepObject bool) (templateDocument, 
 	}
 	return c, nil
 }
+
+// LifecycleManifest returns the documents of a stored manifest.
+func LifecycleManifest(manifest string) *lifecycle.Manifest {
+	m := &lifecycle.Manifest{}
+	for _, text := range Split(manifest) {
+		m.Documents = append(m.Documents, lifecycle.NewDocument(sourceFile(text), text))
+	}
+	return m
+}

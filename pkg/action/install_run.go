@@ -20,6 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
@@ -40,6 +41,7 @@ type installRun struct {
 	planner  *planner.Planner
 	rendered *planner.Rendered
 	rel      *release.Release
+	events   *lifecycle.Operation
 	deploy   *deploy.Run
 }
 
@@ -58,7 +60,7 @@ func (r *installRun) install(ctx context.Context, chrt *chart.Chart, vals map[st
 			return nil, err
 		}
 	}
-	if err := r.check(ctx, nil); err != nil {
+	if err := r.validate(ctx); err != nil {
 		return nil, err
 	}
 	if r.mode.isDryRun() {
@@ -130,6 +132,7 @@ func (r *installRun) render(ctx context.Context) (*release.Release, error) {
 	}
 	r.rendered = rendered
 	setRendered(r.rel, rendered)
+	r.events = eventsOf(r.action.Lifecycle, r.rel, rendered.Values)
 	if err == nil {
 		err = r.writeFiles()
 	}
@@ -175,7 +178,7 @@ func (r *installRun) deployConfig(rel *release.Release, plan *sequencer.Plan, in
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: plan, Inventory: inv, Options: deploy.Options{
 		IgnoreInvalidRecords: true, Wait: i.Wait || i.Atomic, Jobs: waitsForJobs(i.isOrdered(), i.WaitForJobs, i.IgnoreJobs), Timeout: i.Timeout,
 		Force: i.Force, TakeOwnership: i.TakeOwnership, ThreeWay: i.TakeOwnership, Validate: !i.DisableOpenAPIValidation,
-		PendingKinds: pending, Conflict: "Unable to continue with install",
+		PendingKinds: pending, Conflict: "Unable to continue with install", Lifecycle: r.events,
 		Hooks: deploy.HookOptions{
 			Disabled: i.DisableHooks, Before: release.HookPreInstall, After: release.HookPostInstall,
 			Options: hooks.Options{
@@ -184,6 +187,21 @@ func (r *installRun) deployConfig(rel *release.Release, plan *sequencer.Plan, in
 			Error: func(event release.HookEvent, err error) error { return fmt.Errorf("failed %s: %w", event, err) },
 		},
 	}}
+}
+
+// validate calls check, between the events pre-validate and post-validate. A dry run does not have these
+// events.
+func (r *installRun) validate(ctx context.Context) error {
+	if r.mode.isDryRun() {
+		return r.check(ctx, nil)
+	}
+	if err := r.events.Emit(ctx, lifecycle.PreValidate); err != nil {
+		return err
+	}
+	if err := r.check(ctx, nil); err != nil {
+		return err
+	}
+	return r.events.Emit(ctx, lifecycle.PostValidate)
 }
 
 // check builds the objects of the release, and makes all checks that are possible before
@@ -325,6 +343,6 @@ func (i *Install) plannerOptions(mode runMode) planner.RenderOptions {
 		},
 		Ordered: i.isOrdered(), AllowIgnored: i.AllowIgnoredOrder, IgnoreJobs: i.IgnoreJobs, DisableHooks: i.DisableHooks, DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
 		EnableDNS: i.EnableDNS, SubNotes: i.SubNotes, IncludeCRDs: i.IncludeCRDs, HideSecret: i.HideSecret,
-		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer,
+		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer, Lifecycle: i.Lifecycle,
 	}
 }
