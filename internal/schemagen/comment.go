@@ -36,6 +36,26 @@ type commentLine struct {
 	text   string
 }
 
+// refuseBlocks returns an error if a comment of n or below begins a block between two lines, as in
+// dadav's helm-schema. Such a block need not be directly above a key.
+func (r *commentReader) refuseBlocks(n *yaml.Node) error {
+	for line := range strings.Lines(n.HeadComment + "\n" + n.LineComment + "\n" + n.FootComment) {
+		text := commentText(line)
+		if text != "@schema" && !strings.HasPrefix(text, "@schema.") {
+			continue
+		}
+		number := 1 + slices.IndexFunc(r.lines, func(l string) bool { return strings.Contains(l, "#") && strings.HasSuffix(strings.TrimSpace(l), text) })
+		return &Error{r.file, number, fmt.Sprintf("blocks between two lines %q are not supported: ", "# "+strings.Fields(text)[0]) +
+			"write keywords on the line of the annotation, such as \"# @schema type:string; minLength:1\", or edit values.schema.yaml"}
+	}
+	for _, c := range n.Content {
+		if err := r.refuseBlocks(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // annotate adds to s what the comments in the node n and below say about its values. s describes
 // all values of the nodes for which annotate is called. path is the path of n.
 func (r *commentReader) annotate(s *schema, n *yaml.Node, path string) error {
@@ -193,15 +213,7 @@ func commentText(line string) string {
 // annotation parses a line with @schema. It returns nil for any other line.
 func (r *commentReader) annotation(line commentLine) (*annotation, error) {
 	text, isAnnotation := strings.CutPrefix(line.text, "@schema")
-	switch {
-	case !isAnnotation:
-		return nil, nil
-	case text == "":
-		return nil, &Error{r.file, line.number, "blocks between two lines \"# @schema\" are not supported: " +
-			"write keywords on the line of the annotation, such as \"# @schema type:string; minLength:1\""}
-	case text[0] == '.':
-		return nil, &Error{r.file, line.number, "the annotation @schema" + strings.Fields(text)[0] + " is not supported: edit values.schema.yaml instead"}
-	case text[0] != ' ' && text[0] != '\t':
+	if !isAnnotation || text == "" || text[0] != ' ' && text[0] != '\t' {
 		return nil, nil
 	}
 	a, err := parseAnnotation(text)

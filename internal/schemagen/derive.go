@@ -44,7 +44,8 @@ func derive(file string, text []byte) (*schema, error) {
 	if err := yamledit.CheckAliases(string(text)); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	root, err := yamledit.Parse(string(text))
+	var doc yaml.Node
+	err := yaml.Unmarshal([]byte(yamledit.WithFinalNewline(string(text))), &doc)
 	var values map[string]any
 	if err == nil {
 		err = sigsyaml.Unmarshal(text, &values, useNumber)
@@ -55,7 +56,10 @@ func derive(file string, text []byte) (*schema, error) {
 	s := schemaOf([]any{values})
 	s.types = []string{objectType} // also if the file is empty
 	c := &commentReader{file: file, lines: strings.Split(string(text), "\n")}
-	return s, c.annotate(s, root, "")
+	if err := c.refuseBlocks(&doc); err != nil || len(doc.Content) == 0 {
+		return s, err
+	}
+	return s, c.annotate(s, doc.Content[0], "")
 }
 
 func useNumber(d *json.Decoder) *json.Decoder {

@@ -149,6 +149,7 @@ func TestComments(t *testing.T) {
 		{"entries on the same line", "# -- The map\n# @schema required\na: {b: 1, c: {d: 1}}", "{description: The map, type: object, properties: {b: {type: integer}, c: {type: object, properties: {d: {type: integer}}}}}"},
 		{"other path", "# b -- The label\na: x", "{type: string}"},
 		{"number", "a: [1, 2.0]", "{type: array, items: {type: number}}"},
+		{"block in a text", "a: |\n  # @schema\n  # type: integer\n  # @schema\n", "{type: string}"},
 		{"Windows line endings", "# -- The\r\n# name\r\n# @schema minLength:1\r\na: x # @schema pattern:^x\r\n", "{description: The name, type: string, minLength: 1, pattern: ^x}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -221,7 +222,10 @@ func TestFormatIsKept(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ name, values, want string }{
 		{"block", "a: 1\n# @schema\n# type: string\n# @schema\nb: 1", "values.yaml:2: blocks between two lines \"# @schema\" are not supported"},
-		{"root block", "# @schema.root\na: 1", "values.yaml:1: the annotation @schema.root is not supported"},
+		{"root block", "# @schema.root\n# title: a\n# @schema.root\n\na: 1", "values.yaml:1: blocks between two lines \"# @schema.root\" are not supported"},
+		{"block that is not above a key", "a: 1\n\n# @schema\n# type: string\n# @schema\n\n# b:", "values.yaml:3: blocks between two lines"},
+		{"block in a list", "a:\n- b: 1\n  # @schema\r\n  # type: string\n  # @schema\n  c: 1", "values.yaml:3: blocks between two lines"},
+		{"block at the end of a line", "a:\n- 1 # @schema", "values.yaml:2: blocks between two lines"},
 		{"unknown keyword", "a: 1\nb: 1 # @schema typ:string", "values.yaml:2: @schema: typ: unknown keyword"},
 		{"no value", "a: 1 # @schema minimum", "values.yaml:1: @schema: minimum: has no value"},
 		{"wrong value", "a: 1 # @schema minimum:a", "values.yaml:1: @schema: is not a JSON Schema: minimum: got string, want number"},
