@@ -60,7 +60,7 @@ for platform in $platforms; do
 	GOOS=$os GOARCH=$arch CGO_ENABLED=0 go build -trimpath -buildvcs=false \
 		-ldflags "${LDFLAGS:-}" -o "dist/$name/$binary" ./cmd/helm
 	go run ./scripts/sbom -version "$version" "dist/$name/$binary" >"dist/$name.cdx.json"
-	cp -R LICENSE README.md SECURITY.md crds dist/share/man dist/share/completions "dist/$name/"
+	cp -R LICENSE README.md SECURITY.md docs/crds dist/share/man dist/share/completions "dist/$name/"
 	archive "$name"
 	if [[ $os == linux ]]; then
 		mkdir -p dist/image

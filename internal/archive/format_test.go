@@ -4,6 +4,7 @@
 package archive_test
 
 import (
+	"bytes"
 	"io/fs"
 	"maps"
 	"os"
@@ -250,5 +251,47 @@ func TestFormatV3AsWritten(t *testing.T) {
 				expectUnpacked(t, packed, want)
 			})
 		}
+	}
+}
+
+// TestRepackedByHelm packs a chart of the format helm.sh/v3, unpacks it with Helm, and packs it again with
+// Helm, which drops depends-on and line breaks. It still is a chart of the format.
+func TestRepackedByHelm(t *testing.T) {
+	written := maps.Clone(resource)
+	written["Chart.yaml"] = strings.Replace(written["Chart.yaml"], "{run", "{description: \"a\\nb\", run", 1)
+	packed, err := archive.Save(chartOf(t, written), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := chartutil.ExpandFile(dir, packed); err != nil {
+		t.Fatal(err)
+	}
+	ch, err := helmloader.LoadDir(filepath.Join(dir, "shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := chartutil.Save(ch, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(files(t, again)["Chart.yaml"], "depends-on") {
+		t.Fatal("Helm has kept depends-on, so this test checks nothing")
+	}
+	loaded, err := chartloader.LoadFile(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := chartloader.Declarations(loaded)
+	if err != nil || len(d.Dependencies) != 2 || !slices.Equal(d.Dependencies[1].DependsOn, []string{"db"}) {
+		t.Errorf("it declares %+v, %v", d, err)
+	}
+	expectUnpacked(t, again, written)
+	data, err := os.ReadFile(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if canonical, err := chartloader.CanonicalArchive(data); err != nil || !bytes.Equal(canonical, data) {
+		t.Errorf("it would not be pushed as it is: %v", err)
 	}
 }

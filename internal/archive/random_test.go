@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // directory is, by Ordered Helm and by stock Helm, and must be unpacked to the files that were
 // packed.
 func TestRandomCharts(t *testing.T) {
-	n := uint64(60)
+	n := uint64(40)
 	if testing.Short() {
 		n = 10
 	}

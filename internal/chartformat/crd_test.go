@@ -17,7 +17,7 @@ import (
 // format. That an API server rejects invalid charts is checked by TestChartKind in
 // test/e2e/interop.
 func TestDefinitionHasFields(t *testing.T) {
-	text, err := os.ReadFile("../../crds/charts.helm.sh.yaml")
+	text, err := os.ReadFile("../../docs/crds/charts.helm.sh.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

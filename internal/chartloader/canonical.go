@@ -37,7 +37,7 @@ func CanonicalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 }
 
 func (u *sizeCounter) canonicalFiles(files []*BufferedFile, depth int) ([]*BufferedFile, error) {
-	files, err := translateFormat(files)
+	files, err := translateFormat(files, !u.keepSchemas)
 	if err == nil && !u.keepSchemas {
 		files, err = translateSchemas(files)
 	}

@@ -24,7 +24,10 @@ import (
 // they are packed: a flat Chart.yaml, and beside it the files that the author wrote. Charts that
 // are packed already must have the flat Chart.yaml that belongs to these files. It does not look
 // into archives.
-func translateFormat(files []*BufferedFile) ([]*BufferedFile, error) {
+//
+// If another version of Helm has packed such a chart again, it has dropped fields that it does not know
+// from the flat Chart.yaml. With restore, they are restored.
+func translateFormat(files []*BufferedFile, restore bool) ([]*BufferedFile, error) {
 	if !slices.ContainsFunc(files, declaresFormat) {
 		return files, nil
 	}
@@ -41,7 +44,7 @@ func translateFormat(files []*BufferedFile) ([]*BufferedFile, error) {
 		case chartformat.IsV3(f.Data):
 			err = s.translate(folder, i)
 		case chartformat.IsV3(original):
-			err = s.checkFlat(folder, f.Data, original)
+			err = s.checkFlat(folder, i, original, restore)
 		}
 		if err != nil {
 			return nil, err
@@ -108,8 +111,9 @@ func (s *fileSet) translate(folder string, chartYAML int) error {
 }
 
 // checkFlat returns an error if the metadata that Helm reads from the packed chart in a folder is not
-// the translation of the original.
-func (s *fileSet) checkFlat(folder string, flat, original []byte) error {
+// the translation of the original. flat is the index of the flat Chart.yaml. For restore, see
+// translateFormat.
+func (s *fileSet) checkFlat(folder string, flat int, original []byte, restore bool) error {
 	if _, exists := s.index[folder+chartformat.RequirementsFile]; exists {
 		return fmt.Errorf("%s%s is not part of the packed chart, in which it is named %s: package the chart again", folder, chartformat.RequirementsFile, chartformat.OriginalRequirementsFile)
 	}
@@ -118,10 +122,31 @@ func (s *fileSet) checkFlat(folder string, flat, original []byte) error {
 	if err != nil {
 		return err
 	}
-	if !sameContent(want, flat) {
+	found := s.files[flat]
+	if sameContent(want, found.Data) {
+		return nil
+	}
+	if !sameContent(asHelmWrites(want), found.Data) {
 		return fmt.Errorf("%s%s does not agree with %s, from which it was made: package the chart again", folder, chartFile, chartformat.OriginalChartFile)
 	}
+	if restore {
+		s.files[flat] = &BufferedFile{Name: found.Name, Data: want}
+	}
 	return nil
+}
+
+// asHelmWrites returns a Chart.yaml as Helm writes it when it packs a chart: without the fields that Helm
+// does not know, and with spaces instead of line breaks. It returns nil if Helm cannot read the file.
+func asHelmWrites(chartYAML []byte) []byte {
+	var metadata chart.Metadata
+	if yaml.Unmarshal(chartYAML, &metadata) != nil || metadata.Validate() != nil { // Validate replaces the line breaks
+		return nil
+	}
+	written, err := yaml.Marshal(&metadata)
+	if err != nil {
+		return nil
+	}
+	return written
 }
 
 // sameContent reports whether two YAML documents have the same content.

@@ -39,9 +39,7 @@ func LoadWithoutLibraries(name string) (*chart.Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	ch, err := loadFiles(files)
-	sortDependencies(ch)
-	return ch, err
+	return loadFiles(files)
 }
 
 // archiveFiles returns the files in the archive of a chart.
@@ -110,6 +108,7 @@ func addLibraries(ch *chart.Chart) error {
 			return err
 		}
 	}
+	sortDependencies(ch)
 	return nil
 }
 

@@ -245,3 +245,24 @@ func (files tree) rename(name, newName string) tree {
 	delete(renamed, name)
 	return renamed
 }
+
+// TestSameVersionOfLibrary loads charts with libraries of the same version and different content. The one
+// whose chart comes first is used each time, although Helm loads subcharts in random order.
+func TestSameVersionOfLibrary(t *testing.T) {
+	files := tree{"Chart.yaml": resourceYAML("shop", "")}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		lib := greeting("1.0.0").with("templates/hi.yaml", `{{ define "hi" }}hello from the library of `+name+"{{ end }}")
+		files = files.and(asking(name, "^1").below("charts/"+name+"/"), lib.below("charts/"+name+"/library/greeting/"))
+	}
+	for range 20 {
+		ch, err := chartloader.LoadFiles(files.buffered())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range rendered(t, ch) {
+			if !strings.HasPrefix(text, "hello from the library of a;") {
+				t.Fatalf("%s: got %q", name, text)
+			}
+		}
+	}
+}

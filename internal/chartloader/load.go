@@ -104,7 +104,6 @@ func LoadFiles(files []*BufferedFile) (*chart.Chart, error) {
 	if err == nil {
 		err = addLibraries(ch)
 	}
-	sortDependencies(ch)
 	return ch, err
 }
 
@@ -119,6 +118,7 @@ func loadFiles(files []*BufferedFile) (*chart.Chart, error) {
 		err = cmp.Or(checkAPIVersions(files), err)
 	}
 	hideOriginals(ch)
+	sortDependencies(ch)
 	return ch, err
 }
 

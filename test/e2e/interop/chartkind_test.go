@@ -244,7 +244,7 @@ func testUnusualTexts(t *testing.T, h *harness.Helm) {
 // installChartKind installs the kind Chart, and waits until the API server checks charts.
 func installChartKind(t *testing.T, h *harness.Helm) {
 	t.Helper()
-	file := filepath.Join(binaries.Root(t), "crds", "charts.helm.sh.yaml")
+	file := filepath.Join(binaries.Root(t), "docs", "crds", "charts.helm.sh.yaml")
 	if out, err := kubectl(t, h, "apply", "-f", file); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

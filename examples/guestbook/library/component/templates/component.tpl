@@ -1,4 +1,4 @@
-{{/* These templates use nothing of this chart but its name, so that other charts could use them, too. */}}
+{{/* These templates use nothing of a chart but its name, version and values.podAnnotations. */}}
 
 {{/* The name of the objects of one component. Takes a list: the root context, the component. */}}
 {{- define "component.name" -}}
