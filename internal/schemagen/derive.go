@@ -103,25 +103,6 @@ func unionOfTypes(types []string) []string {
 	return types
 }
 
-// include makes s also accept what other accepts.
-func (s *schema) include(other *schema) {
-	s.types = unionOfTypes(append(s.types, other.types...))
-	for _, p := range other.properties {
-		if own := s.property(p.name); own != nil {
-			own.include(p.schema)
-		} else {
-			s.properties = append(s.properties, p)
-		}
-	}
-	if s.items == nil {
-		s.items = other.items
-	} else if other.items != nil {
-		s.items.include(other.items)
-	}
-	s.declare(&annotation{keywords: other.declared})
-	s.required = slices.DeleteFunc(s.required, func(name string) bool { return !slices.Contains(other.required, name) })
-}
-
 // declaresAnywhere reports whether comments declare a keyword of the value or of a value in it.
 func (s *schema) declaresAnywhere(name string) bool {
 	return s.declares(name) || s.items != nil && s.items.declaresAnywhere(name) ||
