@@ -84,6 +84,7 @@ func TestMerge(t *testing.T) {
 		{"value in a comment, and global", "a:\n  b: 1\n  # c: 2", "properties: {a: {properties: {b: true, c: true}}, global: true}", "properties: {a: {properties: {b: true, c: true}}, global: true}", ""},
 		{"entries of an empty value", "a: {}", "properties: {a: {properties: {b: true}}}", "properties: {a: {properties: {b: true}}}", ""},
 		{"reference", "a: {b: 1}\nc: {d: 1}", "properties: {a: {$ref: '#/$defs/x'}, c: {additionalProperties: {type: integer}}}", "properties: {a: {$ref: '#/$defs/x'}, c: {additionalProperties: {type: integer}}}", ""},
+		{"keys that are booleans", "on: 1 # @schema minimum:1\n'n': 2\n", "properties: {on: {type: integer}, 'n': {type: integer}}\n", "properties: {on: {type: integer, minimum: 1}, 'n': {type: integer}}\n", "true: minimum in the schema differs from the comment in values.yaml"},
 		{"items", "a: [{b: 1}]", "properties: {a: {type: array, items: {properties: {c: true}}}}\n", "properties: {a: {type: array, items: {properties: {c: true, b: {type: integer}}}}}\n", "a[].b: is not in the schema"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
