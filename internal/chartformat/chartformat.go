@@ -75,6 +75,18 @@ func isV3(root *yaml.Node) bool {
 	return version != nil && version.Value == APIVersion
 }
 
+// Name returns the name in a Chart.yaml of the format helm.sh/v3, or "" if it has none.
+func Name(chartYAML []byte) string {
+	root, err := yamledit.Parse(string(chartYAML))
+	if err != nil {
+		return ""
+	}
+	if name := yamledit.Lookup(root, "metadata", "name"); name != nil {
+		return name.Value
+	}
+	return ""
+}
+
 // Source contains the files with the metadata of a chart of the format.
 type Source struct {
 	// Folder is the folder of the files, for errors: empty, or a path that ends with a slash.

@@ -4,6 +4,7 @@
 package chartloader_test
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -200,4 +201,32 @@ func aliasBomb(prefix string) string {
 		text += prefix + "&a" + string(rune('1'+i)) + " [" + strings.TrimSuffix(strings.Repeat("*a"+from+", ", 10), ", ") + "]\n"
 	}
 	return text
+}
+
+// TestAllocationsOfFormat checks that loading charts of the format helm.sh/v3, as they are written or
+// packed, takes about as many allocations as loading flat charts: what is parsed to translate them need
+// not be parsed again to read what they declare.
+func TestAllocationsOfFormat(t *testing.T) {
+	flat, format := tree{"Chart.yaml": chartYAML("shop", "")}, tree{"Chart.yaml": resourceYAML("shop", "")}
+	for i := range 30 {
+		name := fmt.Sprintf("sub%d", i)
+		flat["charts/"+name+"/Chart.yaml"], format["charts/"+name+"/Chart.yaml"] = chartYAML(name, ""), resourceYAML(name, "")
+	}
+	allocations := func(files []*chartloader.BufferedFile) float64 {
+		return testing.AllocsPerRun(5, func() {
+			ch, err := chartloader.LoadFiles(files)
+			if err == nil {
+				_, err = chartloader.Declarations(ch)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	limit := 1.1 * allocations(flat.buffered())
+	for form, files := range map[string]tree{"written": format, "packed": packedForm(t, format)} {
+		if got := allocations(files.buffered()); got > limit {
+			t.Errorf("%s: %.0f allocations, want at most %.0f", form, got, limit)
+		}
+	}
 }

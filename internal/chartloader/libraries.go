@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -30,29 +29,21 @@ func LoadWithoutLibraries(name string) (*chart.Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files []*BufferedFile
-	if info.IsDir() {
-		files, err = DirFiles(name)
-	} else {
-		files, err = archiveFiles(name)
+	if !info.IsDir() {
+		return loadArchiveFile(name, loadSorted)
 	}
+	files, err := DirFiles(name)
 	if err != nil {
 		return nil, err
 	}
-	return loadFiles(files)
+	return loadSorted(files)
 }
 
-// archiveFiles returns the files in the archive of a chart.
-func archiveFiles(name string) ([]*BufferedFile, error) {
-	in, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	files, err := LoadArchiveFiles(in)
-	if err = errors.Join(err, in.Close()); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return files, nil
+// loadSorted is like loadFiles, but also sorts the subcharts.
+func loadSorted(files []*BufferedFile) (*chart.Chart, error) {
+	ch, err := loadFiles(files)
+	sortDependencies(ch)
+	return ch, err
 }
 
 // LibraryRequests returns the libraries for which ch and its subcharts ask.

@@ -82,12 +82,15 @@ func LoadArchiveFiles(in io.Reader) ([]*BufferedFile, error) {
 }
 
 // LoadFile loads a chart from an archive file.
-func LoadFile(name string) (*chart.Chart, error) {
+func LoadFile(name string) (*chart.Chart, error) { return loadArchiveFile(name, LoadFiles) }
+
+// loadArchiveFile loads a chart from an archive file, with the function load.
+func loadArchiveFile(name string, load func([]*BufferedFile) (*chart.Chart, error)) (*chart.Chart, error) {
 	raw, err := os.ReadFile(name)
 	if err == nil {
 		var files []*BufferedFile
 		if files, err = LoadArchiveFiles(bytes.NewReader(raw)); err == nil {
-			return LoadFiles(files)
+			return load(files)
 		}
 	}
 	if isLimitError(err) {

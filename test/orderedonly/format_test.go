@@ -320,3 +320,34 @@ func checkComesBack(w *workspace, archive string, files formatcharts.Files, char
 		w.t.Errorf("show chart prints\n%s", shown)
 	}
 }
+
+// TestFormatFromOtherTool uses a chart of the format that another tool has packed as it was written.
+// push uploads what helm package would have packed, so that stock Helm can load it, but rejects a signed
+// archive.
+func TestFormatFromOtherTool(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	w.write(formatChart("cache", ""))
+	data, err := chartserver.Pack(filepath.Join(w.dir, "cache"))
+	harness.NoError(t, err)
+	w.write(map[string]string{"repo/cache-1.10.0.tgz": string(data)})
+	if _, _, err := w.run(w.programs.Stock, "show chart repo/cache-1.10.0.tgz"); err == nil {
+		t.Fatal("stock Helm can load the archive, so this test checks nothing")
+	}
+	registry := ociregistry.Start(t, ociregistry.Options{})
+	charts := "oci://" + registry.Host() + "/charts"
+	w.mustRun("push repo/cache-1.10.0.tgz " + charts + " --plain-http")
+	w.mustRunStock("template web " + charts + "/cache --version 1.10.0 --plain-http")
+	w.mustRun("pull " + charts + "/cache --version 1.10.0 --plain-http --untar --untardir pulled")
+	expectSameFiles(t, w.files("pulled/cache"), w.files("cache"))
+	server := chartserver.Start(t, filepath.Join(w.dir, "repo"), chartserver.Options{})
+	w.mustRun("pull " + server.URL + "/cache-1.10.0.tgz --untar --untardir as-packed")
+	expectSameFiles(t, w.files("as-packed/cache"), w.files("cache"))
+	w.mustRun("repo index repo")
+	expectContains(t, w.read("repo/index.yaml"), "apiVersion: v2", "name: cache", "version: 1.10.0")
+	for _, line := range []string{"template web repo/cache-1.10.0.tgz", "lint repo/cache-1.10.0.tgz", "show chart repo/cache-1.10.0.tgz"} {
+		w.mustRun(line)
+	}
+	w.write(map[string]string{"repo/cache-1.10.0.tgz.prov": "signed"})
+	w.expectError("is of the format helm.sh/v3", "push repo/cache-1.10.0.tgz "+charts+" --plain-http")
+}
