@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
+	"github.com/ordered-helm/helm/internal/field"
 	"github.com/ordered-helm/helm/internal/lifecycle"
+	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // addedSource is the path, in a chart, of documents that handlers of the event post-render have added.
@@ -44,8 +47,44 @@ func changeManifest(files []File, root string, o Options) ([]File, []templateDoc
 		changed = append(changed, c)
 		docs = append(docs, c.asFile(c.head))
 	}
+	if err := checkUnique(docs, changed); err != nil {
+		return nil, nil, err
+	}
 	slices.SortStableFunc(docs, func(x, y File) int { return compareKinds(x.rank, y.rank, x.kind, y.kind) })
 	return docs, changed, nil
+}
+
+// checkUnique returns an error if a document that a handler has changed or added defines an object that
+// another document defines. The templates alone may do so, as in Helm.
+func checkUnique(docs []File, changed []templateDocument) error {
+	kinds := map[string]bool{}
+	for _, c := range changed {
+		kinds[c.head.kind] = true
+	}
+	first := map[string]string{} // the source of each object of these kinds
+	for _, d := range docs {
+		if !kinds[d.kind] {
+			continue
+		}
+		object := d.object
+		if object == nil {
+			var err error
+			if object, err = yamledit.ParseYAMLObject(d.Content); err != nil {
+				continue // Helm's parser reports it
+			}
+		}
+		metadata, _ := mapField(object, "metadata")
+		group, _, _ := strings.Cut(field.String(object, "apiVersion"), "/")
+		id := strings.Join([]string{group, d.kind, field.String(metadata, "namespace"), field.String(metadata, "name")}, "/")
+		source, exists := first[id]
+		isChanged := func(c templateDocument) bool { return c.file == d.Name || c.file == source }
+		if exists && slices.ContainsFunc(changed, isChanged) {
+			return fmt.Errorf("%s and %s define the same object, %s %s, after a handler of %s has changed the manifest",
+				source, d.Name, d.kind, field.String(metadata, "name"), lifecycle.PostRender)
+		}
+		first[id] = d.Name
+	}
+	return nil
 }
 
 // changedDocument parses a document that a handler has changed or added, as templateDocuments does.
@@ -70,7 +109,7 @@ func changedDocument(d *lifecycle.Document, keepObject bool) (templateDocument, 
 		return c, fmt.Errorf("a handler of %s has made a hook of %s: declare hooks in templates", lifecycle.PostRender, c.head.kind)
 	}
 	if !keepObject {
-		c.object, c.parsed = nil, false
+		c.parsed = false
 	}
 	return c, nil
 }
