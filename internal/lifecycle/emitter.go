@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
 )
 
 // Request describes the operation that has an event. Which fields are set depends on the event.
@@ -25,6 +26,8 @@ type Request struct {
 	// Manifest contains the documents of the release, without hooks and custom resource definitions
 	// from crds/. Handlers of PostRender can change it.
 	Manifest *Manifest
+	// Releases are the releases that are listed. It is set for PostList, for which nothing else is.
+	Releases []*release.Release
 }
 
 // Handler handles an event. An error ends the operation, as a hook that fails does.

@@ -102,6 +102,23 @@ func TestLifecycleEvents(t *testing.T) {
 	rollback.Wait, rollback.Timeout, rollback.Lifecycle = true, time.Minute, e
 	expect("rollback", rollback.RunWithContext(t.Context(), "rel"), "pre-validate post-validate pre-rollback wait wait ready post-rollback")
 
+	list := action.NewList(cfg)
+	list.Lifecycle = &lifecycle.Emitter{}
+	for _, event := range []lifecycle.Event{lifecycle.PreList, lifecycle.PostList} {
+		harness.NoError(t, list.Lifecycle.On(event, 0, func(_ context.Context, r *lifecycle.Request) error {
+			events = append(events, string(event))
+			if (len(r.Releases) == 1) != (event == lifecycle.PostList) {
+				t.Errorf("%s: got the releases %+v", event, r.Releases)
+			}
+			return nil
+		}))
+	}
+	releases, err := list.Run()
+	expect("list", err, "pre-list post-list")
+	if len(releases) != 1 {
+		t.Errorf("got the releases %+v", releases)
+	}
+
 	uninstall := action.NewUninstall(cfg)
 	uninstall.Timeout, uninstall.Lifecycle = time.Minute, e
 	_, err = uninstall.RunWithContext(t.Context(), "rel")
