@@ -95,7 +95,7 @@ func addLibraries(ch *chart.Chart) error {
 		return err
 	}
 	for _, u := range t.users {
-		if err := u.addCopies(selected); err != nil {
+		if err := t.addCopies(u, selected); err != nil {
 			return err
 		}
 	}
@@ -121,6 +121,7 @@ type libraryUser struct {
 
 // collect adds ch and its subcharts to the tree. It removes copies of libraries from them.
 func (t *libraryTree) collect(ch *chart.Chart) error {
+	t.size.charts++
 	if _, isV3 := OriginalFile(ch, chartformat.OriginalChartFile); isV3 {
 		if err := t.collectOwn(ch); err != nil {
 			return err
@@ -178,12 +179,15 @@ func (t *libraryTree) checkCopies() error {
 	return nil
 }
 
-// addCopies adds copies of the selected libraries to the chart.
-func (u libraryUser) addCopies(selected map[string]library.Candidate) error {
+// addCopies adds copies of the selected libraries to a chart. They count as charts of the tree.
+func (t *libraryTree) addCopies(u libraryUser, selected map[string]library.Candidate) error {
 	for _, r := range u.requests {
 		c, found := selected[r.Name]
 		switch {
 		case found:
+			if err := t.size.addChart(0); err != nil {
+				return err
+			}
 			u.chart.AddDependency(library.NewCopy(c.Library))
 		case u.chart.Parent() != nil: // of the outermost chart, the actions report it
 			return fmt.Errorf("%s (%s) asks for the library %s, which is missing in %s: run \"helm dependency build\" for this chart",
