@@ -155,6 +155,10 @@ func TestLibraries(t *testing.T) {
 		{"in archives", withFiles(user("shop", "^1"), "library/", map[string]string{"names-1.0.0.tgz": packedText(t, lib("1.0.0"))}), "1.0.0"},
 		{"in a subchart in a directory", withFiles(withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/db/", user("db", "<1.1")), "charts/db/library/names/", lib("1.0.0")), "1.0.0"},
 		{"in a subchart with another directory name", withFiles(withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/names/", user("db", "*")), "library/next/", lib("1.3.0")), "1.3.0"},
+		{
+			"in two subcharts with the same Chart.yaml", withFiles(withFiles(withFiles(libraryChart("shop", "1.0.0", "{}"), "charts/a/", withFiles(user("db", "^1"), "library/names/", lib("1.0.0"))),
+				"charts/b/", withFiles(user("db", "^1"), "library/names/", lib("1.0.0"))), "", nil), "1.0.0",
+		},
 		{"older in the archive of a subchart", withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/", packedUser("db", "^1", "1.0.0")), "1.2.0"},
 		{
 			"different in the archives of two subcharts", withFiles(withFiles(withFiles(libraryChart("shop", "1.0.0", "{}"), "charts/", packedUser("db", "^1", "1.0.0")), "charts/", packedUser("web", "^1", "1.1.0")),

@@ -248,7 +248,7 @@ func packagesBelow(files []*chart.File, dir string) []*chartPackage {
 
 // loadPackage loads a library. Packages with the same content are loaded once.
 func (t *libraryTree) loadPackage(p *chartPackage) (*chart.Chart, error) {
-	key := contentKey(p.files)
+	key := contentKey(p)
 	if c := t.loaded[key]; c != nil {
 		return c, nil
 	}
@@ -273,9 +273,10 @@ func (t *libraryTree) loadPackage(p *chartPackage) (*chart.Chart, error) {
 	return c, err
 }
 
-func contentKey(files []*BufferedFile) (key [sha256.Size]byte) {
+func contentKey(p *chartPackage) (key [sha256.Size]byte) {
 	h := sha256.New()
-	for _, f := range files {
+	fmt.Fprintf(h, "%t ", p.isArchive)
+	for _, f := range p.files {
 		fmt.Fprintf(h, "%d %d ", len(f.Name), len(f.Data))
 		h.Write([]byte(f.Name))
 		h.Write(f.Data)

@@ -238,6 +238,29 @@ func sameTexts(a, b map[string]string) bool {
 	})
 }
 
+// TestAnnotationOfCopies loads a flat chart with a subchart that has the annotation of a copy, next to a chart
+// with libraries. The subchart keeps all its files.
+func TestAnnotationOfCopies(t *testing.T) {
+	files := tree{
+		"Chart.yaml": chartYAML("shop", ""), "charts/own/Chart.yaml": chartYAML("own", "annotations: {helm.sh/library-copy: library}\n"),
+		"charts/own/values.yaml": "a: 1\n", "charts/own/templates/a.yaml": "a: {{ .Values.a }}",
+	}.and(asking("db", "^1").below("charts/db/"), greeting("1.0.0").below("charts/db/library/greeting/"))
+	canonical, err := chartloader.CanonicalFiles(files.buffered())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if canonical, err = chartloader.WithLibraries(canonical); err != nil {
+		t.Fatal(err)
+	}
+	stock, err := helmloader.LoadFiles(canonical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rendered(t, stock)["shop/charts/own/templates/a.yaml"]; got != "a: 1" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // rename returns the files with another name for one of them.
 func (files tree) rename(name, newName string) tree {
 	renamed := maps.Clone(files)

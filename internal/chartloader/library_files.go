@@ -44,16 +44,21 @@ func isSubchartArchive(f *BufferedFile) bool {
 	return path.Ext(own) == ".tgz"
 }
 
-// hasLibraries reports whether ch or any of its subcharts has a copy of a library.
+// hasLibraries reports whether addLibraries has added a copy of a library to ch or to any of its
+// subcharts.
 func hasLibraries(ch *chart.Chart) bool {
-	return library.IsCopy(ch.Metadata) || slices.ContainsFunc(ch.Dependencies(), hasLibraries)
+	return isAddedCopy(ch) || slices.ContainsFunc(ch.Dependencies(), hasLibraries)
 }
+
+// isAddedCopy reports whether addLibraries has added ch. Other charts with the annotation of a copy are
+// ordinary subcharts, which were loaded from files.
+func isAddedCopy(ch *chart.Chart) bool { return library.IsCopy(ch.Metadata) && len(ch.Raw) == 0 }
 
 // treeFiles returns the files of a chart and of its subcharts, which become directories. folder is the
 // folder of the chart: empty, or a path that ends with a slash.
 func treeFiles(ch *chart.Chart, folder string) ([]*BufferedFile, error) {
 	files := ch.Raw
-	if library.IsCopy(ch.Metadata) {
+	if isAddedCopy(ch) {
 		var err error
 		if files, err = copyFiles(ch); err != nil {
 			return nil, err
@@ -65,12 +70,13 @@ func treeFiles(ch *chart.Chart, folder string) ([]*BufferedFile, error) {
 			all = append(all, &BufferedFile{Name: folder + f.Name, Data: f.Data})
 		}
 	}
-	used := map[string]int{}
+	used := map[string]bool{}
 	for _, sub := range ch.Dependencies() {
 		name := sub.Name()
-		if used[name]++; used[name] > 1 {
-			name += "-" + strconv.Itoa(used[name])
+		for n := 2; used[name]; n++ {
+			name = sub.Name() + "-" + strconv.Itoa(n)
 		}
+		used[name] = true
 		below, err := treeFiles(sub, folder+chartutil.ChartsDir+"/"+name+"/")
 		if err != nil {
 			return nil, err
@@ -102,7 +108,7 @@ func FilesToPack(ch *chart.Chart) ([]*chart.File, error) {
 	}
 	old := s.libraryCopies()
 	files := slices.DeleteFunc(slices.Clone(ch.Raw), func(f *chart.File) bool { return isBelow(f.Name, old) })
-	p := &copyPacker{set: s, old: old, root: ch}
+	p := &copyPacker{set: s, old: old, root: ch, packed: map[string]bool{}}
 	if err := p.pack(ch, ""); err != nil {
 		return nil, err
 	}
@@ -115,13 +121,16 @@ type copyPacker struct {
 	old   map[string]bool // the directories of copies that were packed earlier
 	root  *chart.Chart
 	added []*chart.File
+	// packed contains the Chart.yaml of each directory whose subchart is packed already. Two
+	// subcharts can have the same one.
+	packed map[string]bool
 }
 
 // pack adds the files of the copies in ch and in its subcharts. folder is the folder of ch.
 func (p *copyPacker) pack(ch *chart.Chart, folder string) error {
 	for _, sub := range ch.Dependencies() {
 		var err error
-		if library.IsCopy(sub.Metadata) {
+		if isAddedCopy(sub) {
 			err = p.add(sub, folder)
 		} else if dir, found := p.directoryOf(sub, folder); found {
 			err = p.pack(sub, dir)
@@ -162,7 +171,8 @@ func (p *copyPacker) directoryOf(sub *chart.Chart, folder string) (dir string, f
 	for _, f := range p.set.files {
 		below, isBelow := strings.CutPrefix(f.Name, folder+chartutil.ChartsDir+"/")
 		name, isChart := strings.CutSuffix(below, "/"+chartFile)
-		if isBelow && isChart && !strings.Contains(name, "/") && bytes.Equal(f.Data, rawFile(sub, chartFile)) {
+		if isBelow && isChart && !strings.Contains(name, "/") && !p.packed[f.Name] && bytes.Equal(f.Data, rawFile(sub, chartFile)) {
+			p.packed[f.Name] = true
 			return strings.TrimSuffix(f.Name, chartFile), true
 		}
 	}
@@ -201,7 +211,7 @@ func (p *copyPacker) addDiffering(ch, packed *chart.Chart) error {
 		i := slices.IndexFunc(packed.Dependencies(), func(c *chart.Chart) bool { return c.Name() == sub.Name() })
 		var err error
 		switch {
-		case !library.IsCopy(sub.Metadata):
+		case !isAddedCopy(sub):
 			if i >= 0 {
 				err = p.addDiffering(sub, packed.Dependencies()[i])
 			}
