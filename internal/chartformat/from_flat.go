@@ -29,7 +29,7 @@ func FromFlat(chartYAML []byte) ([]byte, error) {
 	w := &writer{first: stringNode("apiVersion"), labels: newMapping(), metadata: newMapping(), data: newMapping()}
 	w.labels.add(stringNode("heritage"), stringNode("helm"))
 	if root != nil && root.Kind != yaml.MappingNode {
-		r.failf(root, "", "must be a mapping")
+		r.invalidf(root, "", "must be a mapping")
 	} else if root != nil {
 		for i := 0; i+1 < len(root.Content); i += 2 {
 			w.addField(r, root.Content[i], root.Content[i+1])
@@ -76,7 +76,7 @@ func (w *writer) addField(r *reader, key, value *yaml.Node) {
 	case strings.HasPrefix(place, "data."):
 		w.data.add(key, dataValue(name, value))
 	default:
-		r.failf(key, name, "does not exist in charts of %s: remove it", APIVersion)
+		r.invalidf(key, name, "does not exist in charts of %s: remove it", APIVersion)
 	}
 }
 
@@ -99,7 +99,7 @@ func (w *writer) addAnnotations(r *reader, n *yaml.Node) {
 			w.annotations.add(withStrings(key), value)
 		}
 	} else if !isNull(resolved) {
-		r.failf(n, "annotations", "must be a mapping")
+		r.invalidf(n, "annotations", "must be a mapping")
 	}
 }
 
