@@ -80,10 +80,10 @@ func ownRequests(ch *chart.Chart) []library.Request {
 // replaced.
 func addLibraries(ch *chart.Chart) error {
 	t := &libraryTree{size: &sizeCounter{}, loaded: map[[sha256.Size]byte]*chart.Chart{}}
-	if err := t.collect(ch); err != nil || len(t.users) == 0 {
+	if err := t.collect(ch); err != nil {
 		return err
 	}
-	if err := t.checkCopies(); err != nil {
+	if err := t.checkCopies(); err != nil || len(t.users) == 0 {
 		return err
 	}
 	var requests []library.Request
@@ -144,9 +144,13 @@ func (t *libraryTree) collectOwn(ch *chart.Chart) error {
 		return err
 	}
 	for _, c := range contained {
-		if !slices.ContainsFunc(u.requests, func(r library.Request) bool { return r.Name == c.Library.Name() }) {
-			u.requests = append(u.requests, library.Request{Name: c.Library.Name(), By: ch.ChartFullPath()})
+		if slices.ContainsFunc(u.requests, func(r library.Request) bool { return r.Name == c.Library.Name() }) {
+			continue
 		}
+		if isSubchartName(ch, c.Library.Name()) {
+			return fmt.Errorf("%s: a subchart of %s has the same name: remove one of them", c.Path, ch.ChartFullPath())
+		}
+		u.requests = append(u.requests, library.Request{Name: c.Library.Name(), By: ch.ChartFullPath()})
 	}
 	t.candidates = append(t.candidates, contained...)
 	isCopy := func(sub *chart.Chart) bool { return library.IsCopy(sub.Metadata) }
@@ -162,6 +166,12 @@ func (t *libraryTree) collectOwn(ch *chart.Chart) error {
 		t.users = append(t.users, u)
 	}
 	return nil
+}
+
+// isSubchartName reports whether ch has a subchart with a name or an alias, except copies of libraries.
+func isSubchartName(ch *chart.Chart, name string) bool {
+	return slices.ContainsFunc(ch.Dependencies(), func(sub *chart.Chart) bool { return sub.Name() == name && !library.IsCopy(sub.Metadata) }) ||
+		slices.ContainsFunc(ch.Metadata.Dependencies, func(d *chart.Dependency) bool { return d.Name == name || d.Alias == name })
 }
 
 // checkCopies returns an error if a packed chart contains a copy that is not the copy of any
@@ -287,32 +297,48 @@ func contentKey(p *chartPackage) (key [sha256.Size]byte) {
 // CheckLibrary returns an error if a library depends on other libraries.
 func CheckLibrary(c *chart.Chart) error {
 	if requests := ownRequests(c); len(requests) > 0 {
-		return fmt.Errorf("%s: a library cannot depend on a library: name %s in the libraries of the chart that uses %s instead",
-			requests[0].Position(), requests[0].Name, c.Name())
+		return nestedLibraryError(c, requests[0].Name, requests[0].Position())
 	}
 	for _, sub := range c.Dependencies() {
 		if sub.Metadata.Type == library.TypeLibrary {
-			return fmt.Errorf("%s: a library cannot depend on a library: name %s in the libraries of the chart that uses %s instead",
-				dependencyPosition(c, sub.Name()), sub.Name(), c.Name())
+			return nestedLibraryError(c, sub.Name(), dependencyPosition(c, sub.Name()))
 		}
 	}
 	return nil
 }
 
+// nestedLibraryError reports that the library c depends on another library, at a position.
+func nestedLibraryError(c *chart.Chart, name, position string) error {
+	return fmt.Errorf("%s: a library cannot depend on a library: name %s in the libraries of the chart that uses %s instead", position, name, c.Name())
+}
+
 // dependencyPosition returns where a chart declares a dependency, for example "Chart.yaml:12", or
 // the path of the dependency if it is not declared.
 func dependencyPosition(c *chart.Chart, name string) string {
-	text, isV3 := OriginalFile(c, chartformat.OriginalChartFile)
-	keys := []string{"data", "dependencies"}
-	if !isV3 {
-		text, keys = rawFile(c, chartFile), keys[1:]
-	}
-	if root, err := yamledit.Parse(string(text)); err == nil {
-		if list := yamledit.Lookup(root, keys...); list != nil && list.Kind == yaml.SequenceNode {
-			for _, entry := range list.Content {
-				if n := yamledit.Lookup(entry, "name"); n != nil && n.Value == name {
-					return fmt.Sprintf("%s:%d", chartFile, n.Line)
-				}
+	for _, place := range []struct {
+		raw, file string
+		keys      []string
+	}{
+		{chartformat.OriginalChartFile, chartFile, []string{"data", "dependencies"}},
+		{chartformat.OriginalRequirementsFile, chartformat.RequirementsFile, []string{"requirements"}},
+		{chartformat.OriginalRequirementsFile, chartformat.RequirementsFile, []string{"dependencies"}},
+		{chartFile, chartFile, []string{"dependencies"}},
+		{chartformat.RequirementsFile, chartformat.RequirementsFile, []string{"dependencies"}},
+	} {
+		if _, isV3 := OriginalFile(c, chartformat.OriginalChartFile); isV3 && place.raw == chartFile {
+			continue // it was generated
+		}
+		root, err := yamledit.Parse(string(rawFile(c, place.raw)))
+		if err != nil {
+			continue
+		}
+		list := yamledit.Lookup(root, place.keys...)
+		if list == nil || list.Kind != yaml.SequenceNode {
+			continue
+		}
+		for _, entry := range list.Content {
+			if n := yamledit.Lookup(entry, "name"); n != nil && n.Value == name {
+				return fmt.Sprintf("%s:%d", place.file, n.Line)
 			}
 		}
 	}

@@ -178,6 +178,28 @@ func TestLibrariesErrors(t *testing.T) {
 			}),
 			"shop/library/greeting: Chart.yaml:5: a library cannot depend on a library: name base",
 		},
+		{
+			"a library in charts/ of a library of the format, in requirements.yaml", asking("shop", "^1").and(lib, tree{
+				"library/greeting/Chart.yaml": resourceYAML("greeting", ""), "library/greeting/requirements.yaml": "requirements:\n- name: base\n  version: 1.0.0\n",
+				"library/greeting/charts/base/Chart.yaml": libraryYAML("base", "1.0.0"),
+			}),
+			"shop/library/greeting: requirements.yaml:2: a library cannot depend on a library: name base",
+		},
+		{
+			"the name of a subchart", tree{"Chart.yaml": resourceYAML("shop", "")}.and(lib, tree{"charts/greeting/Chart.yaml": chartYAML("greeting", "")}),
+			"shop/library/greeting: a subchart of shop has the same name: remove one of them",
+		},
+		{
+			"the alias of a dependency", tree{"Chart.yaml": resourceYAML("shop", "data: {dependencies: [{name: db, version: '1', alias: greeting}]}\n")}.and(lib),
+			"shop/library/greeting: a subchart of shop has the same name",
+		},
+		{
+			"a copy in a chart without libraries", tree{
+				"Chart.yaml":                 resourceYAML("shop", ""),
+				"charts/greeting/Chart.yaml": chartYAML("greeting", "type: library\nannotations: {helm.sh/library-copy: library}\n"),
+			},
+			"shop/charts/greeting does not agree with library/greeting",
+		},
 		{"a broken library", asking("shop", "^1").and(tree{"library/greeting/Chart.yaml": resourceYAML("greeting", "icon: x\n")}), "shop/library/greeting: Chart.yaml:6: icon: belongs in data.icon"},
 		{"a directory that is not a chart", asking("shop", "^1").and(tree{"library/greeting/README.md": "x"}), "shop/library/greeting: Chart.yaml file is missing"},
 		{"an archive that is broken", asking("shop", "^1").and(tree{"library/greeting.tgz": "x"}), "shop/library/greeting.tgz: "},

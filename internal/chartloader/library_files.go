@@ -101,14 +101,13 @@ func copyFiles(c *chart.Chart) ([]*chart.File, error) {
 // the copy that all charts of the tree use is added to ch itself: Helm parses the templates of ch after
 // those of its subcharts.
 func FilesToPack(ch *chart.Chart) ([]*chart.File, error) {
-	s := &fileSet{index: map[string]int{}}
-	for i, f := range ch.Raw {
-		s.files = append(s.files, &BufferedFile{Name: f.Name, Data: f.Data})
-		s.index[f.Name] = i
+	if !hasLibraries(ch) {
+		return ch.Raw, nil
 	}
+	s := rawFiles(ch)
 	old := s.libraryCopies()
 	files := slices.DeleteFunc(slices.Clone(ch.Raw), func(f *chart.File) bool { return isBelow(f.Name, old) })
-	p := &copyPacker{set: s, old: old, root: ch, packed: map[string]bool{}}
+	p := &copyPacker{set: s, old: old, root: ch, packed: map[string]bool{}, archives: map[string][]*chart.Chart{}}
 	if err := p.pack(ch, ""); err != nil {
 		return nil, err
 	}
@@ -124,13 +123,17 @@ type copyPacker struct {
 	// packed contains the Chart.yaml of each directory whose subchart is packed already. Two
 	// subcharts can have the same one.
 	packed map[string]bool
+	// archives contains the charts in the archives in charts/ of a chart, by the folder of this chart.
+	archives map[string][]*chart.Chart
 }
 
 // pack adds the files of the copies in ch and in its subcharts. folder is the folder of ch.
 func (p *copyPacker) pack(ch *chart.Chart, folder string) error {
 	for _, sub := range ch.Dependencies() {
 		var err error
-		if isAddedCopy(sub) {
+		if !hasLibraries(sub) {
+			continue
+		} else if isAddedCopy(sub) {
 			err = p.add(sub, folder)
 		} else if dir, found := p.directoryOf(sub, folder); found {
 			err = p.pack(sub, dir)
@@ -182,26 +185,41 @@ func (p *copyPacker) directoryOf(sub *chart.Chart, folder string) (dir string, f
 // packArchive adds the copies in a subchart that differ from those in its archive, which is in charts/
 // of the chart in a folder.
 func (p *copyPacker) packArchive(sub *chart.Chart, folder string) error {
-	if !hasLibraries(sub) {
-		return nil
+	archives, err := p.chartsInArchives(folder)
+	if err != nil {
+		return err
 	}
+	for _, packed := range archives {
+		if bytes.Equal(rawFile(packed, chartFile), rawFile(sub, chartFile)) {
+			return p.addDiffering(sub, packed)
+		}
+	}
+	return nil
+}
+
+// chartsInArchives loads the charts in the archives in charts/ of the chart in a folder, without
+// libraries. It loads each of them once.
+func (p *copyPacker) chartsInArchives(folder string) ([]*chart.Chart, error) {
+	if charts, known := p.archives[folder]; known {
+		return charts, nil
+	}
+	var charts []*chart.Chart
 	for _, f := range p.set.files {
 		if path.Ext(f.Name) != ".tgz" || path.Dir(f.Name) != folder+chartutil.ChartsDir {
 			continue
 		}
 		files, err := LoadArchiveFiles(bytes.NewReader(f.Data))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		packed, err := loadFiles(files)
+		ch, err := loadFiles(files)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if bytes.Equal(rawFile(packed, chartFile), rawFile(sub, chartFile)) {
-			return p.addDiffering(sub, packed)
-		}
+		charts = append(charts, ch)
 	}
-	return nil
+	p.archives[folder] = charts
+	return charts, nil
 }
 
 // addDiffering adds the copies in ch that differ from those in packed, the same chart in its archive,

@@ -148,6 +148,28 @@ func TestUpdateLibraries(t *testing.T) {
 	}
 }
 
+// TestUpdateWithLinkedSubchart updates a chart with a subchart that is a symbolic link, and one that Helm
+// ignores.
+func TestUpdateWithLinkedSubchart(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "shop")
+	asks := func(versions string) string {
+		return "{libraries: [{name: common, version: '" + versions + "', repository: '" + repositoryURL + "'}]}"
+	}
+	write(t, filepath.Join(dir, "Chart.yaml"), resourceYAML("shop", "1.0.0", asks("^1")))
+	write(t, filepath.Join(dir, "charts", "_old", "Chart.yaml"), resourceYAML("old", "1.0.0", asks("^2")))
+	write(t, filepath.Join(top, "db", "Chart.yaml"), resourceYAML("db", "1.0.0", asks("<1.5")))
+	if err := os.Symlink(filepath.Join(top, "db"), filepath.Join(dir, "charts", "db")); err != nil {
+		t.Fatal(err)
+	}
+	m, _ := manager(dir)
+	libraryRepository(t, m, "1.2.0", "1.9.0", "2.0.0")
+	if err := m.Update(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expectPresent(t, dir, []string{"charts/_old", "charts/db", "library/common-1.2.0.tgz"})
+}
+
 // TestUpdateRemovesOldLibraries updates a chart again after a library has a new version.
 func TestUpdateRemovesOldLibraries(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shop")

@@ -81,6 +81,15 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// TestLongConflict checks that the error about a conflict of many charts is short.
+func TestLongConflict(t *testing.T) {
+	ranges := append(slices.Repeat([]string{"^1"}, 30), "^2")
+	_, err := library.Select(asked(ranges...), found("1.0.0"))
+	if err == nil || strings.Count(err.Error(), "asks for") != 20 || !strings.Contains(err.Error(), "\n  and 11 more\n") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestSelectProperties checks random requests and candidates: what is selected satisfies all
 // requests, is the highest version that does, and does not depend on their order.
 func TestSelectProperties(t *testing.T) {
