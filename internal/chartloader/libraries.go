@@ -210,9 +210,9 @@ func (t *libraryTree) addCopies(u libraryUser, selected map[string]library.Candi
 // load loads the libraries in library/ of ch, sorted by path.
 func (t *libraryTree) load(ch *chart.Chart) ([]library.Candidate, error) {
 	var candidates []library.Candidate
-	for _, p := range packagesBelow(ch.Raw, library.Directory) {
+	for _, p := range containedCharts(ch.Raw, library.Directory) {
 		at := path.Join(ch.ChartFullPath(), p.path)
-		c, err := t.loadPackage(p)
+		c, err := t.loadContained(p)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
@@ -224,18 +224,18 @@ func (t *libraryTree) load(ch *chart.Chart) ([]library.Candidate, error) {
 	return candidates, nil
 }
 
-// chartPackage is a chart within the files of another chart: a directory or an archive.
-type chartPackage struct {
+// containedChart is a chart within the files of another chart: a directory or an archive.
+type containedChart struct {
 	path      string
 	isArchive bool
 	files     []*BufferedFile // one file if it is an archive
 }
 
-// packagesBelow returns the directories and archives below a directory, sorted by path. As in
+// containedCharts returns the directories and archives below a directory, sorted by path. As in
 // charts/, it ignores names that begin with an underscore or a dot, and other files.
-func packagesBelow(files []*chart.File, dir string) []*chartPackage {
-	byPath := map[string]*chartPackage{}
-	var packages []*chartPackage
+func containedCharts(files []*chart.File, dir string) []*containedChart {
+	byPath := map[string]*containedChart{}
+	var packages []*containedChart
 	for _, f := range files {
 		rest, isBelow := strings.CutPrefix(f.Name, dir)
 		if !isBelow || rest == "" || rest[0] == '_' || rest[0] == '.' {
@@ -247,17 +247,17 @@ func packagesBelow(files []*chart.File, dir string) []*chartPackage {
 		}
 		p := byPath[top]
 		if p == nil {
-			p = &chartPackage{path: dir + top, isArchive: !isDirectory}
+			p = &containedChart{path: dir + top, isArchive: !isDirectory}
 			byPath[top], packages = p, append(packages, p)
 		}
 		p.files = append(p.files, &BufferedFile{Name: cmp.Or(name, top), Data: f.Data})
 	}
-	slices.SortFunc(packages, func(a, b *chartPackage) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(packages, func(a, b *containedChart) int { return strings.Compare(a.path, b.path) })
 	return packages
 }
 
-// loadPackage loads a library. Packages with the same content are loaded once.
-func (t *libraryTree) loadPackage(p *chartPackage) (*chart.Chart, error) {
+// loadContained loads a library. Packages with the same content are loaded once.
+func (t *libraryTree) loadContained(p *containedChart) (*chart.Chart, error) {
 	key := contentKey(p)
 	if c := t.loaded[key]; c != nil {
 		return c, nil
@@ -283,7 +283,7 @@ func (t *libraryTree) loadPackage(p *chartPackage) (*chart.Chart, error) {
 	return c, err
 }
 
-func contentKey(p *chartPackage) (key [sha256.Size]byte) {
+func contentKey(p *containedChart) (key [sha256.Size]byte) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%t ", p.isArchive)
 	for _, f := range p.files {

@@ -28,9 +28,9 @@ func sharing(tb testing.TB, everywhere, archives bool) tree {
 		}
 		declared += "  - {name: " + name + ", version: ^1." + fmt.Sprint(i%3) + "}\n"
 	}
-	all := tree{"Chart.yaml": resourceYAML("shop", declared)}.and(libraries)
+	all := tree{"Chart.yaml": chartV3YAML("shop", declared)}.and(libraries)
 	for i := range 200 {
-		sub := tree{"Chart.yaml": resourceYAML(fmt.Sprintf("sub%d", i), declared)}
+		sub := tree{"Chart.yaml": chartV3YAML(fmt.Sprintf("sub%d", i), declared)}
 		if everywhere {
 			sub = sub.and(libraries)
 		}

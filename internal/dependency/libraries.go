@@ -43,7 +43,7 @@ func requestsOfTree(ch *chart.Chart, deps []*chart.Dependency, present, download
 }
 
 // checkLibraries returns an error if a downloaded library cannot be used as one. It prints a warning
-// about ordinary charts.
+// about application charts.
 func (m *Manager) checkLibraries(downloaded string) error {
 	entries, err := os.ReadDir(downloaded)
 	if err != nil {

@@ -186,12 +186,12 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestOrdinaryCharts(t *testing.T) {
+func TestApplicationCharts(t *testing.T) {
 	root, sub, ordinary := common("1.0.0"), common("1.0.0"), common("1.0.0")
 	root.Metadata.Name, sub.Metadata.Name, ordinary.Metadata.Name, ordinary.Metadata.Type = "shop", "db", "web", ""
 	sub.AddDependency(library.NewCopy(ordinary), library.NewCopy(common("1.0.0")))
 	root.AddDependency(sub)
-	if got, want := library.OrdinaryCharts(root), []library.OrdinaryChart{{Name: "web", UsedBy: "shop/charts/db"}}; !slices.Equal(got, want) {
+	if got, want := library.ApplicationCharts(root), []library.ApplicationChart{{Name: "web", UsedBy: "shop/charts/db"}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

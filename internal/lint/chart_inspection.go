@@ -115,7 +115,7 @@ func (i *chartInspection) load(root *source.Files, canonical []*chartloader.Buff
 	files := root.Match(i.chart)
 	i.filesByDeclaration = map[string]*source.Files{}
 	i.mapDeclarations(i.chart, i.chart.Name(), files)
-	i.checkOrdinaryLibraries()
+	i.checkApplicationsAsLibraries()
 	declaration, errs := chartloader.InspectDeclarations(i.chart)
 	i.addDeclarationErrors(declaration, errs)
 

@@ -162,9 +162,9 @@ func (p *Planner) Resources(revision int) ([]sequencer.Resource, error) {
 	return result.Resources(other.Root, other.options.IncludeCRDs)
 }
 
-// CheckValues validates the values against the schemas that were written as YAML, for checks before
+// ValidateValues validates the values against the schemas that were written as YAML, for checks before
 // the chart is rendered. Render validates them, too.
-func (p *Planner) CheckValues() error {
+func (p *Planner) ValidateValues() error {
 	if p.options.SkipSchemaValidation || !valuesschema.Used(p.Chart) {
 		return nil
 	}
