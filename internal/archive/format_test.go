@@ -21,6 +21,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 )
 
 // resource is a chart of the format helm.sh/v3, with a subchart of the format.
@@ -286,7 +287,7 @@ func TestRepackedByHelm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := chartloader.Declarations(loaded)
+	d, err := declaration.Read(loaded)
 	if err != nil || len(d.Dependencies) != 2 || !slices.Equal(d.Dependencies[1].DependsOn, []string{"db"}) {
 		t.Errorf("it declares %+v, %v", d, err)
 	}

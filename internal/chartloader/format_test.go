@@ -15,6 +15,7 @@ import (
 	helmloader "helm.sh/helm/v3/pkg/chart/loader"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
@@ -89,7 +90,7 @@ func checkInner(t *testing.T, ch *chart.Chart) {
 	if len(ch.Files) != 1 || ch.Files[0].Name != "README.md" {
 		t.Errorf("templates can read %+v", ch.Files)
 	}
-	d, err := chartloader.Declarations(ch)
+	d, err := declaration.Read(ch)
 	if err != nil || !d.Sequenced() || d.Hooks != hookorder.Parallel || len(d.Mistakes) > 0 {
 		t.Errorf("got %+v, %v", d, err)
 	}
@@ -216,7 +217,7 @@ func TestAllocationsOfFormat(t *testing.T) {
 		return testing.AllocsPerRun(5, func() {
 			ch, err := chartloader.LoadFiles(files)
 			if err == nil {
-				_, err = chartloader.Declarations(ch)
+				_, err = declaration.Read(ch)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 )
 
 // FuzzLoadArchive loads any archive. It checks that all paths are inside the chart, and
@@ -59,7 +60,7 @@ func FuzzLoadArchive(f *testing.F) {
 		}
 		ch, err := chartloader.LoadArchive(bytes.NewReader(b.Bytes()))
 		if err == nil {
-			chartloader.InspectDeclarations(ch)
+			declaration.Inspect(ch)
 		}
 	})
 }
@@ -116,11 +117,11 @@ func FuzzChartYAML(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, problems := chartloader.InspectDeclarations(ch)
+		got, problems := declaration.Inspect(ch)
 		if helmsErr != nil {
 			return
 		}
-		want, wantProblems := chartloader.InspectDeclarations(helms)
+		want, wantProblems := declaration.Inspect(helms)
 		if len(problems) != len(wantProblems) || len(problems) == 0 && got.Problem == nil && want.Problem == nil && !reflect.DeepEqual(got, want) {
 			t.Fatalf("the legal form says %+v, %v, and the other %+v, %v", got, problems, want, wantProblems)
 		}

@@ -16,7 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/client-go/rest"
 
-	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/hookorder"
@@ -69,7 +69,7 @@ type Planner struct {
 // order and hooks, and then lets Helm process the dependencies, for example remove disabled
 // subcharts.
 func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, o RenderOptions) (*Planner, error) {
-	declared, err := chartloader.Declarations(chrt)
+	declared, err := declaration.Read(chrt)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/library"
 )
 
@@ -84,9 +85,9 @@ func Rewrite(dir string) error {
 // keepOrder copies the sequencing annotations from the metadata of a starter to meta. If the
 // starter is of apiVersion v3, meta gets the same apiVersion, unless another format is wanted.
 func keepOrder(meta, starter *chart.Metadata, format Format) {
-	if starter.APIVersion == chartloader.APIVersionV3 {
+	if starter.APIVersion == declaration.APIVersionV3 {
 		if format == "" {
-			meta.APIVersion = chartloader.APIVersionV3
+			meta.APIVersion = declaration.APIVersionV3
 		} else {
 			meta.Annotations = map[string]string{annotation.Sequencing: annotation.SequencingEnabled}
 		}
