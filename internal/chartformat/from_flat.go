@@ -21,8 +21,8 @@ import (
 
 // FromFlat rewrites a flat Chart.yaml in the format helm.sh/v3, with its comments. Translate is the
 // inverse, except that the order of a chart of this format is enabled. As in a package, an annotation
-// names the libraries among the dependencies. If the file has fields that
-// the format does not have, the error joins a *FieldError for each.
+// names the libraries among the dependencies. If the file has fields that the format does not have, the
+// error joins a *FieldError for each.
 func FromFlat(chartYAML []byte) ([]byte, error) {
 	r := &reader{file: chartutil.ChartfileName}
 	root := r.parse(chartYAML)

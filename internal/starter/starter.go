@@ -41,8 +41,9 @@ const (
 
 // Create copies the starter at path to the directory parent/meta.Name, and replaces its
 // metadata with meta. From the Chart.yaml of the starter, Create keeps runHooksInParallel, the
-// sequencing annotations, and libraries, which only the format helm.sh/v3 has. It also sets the apiVersion and the annotations in meta. An empty format
-// is the format of the starter; in the flat format, this includes apiVersion v3.
+// sequencing annotations, and libraries, which only the format helm.sh/v3 has. It also sets the
+// apiVersion and the annotations in meta. An empty format is the format of the starter; in the flat
+// format, this includes apiVersion v3.
 func Create(meta *chart.Metadata, parent, path string, format Format) error {
 	starter, err := chartloader.Load(path)
 	if err != nil {
