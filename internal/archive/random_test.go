@@ -24,6 +24,7 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/testutil/formatcharts"
 )
 
@@ -91,9 +92,9 @@ func checkRandomChart(t *testing.T, seed uint64) {
 
 // declared returns what ch and its subcharts declare about order and hooks, without tags, in which Helm
 // replaces line breaks.
-func declared(t *testing.T, ch *chart.Chart) *chartloader.Declaration {
+func declared(t *testing.T, ch *chart.Chart) *declaration.Chart {
 	t.Helper()
-	d, err := chartloader.Declarations(ch)
+	d, err := declaration.Read(ch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func declared(t *testing.T, ch *chart.Chart) *chartloader.Declaration {
 	return d
 }
 
-func removeTags(d *chartloader.Declaration) {
+func removeTags(d *declaration.Chart) {
 	for i := range d.Dependencies {
 		d.Dependencies[i].Tags = nil
 	}

@@ -3,8 +3,7 @@
 
 // Package chartloader loads charts and returns them as Helm's type chart.Chart. Unlike
 // Helm's loader, it accepts all keys and values that Ordered Helm adds to Chart.yaml
-// (docs/reference.md, "Chart.yaml"). It also reads what they declare about order and hooks,
-// which Helm's type cannot hold.
+// (docs/reference.md, "Chart.yaml"), and the format helm.sh/v3 with its libraries.
 package chartloader
 
 import (

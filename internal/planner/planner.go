@@ -17,7 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/client-go/rest"
 
-	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/hookorder"
@@ -74,7 +74,7 @@ type Planner struct {
 // order and hooks, and then lets Helm process the dependencies, for example remove disabled
 // subcharts. It emits the event chart-loaded.
 func New(ctx context.Context, cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, o RenderOptions) (*Planner, error) {
-	declared, err := chartloader.Declarations(chrt)
+	declared, err := declaration.Read(chrt)
 	if err != nil {
 		return nil, err
 	}
@@ -170,9 +170,9 @@ func (p *Planner) Resources(ctx context.Context, revision int) ([]sequencer.Reso
 	return result.Resources(other.Root, other.options.IncludeCRDs)
 }
 
-// CheckValues validates the values against the schemas that were written as YAML, for checks before
+// ValidateValues validates the values against the schemas that were written as YAML, for checks before
 // the chart is rendered. Render validates them, too.
-func (p *Planner) CheckValues() error {
+func (p *Planner) ValidateValues() error {
 	// Handlers of pre-render can change the values, so they are validated only after that.
 	if p.options.SkipSchemaValidation || !valuesschema.Used(p.Chart) || lifecycle.Has(p.options.Lifecycle, lifecycle.PreRender) {
 		return nil

@@ -37,7 +37,7 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 	if err := orderrecord.CheckSize(r.newRelease(), r.op.Store.DriverName(), deploy.SizeReserve); err != nil {
 		return err
 	}
-	if err := r.planner.CheckValues(); err != nil {
+	if err := r.planner.ValidateValues(); err != nil {
 		return err
 	}
 	if i.isOrdered() {
