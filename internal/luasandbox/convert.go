@@ -9,11 +9,9 @@ import (
 	"math"
 
 	lua "github.com/yuin/gopher-lua"
-)
 
-// maxDepth is the maximum depth of nested tables that become Go values. A table that contains
-// itself exceeds it.
-const maxDepth = 100
+	"github.com/ordered-helm/helm/internal/luasandbox/lualib"
+)
 
 // converter converts values of scripts to Go values.
 type converter struct {
@@ -42,11 +40,14 @@ func (c *converter) toGo(value lua.LValue) (any, error) {
 	case lua.LString:
 		return string(value), c.spend(len(value))
 	case *lua.LFunction:
+		if c.limited {
+			return nil, errors.New("a function cannot be converted")
+		}
 		return c.state.newFunction(value), nil
 	case *lua.LTable:
 		return c.tableToGo(value)
 	}
-	if value == c.state.null {
+	if value == c.state.libraries.Null {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("a %s cannot be converted", value.Type())
@@ -72,8 +73,8 @@ func (c *converter) spend(size int) error {
 }
 
 func (c *converter) tableToGo(table *lua.LTable) (any, error) {
-	if c.depth == maxDepth {
-		return nil, fmt.Errorf("tables are nested more than %d levels deep, or a table contains itself", maxDepth)
+	if c.depth == lualib.MaxDepth {
+		return nil, fmt.Errorf("tables are nested more than %d levels deep, or a table contains itself", lualib.MaxDepth)
 	}
 	c.depth++
 	defer func() { c.depth-- }()
@@ -84,14 +85,14 @@ func (c *converter) tableToGo(table *lua.LTable) (any, error) {
 	if v := viewOf(table); v != nil && !c.limited {
 		return v.tables[table].original, nil
 	}
-	fillTable(table)
+	lualib.FillTable(table)
 	var src *source
 	if c.view != nil {
 		if src = c.view.tables[table]; c.unchanged(table) {
 			return src.original, nil
 		}
 	}
-	if table.Len() > 0 || table.Metatable == c.state.emptyList && isEmpty(table) || src != nil && src.isList && isEmpty(table) {
+	if table.Len() > 0 || table.Metatable == c.state.libraries.EmptyList && isEmpty(table) || src != nil && src.isList && isEmpty(table) {
 		return c.listToGo(table, src)
 	}
 	return c.mapToGo(table, src)
@@ -119,7 +120,7 @@ func describeKey(key lua.LValue) string {
 	if text, isString := key.(lua.LString); isString {
 		return fmt.Sprintf("%.100q", string(text))
 	}
-	return display(key)
+	return lualib.Display(key)
 }
 
 func (c *converter) listToGo(table *lua.LTable, src *source) (any, error) {
@@ -200,7 +201,7 @@ func (c *converter) unchanged(table *lua.LTable) bool {
 	}
 	c.depth++
 	defer func() { c.depth-- }()
-	if c.depth > 2*maxDepth {
+	if c.depth > 2*lualib.MaxDepth {
 		return false
 	}
 	count, expected := 0, len(src.list)
@@ -235,7 +236,7 @@ func (s *source) at(key lua.LValue) (value any, exists bool) {
 func (c *converter) unchangedItem(item lua.LValue, original any) bool {
 	table, isTable := item.(*lua.LTable)
 	if !isTable {
-		return c.sameScalar(item, original) || item == c.state.null && original == nil
+		return c.sameScalar(item, original) || item == c.state.libraries.Null && original == nil
 	}
 	src := c.view.tables[table]
 	if src == nil || newSource(original) == nil {
@@ -243,6 +244,13 @@ func (c *converter) unchangedItem(item lua.LValue, original any) bool {
 	}
 	identity := identityOf(original)
 	return identity == identityOf(src.original) && (identity != nil || src.isList) && c.unchanged(table)
+}
+
+// ToGo converts a value for a library function. budget is the maximum size of its strings and
+// tables in bytes.
+func (s host) ToGo(value lua.LValue, budget int) (any, error) {
+	c := &converter{state: s.State, charge: s.guard.charge, limited: true, budget: budget}
+	return c.toGo(value)
 }
 
 // toGo converts a result or argument of a script to a Go value.

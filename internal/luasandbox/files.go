@@ -27,7 +27,7 @@ type file struct {
 // and output, and no way to start processes.
 func (s *State) openFiles() {
 	methods := s.lua.NewTable()
-	s.setFunctions(methods, map[string]lua.LGFunction{
+	s.libraries.SetFunctions(methods, map[string]lua.LGFunction{
 		"close": s.fileClose,
 		"lines": s.fileLines,
 		"read":  s.fileRead,
@@ -42,7 +42,7 @@ func (s *State) openFiles() {
 		}
 		return &lua.LUserData{Value: opened, Metatable: metatable}, nil
 	}
-	s.setFunctions(s.library("io"), map[string]lua.LGFunction{
+	s.libraries.SetFunctions(s.libraries.Table("io"), map[string]lua.LGFunction{
 		"open": func(l *lua.LState) int {
 			data, err := open(l)
 			if err != nil {
@@ -59,7 +59,7 @@ func (s *State) openFiles() {
 			return s.fileLines(l)
 		},
 	})
-	s.setFunctions(s.library("os"), map[string]lua.LGFunction{
+	s.libraries.SetFunctions(s.libraries.Table("os"), map[string]lua.LGFunction{
 		"remove": func(l *lua.LState) int { return s.fileResult(l, os.Remove(l.CheckString(1))) },
 		"rename": func(l *lua.LState) int { return s.fileResult(l, os.Rename(l.CheckString(1), l.CheckString(2))) },
 	})
@@ -71,7 +71,7 @@ func (s *State) openEnvironment() {
 	if lookup == nil {
 		lookup = os.LookupEnv
 	}
-	s.library("os").RawSetString("getenv", s.lua.NewFunction(func(l *lua.LState) int {
+	s.libraries.Table("os").RawSetString("getenv", s.lua.NewFunction(func(l *lua.LState) int {
 		value, exists := lookup(l.CheckString(1))
 		if !exists {
 			l.Push(lua.LNil)
@@ -159,7 +159,7 @@ func (s *State) fileRead(l *lua.LState) int {
 	switch format := l.Get(2).(type) {
 	case lua.LNumber:
 		size := max(int(format), 0)
-		s.checkLength(size)
+		s.checkLength(0, size)
 		buffer := make([]byte, size)
 		var n int
 		if n, err = io.ReadFull(f.reader, buffer); n > 0 || size == 0 {
@@ -189,7 +189,7 @@ func (s *State) readFormat(f *file, format string) (string, error) {
 	case "a":
 		var b strings.Builder
 		_, err := io.Copy(&b, s.limited(f.reader))
-		s.checkLength(b.Len())
+		s.checkLength(b.Len(), 0)
 		return b.String(), err
 	case "l":
 		return s.readLine(f)
@@ -202,8 +202,7 @@ func (s *State) readLine(f *file) (string, error) {
 	var b strings.Builder
 	for {
 		part, err := f.reader.ReadSlice('\n')
-		s.checkLength(b.Len() + len(part))
-		s.guard.charged -= b.Len()
+		s.checkLength(b.Len(), len(part))
 		b.Write(part)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
@@ -225,4 +224,12 @@ func (s *State) fileLines(l *lua.LState) int {
 		return s.fileRead(l)
 	}))
 	return 1
+}
+
+// checkLength raises an error if a string of this length cannot grow by added bytes.
+func (s *State) checkLength(length, added int) {
+	if limit := s.options.Limits.String; limit > 0 && (added > limit || length+added > limit) {
+		s.must(fmt.Errorf("a string can have at most %d bytes", limit))
+	}
+	s.must(s.guard.charge(added))
 }

@@ -54,20 +54,10 @@ func (s *State) Register(table string, functions map[string]GoFunction) error {
 }
 
 func (s *State) register(name string, functions map[string]GoFunction) {
-	table := s.library(name)
+	table := s.libraries.Table(name)
 	for _, key := range slices.Sorted(maps.Keys(functions)) {
 		table.RawSetString(key, s.lua.NewFunction(s.wrap(functions[key])))
 	}
-}
-
-// library returns the global table with this name, and creates it if necessary.
-func (s *State) library(name string) *lua.LTable {
-	table, exists := s.lua.GetGlobal(name).(*lua.LTable)
-	if !exists {
-		table = s.lua.NewTable()
-		s.lua.SetGlobal(name, table)
-	}
-	return table
 }
 
 // wrap returns a function of the interpreter that calls a Go function.
@@ -81,7 +71,7 @@ func (s *State) wrap(function GoFunction) lua.LGFunction {
 			}
 			arguments[i] = value
 		}
-		results, err := function(s.guard, arguments)
+		results, err := function(s.guard.Context, arguments)
 		s.must(err)
 		for _, result := range results {
 			value, err := s.NewValue(result)

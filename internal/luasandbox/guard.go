@@ -61,8 +61,9 @@ func newGuard(ctx context.Context, limits Limits, retained uint64) *guard {
 	return g
 }
 
-// Done checks the limits from time to time, and returns a channel that is closed when the call
-// must end.
+// Done checks the limits from time to time. It returns a closed channel if the call must end, and
+// nil otherwise: a channel that is closed later would end the call before noteStop. Go functions
+// get the embedded context instead.
 func (g *guard) Done() <-chan struct{} {
 	g.counter++
 	if g.counter%instructionsBetweenChecks == 0 {
@@ -71,8 +72,10 @@ func (g *guard) Done() <-chan struct{} {
 			g.checkHeap()
 		}
 	}
-	g.noteStop()
-	return g.Context.Done()
+	if g.noteStop(); g.stopped {
+		return g.Context.Done()
+	}
+	return nil
 }
 
 // noteStop calls onStop if the call must end and onStop was not called yet.
@@ -131,3 +134,30 @@ func (g *guard) checkHeap() {
 
 // stop ends the call with this error.
 func (g *guard) stop(err error) { g.cancel(err) }
+
+// host is a state as its libraries see it.
+type host struct{ *State }
+
+// Check returns why the running call must end, or nil.
+func (s host) Check() error { return s.guard.check() }
+
+// Charge checks the limits before size bytes are allocated.
+func (s host) Charge(size int) error { return s.guard.charge(size) }
+
+// Must raises an error in the script if err is not nil.
+func (s host) Must(err error) { s.must(err) }
+
+// Stopped returns why the running call must end, or nil.
+func (s host) Stopped() error {
+	s.guard.noteStop()
+	return s.guard.Err()
+}
+
+// Output counts size bytes of output, and stops the call if there are too many.
+func (s host) Output(size int) error {
+	s.written += size
+	if limit := s.options.Limits.Output; limit > 0 && s.written > limit {
+		s.guard.stop(fmt.Errorf("%w: more than %d bytes", ErrOutputLimit, limit))
+	}
+	return s.guard.Err()
+}

@@ -10,15 +10,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/ordered-helm/helm/internal/luasandbox/luacompile"
+	"github.com/ordered-helm/helm/internal/luasandbox/lualib"
 )
 
 const (
@@ -112,10 +113,8 @@ type State struct {
 	options Options
 	mu      sync.Mutex
 	lua     *lua.LState
-	random  *rand.Rand
-	// null is json.null, and emptyList the metatable of empty lists.
-	null      *lua.LUserData
-	emptyList *lua.LTable
+	// libraries contains the libraries that need no permission.
+	libraries *lualib.Library
 	files     map[string]bool
 	// open contains the files that scripts have opened.
 	open map[io.Closer]struct{}
@@ -150,16 +149,35 @@ func New(options Options) *State {
 			RegistryMaxSize:  maxRegistrySize,
 			RegistryGrowStep: registryGrowStep,
 		}),
-		// Scripts must have the same result each time they run.
-		random: newRandom(1),
-		files:  map[string]bool{},
-		open:   map[io.Closer]struct{}{},
+		files: map[string]bool{},
+		open:  map[io.Closer]struct{}{},
 	}
 	s.openLibraries()
 	if options.Group != nil {
 		options.Group.add(s)
 	}
 	return s
+}
+
+// openLibraries makes the libraries available that the permissions allow. Each function that
+// they contain is bounded.
+func (s *State) openLibraries() {
+	s.libraries = lualib.Open(s.lua, lualib.Options{
+		Host:      host{s},
+		Log:       s.options.Log,
+		Print:     s.options.Print,
+		MaxString: s.options.Limits.String,
+	})
+	for permission, open := range map[Permission]func(){
+		Network:     s.openHTTP,
+		Filesystem:  s.openFiles,
+		Environment: s.openEnvironment,
+		Cluster:     func() { s.register("cluster", s.options.Cluster) },
+	} {
+		if slices.Contains(s.options.Permissions, permission) {
+			open()
+		}
+	}
 }
 
 // Check reports whether source is a valid script. file is the name of its file in the error,
@@ -188,7 +206,7 @@ func (s *State) Load(ctx context.Context, file, source string) error {
 	}
 	defer release()
 	file = path.Clean(safeMessage(file))
-	function, err := luacompile.Compile(s.lua, file, source, luacompile.Hooks{Concat: s.concat, Key: s.checkKey})
+	function, err := luacompile.Compile(s.lua, file, source, luacompile.Hooks{Concat: s.libraries.Concat, Key: s.libraries.CheckKey})
 	if err != nil {
 		return syntaxError(s.options.Owner, file, err)
 	}

@@ -13,6 +13,8 @@ import (
 	"slices"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/ordered-helm/helm/internal/luasandbox/lualib"
 )
 
 // Value is a Go value as scripts see it: nil, a boolean, a number, a string, a map with strings
@@ -52,26 +54,26 @@ func (s *State) NewValue(value any) (*Value, error) {
 	v.metatable = s.lua.NewTable()
 	index := s.lua.NewFunction(func(l *lua.LState) int {
 		table := l.CheckTable(1)
-		v.fill(table)
+		v.Fill(table)
 		l.Push(table.RawGet(l.Get(2)))
 		return 1
 	})
 	newIndex := s.lua.NewFunction(func(l *lua.LState) int {
 		table := l.CheckTable(1)
-		v.fill(table)
+		v.Fill(table)
 		table.RawSet(l.Get(2), l.Get(3))
 		return 0
 	})
 	length := s.lua.NewFunction(func(l *lua.LState) int {
 		table := l.CheckTable(1)
-		v.fill(table)
+		v.Fill(table)
 		l.Push(lua.LNumber(table.Len()))
 		return 1
 	})
 	v.metatable.RawSetString("__index", index)
 	v.metatable.RawSetString("__newindex", newIndex)
 	v.metatable.RawSetString("__len", length)
-	v.metatable.RawSetString(viewField, &lua.LUserData{Value: v})
+	lualib.SetFiller(v.metatable, v)
 	converted, err := v.toLua(value)
 	if err != nil {
 		return nil, err
@@ -79,29 +81,10 @@ func (s *State) NewValue(value any) (*Value, error) {
 	return &Value{state: s, lua: converted, view: v}, nil
 }
 
-// viewField is the field of a metatable that contains the view.
-const viewField = "(view)"
-
-// fillTable fills a table that was made from a Go value and that no script has looked at yet.
-// Library functions call it before they use a table directly.
-func fillTable(table *lua.LTable) {
-	if v := viewOf(table); v != nil {
-		v.fill(table)
-	}
-}
-
 // viewOf returns the view that will fill a table, or nil if the table is filled or was not made
 // from a Go value.
 func viewOf(table *lua.LTable) *view {
-	metatable, ok := table.Metatable.(*lua.LTable)
-	if !ok {
-		return nil
-	}
-	data, ok := metatable.RawGetString(viewField).(*lua.LUserData)
-	if !ok {
-		return nil
-	}
-	v, _ := data.Value.(*view)
+	v, _ := lualib.FillerOf(table).(*view)
 	return v
 }
 
@@ -177,8 +160,8 @@ func newSource(value any) *source {
 	return src
 }
 
-// fill fills a table, unless it is filled already.
-func (v *view) fill(table *lua.LTable) {
+// Fill fills a table, unless it is filled already.
+func (v *view) Fill(table *lua.LTable) {
 	src := v.tables[table]
 	if src == nil || src.filled {
 		return
@@ -190,7 +173,7 @@ func (v *view) fill(table *lua.LTable) {
 		converted, err := v.toLua(element)
 		v.state.must(err)
 		if converted == lua.LNil {
-			converted = v.state.null
+			converted = v.state.libraries.Null
 		}
 		table.RawSetInt(i+1, converted)
 	}
@@ -200,7 +183,7 @@ func (v *view) fill(table *lua.LTable) {
 		table.RawSetString(key, converted)
 	}
 	if src.isList && len(src.list) == 0 {
-		table.Metatable = v.state.emptyList
+		table.Metatable = v.state.libraries.EmptyList
 	}
 }
 

@@ -93,7 +93,7 @@ func compile(name, source string) (proto *lua.FunctionProto, err error) {
 	}
 	statements, err := parse.Parse(strings.NewReader(source), name)
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, syntaxError(err, source)
 	}
 	r := rewriter{constants: map[string]bool{}}
 	r.statements(statements)
@@ -106,23 +106,20 @@ func compile(name, source string) (proto *lua.FunctionProto, err error) {
 		&ast.ReturnStmt{Exprs: []ast.Expr{script}},
 	}, name)
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, syntaxError(err, source)
 	}
 	replaceTailCalls(proto)
 	return proto, nil
 }
 
 // syntaxError converts an error of the parser or compiler.
-func syntaxError(err error) *SyntaxError {
+func syntaxError(err error, source string) *SyntaxError {
 	if parseError := (*parse.Error)(nil); errors.As(err, &parseError) {
-		message := parseError.Message
-		switch {
-		case parseError.Pos.Line == parse.EOF || parseError.Token == "":
-			message += " at the end of the file"
-		default:
-			message += fmt.Sprintf(" near '%s'", parseError.Token)
+		if parseError.Pos.Line == parse.EOF {
+			lines := strings.Count(strings.TrimSpace(source), "\n") + 1
+			return &SyntaxError{Line: lines, Message: parseError.Message + " at the end of the file"}
 		}
-		return &SyntaxError{Line: max(parseError.Pos.Line, 0), Message: message}
+		return &SyntaxError{Line: parseError.Pos.Line, Message: fmt.Sprintf("%s near '%s'", parseError.Message, parseError.Token)}
 	}
 	if compileError := (*lua.CompileError)(nil); errors.As(err, &compileError) {
 		return &SyntaxError{Line: max(compileError.Line, 0), Message: compileError.Message}

@@ -153,9 +153,9 @@ func (r *rewriter) constant(node ast.PositionHolder, text string) {
 	}
 }
 
-// maxOperands is the maximum number of arguments of a call of Hooks.Concat. The interpreter has
-// 250 registers for each function.
-const maxOperands = 50
+// maxOperands is the maximum number of operands of a chain of concatenations. The interpreter
+// needs a register for each of them, and has 250 for each function.
+const maxOperands = 200
 
 // concatenation returns a call for a concatenation. As the operator is right-associative, the
 // operands of a .. b .. c are in one chain, which does not count as nesting.
@@ -171,11 +171,10 @@ func (r *rewriter) concatenation(chain *ast.StringConcatOpExpr) ast.Expr {
 		operands = append(operands, next.Lhs)
 		rest = next.Rhs
 	}
-	r.expressions(operands)
-	for len(operands) > maxOperands {
-		first := len(operands) - maxOperands
-		operands = append(operands[:first:first], call(concatName, chain, operands[first:]))
+	if len(operands) > maxOperands && r.err == nil {
+		r.err = &SyntaxError{Line: chain.Line(), Message: fmt.Sprintf("a concatenation can have at most %d operands", maxOperands)}
 	}
+	r.expressions(operands)
 	return call(concatName, chain, operands)
 }
 

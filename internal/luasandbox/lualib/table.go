@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package luasandbox
+package lualib
 
 import (
 	"sort"
@@ -11,8 +11,8 @@ import (
 )
 
 // openTable registers the library table.
-func (s *State) openTable() {
-	s.setFunctions(s.library("table"), map[string]lua.LGFunction{
+func (s *Library) openTable() {
+	s.SetFunctions(s.Table("table"), map[string]lua.LGFunction{
 		"concat": s.tableConcat,
 		"getn": func(l *lua.LState) int {
 			l.Push(lua.LNumber(checkTable(l, 1).Len()))
@@ -28,7 +28,7 @@ func (s *State) openTable() {
 	})
 }
 
-func (s *State) tableConcat(l *lua.LState) int {
+func (s *Library) tableConcat(l *lua.LState) int {
 	table := checkTable(l, 1)
 	separator := l.OptString(2, "")
 	first, last := l.OptInt(3, 1), l.OptInt(4, table.Len())
@@ -38,18 +38,18 @@ func (s *State) tableConcat(l *lua.LState) int {
 		if !lua.LVCanConvToString(value) {
 			l.RaiseError("invalid value (%s) at index %d in table for 'concat'", value.Type(), i)
 		}
-		text := display(value)
+		text := Display(value)
 		if i < last {
 			text += separator
 		}
-		s.checkLength(b.Len() + len(text))
+		s.checkGrowth(b.Len(), len(text))
 		b.WriteString(text)
 	}
 	l.Push(lua.LString(b.String()))
 	return 1
 }
 
-func (s *State) tableInsert(l *lua.LState) int {
+func (s *Library) tableInsert(l *lua.LState) int {
 	table := checkTable(l, 1)
 	length := table.Len()
 	position, value := length+1, l.Get(2)
@@ -83,21 +83,21 @@ func tableRemove(l *lua.LState) int {
 
 // tableSort sorts a copy of a list, so that a function for comparisons can do nothing but call
 // for an order that does not exist.
-func (s *State) tableSort(l *lua.LState) int {
+func (s *Library) tableSort(l *lua.LState) int {
 	table := checkTable(l, 1)
 	var function *lua.LFunction
 	if l.GetTop() > 1 {
 		function = l.CheckFunction(2)
 	}
 	length := table.Len()
-	s.must(s.guard.charge(16 * length))
+	s.host.Must(s.host.Charge(16 * length))
 	items := make([]lua.LValue, length)
 	for i := range items {
 		items[i] = table.RawGetInt(i + 1)
 	}
 	sort.Slice(items, func(i, j int) bool {
 		if function == nil {
-			s.must(s.guard.check())
+			s.host.Must(s.host.Check())
 			return l.LessThan(items[i], items[j])
 		}
 		l.Push(function)

@@ -1,10 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package luasandbox
+package lualib
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -17,39 +16,14 @@ import (
 // maxIndex is the maximum index of a list. The interpreter fills all smaller indexes.
 const maxIndex = 1 << 20
 
-// openLibraries makes the libraries available that the permissions allow. Each function that
-// they contain is bounded.
-func (s *State) openLibraries() {
-	s.null = &lua.LUserData{Metatable: lua.LNil}
-	s.emptyList = s.lua.NewTable()
-	s.openBase()
-	s.openString()
-	s.openTable()
-	s.openMath()
-	s.openEncodings()
-	s.openSemver()
-	if slices.Contains(s.options.Permissions, Network) {
-		s.openHTTP()
-	}
-	if slices.Contains(s.options.Permissions, Filesystem) {
-		s.openFiles()
-	}
-	if slices.Contains(s.options.Permissions, Environment) {
-		s.openEnvironment()
-	}
-	if slices.Contains(s.options.Permissions, Cluster) {
-		s.register("cluster", s.options.Cluster)
-	}
-}
-
 // openBase registers the functions of the base library, except those that load code, and log
 // and println.
-func (s *State) openBase() {
+func (s *Library) openBase() {
 	globals := s.lua.G.Global
 	globals.RawSetString("_G", globals)
 	globals.RawSetString("_VERSION", lua.LString(lua.LuaVersion))
 	next, nextIndex := s.lua.NewFunction(baseNext), s.lua.NewFunction(baseNextIndex)
-	s.setFunctions(globals, map[string]lua.LGFunction{
+	s.SetFunctions(globals, map[string]lua.LGFunction{
 		"assert":       baseAssert,
 		"error":        baseError,
 		"getmetatable": s.baseGetMetatable,
@@ -59,7 +33,7 @@ func (s *State) openBase() {
 			l.Push(lua.LNumber(0))
 			return 3
 		},
-		"log": func(l *lua.LState) int { return s.write(l, s.options.Log) },
+		"log": func(l *lua.LState) int { return s.write(l, s.log) },
 		"pairs": func(l *lua.LState) int {
 			l.Push(next)
 			l.Push(checkTable(l, 1))
@@ -67,7 +41,7 @@ func (s *State) openBase() {
 			return 3
 		},
 		"pcall":        s.basePCall,
-		"println":      func(l *lua.LState) int { return s.write(l, s.options.Print) },
+		"println":      func(l *lua.LState) int { return s.write(l, s.print) },
 		"rawequal":     baseRawEqual,
 		"rawget":       baseRawGet,
 		"rawset":       s.baseRawSet,
@@ -88,8 +62,8 @@ func (s *State) openBase() {
 	globals.RawSetString("next", next)
 }
 
-// setFunctions adds functions to a table, in the order of their names.
-func (s *State) setFunctions(table *lua.LTable, functions map[string]lua.LGFunction) {
+// SetFunctions adds functions to a table, in the order of their names.
+func (s *Library) SetFunctions(table *lua.LTable, functions map[string]lua.LGFunction) {
 	names := make([]string, 0, len(functions))
 	for name := range functions {
 		names = append(names, name)
@@ -103,12 +77,12 @@ func (s *State) setFunctions(table *lua.LTable, functions map[string]lua.LGFunct
 // checkTable returns the argument n, which must be a table, and fills it if necessary.
 func checkTable(l *lua.LState, n int) *lua.LTable {
 	table := l.CheckTable(n)
-	fillTable(table)
+	FillTable(table)
 	return table
 }
 
-// concat implements the operator ..
-func (s *State) concat(l *lua.LState) int {
+// Concat implements the operator ..
+func (s *Library) Concat(l *lua.LState) int {
 	operands := make([]lua.LValue, l.GetTop())
 	size, plain := 0, true
 	for i := range operands {
@@ -138,7 +112,7 @@ func (s *State) concat(l *lua.LState) int {
 }
 
 // concatTwo concatenates two values, one of which may have the metamethod __concat.
-func (s *State) concatTwo(l *lua.LState, left, right lua.LValue) lua.LValue {
+func (s *Library) concatTwo(l *lua.LState, left, right lua.LValue) lua.LValue {
 	if lua.LVCanConvToString(left) && lua.LVCanConvToString(right) {
 		a, b := lua.LVAsString(left), lua.LVAsString(right)
 		s.checkLength(len(a) + len(b))
@@ -164,15 +138,18 @@ func (s *State) concatTwo(l *lua.LState, left, right lua.LValue) lua.LValue {
 }
 
 // checkLength raises an error if a string of this length is too long.
-func (s *State) checkLength(size int) {
-	if size < 0 || size > s.options.Limits.String && s.options.Limits.String > 0 {
-		s.lua.RaiseError("a string can have at most %d bytes", s.options.Limits.String)
+func (s *Library) checkLength(length int) { s.checkGrowth(0, length) }
+
+// checkGrowth raises an error if a string of this length cannot grow by added bytes.
+func (s *Library) checkGrowth(length, added int) {
+	if added < 0 || s.maxString > 0 && length+added > s.maxString {
+		s.lua.RaiseError("a string can have at most %d bytes", s.maxString)
 	}
-	s.must(s.guard.charge(size))
+	s.host.Must(s.host.Charge(added))
 }
 
-// checkKey returns its argument if it can be the key of a field.
-func (s *State) checkKey(l *lua.LState) int {
+// CheckKey returns its argument if it can be the key of a field.
+func (s *Library) CheckKey(l *lua.LState) int {
 	checkKey(l, l.Get(1))
 	l.SetTop(1)
 	return 1
@@ -209,15 +186,15 @@ func baseError(l *lua.LState) int {
 	return 0
 }
 
-func (s *State) baseGetMetatable(l *lua.LState) int {
+func (s *Library) baseGetMetatable(l *lua.LState) int {
 	value := l.CheckAny(1)
 	table, isTable := value.(*lua.LTable)
 	if !isTable {
 		l.Push(lua.LNil)
 		return 1
 	}
-	fillTable(table)
-	if table.Metatable == s.emptyList {
+	FillTable(table)
+	if table.Metatable == s.EmptyList {
 		l.Push(lua.LNil)
 		return 1
 	}
@@ -225,14 +202,14 @@ func (s *State) baseGetMetatable(l *lua.LState) int {
 	return 1
 }
 
-func (s *State) baseSetMetatable(l *lua.LState) int {
+func (s *Library) baseSetMetatable(l *lua.LState) int {
 	table := checkTable(l, 1)
 	l.CheckTypes(2, lua.LTNil, lua.LTTable)
 	if old, ok := table.Metatable.(*lua.LTable); ok && old.RawGetString("__metatable") != lua.LNil {
 		l.RaiseError("cannot change a protected metatable")
 	}
 	if metatable, ok := l.Get(2).(*lua.LTable); ok {
-		fillTable(metatable)
+		FillTable(metatable)
 	}
 	table.Metatable = l.Get(2)
 	l.SetTop(1)
@@ -273,7 +250,7 @@ func baseRawGet(l *lua.LState) int {
 	return 1
 }
 
-func (s *State) baseRawSet(l *lua.LState) int {
+func (s *Library) baseRawSet(l *lua.LState) int {
 	table, key := checkTable(l, 1), l.CheckAny(2)
 	checkKey(l, key)
 	table.RawSet(key, l.CheckAny(3))
@@ -297,7 +274,7 @@ func baseSelect(l *lua.LState) int {
 }
 
 // baseToNumber converts a value to a number.
-func (s *State) baseToNumber(l *lua.LState) int {
+func (s *Library) baseToNumber(l *lua.LState) int {
 	value := l.CheckAny(1)
 	if _, isNumber := value.(lua.LNumber); isNumber {
 		l.Push(value)
@@ -320,7 +297,7 @@ func (s *State) baseToNumber(l *lua.LState) int {
 // maxResults is the maximum number of results of unpack and string.byte.
 const maxResults = 8000
 
-func (s *State) baseUnpack(l *lua.LState) int {
+func (s *Library) baseUnpack(l *lua.LState) int {
 	table := checkTable(l, 1)
 	first, last := l.OptInt(2, 1), l.OptInt(3, table.Len())
 	if first > last {
@@ -336,13 +313,13 @@ func (s *State) baseUnpack(l *lua.LState) int {
 }
 
 // basePCall calls a function, and returns its error unless that has stopped the script.
-func (s *State) basePCall(l *lua.LState) int {
+func (s *Library) basePCall(l *lua.LState) int {
 	l.CheckAny(1)
 	err := l.PCall(l.GetTop()-1, lua.MultRet, nil)
 	return s.caught(l, err, 0)
 }
 
-func (s *State) baseXPCall(l *lua.LState) int {
+func (s *Library) baseXPCall(l *lua.LState) int {
 	handler := l.CheckFunction(2)
 	l.SetTop(2)
 	l.Push(l.Get(1))
@@ -352,12 +329,11 @@ func (s *State) baseXPCall(l *lua.LState) int {
 
 // caught returns the results of pcall and xpcall. The results of the called function are on the
 // stack above the first kept values.
-func (s *State) caught(l *lua.LState, err error, kept int) int {
-	if s.guard.Err() != nil {
+func (s *Library) caught(l *lua.LState, err error, kept int) int {
+	if stopErr := s.host.Stopped(); stopErr != nil {
 		if err == nil {
-			err = &lua.ApiError{Type: lua.ApiErrorRun, Object: lua.LString(s.guard.Err().Error())}
+			err = &lua.ApiError{Type: lua.ApiErrorRun, Object: lua.LString(stopErr.Error())}
 		}
-		s.guard.noteStop()
 		panic(err)
 	}
 	if err == nil {
@@ -375,9 +351,9 @@ func (s *State) caught(l *lua.LState, err error, kept int) int {
 
 // toString converts a value to text as tostring does. The addresses of tables and functions are
 // no part of it, because they are different each time.
-func (s *State) toString(value lua.LValue) string {
+func (s *Library) toString(value lua.LValue) string {
 	if table, isTable := value.(*lua.LTable); isTable {
-		fillTable(table)
+		FillTable(table)
 		if function, ok := s.lua.GetMetaField(table, "__tostring").(*lua.LFunction); ok {
 			s.lua.Push(function)
 			s.lua.Push(table)
@@ -390,14 +366,14 @@ func (s *State) toString(value lua.LValue) string {
 			return lua.LVAsString(result)
 		}
 	}
-	if value == s.null {
+	if value == s.Null {
 		return "null"
 	}
-	return display(value)
+	return Display(value)
 }
 
-// display returns a value as text, without calling a script.
-func display(value lua.LValue) string {
+// Display returns a value as text, without calling a script.
+func Display(value lua.LValue) string {
 	switch v := value.(type) {
 	case lua.LString:
 		return string(v)
@@ -410,23 +386,17 @@ func display(value lua.LValue) string {
 }
 
 // write passes the arguments to a function for output, line by line.
-func (s *State) write(l *lua.LState, out func(string)) int {
+func (s *Library) write(l *lua.LState, out func(string)) int {
 	var b strings.Builder
 	for i := 1; i <= l.GetTop(); i++ {
 		if i > 1 {
 			b.WriteByte('\t')
 		}
 		text := s.toString(l.Get(i))
-		s.written += len(text) + 1
-		if limit := s.options.Limits.Output; limit > 0 && s.written > limit {
-			s.guard.stop(fmt.Errorf("%w: more than %d bytes", ErrOutputLimit, limit))
-			s.must(s.guard.Err())
-		}
+		s.host.Must(s.host.Output(len(text) + 1))
 		b.WriteString(text)
 	}
-	if l.GetTop() == 0 {
-		s.written++
-	}
+	s.host.Must(s.host.Output(1))
 	if out == nil {
 		return 0
 	}

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package luasandbox
+package lualib
 
 import (
 	"strings"
@@ -12,9 +12,9 @@ import (
 )
 
 // openString registers the library string, whose functions are also methods of strings.
-func (s *State) openString() {
-	table := s.library("string")
-	s.setFunctions(table, map[string]lua.LGFunction{
+func (s *Library) openString() {
+	table := s.Table("string")
+	s.SetFunctions(table, map[string]lua.LGFunction{
 		"byte":    stringByte,
 		"char":    stringChar,
 		"find":    func(l *lua.LState) int { return s.stringFind(l, true) },
@@ -86,7 +86,7 @@ func stringSub(l *lua.LState) int {
 }
 
 // stringMap returns a function that converts a string to one of the same length.
-func (s *State) stringMap(convert func([]byte)) lua.LGFunction {
+func (s *Library) stringMap(convert func([]byte)) lua.LGFunction {
 	return func(l *lua.LState) int {
 		text := l.CheckString(1)
 		s.checkLength(len(text))
@@ -119,13 +119,13 @@ func reverse(text []byte) {
 	}
 }
 
-func (s *State) stringRep(l *lua.LState) int {
+func (s *Library) stringRep(l *lua.LState) int {
 	text, count := l.CheckString(1), max(l.CheckInt(2), 0)
 	if text == "" {
 		count = 0
 	}
-	if text != "" && s.options.Limits.String > 0 && count > s.options.Limits.String/len(text) {
-		s.checkLength(s.options.Limits.String + 1)
+	if text != "" && s.maxString > 0 && count > s.maxString/len(text) {
+		s.checkLength(s.maxString + 1)
 	}
 	s.checkLength(len(text) * count)
 	l.Push(lua.LString(strings.Repeat(text, count)))
@@ -133,21 +133,21 @@ func (s *State) stringRep(l *lua.LState) int {
 }
 
 // matcher returns a matcher for the pattern in the argument 2.
-func (s *State) matcher(l *lua.LState, text string) (*luapattern.Pattern, *luapattern.Matcher) {
+func (s *Library) matcher(l *lua.LState, text string) (*luapattern.Pattern, *luapattern.Matcher) {
 	pattern, err := luapattern.Parse(l.CheckString(2))
-	s.must(err)
-	return pattern, luapattern.NewMatcher(pattern, text, s.guard.check)
+	s.host.Must(err)
+	return pattern, luapattern.NewMatcher(pattern, text, s.host.Check)
 }
 
 // find returns the first match from an offset on.
-func (s *State) find(m *luapattern.Matcher, from int) (luapattern.Match, bool) {
+func (s *Library) find(m *luapattern.Matcher, from int) (luapattern.Match, bool) {
 	match, found, err := m.Find(from)
-	s.must(err)
+	s.host.Must(err)
 	return match, found
 }
 
 // stringFind implements string.find and string.match.
-func (s *State) stringFind(l *lua.LState, positions bool) int {
+func (s *Library) stringFind(l *lua.LState, positions bool) int {
 	text := l.CheckString(1)
 	from := l.OptInt(3, 1)
 	if from < 0 {
@@ -200,16 +200,16 @@ func pushCaptures(l *lua.LState, text string, match luapattern.Match, whole bool
 }
 
 // stringGmatch returns a function that returns the captures of the next match each time.
-func (s *State) stringGmatch(l *lua.LState) int {
+func (s *Library) stringGmatch(l *lua.LState) int {
 	text := l.CheckString(1)
 	pattern, err := luapattern.Parse(l.CheckString(2))
-	s.must(err)
+	s.host.Must(err)
 	next := 0
 	l.Push(l.NewFunction(func(l *lua.LState) int {
 		if next > len(text) {
 			return 0
 		}
-		match, found := s.find(luapattern.NewMatcher(pattern, text, s.guard.check), next)
+		match, found := s.find(luapattern.NewMatcher(pattern, text, s.host.Check), next)
 		if !found {
 			next = len(text) + 1
 			return 0
@@ -224,16 +224,14 @@ func (s *State) stringGmatch(l *lua.LState) int {
 }
 
 // stringGsub replaces the matches of a pattern.
-func (s *State) stringGsub(l *lua.LState) int {
+func (s *Library) stringGsub(l *lua.LState) int {
 	text := l.CheckString(1)
 	pattern, m := s.matcher(l, text)
 	l.CheckTypes(3, lua.LTString, lua.LTNumber, lua.LTTable, lua.LTFunction)
 	limit := l.OptInt(4, len(text)+1)
 	var b strings.Builder
 	write := func(part string) {
-		s.checkLength(b.Len() + len(part))
-		// The length was already charged.
-		s.guard.charged -= b.Len()
+		s.checkGrowth(b.Len(), len(part))
 		b.WriteString(part)
 	}
 	count, copied, next := 0, 0, 0
@@ -260,7 +258,7 @@ func (s *State) stringGsub(l *lua.LState) int {
 }
 
 // replacement returns the text with which string.gsub replaces a match.
-func (s *State) replacement(l *lua.LState, text string, match luapattern.Match) string {
+func (s *Library) replacement(l *lua.LState, text string, match luapattern.Match) string {
 	whole := text[match.Start:match.End]
 	var value lua.LValue
 	switch replace := l.Get(3).(type) {
@@ -288,7 +286,7 @@ func (s *State) replacement(l *lua.LState, text string, match luapattern.Match) 
 }
 
 // expand replaces %0 to %9 in the text of a replacement.
-func (s *State) expand(l *lua.LState, replacement, text string, match luapattern.Match) string {
+func (s *Library) expand(l *lua.LState, replacement, text string, match luapattern.Match) string {
 	if !strings.Contains(replacement, "%") {
 		return replacement
 	}
@@ -303,13 +301,13 @@ func (s *State) expand(l *lua.LState, replacement, text string, match luapattern
 		case index < 0 || index > 9:
 			b.WriteByte(replacement[i])
 		case index == 0 || index == 1 && len(match.Captures) == 0:
-			s.checkLength(b.Len() + match.End - match.Start)
+			s.checkGrowth(b.Len(), match.End-match.Start)
 			b.WriteString(text[match.Start:match.End])
 		case index > len(match.Captures):
 			l.RaiseError("invalid capture index %%%d in the replacement", index)
 		default:
-			part := display(captureValue(text, match.Captures[index-1]))
-			s.checkLength(b.Len() + len(part))
+			part := Display(captureValue(text, match.Captures[index-1]))
+			s.checkGrowth(b.Len(), len(part))
 			b.WriteString(part)
 		}
 	}

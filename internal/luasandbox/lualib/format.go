@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package luasandbox
+package lualib
 
 import (
 	"fmt"
@@ -18,14 +18,13 @@ import (
 var directive = regexp.MustCompile(`^%([-+ #0]{0,5})([0-9]{0,2})((?:\.[0-9]{0,2})?)([a-zA-Z%])`)
 
 // stringFormat implements string.format.
-func (s *State) stringFormat(l *lua.LState) int {
+func (s *Library) stringFormat(l *lua.LState) int {
 	format := l.CheckString(1)
 	var b strings.Builder
 	argument := 1
 	for {
 		before, rest, found := strings.Cut(format, "%")
-		s.checkLength(b.Len() + len(before))
-		s.guard.charged -= b.Len()
+		s.checkGrowth(b.Len(), len(before))
 		b.WriteString(before)
 		if !found {
 			break
@@ -37,12 +36,11 @@ func (s *State) stringFormat(l *lua.LState) int {
 		}
 		parts := directive.FindStringSubmatch("%" + rest[:min(len(rest), 16)])
 		if parts == nil {
-			l.RaiseError("invalid option in the format: '%%%s'", safeMessage(rest[:min(len(rest), 8)]))
+			l.RaiseError("invalid option in the format: '%%%s'", strings.ToValidUTF8(rest[:min(len(rest), 8)], "?"))
 		}
 		argument++
 		text := s.formatArgument(l, argument, parts[1]+parts[2]+parts[3], parts[4][0])
-		s.checkLength(b.Len() + len(text))
-		s.guard.charged -= b.Len()
+		s.checkGrowth(b.Len(), len(text))
 		b.WriteString(text)
 		format = rest[len(parts[0])-1:]
 	}
@@ -51,7 +49,7 @@ func (s *State) stringFormat(l *lua.LState) int {
 }
 
 // formatArgument formats an argument. flags contains the flags, width and precision.
-func (s *State) formatArgument(l *lua.LState, argument int, flags string, verb byte) string {
+func (s *Library) formatArgument(l *lua.LState, argument int, flags string, verb byte) string {
 	switch verb {
 	case 'c':
 		return pad(string([]byte{byte(l.CheckInt(argument))}), flags)
@@ -115,14 +113,11 @@ func pad(text, flags string) string {
 }
 
 // quote returns text as a string literal of Lua.
-func quote(text string, s *State) string {
+func quote(text string, s *Library) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for i := range len(text) {
-		if i%1024 == 0 {
-			s.checkLength(b.Len())
-			s.guard.charged -= b.Len()
-		}
+		s.checkGrowth(b.Len(), 2)
 		switch c := text[i]; c {
 		case '"', '\\', '\n':
 			b.WriteByte('\\')

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package luasandbox
+package lualib
 
 import (
 	"math"
@@ -55,8 +55,8 @@ func formatNumber(number float64) string {
 }
 
 // openMath registers the library math. Its random numbers are the same in each run.
-func (s *State) openMath() {
-	table := s.library("math")
+func (s *Library) openMath() {
+	table := s.Table("math")
 	one := func(function func(float64) float64) lua.LGFunction {
 		return func(l *lua.LState) int {
 			l.Push(lua.LNumber(function(float64(l.CheckNumber(1)))))
@@ -79,7 +79,7 @@ func (s *State) openMath() {
 			return 1
 		}
 	}
-	s.setFunctions(table, map[string]lua.LGFunction{
+	s.SetFunctions(table, map[string]lua.LGFunction{
 		"abs": one(math.Abs), "acos": one(math.Acos), "asin": one(math.Asin), "atan": one(math.Atan),
 		"atan2": two(math.Atan2), "ceil": one(math.Ceil), "cos": one(math.Cos), "cosh": one(math.Cosh),
 		"deg": one(func(x float64) float64 { return x * 180 / math.Pi }),
@@ -113,7 +113,7 @@ func (s *State) openMath() {
 	table.RawSetString("huge", lua.LNumber(math.Inf(1)))
 }
 
-func (s *State) mathRandom(l *lua.LState) int {
+func (s *Library) mathRandom(l *lua.LState) int {
 	if l.GetTop() == 0 {
 		l.Push(lua.LNumber(s.random.Float64()))
 		return 1

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package luasandbox
+package lualib
 
 import (
 	"bytes"
@@ -24,42 +24,38 @@ const maxEncoded = 2 << 20
 
 // openEncodings registers the libraries json and yaml. Both have the functions encode and
 // decode, and null, which stands for null in lists.
-func (s *State) openEncodings() {
+func (s *Library) openEncodings() {
 	for name, functions := range map[string]map[string]lua.LGFunction{
 		"json": {"decode": s.decode(s.decodeJSON), "encode": s.encode(encodeJSON)},
 		"yaml": {"decode": s.decode(s.decodeYAML), "encode": s.encode(encodeYAML)},
 	} {
-		table := s.library(name)
-		s.setFunctions(table, functions)
-		table.RawSetString("null", s.null)
+		table := s.Table(name)
+		s.SetFunctions(table, functions)
+		table.RawSetString("null", s.Null)
 	}
 }
 
 // decode returns a function that decodes its argument.
-func (s *State) decode(decode func(text string) (lua.LValue, error)) lua.LGFunction {
+func (s *Library) decode(decode func(text string) (lua.LValue, error)) lua.LGFunction {
 	return func(l *lua.LState) int {
 		text := l.CheckString(1)
 		if len(text) > maxEncoded {
 			l.RaiseError("the text has %d bytes, but can have at most %d", len(text), maxEncoded)
 		}
 		value, err := decode(text)
-		s.must(err)
+		s.host.Must(err)
 		l.Push(value)
 		return 1
 	}
 }
 
 // encode returns a function that encodes its argument.
-func (s *State) encode(encode func(value any) ([]byte, error)) lua.LGFunction {
+func (s *Library) encode(encode func(value any) ([]byte, error)) lua.LGFunction {
 	return func(l *lua.LState) int {
-		c := &converter{state: s, charge: s.guard.charge, limited: true, budget: maxEncoded}
-		value, err := c.toGo(l.CheckAny(1))
-		s.must(err)
-		if _, isFunction := value.(*Function); isFunction {
-			l.RaiseError("a function cannot be converted")
-		}
+		value, err := s.host.ToGo(l.CheckAny(1), maxEncoded)
+		s.host.Must(err)
 		text, err := encode(value)
-		s.must(err)
+		s.host.Must(err)
 		s.checkLength(len(text))
 		l.Push(lua.LString(text))
 		return 1
@@ -97,8 +93,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return r.text.Read(p[:min(len(p), 1024)])
 }
 
-func (s *State) decodeJSON(text string) (lua.LValue, error) {
-	decoder := json.NewDecoder(&reader{strings.NewReader(text), s.guard.check})
+func (s *Library) decodeJSON(text string) (lua.LValue, error) {
+	decoder := json.NewDecoder(&reader{strings.NewReader(text), s.host.Check})
 	decoder.UseNumber()
 	value, err := s.decodeJSONValue(decoder, 0)
 	if err == nil {
@@ -112,7 +108,7 @@ func (s *State) decodeJSON(text string) (lua.LValue, error) {
 	return value, nil
 }
 
-func (s *State) decodeJSONValue(decoder *json.Decoder, depth int) (lua.LValue, error) {
+func (s *Library) decodeJSONValue(decoder *json.Decoder, depth int) (lua.LValue, error) {
 	token, err := decoder.Token()
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -122,10 +118,10 @@ func (s *State) decodeJSONValue(decoder *json.Decoder, depth int) (lua.LValue, e
 	}
 	delimiter, isDelimiter := token.(json.Delim)
 	if !isDelimiter {
-		return s.scalarToLua(token)
+		return scalarToLua(token)
 	}
-	if depth == maxDepth {
-		return nil, fmt.Errorf("values are nested more than %d levels deep", maxDepth)
+	if depth == MaxDepth {
+		return nil, fmt.Errorf("values are nested more than %d levels deep", MaxDepth)
 	}
 	table := s.lua.NewTable()
 	for count := 1; decoder.More(); count++ {
@@ -147,18 +143,18 @@ func (s *State) decodeJSONValue(decoder *json.Decoder, depth int) (lua.LValue, e
 		return nil, err
 	}
 	if delimiter == '[' && table.Len() == 0 {
-		table.Metatable = s.emptyList
+		table.Metatable = s.EmptyList
 	}
 	return table, nil
 }
 
 // addDecoded adds an element to a table. null is json.null in lists, and no element of a map.
-func (s *State) addDecoded(table *lua.LTable, key, value lua.LValue) error {
-	if err := s.guard.charge(200); err != nil {
+func (s *Library) addDecoded(table *lua.LTable, key, value lua.LValue) error {
+	if err := s.host.Charge(200); err != nil {
 		return err
 	}
 	if _, inList := key.(lua.LNumber); inList && value == lua.LNil {
-		value = s.null
+		value = s.Null
 	}
 	if number, inList := key.(lua.LNumber); inList && number > maxIndex {
 		return fmt.Errorf("a list can have at most %d elements", maxIndex)
@@ -168,24 +164,36 @@ func (s *State) addDecoded(table *lua.LTable, key, value lua.LValue) error {
 }
 
 // scalarToLua converts a decoded scalar.
-func (s *State) scalarToLua(value any) (lua.LValue, error) {
+func scalarToLua(value any) (lua.LValue, error) {
 	switch value := value.(type) {
 	case nil:
 		return lua.LNil, nil
+	case bool:
+		return lua.LBool(value), nil
+	case string:
+		return lua.LString(value), nil
+	case int:
+		return lua.LNumber(value), nil
+	case int64:
+		return lua.LNumber(value), nil
+	case uint64:
+		return lua.LNumber(value), nil
+	case float64:
+		return lua.LNumber(value), nil
 	case json.Number:
 		number, err := value.Float64()
 		return lua.LNumber(number), err
 	}
-	return (&view{state: s}).toLua(value)
+	return nil, fmt.Errorf("values of the type %T are not supported", value)
 }
 
-func (s *State) decodeYAML(text string) (value lua.LValue, err error) {
+func (s *Library) decodeYAML(text string) (value lua.LValue, err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
 			value, err = nil, fmt.Errorf("invalid YAML: %v", problem)
 		}
 	}()
-	decoder := yaml.NewDecoder(&reader{strings.NewReader(text), s.guard.check})
+	decoder := yaml.NewDecoder(&reader{strings.NewReader(text), s.host.Check})
 	var decoded any
 	if err := decoder.Decode(&decoded); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("invalid YAML: %w", err)
@@ -197,9 +205,9 @@ func (s *State) decodeYAML(text string) (value lua.LValue, err error) {
 }
 
 // yamlToLua converts what the YAML decoder has returned. Keys become strings.
-func (s *State) yamlToLua(value any, depth int) (lua.LValue, error) {
-	if depth == maxDepth {
-		return nil, fmt.Errorf("values are nested more than %d levels deep", maxDepth)
+func (s *Library) yamlToLua(value any, depth int) (lua.LValue, error) {
+	if depth == MaxDepth {
+		return nil, fmt.Errorf("values are nested more than %d levels deep", MaxDepth)
 	}
 	table := s.lua.NewTable()
 	switch value := value.(type) {
@@ -214,7 +222,7 @@ func (s *State) yamlToLua(value any, depth int) (lua.LValue, error) {
 			}
 		}
 		if len(value) == 0 {
-			table.Metatable = s.emptyList
+			table.Metatable = s.EmptyList
 		}
 	case map[any]any:
 		entries := make(map[string]any, len(value))
@@ -231,13 +239,13 @@ func (s *State) yamlToLua(value any, depth int) (lua.LValue, error) {
 			}
 		}
 	default:
-		return s.scalarToLua(value)
+		return scalarToLua(value)
 	}
 	return table, nil
 }
 
 // openSemver registers the library semver.
-func (s *State) openSemver() {
+func (s *Library) openSemver() {
 	version := func(l *lua.LState, n int) *semver.Version {
 		text := l.CheckString(n)
 		parsed, err := semver.NewVersion(text[:min(len(text), 256)])
@@ -246,7 +254,7 @@ func (s *State) openSemver() {
 		}
 		return parsed
 	}
-	s.setFunctions(s.library("semver"), map[string]lua.LGFunction{
+	s.SetFunctions(s.Table("semver"), map[string]lua.LGFunction{
 		"compare": func(l *lua.LState) int {
 			l.Push(lua.LNumber(version(l, 1).Compare(version(l, 2))))
 			return 1
