@@ -89,7 +89,7 @@ var attacks = []struct{ name, script, want string }{
 	{"log", `while true do log("x") end`, "too much output"},
 	{"output of a long line", `println(("x"):rep(8e6))`, "too much output"},
 	{"error with a long message", `error(("x"):rep(8e6))`, "… (8000000 bytes)"},
-	{"error with an object", `error(setmetatable({}, {__tostring = function() while true do end end}))`, "the error object is a table"},
+	{"error with an object", `error(setmetatable({}, {__tostring = function() while true do end end}))`, "an error object of the type table"},
 	{"__tostring without end", `tostring(setmetatable({}, {__tostring = function() while true do end end}))`, tooLong},
 	{"__tostring of itself", `local t = {} setmetatable(t, {__tostring = function() return tostring(t) end}) tostring(t)`, "stack overflow"},
 	{"coroutines", `while true do coroutine.create(function() end) end`, "nil"},

@@ -29,7 +29,7 @@ func (s *State) openFiles() {
 	methods := s.lua.NewTable()
 	s.libraries.SetFunctions(methods, map[string]lua.LGFunction{
 		"close": s.fileClose,
-		"lines": s.fileLines,
+		"lines": func(l *lua.LState) int { return s.fileLines(l, false) },
 		"read":  s.fileRead,
 		"write": s.fileWrite,
 	})
@@ -56,7 +56,7 @@ func (s *State) openFiles() {
 			s.must(err)
 			l.SetTop(0)
 			l.Push(data)
-			return s.fileLines(l)
+			return s.fileLines(l, true)
 		},
 	})
 	s.libraries.SetFunctions(s.libraries.Table("os"), map[string]lua.LGFunction{
@@ -214,14 +214,19 @@ func (s *State) readLine(f *file) (string, error) {
 	}
 }
 
-// fileLines returns a function that returns the next line each time.
-func (s *State) fileLines(l *lua.LState) int {
-	data := l.CheckUserData(1)
-	s.checkFile(l)
+// fileLines returns a function that returns the next line each time. If closeAtEnd is set, it
+// closes the file after the last line.
+func (s *State) fileLines(l *lua.LState, closeAtEnd bool) int {
+	data, f := l.CheckUserData(1), s.checkFile(l)
 	l.Push(l.NewFunction(func(l *lua.LState) int {
 		l.SetTop(0)
 		l.Push(data)
-		return s.fileRead(l)
+		results := s.fileRead(l)
+		if l.Get(-results) == lua.LNil && closeAtEnd {
+			delete(s.open, f)
+			s.must(f.Close())
+		}
+		return results
 	}))
 	return 1
 }

@@ -310,7 +310,7 @@ func (s *State) convertError(err error) error {
 	if !errors.As(err, &apiError) {
 		return s.runtimeError(err.Error(), nil, nil)
 	}
-	message := "the error object is a " + apiError.Object.Type().String()
+	message := "an error object of the type " + apiError.Object.Type().String()
 	if lua.LVCanConvToString(apiError.Object) {
 		message = lua.LVAsString(apiError.Object)
 	}

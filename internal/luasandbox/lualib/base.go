@@ -182,7 +182,12 @@ func baseAssert(l *lua.LState) int {
 }
 
 func baseError(l *lua.LState) int {
-	l.Error(l.Get(1), l.OptInt(2, 1))
+	level := l.OptInt(2, 1)
+	if level > 0 {
+		// Level 1 is the caller of this function, which the interpreter counts as a level too.
+		level++
+	}
+	l.Error(l.Get(1), level)
 	return 0
 }
 

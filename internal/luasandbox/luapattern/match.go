@@ -20,12 +20,14 @@ type Match struct {
 
 // Matcher finds the matches of a pattern in a text. All its calls share one bound of steps.
 type Matcher struct {
-	pattern  *Pattern
-	text     string
-	check    func() error
-	steps    int
-	captures [maxCaptures]Capture
-	err      error
+	pattern *Pattern
+	text    string
+	check   func() error
+	steps   int
+	// nextCheck is the number of steps after which check is called again.
+	nextCheck int
+	captures  [maxCaptures]Capture
+	err       error
 }
 
 // NewMatcher returns a Matcher. It calls check again and again while it searches, and stops if
@@ -56,7 +58,8 @@ func (p *Pattern) Anchored() bool { return p.anchored }
 // step counts a step, and reports whether the search can go on.
 func (m *Matcher) step() bool {
 	m.steps++
-	if m.err == nil && m.steps%stepsBetweenChecks == 0 {
+	if m.err == nil && m.steps >= m.nextCheck {
+		m.nextCheck = m.steps + stepsBetweenChecks
 		if m.steps > maxSteps {
 			m.err = ErrTooManySteps
 		} else {
