@@ -14,7 +14,16 @@ import (
 	"github.com/ordered-helm/helm/internal/luasandbox/luapattern"
 )
 
-func noCheck() error { return nil }
+// limitedCheck returns a check that ends a search that the limit of steps has not ended.
+func limitedCheck() func() error {
+	calls := 0
+	return func() error {
+		if calls++; calls > 20_000 {
+			return errors.New("the number of steps is not limited")
+		}
+		return nil
+	}
+}
 
 // describe returns the matched text and the captures of the first match.
 func describe(t testing.TB, pattern, text string) string {
@@ -23,7 +32,7 @@ func describe(t testing.TB, pattern, text string) string {
 	if err != nil {
 		return err.Error()
 	}
-	match, found, err := luapattern.NewMatcher(p, text, noCheck).Find(0)
+	match, found, err := luapattern.NewMatcher(p, text, limitedCheck()).Find(0)
 	if err != nil {
 		return err.Error()
 	}
