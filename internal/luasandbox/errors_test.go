@@ -124,3 +124,27 @@ func TestRetainedMemory(t *testing.T) {
 		t.Errorf("got %v after %d states", err, calls)
 	}
 }
+
+// TestStopIsNotCaught checks that pcall and xpcall run nothing else once a script was stopped.
+func TestStopIsNotCaught(t *testing.T) {
+	for _, protected := range []string{"pcall(stop)", "xpcall(stop, log)", "xpcall(stop, function() log('handler') end)", "pcall(pcall, stop)", "pcall(xpcall, stop, log)"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var lines []string
+		state := newState(t, luasandbox.Options{Log: func(line string) { lines = append(lines, line) }})
+		functions := map[string]luasandbox.GoFunction{
+			// stop ends the context and fails, so that the script goes on in Go functions.
+			"stop": func(context.Context, []any) ([]any, error) {
+				cancel()
+				return nil, errors.New("stopped")
+			},
+		}
+		if err := state.Register("go", functions); err != nil {
+			t.Fatal(err)
+		}
+		script := "stop = go.stop\ntable.sort({1, 2}, function() return " + protected + " end)"
+		err := state.Load(ctx, "a.lua", script)
+		if !errors.Is(err, context.Canceled) || len(lines) > 0 {
+			t.Errorf("%s: got %v and the output %v", protected, err, lines)
+		}
+	}
+}
