@@ -23,7 +23,7 @@ const (
 	maxSource = 256 << 10
 	// maxConstants is the maximum number of different strings, numbers and names in a script. The
 	// compiler searches all of them for each one that it finds.
-	maxConstants = 10_000
+	maxConstants = 4000
 	// maxDepth is the maximum depth of nested expressions and statements. The compiler is
 	// recursive, and Go ends the process if its stack becomes too large.
 	maxDepth = 1000
