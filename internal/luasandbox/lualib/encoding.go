@@ -20,7 +20,7 @@ import (
 
 // maxEncoded is the maximum size of the text that json and yaml decode, and of the value that
 // they encode, in bytes.
-const maxEncoded = 2 << 20
+const maxEncoded = 1 << 20
 
 // openEncodings registers the libraries json and yaml. Both have the functions encode and
 // decode, and null, which stands for null in lists.
