@@ -1,0 +1,101 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package luasandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// openHTTP registers the library http. Its functions return a table with the fields status,
+// headers and body.
+func (s *State) openHTTP() {
+	s.register("http", map[string]GoFunction{
+		// get sends a GET request to a URL, with headers from a table.
+		"get": func(ctx context.Context, arguments []any) ([]any, error) {
+			request := map[string]any{"url": argument(arguments, 0), "headers": argument(arguments, 1)}
+			return s.sendRequest(ctx, request)
+		},
+		// request sends a request with the fields method, url, headers and body of a table.
+		"request": func(ctx context.Context, arguments []any) ([]any, error) {
+			request, ok := argument(arguments, 0).(map[string]any)
+			if !ok {
+				return nil, errors.New("http.request needs a table with the field url")
+			}
+			return s.sendRequest(ctx, request)
+		},
+	})
+}
+
+// argument returns an argument, or nil if there are fewer.
+func argument(arguments []any, index int) any {
+	if index < len(arguments) {
+		return arguments[index]
+	}
+	return nil
+}
+
+// sendRequest sends a request, and reads its response.
+func (s *State) sendRequest(ctx context.Context, fields map[string]any) ([]any, error) {
+	if s.options.HTTP == nil {
+		return nil, fmt.Errorf("http: %w", errNotConfigured)
+	}
+	url, _ := fields["url"].(string)
+	method, _ := fields["method"].(string)
+	body, _ := fields["body"].(string)
+	headers, _ := fields["headers"].(map[string]any)
+	if url == "" {
+		return nil, errors.New("http: the URL is missing")
+	}
+	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), url, strings.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("http: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		request.Header.Set(name, fmt.Sprint(headers[name]))
+	}
+	response, err := s.options.HTTP.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("http: %w", err)
+	}
+	defer response.Body.Close()
+	limit := s.options.Limits.String
+	var received strings.Builder
+	if _, err := io.Copy(&received, s.limited(response.Body)); err != nil {
+		return nil, fmt.Errorf("http: reading the response from %s: %w", url, err)
+	}
+	if limit > 0 && received.Len() > limit {
+		return nil, fmt.Errorf("http: the response from %s has more than %d bytes", url, limit)
+	}
+	result := map[string]any{}
+	for name, values := range response.Header {
+		result[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	return []any{map[string]any{"status": response.StatusCode, "headers": result, "body": received.String()}}, nil
+}
+
+// limited returns a reader that ends one byte after the maximum length of a string, and fails
+// if the script must end.
+func (s *State) limited(source io.Reader) io.Reader {
+	checked := readerFunc(func(p []byte) (int, error) {
+		if err := s.guard.charge(len(p)); err != nil {
+			return 0, err
+		}
+		return source.Read(p)
+	})
+	if s.options.Limits.String <= 0 {
+		return checked
+	}
+	return io.LimitReader(checked, int64(s.options.Limits.String)+1)
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
