@@ -48,7 +48,7 @@ func TestOrder(t *testing.T) {
 		var e Emitter
 		var called, registered []registration
 		for range random.IntN(12) {
-			r := registration{weight: float64(random.IntN(4)) / 3, depth: random.IntN(4) - 1}
+			r := registration{weight: float64(random.IntN(4)) / 3, chart: []string{"", "a", "a/charts/b", "a/charts/b/charts/c"}[random.IntN(4)]}
 			index := len(registered)
 			r.handle = func(context.Context, *Request) error {
 				called = append(called, registered[index])
@@ -69,7 +69,7 @@ func TestOrder(t *testing.T) {
 			if a.weight != b.weight {
 				return int(3 * (a.weight - b.weight))
 			}
-			return b.depth - a.depth
+			return b.depth() - a.depth()
 		}) {
 			t.Fatalf("called in the order %+v", called)
 		}

@@ -111,7 +111,7 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 		return r, err
 	}
 	notes := extractNotes(ch, files, o.SubNotes)
-	docs, err := templateDocuments(files, o.KeepObjects)
+	docs, err := templateDocuments(files, o.KeepObjects || o.ChangeManifest != nil)
 	if err != nil {
 		r.Manifest = concatenate(files)
 		return r, err
