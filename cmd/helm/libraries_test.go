@@ -25,7 +25,7 @@ func libraryFiles(more map[string]string) map[string]string {
 
 // TestLibraries runs commands with charts that use a library.
 func TestLibraries(t *testing.T) {
-	ordinary := map[string]string{"library/names/Chart.yaml": "apiVersion: v2\nname: names\nversion: 1.0.0\n", "library/names/templates/job.yaml": "kind: Job\n"}
+	application := map[string]string{"library/names/Chart.yaml": "apiVersion: v2\nname: names\nversion: 1.0.0\n", "library/names/templates/job.yaml": "kind: Job\n"}
 	missing := map[string]string{"library/names/Chart.yaml": "apiVersion: v2\nname: another\nversion: 1.0.0\n"}
 	for _, c := range []struct {
 		name           string
@@ -40,8 +40,8 @@ func TestLibraries(t *testing.T) {
 		{"lint", []string{"lint", "CHART"}, nil, "==> Linting CHART\n\n1 chart(s) linted, 0 chart(s) failed\n", "", 0},
 		{"show", []string{"show", "chart", "CHART"}, nil, "libraries: [{name: names, version: ^1}]", "", 0},
 		{"dependency list", []string{"dependency", "list", "CHART"}, nil, "names\t^1     \t          \tunpacked", "", 0},
-		{"an ordinary chart", []string{"template", "r", "CHART"}, ordinary, "name: r-shop}", "WARNING: shop uses names as a library, which is not a library chart: only its named templates are used\n", 0},
-		{"package with an ordinary chart", []string{"package", "CHART", "-d", "CHART"}, ordinary, "Successfully packaged", "WARNING: shop uses names as a library", 0},
+		{"an application chart", []string{"template", "r", "CHART"}, application, "name: r-shop}", "WARNING: shop uses names as a library, which is not a library chart: only its named templates are used\n", 0},
+		{"package with an application chart", []string{"package", "CHART", "-d", "CHART"}, application, "Successfully packaged", "WARNING: shop uses names as a library", 0},
 		{"a library that is installed", []string{"template", "r", "CHART/library/names"}, nil, "", "library charts are not installable", 1},
 		{"a missing library", []string{"template", "r", "CHART"}, missing, "", "found in Chart.yaml, but missing in library/ directory: names", 1},
 		{"package without a library", []string{"package", "CHART", "-d", "CHART"}, missing, "", "found in Chart.yaml, but missing in library/ directory: names", 1},

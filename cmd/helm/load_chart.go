@@ -114,7 +114,7 @@ func (a *app) loadChart(ctx context.Context, from *chartSource, path string) (*c
 	if chrt.Metadata.Deprecated {
 		a.warnf("This chart is deprecated")
 	}
-	a.warnOrdinaryLibraries(chrt)
+	a.warnAboutApplications(chrt)
 	required := chrt.Metadata.Dependencies
 	if required == nil {
 		return chrt, nil
@@ -137,10 +137,10 @@ func (a *app) loadChart(ctx context.Context, from *chartSource, path string) (*c
 	return chrt, nil
 }
 
-// warnOrdinaryLibraries prints a warning for each chart that is used as a library, but is not a
+// warnAboutApplications prints a warning for each chart that is used as a library, but is not a
 // library chart.
-func (a *app) warnOrdinaryLibraries(ch *chart.Chart) {
-	for _, o := range library.OrdinaryCharts(ch) {
+func (a *app) warnAboutApplications(ch *chart.Chart) {
+	for _, o := range library.ApplicationCharts(ch) {
 		a.warnf("%s uses %s as a library, which is not a library chart: only its named templates are used", o.UsedBy, o.Name)
 	}
 }

@@ -103,7 +103,7 @@ func (a *app) warnAboutLibraries(dir string) error {
 	}
 	ch, err := loader.LoadDir(dir)
 	if err == nil {
-		a.warnOrdinaryLibraries(ch)
+		a.warnAboutApplications(ch)
 	}
 	return err
 }

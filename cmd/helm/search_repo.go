@@ -15,6 +15,8 @@ import (
 	"helm.sh/helm/v3/cmd/helm/search"
 	"helm.sh/helm/v3/pkg/helmpath"
 	"helm.sh/helm/v3/pkg/repo"
+
+	"github.com/ordered-helm/helm/internal/library"
 )
 
 const searchRepoHelp = `
@@ -36,9 +38,6 @@ charts of the type library, which cannot be installed.
 // maxScore is the highest score of charts that are printed. Charts with lower scores match the
 // keyword better.
 const maxScore = 25
-
-// libraryType is the type of charts that cannot be installed.
-const libraryType = "library"
 
 // searchRepoInput holds the flags of "search repo".
 type searchRepoInput struct {
@@ -88,7 +87,7 @@ func (a *app) searchRepositories(in *searchRepoInput, args []string) error {
 	}
 	search.SortScore(results)
 	if in.excludeLibraries {
-		results = slices.DeleteFunc(results, func(r *search.Result) bool { return r.Chart.Type == libraryType })
+		results = slices.DeleteFunc(results, func(r *search.Result) bool { return r.Chart.Type == library.TypeLibrary })
 	}
 	results, err = withinRange(results, in.version, in.versions)
 	if err != nil {

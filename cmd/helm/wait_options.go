@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/pkg/chart"
 
-	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -64,7 +64,7 @@ type waitFields struct {
 // --atomic, which implies --wait. resolve prints a warning if --readiness-timeout has no effect.
 func (w *waitOptions) resolve(chrt *chart.Chart, fields waitFields, atomic bool) error {
 	if w.usesEnv && os.Getenv(waitEnv) != "" && w.waitsWithoutValue(atomic) {
-		declared, err := chartloader.Declarations(chrt)
+		declared, err := declaration.Read(chrt)
 		if err != nil {
 			return err
 		}

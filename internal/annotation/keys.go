@@ -44,15 +44,15 @@ const (
 	RunHooksInParallel = "helm.sh/run-hooks-in-parallel"
 	// Sequencing enables or disables the order that the chart declares. It must be
 	// SequencingEnabled or SequencingDisabled.
-	Sequencing = "helm.sh/sequencing"
+	Sequencing         = "helm.sh/sequencing"
+	SequencingEnabled  = "enabled"
+	SequencingDisabled = "disabled"
 	// Libraries names those dependencies of a packed chart of the format helm.sh/v3 that are
 	// libraries, as a JSON list of strings.
 	Libraries = "helm.sh/libraries"
 	// LibraryCopy marks the copy of a library that the chart around it uses. Its value is the
 	// type of the original.
-	LibraryCopy        = "helm.sh/library-copy"
-	SequencingEnabled  = "enabled"
-	SequencingDisabled = "disabled"
+	LibraryCopy = "helm.sh/library-copy"
 )
 
 // These alternative keys come from the proposal for Helm

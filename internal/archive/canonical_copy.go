@@ -13,11 +13,11 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// CanonicalCopy creates a temporary copy of the chart archive at archivePath in which
-// strings replace annotations of Chart.yaml that are lists, because clients of registries
-// reject such lists. It returns the path of the copy, which is in a directory of its own
-// that the caller must delete. If the archive has no such annotations, the path is empty.
-// If it has, and is signed, CanonicalCopy returns an error.
+// CanonicalCopy creates a temporary copy of the chart archive at archivePath that clients of
+// registries accept. In every Chart.yaml, strings replace annotations that are lists, and a flat
+// Chart.yaml replaces one of the format helm.sh/v3. It returns the path of the copy, which is
+// in a directory of its own that the caller must delete. If the archive needs no change, the
+// path is empty. If it does, and is signed, CanonicalCopy returns an error.
 func CanonicalCopy(archivePath string) (string, error) {
 	data, info, err := readArchive(archivePath)
 	if err != nil || data == nil {
@@ -28,8 +28,8 @@ func CanonicalCopy(archivePath string) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(archivePath + ".prov"); err == nil {
-		return "", fmt.Errorf("%s cannot be pushed unchanged, because annotations in its Chart.yaml are lists, which registries do not accept, "+
-			"and it cannot be changed, because it is signed: package and sign the chart again with \"helm package --sign\"", archivePath)
+		return "", fmt.Errorf("%s cannot be pushed unchanged, because its Chart.yaml is of the format helm.sh/v3, or has annotations that are lists, "+
+			"which registries do not accept, and it cannot be changed, because it is signed: package and sign the chart again with \"helm package --sign\"", archivePath)
 	}
 	dir, err := os.MkdirTemp("", "helm-push-")
 	if err != nil {

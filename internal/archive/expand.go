@@ -16,6 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
@@ -104,7 +105,11 @@ func chartName(files []*chartloader.BufferedFile) (string, error) {
 		Name string `json:"name"`
 	}
 	i := slices.IndexFunc(files, func(f *chartloader.BufferedFile) bool { return f.Name == chartutil.ChartfileName })
-	if i >= 0 {
+	switch {
+	case i < 0:
+	case chartformat.IsV3(files[i].Data): // another tool has packed the chart
+		chart.Name = chartformat.Name(files[i].Data)
+	default:
 		if err := yaml.Unmarshal(files[i].Data, &chart); err != nil {
 			return "", fmt.Errorf("cannot load Chart.yaml: %w", err)
 		}

@@ -62,6 +62,18 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+// TestExpandFormat unpacks a chart of the format helm.sh/v3 that another tool has packed as it was
+// written.
+func TestExpandFormat(t *testing.T) {
+	dir := t.TempDir()
+	if err := archive.Expand(dir, bytes.NewReader(tarball(t, file("any/Chart.yaml", resource["Chart.yaml"])))); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "shop", "Chart.yaml")); err != nil || string(got) != resource["Chart.yaml"] {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 // TestExpandRefuses checks that Expand rejects archives whose files would be outside the
 // directory, or would overwrite a file.
 func TestExpandRefuses(t *testing.T) {
@@ -78,6 +90,9 @@ func TestExpandRefuses(t *testing.T) {
 		{"name with a folder", []tar.Header{file("a/Chart.yaml", "name: b/c\n")}, nil, `must not contain path separators`},
 		{"no name", []tar.Header{file("a/Chart.yaml", "version: 1\n")}, nil, "chart name not specified"},
 		{"no chart", []tar.Header{file("a/values.yaml", "a: 1\n")}, nil, "chart name not specified"},
+		{"name of a chart of the format that climbs", []tar.Header{file("a/Chart.yaml", "apiVersion: helm.sh/v3\nmetadata: {name: ..}\n")}, nil, `chart name ".." is not allowed`},
+		{"chart of the format without a name", []tar.Header{file("a/Chart.yaml", "apiVersion: helm.sh/v3\nname: shop\n")}, nil, "chart name not specified"},
+		{"chart of the format that is no YAML", []tar.Header{file("a/Chart.yaml", "apiVersion: helm.sh/v3\nmetadata: [")}, nil, "chart name not specified"},
 		{"no YAML", []tar.Header{file("a/Chart.yaml", "name: [")}, nil, "cannot load Chart.yaml"},
 		{"link out of the chart", []tar.Header{
 			file("a/Chart.yaml", listed), {Name: "a/link", Typeflag: tar.TypeSymlink, Linkname: "../.."}, file("a/link/out", "x"),

@@ -21,6 +21,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 )
 
 // resource is a chart of the format helm.sh/v3, with a subchart of the format.
@@ -155,6 +156,10 @@ func TestLibraries(t *testing.T) {
 		{"in archives", withFiles(user("shop", "^1"), "library/", map[string]string{"names-1.0.0.tgz": packedText(t, lib("1.0.0"))}), "1.0.0"},
 		{"in a subchart in a directory", withFiles(withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/db/", user("db", "<1.1")), "charts/db/library/names/", lib("1.0.0")), "1.0.0"},
 		{"in a subchart with another directory name", withFiles(withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/names/", user("db", "*")), "library/next/", lib("1.3.0")), "1.3.0"},
+		{
+			"in two subcharts with the same Chart.yaml", withFiles(withFiles(withFiles(libraryChart("shop", "1.0.0", "{}"), "charts/a/", withFiles(user("db", "^1"), "library/names/", lib("1.0.0"))),
+				"charts/b/", withFiles(user("db", "^1"), "library/names/", lib("1.0.0"))), "", nil), "1.0.0",
+		},
 		{"older in the archive of a subchart", withFiles(withFiles(user("shop", "^1"), "library/names/", lib("1.2.0")), "charts/", packedUser("db", "^1", "1.0.0")), "1.2.0"},
 		{
 			"different in the archives of two subcharts", withFiles(withFiles(withFiles(libraryChart("shop", "1.0.0", "{}"), "charts/", packedUser("db", "^1", "1.0.0")), "charts/", packedUser("web", "^1", "1.1.0")),
@@ -282,7 +287,7 @@ func TestRepackedByHelm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := chartloader.Declarations(loaded)
+	d, err := declaration.Read(loaded)
 	if err != nil || len(d.Dependencies) != 2 || !slices.Equal(d.Dependencies[1].DependsOn, []string{"db"}) {
 		t.Errorf("it declares %+v, %v", d, err)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/testutil/formatcharts"
 )
 
@@ -79,11 +80,48 @@ func checkRandomChart(t *testing.T, seed uint64) {
 		checkOtherVersions(t, dir, written)
 	}
 	checkRendered(t, written, ours, stock)
+	if got, want := declared(t, written), declared(t, withoutOriginals(written)); !reflect.DeepEqual(got, want) {
+		t.Errorf("declared is %+v, want %+v as in the flat chart", got, want)
+	}
 	if again, err := archive.Save(ours, filepath.Join(dir, "again")); err != nil {
 		t.Error(err)
 	} else if a, b := entries(t, packed), entries(t, again); !maps.Equal(a, b) {
 		t.Errorf("packed again, the archive has\n%q\ninstead of\n%q", b, a)
 	}
+}
+
+// declared returns what ch and its subcharts declare about order and hooks, without tags, in which Helm
+// replaces line breaks.
+func declared(t *testing.T, ch *chart.Chart) *declaration.Chart {
+	t.Helper()
+	d, err := declaration.Read(ch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	removeTags(d)
+	return d
+}
+
+func removeTags(d *declaration.Chart) {
+	for i := range d.Dependencies {
+		d.Dependencies[i].Tags = nil
+	}
+	for _, sub := range d.Subcharts {
+		removeTags(sub)
+	}
+}
+
+// withoutOriginals returns a copy of a chart that is not of the format helm.sh/v3, as if its flat
+// Chart.yaml had been written by hand.
+func withoutOriginals(ch *chart.Chart) *chart.Chart {
+	flat := *ch
+	flat.Raw = slices.DeleteFunc(slices.Clone(ch.Raw), func(f *chart.File) bool { return f.Name == chartformat.OriginalChartFile })
+	var subcharts []*chart.Chart
+	for _, sub := range ch.Dependencies() {
+		subcharts = append(subcharts, withoutOriginals(sub))
+	}
+	flat.SetDependencies(subcharts...)
+	return &flat
 }
 
 // checkUnpacked checks that an archive is unpacked to the files of the chart that were packed, and

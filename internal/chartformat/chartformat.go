@@ -11,10 +11,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
-	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 
-	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
@@ -75,6 +73,18 @@ func isV3(root *yaml.Node) bool {
 	return version != nil && version.Value == APIVersion
 }
 
+// Name returns the name in a Chart.yaml of the format helm.sh/v3, or "" if it has none.
+func Name(chartYAML []byte) string {
+	root, err := yamledit.Parse(string(chartYAML))
+	if err != nil {
+		return ""
+	}
+	if name := yamledit.Lookup(root, "metadata", "name"); name != nil {
+		return name.Value
+	}
+	return ""
+}
+
 // Source contains the files with the metadata of a chart of the format.
 type Source struct {
 	// Folder is the folder of the files, for errors: empty, or a path that ends with a slash.
@@ -112,40 +122,5 @@ func Translate(s Source) ([]byte, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return flat.yaml()
-}
-
-// flatChart is a flat Chart.yaml.
-type flatChart struct {
-	chart.Metadata
-	// Dependencies takes the place of the field of Metadata.
-	Dependencies []*dependency `json:"dependencies,omitempty"`
-
-	// dependenciesNode is the place where dependencies are declared; nil if they are not.
-	dependenciesNode *yaml.Node
-	libraries        libraryList
-}
-
-// dependency is an entry of dependencies.
-type dependency struct {
-	chart.Dependency
-	DependsOn []string `json:"depends-on,omitempty"`
-}
-
-// setAnnotation sets an annotation of the flat Chart.yaml, unless it is set already.
-func (f *flatChart) setAnnotation(key, value string) {
-	if f.Annotations == nil {
-		f.Annotations = map[string]string{}
-	}
-	if _, declared := f.Annotations[key]; !declared {
-		f.Annotations[key] = value
-	}
-}
-
-// setOrder declares in annotations what the format implies: charts deploy in order.
-func (f *flatChart) setOrder(hooks string) {
-	f.setAnnotation(annotation.Sequencing, annotation.SequencingEnabled)
-	if hooks != "" {
-		f.setAnnotation(annotation.RunHooksInParallel, hooks)
-	}
+	return flat.encode()
 }

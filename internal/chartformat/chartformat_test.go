@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	v3 "gopkg.in/yaml.v3"
 	"helm.sh/helm/v3/pkg/chart"
 	"sigs.k8s.io/yaml"
 )
@@ -256,7 +257,12 @@ func FuzzTranslate(f *testing.F) {
 // flat.
 func expectEncoded(t *testing.T, flat *flatChart, text []byte) {
 	t.Helper()
-	want, err := json.Marshal(flat)
+	var node v3.Node
+	var fields map[string]any
+	if err := errors.Join(node.Encode(flat), node.Decode(&fields)); err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.Marshal(fields)
 	if err != nil {
 		return // a value in import-values that is no JSON
 	}

@@ -21,15 +21,15 @@ import (
 
 // FromFlat rewrites a flat Chart.yaml in the format helm.sh/v3, with its comments. Translate is the
 // inverse, except that the order of a chart of this format is enabled. As in a package, an annotation
-// names the libraries among the dependencies. If the file has fields that
-// the format does not have, the error joins a *FieldError for each.
+// names the libraries among the dependencies. If the file has fields that the format does not have, the
+// error joins a *FieldError for each.
 func FromFlat(chartYAML []byte) ([]byte, error) {
 	r := &reader{file: chartutil.ChartfileName}
 	root := r.parse(chartYAML)
 	w := &writer{first: stringNode("apiVersion"), labels: newMapping(), metadata: newMapping(), data: newMapping()}
 	w.labels.add(stringNode("heritage"), stringNode("helm"))
 	if root != nil && root.Kind != yaml.MappingNode {
-		r.failf(root, "", "must be a mapping")
+		r.invalidf(root, "", "must be a mapping")
 	} else if root != nil {
 		for i := 0; i+1 < len(root.Content); i += 2 {
 			w.addField(r, root.Content[i], root.Content[i+1])
@@ -76,7 +76,7 @@ func (w *writer) addField(r *reader, key, value *yaml.Node) {
 	case strings.HasPrefix(place, "data."):
 		w.data.add(key, dataValue(name, value))
 	default:
-		r.failf(key, name, "does not exist in charts of %s: remove it", APIVersion)
+		r.invalidf(key, name, "does not exist in charts of %s: remove it", APIVersion)
 	}
 }
 
@@ -99,7 +99,7 @@ func (w *writer) addAnnotations(r *reader, n *yaml.Node) {
 			w.annotations.add(withStrings(key), value)
 		}
 	} else if !isNull(resolved) {
-		r.failf(n, "annotations", "must be a mapping")
+		r.invalidf(n, "annotations", "must be a mapping")
 	}
 }
 

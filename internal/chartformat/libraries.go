@@ -9,7 +9,6 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"gopkg.in/yaml.v3"
-	"helm.sh/helm/v3/pkg/chart"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/yamledit"
@@ -25,7 +24,7 @@ type libraryList struct {
 
 // libraryEntry is an entry of libraries.
 type libraryEntry struct {
-	chart.Dependency
+	dependency
 	node  *yaml.Node
 	field string
 }
@@ -43,10 +42,10 @@ func (r *reader) readLibraries(n *yaml.Node, field string, flat *flatChart) {
 		library.Name, library.Repository = r.scalar(fields["name"], at+".name"), r.scalar(fields["repository"], at+".repository")
 		library.Version = r.scalar(fields["version"], at+".version")
 		if library.Name == "" {
-			r.failf(library.node, at+".name", "is required")
+			r.invalidf(library.node, at+".name", "is required")
 		}
 		if _, err := semver.NewConstraint(library.Version); err != nil {
-			r.failf(firstNode(fields["version"], entry), at+".version", "%q is not a range of versions such as ^1.2.0", library.Version)
+			r.invalidf(firstNode(fields["version"], entry), at+".version", "%q is not a range of versions such as ^1.2.0", library.Version)
 		}
 		flat.libraries.entries = append(flat.libraries.entries, library)
 	}
@@ -66,15 +65,15 @@ func (r *reader) addLibraries(flat *flatChart) {
 	names := make([]string, 0, len(flat.libraries.entries))
 	for _, library := range flat.libraries.entries {
 		if by := used[library.Name]; by != "" && library.Name != "" {
-			r.failf(library.node, library.field+".name", "%s is the name of %s already", library.Name, by)
+			r.invalidf(library.node, library.field+".name", "%s is the name of %s already", library.Name, by)
 		}
 		used[library.Name] = "a library"
 		names = append(names, library.Name)
-		flat.Dependencies = append(flat.Dependencies, &dependency{Dependency: library.Dependency})
+		flat.Dependencies = append(flat.Dependencies, library.dependency)
 	}
 	text, err := json.Marshal(names)
 	if err != nil {
-		r.failf(flat.libraries.node, "libraries", "%v", err)
+		r.invalidf(flat.libraries.node, "libraries", "%v", err)
 	}
 	flat.setAnnotation(annotation.Libraries, string(text))
 }

@@ -99,9 +99,9 @@ func (r *reader) checkName(name string, n *yaml.Node) {
 	const field = "metadata.name"
 	switch {
 	case name == "":
-		r.failf(n, field, "is required")
+		r.invalidf(n, field, "is required")
 	case name == "." || name == ".." || name != filepath.Base(name):
-		r.failf(n, field, "%q cannot be the name of a directory", name)
+		r.invalidf(n, field, "%q cannot be the name of a directory", name)
 	case r.checksObject && len(validation.IsDNS1123Subdomain(name)) > 0:
 		r.notCanonicalf(n, field, `%q is not valid as the name of an object: use lower-case letters, digits, "-" and "."`, name)
 	}

@@ -41,8 +41,8 @@ func (r *reader) read(s Source) *flatChart {
 	return flat
 }
 
-// failf adds a problem of the kind Invalid.
-func (r *reader) failf(n *yaml.Node, field, format string, args ...any) {
+// invalidf adds a problem of the kind Invalid.
+func (r *reader) invalidf(n *yaml.Node, field, format string, args ...any) {
 	r.addf(Invalid, n, field, format, args...)
 }
 
@@ -57,17 +57,16 @@ func (r *reader) parse(text []byte) *yaml.Node {
 		at.Line, problem = yamledit.SyntaxError(err)
 	}
 	r.unreadable = true
-	r.failf(at, "", "%s", problem)
+	r.invalidf(at, "", "%s", problem)
 	return nil
 }
 
 // readChart reads Chart.yaml.
 func (r *reader) readChart(root *yaml.Node) *flatChart {
-	flat := &flatChart{}
-	flat.APIVersion = chart.APIVersionV2
+	flat := &flatChart{APIVersion: chart.APIVersionV2}
 	top := r.readFields(root, "", topFields)
 	if n := top["kind"]; n == nil || n.Value != kind {
-		r.failf(firstNode(n, root), "kind", "must be %s", kind)
+		r.invalidf(firstNode(n, root), "kind", "must be %s", kind)
 	}
 	metadata := r.readFields(top["metadata"], "metadata", metadataFields)
 	flat.Name = r.scalar(metadata["name"], "metadata.name")
@@ -79,7 +78,7 @@ func (r *reader) readChart(root *yaml.Node) *flatChart {
 	hooks := r.hookMode(metadata["runHooksInParallel"], data["runHooksInParallel"])
 	if other := flat.Annotations[annotation.RunHooksInParallel]; hooks != "" && other != "" && other != hooks {
 		at := firstNode(data["runHooksInParallel"], metadata["runHooksInParallel"])
-		r.failf(at, annotation.HookModeField, "differs from the annotation %s: remove one of them", annotation.RunHooksInParallel)
+		r.invalidf(at, annotation.HookModeField, "differs from the annotation %s: remove one of them", annotation.RunHooksInParallel)
 	}
 	flat.setOrder(hooks)
 	return flat
@@ -116,9 +115,9 @@ func (r *reader) readLabels(at, labels *yaml.Node, flat *flatChart) {
 		}
 	}
 	if flat.Version == "" {
-		r.failf(at, "metadata.labels.version", "is required")
+		r.invalidf(at, "metadata.labels.version", "is required")
 	} else if _, err := semver.NewVersion(flat.Version); err != nil {
-		r.failf(yamledit.Lookup(labels, "version"), "metadata.labels.version", "%q is not a semantic version", flat.Version)
+		r.invalidf(yamledit.Lookup(labels, "version"), "metadata.labels.version", "%q is not a semantic version", flat.Version)
 	}
 }
 
@@ -127,7 +126,7 @@ func (r *reader) readLabels(at, labels *yaml.Node, flat *flatChart) {
 func (r *reader) isReserved(key string, value *yaml.Node, field string) bool {
 	reserved := key == annotation.Libraries || key == annotation.LibraryCopy
 	if reserved {
-		r.failf(value, field, "is reserved for packed charts: declare libraries in data.libraries")
+		r.invalidf(value, field, "is reserved for packed charts: declare libraries in data.libraries")
 	}
 	return reserved
 }
@@ -144,7 +143,7 @@ func (r *reader) readAnnotations(n *yaml.Node, flat *flatChart) {
 			text, changed, err := annotation.CanonicalValue(key, value)
 			switch {
 			case err != nil:
-				r.failf(value, "metadata.annotations", "%v", err)
+				r.invalidf(value, "metadata.annotations", "%v", err)
 				continue
 			case changed:
 				r.notCanonicalf(value, field, "is not a string: write '%s'", text)
@@ -161,14 +160,14 @@ func (r *reader) readData(data map[string]*yaml.Node, flat *flatChart) {
 	flat.Description, flat.Home = r.scalar(data["description"], "data.description"), r.scalar(data["home"], "data.home")
 	flat.Icon, flat.KubeVersion = r.scalar(data["icon"], "data.icon"), r.scalar(data["kubeVersion"], "data.kubeVersion")
 	if flat.Type = r.scalar(data["type"], "data.type"); !slices.Contains(chartTypes, flat.Type) {
-		r.failf(data["type"], "data.type", "must be application or library")
+		r.invalidf(data["type"], "data.type", "must be application or library")
 	}
 	flat.Sources, flat.Keywords = r.scalars(data["sources"], "data.sources"), r.scalars(data["keywords"], "data.keywords")
 	flat.Deprecated = r.boolean(data["deprecated"], "data.deprecated")
 	for i, n := range r.items(data["maintainers"], "data.maintainers") {
 		field := fmt.Sprintf("data.maintainers[%d]", i)
 		m := r.readFields(n, field, maintainerFields)
-		flat.Maintainers = append(flat.Maintainers, &chart.Maintainer{
+		flat.Maintainers = append(flat.Maintainers, maintainer{
 			Name: r.scalar(m["name"], field+".name"), Email: r.scalar(m["email"], field+".email"), URL: r.scalar(m["url"], field+".url"),
 		})
 	}
@@ -185,7 +184,7 @@ func (r *reader) hookMode(inMetadata, inData *yaml.Node) string {
 		r.notCanonicalf(inMetadata, "metadata.runHooksInParallel", "belongs in data.runHooksInParallel")
 	}
 	if inMetadata != nil && inData != nil && mode != other {
-		r.failf(inMetadata, "metadata.runHooksInParallel", "differs from data.runHooksInParallel: remove it")
+		r.invalidf(inMetadata, "metadata.runHooksInParallel", "differs from data.runHooksInParallel: remove it")
 	}
 	if inData == nil {
 		return other
@@ -201,7 +200,7 @@ func (r *reader) hookModeText(n *yaml.Node, field string) string {
 	case isBoolean:
 		return strconv.FormatBool(mode)
 	case n.Kind != yaml.ScalarNode || !slices.Contains(hookModes, n.Value):
-		r.failf(n, field, "must be true, false or otherChartsOnly")
+		r.invalidf(n, field, "must be true, false or otherChartsOnly")
 	}
 	return n.Value
 }
@@ -215,18 +214,18 @@ func (r *reader) readDependencies(n *yaml.Node, field string, flat *flatChart) {
 	for i, entry := range r.items(n, field) {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		fields := r.readFields(entry, at, dependencyFields)
-		d := &dependency{DependsOn: r.names(fields["depends-on"], at+".depends-on")}
+		d := dependency{DependsOn: r.names(fields["depends-on"], at+".depends-on")}
 		d.Name, d.Version = r.scalar(fields["name"], at+".name"), r.scalar(fields["version"], at+".version")
 		d.Repository = r.scalar(fields["repository"], at+".repository")
 		if d.Name == "" {
-			r.failf(firstNode(fields["name"], entry), at+".name", "is required")
+			r.invalidf(firstNode(fields["name"], entry), at+".name", "is required")
 		}
 		d.Condition, d.Alias = r.scalar(fields["condition"], at+".condition"), r.scalar(fields["alias"], at+".alias")
 		d.Tags, d.Enabled = r.scalars(fields["tags"], at+".tags"), r.boolean(fields["enabled"], at+".enabled")
 		for _, value := range r.items(fields["import-values"], at+".import-values") {
 			var decoded any
 			if err := value.Decode(&decoded); err != nil {
-				r.failf(value, at+".import-values", "%v", err)
+				r.invalidf(value, at+".import-values", "%v", err)
 			}
 			d.ImportValues = append(d.ImportValues, decoded)
 		}
@@ -240,13 +239,13 @@ func (r *reader) readRequirements(root *yaml.Node, flat *flatChart) {
 	fields := r.readFields(root, "", []string{"requirements", "dependencies", "libraries"})
 	for _, name := range []string{"requirements", "dependencies"} {
 		if n := fields[name]; n != nil && flat.dependenciesNode != nil {
-			r.failf(n, name, "dependencies are declared twice: keep one of the lists")
+			r.invalidf(n, name, "dependencies are declared twice: keep one of the lists")
 		} else {
 			r.readDependencies(n, name, flat)
 		}
 	}
 	if n := fields["libraries"]; n != nil && flat.libraries.node != nil {
-		r.failf(n, "libraries", "libraries are declared twice: keep one of the lists")
+		r.invalidf(n, "libraries", "libraries are declared twice: keep one of the lists")
 	} else {
 		r.readLibraries(n, "libraries", flat)
 	}
@@ -264,7 +263,7 @@ func (r *reader) readFields(n *yaml.Node, field string, allowed []string) map[st
 		case field == "data" && slices.Contains(removedFields, name):
 			r.addf(Removed, value, path, "has no effect in charts of %s: remove it", APIVersion)
 		default:
-			r.failf(value, path, "%s", fieldProblem(name, allowed))
+			r.invalidf(value, path, "%s", fieldProblem(name, allowed))
 		}
 	}
 	return fields

@@ -21,14 +21,14 @@ func (r *reader) entries(n *yaml.Node, field string) iter.Seq2[string, *yaml.Nod
 			return
 		}
 		if n.Kind != yaml.MappingNode {
-			r.failf(n, field, "must be a mapping")
+			r.invalidf(n, field, "must be a mapping")
 			return
 		}
 		seen := map[string]bool{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i].Value
 			if seen[key] {
-				r.failf(n.Content[i], field, "the field %s is defined twice", key)
+				r.invalidf(n.Content[i], field, "the field %s is defined twice", key)
 				continue
 			}
 			seen[key] = true
@@ -46,7 +46,7 @@ func (r *reader) items(n *yaml.Node, field string) []*yaml.Node {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		r.failf(n, field, "must be a list")
+		r.invalidf(n, field, "must be a list")
 		return nil
 	}
 	items := make([]*yaml.Node, len(n.Content))
@@ -63,7 +63,7 @@ func (r *reader) scalar(n *yaml.Node, field string) string {
 		return ""
 	}
 	if n.Kind != yaml.ScalarNode {
-		r.failf(n, field, "must be a string")
+		r.invalidf(n, field, "must be a string")
 		return ""
 	}
 	if r.checksObject {
@@ -106,7 +106,7 @@ func (r *reader) names(n *yaml.Node, field string) []string {
 	}
 	names, err := annotation.ReadNames(annotation.DependsOnField, annotation.DecodeYAML(n))
 	if err != nil {
-		r.failf(n, field, "%v", err)
+		r.invalidf(n, field, "%v", err)
 	}
 	return names
 }
@@ -114,7 +114,7 @@ func (r *reader) names(n *yaml.Node, field string) []string {
 func (r *reader) boolean(n *yaml.Node, field string) bool {
 	value, isBoolean := kubernetesBool(n)
 	if !isBoolean && !isNull(n) {
-		r.failf(n, field, "must be true or false")
+		r.invalidf(n, field, "must be true or false")
 	}
 	return value
 }

@@ -25,9 +25,10 @@ const chartFile = "Chart.yaml"
 // CanonicalFiles returns the files of a chart in canonical form, which Helm's loader
 // accepts. In every Chart.yaml, including those in the archives of subcharts, it converts
 // the annotations of Ordered Helm: YAML lists become JSON strings, and a boolean value of
-// helm.sh/run-hooks-in-parallel becomes a string. Charts with only a values.schema.yaml get a
-// values.schema.json. Nothing else changes. The given files are not modified. If one of these annotations is invalid, CanonicalFiles returns an
-// error. If the chart is too large, the error is a *LimitError.
+// helm.sh/run-hooks-in-parallel becomes a string. It translates charts of the format helm.sh/v3, and
+// adds a values.schema.json to charts with only a values.schema.yaml. Nothing else changes. The given
+// files are not modified. If one of these files is invalid, CanonicalFiles returns an error. If the chart
+// is too large, the error is a *LimitError.
 func CanonicalFiles(files []*BufferedFile) ([]*BufferedFile, error) {
 	u := &sizeCounter{}
 	if err := u.addFiles(files); err != nil {

@@ -3,7 +3,11 @@
 
 package chartloader
 
-import "slices"
+import (
+	"slices"
+
+	"helm.sh/helm/v3/pkg/chart"
+)
 
 // fileSet is a list of files in which files are found by name.
 type fileSet struct {
@@ -26,6 +30,15 @@ func newFileSet(files []*BufferedFile) *fileSet {
 		s.index[f.Name] = i
 	}
 	return s
+}
+
+// rawFiles returns the files from which ch was loaded.
+func rawFiles(ch *chart.Chart) *fileSet {
+	files := make([]*BufferedFile, len(ch.Raw))
+	for i, f := range ch.Raw {
+		files[i] = &BufferedFile{Name: f.Name, Data: f.Data}
+	}
+	return newFileSet(files)
 }
 
 // content returns the content of a file. found is false if there is no such file.

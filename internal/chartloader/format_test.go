@@ -4,6 +4,7 @@
 package chartloader_test
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -14,11 +15,12 @@ import (
 	helmloader "helm.sh/helm/v3/pkg/chart/loader"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
-// resourceYAML returns a Chart.yaml of the format helm.sh/v3 with additional lines.
-func resourceYAML(name, more string) string {
+// chartV3YAML returns a Chart.yaml of the format helm.sh/v3 with additional lines.
+func chartV3YAML(name, more string) string {
 	return "apiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: " + name + "\n  labels: {version: 1.0.0}\n" + more
 }
 
@@ -26,7 +28,7 @@ func resourceYAML(name, more string) string {
 // packed, at the top and as subcharts.
 func TestFormatV3(t *testing.T) {
 	inner := tree{
-		"Chart.yaml":        resourceYAML("db", "data: {runHooksInParallel: true, description: a store}\n"),
+		"Chart.yaml":        chartV3YAML("db", "data: {runHooksInParallel: true, description: a store}\n"),
 		"requirements.yaml": "requirements: [{name: leaf, version: '1', repository: ''}]\n", "charts/leaf/Chart.yaml": chartYAML("leaf", ""),
 		"templates/a.yaml": "kind: A\n", "README.md": "about it",
 	}
@@ -37,8 +39,8 @@ func TestFormatV3(t *testing.T) {
 	}{
 		{"at the top", inner, nil},
 		{"subchart of a flat chart", inner.below("charts/db/").with("Chart.yaml", chartYAML("shop", "")), []string{"db"}},
-		{"subchart of a chart of the format", inner.below("charts/db/").with("Chart.yaml", resourceYAML("shop", "")), []string{"db"}},
-		{"subchart in an archive", tree{"Chart.yaml": resourceYAML("shop", ""), "charts/db.tgz": inner.archive(t, "db")}, []string{"db"}},
+		{"subchart of a chart of the format", inner.below("charts/db/").with("Chart.yaml", chartV3YAML("shop", "")), []string{"db"}},
+		{"subchart in an archive", tree{"Chart.yaml": chartV3YAML("shop", ""), "charts/db.tgz": inner.archive(t, "db")}, []string{"db"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ch, err := chartloader.LoadFiles(c.files.buffered())
@@ -88,7 +90,7 @@ func checkInner(t *testing.T, ch *chart.Chart) {
 	if len(ch.Files) != 1 || ch.Files[0].Name != "README.md" {
 		t.Errorf("templates can read %+v", ch.Files)
 	}
-	d, err := chartloader.Declarations(ch)
+	d, err := declaration.Read(ch)
 	if err != nil || !d.Sequenced() || d.Hooks != hookorder.Parallel || len(d.Mistakes) > 0 {
 		t.Errorf("got %+v, %v", d, err)
 	}
@@ -121,30 +123,30 @@ func TestFormatV3Errors(t *testing.T) {
 		files tree
 		want  string
 	}{
-		{"at the top", tree{"Chart.yaml": resourceYAML("shop", "icon: x\n")}, "Chart.yaml:6: icon: belongs in data.icon"},
+		{"at the top", tree{"Chart.yaml": chartV3YAML("shop", "icon: x\n")}, "Chart.yaml:6: icon: belongs in data.icon"},
 		{
-			"in a subchart", tree{"Chart.yaml": chartYAML("shop", ""), "charts/db/Chart.yaml": resourceYAML("db", "icon: x\n")},
+			"in a subchart", tree{"Chart.yaml": chartYAML("shop", ""), "charts/db/Chart.yaml": chartV3YAML("db", "icon: x\n")},
 			"charts/db/Chart.yaml:6: icon: belongs in data.icon",
 		},
 		{
-			"in requirements.yaml", tree{"Chart.yaml": resourceYAML("shop", ""), "requirements.yaml": "a: b\n"},
+			"in requirements.yaml", tree{"Chart.yaml": chartV3YAML("shop", ""), "requirements.yaml": "a: b\n"},
 			"requirements.yaml:1: a: unknown field: must be one of requirements,",
 		},
 		{
-			"another apiVersion", tree{"Chart.yaml": resourceYAML("shop", ""), "charts/db/Chart.yaml": strings.Replace(resourceYAML("db", ""), "helm.sh/v3", "v3", 1)},
+			"another apiVersion", tree{"Chart.yaml": chartV3YAML("shop", ""), "charts/db/Chart.yaml": strings.Replace(chartV3YAML("db", ""), "helm.sh/v3", "v3", 1)},
 			"charts/db/Chart.yaml:1: apiVersion: must be helm.sh/v3 in a chart of this format",
 		},
-		{"reserved name", tree{"Chart.yaml": resourceYAML("shop", ""), "Chart.v3.yaml": "a: b\n"}, "Chart.v3.yaml: the name is reserved for packed charts"},
+		{"reserved name", tree{"Chart.yaml": chartV3YAML("shop", ""), "Chart.v3.yaml": "a: b\n"}, "Chart.v3.yaml: the name is reserved for packed charts"},
 		{
-			"packed files that do not agree", tree{"Chart.yaml": chartYAML("shop", ""), "Chart.v3.yaml": resourceYAML("shop", "")},
+			"packed files that do not agree", tree{"Chart.yaml": chartYAML("shop", ""), "Chart.v3.yaml": chartV3YAML("shop", "")},
 			"Chart.yaml does not agree with Chart.v3.yaml, from which it was made",
 		},
 		{
 			"requirements.yaml in a packed chart",
-			packedForm(t, tree{"Chart.yaml": resourceYAML("shop", "")}).with("requirements.yaml", "dependencies: [{name: db, version: '1', repository: r}]\n"),
+			packedForm(t, tree{"Chart.yaml": chartV3YAML("shop", "")}).with("requirements.yaml", "dependencies: [{name: db, version: '1', repository: r}]\n"),
 			"requirements.yaml is not part of the packed chart",
 		},
-		{"aliases that expand", tree{"Chart.yaml": resourceYAML("shop", "data:\n  dependencies:\n  - name: a\n    import-values:\n"+aliasBomb("    - "))}, "aliases"},
+		{"aliases that expand", tree{"Chart.yaml": chartV3YAML("shop", "data:\n  dependencies:\n  - name: a\n    import-values:\n"+aliasBomb("    - "))}, "aliases"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := chartloader.LoadFiles(c.files.buffered()); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -171,12 +173,12 @@ func packedForm(t *testing.T, files tree) tree {
 // TestFormatV3Duplicates checks that an archive with several files of one name is rejected if they
 // contain the metadata of a chart of the format, because Helm merges such files.
 func TestFormatV3Duplicates(t *testing.T) {
-	written := tree{"Chart.yaml": resourceYAML("shop", ""), "requirements.yaml": "requirements: []\n"}
+	written := tree{"Chart.yaml": chartV3YAML("shop", ""), "requirements.yaml": "requirements: []\n"}
 	for name, files := range map[string]tree{
 		"Chart.yaml": packedForm(t, written), "Chart.v3.yaml": packedForm(t, written), "requirements.v3.yaml": packedForm(t, written),
 		"requirements.yaml": written,
 	} {
-		for _, added := range []string{files[name], "a: b\n", resourceYAML("other", "")} {
+		for _, added := range []string{files[name], "a: b\n", chartV3YAML("other", "")} {
 			list := files.buffered()
 			duplicate := &chartloader.BufferedFile{Name: name, Data: []byte(added)}
 			for _, list := range [][]*chartloader.BufferedFile{append(slices.Clone(list), duplicate), append([]*chartloader.BufferedFile{duplicate}, list...)} {
@@ -200,4 +202,32 @@ func aliasBomb(prefix string) string {
 		text += prefix + "&a" + string(rune('1'+i)) + " [" + strings.TrimSuffix(strings.Repeat("*a"+from+", ", 10), ", ") + "]\n"
 	}
 	return text
+}
+
+// TestAllocationsOfFormat checks that loading charts of the format helm.sh/v3, as they are written or
+// packed, takes about as many allocations as loading flat charts: what is parsed to translate them need
+// not be parsed again to read what they declare.
+func TestAllocationsOfFormat(t *testing.T) {
+	flat, format := tree{"Chart.yaml": chartYAML("shop", "")}, tree{"Chart.yaml": chartV3YAML("shop", "")}
+	for i := range 30 {
+		name := fmt.Sprintf("sub%d", i)
+		flat["charts/"+name+"/Chart.yaml"], format["charts/"+name+"/Chart.yaml"] = chartYAML(name, ""), chartV3YAML(name, "")
+	}
+	allocations := func(files []*chartloader.BufferedFile) float64 {
+		return testing.AllocsPerRun(5, func() {
+			ch, err := chartloader.LoadFiles(files)
+			if err == nil {
+				_, err = declaration.Read(ch)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	limit := 1.1 * allocations(flat.buffered())
+	for form, files := range map[string]tree{"written": format, "packed": packedForm(t, format)} {
+		if got := allocations(files.buffered()); got > limit {
+			t.Errorf("%s: %.0f allocations, want at most %.0f", form, got, limit)
+		}
+	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 )
 
 // FuzzLoadArchive loads any archive. It checks that all paths are inside the chart, and
@@ -28,9 +29,9 @@ func FuzzLoadArchive(f *testing.F) {
 		{"c/Chart.yaml", listed, "c/charts/d.tgz", string(packed(f, "d/Chart.yaml", listed, "d/charts/e.tgz", "no archive"))},
 		{`c\Chart.yaml`, small, `c\templates\..\a.yaml`, "x"},
 		{"c/../Chart.yaml", small, "/c/x", "y", "c/C:/x", "z"},
-		{"c/Chart.yaml", resourceYAML("c", ""), "c/requirements.yaml", "requirements: []\n", "c/charts/d/Chart.yaml", listed},
-		{"c/Chart.yaml", small, "c/Chart.v3.yaml", resourceYAML("c", ""), "c/Chart.v3.yaml", small},
-		{"c/Chart.yaml", listed, "c/charts/d.tgz", string(packed(f, "d/Chart.yaml", resourceYAML("d", ""), "d/charts/e/Chart.yaml", small))},
+		{"c/Chart.yaml", chartV3YAML("c", ""), "c/requirements.yaml", "requirements: []\n", "c/charts/d/Chart.yaml", listed},
+		{"c/Chart.yaml", small, "c/Chart.v3.yaml", chartV3YAML("c", ""), "c/Chart.v3.yaml", small},
+		{"c/Chart.yaml", listed, "c/charts/d.tgz", string(packed(f, "d/Chart.yaml", chartV3YAML("d", ""), "d/charts/e/Chart.yaml", small))},
 	} {
 		f.Add(unzipped(f, packed(f, entries...)))
 	}
@@ -59,7 +60,7 @@ func FuzzLoadArchive(f *testing.F) {
 		}
 		ch, err := chartloader.LoadArchive(bytes.NewReader(b.Bytes()))
 		if err == nil {
-			chartloader.InspectDeclarations(ch)
+			declaration.Inspect(ch)
 		}
 	})
 }
@@ -116,11 +117,11 @@ func FuzzChartYAML(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, problems := chartloader.InspectDeclarations(ch)
+		got, problems := declaration.Inspect(ch)
 		if helmsErr != nil {
 			return
 		}
-		want, wantProblems := chartloader.InspectDeclarations(helms)
+		want, wantProblems := declaration.Inspect(helms)
 		if len(problems) != len(wantProblems) || len(problems) == 0 && got.Problem == nil && want.Problem == nil && !reflect.DeepEqual(got, want) {
 			t.Fatalf("the legal form says %+v, %v, and the other %+v, %v", got, problems, want, wantProblems)
 		}
@@ -134,22 +135,22 @@ func FuzzChartYAML(f *testing.F) {
 func FuzzFormat(f *testing.F) {
 	const requirements = "requirements: [{name: d, version: ^1, repository: r}]\n"
 	flat := func(name string) string {
-		ch, err := chartloader.LoadFiles(tree{"Chart.yaml": resourceYAML(name, "")}.buffered())
+		ch, err := chartloader.LoadFiles(tree{"Chart.yaml": chartV3YAML(name, "")}.buffered())
 		if err != nil {
 			f.Fatal(err)
 		}
 		return string(ch.Raw[0].Data)
 	}
-	format, other := resourceYAML("c", "data: {description: \"a\\nb\", runHooksInParallel: true}\n"), resourceYAML("d", "")
+	format, other := chartV3YAML("c", "data: {description: \"a\\nb\", runHooksInParallel: true}\n"), chartV3YAML("d", "")
 	for _, seed := range []struct{ chart, requirements, original, originalRequirements, sub, subOriginal string }{
 		{chart: format, requirements: requirements, sub: other},
 		{chart: format, sub: small},
 		{chart: format, sub: flat("d"), subOriginal: other},
 		{chart: small, sub: other, subOriginal: other},
-		{chart: flat("c"), original: resourceYAML("c", ""), sub: small},
-		{chart: flat("c"), original: resourceYAML("c", "data: {icon: x}\n"), sub: other},
-		{chart: flat("c"), original: resourceYAML("c", ""), originalRequirements: requirements, sub: flat("d"), subOriginal: other},
-		{chart: flat("c"), requirements: requirements, original: resourceYAML("c", ""), sub: "["},
+		{chart: flat("c"), original: chartV3YAML("c", ""), sub: small},
+		{chart: flat("c"), original: chartV3YAML("c", "data: {icon: x}\n"), sub: other},
+		{chart: flat("c"), original: chartV3YAML("c", ""), originalRequirements: requirements, sub: flat("d"), subOriginal: other},
+		{chart: flat("c"), requirements: requirements, original: chartV3YAML("c", ""), sub: "["},
 		{chart: small, requirements: requirements, original: small, originalRequirements: requirements, sub: small, subOriginal: small},
 	} {
 		f.Add(seed.chart, seed.requirements, seed.original, seed.originalRequirements, seed.sub, seed.subOriginal)

@@ -63,7 +63,7 @@ func (files tree) buffered() []*chartloader.BufferedFile {
 }
 
 // archive packs the files below a top-level directory.
-func (files tree) archive(t *testing.T, folder string) string {
+func (files tree) archive(t testing.TB, folder string) string {
 	t.Helper()
 	var b bytes.Buffer
 	gz := gzip.NewWriter(&b)

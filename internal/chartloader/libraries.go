@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -30,29 +29,21 @@ func LoadWithoutLibraries(name string) (*chart.Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files []*BufferedFile
-	if info.IsDir() {
-		files, err = DirFiles(name)
-	} else {
-		files, err = archiveFiles(name)
+	if !info.IsDir() {
+		return loadArchiveFile(name, loadSorted)
 	}
+	files, err := DirFiles(name)
 	if err != nil {
 		return nil, err
 	}
-	return loadFiles(files)
+	return loadSorted(files)
 }
 
-// archiveFiles returns the files in the archive of a chart.
-func archiveFiles(name string) ([]*BufferedFile, error) {
-	in, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	files, err := LoadArchiveFiles(in)
-	if err = errors.Join(err, in.Close()); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return files, nil
+// loadSorted is like loadFiles, but also sorts the subcharts.
+func loadSorted(files []*BufferedFile) (*chart.Chart, error) {
+	ch, err := loadFiles(files)
+	sortDependencies(ch)
+	return ch, err
 }
 
 // LibraryRequests returns the libraries for which ch and its subcharts ask.
@@ -89,10 +80,10 @@ func ownRequests(ch *chart.Chart) []library.Request {
 // replaced.
 func addLibraries(ch *chart.Chart) error {
 	t := &libraryTree{size: &sizeCounter{}, loaded: map[[sha256.Size]byte]*chart.Chart{}}
-	if err := t.collect(ch); err != nil || len(t.users) == 0 {
+	if err := t.collect(ch); err != nil {
 		return err
 	}
-	if err := t.checkCopies(); err != nil {
+	if err := t.checkCopies(); err != nil || len(t.users) == 0 {
 		return err
 	}
 	var requests []library.Request
@@ -104,7 +95,7 @@ func addLibraries(ch *chart.Chart) error {
 		return err
 	}
 	for _, u := range t.users {
-		if err := u.addCopies(selected); err != nil {
+		if err := t.addCopies(u, selected); err != nil {
 			return err
 		}
 	}
@@ -130,6 +121,7 @@ type libraryUser struct {
 
 // collect adds ch and its subcharts to the tree. It removes copies of libraries from them.
 func (t *libraryTree) collect(ch *chart.Chart) error {
+	t.size.charts++
 	if _, isV3 := OriginalFile(ch, chartformat.OriginalChartFile); isV3 {
 		if err := t.collectOwn(ch); err != nil {
 			return err
@@ -152,9 +144,13 @@ func (t *libraryTree) collectOwn(ch *chart.Chart) error {
 		return err
 	}
 	for _, c := range contained {
-		if !slices.ContainsFunc(u.requests, func(r library.Request) bool { return r.Name == c.Library.Name() }) {
-			u.requests = append(u.requests, library.Request{Name: c.Library.Name(), By: ch.ChartFullPath()})
+		if slices.ContainsFunc(u.requests, func(r library.Request) bool { return r.Name == c.Library.Name() }) {
+			continue
 		}
+		if isSubchartName(ch, c.Library.Name()) {
+			return fmt.Errorf("%s: a subchart of %s has the same name: remove one of them", c.Path, ch.ChartFullPath())
+		}
+		u.requests = append(u.requests, library.Request{Name: c.Library.Name(), By: ch.ChartFullPath()})
 	}
 	t.candidates = append(t.candidates, contained...)
 	isCopy := func(sub *chart.Chart) bool { return library.IsCopy(sub.Metadata) }
@@ -172,6 +168,12 @@ func (t *libraryTree) collectOwn(ch *chart.Chart) error {
 	return nil
 }
 
+// isSubchartName reports whether ch has a subchart with a name or an alias, except copies of libraries.
+func isSubchartName(ch *chart.Chart, name string) bool {
+	return slices.ContainsFunc(ch.Dependencies(), func(sub *chart.Chart) bool { return sub.Name() == name && !library.IsCopy(sub.Metadata) }) ||
+		slices.ContainsFunc(ch.Metadata.Dependencies, func(d *chart.Dependency) bool { return d.Name == name || d.Alias == name })
+}
+
 // checkCopies returns an error if a packed chart contains a copy that is not the copy of any
 // library in the tree: stock Helm would render something else than Ordered Helm.
 func (t *libraryTree) checkCopies() error {
@@ -187,12 +189,15 @@ func (t *libraryTree) checkCopies() error {
 	return nil
 }
 
-// addCopies adds copies of the selected libraries to the chart.
-func (u libraryUser) addCopies(selected map[string]library.Candidate) error {
+// addCopies adds copies of the selected libraries to a chart. They count as charts of the tree.
+func (t *libraryTree) addCopies(u libraryUser, selected map[string]library.Candidate) error {
 	for _, r := range u.requests {
 		c, found := selected[r.Name]
 		switch {
 		case found:
+			if err := t.size.addChart(0); err != nil {
+				return err
+			}
 			u.chart.AddDependency(library.NewCopy(c.Library))
 		case u.chart.Parent() != nil: // of the outermost chart, the actions report it
 			return fmt.Errorf("%s (%s) asks for the library %s, which is missing in %s: run \"helm dependency build\" for this chart",
@@ -205,9 +210,9 @@ func (u libraryUser) addCopies(selected map[string]library.Candidate) error {
 // load loads the libraries in library/ of ch, sorted by path.
 func (t *libraryTree) load(ch *chart.Chart) ([]library.Candidate, error) {
 	var candidates []library.Candidate
-	for _, p := range packagesBelow(ch.Raw, library.Directory) {
+	for _, p := range containedCharts(ch.Raw, library.Directory) {
 		at := path.Join(ch.ChartFullPath(), p.path)
-		c, err := t.loadPackage(p)
+		c, err := t.loadContained(p)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
@@ -219,18 +224,18 @@ func (t *libraryTree) load(ch *chart.Chart) ([]library.Candidate, error) {
 	return candidates, nil
 }
 
-// chartPackage is a chart within the files of another chart: a directory or an archive.
-type chartPackage struct {
+// containedChart is a chart within the files of another chart: a directory or an archive.
+type containedChart struct {
 	path      string
 	isArchive bool
 	files     []*BufferedFile // one file if it is an archive
 }
 
-// packagesBelow returns the directories and archives below a directory, sorted by path. As in
+// containedCharts returns the directories and archives below a directory, sorted by path. As in
 // charts/, it ignores names that begin with an underscore or a dot, and other files.
-func packagesBelow(files []*chart.File, dir string) []*chartPackage {
-	byPath := map[string]*chartPackage{}
-	var packages []*chartPackage
+func containedCharts(files []*chart.File, dir string) []*containedChart {
+	byPath := map[string]*containedChart{}
+	var packages []*containedChart
 	for _, f := range files {
 		rest, isBelow := strings.CutPrefix(f.Name, dir)
 		if !isBelow || rest == "" || rest[0] == '_' || rest[0] == '.' {
@@ -242,18 +247,18 @@ func packagesBelow(files []*chart.File, dir string) []*chartPackage {
 		}
 		p := byPath[top]
 		if p == nil {
-			p = &chartPackage{path: dir + top, isArchive: !isDirectory}
+			p = &containedChart{path: dir + top, isArchive: !isDirectory}
 			byPath[top], packages = p, append(packages, p)
 		}
 		p.files = append(p.files, &BufferedFile{Name: cmp.Or(name, top), Data: f.Data})
 	}
-	slices.SortFunc(packages, func(a, b *chartPackage) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(packages, func(a, b *containedChart) int { return strings.Compare(a.path, b.path) })
 	return packages
 }
 
-// loadPackage loads a library. Packages with the same content are loaded once.
-func (t *libraryTree) loadPackage(p *chartPackage) (*chart.Chart, error) {
-	key := contentKey(p.files)
+// loadContained loads a library. Packages with the same content are loaded once.
+func (t *libraryTree) loadContained(p *containedChart) (*chart.Chart, error) {
+	key := contentKey(p)
 	if c := t.loaded[key]; c != nil {
 		return c, nil
 	}
@@ -278,9 +283,10 @@ func (t *libraryTree) loadPackage(p *chartPackage) (*chart.Chart, error) {
 	return c, err
 }
 
-func contentKey(files []*BufferedFile) (key [sha256.Size]byte) {
+func contentKey(p *containedChart) (key [sha256.Size]byte) {
 	h := sha256.New()
-	for _, f := range files {
+	fmt.Fprintf(h, "%t ", p.isArchive)
+	for _, f := range p.files {
 		fmt.Fprintf(h, "%d %d ", len(f.Name), len(f.Data))
 		h.Write([]byte(f.Name))
 		h.Write(f.Data)
@@ -291,32 +297,48 @@ func contentKey(files []*BufferedFile) (key [sha256.Size]byte) {
 // CheckLibrary returns an error if a library depends on other libraries.
 func CheckLibrary(c *chart.Chart) error {
 	if requests := ownRequests(c); len(requests) > 0 {
-		return fmt.Errorf("%s: a library cannot depend on a library: name %s in the libraries of the chart that uses %s instead",
-			requests[0].Position(), requests[0].Name, c.Name())
+		return nestedLibraryError(c, requests[0].Name, requests[0].Position())
 	}
 	for _, sub := range c.Dependencies() {
 		if sub.Metadata.Type == library.TypeLibrary {
-			return fmt.Errorf("%s: a library cannot depend on a library: name %s in the libraries of the chart that uses %s instead",
-				dependencyPosition(c, sub.Name()), sub.Name(), c.Name())
+			return nestedLibraryError(c, sub.Name(), dependencyPosition(c, sub.Name()))
 		}
 	}
 	return nil
 }
 
+// nestedLibraryError reports that the library c depends on another library, at a position.
+func nestedLibraryError(c *chart.Chart, name, position string) error {
+	return fmt.Errorf("%s: a library cannot depend on a library: name %s in the libraries of the chart that uses %s instead", position, name, c.Name())
+}
+
 // dependencyPosition returns where a chart declares a dependency, for example "Chart.yaml:12", or
 // the path of the dependency if it is not declared.
 func dependencyPosition(c *chart.Chart, name string) string {
-	text, isV3 := OriginalFile(c, chartformat.OriginalChartFile)
-	keys := []string{"data", "dependencies"}
-	if !isV3 {
-		text, keys = rawFile(c, chartFile), keys[1:]
-	}
-	if root, err := yamledit.Parse(string(text)); err == nil {
-		if list := yamledit.Lookup(root, keys...); list != nil && list.Kind == yaml.SequenceNode {
-			for _, entry := range list.Content {
-				if n := yamledit.Lookup(entry, "name"); n != nil && n.Value == name {
-					return fmt.Sprintf("%s:%d", chartFile, n.Line)
-				}
+	for _, place := range []struct {
+		raw, file string
+		keys      []string
+	}{
+		{chartformat.OriginalChartFile, chartFile, []string{"data", "dependencies"}},
+		{chartformat.OriginalRequirementsFile, chartformat.RequirementsFile, []string{"requirements"}},
+		{chartformat.OriginalRequirementsFile, chartformat.RequirementsFile, []string{"dependencies"}},
+		{chartFile, chartFile, []string{"dependencies"}},
+		{chartformat.RequirementsFile, chartformat.RequirementsFile, []string{"dependencies"}},
+	} {
+		if _, isV3 := OriginalFile(c, chartformat.OriginalChartFile); isV3 && place.raw == chartFile {
+			continue // it was generated
+		}
+		root, err := yamledit.Parse(string(rawFile(c, place.raw)))
+		if err != nil {
+			continue
+		}
+		list := yamledit.Lookup(root, place.keys...)
+		if list == nil || list.Kind != yaml.SequenceNode {
+			continue
+		}
+		for _, entry := range list.Content {
+			if n := yamledit.Lookup(entry, "name"); n != nil && n.Value == name {
+				return fmt.Sprintf("%s:%d", place.file, n.Line)
 			}
 		}
 	}

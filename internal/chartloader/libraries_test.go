@@ -19,7 +19,7 @@ import (
 
 // libraryYAML returns the Chart.yaml of a library with a version.
 func libraryYAML(name, version string) string {
-	return strings.Replace(resourceYAML(name, "data: {type: library}\n"), "1.0.0", version, 1)
+	return strings.Replace(chartV3YAML(name, "data: {type: library}\n"), "1.0.0", version, 1)
 }
 
 // greeting returns a library with one named template, whose text names the version.
@@ -33,7 +33,7 @@ func greeting(version string) tree {
 // asking returns a chart that asks for the library greeting, and says hello.
 func asking(name, versions string) tree {
 	return tree{
-		"Chart.yaml":       resourceYAML(name, "data:\n  libraries:\n  - {name: greeting, version: '"+versions+"', repository: https://charts.example.com}\n"),
+		"Chart.yaml":       chartV3YAML(name, "data:\n  libraries:\n  - {name: greeting, version: '"+versions+"', repository: https://charts.example.com}\n"),
 		"templates/a.yaml": `{{ include "hi" . }}; {{ range $name, $_ := .Files }}{{ $name }} {{ end }}`,
 	}
 }
@@ -80,7 +80,7 @@ func TestLibraries(t *testing.T) {
 			map[string]string{"shop/templates/a.yaml": "hello from 1.10.0; "},
 		},
 		{
-			"that is not declared", asking("shop", "^1").with("Chart.yaml", resourceYAML("shop", "")).and(greeting("1.2.0").below("library/greeting/")),
+			"that is not declared", asking("shop", "^1").with("Chart.yaml", chartV3YAML("shop", "")).and(greeting("1.2.0").below("library/greeting/")),
 			map[string]string{"shop/templates/a.yaml": "hello from 1.2.0; "},
 		},
 		{
@@ -90,7 +90,7 @@ func TestLibraries(t *testing.T) {
 			map[string]string{"shop/templates/a.yaml": "hello from 1.0.0; "},
 		},
 		{
-			"that is an ordinary chart", asking("shop", "^1").and(greeting("1.0.0").and(tree{
+			"that is an application chart", asking("shop", "^1").and(greeting("1.0.0").and(tree{
 				"Chart.yaml": chartYAML("greeting", ""), "crds/a.yaml": "kind: CustomResourceDefinition", "values.yaml": "a: 1", "values.schema.json": `{"required": ["b"]}`,
 				"charts/db/Chart.yaml": chartYAML("db", ""), "charts/db/templates/a.yaml": "kind: Database",
 			}).below("library/greeting/")),
@@ -98,7 +98,7 @@ func TestLibraries(t *testing.T) {
 		},
 		{
 			"in requirements.yaml", asking("shop", "^1").and(tree{
-				"Chart.yaml": resourceYAML("shop", ""), "requirements.yaml": "libraries:\n- {name: greeting, version: ^1}\n",
+				"Chart.yaml": chartV3YAML("shop", ""), "requirements.yaml": "libraries:\n- {name: greeting, version: ^1}\n",
 			}, greeting("1.2.0").below("library/greeting/")), map[string]string{"shop/templates/a.yaml": "hello from 1.2.0; "},
 		},
 		{
@@ -165,11 +165,11 @@ func TestLibrariesErrors(t *testing.T) {
 			`shop/charts/db (Chart.yaml:8) asks for the library greeting, which is missing in library/: run "helm dependency build" for this chart`,
 		},
 		{
-			"a library of a library", asking("shop", "^1").and(lib, tree{"library/greeting/Chart.yaml": resourceYAML("greeting", "data:\n  type: library\n  libraries:\n  - {name: base, version: '1'}\n")}),
+			"a library of a library", asking("shop", "^1").and(lib, tree{"library/greeting/Chart.yaml": chartV3YAML("greeting", "data:\n  type: library\n  libraries:\n  - {name: base, version: '1'}\n")}),
 			"shop/library/greeting: Chart.yaml:9: a library cannot depend on a library: name base in the libraries of the chart that uses greeting instead",
 		},
 		{
-			"a cycle of libraries", asking("shop", "^1").and(lib, tree{"library/greeting/Chart.yaml": resourceYAML("greeting", "data: {libraries: [{name: base, version: '1'}]}\n"), "library/base/Chart.yaml": resourceYAML("base", "data: {libraries: [{name: greeting, version: '1'}]}\n")}),
+			"a cycle of libraries", asking("shop", "^1").and(lib, tree{"library/greeting/Chart.yaml": chartV3YAML("greeting", "data: {libraries: [{name: base, version: '1'}]}\n"), "library/base/Chart.yaml": chartV3YAML("base", "data: {libraries: [{name: greeting, version: '1'}]}\n")}),
 			"shop/library/base: Chart.yaml:6: a library cannot depend on a library: name greeting",
 		},
 		{
@@ -178,7 +178,29 @@ func TestLibrariesErrors(t *testing.T) {
 			}),
 			"shop/library/greeting: Chart.yaml:5: a library cannot depend on a library: name base",
 		},
-		{"a broken library", asking("shop", "^1").and(tree{"library/greeting/Chart.yaml": resourceYAML("greeting", "icon: x\n")}), "shop/library/greeting: Chart.yaml:6: icon: belongs in data.icon"},
+		{
+			"a library in charts/ of a library of the format, in requirements.yaml", asking("shop", "^1").and(lib, tree{
+				"library/greeting/Chart.yaml": chartV3YAML("greeting", ""), "library/greeting/requirements.yaml": "requirements:\n- name: base\n  version: 1.0.0\n",
+				"library/greeting/charts/base/Chart.yaml": libraryYAML("base", "1.0.0"),
+			}),
+			"shop/library/greeting: requirements.yaml:2: a library cannot depend on a library: name base",
+		},
+		{
+			"the name of a subchart", tree{"Chart.yaml": chartV3YAML("shop", "")}.and(lib, tree{"charts/greeting/Chart.yaml": chartYAML("greeting", "")}),
+			"shop/library/greeting: a subchart of shop has the same name: remove one of them",
+		},
+		{
+			"the alias of a dependency", tree{"Chart.yaml": chartV3YAML("shop", "data: {dependencies: [{name: db, version: '1', alias: greeting}]}\n")}.and(lib),
+			"shop/library/greeting: a subchart of shop has the same name",
+		},
+		{
+			"a copy in a chart without libraries", tree{
+				"Chart.yaml":                 chartV3YAML("shop", ""),
+				"charts/greeting/Chart.yaml": chartYAML("greeting", "type: library\nannotations: {helm.sh/library-copy: library}\n"),
+			},
+			"shop/charts/greeting does not agree with library/greeting",
+		},
+		{"a broken library", asking("shop", "^1").and(tree{"library/greeting/Chart.yaml": chartV3YAML("greeting", "icon: x\n")}), "shop/library/greeting: Chart.yaml:6: icon: belongs in data.icon"},
 		{"a directory that is not a chart", asking("shop", "^1").and(tree{"library/greeting/README.md": "x"}), "shop/library/greeting: Chart.yaml file is missing"},
 		{"an archive that is broken", asking("shop", "^1").and(tree{"library/greeting.tgz": "x"}), "shop/library/greeting.tgz: "},
 		{
@@ -238,6 +260,29 @@ func sameTexts(a, b map[string]string) bool {
 	})
 }
 
+// TestAnnotationOfCopies loads a flat chart with a subchart that has the annotation of a copy, next to a chart
+// with libraries. The subchart keeps all its files.
+func TestAnnotationOfCopies(t *testing.T) {
+	files := tree{
+		"Chart.yaml": chartYAML("shop", ""), "charts/own/Chart.yaml": chartYAML("own", "annotations: {helm.sh/library-copy: library}\n"),
+		"charts/own/values.yaml": "a: 1\n", "charts/own/templates/a.yaml": "a: {{ .Values.a }}",
+	}.and(asking("db", "^1").below("charts/db/"), greeting("1.0.0").below("charts/db/library/greeting/"))
+	canonical, err := chartloader.CanonicalFiles(files.buffered())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if canonical, err = chartloader.WithLibraries(canonical); err != nil {
+		t.Fatal(err)
+	}
+	stock, err := helmloader.LoadFiles(canonical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rendered(t, stock)["shop/charts/own/templates/a.yaml"]; got != "a: 1" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // rename returns the files with another name for one of them.
 func (files tree) rename(name, newName string) tree {
 	renamed := maps.Clone(files)
@@ -249,7 +294,7 @@ func (files tree) rename(name, newName string) tree {
 // TestSameVersionOfLibrary loads charts with libraries of the same version and different content. The one
 // whose chart comes first is used each time, although Helm loads subcharts in random order.
 func TestSameVersionOfLibrary(t *testing.T) {
-	files := tree{"Chart.yaml": resourceYAML("shop", "")}
+	files := tree{"Chart.yaml": chartV3YAML("shop", "")}
 	for _, name := range []string{"a", "b", "c", "d"} {
 		lib := greeting("1.0.0").with("templates/hi.yaml", `{{ define "hi" }}hello from the library of `+name+"{{ end }}")
 		files = files.and(asking(name, "^1").below("charts/"+name+"/"), lib.below("charts/"+name+"/library/greeting/"))

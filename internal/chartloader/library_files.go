@@ -44,16 +44,21 @@ func isSubchartArchive(f *BufferedFile) bool {
 	return path.Ext(own) == ".tgz"
 }
 
-// hasLibraries reports whether ch or any of its subcharts has a copy of a library.
+// hasLibraries reports whether addLibraries has added a copy of a library to ch or to any of its
+// subcharts.
 func hasLibraries(ch *chart.Chart) bool {
-	return library.IsCopy(ch.Metadata) || slices.ContainsFunc(ch.Dependencies(), hasLibraries)
+	return isAddedCopy(ch) || slices.ContainsFunc(ch.Dependencies(), hasLibraries)
 }
+
+// isAddedCopy reports whether addLibraries has added ch. Other charts with the annotation of a copy are
+// ordinary subcharts, which were loaded from files.
+func isAddedCopy(ch *chart.Chart) bool { return library.IsCopy(ch.Metadata) && len(ch.Raw) == 0 }
 
 // treeFiles returns the files of a chart and of its subcharts, which become directories. folder is the
 // folder of the chart: empty, or a path that ends with a slash.
 func treeFiles(ch *chart.Chart, folder string) ([]*BufferedFile, error) {
 	files := ch.Raw
-	if library.IsCopy(ch.Metadata) {
+	if isAddedCopy(ch) {
 		var err error
 		if files, err = copyFiles(ch); err != nil {
 			return nil, err
@@ -65,12 +70,13 @@ func treeFiles(ch *chart.Chart, folder string) ([]*BufferedFile, error) {
 			all = append(all, &BufferedFile{Name: folder + f.Name, Data: f.Data})
 		}
 	}
-	used := map[string]int{}
+	used := map[string]bool{}
 	for _, sub := range ch.Dependencies() {
 		name := sub.Name()
-		if used[name]++; used[name] > 1 {
-			name += "-" + strconv.Itoa(used[name])
+		for n := 2; used[name]; n++ {
+			name = sub.Name() + "-" + strconv.Itoa(n)
 		}
+		used[name] = true
 		below, err := treeFiles(sub, folder+chartutil.ChartsDir+"/"+name+"/")
 		if err != nil {
 			return nil, err
@@ -95,14 +101,13 @@ func copyFiles(c *chart.Chart) ([]*chart.File, error) {
 // the copy that all charts of the tree use is added to ch itself: Helm parses the templates of ch after
 // those of its subcharts.
 func FilesToPack(ch *chart.Chart) ([]*chart.File, error) {
-	s := &fileSet{index: map[string]int{}}
-	for i, f := range ch.Raw {
-		s.files = append(s.files, &BufferedFile{Name: f.Name, Data: f.Data})
-		s.index[f.Name] = i
+	if !hasLibraries(ch) {
+		return ch.Raw, nil
 	}
+	s := rawFiles(ch)
 	old := s.libraryCopies()
 	files := slices.DeleteFunc(slices.Clone(ch.Raw), func(f *chart.File) bool { return isBelow(f.Name, old) })
-	p := &copyPacker{set: s, old: old, root: ch}
+	p := &copyPacker{set: s, old: old, root: ch, packed: map[string]bool{}, archives: map[string][]*chart.Chart{}}
 	if err := p.pack(ch, ""); err != nil {
 		return nil, err
 	}
@@ -115,13 +120,20 @@ type copyPacker struct {
 	old   map[string]bool // the directories of copies that were packed earlier
 	root  *chart.Chart
 	added []*chart.File
+	// packed contains the Chart.yaml of each directory whose subchart is packed already. Two
+	// subcharts can have the same one.
+	packed map[string]bool
+	// archives contains the charts in the archives in charts/ of a chart, by the folder of this chart.
+	archives map[string][]*chart.Chart
 }
 
 // pack adds the files of the copies in ch and in its subcharts. folder is the folder of ch.
 func (p *copyPacker) pack(ch *chart.Chart, folder string) error {
 	for _, sub := range ch.Dependencies() {
 		var err error
-		if library.IsCopy(sub.Metadata) {
+		if !hasLibraries(sub) {
+			continue
+		} else if isAddedCopy(sub) {
 			err = p.add(sub, folder)
 		} else if dir, found := p.directoryOf(sub, folder); found {
 			err = p.pack(sub, dir)
@@ -162,7 +174,8 @@ func (p *copyPacker) directoryOf(sub *chart.Chart, folder string) (dir string, f
 	for _, f := range p.set.files {
 		below, isBelow := strings.CutPrefix(f.Name, folder+chartutil.ChartsDir+"/")
 		name, isChart := strings.CutSuffix(below, "/"+chartFile)
-		if isBelow && isChart && !strings.Contains(name, "/") && bytes.Equal(f.Data, rawFile(sub, chartFile)) {
+		if isBelow && isChart && !strings.Contains(name, "/") && !p.packed[f.Name] && bytes.Equal(f.Data, rawFile(sub, chartFile)) {
+			p.packed[f.Name] = true
 			return strings.TrimSuffix(f.Name, chartFile), true
 		}
 	}
@@ -172,26 +185,41 @@ func (p *copyPacker) directoryOf(sub *chart.Chart, folder string) (dir string, f
 // packArchive adds the copies in a subchart that differ from those in its archive, which is in charts/
 // of the chart in a folder.
 func (p *copyPacker) packArchive(sub *chart.Chart, folder string) error {
-	if !hasLibraries(sub) {
-		return nil
+	archives, err := p.chartsInArchives(folder)
+	if err != nil {
+		return err
 	}
+	for _, packed := range archives {
+		if bytes.Equal(rawFile(packed, chartFile), rawFile(sub, chartFile)) {
+			return p.addDiffering(sub, packed)
+		}
+	}
+	return nil
+}
+
+// chartsInArchives loads the charts in the archives in charts/ of the chart in a folder, without
+// libraries. It loads each of them once.
+func (p *copyPacker) chartsInArchives(folder string) ([]*chart.Chart, error) {
+	if charts, known := p.archives[folder]; known {
+		return charts, nil
+	}
+	var charts []*chart.Chart
 	for _, f := range p.set.files {
 		if path.Ext(f.Name) != ".tgz" || path.Dir(f.Name) != folder+chartutil.ChartsDir {
 			continue
 		}
 		files, err := LoadArchiveFiles(bytes.NewReader(f.Data))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		packed, err := loadFiles(files)
+		ch, err := loadFiles(files)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if bytes.Equal(rawFile(packed, chartFile), rawFile(sub, chartFile)) {
-			return p.addDiffering(sub, packed)
-		}
+		charts = append(charts, ch)
 	}
-	return nil
+	p.archives[folder] = charts
+	return charts, nil
 }
 
 // addDiffering adds the copies in ch that differ from those in packed, the same chart in its archive,
@@ -201,7 +229,7 @@ func (p *copyPacker) addDiffering(ch, packed *chart.Chart) error {
 		i := slices.IndexFunc(packed.Dependencies(), func(c *chart.Chart) bool { return c.Name() == sub.Name() })
 		var err error
 		switch {
-		case !library.IsCopy(sub.Metadata):
+		case !isAddedCopy(sub):
 			if i >= 0 {
 				err = p.addDiffering(sub, packed.Dependencies()[i])
 			}

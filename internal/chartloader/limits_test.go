@@ -75,6 +75,29 @@ func files(tb testing.TB, name string, n int, text string) []byte {
 	return packed(tb, entries...)
 }
 
+// librariesOf returns a chart with subcharts, each of which asks for all libraries of the chart. If there is
+// one subchart only, the libraries are large.
+func librariesOf(tb testing.TB, subcharts, libraries int) []byte {
+	tb.Helper()
+	const v3 = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: %s, labels: {version: 1.0.0}}\n"
+	asks := "data:\n  libraries:\n"
+	var entries []string
+	for i := range libraries {
+		name, text := fmt.Sprintf("l%d", i), ""
+		if subcharts == 1 {
+			text = name + strings.Repeat("0", 2<<20)
+		}
+		asks += "  - {name: " + name + ", version: '*'}\n"
+		entries = append(entries, "c/library/"+name+".tgz", string(packed(tb, "l/Chart.yaml", fmt.Sprintf(v3, name), "l/text", text)))
+	}
+	entries = append(entries, "c/Chart.yaml", fmt.Sprintf(v3, "c")+asks)
+	for i := range subcharts {
+		name := fmt.Sprintf("s%d", i)
+		entries = append(entries, "c/charts/"+name+"/Chart.yaml", fmt.Sprintf(v3, name)+asks)
+	}
+	return packed(tb, entries...)
+}
+
 // comments returns an archive with a number of comments of one megabyte.
 func comments(tb testing.TB, n int) []byte {
 	tb.Helper()
@@ -143,6 +166,33 @@ func TestChartsThatAreTooLarge(t *testing.T) {
 				if !errors.As(err, &limit) || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("got %.300v, want %s", err, tt.want)
 				}
+			}
+		})
+	}
+}
+
+// TestLibrariesThatAreTooLarge checks the limits of what libraries add to a chart.
+func TestLibrariesThatAreTooLarge(t *testing.T) {
+	before := helmloader.MaxDecompressedChartSize
+	helmloader.MaxDecompressedChartSize = 10 << 20
+	t.Cleanup(func() { helmloader.MaxDecompressedChartSize = before })
+	for _, tt := range []struct {
+		name                 string
+		subcharts, libraries int
+		want                 string
+	}{
+		{"many charts", 1_000, 3, ""},
+		{"large together", 1, 6, "the chart has packed subcharts of more than 10485760 bytes in total when unpacked"},
+		{"too many charts", 4_990, 2, "the chart has more than 10000 subcharts"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := chartloader.LoadArchive(bytes.NewReader(librariesOf(t, tt.subcharts, tt.libraries)))
+			if tt.want == "" && err == nil {
+				return
+			}
+			var limit *chartloader.LimitError
+			if !errors.As(err, &limit) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %.300v, want %s", err, tt.want)
 			}
 		})
 	}

@@ -3,8 +3,7 @@
 
 // Package chartloader loads charts and returns them as Helm's type chart.Chart. Unlike
 // Helm's loader, it accepts all keys and values that Ordered Helm adds to Chart.yaml
-// (docs/reference.md, "Chart.yaml"). It also reads what they declare about order and hooks,
-// which Helm's type cannot hold.
+// (docs/reference.md, "Chart.yaml"), and the format helm.sh/v3 with its libraries.
 package chartloader
 
 import (
@@ -82,12 +81,15 @@ func LoadArchiveFiles(in io.Reader) ([]*BufferedFile, error) {
 }
 
 // LoadFile loads a chart from an archive file.
-func LoadFile(name string) (*chart.Chart, error) {
+func LoadFile(name string) (*chart.Chart, error) { return loadArchiveFile(name, LoadFiles) }
+
+// loadArchiveFile loads a chart from an archive file, with the function load.
+func loadArchiveFile(name string, load func([]*BufferedFile) (*chart.Chart, error)) (*chart.Chart, error) {
 	raw, err := os.ReadFile(name)
 	if err == nil {
 		var files []*BufferedFile
 		if files, err = LoadArchiveFiles(bytes.NewReader(raw)); err == nil {
-			return LoadFiles(files)
+			return load(files)
 		}
 	}
 	if isLimitError(err) {

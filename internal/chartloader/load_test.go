@@ -19,6 +19,7 @@ import (
 	helmloader "helm.sh/helm/v3/pkg/chart/loader"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 )
 
 func TestMain(m *testing.M) {
@@ -52,7 +53,7 @@ func TestRealChartsLoadAsHelmLoadsThem(t *testing.T) {
 				unpacked[f.Name] = string(f.Data)
 			}
 			ch := likeHelm(t, unpacked.write(t))
-			d, err := chartloader.Declarations(ch)
+			d, err := declaration.Read(ch)
 			if err != nil || d.Problem != nil || d.Name != ch.Name() || len(d.Subcharts) != len(ch.Dependencies()) {
 				t.Errorf("declarations %+v, %v", d, err)
 			}

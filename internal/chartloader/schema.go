@@ -78,9 +78,5 @@ func HasAddedSchema(ch *chart.Chart) bool {
 	if !valuesschema.IsGenerated(ch.Schema) {
 		return false
 	}
-	var files []*BufferedFile
-	for _, f := range ch.Raw {
-		files = append(files, &BufferedFile{Name: f.Name, Data: f.Data})
-	}
-	return newFileSet(files).isAddedSchema(&BufferedFile{Name: valuesschema.JSONFile, Data: ch.Schema})
+	return rawFiles(ch).isAddedSchema(&BufferedFile{Name: valuesschema.JSONFile, Data: ch.Schema})
 }

@@ -23,7 +23,7 @@ const (
 // packed, at the top and as subcharts.
 func TestValuesSchema(t *testing.T) {
 	flat := tree{"Chart.yaml": chartYAML("db", ""), "values.schema.yaml": yamlSchema, "schemas/port.yaml": "type: integer"}
-	resource := flat.with("Chart.yaml", resourceYAML("db", ""))
+	resource := flat.with("Chart.yaml", chartV3YAML("db", ""))
 	for _, c := range []struct {
 		name  string
 		files tree
@@ -33,7 +33,7 @@ func TestValuesSchema(t *testing.T) {
 		{"chart of the format helm.sh/v3", resource, nil},
 		{"with both", resource.with("values.schema.json", jsonSchema), nil},
 		{"subchart", resource.below("charts/db/").with("Chart.yaml", chartYAML("shop", "")), []string{"db"}},
-		{"subchart in an archive", tree{"Chart.yaml": resourceYAML("shop", ""), "charts/db.tgz": flat.archive(t, "db")}, []string{"db"}},
+		{"subchart in an archive", tree{"Chart.yaml": chartV3YAML("shop", ""), "charts/db.tgz": flat.archive(t, "db")}, []string{"db"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ch, err := chartloader.LoadFiles(c.files.buffered())
@@ -98,11 +98,11 @@ func TestValuesSchemaErrors(t *testing.T) {
 			"charts/db/values.schema.yaml:1: the reference leads to ../../a.yaml, which is outside the chart",
 		},
 		{
-			"JSON that refers to a file", tree{"Chart.yaml": resourceYAML("shop", ""), "values.schema.yaml": yamlSchema, "schemas/port.yaml": "true", "values.schema.json": `{"type": "object", "properties": {"port": {"$ref": "schemas/port.yaml"}}}`},
+			"JSON that refers to a file", tree{"Chart.yaml": chartV3YAML("shop", ""), "values.schema.yaml": yamlSchema, "schemas/port.yaml": "true", "values.schema.json": `{"type": "object", "properties": {"port": {"$ref": "schemas/port.yaml"}}}`},
 			"values.schema.json: refers to files, which Helm would not find: remove it",
 		},
 		{
-			"schemas that differ", tree{"Chart.yaml": resourceYAML("shop", ""), "values.schema.yaml": "type: object", "values.schema.json": "{}"},
+			"schemas that differ", tree{"Chart.yaml": chartV3YAML("shop", ""), "values.schema.yaml": "type: object", "values.schema.json": "{}"},
 			"values.schema.yaml:1: differs from values.schema.json at /type: remove one of the files",
 		},
 	} {

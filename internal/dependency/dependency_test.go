@@ -18,6 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 )
 
 func TestSameURL(t *testing.T) {
@@ -127,7 +128,7 @@ func TestUpdateAndBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := chartloader.Declarations(ch)
+	d, err := declaration.Read(ch)
 	if err != nil || len(d.Subcharts) != 2 || !d.Subcharts[0].Hooks.IsParallel() {
 		t.Errorf("it declares %+v, %v", d, err)
 	}

@@ -16,23 +16,18 @@ import (
 )
 
 // requestsOfTree returns the libraries for which ch and its subcharts ask. The subcharts are those
-// that ch will have: the archives in the directory downloaded, and what stays in the directory
+// that ch will have: the archives in the directory downloaded, and the directories in the directory
 // present, which is charts/.
 func requestsOfTree(ch *chart.Chart, deps []*chart.Dependency, present, downloaded string) ([]library.Request, error) {
-	var subcharts []*chart.Chart
-	for _, dir := range []string{present, downloaded} {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return nil, err
-		}
-		for _, entry := range entries {
-			if dir == present && !entry.IsDir() {
-				continue
-			}
-			sub, err := chartloader.LoadWithoutLibraries(filepath.Join(dir, entry.Name()))
-			if err == nil { // otherwise, replaceArchives reports it
-				subcharts = append(subcharts, sub)
-			}
+	subcharts := unpackedCharts(present)
+	archives, err := filepath.Glob(filepath.Join(downloaded, "*.tgz"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range archives {
+		sub, err := chartloader.LoadWithoutLibraries(name)
+		if err == nil { // otherwise, replaceArchives reports it
+			subcharts = append(subcharts, sub)
 		}
 	}
 	for _, sub := range ch.Dependencies() { // archives of dependencies without a repository stay
@@ -48,7 +43,7 @@ func requestsOfTree(ch *chart.Chart, deps []*chart.Dependency, present, download
 }
 
 // checkLibraries returns an error if a downloaded library cannot be used as one. It prints a warning
-// about ordinary charts.
+// about application charts.
 func (m *Manager) checkLibraries(downloaded string) error {
 	entries, err := os.ReadDir(downloaded)
 	if err != nil {

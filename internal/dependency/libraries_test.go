@@ -20,8 +20,8 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 )
 
-// resourceYAML returns a Chart.yaml of the format helm.sh/v3. data is a flow mapping.
-func resourceYAML(name, version, data string) string {
+// chartV3YAML returns a Chart.yaml of the format helm.sh/v3. data is a flow mapping.
+func chartV3YAML(name, version, data string) string {
 	return "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: " + name + ", labels: {version: " + version + "}}\ndata: " + data + "\n"
 }
 
@@ -33,7 +33,7 @@ func libraryRepository(t *testing.T, m *Manager, versions ...string) {
 	index := repo.NewIndexFile()
 	for _, version := range versions {
 		source := filepath.Join(t.TempDir(), "common")
-		write(t, filepath.Join(source, "Chart.yaml"), resourceYAML("common", version, "{type: library}"))
+		write(t, filepath.Join(source, "Chart.yaml"), chartV3YAML("common", version, "{type: library}"))
 		write(t, filepath.Join(source, "templates", "a.tpl"), `{{ define "a" }}`+version+`{{ end }}`)
 		ch, err := chartloader.LoadDir(source)
 		if err != nil {
@@ -70,46 +70,46 @@ func TestUpdateLibraries(t *testing.T) {
 		err   string
 	}{
 		{
-			"the newest in the range", map[string]string{"shop/Chart.yaml": resourceYAML("shop", "1.0.0", "{libraries: [{name: common, version: ^1, repository: '"+repositoryURL+"'}]}")},
+			"the newest in the range", map[string]string{"shop/Chart.yaml": chartV3YAML("shop", "1.0.0", "{libraries: [{name: common, version: ^1, repository: '"+repositoryURL+"'}]}")},
 			[]string{"library/common-1.9.0.tgz"}, "",
 		},
 		{
 			"in requirements.yaml, with an alias for the repository", map[string]string{
-				"shop/Chart.yaml": resourceYAML("shop", "1.0.0", "{}"), "shop/requirements.yaml": "libraries: [{name: common, version: ^1.0, repository: '@libs'}]\n",
+				"shop/Chart.yaml": chartV3YAML("shop", "1.0.0", "{}"), "shop/requirements.yaml": "libraries: [{name: common, version: ^1.0, repository: '@libs'}]\n",
 			},
 			[]string{"library/common-1.9.0.tgz"}, "",
 		},
 		{
 			"that subcharts use too", map[string]string{
-				"shop/Chart.yaml":            resourceYAML("shop", "1.0.0", "{libraries: [{name: common, version: '>=1', repository: '"+repositoryURL+"'}], dependencies: [{name: db, version: 1.0.0, repository: 'file://../db'}]}"),
-				"db/Chart.yaml":              resourceYAML("db", "1.0.0", "{libraries: [{name: common, version: '<1.5', repository: '"+repositoryURL+"'}]}"),
-				"shop/charts/web/Chart.yaml": resourceYAML("web", "1.0.0", "{libraries: [{name: common, version: '<2', repository: '"+repositoryURL+"'}]}"),
+				"shop/Chart.yaml":            chartV3YAML("shop", "1.0.0", "{libraries: [{name: common, version: '>=1', repository: '"+repositoryURL+"'}], dependencies: [{name: db, version: 1.0.0, repository: 'file://../db'}]}"),
+				"db/Chart.yaml":              chartV3YAML("db", "1.0.0", "{libraries: [{name: common, version: '<1.5', repository: '"+repositoryURL+"'}]}"),
+				"shop/charts/web/Chart.yaml": chartV3YAML("web", "1.0.0", "{libraries: [{name: common, version: '<2', repository: '"+repositoryURL+"'}]}"),
 			},
 			[]string{"charts/db-1.0.0.tgz", "charts/web", "library/common-1.2.0.tgz"}, "",
 		},
 		{
 			"with ranges that exclude each other", map[string]string{
-				"shop/Chart.yaml":            resourceYAML("shop", "1.0.0", "{libraries: [{name: common, version: '>=2', repository: '"+repositoryURL+"'}]}"),
-				"shop/charts/web/Chart.yaml": resourceYAML("web", "1.0.0", "{libraries: [{name: common, version: '<2', repository: '"+repositoryURL+"'}]}"),
+				"shop/Chart.yaml":            chartV3YAML("shop", "1.0.0", "{libraries: [{name: common, version: '>=2', repository: '"+repositoryURL+"'}]}"),
+				"shop/charts/web/Chart.yaml": chartV3YAML("web", "1.0.0", "{libraries: [{name: common, version: '<2', repository: '"+repositoryURL+"'}]}"),
 			},
 			[]string{"charts/web"}, "no version of the library common satisfies all charts that use it:\n  shop asks for >=2 (Chart.yaml:4)\n  shop/charts/web asks for <2 (Chart.yaml:4)",
 		},
 		{
 			"in a directory", map[string]string{
-				"shop/Chart.yaml": resourceYAML("shop", "1.0.0", "{libraries: [{name: own, version: ^1, repository: 'file://../own'}, {name: mine, version: '*'}]}"),
-				"own/Chart.yaml":  resourceYAML("own", "1.3.0", "{type: library}"), "shop/library/mine/Chart.yaml": resourceYAML("mine", "1.0.0", "{type: library}"),
+				"shop/Chart.yaml": chartV3YAML("shop", "1.0.0", "{libraries: [{name: own, version: ^1, repository: 'file://../own'}, {name: mine, version: '*'}]}"),
+				"own/Chart.yaml":  chartV3YAML("own", "1.3.0", "{type: library}"), "shop/library/mine/Chart.yaml": chartV3YAML("mine", "1.0.0", "{type: library}"),
 			},
 			[]string{"library/mine", "library/own-1.3.0.tgz"}, "",
 		},
 		{
 			"of a library", map[string]string{
-				"shop/Chart.yaml": resourceYAML("shop", "1.0.0", "{libraries: [{name: own, version: ^1, repository: 'file://../own'}]}"),
-				"own/Chart.yaml":  resourceYAML("own", "1.3.0", "{libraries: [{name: shop, version: '*', repository: 'file://../shop'}]}"),
+				"shop/Chart.yaml": chartV3YAML("shop", "1.0.0", "{libraries: [{name: own, version: ^1, repository: 'file://../own'}]}"),
+				"own/Chart.yaml":  chartV3YAML("own", "1.3.0", "{libraries: [{name: shop, version: '*', repository: 'file://../shop'}]}"),
 			},
 			nil, "own/Chart.yaml:4: a library cannot depend on a library: name shop in the libraries of the chart that uses own instead",
 		},
 		{
-			"that is missing", map[string]string{"shop/Chart.yaml": resourceYAML("shop", "1.0.0", "{libraries: [{name: common, version: ^7, repository: '"+repositoryURL+"'}]}")},
+			"that is missing", map[string]string{"shop/Chart.yaml": chartV3YAML("shop", "1.0.0", "{libraries: [{name: common, version: ^7, repository: '"+repositoryURL+"'}]}")},
 			nil, `can't get a valid version`,
 		},
 	} {
@@ -148,10 +148,32 @@ func TestUpdateLibraries(t *testing.T) {
 	}
 }
 
+// TestUpdateWithLinkedSubchart updates a chart with a subchart that is a symbolic link, and one that Helm
+// ignores.
+func TestUpdateWithLinkedSubchart(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "shop")
+	asks := func(versions string) string {
+		return "{libraries: [{name: common, version: '" + versions + "', repository: '" + repositoryURL + "'}]}"
+	}
+	write(t, filepath.Join(dir, "Chart.yaml"), chartV3YAML("shop", "1.0.0", asks("^1")))
+	write(t, filepath.Join(dir, "charts", "_old", "Chart.yaml"), chartV3YAML("old", "1.0.0", asks("^2")))
+	write(t, filepath.Join(top, "db", "Chart.yaml"), chartV3YAML("db", "1.0.0", asks("<1.5")))
+	if err := os.Symlink(filepath.Join(top, "db"), filepath.Join(dir, "charts", "db")); err != nil {
+		t.Fatal(err)
+	}
+	m, _ := manager(dir)
+	libraryRepository(t, m, "1.2.0", "1.9.0", "2.0.0")
+	if err := m.Update(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expectPresent(t, dir, []string{"charts/_old", "charts/db", "library/common-1.2.0.tgz"})
+}
+
 // TestUpdateRemovesOldLibraries updates a chart again after a library has a new version.
 func TestUpdateRemovesOldLibraries(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shop")
-	write(t, filepath.Join(dir, "Chart.yaml"), resourceYAML("shop", "1.0.0", "{libraries: [{name: common, version: ^1, repository: '"+repositoryURL+"'}]}"))
+	write(t, filepath.Join(dir, "Chart.yaml"), chartV3YAML("shop", "1.0.0", "{libraries: [{name: common, version: ^1, repository: '"+repositoryURL+"'}]}"))
 	for _, version := range []string{"1.0.0", "1.9.0"} {
 		m, out := manager(dir)
 		libraryRepository(t, m, version)
@@ -200,11 +222,11 @@ func expectPresent(t *testing.T, dir string, want []string) {
 func TestListLibraries(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shop")
 	for name, text := range map[string]string{
-		"Chart.yaml":                  resourceYAML("shop", "1.0.0", "{dependencies: [{name: db, version: '1', repository: r}], libraries: [{name: common, version: ^1, repository: r}, {name: base, version: ^2}, {name: none, version: ^2}]}"),
+		"Chart.yaml":                  chartV3YAML("shop", "1.0.0", "{dependencies: [{name: db, version: '1', repository: r}], libraries: [{name: common, version: ^1, repository: r}, {name: base, version: ^2}, {name: none, version: ^2}]}"),
 		"charts/db/Chart.yaml":        "apiVersion: v2\nname: db\nversion: 1.0.0\n",
-		"library/common/Chart.yaml":   resourceYAML("common", "1.0.0", "{type: library}"),
-		"library/older/Chart.yaml":    resourceYAML("base", "1.0.0", "{type: library}"),
-		"library/another/Chart.yaml":  resourceYAML("another", "1.0.0", "{type: library}"),
+		"library/common/Chart.yaml":   chartV3YAML("common", "1.0.0", "{type: library}"),
+		"library/older/Chart.yaml":    chartV3YAML("base", "1.0.0", "{type: library}"),
+		"library/another/Chart.yaml":  chartV3YAML("another", "1.0.0", "{type: library}"),
 		"library/README.md":           "",
 		"library/broken/NotChart.txt": "",
 	} {

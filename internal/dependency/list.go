@@ -53,7 +53,8 @@ func List(chartpath string, out io.Writer, columnWidth uint) error {
 	return nil
 }
 
-// unpackedCharts returns the charts that are directories in dir.
+// unpackedCharts returns the charts that are directories in dir, or links to directories. As Helm, it
+// ignores names that begin with an underscore or a dot.
 func unpackedCharts(dir string) []*chart.Chart {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -61,10 +62,12 @@ func unpackedCharts(dir string) []*chart.Chart {
 	}
 	var charts []*chart.Chart
 	for _, entry := range entries {
-		if !entry.IsDir() {
+		name := filepath.Join(dir, entry.Name())
+		info, err := os.Stat(name)
+		if err != nil || !info.IsDir() || strings.ContainsAny(entry.Name()[:1], "_.") {
 			continue
 		}
-		if ch, err := chartloader.LoadWithoutLibraries(filepath.Join(dir, entry.Name())); err == nil {
+		if ch, err := chartloader.LoadWithoutLibraries(name); err == nil {
 			charts = append(charts, ch)
 		}
 	}

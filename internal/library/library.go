@@ -81,21 +81,21 @@ func Split(m *chart.Metadata, dependencies []*chart.Dependency) (charts, librari
 	return charts, libraries
 }
 
-// OrdinaryChart is an ordinary chart that another chart uses as a library.
-type OrdinaryChart struct {
-	// Name is the name of the ordinary chart, and UsedBy is the path of the chart that uses it.
+// ApplicationChart is an application chart that another chart uses as a library.
+type ApplicationChart struct {
+	// Name is the name of the application chart, and UsedBy is the path of the chart that uses it.
 	Name, UsedBy string
 }
 
-// OrdinaryCharts returns the charts that ch and its subcharts use as libraries, although they are
-// ordinary charts.
-func OrdinaryCharts(ch *chart.Chart) []OrdinaryChart {
-	var found []OrdinaryChart
+// ApplicationCharts returns the charts that ch and its subcharts use as libraries, although they are
+// application charts.
+func ApplicationCharts(ch *chart.Chart) []ApplicationChart {
+	var found []ApplicationChart
 	for _, sub := range ch.Dependencies() {
 		if !IsCopy(sub.Metadata) {
-			found = append(found, OrdinaryCharts(sub)...)
+			found = append(found, ApplicationCharts(sub)...)
 		} else if sub.Metadata.Annotations[annotation.LibraryCopy] != TypeLibrary {
-			found = append(found, OrdinaryChart{Name: sub.Name(), UsedBy: ch.ChartFullPath()})
+			found = append(found, ApplicationChart{Name: sub.Name(), UsedBy: ch.ChartFullPath()})
 		}
 	}
 	return found

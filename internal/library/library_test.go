@@ -81,6 +81,15 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// TestLongConflict checks that the error about a conflict of many charts is short.
+func TestLongConflict(t *testing.T) {
+	ranges := append(slices.Repeat([]string{"^1"}, 30), "^2")
+	_, err := library.Select(asked(ranges...), found("1.0.0"))
+	if err == nil || strings.Count(err.Error(), "asks for") != 20 || !strings.Contains(err.Error(), "\n  and 11 more\n") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestSelectProperties checks random requests and candidates: what is selected satisfies all
 // requests, is the highest version that does, and does not depend on their order.
 func TestSelectProperties(t *testing.T) {
@@ -177,12 +186,12 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestOrdinaryCharts(t *testing.T) {
+func TestApplicationCharts(t *testing.T) {
 	root, sub, ordinary := common("1.0.0"), common("1.0.0"), common("1.0.0")
 	root.Metadata.Name, sub.Metadata.Name, ordinary.Metadata.Name, ordinary.Metadata.Type = "shop", "db", "web", ""
 	sub.AddDependency(library.NewCopy(ordinary), library.NewCopy(common("1.0.0")))
 	root.AddDependency(sub)
-	if got, want := library.OrdinaryCharts(root), []library.OrdinaryChart{{Name: "web", UsedBy: "shop/charts/db"}}; !slices.Equal(got, want) {
+	if got, want := library.ApplicationCharts(root), []library.ApplicationChart{{Name: "web", UsedBy: "shop/charts/db"}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

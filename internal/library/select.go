@@ -133,13 +133,23 @@ type ConflictError struct {
 	Available []string
 }
 
+// maxInError is the number of charts that the text of a ConflictError names.
+const maxInError = 20
+
 func (e *ConflictError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no version of the library %s satisfies all charts that use it:", e.Library)
+	named := 0
 	for _, r := range e.Requests {
-		if r.Range != "" {
+		if r.Range == "" {
+			continue
+		}
+		if named++; named <= maxInError {
 			fmt.Fprintf(&b, "\n  %s asks for %s (%s)", r.By, r.Range, r.Position())
 		}
+	}
+	if named > maxInError {
+		fmt.Fprintf(&b, "\n  and %d more", named-maxInError)
 	}
 	fmt.Fprintf(&b, "\n  available: %s", strings.Join(e.Available, ", "))
 	return b.String()

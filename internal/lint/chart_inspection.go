@@ -18,6 +18,7 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
@@ -37,7 +38,7 @@ type chartInspection struct {
 
 	// Both maps lead from the path of a Chart.yaml to the source files of its chart. In
 	// filesByDeclaration, the path is built from the names of charts, as in
-	// chartloader.Declaration.File. In filesByChartFile, it is built from their names in
+	// declaration.Chart.File. In filesByChartFile, it is built from their names in
 	// the release, which can be aliases, for example "shop/charts/db/Chart.yaml".
 	filesByDeclaration, filesByChartFile map[string]*source.Files
 	// templatePaths maps the name of a template in the rendered output to its path in the
@@ -82,7 +83,7 @@ func orderKeywords() []string {
 // isRelevant reports whether a chart has apiVersion v3 or helm.sh/v3, or contains any of
 // orderKeywords. Other charts are rendered only by Helm's rules, to save time.
 func (i *chartInspection) isRelevant(root *source.Files) bool {
-	return apiVersion(root.Own) == chartloader.APIVersionV3 || chartformat.IsV3(root.Data(chartutil.ChartfileName)) ||
+	return apiVersion(root.Own) == declaration.APIVersionV3 || chartformat.IsV3(root.Data(chartutil.ChartfileName)) ||
 		mentionsOrderKeywords(root, i.options.Values)
 }
 
@@ -115,8 +116,8 @@ func (i *chartInspection) load(root *source.Files, canonical []*chartloader.Buff
 	files := root.Match(i.chart)
 	i.filesByDeclaration = map[string]*source.Files{}
 	i.mapDeclarations(i.chart, i.chart.Name(), files)
-	i.checkOrdinaryLibraries()
-	declaration, errs := chartloader.InspectDeclarations(i.chart)
+	i.checkApplicationsAsLibraries()
+	declaration, errs := declaration.Inspect(i.chart)
 	i.addDeclarationErrors(declaration, errs)
 
 	if err := chartutil.ProcessDependenciesWithMerge(i.chart, i.options.Values); err != nil {
@@ -153,15 +154,15 @@ func (i *chartInspection) mapProcessedCharts(c *chart.Chart, files source.ByChar
 	}
 }
 
-// addDeclarationErrors adds findings about the errors that chartloader.InspectDeclarations
+// addDeclarationErrors adds findings about the errors that declaration.Inspect
 // returned: errs, and the field Problem of d and of the declarations of its subcharts. A
 // Problem is only a warning if the order that its chart declares does not apply.
-func (i *chartInspection) addDeclarationErrors(d *chartloader.Declaration, errs []error) {
+func (i *chartInspection) addDeclarationErrors(d *declaration.Chart, errs []error) {
 	for _, err := range errs {
 		i.addDeclarationError(rule.Error, err)
 	}
-	var walk func(d *chartloader.Declaration)
-	walk = func(d *chartloader.Declaration) {
+	var walk func(d *declaration.Chart)
+	walk = func(d *declaration.Chart) {
 		if d.Problem != nil {
 			severity := rule.Warning
 			if d.Sequenced() {

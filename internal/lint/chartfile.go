@@ -12,7 +12,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartformat"
-	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/yamledit"
@@ -136,7 +136,7 @@ func (f *findings) addChartFileErrors(c *source.Files, severity string, err erro
 			f.add(rule.MalformedValue, c.At(chartutil.ChartfileName, nil), message(problem))
 			continue
 		}
-		dependency, inDependency := errors.AsType[*chartloader.DependencyError](problem)
+		dependency, inDependency := errors.AsType[*declaration.DependencyError](problem)
 		at := c.Field("annotations", value.Key)
 		switch entries := c.Dependencies(); {
 		case inDependency && dependency.Index < len(entries):
@@ -149,9 +149,9 @@ func (f *findings) addChartFileErrors(c *source.Files, severity string, err erro
 	}
 }
 
-// message returns the text of err without the file name of a *chartloader.ChartFileError.
+// message returns the text of err without the file name of a *declaration.ChartFileError.
 func message(err error) string {
-	if file, ok := errors.AsType[*chartloader.ChartFileError](err); ok {
+	if file, ok := errors.AsType[*declaration.ChartFileError](err); ok {
 		return file.Err.Error()
 	}
 	return err.Error()

@@ -68,16 +68,16 @@ func outsideOfNamedTemplates(text []byte) int {
 	return -1
 }
 
-// checkOrdinaryLibraries adds a finding about each chart that is used as a library, but is not a
+// checkApplicationsAsLibraries adds a finding about each chart that is used as a library, but is not a
 // library chart.
-func (i *chartInspection) checkOrdinaryLibraries() {
-	for _, o := range library.OrdinaryCharts(i.chart) {
+func (i *chartInspection) checkApplicationsAsLibraries() {
+	for _, o := range library.ApplicationCharts(i.chart) {
 		c := i.filesByDeclaration[path.Join(o.UsedBy, chartutil.ChartfileName)]
 		if c == nil {
 			continue
 		}
 		s := chartformat.Source{Folder: c.Prefix, ChartYAML: c.Data(chartutil.ChartfileName), Requirements: c.Data(chartformat.RequirementsFile)}
 		file, line := chartformat.LibraryPosition(s, o.Name)
-		i.add(rule.OrdinaryLibrary, source.Position{File: file, Line: line}, o.Name+" is not a library chart: only its named templates are used")
+		i.add(rule.ApplicationAsLibrary, source.Position{File: file, Line: line}, o.Name+" is not a library chart: only its named templates are used")
 	}
 }

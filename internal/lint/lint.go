@@ -31,6 +31,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/valuesschema"
 	"github.com/ordered-helm/helm/internal/yamledit"
@@ -89,7 +90,7 @@ func Check(dir string, o RenderOptions) (*Report, error) {
 		return r, nil
 	}
 	r := &Report{}
-	if !differ(files, canonical) && apiVersion(canonical) != chartloader.APIVersionV3 && chartWithYAMLSchema(canonical) == nil {
+	if !differ(files, canonical) && apiVersion(canonical) != declaration.APIVersionV3 && chartWithYAMLSchema(canonical) == nil {
 		r.Helm = runHelmRules(dir, o)
 	} else {
 		absolute, err := filepath.Abs(dir)
@@ -181,7 +182,7 @@ func removeInvalidDependencies(data []byte) []byte {
 // Chart.yaml reject v3. They check the other fields as before.
 func asV2(data []byte) []byte {
 	return rewritten(data, func(root *yaml.Node) []yamledit.Change {
-		if version := yamledit.Lookup(root, "apiVersion"); version == nil || version.Value != chartloader.APIVersionV3 {
+		if version := yamledit.Lookup(root, "apiVersion"); version == nil || version.Value != declaration.APIVersionV3 {
 			return nil
 		}
 		return []yamledit.Change{{Mapping: root, Key: "apiVersion", NewValue: yamledit.Text(chart.APIVersionV2)}}

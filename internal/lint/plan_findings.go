@@ -14,7 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -26,7 +26,7 @@ const defaultTimeout = 5 * time.Minute
 
 // addDeclarationError adds findings about an error in the order that a Chart.yaml declares.
 func (i *chartInspection) addDeclarationError(severity string, err error) {
-	file, ok := errors.AsType[*chartloader.ChartFileError](err)
+	file, ok := errors.AsType[*declaration.ChartFileError](err)
 	if ok && i.filesByDeclaration[file.File] != nil {
 		i.addChartFileErrors(i.filesByDeclaration[file.File], severity, err)
 		return
@@ -84,7 +84,7 @@ func (i *chartInspection) addPlanError(err error, chartsWithErrors map[string]bo
 	var duplicate *sequencer.DuplicateError
 	var subchart *sequencer.UnknownSubchartError
 	var cycle *sequencer.CycleError
-	var file *chartloader.ChartFileError
+	var file *declaration.ChartFileError
 	switch {
 	case errors.As(err, &file): // addDeclarationError has reported it
 	case errors.As(err, &resource):

@@ -565,20 +565,20 @@ var violations = []struct {
 		mend: [3]string{"templates/a.yaml", "\n  {{ include \"a\" . }}", ""},
 	},
 	{
-		name: "ordinary-library",
+		name: "application-as-library",
 		files: map[string]string{
 			"Chart.yaml": usingNames, "library/names/Chart.yaml": "apiVersion: v2\nname: names\nversion: 1.0.0\n",
 		},
-		want: []string{"warning ordinary-library Chart.yaml:6"}, says: "names is not a library chart: only its named templates are used",
+		want: []string{"warning application-as-library Chart.yaml:6"}, says: "names is not a library chart: only its named templates are used",
 		mend: [3]string{"library/names/Chart.yaml", "version: 1.0.0", "version: 1.0.0\ntype: library"},
 	},
 	{
-		name: "ordinary-library of a subchart, in requirements.yaml",
+		name: "application-as-library of a subchart, in requirements.yaml",
 		files: map[string]string{
 			"Chart.yaml": v3, "charts/db/Chart.yaml": strings.Replace(strings.Replace(usingNames, "shop", "db", 1), "data:\n  libraries:\n  - {name: names, version: ^1}\n", "", 1),
 			"charts/db/requirements.yaml": "libraries:\n- {name: names, version: ^1}\n", "charts/db/library/names/Chart.yaml": "apiVersion: v2\nname: names\nversion: 1.0.0\n",
 		},
-		want: []string{"warning ordinary-library charts/db/requirements.yaml:2"}, says: "names is not a library chart",
+		want: []string{"warning application-as-library charts/db/requirements.yaml:2"}, says: "names is not a library chart",
 		mend: [3]string{"charts/db/library/names/Chart.yaml", "version: 1.0.0", "version: 1.0.0\ntype: library"},
 	},
 	{

@@ -10,12 +10,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
@@ -145,6 +147,12 @@ func (s *sender) post(ctx context.Context, info *object.Info) (live *unstructure
 	return live, err
 }
 
+// replaceBackoff says how often the replacement of an object is tried while others change the object, for
+// about a second in total. Controllers can change an object many times a second.
+func replaceBackoff() wait.Backoff {
+	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.5}
+}
+
 // replace replaces the live object of ch with its declaration.
 func (s *sender) replace(ctx context.Context, ch *objectChange) error {
 	if s.defers(ctx, ch, false) {
@@ -157,7 +165,7 @@ func (s *sender) replace(ctx context.Context, ch *objectChange) error {
 	target, resource := declared.DeepCopy(), resourceOf(s.client, ch.info)
 	var replaced *unstructured.Unstructured
 	live := ch.live
-	err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
+	err = retry.RetryOnConflict(replaceBackoff(), func() (err error) {
 		if live == nil {
 			if live, err = resource.Get(ctx, ch.info.Name, metav1.GetOptions{}); err != nil {
 				return err

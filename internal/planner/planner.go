@@ -6,6 +6,7 @@
 package planner
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -16,10 +17,11 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/client-go/rest"
 
-	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/hookorder"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -50,6 +52,9 @@ type RenderOptions struct {
 
 	EnableDNS, SubNotes, IncludeCRDs, HideSecret, SkipSchemaValidation bool
 	PostRenderer                                                       postrender.PostRenderer
+
+	// Lifecycle contains the handlers of the events of rendering; nil if there are none.
+	Lifecycle *lifecycle.Emitter
 }
 
 // Planner renders a chart with values, and builds the plan from the rendered documents.
@@ -67,9 +72,9 @@ type Planner struct {
 
 // New returns a Planner for a chart and values. It reads what the charts declare about their
 // order and hooks, and then lets Helm process the dependencies, for example remove disabled
-// subcharts.
-func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, o RenderOptions) (*Planner, error) {
-	declared, err := chartloader.Declarations(chrt)
+// subcharts. It emits the event chart-loaded.
+func New(ctx context.Context, cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, o RenderOptions) (*Planner, error) {
+	declared, err := declaration.Read(chrt)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +86,7 @@ func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, 
 		return nil, err
 	}
 	p.Root = render.ChartTree(declared, p.Chart)
-	return p, nil
+	return p, lifecycle.Emit(ctx, o.Lifecycle, lifecycle.ChartLoaded, &lifecycle.Request{Chart: p.Chart})
 }
 
 // WithRelease returns a Planner that renders the same chart with other values of .Release.
@@ -104,6 +109,8 @@ type Rendered struct {
 	// Warnings are warnings about the declared order. In a dry run, they include the
 	// references between resources that the order cannot satisfy.
 	Warnings []string
+	// Values are the values that the templates have seen as .Values.
+	Values map[string]any
 }
 
 // OrderError reports that the charts declare an invalid order, in contrast to the other
@@ -115,15 +122,16 @@ func (e *OrderError) Unwrap() error { return e.error }
 // Render renders the chart. It also builds the plan if the release is deployed in order, or
 // if the declared order of a chart applies (sequencer.Chart.Sequenced). An invalid order
 // causes an *OrderError if the plan is needed or in a dry run, otherwise only a warning. In
-// addition to an error, Render may return what it has rendered, for debugging.
-func (p *Planner) Render() (*Rendered, error) {
+// addition to an error, Render may return what it has rendered, for debugging. It emits the events
+// pre-render and post-render.
+func (p *Planner) Render(ctx context.Context) (*Rendered, error) {
 	o := p.options
-	chartOptions, err := p.chartOptions()
+	chartOptions, err := p.chartOptions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	result, err := render.Chart(p.Chart, chartOptions)
-	rendered := &Rendered{Result: result}
+	rendered := &Rendered{Result: result, Values: valuesOf(chartOptions.Values)}
 	if err != nil || !p.needsPlan() {
 		return rendered, err
 	}
@@ -148,10 +156,10 @@ func (p *Planner) Render() (*Rendered, error) {
 
 // Resources renders the chart for another revision, without the post-renderer, and returns the
 // resources.
-func (p *Planner) Resources(revision int) ([]sequencer.Resource, error) {
+func (p *Planner) Resources(ctx context.Context, revision int) ([]sequencer.Resource, error) {
 	other := *p
 	other.options.Release.Revision, other.options.PostRenderer = revision, nil
-	chartOptions, err := other.chartOptions()
+	chartOptions, err := other.chartOptions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -162,10 +170,11 @@ func (p *Planner) Resources(revision int) ([]sequencer.Resource, error) {
 	return result.Resources(other.Root, other.options.IncludeCRDs)
 }
 
-// CheckValues validates the values against the schemas that were written as YAML, for checks before
+// ValidateValues validates the values against the schemas that were written as YAML, for checks before
 // the chart is rendered. Render validates them, too.
-func (p *Planner) CheckValues() error {
-	if p.options.SkipSchemaValidation || !valuesschema.Used(p.Chart) {
+func (p *Planner) ValidateValues() error {
+	// Handlers of pre-render can change the values, so they are validated only after that.
+	if p.options.SkipSchemaValidation || !valuesschema.Used(p.Chart) || lifecycle.Has(p.options.Lifecycle, lifecycle.PreRender) {
 		return nil
 	}
 	values, err := chartutil.CoalesceValues(p.Chart, p.Values)
@@ -175,20 +184,13 @@ func (p *Planner) CheckValues() error {
 	return valuesschema.Validate(p.Chart, values)
 }
 
-func (p *Planner) chartOptions() (render.Options, error) {
+func (p *Planner) chartOptions(ctx context.Context) (render.Options, error) {
 	o := p.options
 	caps, err := capabilities(p.cfg)
 	if err != nil {
 		return render.Options{}, err
 	}
-	// Helm's message names only the chart, not its place in the tree, and paths in its own
-	// values. It remains as it is for charts whose schemas are all JSON.
-	ownMessage := !o.SkipSchemaValidation && valuesschema.Used(p.Chart)
-	values, err := chartutil.ToRenderValuesWithSchemaValidation(p.Chart, p.Values, o.Release, caps, o.SkipSchemaValidation || ownMessage)
-	if err == nil && ownMessage {
-		chartValues, _ := values["Values"].(chartutil.Values)
-		err = valuesschema.Validate(p.Chart, chartValues)
-	}
+	values, err := p.renderValues(ctx, caps)
 	if err != nil {
 		return render.Options{}, err
 	}
@@ -197,10 +199,57 @@ func (p *Planner) chartOptions() (render.Options, error) {
 		Values: values, Capabilities: caps, RESTConfig: lookups, EnableDNS: o.EnableDNS, SubNotes: o.SubNotes,
 		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: o.PostRenderer, KeepObjects: p.needsPlan(),
 	}
+	if lifecycle.Has(o.Lifecycle, lifecycle.PostRender) {
+		chartOptions.ChangeManifest = func(m *lifecycle.Manifest) error {
+			r := p.request(values)
+			r.Manifest = m
+			return lifecycle.Emit(ctx, o.Lifecycle, lifecycle.PostRender, r)
+		}
+	}
 	if o.Ordered {
 		chartOptions.Root = p.Root
 	}
 	return chartOptions, err
+}
+
+// renderValues returns the values for the templates, which handlers of the event pre-render can change.
+// The result is validated afterwards.
+func (p *Planner) renderValues(ctx context.Context, caps *chartutil.Capabilities) (chartutil.Values, error) {
+	o := p.options
+	// Helm's message names only the chart, not its place in the tree, and paths in its own
+	// values. It remains as it is for charts whose schemas are all JSON.
+	ownMessage := valuesschema.Used(p.Chart)
+	changes := lifecycle.Has(o.Lifecycle, lifecycle.PreRender)
+	values, err := chartutil.ToRenderValuesWithSchemaValidation(p.Chart, p.Values, o.Release, caps, o.SkipSchemaValidation || ownMessage || changes)
+	if err == nil && changes {
+		r := p.request(values)
+		err = lifecycle.Emit(ctx, o.Lifecycle, lifecycle.PreRender, r)
+		values["Values"] = chartutil.Values(r.Values)
+	}
+	if err != nil || o.SkipSchemaValidation {
+		return values, err
+	}
+	switch chartValues := valuesOf(values); {
+	case ownMessage:
+		err = valuesschema.Validate(p.Chart, chartValues)
+	case changes:
+		if err = chartutil.ValidateAgainstSchema(p.Chart, chartValues); err != nil {
+			err = fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s):\n%w", err)
+		}
+	}
+	return values, err
+}
+
+// valuesOf returns what templates see as .Values.
+func valuesOf(renderValues chartutil.Values) chartutil.Values {
+	values, _ := renderValues["Values"].(chartutil.Values)
+	return values
+}
+
+// request returns the request of an event of rendering.
+func (p *Planner) request(renderValues chartutil.Values) *lifecycle.Request {
+	r := p.options.Release
+	return &lifecycle.Request{Name: r.Name, Namespace: r.Namespace, Chart: p.Chart, Values: valuesOf(renderValues)}
 }
 
 func (p *Planner) lookupConfig() (*rest.Config, error) {

@@ -9,7 +9,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 
-	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -18,7 +18,7 @@ import (
 // from the chart. processed is the same chart after Helm has processed its dependencies:
 // disabled subcharts are removed, and a subchart with several aliases is present several
 // times.
-func ChartTree(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Chart {
+func ChartTree(d *declaration.Chart, processed *chart.Chart) *sequencer.Chart {
 	c := &sequencer.Chart{
 		Name: processed.Name(), Sequenced: d.Sequenced(), OptedOut: d.OptedOut, Declares: d.Declares(),
 		DependsOnSubcharts: d.DependsOnSubcharts, DependsOnKey: d.DependsOnKey, Problem: d.Problem, Mistakes: d.Mistakes,
@@ -43,13 +43,13 @@ func ChartTree(d *chartloader.Declaration, processed *chart.Chart) *sequencer.Ch
 // removeSelfDependencies removes dependencies of a chart on itself. They arise if Helm
 // merges several entries under "dependencies" into one chart. dependencies belongs to the
 // chart that d describes.
-func removeSelfDependencies(d *chartloader.Declaration, dependencies []sequencer.Dependency) {
+func removeSelfDependencies(d *declaration.Chart, dependencies []sequencer.Dependency) {
 	for i, s := range dependencies {
 		if s.Disabled || s.Alias == d.Dependencies[i].Alias {
 			continue // the entry is not merged with another one
 		}
 		s.DependsOn = slices.DeleteFunc(slices.Clone(s.DependsOn), func(name string) bool {
-			return slices.ContainsFunc(d.Dependencies, func(other chartloader.Dependency) bool {
+			return slices.ContainsFunc(d.Dependencies, func(other declaration.Dependency) bool {
 				return other.Name == s.Name && other.NameInTree() == name
 			})
 		})
@@ -64,12 +64,12 @@ func removeSelfDependencies(d *chartloader.Declaration, dependencies []sequencer
 // If a chart is included under two aliases, Helm ignores the aliases of its subcharts in
 // the second copy: there, they have their own names. matchDependency adds the ignored alias
 // to the tags, so that depends-on can still refer to it.
-func matchDependency(d *chartloader.Declaration, e chartloader.Dependency, present map[string]*chart.Chart) sequencer.Dependency {
+func matchDependency(d *declaration.Chart, e declaration.Dependency, present map[string]*chart.Chart) sequencer.Dependency {
 	s := sequencer.Dependency{Name: e.Name, Alias: e.Alias, Tags: e.Tags, DependsOn: e.DependsOn}
 	if present[e.NameInTree()] != nil {
 		return s
 	}
-	isItsName := func(other chartloader.Dependency) bool { return other.NameInTree() == e.Name }
+	isItsName := func(other declaration.Dependency) bool { return other.NameInTree() == e.Name }
 	unaliased := present[e.Name]
 	if unaliased == nil || slices.ContainsFunc(d.Dependencies, isItsName) ||
 		!chartutil.IsCompatibleRange(e.Version, unaliased.Metadata.Version) {
@@ -82,7 +82,7 @@ func matchDependency(d *chartloader.Declaration, e chartloader.Dependency, prese
 
 // findDeclaration returns the declarations of sub, a subchart of the chart that parent
 // describes; nil if there are none. The name of sub can be an alias.
-func findDeclaration(parent *chartloader.Declaration, sub *chart.Chart) *chartloader.Declaration {
+func findDeclaration(parent *declaration.Chart, sub *chart.Chart) *declaration.Chart {
 	for _, e := range parent.Dependencies {
 		if e.NameInTree() != sub.Name() {
 			continue

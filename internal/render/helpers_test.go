@@ -12,6 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -55,7 +56,7 @@ func prepare(t testing.TB, files tree) *prepared {
 
 func prepareChart(t testing.TB, ch *chart.Chart) *prepared {
 	t.Helper()
-	declared, err := chartloader.Declarations(ch)
+	declared, err := declaration.Read(ch)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/ordered-helm/helm/internal/valuesschema"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
@@ -41,47 +40,6 @@ func (a *annotation) add(other *annotation) {
 	a.keywords = append(a.keywords, other.keywords...)
 	a.required, a.hidden = a.required || other.required, a.hidden || other.hidden
 	a.skipProperties, a.mergeProperties = a.skipProperties || other.skipProperties, a.mergeProperties || other.mergeProperties
-}
-
-// declare adds what the comments about a value say. Of the items of a list, the first one with a
-// keyword determines its value.
-func (s *schema) declare(a *annotation) {
-	switch {
-	case a.mergeProperties && len(s.properties) > 0:
-		merged := s.properties[0].schema
-		for _, p := range s.properties[1:] {
-			merged.include(p.schema)
-		}
-		a.keywords = append(a.keywords, keyword{"additionalProperties", merged.node()})
-		fallthrough
-	case a.skipProperties:
-		s.properties, s.required, s.hidden = nil, nil, nil
-	}
-	for _, k := range a.keywords {
-		if !s.declares(k.name) {
-			s.declared = append(s.declared, k)
-		}
-	}
-	s.separateReference()
-}
-
-// separateReference moves $ref to allOf if there are other keywords that restrict the value, because
-// drafts up to 7 ignore them beside $ref.
-func (s *schema) separateReference() {
-	const reference = "$ref"
-	i := slices.IndexFunc(s.declared, func(k keyword) bool { return k.name == reference })
-	isRestriction := func(k keyword) bool { return k.name != reference && !slices.Contains(describing, k.name) }
-	if i < 0 || !slices.ContainsFunc(s.declared, isRestriction) {
-		return
-	}
-	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: []*yaml.Node{mappingNode(textNode(reference), s.declared[i].value)}}
-	s.declared = slices.Delete(s.declared, i, i+1)
-	if all := slices.IndexFunc(s.declared, func(k keyword) bool { return k.name == "allOf" }); all >= 0 {
-		list.Content = append(list.Content, s.declared[all].value.Content...)
-		s.declared[all].value = list
-		return
-	}
-	s.declared = append(s.declared, keyword{"allOf", list})
 }
 
 var (
@@ -154,65 +112,6 @@ func (a *annotation) setFlag(name string, value bool) {
 
 // limit matches the keywords that limit a value.
 var limit = regexp.MustCompile(`^(max|min|multipleOf)`)
-
-// check returns an error if a value does not fit its keyword.
-func (a *annotation) check() error {
-	schema := mappingNode()
-	for i, k := range a.keywords {
-		if slices.ContainsFunc(a.keywords[:i], func(other keyword) bool { return other.name == k.name }) {
-			return fmt.Errorf("%s: is written twice", k.name)
-		}
-		schema.Content = append(schema.Content, textNode(k.name), k.value)
-	}
-	if e := findLeaving(checkSchema(schema)); e != nil {
-		return errors.New(e.Problem)
-	}
-	err := checkSchema(withoutReferences(schema)) // references are checked when the schema is complete
-	if e, ok := errors.AsType[*valuesschema.Error](err); ok {
-		return errors.New(e.Problem) // it is in no file
-	}
-	return err
-}
-
-// checkSchema returns an error if a node is not a schema.
-func checkSchema(schema *yaml.Node) error {
-	text, err := yaml.Marshal(schema)
-	if err != nil {
-		return err
-	}
-	_, err = valuesschema.Translate(valuesschema.Source{Text: text})
-	return err
-}
-
-// findLeaving returns the error in err about a reference to something outside the chart, or nil.
-func findLeaving(err error) *valuesschema.Error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range joined.Unwrap() {
-			if e := findLeaving(one); e != nil {
-				return e
-			}
-		}
-		return nil
-	}
-	if e, ok := errors.AsType[*valuesschema.Error](err); ok && e.LeavesChart {
-		return e
-	}
-	return nil
-}
-
-// withoutReferences returns a copy of a schema without its references.
-func withoutReferences(n *yaml.Node) *yaml.Node {
-	c := *n
-	c.Content = nil
-	for i := 0; i < len(n.Content); i++ {
-		if n.Kind == yaml.MappingNode && i%2 == 0 && n.Content[i].Value == "$ref" {
-			i++
-			continue
-		}
-		c.Content = append(c.Content, withoutReferences(n.Content[i]))
-	}
-	return &c
-}
 
 // cutKeyword returns the first keyword in text with its value, and the text after it. The value
 // ends at a semicolon that is neither in quotes nor in brackets.

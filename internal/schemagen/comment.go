@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
@@ -34,6 +35,26 @@ type commentReader struct {
 type commentLine struct {
 	number int
 	text   string
+}
+
+// refuseBlocks returns an error if a comment of n or below begins a block between two lines, as in
+// dadav's helm-schema. Such a block need not be directly above a key.
+func (r *commentReader) refuseBlocks(n *yaml.Node) error {
+	for line := range strings.Lines(n.HeadComment + "\n" + n.LineComment + "\n" + n.FootComment) {
+		text := commentText(line)
+		if text != "@schema" && !strings.HasPrefix(text, "@schema.") {
+			continue
+		}
+		number := 1 + slices.IndexFunc(r.lines, func(l string) bool { return strings.Contains(l, "#") && strings.HasSuffix(strings.TrimSpace(l), text) })
+		return &Error{r.file, number, fmt.Sprintf("blocks between two lines %q are not supported: ", "# "+strings.Fields(text)[0]) +
+			"write keywords on the line of the annotation, such as \"# @schema type:string; minLength:1\", or edit values.schema.yaml"}
+	}
+	for _, c := range n.Content {
+		if err := r.refuseBlocks(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // annotate adds to s what the comments in the node n and below say about its values. s describes
@@ -75,8 +96,9 @@ func (r *commentReader) annotate(s *schema, n *yaml.Node, path string) error {
 // annotateEntry adds to the schema s of a mapping what the comments of an entry say. path is the
 // path of the mapping.
 func (r *commentReader) annotateEntry(s *schema, key, value *yaml.Node, path string) error {
-	p := s.property(key.Value)
-	if p == nil || slices.Contains(s.hidden, key.Value) {
+	name := keyName(key)
+	p := s.property(name)
+	if p == nil || slices.Contains(s.hidden, name) {
 		return nil
 	}
 	path = strings.TrimPrefix(path+"."+key.Value, ".")
@@ -97,25 +119,41 @@ func (r *commentReader) annotateEntry(s *schema, key, value *yaml.Node, path str
 		a.keywords = append([]keyword{{"description", textNode(text)}}, a.keywords...)
 	}
 	if a.hidden {
-		s.hidden = append(s.hidden, key.Value)
-		s.properties = slices.DeleteFunc(s.properties, func(p property) bool { return p.name == key.Value })
+		s.hidden = append(s.hidden, name)
+		s.properties = slices.DeleteFunc(s.properties, func(p property) bool { return p.name == name })
 		return nil
 	}
 	if err := r.annotate(p, value, path); err != nil {
 		return err
 	}
 	p.declare(a)
-	if a.required && !slices.Contains(s.required, key.Value) {
-		s.required = append(s.required, key.Value)
+	if a.required && !slices.Contains(s.required, name) {
+		s.required = append(s.required, name)
 	}
 	return nil
+}
+
+// booleanKey matches keys that are booleans in YAML 1.1.
+var booleanKey = regexp.MustCompile(`^(?i:y|yes|on|true|n|no|off|false)$`)
+
+// keyName returns the name of an entry as Helm reads it: the key on is true, unless it has quotes.
+func keyName(key *yaml.Node) string {
+	if key.Style == 0 && booleanKey.MatchString(key.Value) {
+		var entry map[string]any
+		if sigsyaml.Unmarshal([]byte(key.Value+": 0"), &entry) == nil {
+			for name := range entry {
+				return name
+			}
+		}
+	}
+	return key.Value
 }
 
 // sortProperties sorts the entries of a schema as in the mapping n, and others after them.
 func sortProperties(s *schema, n *yaml.Node) {
 	place := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		place[n.Content[i].Value] = i - len(n.Content)
+		place[keyName(n.Content[i])] = i - len(n.Content)
 	}
 	slices.SortStableFunc(s.properties, func(a, b property) int { return cmp.Compare(place[a.name], place[b.name]) })
 }
@@ -193,15 +231,7 @@ func commentText(line string) string {
 // annotation parses a line with @schema. It returns nil for any other line.
 func (r *commentReader) annotation(line commentLine) (*annotation, error) {
 	text, isAnnotation := strings.CutPrefix(line.text, "@schema")
-	switch {
-	case !isAnnotation:
-		return nil, nil
-	case text == "":
-		return nil, &Error{r.file, line.number, "blocks between two lines \"# @schema\" are not supported: " +
-			"write keywords on the line of the annotation, such as \"# @schema type:string; minLength:1\""}
-	case text[0] == '.':
-		return nil, &Error{r.file, line.number, "the annotation @schema" + strings.Fields(text)[0] + " is not supported: edit values.schema.yaml instead"}
-	case text[0] != ' ' && text[0] != '\t':
+	if !isAnnotation || text == "" || text[0] != ' ' && text[0] != '\t' {
 		return nil, nil
 	}
 	a, err := parseAnnotation(text)

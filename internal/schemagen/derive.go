@@ -44,7 +44,8 @@ func derive(file string, text []byte) (*schema, error) {
 	if err := yamledit.CheckAliases(string(text)); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	root, err := yamledit.Parse(string(text))
+	var doc yaml.Node
+	err := yaml.Unmarshal([]byte(yamledit.WithFinalNewline(string(text))), &doc)
 	var values map[string]any
 	if err == nil {
 		err = sigsyaml.Unmarshal(text, &values, useNumber)
@@ -55,7 +56,10 @@ func derive(file string, text []byte) (*schema, error) {
 	s := schemaOf([]any{values})
 	s.types = []string{objectType} // also if the file is empty
 	c := &commentReader{file: file, lines: strings.Split(string(text), "\n")}
-	return s, c.annotate(s, root, "")
+	if err := c.refuseBlocks(&doc); err != nil || len(doc.Content) == 0 {
+		return s, err
+	}
+	return s, c.annotate(s, doc.Content[0], "")
 }
 
 func useNumber(d *json.Decoder) *json.Decoder {
@@ -97,25 +101,6 @@ func unionOfTypes(types []string) []string {
 		types = slices.DeleteFunc(types, func(t string) bool { return t == "integer" })
 	}
 	return types
-}
-
-// include makes s also accept what other accepts.
-func (s *schema) include(other *schema) {
-	s.types = unionOfTypes(append(s.types, other.types...))
-	for _, p := range other.properties {
-		if own := s.property(p.name); own != nil {
-			own.include(p.schema)
-		} else {
-			s.properties = append(s.properties, p)
-		}
-	}
-	if s.items == nil {
-		s.items = other.items
-	} else if other.items != nil {
-		s.items.include(other.items)
-	}
-	s.declare(&annotation{keywords: other.declared})
-	s.required = slices.DeleteFunc(s.required, func(name string) bool { return !slices.Contains(other.required, name) })
 }
 
 // declaresAnywhere reports whether comments declare a keyword of the value or of a value in it.

@@ -203,7 +203,7 @@ func (m *merger) mergeProperties(existing *yaml.Node, s *schema, path string) {
 	for _, p := range s.properties {
 		known[p.name] = true
 		below := strings.TrimPrefix(path+"."+p.name, ".")
-		switch current := yamledit.Lookup(properties, p.name); {
+		switch current := lookupProperty(properties, p.name); {
 		case current != nil:
 			m.merge(current, p.schema, below)
 		case !isOpen:
@@ -220,10 +220,23 @@ func (m *merger) mergeProperties(existing *yaml.Node, s *schema, path string) {
 		return // the items of a list need not have the same entries
 	}
 	for i := 0; i+1 < len(properties.Content); i += 2 {
-		if name := properties.Content[i].Value; !known[name] && !m.mentioned[name] {
+		if name := keyName(properties.Content[i]); !known[name] && !m.mentioned[name] {
 			m.addDifference(strings.TrimPrefix(path+"."+name, "."), "is in the schema, but neither in values.yaml nor in a comment of it, such as \"# %s:\"", name)
 		}
 	}
+}
+
+// lookupProperty returns the schema of an entry in the node of properties, which can be nil.
+func lookupProperty(properties *yaml.Node, name string) *yaml.Node {
+	if properties == nil || properties.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(properties.Content); i += 2 {
+		if keyName(properties.Content[i]) == name {
+			return properties.Content[i+1]
+		}
+	}
+	return nil
 }
 
 // mergeRequired adds the names of the required entries.

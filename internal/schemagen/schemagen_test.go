@@ -84,6 +84,7 @@ func TestMerge(t *testing.T) {
 		{"value in a comment, and global", "a:\n  b: 1\n  # c: 2", "properties: {a: {properties: {b: true, c: true}}, global: true}", "properties: {a: {properties: {b: true, c: true}}, global: true}", ""},
 		{"entries of an empty value", "a: {}", "properties: {a: {properties: {b: true}}}", "properties: {a: {properties: {b: true}}}", ""},
 		{"reference", "a: {b: 1}\nc: {d: 1}", "properties: {a: {$ref: '#/$defs/x'}, c: {additionalProperties: {type: integer}}}", "properties: {a: {$ref: '#/$defs/x'}, c: {additionalProperties: {type: integer}}}", ""},
+		{"keys that are booleans", "on: 1 # @schema minimum:1\n'n': 2\n", "properties: {on: {type: integer}, 'n': {type: integer}}\n", "properties: {on: {type: integer, minimum: 1}, 'n': {type: integer}}\n", "true: minimum in the schema differs from the comment in values.yaml"},
 		{"items", "a: [{b: 1}]", "properties: {a: {type: array, items: {properties: {c: true}}}}\n", "properties: {a: {type: array, items: {properties: {c: true, b: {type: integer}}}}}\n", "a[].b: is not in the schema"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -149,6 +150,7 @@ func TestComments(t *testing.T) {
 		{"entries on the same line", "# -- The map\n# @schema required\na: {b: 1, c: {d: 1}}", "{description: The map, type: object, properties: {b: {type: integer}, c: {type: object, properties: {d: {type: integer}}}}}"},
 		{"other path", "# b -- The label\na: x", "{type: string}"},
 		{"number", "a: [1, 2.0]", "{type: array, items: {type: number}}"},
+		{"block in a text", "a: |\n  # @schema\n  # type: integer\n  # @schema\n", "{type: string}"},
 		{"Windows line endings", "# -- The\r\n# name\r\n# @schema minLength:1\r\na: x # @schema pattern:^x\r\n", "{description: The name, type: string, minLength: 1, pattern: ^x}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -221,7 +223,10 @@ func TestFormatIsKept(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ name, values, want string }{
 		{"block", "a: 1\n# @schema\n# type: string\n# @schema\nb: 1", "values.yaml:2: blocks between two lines \"# @schema\" are not supported"},
-		{"root block", "# @schema.root\na: 1", "values.yaml:1: the annotation @schema.root is not supported"},
+		{"root block", "# @schema.root\n# title: a\n# @schema.root\n\na: 1", "values.yaml:1: blocks between two lines \"# @schema.root\" are not supported"},
+		{"block that is not above a key", "a: 1\n\n# @schema\n# type: string\n# @schema\n\n# b:", "values.yaml:3: blocks between two lines"},
+		{"block in a list", "a:\n- b: 1\n  # @schema\r\n  # type: string\n  # @schema\n  c: 1", "values.yaml:3: blocks between two lines"},
+		{"block at the end of a line", "a:\n- 1 # @schema", "values.yaml:2: blocks between two lines"},
 		{"unknown keyword", "a: 1\nb: 1 # @schema typ:string", "values.yaml:2: @schema: typ: unknown keyword"},
 		{"no value", "a: 1 # @schema minimum", "values.yaml:1: @schema: minimum: has no value"},
 		{"wrong value", "a: 1 # @schema minimum:a", "values.yaml:1: @schema: is not a JSON Schema: minimum: got string, want number"},

@@ -22,6 +22,7 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/library"
 )
 
@@ -40,8 +41,9 @@ const (
 
 // Create copies the starter at path to the directory parent/meta.Name, and replaces its
 // metadata with meta. From the Chart.yaml of the starter, Create keeps runHooksInParallel, the
-// sequencing annotations, and libraries, which only the format helm.sh/v3 has. It also sets the apiVersion and the annotations in meta. An empty format
-// is the format of the starter; in the flat format, this includes apiVersion v3.
+// sequencing annotations, and libraries, which only the format helm.sh/v3 has. It also sets the
+// apiVersion and the annotations in meta. An empty format is the format of the starter; in the flat
+// format, this includes apiVersion v3.
 func Create(meta *chart.Metadata, parent, path string, format Format) error {
 	starter, err := chartloader.Load(path)
 	if err != nil {
@@ -84,9 +86,9 @@ func Rewrite(dir string) error {
 // keepOrder copies the sequencing annotations from the metadata of a starter to meta. If the
 // starter is of apiVersion v3, meta gets the same apiVersion, unless another format is wanted.
 func keepOrder(meta, starter *chart.Metadata, format Format) {
-	if starter.APIVersion == chartloader.APIVersionV3 {
+	if starter.APIVersion == declaration.APIVersionV3 {
 		if format == "" {
-			meta.APIVersion = chartloader.APIVersionV3
+			meta.APIVersion = declaration.APIVersionV3
 		} else {
 			meta.Annotations = map[string]string{annotation.Sequencing: annotation.SequencingEnabled}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/hookorder"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
 )
@@ -55,6 +56,9 @@ type Install struct {
 	// "Events"). It is called from different goroutines, but never concurrently. It must
 	// return quickly, because the operation waits for it.
 	OnEvent func(Event)
+	// Lifecycle contains handlers of the events of the operation; nil if there are none
+	// (docs/reference.md, "Lifecycle events").
+	Lifecycle *lifecycle.Emitter
 
 	cfg *Configuration
 }
@@ -137,11 +141,11 @@ func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 		return nil, err
 	}
 	o.Ordered, o.AllowIgnored = true, true // whatever WaitStrategy says
-	p, err := planner.New(i.cfg, chartloader.Copy(chrt), chartloader.CopyValues(vals), o)
+	p, err := planner.New(ctx, i.cfg, chartloader.Copy(chrt), chartloader.CopyValues(vals), o)
 	if err != nil {
 		return nil, err
 	}
-	rendered, err := p.Render()
+	rendered, err := p.Render(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 	if err := orderrecord.CheckSize(r.newRelease(), r.op.Store.DriverName(), deploy.SizeReserve); err != nil {
 		return err
 	}
-	if err := r.planner.CheckValues(); err != nil {
+	if err := r.planner.ValidateValues(); err != nil {
 		return err
 	}
 	if i.isOrdered() {
@@ -56,7 +56,7 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 // another reason, checkBeforeCRDs returns nil, because some charts can be rendered only
 // after their CRDs are installed.
 func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
-	rendered, err := r.planner.Render()
+	rendered, err := r.planner.Render(ctx)
 	if isOrderError(err) {
 		return err
 	}

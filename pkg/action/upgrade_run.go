@@ -21,6 +21,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/planner"
@@ -43,6 +44,7 @@ type upgradeRun struct {
 	planner       *planner.Planner
 	rendered      *planner.Rendered
 	rel           *release.Release
+	events        *lifecycle.Operation
 	deploy        *deploy.Run
 	// asInstall says that the chart is rendered as for an installation, and that its install
 	// hooks run, because no revision was ever deployed.
@@ -63,7 +65,7 @@ func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[st
 	if err := r.installCRDHooks(ctx); err != nil {
 		return nil, err
 	}
-	if rel, err := r.check(ctx, nil); err != nil {
+	if rel, err := r.validate(ctx); err != nil {
 		return rel, err
 	}
 	if r.mode.isDryRun() {
@@ -158,11 +160,11 @@ func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[str
 		return err
 	}
 	revision := r.last.Version + 1
-	r.planner, err = planner.New(u.cfg, chrt, vals, planner.RenderOptions{
+	r.planner, err = planner.New(ctx, u.cfg, chrt, vals, planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
 		Ordered: u.isOrdered(), AllowIgnored: u.AllowIgnoredOrder, IgnoreJobs: u.IgnoreJobs, DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,
-		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer,
+		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer, Lifecycle: u.Lifecycle,
 	})
 	if err != nil {
 		return err
@@ -182,6 +184,7 @@ func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[str
 		Version: revision, Labels: u.labels(r.last),
 	}
 	setRendered(r.rel, r.rendered)
+	r.events = eventsOf(u.Lifecycle, r.rel, r.rendered.Values)
 	return nil
 }
 
@@ -195,7 +198,7 @@ func (r *upgradeRun) deployConfig(pending map[schema.GroupKind]bool) deploy.RunC
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.rendered.Plan, Inventory: inv, Options: deploy.Options{
 		Wait: u.Wait || u.Atomic, Jobs: waitsForJobs(u.isOrdered(), u.WaitForJobs, u.IgnoreJobs), Timeout: u.Timeout,
 		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate,
-		PendingKinds: pending, Conflict: "Unable to continue with update",
+		PendingKinds: pending, Conflict: "Unable to continue with update", Lifecycle: r.events,
 		Hooks: deploy.HookOptions{
 			Disabled: u.DisableHooks, Before: before, After: after,
 			Options: hooks.Options{
@@ -222,6 +225,21 @@ func explainUnusableRecord(err error) error {
 		return fmt.Errorf("%w: upgrade with --wait=true, which ignores the order; later upgrades can be ordered again", err)
 	}
 	return err
+}
+
+// validate calls check, between the events pre-validate and post-validate. A dry run does not have these
+// events.
+func (r *upgradeRun) validate(ctx context.Context) (*release.Release, error) {
+	if r.mode.isDryRun() {
+		return r.check(ctx, nil)
+	}
+	if err := r.events.Emit(ctx, lifecycle.PreValidate); err != nil {
+		return nil, err
+	}
+	if rel, err := r.check(ctx, nil); err != nil {
+		return rel, err
+	}
+	return nil, r.events.Emit(ctx, lifecycle.PostValidate)
 }
 
 // check builds the objects of the new revision, and makes all checks that are possible

@@ -21,7 +21,7 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/pkg/chart/loader"
 	"github.com/ordered-helm/helm/test/binaries"
@@ -227,7 +227,7 @@ func expectShop(t *testing.T, archive string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := chartloader.Declarations(ch)
+	d, err := declaration.Read(ch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestPushOfArchiveFromOtherTool(t *testing.T) {
 	if err != nil {
 		t.Fatalf("stock Helm cannot load the pushed archive: %v", err)
 	}
-	if d, err := chartloader.Declarations(ch); err != nil || d.Hooks != hookorder.Parallel || d.APIVersion != "v3" {
+	if d, err := declaration.Read(ch); err != nil || d.Hooks != hookorder.Parallel || d.APIVersion != "v3" {
 		t.Errorf("got declarations %+v, %v", d, err)
 	}
 	if w.read("cache-1.0.0.tgz") != string(data) {

@@ -63,14 +63,14 @@ func expectSameFiles(t *testing.T, got, want formatcharts.Files) {
 	}
 }
 
-// formatServers are a repository and a registry with one chart of the format each: cache, and db.
-type formatServers struct {
+// chartServers are a repository and a registry with one chart of the format each: cache, and db.
+type chartServers struct {
 	repository *chartserver.Server
 	charts     string // the address of the charts in the registry
 }
 
-// serveFormat packages and publishes the charts of formatServers, and writes the chart queue.
-func serveFormat(w *workspace) formatServers {
+// serveFormat packages and publishes the charts of chartServers, and writes the chart queue.
+func serveFormat(w *workspace) chartServers {
 	w.t.Helper()
 	for _, name := range []string{"queue", "cache", "db"} {
 		w.write(formatChart(name, ""))
@@ -78,7 +78,7 @@ func serveFormat(w *workspace) formatServers {
 	w.mustRun("package cache -d served")
 	w.mustRunStock("repo index served")
 	registry := ociregistry.Start(w.t, ociregistry.Options{})
-	s := formatServers{chartserver.Start(w.t, filepath.Join(w.dir, "served"), chartserver.Options{}), "oci://" + registry.Host() + "/charts"}
+	s := chartServers{chartserver.Start(w.t, filepath.Join(w.dir, "served"), chartserver.Options{}), "oci://" + registry.Host() + "/charts"}
 	w.mustRun("package db")
 	w.mustRun("push db-1.10.0.tgz " + s.charts + " --plain-http")
 	w.mustRun("repo add served " + s.repository.URL)
@@ -143,7 +143,7 @@ func checkFormatDependencies(w *workspace, shop map[string]string) {
 
 // checkFormatPackage packages the chart shop, and checks that the archive is used as the directory
 // is, and that the chart comes back from a registry and a repository as it was.
-func checkFormatPackage(w *workspace, servers formatServers) {
+func checkFormatPackage(w *workspace, servers chartServers) {
 	w.t.Helper()
 	written := w.files("shop")
 	w.mustRun("package shop -d packed")
@@ -213,7 +213,7 @@ func TestFormatForOtherVersions(t *testing.T) {
 }
 
 // checkOtherVersion runs a version of Helm with the archive of a chart of TestFormatForOtherVersions.
-func checkOtherVersion(w *workspace, program, name string, servers formatServers, key *signing.Key) {
+func checkOtherVersion(w *workspace, program, name string, servers chartServers, key *signing.Key) {
 	w.t.Helper()
 	archive := "packed/" + name + "-1.10.0.tgz"
 	ref := servers.charts + "/" + name + " --version 1.10.0 --plain-http"
@@ -282,7 +282,7 @@ func TestRewrittenCharts(t *testing.T) {
 			if pattern != "common-*.tgz" { // a library has nothing to render
 				checkRewritten(w, archive, rewritable[pattern].flags, rewritable[pattern].onlyOurs)
 			}
-			checkComesBack(w, archive, rewritten, "oci://"+registry.Host()+"/charts")
+			expectRoundTrip(w, archive, rewritten, "oci://"+registry.Host()+"/charts")
 		})
 	}
 }
@@ -307,9 +307,9 @@ func checkRewritten(w *workspace, archive, flags string, onlyOurs bool) {
 	}
 }
 
-// checkComesBack checks that an archive can be pushed to a registry, and that the chart that is
+// expectRoundTrip checks that an archive can be pushed to a registry, and that the chart that is
 // pulled from there has the given files.
-func checkComesBack(w *workspace, archive string, files formatcharts.Files, charts string) {
+func expectRoundTrip(w *workspace, archive string, files formatcharts.Files, charts string) {
 	w.t.Helper()
 	w.mustRun("push " + archive + " " + charts + " --plain-http")
 	name := strings.TrimSuffix(archive, ".tgz")
@@ -319,4 +319,35 @@ func checkComesBack(w *workspace, archive string, files formatcharts.Files, char
 	if shown := w.mustRun("show chart " + archive); shown != files["Chart.yaml"]+"\n" {
 		w.t.Errorf("show chart prints\n%s", shown)
 	}
+}
+
+// TestFormatFromOtherTool uses a chart of the format that another tool has packed as it was written.
+// push uploads what helm package would have packed, so that stock Helm can load it, but rejects a signed
+// archive.
+func TestFormatFromOtherTool(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	w.write(formatChart("cache", ""))
+	data, err := chartserver.Pack(filepath.Join(w.dir, "cache"))
+	harness.NoError(t, err)
+	w.write(map[string]string{"repo/cache-1.10.0.tgz": string(data)})
+	if _, _, err := w.run(w.programs.Stock, "show chart repo/cache-1.10.0.tgz"); err == nil {
+		t.Fatal("stock Helm can load the archive, so this test checks nothing")
+	}
+	registry := ociregistry.Start(t, ociregistry.Options{})
+	charts := "oci://" + registry.Host() + "/charts"
+	w.mustRun("push repo/cache-1.10.0.tgz " + charts + " --plain-http")
+	w.mustRunStock("template web " + charts + "/cache --version 1.10.0 --plain-http")
+	w.mustRun("pull " + charts + "/cache --version 1.10.0 --plain-http --untar --untardir pulled")
+	expectSameFiles(t, w.files("pulled/cache"), w.files("cache"))
+	server := chartserver.Start(t, filepath.Join(w.dir, "repo"), chartserver.Options{})
+	w.mustRun("pull " + server.URL + "/cache-1.10.0.tgz --untar --untardir as-packed")
+	expectSameFiles(t, w.files("as-packed/cache"), w.files("cache"))
+	w.mustRun("repo index repo")
+	expectContains(t, w.read("repo/index.yaml"), "apiVersion: v2", "name: cache", "version: 1.10.0")
+	for _, line := range []string{"template web repo/cache-1.10.0.tgz", "lint repo/cache-1.10.0.tgz", "show chart repo/cache-1.10.0.tgz"} {
+		w.mustRun(line)
+	}
+	w.write(map[string]string{"repo/cache-1.10.0.tgz.prov": "signed"})
+	w.expectError("is of the format helm.sh/v3", "push repo/cache-1.10.0.tgz "+charts+" --plain-http")
 }

@@ -163,8 +163,8 @@ var (
 		"library-text", Warning, "a template of a library contains something outside of named templates, which is ignored",
 		"Move it into a define, or remove it.",
 	}
-	OrdinaryLibrary = Rule{
-		"ordinary-library", Warning, "a chart is used as a library, but is not a library chart",
+	ApplicationAsLibrary = Rule{
+		"application-as-library", Warning, "a chart is used as a library, but is not a library chart",
 		"Set the type of the chart to library, if it contains nothing but named templates. Nothing else of it is used.",
 	}
 )
@@ -188,10 +188,10 @@ var (
 // All returns all rules, sorted by name.
 func All() []Rule {
 	return []Rule{
-		AnnotationNotString, ConflictingSpellings, ConflictingSchemas, CustomReadiness, DependencyCycle,
+		AnnotationNotString, ApplicationAsLibrary, ConflictingSpellings, ConflictingSchemas, CustomReadiness, DependencyCycle,
 		DuplicateObject, ExpressionPath, HookSequencing, InvalidChartField, InvalidHook, InvalidHookMode,
 		InvalidLayerName, InvalidSchema, LateRoleBinding, LayerUnreached, LibraryText, MalformedDuration, MalformedExpression,
-		MalformedValue, MisplacedKey, NonCanonicalChart, OrdinaryLibrary, ReadinessTimeoutLong, RemovedChartField, SelfDependency, SequencingNotEnabled,
+		MalformedValue, MisplacedKey, NonCanonicalChart, ReadinessTimeoutLong, RemovedChartField, SelfDependency, SequencingNotEnabled,
 		TwoSlashKey, UnknownKey, UnknownLayer, UnknownSubchart, UnmeetableNeed,
 		SchemaReference, WaitForFirstConsumer,
 	}

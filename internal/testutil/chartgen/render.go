@@ -11,6 +11,7 @@ import (
 	"helm.sh/helm/v3/pkg/postrender"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -42,7 +43,7 @@ func TryRender(t testing.TB, files []*chartloader.BufferedFile, post postrender.
 	if err != nil {
 		t.Fatal(err)
 	}
-	declared, err := chartloader.Declarations(ch)
+	declared, err := declaration.Read(ch)
 	if err != nil {
 		t.Fatal(err)
 	}

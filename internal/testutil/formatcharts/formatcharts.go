@@ -6,6 +6,7 @@
 package formatcharts
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 
@@ -25,12 +26,11 @@ func Read(chart string) (Files, error) {
 	if info.IsDir() {
 		return asFiles(chartloader.DirFiles(chart))
 	}
-	in, err := os.Open(chart)
+	data, err := os.ReadFile(chart)
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
-	return asFiles(chartloader.LoadArchiveFiles(in))
+	return asFiles(chartloader.LoadArchiveFiles(bytes.NewReader(data)))
 }
 
 func asFiles(list []*chartloader.BufferedFile, err error) (Files, error) {

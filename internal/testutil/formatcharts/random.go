@@ -5,6 +5,7 @@ package formatcharts
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -111,7 +112,7 @@ func (files Files) pack() (content string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path, err := archive.Save(ch, dir)
 	if err != nil {
 		return "", err

@@ -13,6 +13,7 @@ import (
 	helmloader "helm.sh/helm/v3/pkg/chart/loader"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 )
 
 type (
@@ -30,7 +31,7 @@ type (
 
 // APIVersionV3 is the apiVersion of charts whose declared order applies without the
 // annotation helm.sh/sequencing.
-const APIVersionV3 = chartloader.APIVersionV3
+const APIVersionV3 = declaration.APIVersionV3
 
 var (
 	// MaxDecompressedChartSize is a copy of Helm's limit for the size of an unpacked

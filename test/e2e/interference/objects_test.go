@@ -158,7 +158,7 @@ func keepChanging(tb testing.TB, h *harness.Helm, list ...string) (stop func()) 
 	client := h.Client
 	go func() {
 		defer close(over)
-		// Helm tries to replace an object five times. Between two changes, there must be
+		// Helm tries to replace an object ten times. Between two changes, there must be
 		// enough time for a read and a write, even on a busy machine.
 		pace := time.NewTicker(25 * time.Millisecond)
 		defer pace.Stop()

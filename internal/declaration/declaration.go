@@ -1,7 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package chartloader
+// Package declaration reads what charts declare about their order and their hooks in Chart.yaml, which
+// Helm's type cannot hold (docs/reference.md, "Chart.yaml").
+package declaration
 
 import (
 	"bytes"
@@ -12,16 +14,18 @@ import (
 	"slices"
 
 	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartformat"
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/hookorder"
 )
 
-// Declaration holds what the Chart.yaml of one chart declares about order and hooks,
+// Chart holds what the Chart.yaml of one chart declares about order and hooks,
 // before Helm processes the chart's dependencies (docs/reference.md, "Chart.yaml").
-type Declaration struct {
+type Chart struct {
 	// Name, Version and APIVersion are the values in the Chart.yaml. In particular, Name
 	// is not an alias.
 	Name, Version, APIVersion string
@@ -42,7 +46,7 @@ type Declaration struct {
 	Dependencies []Dependency
 	// Subcharts are the declarations of the subcharts, in the order of
 	// chart.Chart.Dependencies.
-	Subcharts []*Declaration
+	Subcharts []*Chart
 	// Problem is the error in the declared order, or nil. It matters only if Sequenced
 	// returns true.
 	Problem error
@@ -69,28 +73,28 @@ type Dependency struct {
 func (d Dependency) NameInTree() string { return cmp.Or(d.Alias, d.Name) }
 
 // Sequenced reports whether the declared order of the chart applies. If not, it is ignored.
-func (d *Declaration) Sequenced() bool {
+func (d *Chart) Sequenced() bool {
 	return d.OptedIn || d.APIVersion == APIVersionV3 && !d.OptedOut
 }
 
 // AnySequenced reports whether the declared order of the chart, or of any chart below it, applies.
-func (d *Declaration) AnySequenced() bool {
-	return d.Sequenced() || slices.ContainsFunc(d.Subcharts, (*Declaration).AnySequenced)
+func (d *Chart) AnySequenced() bool {
+	return d.Sequenced() || slices.ContainsFunc(d.Subcharts, (*Chart).AnySequenced)
 }
 
 // Declares reports whether the Chart.yaml declares an order.
-func (d *Declaration) Declares() bool {
+func (d *Chart) Declares() bool {
 	return len(d.DependsOnSubcharts) > 0 || d.Problem != nil ||
 		slices.ContainsFunc(d.Dependencies, func(e Dependency) bool { return len(e.DependsOn) > 0 })
 }
 
-// Declarations returns what the Chart.yaml of ch and those of its subcharts declare. It
+// Read returns what the Chart.yaml of ch and those of its subcharts declare. It
 // must be called before Helm processes the dependencies of ch. It reads the original
 // Chart.yaml files that the chart contains, and therefore does not depend on how the chart
 // was loaded. It returns errors that concern every operation, such as an invalid value of
-// runHooksInParallel. Errors that concern only the order are in Declaration.Problem.
-func Declarations(ch *chart.Chart) (*Declaration, error) {
-	d, problems := InspectDeclarations(ch)
+// runHooksInParallel. Errors that concern only the order are in Chart.Problem.
+func Read(ch *chart.Chart) (*Chart, error) {
+	d, problems := Inspect(ch)
 	if len(problems) > 0 {
 		return nil, problems[0]
 	}
@@ -99,7 +103,7 @@ func Declarations(ch *chart.Chart) (*Declaration, error) {
 
 // ChartFileError says which Chart.yaml the error Err is about.
 type ChartFileError struct {
-	// File is the path of the Chart.yaml, as in Declaration.File.
+	// File is the path of the Chart.yaml, as in Chart.File.
 	File string
 	Err  error
 }
@@ -119,17 +123,17 @@ func (e *DependencyError) Error() string { return fmt.Sprintf("dependency %q: %v
 
 func (e *DependencyError) Unwrap() error { return e.Err }
 
-// InspectDeclarations is like Declarations, but continues after errors and returns all of
-// them. Each of them is a *ChartFileError, and so is each Declaration.Problem.
-func InspectDeclarations(ch *chart.Chart) (*Declaration, []error) {
+// Inspect is like Read, but continues after errors and returns all of
+// them. Each of them is a *ChartFileError, and so is each Chart.Problem.
+func Inspect(ch *chart.Chart) (*Chart, []error) {
 	return declarations(ch, ch.Name())
 }
 
-// declarations is InspectDeclarations for a chart whose directory is folder. This path
+// declarations is Inspect for a chart whose directory is folder. This path
 // begins with the name of the root chart.
-func declarations(ch *chart.Chart, folder string) (*Declaration, []error) {
-	d := &Declaration{
-		Name: ch.Name(), File: path.Join(folder, chartFile), Hooks: hookorder.Sequential,
+func declarations(ch *chart.Chart, folder string) (*Chart, []error) {
+	d := &Chart{
+		Name: ch.Name(), File: path.Join(folder, chartutil.ChartfileName), Hooks: hookorder.Sequential,
 	}
 	var problems []error
 	raw, err := readRaw(ch)
@@ -175,14 +179,14 @@ type rawDependency struct {
 }
 
 // metadataFiles lists the files that contain the metadata of a chart.
-var metadataFiles = [...]string{chartFile, "requirements.yaml"}
+var metadataFiles = [...]string{chartutil.ChartfileName, chartformat.RequirementsFile}
 
 // readRaw decodes the Chart.yaml of ch and, if it exists, the requirements.yaml of charts
 // for Helm 2. A chart that was created in memory does not contain these files; then
 // readRaw uses its metadata.
 func readRaw(ch *chart.Chart) (*rawChart, error) {
 	raw := &rawChart{}
-	if isTranslated(ch) && !bytes.Contains(rawFile(ch, chartFile), []byte(annotation.DependsOnField+":")) {
+	if isTranslated(ch) && !slices.ContainsFunc(ch.Raw, declaresDependsOn) {
 		raw.fromMetadata(ch.Metadata) // which has everything else that is read here
 		return raw, nil
 	}
@@ -192,7 +196,7 @@ func readRaw(ch *chart.Chart) (*rawChart, error) {
 		if i < 0 {
 			continue
 		}
-		found = found || name == chartFile
+		found = found || name == chartutil.ChartfileName
 		if err := yaml.Unmarshal(ch.Raw[i].Data, raw); err != nil {
 			return nil, fmt.Errorf("cannot be read: %w", err)
 		}
@@ -203,9 +207,14 @@ func readRaw(ch *chart.Chart) (*rawChart, error) {
 	return raw, nil
 }
 
+// declaresDependsOn reports whether f is a generated Chart.yaml with the field depends-on.
+func declaresDependsOn(f *chart.File) bool {
+	return f.Name == chartutil.ChartfileName && bytes.Contains(f.Data, []byte(annotation.DependsOnField+":"))
+}
+
 // isTranslated reports whether ch is a chart of the format helm.sh/v3. Its flat Chart.yaml was generated.
 func isTranslated(ch *chart.Chart) bool {
-	_, isV3 := OriginalFile(ch, chartformat.OriginalChartFile)
+	_, isV3 := chartloader.OriginalFile(ch, chartformat.OriginalChartFile)
 	return isV3 && ch.Metadata != nil
 }
 
@@ -224,7 +233,7 @@ func (r *rawChart) fromMetadata(m *chart.Metadata) {
 
 // readSequencing sets the fields of d that declare the order. The caller stores the error
 // in d.Problem.
-func (d *Declaration) readSequencing(raw *rawChart) error {
+func (d *Chart) readSequencing(raw *rawChart) error {
 	var problems []error
 	switch raw.Annotations[annotation.Sequencing] {
 	case annotation.SequencingEnabled:

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package chartloader_test
+package declaration_test
 
 import (
 	"errors"
@@ -15,8 +15,42 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/hookorder"
+	"github.com/ordered-helm/helm/internal/testutil/chartpack"
+	"github.com/ordered-helm/helm/internal/testutil/formatcharts"
 )
+
+// tree maps paths to the contents of files.
+type tree map[string]string
+
+// chartYAML returns a Chart.yaml with additional lines.
+func chartYAML(name, more string) string {
+	return "apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n" + more
+}
+
+// buffered returns the files in the form that loaders accept.
+func (files tree) buffered() []*chartloader.BufferedFile {
+	var list []*chartloader.BufferedFile
+	for name, text := range files {
+		list = append(list, &chartloader.BufferedFile{Name: name, Data: []byte(text)})
+	}
+	return list
+}
+
+// archive returns an archive of the files.
+func (files tree) archive(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := formatcharts.Files(files).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	packed, err := chartpack.Pack(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(packed)
+}
 
 func load(t *testing.T, files tree) *chart.Chart {
 	t.Helper()
@@ -28,9 +62,9 @@ func load(t *testing.T, files tree) *chart.Chart {
 }
 
 // declared returns the declaration of a chart with the given lines in its Chart.yaml.
-func declared(t *testing.T, lines string) *chartloader.Declaration {
+func declared(t *testing.T, lines string) *declaration.Chart {
 	t.Helper()
-	d, err := chartloader.Declarations(load(t, tree{"Chart.yaml": chartYAML("shop", lines)}))
+	d, err := declaration.Read(load(t, tree{"Chart.yaml": chartYAML("shop", lines)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +109,7 @@ func TestHookModes(t *testing.T) {
 		for _, version := range []string{"v1", "v2", "v3"} {
 			t.Run(version+"/"+tt.name, func(t *testing.T) {
 				text := strings.Replace(chartYAML("shop", tt.lines), "v2", version, 1)
-				d, err := chartloader.Declarations(load(t, tree{"Chart.yaml": text}))
+				d, err := declaration.Read(load(t, tree{"Chart.yaml": text}))
 				if tt.problem == "" {
 					if err != nil || d.Hooks != tt.want {
 						t.Fatalf("got %v, %v, want %s", d, err, tt.want)
@@ -118,7 +152,7 @@ func TestSequencedCharts(t *testing.T) {
 			if tt.annotation != "" {
 				text += "annotations: {helm.sh/sequencing: " + tt.annotation + "}\n"
 			}
-			d, err := chartloader.Declarations(load(t, tree{"Chart.yaml": text}))
+			d, err := declaration.Read(load(t, tree{"Chart.yaml": text}))
 			if err != nil || d.Sequenced() != tt.sequenced {
 				t.Fatalf("got %+v, %v", d, err)
 			}
@@ -155,7 +189,7 @@ func TestMistakes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d, err := chartloader.Declarations(load(t, tree{
+			d, err := declaration.Read(load(t, tree{
 				"Chart.yaml": chartYAML("shop", ""), "charts/db/Chart.yaml": chartYAML("db", tt.text),
 			}))
 			if err != nil || len(d.Mistakes) > 0 {
@@ -232,7 +266,7 @@ func TestDependsOn(t *testing.T) {
 		"":                              nil,
 	} {
 		d := declared(t, entry+value+"\n")
-		want := []chartloader.Dependency{{Name: "bar", Alias: "baz", Version: "0.1.0", Tags: []string{"front", "web"}, DependsOn: want}}
+		want := []declaration.Dependency{{Name: "bar", Alias: "baz", Version: "0.1.0", Tags: []string{"front", "web"}, DependsOn: want}}
 		if d.Problem != nil || !reflect.DeepEqual(d.Dependencies, want) || d.Declares() != (want[0].DependsOn != nil) || d.Dependencies[0].NameInTree() != "baz" {
 			t.Errorf("%s: got %+v, %v", value, d.Dependencies, d.Problem)
 		}
@@ -264,7 +298,7 @@ func TestDependsOn(t *testing.T) {
 	t.Run("an empty entry is passed over", func(t *testing.T) {
 		ch := load(t, tree{"Chart.yaml": chartYAML("shop", "")})
 		ch.Raw[0].Data = []byte(chartYAML("shop", "dependencies: [null, {name: a}]\n"))
-		if d, err := chartloader.Declarations(ch); err != nil || len(d.Dependencies) != 1 {
+		if d, err := declaration.Read(ch); err != nil || len(d.Dependencies) != 1 {
 			t.Errorf("got %+v, %v", d, err)
 		}
 	})
@@ -278,22 +312,22 @@ func TestDeclarationsOfATree(t *testing.T) {
 	}
 	files := tree{
 		"Chart.yaml":              chartYAML("shop", "dependencies: [{name: packed, version: 1.0.0, depends-on: sub}, {name: sub, version: 1.0.0}]\n"),
-		"charts/packed-1.0.0.tgz": packed.archive(t, "packed"),
+		"charts/packed-1.0.0.tgz": packed.archive(t),
 		"charts/sub/Chart.yaml":   chartYAML("sub", "annotations: {helm.sh/sequencing: enabled}\n"),
 	}
-	d, err := chartloader.Declarations(load(t, files))
+	d, err := declaration.Read(load(t, files))
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(d.Subcharts, func(a, b *chartloader.Declaration) int { return strings.Compare(a.Name, b.Name) })
-	want := &chartloader.Declaration{
+	slices.SortFunc(d.Subcharts, func(a, b *declaration.Chart) int { return strings.Compare(a.Name, b.Name) })
+	want := &declaration.Chart{
 		Name: "shop", Version: "1.0.0", APIVersion: "v2", File: "shop/Chart.yaml", Hooks: hookorder.Sequential,
-		Dependencies: []chartloader.Dependency{{Name: "packed", Version: "1.0.0", DependsOn: []string{"sub"}}, {Name: "sub", Version: "1.0.0"}},
-		Subcharts: []*chartloader.Declaration{
+		Dependencies: []declaration.Dependency{{Name: "packed", Version: "1.0.0", DependsOn: []string{"sub"}}, {Name: "sub", Version: "1.0.0"}},
+		Subcharts: []*declaration.Chart{
 			{
 				Name: "packed", Version: "1.0.0", APIVersion: "v3", File: "shop/charts/packed/Chart.yaml", Hooks: hookorder.OtherChartsOnly,
 				DependsOnSubcharts: []string{"inner"}, DependsOnKey: "helm.sh/depends-on/subcharts",
-				Subcharts: []*chartloader.Declaration{{
+				Subcharts: []*declaration.Chart{{
 					Name: "inner", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/packed/charts/inner/Chart.yaml", Hooks: hookorder.Parallel,
 				}},
 			},
@@ -305,7 +339,7 @@ func TestDeclarationsOfATree(t *testing.T) {
 	}
 	t.Run("the mode of a subchart's hooks is an error of the whole", func(t *testing.T) {
 		files["charts/sub/Chart.yaml"] = chartYAML("sub", "runHooksInParallel: x\n")
-		if _, err := chartloader.Declarations(load(t, files)); err == nil || !strings.HasPrefix(err.Error(), "shop/charts/sub/Chart.yaml: runHooksInParallel: ") {
+		if _, err := declaration.Read(load(t, files)); err == nil || !strings.HasPrefix(err.Error(), "shop/charts/sub/Chart.yaml: runHooksInParallel: ") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -313,14 +347,14 @@ func TestDeclarationsOfATree(t *testing.T) {
 
 // TestDeclarationsOfOldCharts checks that requirements.yaml is also read.
 func TestDeclarationsOfOldCharts(t *testing.T) {
-	d, err := chartloader.Declarations(load(t, tree{
+	d, err := declaration.Read(load(t, tree{
 		"Chart.yaml":        "apiVersion: v1\nname: old\nversion: 1.0.0\nannotations: {helm.sh/sequencing: enabled}\n",
 		"requirements.yaml": "dependencies:\n- {name: a, version: 1.0.0, depends-on: b}\n- {name: b, version: 1.0.0}\n",
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []chartloader.Dependency{{Name: "a", Version: "1.0.0", DependsOn: []string{"b"}}, {Name: "b", Version: "1.0.0"}}
+	want := []declaration.Dependency{{Name: "a", Version: "1.0.0", DependsOn: []string{"b"}}, {Name: "b", Version: "1.0.0"}}
 	if !d.Sequenced() || d.APIVersion != "v1" || d.Version != "1.0.0" || !reflect.DeepEqual(d.Dependencies, want) {
 		t.Errorf("got %+v", d)
 	}
@@ -336,7 +370,7 @@ func TestDeclarationsOfAChartThatHelmLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := chartloader.Declarations(ch)
+	d, err := declaration.Read(ch)
 	if err != nil || !d.Sequenced() || d.Hooks != hookorder.Parallel || !slices.Equal(d.DependsOnSubcharts, []string{"a"}) ||
 		!slices.Equal(d.Dependencies[1].DependsOn, []string{"a"}) {
 		t.Errorf("got %+v, %v", d, err)
@@ -353,26 +387,26 @@ func TestDeclarationsOfAChartMadeInMemory(t *testing.T) {
 		Dependencies: []*chart.Dependency{{Name: "postgresql", Alias: "db", Version: "1", Tags: []string{"t"}}},
 	}}
 	ch.AddDependency(&chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "postgresql", Version: "1.0.0"}})
-	d, err := chartloader.Declarations(ch)
-	want := &chartloader.Declaration{
+	d, err := declaration.Read(ch)
+	want := &declaration.Chart{
 		Name: "shop", Version: "1.0.0", APIVersion: "v3", File: "shop/Chart.yaml", Hooks: hookorder.OtherChartsOnly,
 		DependsOnSubcharts: []string{"db"}, DependsOnKey: "helm.sh/depends-on/subcharts",
-		Dependencies: []chartloader.Dependency{{Name: "postgresql", Alias: "db", Version: "1", Tags: []string{"t"}}},
-		Subcharts: []*chartloader.Declaration{{
+		Dependencies: []declaration.Dependency{{Name: "postgresql", Alias: "db", Version: "1", Tags: []string{"t"}}},
+		Subcharts: []*declaration.Chart{{
 			Name: "postgresql", Version: "1.0.0", APIVersion: "v2", File: "shop/charts/postgresql/Chart.yaml", Hooks: hookorder.Sequential,
 		}},
 	}
 	if err != nil || !reflect.DeepEqual(d, want) {
 		t.Errorf("got %+v, %v\nwant %+v", d, err, want)
 	}
-	if d, err := chartloader.Declarations(&chart.Chart{}); err != nil || d.Sequenced() || d.Declares() {
+	if d, err := declaration.Read(&chart.Chart{}); err != nil || d.Sequenced() || d.Declares() {
 		t.Errorf("a chart without metadata: %+v, %v", d, err)
 	}
 }
 
 func TestDeclarationsOfARawFileThatDoesNotParse(t *testing.T) {
 	ch := &chart.Chart{Metadata: &chart.Metadata{Name: "shop"}, Raw: []*chart.File{{Name: "Chart.yaml", Data: []byte("a: b: c")}}}
-	if _, err := chartloader.Declarations(ch); err == nil || !strings.HasPrefix(err.Error(), "shop/Chart.yaml: cannot be read: ") {
+	if _, err := declaration.Read(ch); err == nil || !strings.HasPrefix(err.Error(), "shop/Chart.yaml: cannot be read: ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,13 +5,16 @@ package chartformat
 
 import (
 	"bytes"
+	"errors"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/ordered-helm/helm/internal/annotation"
 )
 
-// flatYAML is the content of a flat Chart.yaml, in the order of the file. Helm's types have no names
+// flatChart is a flat Chart.yaml, with its fields in the order of the file. Helm's types have no names
 // for YAML, and encoding them as JSON first takes several times as long.
-type flatYAML struct {
+type flatChart struct {
 	APIVersion   string            `yaml:"apiVersion"`
 	Name         string            `yaml:"name"`
 	Version      string            `yaml:"version"`
@@ -24,18 +27,24 @@ type flatYAML struct {
 	Icon         string            `yaml:"icon,omitempty"`
 	Keywords     []string          `yaml:"keywords,omitempty"`
 	Sources      []string          `yaml:"sources,omitempty"`
-	Maintainers  []maintainerYAML  `yaml:"maintainers,omitempty"`
+	Maintainers  []maintainer      `yaml:"maintainers,omitempty"`
 	Annotations  map[string]string `yaml:"annotations,omitempty"`
-	Dependencies []dependencyYAML  `yaml:"dependencies,omitempty"`
+	Dependencies []dependency      `yaml:"dependencies,omitempty"`
+
+	// dependenciesNode is the place where dependencies are declared; nil if they are not.
+	dependenciesNode *yaml.Node
+	libraries        libraryList
 }
 
-type maintainerYAML struct {
+// maintainer is an entry of maintainers.
+type maintainer struct {
 	Name  string `yaml:"name,omitempty"`
 	Email string `yaml:"email,omitempty"`
 	URL   string `yaml:"url,omitempty"`
 }
 
-type dependencyYAML struct {
+// dependency is an entry of dependencies.
+type dependency struct {
 	Name         string   `yaml:"name"`
 	Version      string   `yaml:"version,omitempty"`
 	Repository   string   `yaml:"repository"`
@@ -47,26 +56,29 @@ type dependencyYAML struct {
 	DependsOn    []string `yaml:"depends-on,omitempty"`
 }
 
-// yaml returns the text of the flat Chart.yaml.
-func (f *flatChart) yaml() ([]byte, error) {
-	content := flatYAML{
-		APIVersion: f.APIVersion, Name: f.Name, Version: f.Version, AppVersion: f.AppVersion, Type: f.Type, KubeVersion: f.KubeVersion,
-		Deprecated: f.Deprecated, Description: f.Description, Home: f.Home, Icon: f.Icon, Keywords: f.Keywords, Sources: f.Sources, Annotations: f.Annotations,
+// setAnnotation sets an annotation of the flat Chart.yaml, unless it is set already.
+func (f *flatChart) setAnnotation(key, value string) {
+	if f.Annotations == nil {
+		f.Annotations = map[string]string{}
 	}
-	for _, m := range f.Maintainers {
-		content.Maintainers = append(content.Maintainers, maintainerYAML{m.Name, m.Email, m.URL})
+	if _, declared := f.Annotations[key]; !declared {
+		f.Annotations[key] = value
 	}
-	for _, d := range f.Dependencies {
-		content.Dependencies = append(content.Dependencies, dependencyYAML{
-			d.Name, d.Version, d.Repository, d.Alias, d.Condition, d.Tags, d.Enabled, d.ImportValues, d.DependsOn,
-		})
+}
+
+// setOrder declares in annotations what the format implies: charts deploy in order.
+func (f *flatChart) setOrder(hooks string) {
+	f.setAnnotation(annotation.Sequencing, annotation.SequencingEnabled)
+	if hooks != "" {
+		f.setAnnotation(annotation.RunHooksInParallel, hooks)
 	}
+}
+
+// encode returns the text of the file.
+func (f *flatChart) encode() ([]byte, error) {
 	var text bytes.Buffer
 	encoder := yaml.NewEncoder(&text)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(content); err != nil {
-		return nil, err
-	}
-	err := encoder.Close()
+	err := errors.Join(encoder.Encode(f), encoder.Close())
 	return text.Bytes(), err
 }
