@@ -105,9 +105,9 @@ var attacks = []struct{ name, script, want string }{
 	{"long JSON", `json.decode(("x"):rep(8e6))`, "can have at most"},
 	{"YAML of a circle", `local t = {} t.t = t yaml.encode(t)`, "nested more than 100 levels"},
 	{"YAML that doubles", `local t = {} for i = 1, 60 do t = {t, t} end yaml.encode(t)`, "the value is too large"},
-	{"large YAML to encode", `local t = {} for i = 1, 8e4 do t[i] = {} end while true do yaml.encode(t) end`, tooLong},
+	{"large YAML to encode", `local t = {} for i = 1, 1e4 do t[i] = {} end while true do yaml.encode(t) end`, tooLong},
 	{"deep YAML", `yaml.decode(("["):rep(1e6))`, "depth"},
-	{"deep YAML in blocks", `yaml.decode(("- "):rep(1e6))`, "depth"},
+	{"deep YAML in blocks", `yaml.decode(("- "):rep(5e5))`, "depth"},
 	{"YAML with aliases", `local s = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n" for i = 1, 9 do s = s .. ("a%d: &a%d [%s*a%d]\n"):format(i, i, ("*a%d,"):format(i - 1):rep(8), i - 1) end yaml.decode(s)`, "excessive aliasing"},
 	{"large YAML", `local t = {} while true do t[#t + 1] = yaml.decode("[" .. ("[],"):rep(345000) .. "1]") end`, "too much memory"},
 	{"YAML with many maps", `local t = {} while true do t[#t + 1] = yaml.decode("[" .. ("{a: 1},"):rep(145000) .. "1]") end`, "the script "},
@@ -152,20 +152,22 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	before := peakMemory()
-	var err error
-	start := time.Now()
+	var script string
+	options := luasandbox.Options{Owner: "attack"}
 	for _, attack := range attacks {
 		if attack.name == name {
-			options := luasandbox.Options{Owner: "attack"}
+			script = attack.script
 			if attack.want == tooLong {
 				options.Limits.Time = 2 * time.Second
 			}
-			state := luasandbox.New(options)
-			defer state.Close()
-			for calls := 0; calls == 0 || calls < 100 && err == nil && strings.HasPrefix(name, again); calls++ {
-				err = state.Load(context.Background(), "attack.lua", attack.script)
-			}
 		}
+	}
+	start := time.Now()
+	state := luasandbox.New(options)
+	defer state.Close()
+	var err error
+	for calls := 0; calls == 0 || calls < 100 && err == nil && strings.HasPrefix(name, again); calls++ {
+		err = state.Load(context.Background(), "attack.lua", script)
 	}
 	fmt.Printf("%d %d\n", time.Since(start).Milliseconds(), peakMemory()-before)
 	if err != nil {
@@ -182,7 +184,7 @@ func peakMemory() int {
 	if err != nil {
 		return 0
 	}
-	defer status.Close()
+	defer func() { _ = status.Close() }()
 	for lines := bufio.NewScanner(status); lines.Scan(); {
 		if value, found := strings.CutPrefix(lines.Text(), "VmHWM:"); found {
 			kib, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(value), " kB"))

@@ -75,7 +75,7 @@ var position = regexp.MustCompile(`^([^\n:]+):(\d+):\s*`)
 // and cause the error of a Go function that the script has called last.
 func (s *State) runtimeError(message string, trace []string, cause error) *Error {
 	e := &Error{Owner: s.options.Owner, Traceback: trace}
-	if found := position.FindStringSubmatch(message); found != nil && s.files[found[1]] {
+	if found := position.FindStringSubmatch(message); len(found) == 3 && s.files[found[1]] {
 		e.File = found[1]
 		e.Line, _ = strconv.Atoi(found[2])
 		message = message[len(found[0]):]

@@ -6,6 +6,8 @@ package luasandbox_test
 import (
 	"context"
 	"errors"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +124,20 @@ func TestRetainedMemory(t *testing.T) {
 	}
 	if !errors.Is(err, luasandbox.ErrMemoryLimit) || calls < 4 || calls > 20 {
 		t.Errorf("got %v after %d states", err, calls)
+	}
+}
+
+// TestGarbageOfOthers checks that a script cannot use the memory of garbage that was there before.
+func TestGarbageOfOthers(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for range 64 {
+		garbage := make([]byte, 1<<20)
+		runtime.KeepAlive(garbage)
+	}
+	state := newState(t, luasandbox.Options{Limits: luasandbox.Limits{Memory: 8 << 20}})
+	const script = "local t = {} for i = 1, 40 do t[i] = ('x'):rep(1e6) .. i end"
+	if err := state.Load(t.Context(), "a.lua", script); !errors.Is(err, luasandbox.ErrMemoryLimit) {
+		t.Errorf("got %v", err)
 	}
 }
 

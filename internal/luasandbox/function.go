@@ -26,9 +26,7 @@ type Function struct {
 
 // newFunction returns a function for Go, which keeps it reachable.
 func (s *State) newFunction(function *lua.LFunction) *Function {
-	if !slices.Contains(s.functions, function) {
-		s.functions = append(s.functions, function)
-	}
+	s.functions[function] = struct{}{}
 	return &Function{s, function}
 }
 

@@ -20,6 +20,8 @@ const (
 	// sampleBytes is the number of bytes that library functions can allocate before the guard
 	// measures the heap again.
 	sampleBytes = 4 << 20
+	// garbageShare is the share of Limits.Memory that can be garbage at the beginning of a call.
+	garbageShare = 8
 )
 
 // guard is the context of a call. The interpreter calls Done before each instruction, which the
@@ -44,7 +46,7 @@ type guard struct {
 // newGuard returns the guard of a call. retained is the number of bytes that the state has
 // allocated before. The caller must call cancel of the guard after the call.
 func newGuard(ctx context.Context, limits Limits, retained uint64) *guard {
-	g := &guard{limits: limits, sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
+	g := &guard{limits: limits, sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}}
 	g.Context, g.cancel = context.WithCancelCause(ctx)
 	if limits.Time > 0 {
 		timeLimit := fmt.Errorf("%w: it ran for more than %s", ErrTimeLimit, limits.Time)
@@ -56,7 +58,9 @@ func newGuard(ctx context.Context, limits Limits, retained uint64) *guard {
 			cancelTimeout()
 		}
 	}
-	g.baseline = g.heap() - min(retained, g.heap())
+	g.collectGarbage()
+	start := g.heap()
+	g.baseline = start - min(retained, start)
 	g.lastSample = time.Now()
 	return g
 }
@@ -117,6 +121,14 @@ func (g *guard) charge(size int) error {
 func (g *guard) heap() uint64 {
 	metrics.Read(g.sample)
 	return g.sample[0].Value.Uint64()
+}
+
+// collectGarbage collects the garbage if much was allocated since the last collection. Otherwise,
+// the script could use the memory of the garbage in addition to its limit.
+func (g *guard) collectGarbage() {
+	if heap, live := g.heap(), g.sample[1].Value.Uint64(); g.limits.Memory > 0 && heap > live+uint64(g.limits.Memory)/garbageShare {
+		runtime.GC()
+	}
 }
 
 // checkHeap stops the call if it has allocated too much memory. Before that, it collects

@@ -143,7 +143,7 @@ func TestHTTP(t *testing.T) {
 	}))
 	defer server.Close()
 	options := luasandbox.Options{Permissions: []luasandbox.Permission{luasandbox.Network}, HTTP: server.Client()}
-	call := func(t *testing.T, ctx context.Context, script string) (string, error) { //nolint:revive // t comes first in tests
+	call := func(t *testing.T, ctx context.Context, script string) (string, error) {
 		var output string
 		options.Print = func(line string) { output = line }
 		return output, newState(t, options).Load(ctx, "a.lua", fmt.Sprintf("local url = %q\n", server.URL)+script)

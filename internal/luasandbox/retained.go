@@ -52,7 +52,7 @@ func (g *Group) retained(running *State) uint64 {
 func (s *State) retained() uint64 {
 	w := &walker{seen: map[any]struct{}{}}
 	w.visit(s.lua.G.Global)
-	for _, function := range s.functions {
+	for function := range s.functions {
 		w.visit(function)
 	}
 	for len(w.queue) > 0 {

@@ -119,7 +119,7 @@ type State struct {
 	// open contains the files that scripts have opened.
 	open map[io.Closer]struct{}
 	// functions contains the functions of scripts that Go has received.
-	functions []*lua.LFunction
+	functions map[*lua.LFunction]struct{}
 	closed    bool
 
 	// The following fields belong to the running call.
@@ -140,6 +140,9 @@ type State struct {
 // New returns a state without scripts. The caller must close it.
 func New(options Options) *State {
 	options.Limits = options.Limits.withDefaults()
+	if options.Group == nil {
+		options.Group = NewGroup()
+	}
 	s := &State{
 		options: options,
 		lua: lua.NewState(lua.Options{
@@ -149,13 +152,12 @@ func New(options Options) *State {
 			RegistryMaxSize:  maxRegistrySize,
 			RegistryGrowStep: registryGrowStep,
 		}),
-		files: map[string]bool{},
-		open:  map[io.Closer]struct{}{},
+		files:     map[string]bool{},
+		open:      map[io.Closer]struct{}{},
+		functions: map[*lua.LFunction]struct{}{},
 	}
 	s.openLibraries()
-	if options.Group != nil {
-		options.Group.add(s)
-	}
+	s.options.Group.add(s)
 	return s
 }
 
@@ -254,11 +256,7 @@ func (s *State) acquire() (release func(), err error) {
 
 // run calls a function within the limits, and returns its results.
 func (s *State) run(ctx context.Context, function *lua.LFunction, arguments []lua.LValue) ([]any, error) {
-	retained := s.retained
-	if s.options.Group != nil {
-		retained = func() uint64 { return s.options.Group.retained(s) }
-	}
-	g := newGuard(ctx, s.options.Limits, retained())
+	g := newGuard(ctx, s.options.Limits, s.options.Group.retained(s))
 	g.onStop = func() { s.stopTrace = s.traceback() }
 	s.guard, s.written, s.stopTrace, s.cause = g, 0, nil, nil
 	s.setCancel(g.cancel)
@@ -269,7 +267,7 @@ func (s *State) run(ctx context.Context, function *lua.LFunction, arguments []lu
 		s.lua.SetTop(0)
 		s.guard = nil
 	}()
-	s.lua.SetContext(g)
+	s.lua.SetContext(g) //nolint:contextcheck // the guard is derived from ctx
 	s.lua.Push(function)
 	for _, argument := range arguments {
 		s.lua.Push(argument)
@@ -331,9 +329,7 @@ func (s *State) Close() {
 		return
 	}
 	s.closed = true
-	if s.options.Group != nil {
-		s.options.Group.remove(s)
-	}
+	s.options.Group.remove(s)
 	for file := range s.open {
 		_ = file.Close()
 	}

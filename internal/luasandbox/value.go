@@ -39,7 +39,7 @@ type view struct {
 
 // source describes what a table was made from.
 type source struct {
-	// original is the map or list. keys and get, or list, contain its elements.
+	// original is the map or list, and mapping or list contains its elements.
 	original any
 	mapping  map[string]any
 	list     []any

@@ -127,6 +127,7 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 	if o.ChangeManifest != nil {
 		var changed []templateDocument
 		if documents, changed, err = changeManifest(documents, ch.Name(), o); err != nil {
+			r.Manifest = concatenate(withDocuments(files, docs))
 			return r, err
 		}
 		docs = append(docs, changed...)

@@ -82,10 +82,13 @@ func (r *Runtime) Emitter() *lifecycle.Emitter {
 	return r.emitter
 }
 
+// HasScripts reports whether the charts have scripts that run.
+func (r *Runtime) HasScripts() bool { return r != nil && len(r.charts) > 0 }
+
 // WithRecord returns ch, for which the scripts were loaded, in the form in which a release stores it:
 // with what is needed to run the scripts again.
 func (r *Runtime) WithRecord(ch *chart.Chart) (*chart.Chart, error) {
-	if r == nil || len(r.charts) == 0 {
+	if !r.HasScripts() {
 		return ch, nil
 	}
 	return chartscripts.WithRecord(ch, r.charts, maps.Clone(r.accepted))

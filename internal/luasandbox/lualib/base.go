@@ -29,14 +29,14 @@ func (s *Library) openBase() {
 		"getmetatable": s.baseGetMetatable,
 		"ipairs": func(l *lua.LState) int {
 			l.Push(nextIndex)
-			l.Push(checkTable(l, 1))
+			l.Push(checkTable(l))
 			l.Push(lua.LNumber(0))
 			return 3
 		},
 		"log": func(l *lua.LState) int { return s.write(l, s.log) },
 		"pairs": func(l *lua.LState) int {
 			l.Push(next)
-			l.Push(checkTable(l, 1))
+			l.Push(checkTable(l))
 			l.Push(lua.LNil)
 			return 3
 		},
@@ -74,9 +74,9 @@ func (s *Library) SetFunctions(table *lua.LTable, functions map[string]lua.LGFun
 	}
 }
 
-// checkTable returns the argument n, which must be a table, and fills it if necessary.
-func checkTable(l *lua.LState, n int) *lua.LTable {
-	table := l.CheckTable(n)
+// checkTable returns the first argument, which must be a table, and fills it if necessary.
+func checkTable(l *lua.LState) *lua.LTable {
+	table := l.CheckTable(1)
 	FillTable(table)
 	return table
 }
@@ -208,7 +208,7 @@ func (s *Library) baseGetMetatable(l *lua.LState) int {
 }
 
 func (s *Library) baseSetMetatable(l *lua.LState) int {
-	table := checkTable(l, 1)
+	table := checkTable(l)
 	l.CheckTypes(2, lua.LTNil, lua.LTTable)
 	if old, ok := table.Metatable.(*lua.LTable); ok && old.RawGetString("__metatable") != lua.LNil {
 		l.RaiseError("cannot change a protected metatable")
@@ -224,7 +224,7 @@ func (s *Library) baseSetMetatable(l *lua.LState) int {
 // baseNext calls the iteration of the interpreter, which follows the order in which keys were
 // added.
 func baseNext(l *lua.LState) int {
-	key, value := checkTable(l, 1).Next(l.Get(2))
+	key, value := checkTable(l).Next(l.Get(2))
 	l.Push(key)
 	if key == lua.LNil {
 		return 1
@@ -235,7 +235,7 @@ func baseNext(l *lua.LState) int {
 
 func baseNextIndex(l *lua.LState) int {
 	index := l.CheckInt(2) + 1
-	value := checkTable(l, 1).RawGetInt(index)
+	value := checkTable(l).RawGetInt(index)
 	if value == lua.LNil {
 		l.Push(lua.LNil)
 		return 1
@@ -251,12 +251,12 @@ func baseRawEqual(l *lua.LState) int {
 }
 
 func baseRawGet(l *lua.LState) int {
-	l.Push(checkTable(l, 1).RawGet(l.CheckAny(2)))
+	l.Push(checkTable(l).RawGet(l.CheckAny(2)))
 	return 1
 }
 
 func (s *Library) baseRawSet(l *lua.LState) int {
-	table, key := checkTable(l, 1), l.CheckAny(2)
+	table, key := checkTable(l), l.CheckAny(2)
 	checkKey(l, key)
 	table.RawSet(key, l.CheckAny(3))
 	l.SetTop(1)
@@ -303,7 +303,7 @@ func (s *Library) baseToNumber(l *lua.LState) int {
 const maxResults = 8000
 
 func (s *Library) baseUnpack(l *lua.LState) int {
-	table := checkTable(l, 1)
+	table := checkTable(l)
 	first, last := l.OptInt(2, 1), l.OptInt(3, table.Len())
 	if first > last {
 		return 0

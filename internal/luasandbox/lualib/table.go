@@ -15,12 +15,12 @@ func (s *Library) openTable() {
 	s.SetFunctions(s.Table("table"), map[string]lua.LGFunction{
 		"concat": s.tableConcat,
 		"getn": func(l *lua.LState) int {
-			l.Push(lua.LNumber(checkTable(l, 1).Len()))
+			l.Push(lua.LNumber(checkTable(l).Len()))
 			return 1
 		},
 		"insert": s.tableInsert,
 		"maxn": func(l *lua.LState) int {
-			l.Push(lua.LNumber(checkTable(l, 1).MaxN()))
+			l.Push(lua.LNumber(checkTable(l).MaxN()))
 			return 1
 		},
 		"remove": tableRemove,
@@ -29,7 +29,7 @@ func (s *Library) openTable() {
 }
 
 func (s *Library) tableConcat(l *lua.LState) int {
-	table := checkTable(l, 1)
+	table := checkTable(l)
 	separator := l.OptString(2, "")
 	first, last := l.OptInt(3, 1), l.OptInt(4, table.Len())
 	var b strings.Builder
@@ -50,7 +50,7 @@ func (s *Library) tableConcat(l *lua.LState) int {
 }
 
 func (s *Library) tableInsert(l *lua.LState) int {
-	table := checkTable(l, 1)
+	table := checkTable(l)
 	length := table.Len()
 	position, value := length+1, l.Get(2)
 	switch l.GetTop() {
@@ -70,7 +70,7 @@ func (s *Library) tableInsert(l *lua.LState) int {
 }
 
 func tableRemove(l *lua.LState) int {
-	table := checkTable(l, 1)
+	table := checkTable(l)
 	length := table.Len()
 	position := l.OptInt(2, length)
 	if position < 1 || position > length {
@@ -84,7 +84,7 @@ func tableRemove(l *lua.LState) int {
 // tableSort sorts a copy of a list, so that a function for comparisons can do nothing but call
 // for an order that does not exist.
 func (s *Library) tableSort(l *lua.LState) int {
-	table := checkTable(l, 1)
+	table := checkTable(l)
 	var function *lua.LFunction
 	if l.GetTop() > 1 {
 		function = l.CheckFunction(2)

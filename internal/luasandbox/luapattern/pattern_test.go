@@ -116,10 +116,10 @@ func TestCheckEndsMatch(t *testing.T) {
 	}
 }
 
-// comparable reports whether the interpreter's matcher is expected to treat a pattern as ours
+// isComparable reports whether the interpreter's matcher is expected to treat a pattern as ours
 // does. It knows no frontiers, accepts invalid sets and captures, and treats a few forms
 // differently from Lua 5.1.
-func comparable(pattern string) bool {
+func isComparable(pattern string) bool {
 	for i := range len(pattern) {
 		switch pattern[i] {
 		case '%':
@@ -147,7 +147,7 @@ func FuzzFind(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
 		got := describe(t, pattern, text)
-		if len(pattern) > 12 || len(text) > 12 || !comparable(pattern) || strings.HasPrefix(got, "malformed") {
+		if len(pattern) > 12 || len(text) > 12 || !isComparable(pattern) || strings.HasPrefix(got, "malformed") {
 			return
 		}
 		matches, err := pm.Find(pattern, []byte(text), 0, 1)
