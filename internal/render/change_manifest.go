@@ -90,6 +90,7 @@ func checkUnique(docs []File, changed []templateDocument) error {
 // changedDocument parses a document that a handler has changed or added, as templateDocuments does.
 func changedDocument(d *lifecycle.Document, keepObject bool) (templateDocument, error) {
 	text, err := d.Text()
+	text = strings.TrimSuffix(text, "\n")
 	if err != nil {
 		return templateDocument{}, err
 	}

@@ -44,7 +44,7 @@ func (s *state) keep(write func(string)) func(string) {
 			s.lines = slices.Delete(s.lines, 0, len(s.lines)-maxLines)
 		}
 		if write != nil {
-			write(line)
+			write(s.chart.Path + ": " + line)
 		}
 	}
 }

@@ -118,9 +118,9 @@ func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mod
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	op, ctx, end := operation.Start(ctx, u.cfg, operation.StartOptions{Notify: u.OnEvent, Timeouts: limits, Bounded: u.isOrdered()})
+	op, ctx, endOperation := operation.Start(ctx, u.cfg, operation.StartOptions{Notify: u.OnEvent, Timeouts: limits, Bounded: u.isOrdered()})
 	run = &upgradeRun{action: u, mode: mode, op: op, name: name, output: &scriptOutput{events: op.Events, isHeld: true}}
-	return run, ctx, func() { run.planner.Close(); end() }, nil
+	return run, ctx, func() { run.planner.Close(); endOperation() }, nil
 }
 
 // validate checks the options, and that the cluster is reachable. It returns the timeouts.
