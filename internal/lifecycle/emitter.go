@@ -169,20 +169,37 @@ func Emit(ctx context.Context, e *Emitter, event Event, r *Request) error {
 	return nil
 }
 
-// Poll calls the handlers that an emitter, which can be nil, has for the event Wait, and returns whether
-// all of them are done. Handlers that were done before are called again: what they wait for may have
-// changed.
-func Poll(ctx context.Context, e *Emitter, r *Request) (done bool, err error) {
-	done = true
+// WaitingCharts returns the paths of the charts with handlers that an emitter, which can be nil, has for the
+// event Wait, in the order in which the handlers are called.
+func WaitingCharts(e *Emitter) []string {
+	var paths []string
 	for _, h := range e.registered(Wait) {
-		if err := ctx.Err(); err != nil {
-			return false, err
+		if h.chart != "" && !slices.Contains(paths, h.chart) {
+			paths = append(paths, h.chart)
 		}
-		isDone, err := h.wait(ctx, r)
-		if err != nil {
-			return false, &Error{Wait, err}
-		}
-		done = done && isDone
 	}
-	return done, nil
+	return paths
+}
+
+// Poll calls the handlers that an emitter, which can be nil, has for the event Wait: those of the chart
+// with a path or, if chart is empty, all. It returns the paths of the charts whose handlers are not done,
+// with an empty path for handlers of Go programs. Handlers that were done before are called again: what
+// they wait for may have changed.
+func Poll(ctx context.Context, e *Emitter, chart string, r *Request) (pending []string, err error) {
+	for _, h := range e.registered(Wait) {
+		if chart != "" && h.chart != chart {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		done, err := h.wait(ctx, r)
+		if err != nil {
+			return nil, &Error{Wait, err}
+		}
+		if !done && !slices.Contains(pending, h.chart) {
+			pending = append(pending, h.chart)
+		}
+	}
+	return pending, nil
 }

@@ -72,7 +72,7 @@ func (p *plainPrinter) Close() {
 // Event prints the line for an event, or delays it. It does not print the same line twice in
 // a row about a node, resource or hook.
 func (p *plainPrinter) Event(e event.Event) {
-	if isWarning(e.Type) {
+	if isMessage(e.Type) {
 		p.Warning(e)
 		return
 	}
@@ -161,7 +161,7 @@ func (p *plainPrinter) Warning(e event.Event) {
 	}
 }
 
-func isWarning(t event.Type) bool {
+func isMessage(t event.Type) bool {
 	return t == event.Warning || t == event.Observing || t == event.ScriptOutput
 }
 

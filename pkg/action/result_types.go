@@ -69,6 +69,8 @@ const (
 	EventHookLog = event.HookLog
 	// EventScriptOutput: a script of a chart has printed a line.
 	EventScriptOutput = event.ScriptOutput
+	// EventHandlerWaiting: the operation waits for handlers of the lifecycle event wait.
+	EventHandlerWaiting = event.HandlerWaiting
 	// EventWaiting: all requests are sent, and the operation waits until the resources are
 	// ready or deleted.
 	EventWaiting = event.Waiting
