@@ -67,7 +67,7 @@ func lastNodes(p *sequencer.Plan, chart string) map[string]bool {
 func (w *chartWaits) await(ctx context.Context, n *sequencer.Node) error {
 	for _, path := range w.finish(n.ID()) {
 		if err := w.run.options.Lifecycle.Await(ctx, lifecycle.WaitOptions{Chart: path, OnPending: w.run.reportPending(n.ID())}); err != nil {
-			return w.failure(ctx, n, err)
+			return failure.Resources{w.failure(ctx, n, path, err)}
 		}
 	}
 	return nil
@@ -90,15 +90,17 @@ func (w *chartWaits) finish(node string) (paths []string) {
 }
 
 // failure describes that a handler has failed, or that it was interrupted.
-func (w *chartWaits) failure(ctx context.Context, n *sequencer.Node, err error) error {
-	f := &failure.Resource{
-		Node: n.ID(), Title: n.Title(), State: string(readiness.InProgress), Reason: "WaitHandler",
-		Message: err.Error(), Err: err, Outcome: "is not ready",
+func (w *chartWaits) failure(ctx context.Context, n *sequencer.Node, path string, err error) *failure.Resource {
+	f := &failure.Resource{Node: n.ID(), Title: "chart " + path, State: string(readiness.InProgress), Reason: "WaitHandler", Err: err, Outcome: "is not ready"}
+	cause := failure.Cause{Object: "handler of " + string(lifecycle.Wait), Reason: "NotDone", Message: err.Error()}
+	if detailed, is := errors.AsType[failure.Detailed](err); is {
+		cause.Log = detailed.Details()
 	}
-	if _, hasFailed := errors.AsType[*lifecycle.Error](err); hasFailed {
-		f.State = string(readiness.Failed)
-	} else if cause := context.Cause(ctx); cause != nil {
-		f.Message, f.Outcome = cause.Error(), "is not ready, because a script still waits"
+	if failed, is := errors.AsType[*lifecycle.Error](err); is {
+		f.State, cause.Reason, cause.Message = string(readiness.Failed), "Failed", failure.Description(failed.Err)
+	} else if ended := context.Cause(ctx); ended != nil {
+		cause.Message = ended.Error()
 	}
-	return failure.Resources{f}
+	f.Causes = []failure.Cause{cause}
+	return f
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ordered-helm/helm/internal/chartscripts"
 	"github.com/ordered-helm/helm/internal/lifecycle"
@@ -74,16 +75,34 @@ type ScriptError struct {
 	Output []string
 }
 
-// Error returns the error of the script, and its last lines of output.
+// Error returns the error of the script, its traceback and its last lines of output.
 func (e *ScriptError) Error() string {
-	text := e.Err.Error()
-	if len(e.Output) > 0 {
-		text += "\noutput:"
+	return strings.Join(append([]string{e.WithoutDetails()}, e.Details()...), "\n")
+}
+
+// WithoutDetails returns the error of the script, with its position.
+func (e *ScriptError) WithoutDetails() string {
+	short := *e.Err
+	short.Traceback = nil
+	return short.Error()
+}
+
+// Details returns the traceback and the last lines of output.
+func (e *ScriptError) Details() []string {
+	lines := section("stack traceback:", e.Err.Traceback)
+	return append(lines, section("output:", e.Output)...)
+}
+
+// section returns a title and indented lines, or nothing if there are no lines.
+func section(title string, lines []string) []string {
+	if len(lines) == 0 {
+		return nil
 	}
-	for _, line := range e.Output {
-		text += "\n    " + line
+	indented := []string{title}
+	for _, line := range lines {
+		indented = append(indented, "    "+line)
 	}
-	return text
+	return indented
 }
 
 func (e *ScriptError) Unwrap() error { return e.Err }
