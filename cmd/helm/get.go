@@ -134,6 +134,7 @@ func newGetTextCmd(a *app, name, short, long string, part func(*release.Release)
 func newGetScriptsCmd(a *app) *cobra.Command {
 	client := action.NewGet(a.config)
 	cmd := a.newReleaseCmd("scripts", "print the scripts of a release [not in stock Helm]", getScriptsHelp)
+	cmd.Annotations = map[string]string{additionAnnotation: "true"}
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		rel, err := client.Run(args[0])
 		if err != nil {

@@ -82,6 +82,9 @@ func newShowCmd(a *app) *cobra.Command {
 	} {
 		sub := newShowPartCmd(a, part.format)
 		sub.Use, sub.Short, sub.Long = part.use, part.short, part.long
+		if part.format == action.ShowScripts {
+			sub.Annotations = map[string]string{additionAnnotation: "true"}
+		}
 		cmd.AddCommand(sub)
 	}
 	return cmd
