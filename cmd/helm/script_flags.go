@@ -6,6 +6,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,7 +44,7 @@ type permissionQuestion struct {
 }
 
 // ask implements action.ScriptOptions.AskPermissions. Without a terminal, nobody can be asked.
-func (q *permissionQuestion) ask(_ context.Context, r action.ScriptPermissionRequest) (bool, error) {
+func (q *permissionQuestion) ask(ctx context.Context, r action.ScriptPermissionRequest) (bool, error) {
 	if q.acceptsAll {
 		return true, nil
 	}
@@ -54,8 +55,9 @@ func (q *permissionQuestion) ask(_ context.Context, r action.ScriptPermissionReq
 	if _, err := fmt.Fprintf(q.out, "%sAllow? (y, yes, n, no) > ", r); err != nil {
 		return false, err
 	}
-	answer, err := bufio.NewReader(q.in).ReadString('\n')
-	if err != nil && err != io.EOF { //nolint:errorlint // readers return io.EOF itself
+	answer, err := readLine(ctx, q.in)
+	if err != nil {
+		_, _ = fmt.Fprintln(q.out) // end the line of the question
 		return false, err
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
@@ -63,4 +65,27 @@ func (q *permissionQuestion) ask(_ context.Context, r action.ScriptPermissionReq
 		return true, nil
 	}
 	return false, nil
+}
+
+// readLine reads a line from a terminal. If ctx ends first, the read goes on, because nothing can interrupt
+// it, and the program must exit.
+func readLine(ctx context.Context, terminal io.Reader) (string, error) {
+	type result struct {
+		line string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		line, err := bufio.NewReader(terminal).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		done <- result{line, err}
+	}()
+	select {
+	case r := <-done:
+		return r.line, r.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 }
