@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -93,7 +95,7 @@ func (s *State) fileResult(l *lua.LState, err error) int {
 	return 2
 }
 
-// openFile opens a regular file. Others, such as named pipes, could block forever.
+// openFile opens a file, and remembers it for Close.
 func (s *State) openFile(name, mode string) (*file, error) {
 	flags := map[string]int{
 		"r": os.O_RDONLY, "r+": os.O_RDWR, "w": os.O_WRONLY | os.O_CREATE | os.O_TRUNC,
@@ -107,20 +109,60 @@ func (s *State) openFile(name, mode string) (*file, error) {
 	if len(s.open) >= maxOpenFiles {
 		return nil, fmt.Errorf("at most %d files can be open", maxOpenFiles)
 	}
-	switch info, err := os.Stat(name); {
-	case err == nil && !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", name)
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return nil, err
-	}
-	opened, err := os.OpenFile(name, flag, 0o666)
+	opened, err := openRegular(name, flag)
 	if err != nil {
 		return nil, err
 	}
-	f := &file{opened, bufio.NewReader(opened)}
+	f := &file{opened, bufio.NewReader(s.interruptible(opened))}
 	s.open[f] = struct{}{}
 	return f, nil
 }
+
+// openRegular opens a regular file. Others, such as named pipes, could block forever, and opening
+// a device can have effects.
+func openRegular(name string, flag int) (*os.File, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, notRegular(name)
+	}
+	return openNonblocking(name, flag)
+}
+
+// openNonblocking opens a file without waiting for the other end of a named pipe, which could have
+// taken the place of the file after it was checked.
+func openNonblocking(name string, flag int) (*os.File, error) {
+	opened, err := os.OpenFile(name, flag|syscall.O_NONBLOCK, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := opened.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = opened.Close()
+		return nil, notRegular(name)
+	}
+	return opened, nil
+}
+
+// maxWait is the time after which a read that waits for data checks whether the script must end.
+const maxWait = 50 * time.Millisecond
+
+// interruptible returns a reader of a file that fails if the script must end. Some files of the
+// kernel, such as /proc/kmsg, count as regular, but wait for data.
+func (s *State) interruptible(opened *os.File) io.Reader {
+	if opened.SetReadDeadline(time.Time{}) != nil {
+		return opened // It never waits.
+	}
+	return readerFunc(func(p []byte) (int, error) {
+		for {
+			if err := errors.Join(s.guard.check(), opened.SetReadDeadline(time.Now().Add(maxWait))); err != nil {
+				return 0, err
+			}
+			if n, err := opened.Read(p); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+				return n, err
+			}
+		}
+	})
+}
+
+func notRegular(name string) error { return fmt.Errorf("%s is not a regular file", name) }
 
 // checkFile returns the argument 1, which must be an open file.
 func (s *State) checkFile(l *lua.LState) *file {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -47,32 +48,42 @@ func (s *State) sendRequest(ctx context.Context, fields map[string]any) ([]any, 
 	if s.options.HTTP == nil {
 		return nil, fmt.Errorf("http: %w", errNotConfigured)
 	}
-	url, _ := fields["url"].(string)
+	address, _ := fields["url"].(string)
 	method, _ := fields["method"].(string)
 	body, _ := fields["body"].(string)
 	headers, _ := fields["headers"].(map[string]any)
-	if url == "" {
+	if address == "" {
 		return nil, errors.New("http: the URL is missing")
 	}
-	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), url, strings.NewReader(body))
+	target, err := url.Parse(address)
+	if err != nil {
+		// The error would contain the URL.
+		return nil, errors.New("http: the URL is invalid")
+	}
+	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), address, strings.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("http: %w", err)
 	}
+	// Users, passwords and queries can be secret.
+	shown := (&url.URL{Scheme: target.Scheme, Host: target.Host, Path: target.Path}).String()
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		request.Header.Set(name, fmt.Sprint(headers[name]))
 	}
 	response, err := s.options.HTTP.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("http: %w", err)
+		if failed := (*url.Error)(nil); errors.As(err, &failed) {
+			err = failed.Err
+		}
+		return nil, fmt.Errorf("http: %s %s: %w", request.Method, shown, err)
 	}
 	defer response.Body.Close()
 	limit := s.options.Limits.String
 	var received strings.Builder
 	if _, err := io.Copy(&received, s.limited(response.Body)); err != nil {
-		return nil, fmt.Errorf("http: reading the response from %s: %w", url, err)
+		return nil, fmt.Errorf("http: reading the response from %s: %w", shown, err)
 	}
 	if limit > 0 && received.Len() > limit {
-		return nil, fmt.Errorf("http: the response from %s has more than %d bytes", url, limit)
+		return nil, fmt.Errorf("http: the response from %s has more than %d bytes", shown, limit)
 	}
 	result := map[string]any{}
 	for name, values := range response.Header {

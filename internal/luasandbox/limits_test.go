@@ -45,7 +45,7 @@ func TestLimits(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			limits := luasandbox.Limits{Time: 2 * time.Second, String: 1000}
+			limits := luasandbox.Limits{Time: 10 * time.Second, String: 1000}
 			if _, err := run(t, luasandbox.Options{Limits: limits}, tt.script); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}

@@ -5,6 +5,7 @@ package luasandbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ordered-helm/helm/internal/luasandbox"
 )
@@ -133,6 +135,14 @@ func TestHTTP(t *testing.T) {
 					return
 				}
 			}
+		case "/slow":
+			for r.Context().Err() == nil {
+				if _, err := w.Write([]byte("x")); err != nil || http.NewResponseController(w).Flush() != nil {
+					return
+				}
+			}
+		case "/redirect":
+			http.Redirect(w, r, "/redirect?token=secret", http.StatusFound)
 		case "/hanging":
 			<-r.Context().Done()
 		default:
@@ -149,6 +159,11 @@ func TestHTTP(t *testing.T) {
 		return output, newState(t, options).Load(ctx, "a.lua", fmt.Sprintf("local url = %q\n", server.URL)+script)
 	}
 	tests := []struct{ name, script, want string }{
+		{"redirects without end", `http.get(url .. "/redirect")`, "/redirect: stopped after 10 redirects"},
+		{"an invalid URL", `http.get("http://user:secret:x@localhost/%zz?token=secret")`, "the URL is invalid"},
+		{"an invalid port", `http.get("http://user:secret/x")`, "the URL is invalid"},
+		{"no connection", `http.get("http://user:secret@127.0.0.1:1/x?token=secret")`, "http: GET http://127.0.0.1:1/x: "},
+		{"a large response with a secret", `http.get(url:gsub("//", "//user:secret@") .. "/large?token=secret")`, "more than 8388608 bytes"},
 		{"get", `local r = http.get(url, {["X-Test"] = "a"}) assert(r.status == 418 and r.headers["x-reply"] == "a" and r.body == "GET ")`, ""},
 		{"request", `local r = http.request({url = url, method = "post", body = "b"}) assert(r.body == "POST b")`, ""},
 		{"no URL", `http.get()`, "the URL is missing"},
@@ -162,8 +177,18 @@ func TestHTTP(t *testing.T) {
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("got %v", err)
 			}
+			if err != nil && strings.Contains(err.Error(), "secret") {
+				t.Errorf("the error contains a secret: %v", err)
+			}
 		})
 	}
+	t.Run("a slow response", func(t *testing.T) {
+		options.Limits = luasandbox.Limits{Time: time.Second / 2, String: -1}
+		defer func() { options.Limits = luasandbox.Limits{} }()
+		if _, err := call(t, t.Context(), `while true do pcall(http.get, url .. "/slow") end`); !errors.Is(err, luasandbox.ErrTimeLimit) {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("cancellation", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		options.Log = func(string) { cancel() }
