@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 
 	install := append([]string{"install", "shop", chart, "--wait=ordered"}, accept...)
 	h.ExpectFailure(t, append(install, "--set", "environment=production"),
-		`chart "scripts": ext/lua/check.lua:4: production needs at least 2 replicas: increase the value replicas`, "ext/lua/check.lua:4: in main chunk")
+		`chart "scripts": ext/lua/check.lua:4: production needs at least 2 replicas: increase the value replicas`, "ext/lua/check.lua:4: in function <ext/lua/check.lua:2>")
 	h.ExpectNoReleases(t)
 
 	// The website is deployed after the database is ready, which a script decides.
