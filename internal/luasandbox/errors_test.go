@@ -130,6 +130,20 @@ func TestRetainedMemory(t *testing.T) {
 	}
 }
 
+// TestRetainedCode checks that the code of functions that scripts keep between calls counts.
+func TestRetainedCode(t *testing.T) {
+	state := newState(t, luasandbox.Options{Limits: luasandbox.Limits{Memory: 64 << 20}})
+	script := "kept = kept or {} kept[#kept + 1] = function() " + strings.Repeat("f=function()end ", 1000) + "end local t = {} for i = 1, 10 do t[i] = ('x'):rep(1e6) .. i end"
+	var err error
+	calls := 0
+	for ; calls < 20 && err == nil; calls++ {
+		err = state.Load(t.Context(), "a.lua", script)
+	}
+	if !errors.Is(err, luasandbox.ErrMemoryLimit) || calls < 2 {
+		t.Errorf("got %v after %d scripts", err, calls)
+	}
+}
+
 // TestGarbageOfOthers checks that a script cannot use the memory of garbage that was there before.
 func TestGarbageOfOthers(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

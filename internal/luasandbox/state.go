@@ -279,10 +279,11 @@ func (s *State) run(ctx context.Context, function *lua.LFunction, arguments []lu
 	if err != nil {
 		return nil, s.convertError(err)
 	}
+	c := s.newConverter(g)
 	results := make([]any, s.lua.GetTop())
 	for i := range results {
-		if results[i], err = s.toGo(s.lua.Get(i + 1)); err != nil {
-			return nil, &Error{Owner: s.options.Owner, Message: fmt.Sprintf("result %d: %s", i+1, err), Err: err}
+		if results[i], err = c.toGo(s.lua.Get(i + 1)); err != nil {
+			return nil, s.conversionError(function, fmt.Errorf("result %d: %w", i+1, err))
 		}
 	}
 	return results, nil
@@ -299,6 +300,16 @@ func (s *State) setCancel(cancel context.CancelCauseFunc) {
 func (s *State) stopError(reason error) error {
 	e := s.runtimeError(reason.Error(), s.stopTrace, nil)
 	e.Err = reason
+	return e
+}
+
+// conversionError returns the error of a value that cannot be converted. function has returned it,
+// or is nil.
+func (s *State) conversionError(function *lua.LFunction, err error) error {
+	e := &Error{Owner: s.options.Owner, Message: safeMessage(err.Error()), Err: err}
+	if function != nil && function.Proto != nil {
+		e.File, e.Line = function.Proto.SourceName, function.Proto.LineDefined
+	}
 	return e
 }
 

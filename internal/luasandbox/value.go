@@ -229,7 +229,7 @@ func (v *Value) Elements(ctx context.Context) ([]Element, error) {
 	}
 	items, err := c.listItems(table)
 	if err != nil {
-		return nil, err
+		return nil, v.state.conversionError(nil, err)
 	}
 	used := map[int]bool{}
 	for i, item := range items {
@@ -242,7 +242,7 @@ func (v *Value) Elements(ctx context.Context) ([]Element, error) {
 			}
 		}
 		if element.Go, err = c.toGo(item); err != nil {
-			return nil, fmt.Errorf("element %d: %w", i+1, err)
+			return nil, v.state.conversionError(nil, fmt.Errorf("element %d: %w", i+1, err))
 		}
 		elements = append(elements, element)
 	}
@@ -260,8 +260,10 @@ func (v *Value) Go(ctx context.Context) (value any, changed bool, err error) {
 	if table, isTable := v.lua.(*lua.LTable); isTable {
 		changed = !c.unchanged(table)
 	}
-	value, err = c.toGo(v.lua)
-	return value, changed, err
+	if value, err = c.toGo(v.lua); err != nil {
+		return nil, false, v.state.conversionError(nil, err)
+	}
+	return value, changed, nil
 }
 
 // newConverter returns a converter with the limits of a call. The caller must call release.
@@ -270,12 +272,14 @@ func (v *Value) newConverter(ctx context.Context) (c *converter, release func(),
 	if err != nil {
 		return nil, nil, err
 	}
-	g := newGuard(ctx, v.state.options.Limits, 0)
+	g := newGuard(ctx, v.state.options.Limits, v.state.options.Group.retained(v.state))
 	release = func() {
 		g.cancel(context.Canceled)
 		unlock()
 	}
-	return &converter{state: v.state, view: v.view, charge: g.charge}, release, nil
+	c = v.state.newConverter(g)
+	c.view = v.view
+	return c, release, nil
 }
 
 // identityOf returns what distinguishes a map or list from others, or nil for other values and

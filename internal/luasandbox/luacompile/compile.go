@@ -24,6 +24,8 @@ const (
 	// maxConstants is the maximum number of different strings, numbers and names in a script. The
 	// compiler searches all of them for each one that it finds.
 	maxConstants = 4000
+	// maxFunctions is the maximum number of functions in a script. Each of them needs about 16 KiB.
+	maxFunctions = 2000
 	// maxDepth is the maximum depth of nested expressions and statements. The compiler is
 	// recursive, and Go ends the process if its stack becomes too large.
 	maxDepth = 1000
