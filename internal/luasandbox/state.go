@@ -55,7 +55,8 @@ type Limits struct {
 	Time time.Duration
 	// Memory is the number of bytes by which the heap of the process can grow during a call,
 	// plus what the state keeps from earlier calls. What other goroutines allocate at the same
-	// time counts too. The default is 96 MiB.
+	// time counts too. The strings and tables of a value that a script gives to Go can have an
+	// eighth of it. The default is 96 MiB.
 	Memory int64
 	// Output is the maximum number of bytes that a call can write. The default is 1 MiB.
 	Output int
