@@ -8,6 +8,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -312,7 +313,7 @@ func (r *Run) Perform(ctx context.Context) error {
 // will be deployed.
 func (r *Run) deploy(ctx context.Context) error {
 	err := r.runSteps(ctx)
-	if err == nil {
+	if err == nil && !r.IsOrdered() {
 		err = r.awaitHandlers(ctx)
 	}
 	if recordErr := r.writer.Progress.Finish(err == nil); err == nil {
@@ -321,17 +322,34 @@ func (r *Run) deploy(ctx context.Context) error {
 	return err
 }
 
-// awaitHandlers waits until the handlers of the event wait are done, if the run waits at all.
+// awaitHandlers waits until the handlers of the event wait are done, if the run waits at all, and then calls
+// those of the event ready.
 func (r *Run) awaitHandlers(ctx context.Context) error {
-	timeout := r.options.Timeout
+	w := lifecycle.WaitOptions{Timeout: r.options.Timeout, OnPending: r.reportPending("")}
 	switch {
 	case r.IsOrdered(): // ctx has the timeout of the operation
-		timeout = 0
+		w.Timeout = 0
 	case !r.options.Wait:
 		return nil
+	default:
+		r.phase = Waiting
 	}
-	r.phase = Waiting
-	return r.options.Lifecycle.Await(ctx, timeout)
+	if err := r.options.Lifecycle.Await(ctx, w); err != nil {
+		return err
+	}
+	return r.options.Lifecycle.Emit(ctx, lifecycle.Ready)
+}
+
+// reportPending returns a function that reports for which charts the operation waits, at a node, because
+// their handlers of the event wait are not done.
+func (r *Run) reportPending(node string) func(charts []string) {
+	return func(charts []string) {
+		names := make([]string, len(charts))
+		for i, chart := range charts {
+			names[i] = cmp.Or(chart, "this program")
+		}
+		r.emit(event.Event{Type: event.HandlerWaiting, Node: node, Message: "waiting for handlers of " + text.List(names, len(names))})
+	}
 }
 
 func (r *Run) runSteps(ctx context.Context) error {

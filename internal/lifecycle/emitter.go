@@ -7,7 +7,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/chart"
@@ -47,14 +49,20 @@ type Emitter struct {
 // registration is a registered handler.
 type registration struct {
 	weight float64
-	// depth is the number of charts that contain the chart whose handler it is, or noChart.
-	depth  int
+	// chart is the path of the chart whose handler it is; empty for handlers of Go programs.
+	chart  string
 	handle Handler
 	wait   WaitHandler
 }
 
-// noChart is the depth of handlers of Go programs, which do not belong to a chart.
-const noChart = -1
+// depth returns the number of charts that contain the chart of the handler. It is -1 for handlers of Go
+// programs, which do not belong to a chart.
+func (r registration) depth() int {
+	if r.chart == "" {
+		return -1
+	}
+	return strings.Count(r.chart, "/charts/")
+}
 
 // WeightError reports a weight that is not between 0 and 1.
 type WeightError struct {
@@ -77,12 +85,34 @@ func (e *Emitter) On(event Event, weight float64, h Handler) error {
 	if event == Wait {
 		return fmt.Errorf("a handler of the event %s must say when it is done: use OnWait", Wait)
 	}
-	return e.register(event, registration{weight: weight, depth: noChart, handle: h})
+	return e.register(event, registration{weight: weight, handle: h})
 }
 
 // OnWait registers a handler for the event Wait, with a weight as for On.
 func (e *Emitter) OnWait(weight float64, h WaitHandler) error {
-	return e.register(Wait, registration{weight: weight, depth: noChart, wait: h})
+	return e.register(Wait, registration{weight: weight, wait: h})
+}
+
+// OnChart is like On for the handler of a chart with this path. At equal weight, handlers of subcharts
+// come before those of the charts around them.
+func (e *Emitter) OnChart(event Event, weight float64, chart string, h Handler) error {
+	return e.register(event, registration{weight: weight, chart: chart, handle: h})
+}
+
+// OnChartWait is like OnWait for the handler of a chart with this path.
+func (e *Emitter) OnChartWait(weight float64, chart string, h WaitHandler) error {
+	return e.register(Wait, registration{weight: weight, chart: chart, wait: h})
+}
+
+// Clone returns an emitter with the handlers of e, which can be nil.
+func (e *Emitter) Clone() *Emitter {
+	c := &Emitter{}
+	if e != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		c.handlers = maps.Clone(e.handlers)
+	}
+	return c
 }
 
 func (e *Emitter) register(event Event, r registration) error {
@@ -97,7 +127,7 @@ func (e *Emitter) register(event Event, r registration) error {
 	// The list is replaced, because Emit may be reading it.
 	list := append(slices.Clone(e.handlers[event]), r)
 	slices.SortStableFunc(list, func(a, b registration) int {
-		return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(b.depth, a.depth))
+		return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(b.depth(), a.depth()))
 	})
 	e.handlers[event] = list
 	return nil
@@ -139,20 +169,37 @@ func Emit(ctx context.Context, e *Emitter, event Event, r *Request) error {
 	return nil
 }
 
-// Poll calls the handlers that an emitter, which can be nil, has for the event Wait, and returns whether
-// all of them are done. Handlers that were done before are called again: what they wait for may have
-// changed.
-func Poll(ctx context.Context, e *Emitter, r *Request) (done bool, err error) {
-	done = true
+// WaitingCharts returns the paths of the charts with handlers that an emitter, which can be nil, has for the
+// event Wait, in the order in which the handlers are called.
+func WaitingCharts(e *Emitter) []string {
+	var paths []string
 	for _, h := range e.registered(Wait) {
-		if err := ctx.Err(); err != nil {
-			return false, err
+		if h.chart != "" && !slices.Contains(paths, h.chart) {
+			paths = append(paths, h.chart)
 		}
-		isDone, err := h.wait(ctx, r)
-		if err != nil {
-			return false, &Error{Wait, err}
-		}
-		done = done && isDone
 	}
-	return done, nil
+	return paths
+}
+
+// Poll calls the handlers that an emitter, which can be nil, has for the event Wait: those of the chart
+// with a path or, if chart is empty, all. It returns the paths of the charts whose handlers are not done,
+// with an empty path for handlers of Go programs. Handlers that were done before are called again: what
+// they wait for may have changed.
+func Poll(ctx context.Context, e *Emitter, chart string, r *Request) (pending []string, err error) {
+	for _, h := range e.registered(Wait) {
+		if chart != "" && h.chart != chart {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		done, err := h.wait(ctx, r)
+		if err != nil {
+			return nil, &Error{Wait, err}
+		}
+		if !done && !slices.Contains(pending, h.chart) {
+			pending = append(pending, h.chart)
+		}
+	}
+	return pending, nil
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func nothing(context.Context, *Request) error { return nil }
@@ -48,7 +50,7 @@ func TestOrder(t *testing.T) {
 		var e Emitter
 		var called, registered []registration
 		for range random.IntN(12) {
-			r := registration{weight: float64(random.IntN(4)) / 3, depth: random.IntN(4) - 1}
+			r := registration{weight: float64(random.IntN(4)) / 3, chart: []string{"", "a", "a/charts/b", "a/charts/b/charts/c"}[random.IntN(4)]}
 			index := len(registered)
 			r.handle = func(context.Context, *Request) error {
 				called = append(called, registered[index])
@@ -69,7 +71,7 @@ func TestOrder(t *testing.T) {
 			if a.weight != b.weight {
 				return int(3 * (a.weight - b.weight))
 			}
-			return b.depth - a.depth
+			return b.depth() - a.depth()
 		}) {
 			t.Fatalf("called in the order %+v", called)
 		}
@@ -107,29 +109,86 @@ func TestEmitStopsAtFailure(t *testing.T) {
 
 func TestPoll(t *testing.T) {
 	var none *Emitter
-	if done, err := Poll(t.Context(), none, nil); !done || err != nil {
-		t.Errorf("without handlers: got %v, %v", done, err)
+	if pending, err := Poll(t.Context(), none, "", nil); pending != nil || err != nil || WaitingCharts(none) != nil {
+		t.Errorf("without handlers: got %v, %v", pending, err)
 	}
 	var e Emitter
-	remaining := []int{0, 2}
-	for i := range remaining {
-		if err := e.OnWait(0, func(context.Context, *Request) (bool, error) {
-			remaining[i]--
-			return remaining[i] < 0, nil
+	remaining := map[string]int{"": 0, "shop": 2, "shop/charts/db": 1}
+	for _, chart := range []string{"", "shop", "shop/charts/db"} {
+		if err := e.OnChartWait(0, chart, func(context.Context, *Request) (bool, error) {
+			remaining[chart]--
+			return remaining[chart] < 0, nil
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i, want := range []bool{false, false, true} {
-		if done, err := Poll(t.Context(), &e, &Request{}); done != want || err != nil {
-			t.Errorf("poll %d: got %v, %v", i, done, err)
+	if charts := WaitingCharts(&e); !slices.Equal(charts, []string{"shop/charts/db", "shop"}) {
+		t.Errorf("the charts with handlers are %v", charts)
+	}
+	for i, c := range []struct {
+		chart string
+		want  []string
+	}{
+		{"", []string{"shop/charts/db", "shop"}}, {"shop/charts/db", nil}, {"shop", []string{"shop"}}, {"", nil},
+	} {
+		if pending, err := Poll(t.Context(), &e, c.chart, &Request{}); !slices.Equal(pending, c.want) || err != nil {
+			t.Errorf("poll %d: got %v, %v, want %v", i, pending, err, c.want)
 		}
 	}
 	if err := e.OnWait(0, func(context.Context, *Request) (bool, error) { return true, errors.New("no") }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Poll(t.Context(), &e, &Request{}); err == nil || err.Error() != "a handler of wait failed: no" {
+	if _, err := Poll(t.Context(), &e, "", &Request{}); err == nil || err.Error() != "a handler of wait failed: no" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestAwait checks that handlers are called once a second until they are done, and that the wait ends with
+// the timeout or the context.
+func TestAwait(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		polls   int // after which the handler is done
+		timeout time.Duration
+		cancel  time.Duration
+		want    string
+		elapsed time.Duration
+	}{
+		{name: "done at once", polls: 1},
+		{name: "done after three polls", polls: 3, elapsed: 2 * time.Second},
+		{name: "timeout", polls: 100, timeout: 3500 * time.Millisecond, want: "timed out after 3.5s: a handler of wait still waits", elapsed: 3500 * time.Millisecond},
+		{name: "canceled", polls: 100, timeout: time.Minute, cancel: 1500 * time.Millisecond, want: "context canceled", elapsed: 1500 * time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var e Emitter
+				polls, reported := 0, 0
+				if err := e.OnWait(0.5, func(context.Context, *Request) (bool, error) { polls++; return polls >= c.polls, nil }); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if c.cancel > 0 {
+					defer time.AfterFunc(c.cancel, cancel).Stop()
+				}
+				start := time.Now()
+				o := NewOperation(&e, func() (*Request, error) { return &Request{}, nil })
+				err := o.Await(ctx, WaitOptions{Timeout: c.timeout, OnPending: func(charts []string) {
+					if reported++; !slices.Equal(charts, []string{""}) {
+						t.Errorf("waits for %q", charts)
+					}
+				}})
+				if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+					t.Errorf("got %v, want %s", err, c.want)
+				}
+				if elapsed := time.Since(start); elapsed != c.elapsed {
+					t.Errorf("the wait has taken %s, want %s", elapsed, c.elapsed)
+				}
+				if want := min(c.polls-1, 1); reported != want {
+					t.Errorf("reported %d times, want %d", reported, want)
+				}
+			})
+		})
 	}
 }
 

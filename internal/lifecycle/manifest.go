@@ -28,6 +28,11 @@ type Document struct {
 // NewDocument returns a document with a text in YAML.
 func NewDocument(source, text string) *Document { return &Document{Source: source, text: text} }
 
+// NewParsedDocument is like NewDocument for a text that was parsed already.
+func NewParsedDocument(source, text string, object map[string]any) *Document {
+	return &Document{Source: source, text: text, object: object}
+}
+
 // Object returns the content of the document. The caller must not change it: see SetObject. It
 // returns an error if the document is not a mapping in YAML.
 func (d *Document) Object() (map[string]any, error) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -14,7 +15,9 @@ import (
 type Operation struct {
 	emitter    *Emitter
 	newRequest func() (*Request, error)
-	request    *Request
+
+	mu      sync.Mutex
+	request *Request
 }
 
 // NewOperation returns an Operation with the handlers of an emitter, which can be nil. newRequest returns
@@ -28,17 +31,29 @@ func (o *Operation) Emit(ctx context.Context, event Event) error {
 	if o == nil || !Has(o.emitter, event) {
 		return nil
 	}
-	if err := o.prepare(); err != nil {
+	r, err := o.prepare()
+	if err != nil {
 		return err
 	}
-	return Emit(ctx, o.emitter, event, o.request)
+	return Emit(ctx, o.emitter, event, r)
 }
 
-func (o *Operation) prepare() (err error) {
+// prepare returns the request for all events.
+func (o *Operation) prepare() (_ *Request, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.request == nil {
 		o.request, err = o.newRequest()
 	}
-	return err
+	return o.request, err
+}
+
+// WaitingCharts returns the paths of the charts with handlers of the event wait.
+func (o *Operation) WaitingCharts() []string {
+	if o == nil {
+		return nil
+	}
+	return WaitingCharts(o.emitter)
 }
 
 // pollInterval is the time between two calls of the handlers of the event wait.
@@ -53,49 +68,55 @@ func (e *TimeoutError) Error() string {
 
 func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// Await calls the handlers of the event wait again and again until all of them are done, and then those of
-// the event ready. It returns a *TimeoutError if that takes longer than timeout; 0 means that only ctx
-// limits it.
-func (o *Operation) Await(ctx context.Context, timeout time.Duration) error {
-	if o == nil {
+// WaitOptions configures Await.
+type WaitOptions struct {
+	// Chart is the path of the chart whose handlers are called. If it is empty, all are.
+	Chart string
+	// Timeout limits the wait; 0 means that only the context does.
+	Timeout time.Duration
+	// OnPending, if not nil, is called once with the charts whose handlers are not done when they are
+	// called first. An empty path stands for handlers of Go programs.
+	OnPending func(charts []string)
+}
+
+// Await calls the handlers of the event wait again and again until all of them are done. It returns a
+// *TimeoutError if that takes longer than the timeout.
+func (o *Operation) Await(ctx context.Context, w WaitOptions) error {
+	if o == nil || !Has(o.emitter, Wait) {
 		return nil
 	}
-	if Has(o.emitter, Wait) {
-		if err := o.prepare(); err != nil {
-			return err
-		}
-		if err := o.poll(ctx, timeout); err != nil {
-			return err
-		}
+	r, err := o.prepare()
+	if err != nil {
+		return err
 	}
-	return o.Emit(ctx, Ready)
-}
-
-func (o *Operation) poll(ctx context.Context, timeout time.Duration) error {
 	limited := ctx
-	if timeout > 0 {
+	if w.Timeout > 0 {
 		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, timeout)
+		limited, cancel = context.WithTimeout(ctx, w.Timeout)
 		defer cancel()
 	}
-	for {
-		done, err := Poll(limited, o.emitter, o.request)
-		switch {
-		case done:
-			return nil
-		case err == nil:
-			err = sleep(limited, pollInterval)
+	err = poll(limited, o.emitter, r, w)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && limited.Err() != nil {
+		return &TimeoutError{w.Timeout}
+	}
+	return err
+}
+
+func poll(ctx context.Context, e *Emitter, r *Request, w WaitOptions) error {
+	for isFirst := true; ; isFirst = false {
+		pending, err := Poll(ctx, e, w.Chart, r)
+		if err != nil || len(pending) == 0 {
+			return err
 		}
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			return &TimeoutError{timeout}
+		if isFirst && w.OnPending != nil {
+			w.OnPending(pending)
 		}
-		if err != nil {
+		if err := sleep(ctx, pollInterval); err != nil {
 			return err
 		}
 	}
 }
 
-// sleep waits for some time, or until ctx is done.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -17,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/client-go/rest"
 
+	"github.com/ordered-helm/helm/internal/chartscripts"
 	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hookneeds"
@@ -24,6 +25,7 @@ import (
 	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/scripthandlers"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/valuesschema"
 )
@@ -53,8 +55,9 @@ type RenderOptions struct {
 	EnableDNS, SubNotes, IncludeCRDs, HideSecret, SkipSchemaValidation bool
 	PostRenderer                                                       postrender.PostRenderer
 
-	// Lifecycle contains the handlers of the events of rendering; nil if there are none.
-	Lifecycle *lifecycle.Emitter
+	// Handlers contains the handlers of the events of rendering, and says how the scripts of the
+	// charts run.
+	Handlers scripthandlers.Options
 }
 
 // Planner renders a chart with values, and builds the plan from the rendered documents.
@@ -68,26 +71,52 @@ type Planner struct {
 
 	cfg     *helmaction.Configuration
 	options RenderOptions
+	scripts *scripthandlers.Runtime
 }
 
 // New returns a Planner for a chart and values. It reads what the charts declare about their
 // order and hooks, and then lets Helm process the dependencies, for example remove disabled
-// subcharts. It emits the event chart-loaded.
+// subcharts. It loads the scripts of the charts, and emits the event chart-loaded. The caller must
+// close the Planner.
 func New(ctx context.Context, cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, o RenderOptions) (*Planner, error) {
 	declared, err := declaration.Read(chrt)
 	if err != nil {
 		return nil, err
 	}
 	p := &Planner{cfg: cfg, Values: vals, options: o}
-	if p.Chart, err = orderrecord.WithRecord(chrt, nil); err != nil {
+	if p.Chart, err = orderrecord.WithRecord(chartscripts.WithoutRecord(chrt), nil); err != nil {
 		return nil, err
 	}
 	if err := chartutil.ProcessDependenciesWithMerge(p.Chart, vals); err != nil {
 		return nil, err
 	}
 	p.Root = render.ChartTree(declared, p.Chart)
-	return p, lifecycle.Emit(ctx, o.Lifecycle, lifecycle.ChartLoaded, &lifecycle.Request{Chart: p.Chart})
+	if p.scripts, err = scripthandlers.Start(ctx, p.Chart, o.Handlers); err != nil {
+		return nil, err
+	}
+	if err := lifecycle.Emit(ctx, p.Emitter(), lifecycle.ChartLoaded, &lifecycle.Request{Chart: p.Chart}); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
 }
+
+// Close ends the scripts of the charts. The Planner can be nil.
+func (p *Planner) Close() {
+	if p != nil {
+		p.scripts.Close()
+	}
+}
+
+// HasScripts reports whether the charts have scripts.
+func (p *Planner) HasScripts() bool { return p.scripts.HasScripts() }
+
+// Emitter returns the handlers of events, including the scripts of the charts; nil if there are none.
+func (p *Planner) Emitter() *lifecycle.Emitter { return p.scripts.Emitter() }
+
+// StoredChart returns the chart in the form in which a release stores it, without an order record: with
+// what is needed to run the scripts of the charts again.
+func (p *Planner) StoredChart() (*chart.Chart, error) { return p.scripts.WithRecord(p.Chart) }
 
 // WithRelease returns a Planner that renders the same chart with other values of .Release.
 func (p *Planner) WithRelease(o chartutil.ReleaseOptions) *Planner {
@@ -112,6 +141,9 @@ type Rendered struct {
 	// Values are the values that the templates have seen as .Values.
 	Values map[string]any
 }
+
+// TemplateValues returns r.Values.
+func (r *Rendered) TemplateValues() (map[string]any, error) { return r.Values, nil }
 
 // OrderError reports that the charts declare an invalid order, in contrast to the other
 // errors of Render.
@@ -174,7 +206,7 @@ func (p *Planner) Resources(ctx context.Context, revision int) ([]sequencer.Reso
 // the chart is rendered. Render validates them, too.
 func (p *Planner) ValidateValues() error {
 	// Handlers of pre-render can change the values, so they are validated only after that.
-	if p.options.SkipSchemaValidation || !valuesschema.Used(p.Chart) || lifecycle.Has(p.options.Lifecycle, lifecycle.PreRender) {
+	if p.options.SkipSchemaValidation || !valuesschema.Used(p.Chart) || lifecycle.Has(p.Emitter(), lifecycle.PreRender) {
 		return nil
 	}
 	values, err := chartutil.CoalesceValues(p.Chart, p.Values)
@@ -199,11 +231,11 @@ func (p *Planner) chartOptions(ctx context.Context) (render.Options, error) {
 		Values: values, Capabilities: caps, RESTConfig: lookups, EnableDNS: o.EnableDNS, SubNotes: o.SubNotes,
 		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: o.PostRenderer, KeepObjects: p.needsPlan(),
 	}
-	if lifecycle.Has(o.Lifecycle, lifecycle.PostRender) {
+	if lifecycle.Has(p.Emitter(), lifecycle.PostRender) {
 		chartOptions.ChangeManifest = func(m *lifecycle.Manifest) error {
 			r := p.request(values)
 			r.Manifest = m
-			return lifecycle.Emit(ctx, o.Lifecycle, lifecycle.PostRender, r)
+			return lifecycle.Emit(ctx, p.Emitter(), lifecycle.PostRender, r)
 		}
 	}
 	if o.Ordered {
@@ -219,11 +251,11 @@ func (p *Planner) renderValues(ctx context.Context, caps *chartutil.Capabilities
 	// Helm's message names only the chart, not its place in the tree, and paths in its own
 	// values. It remains as it is for charts whose schemas are all JSON.
 	ownMessage := valuesschema.Used(p.Chart)
-	changes := lifecycle.Has(o.Lifecycle, lifecycle.PreRender)
+	changes := lifecycle.Has(p.Emitter(), lifecycle.PreRender)
 	values, err := chartutil.ToRenderValuesWithSchemaValidation(p.Chart, p.Values, o.Release, caps, o.SkipSchemaValidation || ownMessage || changes)
 	if err == nil && changes {
 		r := p.request(values)
-		err = lifecycle.Emit(ctx, o.Lifecycle, lifecycle.PreRender, r)
+		err = lifecycle.Emit(ctx, p.Emitter(), lifecycle.PreRender, r)
 		values["Values"] = chartutil.Values(r.Values)
 	}
 	if err != nil || o.SkipSchemaValidation {

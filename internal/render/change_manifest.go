@@ -24,7 +24,7 @@ func changeManifest(files []File, root string, o Options) ([]File, []templateDoc
 	m := &lifecycle.Manifest{Documents: make([]*lifecycle.Document, len(files))}
 	unchanged := make(map[*lifecycle.Document]File, len(files))
 	for i, f := range files {
-		d := lifecycle.NewDocument(f.Name, f.Content)
+		d := lifecycle.NewParsedDocument(f.Name, f.Content, f.object)
 		m.Documents[i], unchanged[d] = d, f
 	}
 	if err := o.ChangeManifest(m); err != nil {
@@ -90,6 +90,7 @@ func checkUnique(docs []File, changed []templateDocument) error {
 // changedDocument parses a document that a handler has changed or added, as templateDocuments does.
 func changedDocument(d *lifecycle.Document, keepObject bool) (templateDocument, error) {
 	text, err := d.Text()
+	text = strings.TrimSuffix(text, "\n")
 	if err != nil {
 		return templateDocument{}, err
 	}

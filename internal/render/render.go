@@ -111,7 +111,7 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 		return r, err
 	}
 	notes := extractNotes(ch, files, o.SubNotes)
-	docs, err := templateDocuments(files, o.KeepObjects)
+	docs, err := templateDocuments(files, o.KeepObjects || o.ChangeManifest != nil)
 	if err != nil {
 		r.Manifest = concatenate(files)
 		return r, err
@@ -127,6 +127,7 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 	if o.ChangeManifest != nil {
 		var changed []templateDocument
 		if documents, changed, err = changeManifest(documents, ch.Name(), o); err != nil {
+			r.Manifest = concatenate(withDocuments(files, docs))
 			return r, err
 		}
 		docs = append(docs, changed...)

@@ -39,6 +39,7 @@ type installRun struct {
 	replaced []*release.Release
 
 	planner  *planner.Planner
+	output   *scriptOutput
 	rendered *planner.Rendered
 	rel      *release.Release
 	events   *lifecycle.Operation
@@ -111,7 +112,7 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 // load reads what chrt and its subcharts declare about order and hooks, and makes Helm
 // process their dependencies.
 func (r *installRun) load(ctx context.Context, chrt *chart.Chart, vals map[string]any) (err error) {
-	r.planner, err = planner.New(ctx, r.action.cfg, chrt, vals, r.action.plannerOptions(r.mode))
+	r.planner, err = planner.New(ctx, r.action.cfg, chrt, vals, r.action.plannerOptions(r.mode, r.output))
 	return err
 }
 
@@ -123,7 +124,7 @@ func (r *installRun) render(ctx context.Context) (*release.Release, error) {
 	if driver.ContainsSystemLabels(r.action.Labels) {
 		return nil, reservedLabelsError()
 	}
-	rendered, err := r.planner.Render(ctx)
+	rendered, err := r.output.render(ctx, r.planner)
 	if err == nil {
 		err = r.arrange(ctx, rendered)
 	}
@@ -132,7 +133,7 @@ func (r *installRun) render(ctx context.Context) (*release.Release, error) {
 	}
 	r.rendered = rendered
 	setRendered(r.rel, rendered)
-	r.events = eventsOf(r.action.Lifecycle, r.rel, rendered.Values)
+	r.events = eventsOf(r.planner.Emitter(), r.rel, rendered.TemplateValues)
 	if err == nil {
 		err = r.writeFiles()
 	}
@@ -219,7 +220,7 @@ func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 	if r.deploy, err = deploy.New(config); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
 	}
-	if err := r.deploy.SetRecord(r.planner.Chart, r.planner.Record(r.rel, r.rendered)); err != nil {
+	if err := r.setRecord(); err != nil {
 		return err
 	}
 	r.deploy.HideSecrets()
@@ -232,6 +233,15 @@ func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 		return nil
 	}
 	return r.deploy.Check(ctx)
+}
+
+// setRecord adds to the release what it stores about its order and its scripts.
+func (r *installRun) setRecord() error {
+	stored, err := r.planner.StoredChart()
+	if err != nil {
+		return err
+	}
+	return r.deploy.SetRecord(stored, r.planner.Record(r.rel, r.rendered))
 }
 
 // inventory returns the objects that the replaced release (r.replaced) may have left in the
@@ -335,7 +345,7 @@ func failedOperation(op *operation.Operation, rel *release.Release) *lease.Faile
 	return &lease.FailedOperation{Revision: rel.Version, LeaseID: op.Lease().ID()}
 }
 
-func (i *Install) plannerOptions(mode runMode) planner.RenderOptions {
+func (i *Install) plannerOptions(mode runMode, out *scriptOutput) planner.RenderOptions {
 	upgrade := i.IsUpgrade && mode.isDryRun()
 	return planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{
@@ -343,6 +353,7 @@ func (i *Install) plannerOptions(mode runMode) planner.RenderOptions {
 		},
 		Ordered: i.isOrdered(), AllowIgnored: i.AllowIgnoredOrder, IgnoreJobs: i.IgnoreJobs, DisableHooks: i.DisableHooks, DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
 		EnableDNS: i.EnableDNS, SubNotes: i.SubNotes, IncludeCRDs: i.IncludeCRDs, HideSecret: i.HideSecret,
-		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer, Lifecycle: i.Lifecycle,
+		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer,
+		Handlers: i.handlers(i.Lifecycle, i.cfg, out, mode.looksUp()),
 	}
 }

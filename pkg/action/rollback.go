@@ -58,6 +58,9 @@ type Rollback struct {
 	// Lifecycle contains handlers of the events of the operation; nil if there are none
 	// (docs/reference.md, "Lifecycle events").
 	Lifecycle *lifecycle.Emitter
+	ScriptOptions
+	// DisableScripts makes the operation run no scripts.
+	DisableScripts bool
 
 	cfg *Configuration
 	// spared contains objects that must not be deleted. In a rollback because of --atomic,

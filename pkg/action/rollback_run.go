@@ -117,7 +117,14 @@ type rollbackRun struct {
 func (r *rollbackRun) isOrdered() bool { return r.target.plan != nil }
 
 func (r *rollbackRun) rollBack(ctx context.Context) error {
-	r.events = eventsOf(r.action.Lifecycle, r.rel, nil)
+	events, end, err := r.action.storedEvents(ctx, r.op, r.action.cfg, storedEventsConfig{
+		emitter: r.action.Lifecycle, disabled: r.action.DisableScripts || r.action.undo != nil, source: r.target.revision, rel: r.rel,
+	})
+	if err != nil {
+		return err
+	}
+	defer end()
+	r.events = events
 	if err := r.events.Emit(ctx, lifecycle.PreValidate); err != nil {
 		return err
 	}

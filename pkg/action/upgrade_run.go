@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordered-helm/helm/internal/chartscripts"
 	"github.com/ordered-helm/helm/internal/deploy"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
@@ -42,6 +43,7 @@ type upgradeRun struct {
 	// last.
 	last, current *release.Release
 	planner       *planner.Planner
+	output        *scriptOutput
 	rendered      *planner.Rendered
 	rel           *release.Release
 	events        *lifecycle.Operation
@@ -152,7 +154,7 @@ func (r *upgradeRun) inProgressError(status release.Status) error {
 // render renders the chart and creates the new revision from the result.
 func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[string]any) error {
 	u := r.action
-	chrt, err := orderrecord.WithRecord(chrt, nil)
+	chrt, err := orderrecord.WithRecord(chartscripts.WithoutRecord(chrt), nil)
 	if err != nil {
 		return err
 	}
@@ -164,7 +166,8 @@ func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[str
 		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
 		Ordered: u.isOrdered(), AllowIgnored: u.AllowIgnoredOrder, IgnoreJobs: u.IgnoreJobs, DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,
-		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer, Lifecycle: u.Lifecycle,
+		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer,
+		Handlers: u.handlers(u.Lifecycle, u.cfg, r.output, r.mode.looksUp()),
 	})
 	if err != nil {
 		return err
@@ -184,7 +187,7 @@ func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[str
 		Version: revision, Labels: u.labels(r.last),
 	}
 	setRendered(r.rel, r.rendered)
-	r.events = eventsOf(u.Lifecycle, r.rel, r.rendered.Values)
+	r.events = eventsOf(r.planner.Emitter(), r.rel, r.rendered.TemplateValues)
 	return nil
 }
 
@@ -256,7 +259,11 @@ func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 	if err := config.ReadInventory(ctx); err != nil {
 		return r.rel, explainUnusableRecord(err)
 	}
-	if err := r.deploy.SetRecord(r.planner.Chart, r.planner.Record(r.rel, r.rendered)); err != nil {
+	stored, err := r.planner.StoredChart()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.deploy.SetRecord(stored, r.planner.Record(r.rel, r.rendered)); err != nil {
 		return nil, err
 	}
 	r.deploy.HideSecrets()
