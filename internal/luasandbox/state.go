@@ -284,7 +284,7 @@ func (s *State) run(ctx context.Context, function *lua.LFunction, arguments []lu
 	results := make([]any, s.lua.GetTop())
 	for i := range results {
 		if results[i], err = c.toGo(s.lua.Get(i + 1)); err != nil {
-			return nil, s.conversionError(function, fmt.Errorf("result %d: %w", i+1, err))
+			return nil, s.resultError(function, fmt.Errorf("result %d: %w", i+1, err))
 		}
 	}
 	return results, nil
@@ -304,11 +304,10 @@ func (s *State) stopError(reason error) error {
 	return e
 }
 
-// conversionError returns the error of a value that cannot be converted. function has returned it,
-// or is nil.
-func (s *State) conversionError(function *lua.LFunction, err error) error {
+// resultError returns the error of a result of a function that cannot be converted.
+func (s *State) resultError(function *lua.LFunction, err error) error {
 	e := &Error{Owner: s.options.Owner, Message: safeMessage(err.Error()), Err: err}
-	if function != nil && function.Proto != nil {
+	if function.Proto != nil {
 		e.File, e.Line = function.Proto.SourceName, function.Proto.LineDefined
 	}
 	return e

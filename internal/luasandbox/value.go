@@ -199,7 +199,7 @@ type Element struct {
 }
 
 // Elements returns the elements of a list. The cost is that of the elements that scripts have
-// looked at.
+// looked at. An error does not name the owner of the script.
 func (v *Value) Elements(ctx context.Context) ([]Element, error) {
 	table, isTable := v.lua.(*lua.LTable)
 	if !isTable {
@@ -229,7 +229,7 @@ func (v *Value) Elements(ctx context.Context) ([]Element, error) {
 	}
 	items, err := c.listItems(table)
 	if err != nil {
-		return nil, v.state.conversionError(nil, err)
+		return nil, err
 	}
 	used := map[int]bool{}
 	for i, item := range items {
@@ -242,7 +242,7 @@ func (v *Value) Elements(ctx context.Context) ([]Element, error) {
 			}
 		}
 		if element.Go, err = c.toGo(item); err != nil {
-			return nil, v.state.conversionError(nil, fmt.Errorf("element %d: %w", i+1, err))
+			return nil, fmt.Errorf("element %d: %w", i+1, err)
 		}
 		elements = append(elements, element)
 	}
@@ -250,7 +250,7 @@ func (v *Value) Elements(ctx context.Context) ([]Element, error) {
 }
 
 // Go returns the value with the changes of the scripts, and whether there are any. Maps and
-// lists without changes are the originals.
+// lists without changes are the originals. An error does not name the owner of the script.
 func (v *Value) Go(ctx context.Context) (value any, changed bool, err error) {
 	c, release, err := v.newConverter(ctx)
 	if err != nil {
@@ -260,10 +260,8 @@ func (v *Value) Go(ctx context.Context) (value any, changed bool, err error) {
 	if table, isTable := v.lua.(*lua.LTable); isTable {
 		changed = !c.unchanged(table)
 	}
-	if value, err = c.toGo(v.lua); err != nil {
-		return nil, false, v.state.conversionError(nil, err)
-	}
-	return value, changed, nil
+	value, err = c.toGo(v.lua)
+	return value, changed, err
 }
 
 // newConverter returns a converter with the limits of a call. The caller must call release.
