@@ -20,9 +20,11 @@ type converter struct {
 	view *view
 	// charge is called before memory is allocated.
 	charge func(size int) error
-	// budget is the number of bytes that the strings and tables can have, if limited is set.
-	limited bool
-	budget  int
+	// budget is the number of bytes that the strings and tables can have.
+	budget int
+	// encoded is set if the value is to be encoded: functions are errors, and the parts that scripts
+	// have not looked at need budget too.
+	encoded bool
 	depth   int
 }
 
@@ -40,8 +42,11 @@ func (c *converter) toGo(value lua.LValue) (any, error) {
 	case lua.LString:
 		return string(value), c.spend(len(value))
 	case *lua.LFunction:
-		if c.limited {
+		if c.encoded {
 			return nil, errors.New("a function cannot be converted")
+		}
+		if err := errors.Join(c.charge(functionBytes), c.spend(functionBytes)); err != nil {
+			return nil, err
 		}
 		return c.state.newFunction(value), nil
 	case *lua.LTable:
@@ -63,9 +68,6 @@ func goNumber(number lua.LNumber) any {
 
 // spend counts the size of a string or table.
 func (c *converter) spend(size int) error {
-	if !c.limited {
-		return nil
-	}
 	if c.budget -= size; c.budget < 0 {
 		return errors.New("the value is too large")
 	}
@@ -81,8 +83,7 @@ func (c *converter) tableToGo(table *lua.LTable) (any, error) {
 	if err := errors.Join(c.charge(100), c.spend(16)); err != nil {
 		return nil, err
 	}
-	// With a budget, all elements have to be counted.
-	if v := viewOf(table); v != nil && !c.limited {
+	if v := viewOf(table); v != nil && !c.encoded {
 		return v.tables[table].original, nil
 	}
 	lualib.FillTable(table)
@@ -124,18 +125,15 @@ func describeKey(key lua.LValue) string {
 }
 
 func (c *converter) listToGo(table *lua.LTable, src *source) (any, error) {
+	if err := errors.Join(c.charge(32*table.Len()), c.spend(8*table.Len())); err != nil {
+		return nil, err
+	}
 	items, err := c.listItems(table)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.charge(16 * len(items)); err != nil {
-		return nil, err
-	}
 	list := make([]any, len(items))
 	for i, item := range items {
-		if err := c.spend(8); err != nil {
-			return nil, err
-		}
 		if src != nil && i < len(src.list) && c.sameScalar(item, src.list[i]) {
 			list[i] = src.list[i]
 		} else if list[i], err = c.toGo(item); err != nil {
@@ -246,15 +244,22 @@ func (c *converter) unchangedItem(item lua.LValue, original any) bool {
 	return identity == identityOf(src.original) && (identity != nil || src.isList) && c.unchanged(table)
 }
 
-// ToGo converts a value for a library function. budget is the maximum size of its strings and
-// tables in bytes.
+// ToGo converts a value for a library function that encodes it. budget is the maximum size of its
+// strings and tables in bytes.
 func (s host) ToGo(value lua.LValue, budget int) (any, error) {
-	c := &converter{state: s.State, charge: s.guard.charge, limited: true, budget: budget}
+	c := &converter{state: s.State, charge: s.guard.charge, encoded: true, budget: budget}
 	return c.toGo(value)
 }
 
-// toGo converts a result or argument of a script to a Go value.
-func (s *State) toGo(value lua.LValue) (any, error) {
-	c := &converter{state: s, charge: s.guard.charge}
-	return c.toGo(value)
+// valueShare is the share of Limits.Memory that the strings and tables of a value for Go can need.
+// What Go receives can be kept after the call, and as Go values it needs several times as much.
+const valueShare = 8
+
+// newConverter returns a converter for the values that Go receives in a call.
+func (s *State) newConverter(g *guard) *converter {
+	c := &converter{state: s, charge: g.charge, budget: math.MaxInt}
+	if memory := s.options.Limits.Memory; memory > 0 {
+		c.budget = int(memory / valueShare)
+	}
+	return c
 }

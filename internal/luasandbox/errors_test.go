@@ -23,6 +23,13 @@ func TestErrors(t *testing.T) {
 		{"the end is missing", "x = 1\nif x then\n"},
 		{"a compile error", "\nbreak"},
 		{"a label that is missing", "goto x"},
+		{"a label that is missing in a function", "local function f()\n  x = 1\n  goto done\nend\n::done::"},
+		{"a label in another block", "x = 1\ndo\n  ::inner::\nend\ngoto inner"},
+		{"a label that is there twice", "::a::\nx = 1\n::a::"},
+		{"a jump into the scope of a variable", "\ngoto a\nlocal x = 1\n::a::\nprintln(x)"},
+		{"an error after a jump", "local i = 0\n::again::\ni = i + 1\nif i < 3 then\n  goto again\nend\nlocal text = 'a' .. i\nerror(text)"},
+		{"an error between labels", "local t\ngoto b\n::a::\nt.x = 1\n::b::\ngoto a"},
+		{"a continued loop", "for i = 1, 3 do\n  if i < 3 then goto continue end\n  error('i' .. i)\n  ::continue::\nend"},
 		{"an index of nil", "local values = {}\nlocal function image()\n  return values.image.tag\nend\n\nprintln(image())"},
 		{"a call of nil", "events.on('x')"},
 		{"an unknown function", "\nlod('x')"},
@@ -127,6 +134,20 @@ func TestRetainedMemory(t *testing.T) {
 	}
 	if !errors.Is(err, luasandbox.ErrMemoryLimit) || calls < 4 || calls > 20 {
 		t.Errorf("got %v after %d states", err, calls)
+	}
+}
+
+// TestRetainedCode checks that the code of functions that scripts keep between calls counts.
+func TestRetainedCode(t *testing.T) {
+	state := newState(t, luasandbox.Options{Limits: luasandbox.Limits{Memory: 64 << 20}})
+	script := "kept = kept or {} kept[#kept + 1] = function() " + strings.Repeat("f=function()end ", 1000) + "end local t = {} for i = 1, 10 do t[i] = ('x'):rep(1e6) .. i end"
+	var err error
+	calls := 0
+	for ; calls < 20 && err == nil; calls++ {
+		err = state.Load(t.Context(), "a.lua", script)
+	}
+	if !errors.Is(err, luasandbox.ErrMemoryLimit) || calls < 2 {
+		t.Errorf("got %v after %d scripts", err, calls)
 	}
 }
 

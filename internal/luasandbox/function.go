@@ -61,9 +61,10 @@ func (s *State) register(name string, functions map[string]GoFunction) {
 // wrap returns a function of the interpreter that calls a Go function.
 func (s *State) wrap(function GoFunction) lua.LGFunction {
 	return func(l *lua.LState) int {
+		c := s.newConverter(s.guard)
 		arguments := make([]any, l.GetTop())
 		for i := range arguments {
-			value, err := s.toGo(l.Get(i + 1))
+			value, err := c.toGo(l.Get(i + 1))
 			if err != nil {
 				l.ArgError(i+1, err.Error())
 			}

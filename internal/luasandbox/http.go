@@ -67,7 +67,12 @@ func (s *State) sendRequest(ctx context.Context, fields map[string]any) ([]any, 
 	// Users, passwords and queries can be secret.
 	shown := (&url.URL{Scheme: target.Scheme, Host: target.Host, Path: target.Path}).String()
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		request.Header.Set(name, fmt.Sprint(headers[name]))
+		switch header := headers[name].(type) {
+		case string, int64, float64, bool:
+			request.Header.Set(name, fmt.Sprint(header))
+		default:
+			return nil, fmt.Errorf("http: the header %.100q must be a string", name)
+		}
 	}
 	response, err := s.options.HTTP.Do(request)
 	if err != nil {

@@ -40,6 +40,8 @@ func TestLimits(t *testing.T) {
 		{"JSON of a circle", `local t = {} t.t = t json.encode(t)`, "nested more than 100 levels"},
 		{"JSON that doubles", `local t = {} for i = 1, 60 do t = {t, t} end json.encode(t)`, tooLarge},
 		{"JSON of the same value", `local s = {} for i = 1, 99 do s[i] = i end local t = {} for i = 1, 1e5 do t[i] = s end json.encode(t)`, tooLarge},
+		{"a result that doubles", `local t = {} for i = 1, 60 do t = {t, t} end return t`, tooLarge},
+		{"a result with a large string", `local t = {} for i = 1, 20000 do t[i] = ("x"):rep(1000) end return t`, tooLarge},
 		{"JSON of a function", `json.encode({log})`, "a function cannot be converted"},
 		{"deep JSON", `json.decode(("["):rep(500))`, "nested more than 100 levels"},
 	}

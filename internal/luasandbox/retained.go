@@ -74,6 +74,9 @@ const (
 	// tableBytes, entryBytes and functionBytes are about the sizes of a table, of an entry of a
 	// table and of a function in bytes.
 	tableBytes, entryBytes, functionBytes = 150, 100, 100
+	// codeBytes and instructionBytes are about the sizes of the code of a function, and of an
+	// instruction in it.
+	codeBytes, instructionBytes = 4000, 12
 )
 
 // visit counts a value. Its elements are counted later.
@@ -96,6 +99,18 @@ func (w *walker) visit(value lua.LValue) {
 	w.seen[identity] = struct{}{}
 }
 
+// visitCode counts the code of a function and of the functions in it. It can be nil.
+func (w *walker) visitCode(code *lua.FunctionProto) {
+	if _, seen := w.seen[code]; seen || code == nil {
+		return
+	}
+	w.seen[code] = struct{}{}
+	w.bytes += codeBytes + instructionBytes*uint64(cap(code.Code))
+	for _, nested := range code.FunctionPrototypes {
+		w.visitCode(nested)
+	}
+}
+
 // walk counts the elements of a value.
 func (w *walker) walk(value lua.LValue) {
 	switch v := value.(type) {
@@ -109,6 +124,7 @@ func (w *walker) walk(value lua.LValue) {
 		})
 	case *lua.LFunction:
 		w.bytes += functionBytes
+		w.visitCode(v.Proto)
 		for _, upvalue := range v.Upvalues {
 			w.visit(upvalue.Value())
 		}

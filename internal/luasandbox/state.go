@@ -55,7 +55,8 @@ type Limits struct {
 	Time time.Duration
 	// Memory is the number of bytes by which the heap of the process can grow during a call,
 	// plus what the state keeps from earlier calls. What other goroutines allocate at the same
-	// time counts too. The default is 96 MiB.
+	// time counts too. The strings and tables of a value that a script gives to Go can have an
+	// eighth of it. The default is 96 MiB.
 	Memory int64
 	// Output is the maximum number of bytes that a call can write. The default is 1 MiB.
 	Output int
@@ -283,10 +284,11 @@ func (s *State) run(ctx context.Context, function *lua.LFunction, arguments []lu
 	if err != nil {
 		return nil, s.convertError(err)
 	}
+	c := s.newConverter(g)
 	results := make([]any, s.lua.GetTop())
 	for i := range results {
-		if results[i], err = s.toGo(s.lua.Get(i + 1)); err != nil {
-			return nil, &Error{Owner: s.options.Owner, Message: fmt.Sprintf("result %d: %s", i+1, err), Err: err}
+		if results[i], err = c.toGo(s.lua.Get(i + 1)); err != nil {
+			return nil, s.resultError(function, fmt.Errorf("result %d: %w", i+1, err))
 		}
 	}
 	return results, nil
@@ -303,6 +305,15 @@ func (s *State) setCancel(cancel context.CancelCauseFunc) {
 func (s *State) stopError(reason error) error {
 	e := s.runtimeError(reason.Error(), s.stopTrace, nil)
 	e.Err = reason
+	return e
+}
+
+// resultError returns the error of a result of a function that cannot be converted.
+func (s *State) resultError(function *lua.LFunction, err error) error {
+	e := &Error{Owner: s.options.Owner, Message: safeMessage(err.Error()), Err: err}
+	if function.Proto != nil {
+		e.File, e.Line = function.Proto.SourceName, function.Proto.LineDefined
+	}
 	return e
 }
 

@@ -6,8 +6,12 @@ package luasandbox_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
 
 	"github.com/ordered-helm/helm/internal/luasandbox"
 )
@@ -93,6 +97,53 @@ func TestScripts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNothingIsLeft checks that no goroutine runs and no state is reachable after Close.
+func TestNothingIsLeft(t *testing.T) {
+	tests := []struct {
+		name, script string
+		want         error
+	}{
+		{"success", "", nil},
+		{"time", "while true do wait() end", luasandbox.ErrTimeLimit},
+		{"memory", "local t = {} while true do t[#t + 1] = ('x'):rep(1e6) .. #t end", luasandbox.ErrMemoryLimit},
+		{"cancellation", "stop() while true do pcall(wait) end", context.Canceled},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			group := luasandbox.NewGroup()
+			var state weak.Pointer[luasandbox.State]
+			// Test fails if goroutines are left at its end.
+			synctest.Test(t, func(t *testing.T) { state = runAndClose(t, group, tt.script, tt.want) })
+			// The group is in use, so that it does not keep the state.
+			if runtime.GC(); state.Value() != nil {
+				t.Error("the state is still reachable")
+			}
+			runtime.KeepAlive(group)
+		})
+	}
+}
+
+// runAndClose calls a function of a script, which must fail with want, and closes the state.
+func runAndClose(t *testing.T, group *luasandbox.Group, script string, want error) weak.Pointer[luasandbox.State] {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	state := luasandbox.New(luasandbox.Options{Group: group, Permissions: []luasandbox.Permission{luasandbox.Network, luasandbox.Filesystem}})
+	defer state.Close()
+	functions := map[string]luasandbox.GoFunction{
+		"stop": func(context.Context, []any) ([]any, error) { cancel(); return nil, nil },
+		"wait": func(context.Context, []any) ([]any, error) { time.Sleep(time.Second); return nil, nil },
+	}
+	if err := state.Register("_G", functions); err != nil {
+		t.Fatal(err)
+	}
+	handler := loadHandler(t, state, "function() "+script+" end")
+	if _, err := state.Call(ctx, handler); !errors.Is(err, want) {
+		t.Errorf("got %v", err)
+	}
+	return weak.Make(state)
 }
 
 func TestClosed(t *testing.T) {

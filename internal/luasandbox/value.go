@@ -199,7 +199,7 @@ type Element struct {
 }
 
 // Elements returns the elements of a list. The cost is that of the elements that scripts have
-// looked at.
+// looked at. An error does not name the owner of the script.
 func (v *Value) Elements(ctx context.Context) ([]Element, error) {
 	table, isTable := v.lua.(*lua.LTable)
 	if !isTable {
@@ -250,7 +250,7 @@ func (v *Value) Elements(ctx context.Context) ([]Element, error) {
 }
 
 // Go returns the value with the changes of the scripts, and whether there are any. Maps and
-// lists without changes are the originals.
+// lists without changes are the originals. An error does not name the owner of the script.
 func (v *Value) Go(ctx context.Context) (value any, changed bool, err error) {
 	c, release, err := v.newConverter(ctx)
 	if err != nil {
@@ -270,12 +270,14 @@ func (v *Value) newConverter(ctx context.Context) (c *converter, release func(),
 	if err != nil {
 		return nil, nil, err
 	}
-	g := newGuard(ctx, v.state.options.Limits, 0)
+	g := newGuard(ctx, v.state.options.Limits, v.state.options.Group.retained(v.state))
 	release = func() {
 		g.cancel(context.Canceled)
 		unlock()
 	}
-	return &converter{state: v.state, view: v.view, charge: g.charge}, release, nil
+	c = v.state.newConverter(g)
+	c.view = v.view
+	return c, release, nil
 }
 
 // identityOf returns what distinguishes a map or list from others, or nil for other values and

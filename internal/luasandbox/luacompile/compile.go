@@ -10,6 +10,8 @@ package luacompile
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -24,6 +26,8 @@ const (
 	// maxConstants is the maximum number of different strings, numbers and names in a script. The
 	// compiler searches all of them for each one that it finds.
 	maxConstants = 4000
+	// maxFunctions is the maximum number of functions in a script. Each of them needs about 16 KiB.
+	maxFunctions = 2000
 	// maxDepth is the maximum depth of nested expressions and statements. The compiler is
 	// recursive, and Go ends the process if its stack becomes too large.
 	maxDepth = 1000
@@ -122,9 +126,25 @@ func syntaxError(err error, source string) *SyntaxError {
 		return &SyntaxError{Line: parseError.Pos.Line, Message: fmt.Sprintf("%s near '%s'", parseError.Message, parseError.Token)}
 	}
 	if compileError := (*lua.CompileError)(nil); errors.As(err, &compileError) {
-		return &SyntaxError{Line: max(compileError.Line, 0), Message: compileError.Message}
+		return labelError(compileError)
 	}
 	return &SyntaxError{Message: err.Error()}
+}
+
+// gotoPosition matches the position of a goto in the message of a compile error.
+var gotoPosition = regexp.MustCompile(`(<goto[^>]*>) at line (\d+)`)
+
+// labelError converts an error of the compiler. For labels, its line is not the one that has to be
+// changed: the compiler names the end of the function, or the line after the label.
+func labelError(err *lua.CompileError) *SyntaxError {
+	converted := &SyntaxError{Line: max(err.Line, 0), Message: err.Message}
+	if found := gotoPosition.FindStringSubmatch(err.Message); len(found) == 3 {
+		converted.Line, _ = strconv.Atoi(found[2])
+		converted.Message = strings.Replace(err.Message, found[0], found[1], 1)
+	} else if strings.HasPrefix(err.Message, "label '") {
+		converted.Line = max(err.Line-1, 0)
+	}
+	return converted
 }
 
 // replaceTailCalls replaces tail calls by ordinary calls. The interpreter counts tail calls and

@@ -101,6 +101,7 @@ func TestInvalidScripts(t *testing.T) {
 		{"calls", "x()" + strings.Repeat("()", 2000), "nested more than 1000 levels deep", 1},
 		{"functions", strings.Repeat("x = function() ", 2000) + strings.Repeat("end ", 2000), "nested more than 1000 levels deep", 1},
 		{"operands", "x = y" + strings.Repeat(" .. y", 201), "a concatenation can have at most 200 operands", 1},
+		{"many functions", "\n" + strings.Repeat("x = function() end function f() end ", 1001), "more than 2000 functions", 2},
 		{"constants", constants.String(), "more than 4000 different strings, numbers and names", 1},
 	}
 	for _, tt := range tests {

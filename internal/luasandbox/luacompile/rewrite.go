@@ -14,6 +14,8 @@ type rewriter struct {
 	depth int
 	// constants contains the strings, numbers and names in the script.
 	constants map[string]bool
+	// functions is the number of functions in the script.
+	functions int
 	// err is set if the script exceeds a limit.
 	err error
 }
@@ -79,7 +81,7 @@ func (r *rewriter) statement(statement ast.Stmt) {
 	case *ast.FuncDefStmt:
 		r.expression(&s.Name.Func)
 		r.expression(&s.Name.Receiver)
-		r.statements(s.Func.Stmts)
+		r.function(s.Func)
 	case *ast.ReturnStmt:
 		r.expressions(s.Exprs)
 	case *ast.BreakStmt, *ast.LabelStmt, *ast.GotoStmt:
@@ -133,7 +135,7 @@ func (r *rewriter) expression(expression *ast.Expr) {
 	case *ast.UnaryLenOpExpr:
 		r.expression(&e.Expr)
 	case *ast.FunctionExpr:
-		r.statements(e.Stmts)
+		r.function(e)
 	case *ast.NumberExpr:
 		r.constant(e, e.Value)
 	case *ast.StringExpr:
@@ -144,6 +146,13 @@ func (r *rewriter) expression(expression *ast.Expr) {
 	default:
 		r.err = &SyntaxError{Line: e.Line(), Message: fmt.Sprintf("expressions of the type %T are not supported", e)}
 	}
+}
+
+func (r *rewriter) function(function *ast.FunctionExpr) {
+	if r.functions++; r.functions > maxFunctions && r.err == nil {
+		r.err = &SyntaxError{Line: function.Line(), Message: fmt.Sprintf("the script contains more than %d functions", maxFunctions)}
+	}
+	r.statements(function.Stmts)
 }
 
 // constant counts a constant or name in the script.

@@ -120,9 +120,10 @@ func reverse(text []byte) {
 }
 
 func (s *Library) stringRep(l *lua.LState) int {
-	text, count := l.CheckString(1), max(l.CheckInt(2), 0)
-	if text == "" {
-		count = 0
+	text, count := l.CheckString(1), 0
+	if number := float64(l.CheckNumber(2)); text != "" && number >= 1 {
+		// The conversion of a larger number would depend on the platform.
+		count = int(min(number, 1<<53))
 	}
 	if text != "" && s.maxString > 0 && count > s.maxString/len(text) {
 		s.checkLength(s.maxString + 1)
