@@ -242,6 +242,7 @@ var attacks = []struct{ name, script, want string }{
 	{"NUL bytes", "x = 1 \x00\x00 y = 2", "Invalid token"},
 	{"bytecode", "\x1bLua\x51\x00\x01\x04\x08\x04\x08\x00", "Invalid token"},
 	{again + "memory of earlier calls", `keep = keep or {} for i = 1, 200000 do keep[#keep + 1] = {i} end`, "too much memory"},
+	{again + "code of earlier calls", `keep = keep or {} keep[#keep + 1] = function() ` + strings.Repeat("f=function()end ", 1999) + " end", "too much memory"},
 	{again + "strings of earlier calls", `keep = keep or {} for i = 1, 30 do keep[#keep + 1] = ("x"):rep(1e6) .. i end`, "too much memory"},
 }
 
