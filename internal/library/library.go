@@ -6,6 +6,7 @@
 package library
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"path"
@@ -47,8 +48,12 @@ func IsCopy(m *chart.Metadata) bool { return m != nil && m.Annotations[annotatio
 
 // Equal reports whether the chart found is c, which NewCopy returned.
 func Equal(found, c *chart.Chart) bool {
-	return reflect.DeepEqual(found.Metadata, c.Metadata) && maps.EqualFunc(contents(found.Templates), contents(c.Templates), slices.Equal) &&
+	return reflect.DeepEqual(found.Metadata, c.Metadata) && equalTemplates(found, c) &&
 		len(found.Files) == 0 && len(found.Values) == 0 && found.Schema == nil && len(found.Dependencies()) == 0
+}
+
+func equalTemplates(a, b *chart.Chart) bool {
+	return maps.EqualFunc(contents(a.Templates), contents(b.Templates), bytes.Equal)
 }
 
 func contents(files []*chart.File) map[string][]byte {
