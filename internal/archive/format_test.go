@@ -198,6 +198,36 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
+// TestLibraryAndSubchart packs charts with a subchart that has the name of a library, of which an archive
+// contains an older version. Stock Helm would use the older one.
+func TestLibraryAndSubchart(t *testing.T) {
+	lib := func(version string) map[string]string {
+		return withFiles(libraryChart("names", version, "{type: library}"), "", map[string]string{"templates/name.tpl": `{{ define "name" }}` + version + `{{ end }}`})
+	}
+	user := func(name, version string) map[string]string {
+		return withFiles(libraryChart(name, "1.0.0", "{libraries: [{name: names, version: '^1'}]}"), "library/names/", lib(version))
+	}
+	archived := map[string]string{"charts/db.tgz": packedText(t, user("db", "1.0.0"))}
+	for _, c := range []struct {
+		name, data, directory string
+		web                   string // the version of the library in the subchart web
+		err                   string
+	}{
+		{"of the same name", "{}", "names", "1.1.0", "the archive of shop/charts/db has another version of the library names than 1.1.0, which the whole tree uses, and shop has a subchart with this name"},
+		{"with an alias", "{dependencies: [{name: own, version: '1', alias: names}]}", "own", "1.1.0", "shop has a subchart with this name"},
+		{"and the same version", "{}", "names", "1.0.0", ""},
+		{"of another name", "{}", "own", "1.1.0", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := withFiles(withFiles(libraryChart("shop", "1.0.0", c.data), "charts/"+c.directory+"/", libraryChart(c.directory, "1.0.0", "{}")), "", archived)
+			_, err := archive.Save(chartOf(t, withFiles(files, "charts/web/", user("web", c.web))), t.TempDir())
+			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("got %v, want %q", err, c.err)
+			}
+		})
+	}
+}
+
 // expectRendered checks that all templates of a chart render to the same text.
 func expectRendered(t *testing.T, ch *chart.Chart, want string) {
 	t.Helper()

@@ -32,6 +32,10 @@ func (r *reader) entries(n *yaml.Node, field string) iter.Seq2[string, *yaml.Nod
 				continue
 			}
 			seen[key] = true
+			if n.Content[i].Tag == "!!merge" {
+				r.invalidf(n.Content[i], field, "YAML merge keys (<<) are not supported: write the fields out")
+				continue
+			}
 			if !yield(key, yamledit.Resolve(n.Content[i+1])) {
 				return
 			}

@@ -6,6 +6,7 @@ package chartloader
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -223,7 +224,8 @@ func (p *copyPacker) chartsInArchives(folder string) ([]*chart.Chart, error) {
 }
 
 // addDiffering adds the copies in ch that differ from those in packed, the same chart in its archive,
-// to the root chart, unless this has a subchart of the same name.
+// to the root chart. If this has a subchart of the same name, it returns an error, because stock Helm would
+// use the library in the archive.
 func (p *copyPacker) addDiffering(ch, packed *chart.Chart) error {
 	for _, sub := range ch.Dependencies() {
 		i := slices.IndexFunc(packed.Dependencies(), func(c *chart.Chart) bool { return c.Name() == sub.Name() })
@@ -234,7 +236,11 @@ func (p *copyPacker) addDiffering(ch, packed *chart.Chart) error {
 				err = p.addDiffering(sub, packed.Dependencies()[i])
 			}
 		case i >= 0 && library.Equal(packed.Dependencies()[i], sub):
-		case !slices.ContainsFunc(p.root.Dependencies(), func(c *chart.Chart) bool { return c.Name() == sub.Name() }) && !p.isAdded(sub):
+		case p.hasCopy(sub):
+		case isSubchartName(p.root, sub.Name()):
+			err = fmt.Errorf("the archive of %s has another version of the library %s than %s, which the whole tree uses, and %s has a subchart with this name, "+
+				"so other versions of Helm would use the wrong one: unpack this archive, or rename the subchart", ch.ChartFullPath(), sub.Name(), sub.Metadata.Version, p.root.Name())
+		default:
 			err = p.add(sub, "")
 		}
 		if err != nil {
@@ -242,6 +248,11 @@ func (p *copyPacker) addDiffering(ch, packed *chart.Chart) error {
 		}
 	}
 	return nil
+}
+
+// hasCopy reports whether the root chart has a copy of a library, or gets it.
+func (p *copyPacker) hasCopy(c *chart.Chart) bool {
+	return p.isAdded(c) || slices.ContainsFunc(p.root.Dependencies(), func(sub *chart.Chart) bool { return isAddedCopy(sub) && sub.Name() == c.Name() })
 }
 
 // isAdded reports whether a copy has been added to the root chart.

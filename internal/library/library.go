@@ -6,6 +6,7 @@
 package library
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"path"
@@ -56,8 +57,12 @@ func IsCopy(m *chart.Metadata) bool { return m != nil && m.Annotations[annotatio
 
 // Equal reports whether the chart found is c, which NewCopy returned.
 func Equal(found, c *chart.Chart) bool {
-	return reflect.DeepEqual(found.Metadata, c.Metadata) && maps.EqualFunc(contents(found.Templates), contents(c.Templates), slices.Equal) &&
-		maps.EqualFunc(contents(found.Files), contents(c.Files), slices.Equal) && len(found.Values) == 0 && found.Schema == nil && len(found.Dependencies()) == 0
+	return reflect.DeepEqual(found.Metadata, c.Metadata) && equalContents(found, c) && len(found.Values) == 0 && found.Schema == nil && len(found.Dependencies()) == 0
+}
+
+// equalContents reports whether two copies have the same templates and scripts.
+func equalContents(a, b *chart.Chart) bool {
+	return maps.EqualFunc(contents(a.Templates), contents(b.Templates), bytes.Equal) && maps.EqualFunc(contents(a.Files), contents(b.Files), bytes.Equal)
 }
 
 func contents(files []*chart.File) map[string][]byte {

@@ -41,6 +41,13 @@ func found(versions ...string) []library.Candidate {
 	return candidates
 }
 
+// changed returns a candidate with other content than those that found returns.
+func changed(version string) library.Candidate {
+	lib := common(version)
+	lib.Templates = []*chart.File{{Name: "templates/a.tpl", Data: []byte(`{{ define "a" }}{{ end }}`)}}
+	return library.Candidate{Path: "shop/charts/db/library/common", Library: lib}
+}
+
 func TestSelect(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -54,6 +61,13 @@ func TestSelect(t *testing.T) {
 		{"a version that is not in the ranges of all charts", asked("*"), found("2.0.0-rc.1", "1.0.0"), "1.0.0", ""},
 		{"a pre-release without a range", asked(""), found("2.0.0-rc.1", "1.0.0"), "2.0.0-rc.1", ""},
 		{"the same version twice", asked("1.0.0"), found("1.0.0", "1.0.0"), "1.0.0", ""},
+		{"versions that differ only in their build", asked("1.0.0"), found("1.0.0+a", "1.0.0+b", "1.0.0"), "1.0.0+b", ""},
+		{
+			"the same version with other content", asked("^1"), append(found("1.0.0", "1.2.0"), changed("1.2.0")), "",
+			"the library common 1.2.0 has different content in shop/library/common-1.2.0.tgz and in shop/charts/db/library/common: give one of them another version, or remove it",
+		},
+		{"other content in a version that is not selected", asked("^1"), append(found("1.0.0", "1.2.0"), changed("1.0.0")), "1.2.0", ""},
+		{"other content, after the same content", asked("^1"), append(found("1.0.0", "1.0.0"), changed("1.0.0")), "", "has different content"},
 		{"without candidates", asked("^1"), nil, "", ""},
 		{
 			"none that all accept", asked("^1", "", "~2.1"), found("1.2.0", "2.1.0", "2.2.0"), "",

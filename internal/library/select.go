@@ -4,6 +4,7 @@
 package library
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,8 @@ type Candidate struct {
 
 // Select returns for each library that is asked for the candidate with the highest version that
 // all charts accept. Libraries without candidates are not in the result. If all candidates for a
-// library are rejected, the error is a *ConflictError.
+// library are rejected, the error is a *ConflictError. If candidates with the selected version differ,
+// it is a *ContentError.
 func Select(requests []Request, candidates []Candidate) (map[string]Candidate, error) {
 	asked := map[string][]Request{}
 	for _, r := range requests {
@@ -63,23 +65,47 @@ func selectOne(requests []Request, candidates []Candidate) (Candidate, error) {
 	slices.SortStableFunc(candidates, func(a, b Candidate) int {
 		return compareVersions(b.Library.Metadata.Version, a.Library.Metadata.Version)
 	})
-	candidates = slices.CompactFunc(candidates, func(a, b Candidate) bool { return a.Library.Metadata.Version == b.Library.Metadata.Version })
 	constraint, err := NewConstraint(requests)
 	if err != nil {
 		return Candidate{}, err
 	}
 	var available []string
-	for _, c := range candidates {
+	for i, c := range candidates {
+		if i > 0 && sameVersion(c, candidates[i-1]) {
+			continue
+		}
 		version, err := semver.NewVersion(c.Library.Metadata.Version)
 		if err == nil && constraint.Check(version) {
-			return c, nil
+			return c, checkContents(candidates[i:])
 		}
 		available = append(available, fmt.Sprintf("%s (%s)", c.Library.Metadata.Version, c.Path))
 	}
 	return Candidate{}, &ConflictError{Library: requests[0].Name, Requests: requests, Available: available}
 }
 
-// compareVersions compares two versions. One that is not valid is lower than all others.
+func sameVersion(a, b Candidate) bool {
+	return a.Library.Metadata.Version == b.Library.Metadata.Version
+}
+
+// checkContents returns an error if a candidate has the version of the first one, but other templates or scripts.
+func checkContents(candidates []Candidate) error {
+	first := candidates[0]
+	for _, c := range candidates[1:] {
+		if !sameVersion(c, first) {
+			break
+		}
+		if c.Library == first.Library { // the loader loads the same files once
+			continue
+		}
+		if !equalContents(NewCopy(c.Library), NewCopy(first.Library)) {
+			return &ContentError{Library: c.Library.Name(), Version: c.Library.Metadata.Version, Paths: [2]string{first.Path, c.Path}}
+		}
+	}
+	return nil
+}
+
+// compareVersions compares two versions. One that is not valid is lower than all others. Of two that
+// differ only in their text, such as 1.0.0+a and 1.0.0+b, the greater text is higher.
 func compareVersions(a, b string) int {
 	versionA, errA := semver.NewVersion(a)
 	versionB, errB := semver.NewVersion(b)
@@ -91,7 +117,7 @@ func compareVersions(a, b string) int {
 	case errB != nil:
 		return 1
 	}
-	return versionA.Compare(versionB)
+	return cmp.Or(versionA.Compare(versionB), strings.Compare(a, b))
 }
 
 // Constraint accepts the versions that several charts accept.
@@ -131,6 +157,19 @@ type ConflictError struct {
 	Requests []Request
 	// Available lists the versions that there are.
 	Available []string
+}
+
+// ContentError reports that a tree of charts contains a library twice in the same version, with
+// different content.
+type ContentError struct {
+	Library, Version string
+	// Paths are the paths of the two libraries.
+	Paths [2]string
+}
+
+func (e *ContentError) Error() string {
+	return fmt.Sprintf("the library %s %s has different content in %s and in %s: give one of them another version, or remove it",
+		e.Library, e.Version, e.Paths[0], e.Paths[1])
 }
 
 // maxInError is the number of charts that the text of a ConflictError names.

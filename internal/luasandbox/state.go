@@ -265,6 +265,8 @@ func (s *State) run(ctx context.Context, function *lua.LFunction, arguments []lu
 	g.onStop = func() { s.stopTrace = s.traceback() }
 	s.guard, s.written, s.stopTrace, s.cause = g, 0, nil, nil
 	s.setCancel(g.cancel)
+	// A script that is loaded could be too short for a check.
+	g.checkHeap()
 	defer func() {
 		s.setCancel(nil)
 		g.cancel(context.Canceled)

@@ -144,7 +144,7 @@ func (g *generator) dependency(c *draft, name string) {
 }
 
 // addLibraries adds libraries that a chart of the format asks for, in library/. The charts of a tree ask
-// for the same libraries, in ranges that all versions satisfy.
+// for the same libraries, in ranges that all versions satisfy. Libraries of the same version have the same templates.
 func (g *generator) addLibraries(c *draft) error {
 	for i := range 2 {
 		if !c.isFormat || g.IntN(3) > 0 {
@@ -154,7 +154,7 @@ func (g *generator) addLibraries(c *draft) error {
 		files := Files{
 			"Chart.yaml":            "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: " + name + ", labels: {version: " + version + "}}\n",
 			"templates/names.yaml":  "kind: Ignored\n{{ define \"" + name + "\" }}" + version + "{{ end }}\n",
-			"templates/_unused.tpl": g.odd(), "values.yaml": "a: 1\n", "README.md": g.odd(),
+			"templates/_unused.tpl": "unused in " + version, "values.yaml": "a: 1\n", "README.md": g.odd(),
 		}
 		if g.IntN(2) == 0 {
 			files["Chart.yaml"] = "apiVersion: v2\nname: " + name + "\nversion: " + version + "\ntype: library\n"
