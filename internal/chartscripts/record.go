@@ -40,7 +40,7 @@ type record struct {
 	Accepted map[string][]luasandbox.Permission `json:"accepted,omitempty"`
 }
 
-// recordedChart is a subchart with scripts.
+// recordedChart is a subchart with scripts, or a chart around one, whose default values it sees.
 type recordedChart struct {
 	// Path contains the names of the charts from the outermost chart, without it, to this one.
 	Path     []string        `json:"path"`
@@ -48,7 +48,7 @@ type recordedChart struct {
 	// Values are the default values, unless those of the outermost chart include them.
 	Values map[string]any `json:"values,omitempty"`
 	// Files are the scripts and the PermissionsFile.
-	Files []*chart.File `json:"files"`
+	Files []*chart.File `json:"files,omitempty"`
 }
 
 // WithRecord returns a copy of the outermost chart of a release with a record of charts, which Read
@@ -56,20 +56,18 @@ type recordedChart struct {
 // nothing to record.
 func WithRecord(ch *chart.Chart, charts []*Chart, accepted map[string][]luasandbox.Permission) (*chart.Chart, error) {
 	rec := record{Version: recordVersion, Accepted: accepted}
+	scripts, isRecorded := map[string][]*chart.File{}, map[string]bool{}
 	for _, c := range charts {
-		if c.Chart == ch || c.Path == ch.ChartFullPath() {
-			continue
-		}
-		recorded := recordedChart{Path: namesBelowRoot(c.Path), Metadata: c.Chart.Metadata, Files: slices.Clone(c.Files)}
-		for _, f := range c.Chart.Files {
-			if f.Name == PermissionsFile {
-				recorded.Files = append(recorded.Files, f)
+		scripts[c.Path] = c.Files
+	}
+	for _, c := range charts {
+		for around := c.Chart; !around.IsRoot() && !isRecorded[around.ChartFullPath()]; around = around.Parent() {
+			path := around.ChartFullPath()
+			isRecorded[path] = true
+			if recorded, isNeeded := newRecordedChart(ch, around, scripts[path]); isNeeded {
+				rec.Charts = append(rec.Charts, recorded)
 			}
 		}
-		if !includes(ch.Values, recorded.Path, c.Chart.Values) {
-			recorded.Values = c.Chart.Values
-		}
-		rec.Charts = append(rec.Charts, recorded)
 	}
 	if len(rec.Charts) == 0 && len(rec.Accepted) == 0 {
 		return ch, nil
@@ -81,6 +79,21 @@ func WithRecord(ch *chart.Chart, charts []*Chart, accepted map[string][]luasandb
 	recorded := *ch
 	recorded.Files = append(slices.Clone(ch.Files), &chart.File{Name: recordFile, Data: data})
 	return &recorded, nil
+}
+
+// newRecordedChart returns what is recorded of a subchart of root, which has these scripts. isNeeded is false
+// if nothing has to be recorded.
+func newRecordedChart(root, ch *chart.Chart, scripts []*chart.File) (recorded recordedChart, isNeeded bool) {
+	recorded = recordedChart{Path: namesBelowRoot(ch.ChartFullPath()), Metadata: ch.Metadata, Files: slices.Clone(scripts)}
+	for _, f := range ch.Files {
+		if f.Name == PermissionsFile && len(scripts) > 0 {
+			recorded.Files = append(recorded.Files, f)
+		}
+	}
+	if !includes(root.Values, recorded.Path, ch.Values) {
+		recorded.Values = ch.Values
+	}
+	return recorded, len(scripts) > 0 || recorded.Values != nil
 }
 
 // namesBelowRoot converts the path of a subchart, such as shop/charts/db, to the names of the charts
@@ -196,6 +209,7 @@ func decodeRecord(data []byte) (*record, error) {
 
 // addRecorded adds recorded subcharts, and the charts around them, to the outermost chart.
 func addRecorded(root *chart.Chart, recorded []recordedChart) error {
+	seen := map[*chart.Chart]bool{}
 	for _, r := range recorded {
 		if len(r.Path) == 0 || len(r.Path) > maxRecordedDepth || r.Metadata == nil {
 			return errors.New("the record contains a chart without a name, or in too many charts")
@@ -207,9 +221,10 @@ func addRecorded(root *chart.Chart, recorded []recordedChart) error {
 			}
 			ch = subchart(ch, name)
 		}
-		if len(ch.Files) > 0 {
+		if seen[ch] {
 			return fmt.Errorf("the record contains the chart %s twice", strings.Join(r.Path, "/"))
 		}
+		seen[ch] = true
 		metadata := *r.Metadata
 		metadata.Name = r.Path[len(r.Path)-1]
 		ch.Metadata, ch.Values, ch.Files = &metadata, r.Values, slices.DeleteFunc(r.Files, func(f *chart.File) bool { return f == nil })

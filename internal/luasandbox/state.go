@@ -240,7 +240,11 @@ func (s *State) Call(ctx context.Context, function *Function, arguments ...any) 
 		}
 		values[i] = value.lua
 	}
-	return s.run(ctx, function.lua, values)
+	results, err := s.run(ctx, function.lua, values)
+	if failed := (*Error)(nil); errors.As(err, &failed) {
+		failed.nameCalled(function)
+	}
+	return results, err
 }
 
 // acquire reserves the state for a call. The caller must call release.

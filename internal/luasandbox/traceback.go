@@ -57,3 +57,14 @@ func tracebackLines(text string) []string {
 	}
 	return lines
 }
+
+// nameCalled replaces what the interpreter says about the function that Go has called, which it takes for the
+// code outside of all functions.
+func (e *Error) nameCalled(function *Function) {
+	if len(e.Traceback) == 0 {
+		return
+	}
+	file, line := function.Position()
+	last := &e.Traceback[len(e.Traceback)-1]
+	*last = strings.Replace(*last, "in main chunk", fmt.Sprintf("in function <%s:%d>", file, line), 1)
+}

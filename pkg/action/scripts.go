@@ -52,7 +52,7 @@ const scriptRequestTimeout = 30 * time.Second
 func (o ScriptOptions) handlers(e *lifecycle.Emitter, cfg *Configuration, out *scriptOutput, looksUp bool) scripthandlers.Options {
 	options := scripthandlers.Options{
 		Emitter: e, Acceptance: chartscripts.Acceptance{Accepted: o.AcceptPermissions, Ask: o.AskPermissions},
-		Print: out.print, Log: func(line string) { cfg.Log("script: %s", line) }, HTTP: &http.Client{Timeout: scriptRequestTimeout},
+		Print: out.print, Log: out.logTo(cfg.Log), HTTP: &http.Client{Timeout: scriptRequestTimeout},
 	}
 	if looksUp {
 		options.Cluster = clusterscript.Functions(cfg.RESTClientGetter)
@@ -67,15 +67,27 @@ func (o ScriptOptions) handlers(e *lifecycle.Emitter, cfg *Configuration, out *s
 type scriptOutput struct {
 	events *event.Sink
 	isHeld bool
-	held   []string
+	// held contains functions that show the lines.
+	held []func()
 }
 
 func (o *scriptOutput) print(line string) {
+	o.show(func() { o.events.Emit(event.Event{Type: event.ScriptOutput, Message: line}) })
+}
+
+// logTo returns a function that passes lines to a log.
+func (o *scriptOutput) logTo(log func(string, ...any)) func(line string) {
+	return func(line string) {
+		o.show(func() { o.events.RedactLog(log)("script: %s", line) })
+	}
+}
+
+func (o *scriptOutput) show(line func()) {
 	if o.isHeld {
 		o.held = append(o.held, line)
 		return
 	}
-	o.events.Emit(event.Event{Type: event.ScriptOutput, Message: line})
+	line()
 }
 
 // showWithout shows all lines, without the contents of the Secrets in a manifest and in hooks.
@@ -83,7 +95,7 @@ func (o *scriptOutput) showWithout(manifest string, hooks []*release.Hook) {
 	o.events.RedactWith(redact.ForObjects(append(redact.ManifestObjects(manifest), redact.HookObjects(hooks)...)))
 	o.isHeld = false
 	for _, line := range o.held {
-		o.print(line)
+		line()
 	}
 	o.held = nil
 }

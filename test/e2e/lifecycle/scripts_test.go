@@ -4,12 +4,14 @@
 package lifecycle
 
 import (
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/harness"
 )
 
@@ -45,7 +47,7 @@ func TestScripts(t *testing.T) {
 
 	install := append([]string{"install", "shop", chart, "--wait=ordered"}, accept...)
 	h.ExpectFailure(t, append(install, "--set", "environment=production"),
-		`chart "scripts": ext/lua/check.lua:4: production needs at least 2 replicas: increase the value replicas`, "ext/lua/check.lua:4: in main chunk")
+		`chart "scripts": ext/lua/check.lua:4: production needs at least 2 replicas: increase the value replicas`, "ext/lua/check.lua:4: in function <ext/lua/check.lua:2>")
 	h.ExpectNoReleases(t)
 
 	// The website is deployed after the database is ready, which a script decides.
@@ -76,4 +78,41 @@ func TestScripts(t *testing.T) {
 	h.ExpectStatuses(t, "shop", "superseded superseded deployed failed")
 	h.MustRun("uninstall", "shop", "--no-scripts")
 	h.ExpectEmptyNamespace(t)
+}
+
+// TestScriptsShowNoSecrets checks that the contents of Secrets that pass through scripts are masked in
+// everything that helm prints and stores in descriptions.
+func TestScriptsShowNoSecrets(t *testing.T) {
+	h := harness.New(t)
+	const secret = "hunter2-is-secret"
+	show := func(event string) string {
+		return `events.on("` + event + `", 0.5, function(name, namespace, chart, values)
+  println("printed in ` + event + `: ", values.password)
+  log("logged: ", values.password)
+  if values.fail == "` + event + `" then error("failed with " .. values.password) end
+end)
+`
+	}
+	chart := charts.WriteFiles(t, map[string]string{
+		"Chart.yaml":           "apiVersion: v2\nname: app\nversion: 0.1.0\nannotations: {helm.sh/scripts: enabled}\n",
+		"values.yaml":          "password: " + secret + "\n",
+		"templates/s.yaml":     "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: {{ quote .Values.password }}}\n",
+		"ext/lua/printer.lua":  show("pre-render") + show("post-render") + show("pre-install"),
+		"ext/lua/printer2.lua": show("pre-rollback") + show("pre-delete") + show("wait"),
+	})
+	check := func(r harness.Result, want ...string) {
+		t.Helper()
+		harness.ExpectContains(t, r.Stderr, want...)
+		if strings.Contains(r.Stderr, secret) {
+			t.Errorf("the secret is on stderr:\n%s", r.Stderr)
+		}
+	}
+	check(h.Run("install", "rel", chart, "--debug", "--set", "fail=post-render"), "a handler of post-render failed", "printed in pre-render: \t******", "failed with ******")
+	check(h.Run("install", "rel", chart, "--set", "fail=pre-install"), "a handler of pre-install failed", "failed with ******")
+	if last := h.LastRevision(t, "rel"); strings.Contains(last.Info.Description, secret) || !strings.Contains(last.Info.Description, "failed with ******") {
+		t.Errorf("the description is %q", last.Info.Description)
+	}
+	check(h.Run("upgrade", "rel", chart, "--progress", "json"), "printed in post-render: \\t******")
+	check(h.MustRun("rollback", "rel", "1"), "printed in pre-rollback: \t******")
+	check(h.Run("uninstall", "rel", "--debug"), "printed in pre-delete: \t******")
 }
