@@ -83,9 +83,12 @@ func TestErrorTypes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			limits := luasandbox.Limits{Time: 2 * time.Second, Memory: 8 << 20}
+			limits := luasandbox.Limits{Time: 10 * time.Second, Memory: 8 << 20}
+			if errors.Is(tt.want, luasandbox.ErrTimeLimit) {
+				limits.Time = time.Second
+			}
 			if err := newState(t, luasandbox.Options{Limits: limits}).Load(ctx, "a.lua", tt.script); !errors.Is(err, tt.want) {
 				t.Errorf("got %v", err)
 			}

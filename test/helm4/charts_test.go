@@ -153,7 +153,11 @@ func onlyHelm4Fails(t *testing.T, h *harness.Helm, command, path string, row []s
 		return ""
 	}
 	uninstall(t, h)
-	if _, succeeded := run(t, h, binaries.Get(t).Helm, command, path); !succeeded {
+	var accept []string // the permissions for which scripts ask
+	if command != "lint" {
+		accept = []string{"--yes"}
+	}
+	if _, succeeded := run(t, h, binaries.Get(t).Helm, command, path, accept...); !succeeded {
 		return ""
 	}
 	if len(row) > 0 && !strings.Contains(message, strings.Trim(row[0], "`")) {

@@ -113,6 +113,6 @@ end)
 		t.Errorf("the description is %q", last.Info.Description)
 	}
 	check(h.Run("upgrade", "rel", chart, "--progress", "json"), "printed in post-render: \\t******")
-	check(h.MustRun("rollback", "rel", "1"), "printed in pre-rollback: \t******")
-	check(h.Run("uninstall", "rel", "--debug"), "printed in pre-delete: \t******")
+	check(h.MustRun("rollback", "rel", "1"), "printed in pre-rollback: ******")
+	check(h.Run("uninstall", "rel", "--debug"), "printed in pre-delete: ******", "logged: \t******")
 }
