@@ -111,6 +111,7 @@ func newDagCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "update the chart's dependencies first if any is missing")
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the chart's JSON schema")
 	f.BoolVar(&client.EnableDNS, "enable-dns", false, "allow templates to resolve host names")
+	a.addScriptFlags(cmd, &client.ScriptOptions)
 	addValueFlags(f, &in.values)
 	a.addChartPathFlags(cmd, &client.ChartPathOptions, func() int { return 0 })
 	addPostRendererFlags(f, &client.PostRenderer)

@@ -61,6 +61,14 @@ Print the notes of a release, which its chart provides for its users.
     $ helm get notes shop
 `
 
+const getScriptsHelp = `
+Print the Lua scripts that a release contains, and for which permissions they ask. A rollback
+to this revision runs them, and so does an uninstall of the last revision.
+
+    $ helm get scripts shop
+    $ helm get scripts shop --revision 3
+`
+
 func newGetCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get",
@@ -81,6 +89,7 @@ func newGetCmd(a *app) *cobra.Command {
 			}
 			return fmt.Sprintf("NOTES:\n%s\n", rel.Info.Notes)
 		}),
+		newGetScriptsCmd(a),
 		newGetValuesCmd(a),
 	)
 	return cmd
@@ -116,6 +125,26 @@ func newGetTextCmd(a *app, name, short, long string, part func(*release.Release)
 			return err
 		}
 		_, err = io.WriteString(a.out, part(rel))
+		return err
+	}
+	a.addRevisionFlag(cmd, &client.Version)
+	return cmd
+}
+
+func newGetScriptsCmd(a *app) *cobra.Command {
+	client := action.NewGet(a.config)
+	cmd := a.newReleaseCmd("scripts", "print the scripts of a release [not in stock Helm]", getScriptsHelp)
+	cmd.Annotations = map[string]string{additionAnnotation: "true"}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		rel, err := client.Run(args[0])
+		if err != nil {
+			return err
+		}
+		text, err := action.ReleaseScripts(rel)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(a.out, text)
 		return err
 	}
 	a.addRevisionFlag(cmd, &client.Version)

@@ -135,6 +135,7 @@ func (in *installActionInput) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.EnableDNS, "enable-dns", false, "allow templates to resolve host names")
 	f.BoolVar(&client.HideNotes, "hide-notes", false, "do not print the notes of the chart; they are still stored")
 	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "adopt existing resources that belong to no release or to another one")
+	in.app.addScriptFlags(cmd, &client.ScriptOptions)
 	addValueFlags(f, &in.values)
 	in.app.addChartPathFlags(cmd, &client.ChartPathOptions, in.chartPosition)
 	addPostRendererFlags(f, &client.PostRenderer)

@@ -81,7 +81,7 @@ func (a *app) list(ctx context.Context, client *action.List, format output.Forma
 	}
 	a.readOnlyListedFields(ctx, namespace)
 	client.SetStateMask()
-	releases, err := client.Run()
+	releases, err := client.RunWithContext(ctx)
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,8 @@ func newRollbackCmd(a *app) *cobra.Command {
 	addWaitForJobsFlag(f, &client.WaitForJobs, &client.IgnoreJobs)
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete the resources that it created")
 	addTakeoverFlag(cmd, &client.Takeover)
+	a.addScriptFlags(cmd, &client.ScriptOptions)
+	addNoScriptsFlag(f, &client.DisableScripts)
 	addProgressFlags(cmd, &flags)
 	addHistoryMaxFlag(f, &client.MaxHistory, a.settings.MaxHistory)
 	return cmd

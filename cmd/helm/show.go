@@ -54,6 +54,13 @@ subcharts.
     $ helm show crds ./shop
 `
 
+const showScriptsHelp = `
+Print the Lua scripts of a chart and its subcharts, and for which permissions they ask.
+Installing the chart would run them.
+
+    $ helm show scripts ./shop
+`
+
 func newShowCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show",
@@ -71,9 +78,13 @@ func newShowCmd(a *app) *cobra.Command {
 		{"values [CHART]", "print a chart's values", showValuesHelp, action.ShowValues},
 		{"chart [CHART]", "print a chart's Chart.yaml", showChartHelp, action.ShowChart},
 		{"crds [CHART]", "print a chart's CustomResourceDefinitions (CRDs)", showCRDsHelp, action.ShowCRDs},
+		{"scripts [CHART]", "print a chart's scripts [not in stock Helm]", showScriptsHelp, action.ShowScripts},
 	} {
 		sub := newShowPartCmd(a, part.format)
 		sub.Use, sub.Short, sub.Long = part.use, part.short, part.long
+		if part.format == action.ShowScripts {
+			sub.Annotations = map[string]string{additionAnnotation: "true"}
+		}
 		cmd.AddCommand(sub)
 	}
 	return cmd

@@ -80,6 +80,8 @@ func newUninstallCmd(a *app) *cobra.Command {
 	f.StringVar(&client.DeletionPropagation, "cascade", "background", "deletion propagation policy: background, orphan or foreground")
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; for an ordered uninstall, for the whole operation")
 	addTakeoverFlag(cmd, &client.Takeover)
+	a.addScriptFlags(cmd, &client.ScriptOptions)
+	addNoScriptsFlag(f, &client.DisableScripts)
 	addProgressFlags(cmd, &flags)
 	f.StringVar(&client.Description, "description", "", "description to store in the history of the release")
 	return cmd

@@ -146,6 +146,7 @@ func (in *upgradeActionInput) addOperationFlags(cmd *cobra.Command) {
 	in.wait = in.app.newWaitOptions(f, &client.ReadinessTimeout)
 	in.wait.usesEnv = true
 	addTakeoverFlag(cmd, &client.Takeover)
+	in.app.addScriptFlags(cmd, &client.ScriptOptions)
 	addWaitForJobsFlag(f, &client.WaitForJobs, &client.IgnoreJobs)
 	f.BoolVar(&client.Atomic, "atomic", false, "roll back to the last successful revision if the upgrade fails; implies --wait")
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the upgrade fails, delete the resources that it created")
@@ -320,5 +321,6 @@ func (in *upgradeActionInput) asInstall(replace bool) *installActionInput {
 	install.Description, install.Labels = upgrade.Description, upgrade.Labels
 	install.EnableDNS = upgrade.EnableDNS
 	install.TakeOwnership = upgrade.TakeOwnership
+	install.Lifecycle, install.ScriptOptions = upgrade.Lifecycle, upgrade.ScriptOptions
 	return &installActionInput{app: in.app, client: install, values: in.values, output: in.output, wait: in.wait, progress: in.progress}
 }

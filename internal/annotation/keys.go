@@ -47,6 +47,11 @@ const (
 	Sequencing         = "helm.sh/sequencing"
 	SequencingEnabled  = "enabled"
 	SequencingDisabled = "disabled"
+	// Scripts says whether the scripts of the chart run. It must be ScriptsEnabled or
+	// ScriptsDisabled; without it, they do not run.
+	Scripts         = "helm.sh/scripts"
+	ScriptsEnabled  = "enabled"
+	ScriptsDisabled = "disabled"
 	// Libraries names those dependencies of a packed chart of the format helm.sh/v3 that are
 	// libraries, as a JSON list of strings.
 	Libraries = "helm.sh/libraries"

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
@@ -163,7 +164,10 @@ func filesOfFormat(ch *chart.Chart, base string) (*completeFiles, error) {
 		return nil, err
 	}
 	requirements, _ := chartloader.OriginalFile(ch, chartformat.OriginalRequirementsFile)
-	flat, err := chartformat.Translate(chartformat.Source{ChartYAML: original, Requirements: requirements})
+	flat, err := chartformat.Translate(chartformat.Source{
+		ChartYAML: original, Requirements: requirements,
+		Scripts: slices.ContainsFunc(ch.Raw, func(f *chart.File) bool { return chartformat.IsScript(f.Name) }),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,8 @@ type Source struct {
 	ChartYAML []byte
 	// Requirements is the content of requirements.yaml, or nil if the chart has no such file.
 	Requirements []byte
+	// Scripts is true if the chart has scripts. They run without an annotation.
+	Scripts bool
 	// Packed is true if the files are those of a packed chart. They then have the names of the
 	// originals.
 	Packed bool

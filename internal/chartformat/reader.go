@@ -38,6 +38,9 @@ func (r *reader) read(s Source) *flatChart {
 		r.readRequirements(r.parse(s.Requirements), flat)
 	}
 	r.addLibraries(flat)
+	if s.Scripts {
+		flat.setAnnotation(annotation.Scripts, annotation.ScriptsEnabled)
+	}
 	return flat
 }
 

@@ -5,8 +5,11 @@ package chartloader
 
 import (
 	"slices"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
+
+	"github.com/ordered-helm/helm/internal/chartformat"
 )
 
 // fileSet is a list of files in which files are found by name.
@@ -15,6 +18,9 @@ type fileSet struct {
 	index map[string]int // by name
 	// duplicates contains the names of several files. Only archives have such files.
 	duplicates map[string]bool
+	// scripts contains the folders of the charts that have scripts, each with a slash at the end
+	// unless it is empty.
+	scripts map[string]bool
 }
 
 // newFileSet returns a set with its own copy of the list of files.
@@ -28,9 +34,26 @@ func newFileSet(files []*BufferedFile) *fileSet {
 			s.duplicates[f.Name] = true
 		}
 		s.index[f.Name] = i
+		if folder, name, found := cutLast(f.Name, chartformat.ScriptsDirectory); found && chartformat.IsScript(chartformat.ScriptsDirectory+name) {
+			if s.scripts == nil {
+				s.scripts = map[string]bool{}
+			}
+			s.scripts[folder] = true
+		}
 	}
 	return s
 }
+
+// cutLast slices s around the last occurrence of sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return "", "", false
+}
+
+// hasScripts reports whether the chart in a folder has scripts.
+func (s *fileSet) hasScripts(folder string) bool { return s.scripts[folder] }
 
 // rawFiles returns the files from which ch was loaded.
 func rawFiles(ch *chart.Chart) *fileSet {

@@ -98,7 +98,7 @@ func (s *fileSet) translate(folder string, chartYAML int) error {
 	}
 	original := s.files[chartYAML]
 	requirements, _ := s.content(folder + chartformat.RequirementsFile)
-	flat, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original.Data, Requirements: requirements})
+	flat, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original.Data, Requirements: requirements, Scripts: s.hasScripts(folder)})
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *fileSet) checkFlat(folder string, flat int, original []byte, restore bo
 		return fmt.Errorf("%s%s is not part of the packed chart, in which it is named %s: package the chart again", folder, chartformat.RequirementsFile, chartformat.OriginalRequirementsFile)
 	}
 	requirements, _ := s.content(folder + chartformat.OriginalRequirementsFile)
-	want, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original, Requirements: requirements, Packed: true})
+	want, err := chartformat.Translate(chartformat.Source{Folder: folder, ChartYAML: original, Requirements: requirements, Scripts: s.hasScripts(folder), Packed: true})
 	if err != nil {
 		return err
 	}

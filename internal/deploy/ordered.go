@@ -33,6 +33,8 @@ type orderedStrategy struct {
 	applier *apply.Applier
 	built   *apply.GraphObjects
 	waiter  wait.NodeWaiter
+	// chartWaits waits for the handlers of charts.
+	chartWaits *chartWaits
 }
 
 // newOrdered returns an orderedStrategy, and builds the objects of the deployment graph.
@@ -43,7 +45,9 @@ func newOrdered(r *Run) (*orderedStrategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &orderedStrategy{run: r, built: built, applier: r.newApplier(built.All(), r.earlierJobs(built))}
+	o := &orderedStrategy{
+		run: r, built: built, applier: r.newApplier(built.All(), r.earlierJobs(built)), chartWaits: newChartWaits(r),
+	}
 	config := wait.NodeWaiterConfig{
 		Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Deadline: r.op.Deadline(),
 		Restarted: o.applier.Restarted, IsUnchanged: o.applier.IsUnchanged,
@@ -146,7 +150,10 @@ func (o *orderedStrategy) applyAll(ctx context.Context) error {
 		}
 		return o.waiter.DeployError(ctx, execution)
 	}
-	return o.waiter.AwaitLeaves(ctx, o.built.All())
+	if err := o.waiter.AwaitLeaves(ctx, o.built.All()); err != nil {
+		return err
+	}
+	return o.run.awaitHandlers(ctx)
 }
 
 func (o *orderedStrategy) prune(ctx context.Context) error {
@@ -195,7 +202,10 @@ func (o *orderedStrategy) applyAndAwait(ctx context.Context, n *sequencer.Node) 
 	}
 	o.run.emit(event.Event{Type: event.NodeApplied, Node: n.ID(), Message: summary})
 	if n.Awaited {
-		return false, o.waiter.Await(ctx, n)
+		if err := o.waiter.Await(ctx, n); err != nil {
+			return false, err
+		}
+		return false, o.chartWaits.await(ctx, n)
 	}
 	return o.waiter.AwaitLeaf(ctx, n), nil
 }

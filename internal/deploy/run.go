@@ -8,6 +8,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/inventory"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
@@ -68,6 +70,8 @@ type Options struct {
 	// names the object follows it.
 	Conflict string
 	Hooks    HookOptions
+	// Lifecycle emits the events of the operation.
+	Lifecycle *lifecycle.Operation
 }
 
 // HookOptions say which hooks run before and after a deployment, and how.
@@ -309,10 +313,43 @@ func (r *Run) Perform(ctx context.Context) error {
 // will be deployed.
 func (r *Run) deploy(ctx context.Context) error {
 	err := r.runSteps(ctx)
+	if err == nil && !r.IsOrdered() {
+		err = r.awaitHandlers(ctx)
+	}
 	if recordErr := r.writer.Progress.Finish(err == nil); err == nil {
 		err = recordErr
 	}
 	return err
+}
+
+// awaitHandlers waits until the handlers of the event wait are done, if the run waits at all, and then calls
+// those of the event ready.
+func (r *Run) awaitHandlers(ctx context.Context) error {
+	w := lifecycle.WaitOptions{Timeout: r.options.Timeout, OnPending: r.reportPending("")}
+	switch {
+	case r.IsOrdered(): // ctx has the timeout of the operation
+		w.Timeout = 0
+	case !r.options.Wait:
+		return nil
+	default:
+		r.phase = Waiting
+	}
+	if err := r.options.Lifecycle.Await(ctx, w); err != nil {
+		return err
+	}
+	return r.options.Lifecycle.Emit(ctx, lifecycle.Ready)
+}
+
+// reportPending returns a function that reports for which charts the operation waits, at a node, because
+// their handlers of the event wait are not done.
+func (r *Run) reportPending(node string) func(charts []string) {
+	return func(charts []string) {
+		names := make([]string, len(charts))
+		for i, chart := range charts {
+			names[i] = cmp.Or(chart, "this program")
+		}
+		r.emit(event.Event{Type: event.HandlerWaiting, Node: node, Message: "waiting for handlers of " + text.List(names, len(names))})
+	}
 }
 
 func (r *Run) runSteps(ctx context.Context) error {
@@ -325,8 +362,12 @@ func (r *Run) runSteps(ctx context.Context) error {
 	return nil
 }
 
+// runHooks runs the hooks of an event, after the handlers of the lifecycle event of the same name.
 func (r *Run) runHooks(ctx context.Context, hookEvent release.HookEvent) error {
 	r.phase = RunningHooks
+	if err := r.options.Lifecycle.Emit(ctx, lifecycle.Event(hookEvent)); err != nil {
+		return err
+	}
 	if r.options.Hooks.Disabled {
 		r.op.Log("hooks disabled for %s", r.Release().Name)
 		return context.Cause(ctx)

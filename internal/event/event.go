@@ -59,6 +59,11 @@ const (
 	// HookLog says that the log of a running hook has a new last line. It is emitted only
 	// if the user has asked for it.
 	HookLog Type = "hook-log"
+	// ScriptOutput says that a script of a chart has printed a line, which is the Message.
+	ScriptOutput Type = "script-output"
+	// HandlerWaiting says that the operation waits, because handlers of the lifecycle event wait are
+	// not done. If there is a Node, the nodes after it wait, too.
+	HandlerWaiting Type = "handler-waiting"
 	// Waiting says that everything is applied or deleted, and that the operation waits for
 	// the remaining resources: for those of leaves or, without an order, for all.
 	Waiting Type = "waiting"

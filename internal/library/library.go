@@ -12,6 +12,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
 
@@ -24,8 +25,8 @@ const TypeLibrary = "library"
 // Directory is the directory of a chart that contains its libraries, with a slash at the end.
 const Directory = "library/"
 
-// NewCopy returns a chart that Helm accepts as a subchart, with the named templates of a library
-// and nothing else. Helm renders no file of a library chart, but parses those whose names begin
+// NewCopy returns a chart that Helm accepts as a subchart, with the named templates and the scripts of a
+// library and nothing else. Helm renders no file of a library chart, but parses those whose names begin
 // with an underscore.
 func NewCopy(library *chart.Chart) *chart.Chart {
 	original := library.Metadata.Type
@@ -40,6 +41,14 @@ func NewCopy(library *chart.Chart) *chart.Chart {
 		dir, base := path.Split(t.Name)
 		c.Templates = append(c.Templates, &chart.File{Name: dir + "_" + base, Data: t.Data})
 	}
+	if setting, isSet := library.Metadata.Annotations[annotation.Scripts]; isSet {
+		c.Metadata.Annotations[annotation.Scripts] = setting
+		for _, f := range library.Files {
+			if strings.HasPrefix(f.Name, "ext/") {
+				c.Files = append(c.Files, f)
+			}
+		}
+	}
 	return c
 }
 
@@ -48,12 +57,12 @@ func IsCopy(m *chart.Metadata) bool { return m != nil && m.Annotations[annotatio
 
 // Equal reports whether the chart found is c, which NewCopy returned.
 func Equal(found, c *chart.Chart) bool {
-	return reflect.DeepEqual(found.Metadata, c.Metadata) && equalTemplates(found, c) &&
-		len(found.Files) == 0 && len(found.Values) == 0 && found.Schema == nil && len(found.Dependencies()) == 0
+	return reflect.DeepEqual(found.Metadata, c.Metadata) && equalContents(found, c) && len(found.Values) == 0 && found.Schema == nil && len(found.Dependencies()) == 0
 }
 
-func equalTemplates(a, b *chart.Chart) bool {
-	return maps.EqualFunc(contents(a.Templates), contents(b.Templates), bytes.Equal)
+// equalContents reports whether two copies have the same templates and scripts.
+func equalContents(a, b *chart.Chart) bool {
+	return maps.EqualFunc(contents(a.Templates), contents(b.Templates), bytes.Equal) && maps.EqualFunc(contents(a.Files), contents(b.Files), bytes.Equal)
 }
 
 func contents(files []*chart.File) map[string][]byte {

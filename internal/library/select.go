@@ -87,7 +87,7 @@ func sameVersion(a, b Candidate) bool {
 	return a.Library.Metadata.Version == b.Library.Metadata.Version
 }
 
-// checkContents returns an error if a candidate has the version of the first one, but other templates.
+// checkContents returns an error if a candidate has the version of the first one, but other templates or scripts.
 func checkContents(candidates []Candidate) error {
 	first := candidates[0]
 	for _, c := range candidates[1:] {
@@ -97,7 +97,7 @@ func checkContents(candidates []Candidate) error {
 		if c.Library == first.Library { // the loader loads the same files once
 			continue
 		}
-		if !equalTemplates(c.Library, first.Library) {
+		if !equalContents(NewCopy(c.Library), NewCopy(first.Library)) {
 			return &ContentError{Library: c.Library.Name(), Version: c.Library.Metadata.Version, Paths: [2]string{first.Path, c.Path}}
 		}
 	}

@@ -12,6 +12,7 @@ package orderrecord
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
@@ -22,7 +23,7 @@ import (
 // fileName is the name of the file in the chart of a stored release that contains the order
 // record. Stock Helm keeps this file, and prints it only if it prints all files of a chart,
 // as in "install -o json".
-const fileName = ".ordered-helm/record.json"
+const fileName = directory + "record.json"
 
 // version is the version of the JSON format that this package writes.
 const version = 1
@@ -153,14 +154,21 @@ func WithRecord(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 	return &recorded, nil
 }
 
-// WithoutRecord returns a copy of a release without its order record, for output to the
-// user. It returns the release itself if there is no order record. The release can be nil.
+// directory is the directory of all files that Ordered Helm adds to the chart of a stored release.
+const directory = ".ordered-helm/"
+
+// WithoutRecord returns a copy of a release without its order record, and without the other files that
+// Ordered Helm adds to the chart of a stored release, for output to the user. It returns the release
+// itself if there are none. The release can be nil.
 func WithoutRecord(rel *release.Release) *release.Release {
-	if rel == nil || rel.Chart == nil || !slices.ContainsFunc(rel.Chart.Files, isRecord) {
+	isAdded := func(f *chart.File) bool { return f != nil && strings.HasPrefix(f.Name, directory) }
+	if rel == nil || rel.Chart == nil || !slices.ContainsFunc(rel.Chart.Files, isAdded) {
 		return rel
 	}
 	bare := *rel.Chart
-	bare.Files = removeRecord(bare.Files)
+	if bare.Files = slices.DeleteFunc(slices.Clone(bare.Files), isAdded); len(bare.Files) == 0 {
+		bare.Files = nil // like a chart without files
+	}
 	detached := *rel
 	detached.Chart = &bare
 	return &detached

@@ -6,6 +6,7 @@
 package planner
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -16,12 +17,15 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/client-go/rest"
 
+	"github.com/ordered-helm/helm/internal/chartscripts"
 	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/hookorder"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/scripthandlers"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/valuesschema"
 )
@@ -50,6 +54,10 @@ type RenderOptions struct {
 
 	EnableDNS, SubNotes, IncludeCRDs, HideSecret, SkipSchemaValidation bool
 	PostRenderer                                                       postrender.PostRenderer
+
+	// Handlers contains the handlers of the events of rendering, and says how the scripts of the
+	// charts run.
+	Handlers scripthandlers.Options
 }
 
 // Planner renders a chart with values, and builds the plan from the rendered documents.
@@ -63,26 +71,52 @@ type Planner struct {
 
 	cfg     *helmaction.Configuration
 	options RenderOptions
+	scripts *scripthandlers.Runtime
 }
 
 // New returns a Planner for a chart and values. It reads what the charts declare about their
 // order and hooks, and then lets Helm process the dependencies, for example remove disabled
-// subcharts.
-func New(cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, o RenderOptions) (*Planner, error) {
+// subcharts. It loads the scripts of the charts, and emits the event chart-loaded. The caller must
+// close the Planner.
+func New(ctx context.Context, cfg *helmaction.Configuration, chrt *chart.Chart, vals map[string]any, o RenderOptions) (*Planner, error) {
 	declared, err := declaration.Read(chrt)
 	if err != nil {
 		return nil, err
 	}
 	p := &Planner{cfg: cfg, Values: vals, options: o}
-	if p.Chart, err = orderrecord.WithRecord(chrt, nil); err != nil {
+	if p.Chart, err = orderrecord.WithRecord(chartscripts.WithoutRecord(chrt), nil); err != nil {
 		return nil, err
 	}
 	if err := chartutil.ProcessDependenciesWithMerge(p.Chart, vals); err != nil {
 		return nil, err
 	}
 	p.Root = render.ChartTree(declared, p.Chart)
+	if p.scripts, err = scripthandlers.Start(ctx, p.Chart, o.Handlers); err != nil {
+		return nil, err
+	}
+	if err := lifecycle.Emit(ctx, p.Emitter(), lifecycle.ChartLoaded, &lifecycle.Request{Chart: p.Chart}); err != nil {
+		p.Close()
+		return nil, err
+	}
 	return p, nil
 }
+
+// Close ends the scripts of the charts. The Planner can be nil.
+func (p *Planner) Close() {
+	if p != nil {
+		p.scripts.Close()
+	}
+}
+
+// HasScripts reports whether the charts have scripts.
+func (p *Planner) HasScripts() bool { return p.scripts.HasScripts() }
+
+// Emitter returns the handlers of events, including the scripts of the charts; nil if there are none.
+func (p *Planner) Emitter() *lifecycle.Emitter { return p.scripts.Emitter() }
+
+// StoredChart returns the chart in the form in which a release stores it, without an order record: with
+// what is needed to run the scripts of the charts again.
+func (p *Planner) StoredChart() (*chart.Chart, error) { return p.scripts.WithRecord(p.Chart) }
 
 // WithRelease returns a Planner that renders the same chart with other values of .Release.
 func (p *Planner) WithRelease(o chartutil.ReleaseOptions) *Planner {
@@ -104,7 +138,12 @@ type Rendered struct {
 	// Warnings are warnings about the declared order. In a dry run, they include the
 	// references between resources that the order cannot satisfy.
 	Warnings []string
+	// Values are the values that the templates have seen as .Values.
+	Values map[string]any
 }
+
+// TemplateValues returns r.Values.
+func (r *Rendered) TemplateValues() (map[string]any, error) { return r.Values, nil }
 
 // OrderError reports that the charts declare an invalid order, in contrast to the other
 // errors of Render.
@@ -115,15 +154,16 @@ func (e *OrderError) Unwrap() error { return e.error }
 // Render renders the chart. It also builds the plan if the release is deployed in order, or
 // if the declared order of a chart applies (sequencer.Chart.Sequenced). An invalid order
 // causes an *OrderError if the plan is needed or in a dry run, otherwise only a warning. In
-// addition to an error, Render may return what it has rendered, for debugging.
-func (p *Planner) Render() (*Rendered, error) {
+// addition to an error, Render may return what it has rendered, for debugging. It emits the events
+// pre-render and post-render.
+func (p *Planner) Render(ctx context.Context) (*Rendered, error) {
 	o := p.options
-	chartOptions, err := p.chartOptions()
+	chartOptions, err := p.chartOptions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	result, err := render.Chart(p.Chart, chartOptions)
-	rendered := &Rendered{Result: result}
+	rendered := &Rendered{Result: result, Values: valuesOf(chartOptions.Values)}
 	if err != nil || !p.needsPlan() {
 		return rendered, err
 	}
@@ -148,10 +188,10 @@ func (p *Planner) Render() (*Rendered, error) {
 
 // Resources renders the chart for another revision, without the post-renderer, and returns the
 // resources.
-func (p *Planner) Resources(revision int) ([]sequencer.Resource, error) {
+func (p *Planner) Resources(ctx context.Context, revision int) ([]sequencer.Resource, error) {
 	other := *p
 	other.options.Release.Revision, other.options.PostRenderer = revision, nil
-	chartOptions, err := other.chartOptions()
+	chartOptions, err := other.chartOptions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +205,8 @@ func (p *Planner) Resources(revision int) ([]sequencer.Resource, error) {
 // ValidateValues validates the values against the schemas that were written as YAML, for checks before
 // the chart is rendered. Render validates them, too.
 func (p *Planner) ValidateValues() error {
-	if p.options.SkipSchemaValidation || !valuesschema.Used(p.Chart) {
+	// Handlers of pre-render can change the values, so they are validated only after that.
+	if p.options.SkipSchemaValidation || !valuesschema.Used(p.Chart) || lifecycle.Has(p.Emitter(), lifecycle.PreRender) {
 		return nil
 	}
 	values, err := chartutil.CoalesceValues(p.Chart, p.Values)
@@ -175,20 +216,13 @@ func (p *Planner) ValidateValues() error {
 	return valuesschema.Validate(p.Chart, values)
 }
 
-func (p *Planner) chartOptions() (render.Options, error) {
+func (p *Planner) chartOptions(ctx context.Context) (render.Options, error) {
 	o := p.options
 	caps, err := capabilities(p.cfg)
 	if err != nil {
 		return render.Options{}, err
 	}
-	// Helm's message names only the chart, not its place in the tree, and paths in its own
-	// values. It remains as it is for charts whose schemas are all JSON.
-	ownMessage := !o.SkipSchemaValidation && valuesschema.Used(p.Chart)
-	values, err := chartutil.ToRenderValuesWithSchemaValidation(p.Chart, p.Values, o.Release, caps, o.SkipSchemaValidation || ownMessage)
-	if err == nil && ownMessage {
-		chartValues, _ := values["Values"].(chartutil.Values)
-		err = valuesschema.Validate(p.Chart, chartValues)
-	}
+	values, err := p.renderValues(ctx, caps)
 	if err != nil {
 		return render.Options{}, err
 	}
@@ -197,10 +231,57 @@ func (p *Planner) chartOptions() (render.Options, error) {
 		Values: values, Capabilities: caps, RESTConfig: lookups, EnableDNS: o.EnableDNS, SubNotes: o.SubNotes,
 		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: o.PostRenderer, KeepObjects: p.needsPlan(),
 	}
+	if lifecycle.Has(p.Emitter(), lifecycle.PostRender) {
+		chartOptions.ChangeManifest = func(m *lifecycle.Manifest) error {
+			r := p.request(values)
+			r.Manifest = m
+			return lifecycle.Emit(ctx, p.Emitter(), lifecycle.PostRender, r)
+		}
+	}
 	if o.Ordered {
 		chartOptions.Root = p.Root
 	}
 	return chartOptions, err
+}
+
+// renderValues returns the values for the templates, which handlers of the event pre-render can change.
+// The result is validated afterwards.
+func (p *Planner) renderValues(ctx context.Context, caps *chartutil.Capabilities) (chartutil.Values, error) {
+	o := p.options
+	// Helm's message names only the chart, not its place in the tree, and paths in its own
+	// values. It remains as it is for charts whose schemas are all JSON.
+	ownMessage := valuesschema.Used(p.Chart)
+	changes := lifecycle.Has(p.Emitter(), lifecycle.PreRender)
+	values, err := chartutil.ToRenderValuesWithSchemaValidation(p.Chart, p.Values, o.Release, caps, o.SkipSchemaValidation || ownMessage || changes)
+	if err == nil && changes {
+		r := p.request(values)
+		err = lifecycle.Emit(ctx, p.Emitter(), lifecycle.PreRender, r)
+		values["Values"] = chartutil.Values(r.Values)
+	}
+	if err != nil || o.SkipSchemaValidation {
+		return values, err
+	}
+	switch chartValues := valuesOf(values); {
+	case ownMessage:
+		err = valuesschema.Validate(p.Chart, chartValues)
+	case changes:
+		if err = chartutil.ValidateAgainstSchema(p.Chart, chartValues); err != nil {
+			err = fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s):\n%w", err)
+		}
+	}
+	return values, err
+}
+
+// valuesOf returns what templates see as .Values.
+func valuesOf(renderValues chartutil.Values) chartutil.Values {
+	values, _ := renderValues["Values"].(chartutil.Values)
+	return values
+}
+
+// request returns the request of an event of rendering.
+func (p *Planner) request(renderValues chartutil.Values) *lifecycle.Request {
+	r := p.options.Release
+	return &lifecycle.Request{Name: r.Name, Namespace: r.Namespace, Chart: p.Chart, Values: valuesOf(renderValues)}
 }
 
 func (p *Planner) lookupConfig() (*rest.Config, error) {

@@ -66,7 +66,7 @@ func finished(e event.Event) string {
 // so that describe need not add a verb.
 func isSelfContained(t event.Type) bool {
 	switch t {
-	case event.ResourceChanged, event.Waiting, event.Planned, event.Removing:
+	case event.ResourceChanged, event.Waiting, event.HandlerWaiting, event.Planned, event.Removing:
 		return true
 	}
 	return false

@@ -86,6 +86,8 @@ func (l *liveDisplay) Event(e event.Event) {
 		if !known {
 			_, _ = io.WriteString(l, text+"\n")
 		}
+	case event.ScriptOutput:
+		_, _ = io.WriteString(l, cut(oneLine(e.Message))+"\n")
 	case event.Started, event.Finished:
 	default:
 		l.open()

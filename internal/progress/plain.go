@@ -72,7 +72,7 @@ func (p *plainPrinter) Close() {
 // Event prints the line for an event, or delays it. It does not print the same line twice in
 // a row about a node, resource or hook.
 func (p *plainPrinter) Event(e event.Event) {
-	if isWarning(e.Type) {
+	if isMessage(e.Type) {
 		p.Warning(e)
 		return
 	}
@@ -144,7 +144,7 @@ func (p *plainPrinter) printDue() {
 	}
 }
 
-// Warning prints an event of type Warning or Observing, and ignores others. It prints each
+// Warning prints an event of type Warning, Observing or ScriptOutput, and ignores others. It prints each
 // warning only once. Observing events say whether the cluster can be observed; one of them is
 // printed if its text differs from that of the last one.
 func (p *plainPrinter) Warning(e event.Event) {
@@ -156,11 +156,13 @@ func (p *plainPrinter) Warning(e event.Event) {
 		p.write(text, text, text)
 	case event.Observing:
 		p.write(string(e.Type), text, text)
+	case event.ScriptOutput:
+		p.writeLine(oneLine(e.Message))
 	}
 }
 
-func isWarning(t event.Type) bool {
-	return t == event.Warning || t == event.Observing
+func isMessage(t event.Type) bool {
+	return t == event.Warning || t == event.Observing || t == event.ScriptOutput
 }
 
 // print writes a line that begins with the seconds between the start of the operation and the
@@ -169,12 +171,15 @@ func (p *plainPrinter) print(at time.Time, subject, text string) {
 	p.write(subject, text, fmt.Sprintf("%7.1fs  %s", max(at.Sub(p.start), 0).Seconds(), text))
 }
 
-// write writes line, unless text is equal to the last text about the same subject. It ignores
-// errors, because an operation must not fail if its progress cannot be written.
+// write writes line, unless text is equal to the last text about the same subject.
 func (p *plainPrinter) write(subject, text, line string) {
 	if p.last[subject] == text {
 		return
 	}
 	p.last[subject] = text
-	_, _ = io.WriteString(p.w, cut(line)+"\n")
+	p.writeLine(line)
 }
+
+// writeLine writes a line. It ignores errors, because an operation must not fail if its progress cannot
+// be written.
+func (p *plainPrinter) writeLine(line string) { _, _ = io.WriteString(p.w, cut(line)+"\n") }

@@ -21,6 +21,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/client-go/rest"
 
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -44,6 +45,9 @@ type Options struct {
 	IncludeCRDs bool
 	// HideSecret replaces Secrets in Result.Manifest with comments.
 	HideSecret bool
+	// ChangeManifest, if not nil, can change the documents of the manifest, before those from crds/
+	// directories are added and before the post-renderer runs.
+	ChangeManifest func(*lifecycle.Manifest) error
 	// PostRenderer, if not nil, changes the manifest.
 	PostRenderer postrender.PostRenderer
 	// KeepObjects keeps the parsed documents, so that Result.Resources and Result.Documents
@@ -107,7 +111,7 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 		return r, err
 	}
 	notes := extractNotes(ch, files, o.SubNotes)
-	docs, err := templateDocuments(files, o.KeepObjects)
+	docs, err := templateDocuments(files, o.KeepObjects || o.ChangeManifest != nil)
 	if err != nil {
 		r.Manifest = concatenate(files)
 		return r, err
@@ -119,6 +123,14 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 	}
 	if hooks != nil {
 		r.Hooks = hooks
+	}
+	if o.ChangeManifest != nil {
+		var changed []templateDocument
+		if documents, changed, err = changeManifest(documents, ch.Name(), o); err != nil {
+			r.Manifest = concatenate(withDocuments(files, docs))
+			return r, err
+		}
+		docs = append(docs, changed...)
 	}
 	if o.IncludeCRDs {
 		r.addCRDs(ch)

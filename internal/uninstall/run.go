@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/redact"
@@ -50,6 +51,8 @@ type Options struct {
 	// fields Modes and Filter.
 	DisableHooks bool
 	Hooks        hooks.Options
+	// Lifecycle emits the events of the operation.
+	Lifecycle *lifecycle.Operation
 }
 
 // Run uninstalls one release. The caller calls Prepare, Begin and Perform, and then
@@ -132,6 +135,7 @@ func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, e
 	if r.options.Wait {
 		r.addError(r.awaitDeleted(ctx, deleted))
 	}
+	r.addError(r.options.Lifecycle.Emit(ctx, lifecycle.PostDelete))
 	if !r.options.DisableHooks {
 		r.addError(runner.Run(ctx, r.writer, release.HookPostDelete))
 	}
@@ -163,13 +167,16 @@ func (r *Run) hooks() *hooks.Runner {
 }
 
 // runPreDeleteHooks recovers the hooks of operations that terminated unexpectedly, and then
-// runs the pre-delete hooks.
+// calls the handlers of pre-delete and runs the pre-delete hooks.
 func (r *Run) runPreDeleteHooks(ctx context.Context, runner *hooks.Runner) error {
 	if r.options.DisableHooks {
 		r.op.Log("delete hooks disabled for %s", r.target.Release.Name)
-		return nil
+		return r.options.Lifecycle.Emit(ctx, lifecycle.PreDelete)
 	}
 	if err := runner.Recover(ctx, r.interrupted); err != nil {
+		return err
+	}
+	if err := r.options.Lifecycle.Emit(ctx, lifecycle.PreDelete); err != nil {
 		return err
 	}
 	if err := runner.Run(ctx, r.writer, release.HookPreDelete); err != nil {

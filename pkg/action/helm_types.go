@@ -42,8 +42,6 @@ type (
 	GetValues = helmaction.GetValues
 	// History lists the stored revisions of a release (helm history). It is Helm's action.
 	History = helmaction.History
-	// List lists releases (helm list). It is Helm's action.
-	List = helmaction.List
 	// ListStates is a set of release states, as a bit mask, by which List filters releases.
 	// It is Helm's type.
 	ListStates = helmaction.ListStates
@@ -103,9 +101,6 @@ func NewGetMetadata(cfg *Configuration) *GetMetadata { return helmaction.NewGetM
 
 // NewGetValues returns a GetValues with Helm's defaults.
 func NewGetValues(cfg *Configuration) *GetValues { return helmaction.NewGetValues(cfg) }
-
-// NewList returns a List with Helm's defaults.
-func NewList(cfg *Configuration) *List { return helmaction.NewList(cfg) }
 
 // NewStatus returns a Status with Helm's defaults.
 func NewStatus(cfg *Configuration) *Status { return helmaction.NewStatus(cfg) }

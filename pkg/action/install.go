@@ -13,7 +13,9 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/hookorder"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
 )
@@ -55,6 +57,10 @@ type Install struct {
 	// "Events"). It is called from different goroutines, but never concurrently. It must
 	// return quickly, because the operation waits for it.
 	OnEvent func(Event)
+	// Lifecycle contains handlers of the events of the operation; nil if there are none
+	// (docs/reference.md, "Lifecycle events").
+	Lifecycle *lifecycle.Emitter
+	ScriptOptions
 
 	cfg *Configuration
 }
@@ -115,15 +121,20 @@ func (i *Install) isOrdered() bool { return i.WaitStrategy == WaitStrategyOrdere
 // nothing, and does not modify chrt and vals. It ignores WaitStrategy. With ClientOnly, it
 // needs no cluster.
 func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Plan, error) {
-	return i.plan(ctx, chrt, vals, i.plannerOptions(dryRunMode(i.DryRunOption, i.DryRun)))
+	return i.plan(ctx, chrt, vals, i.plannerOptions(dryRunMode(i.DryRunOption, i.DryRun), i.planOutput()))
 }
 
 // PlanRevision is like Plan, but renders the chart as an upgrade to the given revision. Use
 // it to compare the chart with the plan of an installed release.
 func (i *Install) PlanRevision(ctx context.Context, chrt *chart.Chart, vals map[string]any, revision int) (*Plan, error) {
-	o := i.plannerOptions(dryRunMode(i.DryRunOption, i.DryRun))
+	o := i.plannerOptions(dryRunMode(i.DryRunOption, i.DryRun), i.planOutput())
 	o.Release.Revision, o.Release.IsInstall, o.Release.IsUpgrade = revision, false, true
 	return i.plan(ctx, chrt, vals, o)
+}
+
+// planOutput returns where scripts print while a plan is made.
+func (i *Install) planOutput() *scriptOutput {
+	return &scriptOutput{events: event.NewSink(i.OnEvent, nil)}
 }
 
 func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]any, o planner.RenderOptions) (*Plan, error) {
@@ -137,11 +148,12 @@ func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 		return nil, err
 	}
 	o.Ordered, o.AllowIgnored = true, true // whatever WaitStrategy says
-	p, err := planner.New(i.cfg, chartloader.Copy(chrt), chartloader.CopyValues(vals), o)
+	p, err := planner.New(ctx, i.cfg, chartloader.Copy(chrt), chartloader.CopyValues(vals), o)
 	if err != nil {
 		return nil, err
 	}
-	rendered, err := p.Render()
+	defer p.Close()
+	rendered, err := p.Render(ctx)
 	if err != nil {
 		return nil, err
 	}

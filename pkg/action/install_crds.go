@@ -56,7 +56,7 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 // another reason, checkBeforeCRDs returns nil, because some charts can be rendered only
 // after their CRDs are installed.
 func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
-	rendered, err := r.planner.Render()
+	rendered, err := r.planner.Render(ctx)
 	if isOrderError(err) {
 		return err
 	}

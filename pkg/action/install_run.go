@@ -20,6 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
@@ -38,19 +39,21 @@ type installRun struct {
 	replaced []*release.Release
 
 	planner  *planner.Planner
+	output   *scriptOutput
 	rendered *planner.Rendered
 	rel      *release.Release
+	events   *lifecycle.Operation
 	deploy   *deploy.Run
 }
 
 func (r *installRun) install(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
-	if err := r.load(chrt, vals); err != nil {
+	if err := r.load(ctx, chrt, vals); err != nil {
 		return nil, err
 	}
 	if err := r.installCRDs(ctx); err != nil {
 		return nil, err
 	}
-	if rel, err := r.render(); err != nil {
+	if rel, err := r.render(ctx); err != nil {
 		return rel, err
 	}
 	if !r.mode.isDryRun() && !r.action.SkipCRDs {
@@ -58,7 +61,7 @@ func (r *installRun) install(ctx context.Context, chrt *chart.Chart, vals map[st
 			return nil, err
 		}
 	}
-	if err := r.check(ctx, nil); err != nil {
+	if err := r.validate(ctx); err != nil {
 		return nil, err
 	}
 	if r.mode.isDryRun() {
@@ -75,7 +78,7 @@ func (r *installRun) install(ctx context.Context, chrt *chart.Chart, vals map[st
 }
 
 func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
-	if err := r.load(chrt, vals); err != nil {
+	if err := r.load(ctx, chrt, vals); err != nil {
 		return nil, err
 	}
 	if r.action.CreateNamespace {
@@ -88,7 +91,7 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 			return nil, err
 		}
 	}
-	if _, err := r.render(); err != nil {
+	if _, err := r.render(ctx); err != nil {
 		return nil, err
 	}
 	if !r.action.SkipCRDs && !r.action.DisableHooks {
@@ -108,28 +111,29 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 
 // load reads what chrt and its subcharts declare about order and hooks, and makes Helm
 // process their dependencies.
-func (r *installRun) load(chrt *chart.Chart, vals map[string]any) (err error) {
-	r.planner, err = planner.New(r.action.cfg, chrt, vals, r.action.plannerOptions(r.mode))
+func (r *installRun) load(ctx context.Context, chrt *chart.Chart, vals map[string]any) (err error) {
+	r.planner, err = planner.New(ctx, r.action.cfg, chrt, vals, r.action.plannerOptions(r.mode, r.output))
 	return err
 }
 
 // render renders the chart and creates the new release from the result. If a document
 // cannot be parsed, it returns the incomplete release with the error, so that the caller
 // can print the rendered text.
-func (r *installRun) render() (*release.Release, error) {
+func (r *installRun) render(ctx context.Context) (*release.Release, error) {
 	r.rel = r.newRelease()
 	if driver.ContainsSystemLabels(r.action.Labels) {
 		return nil, reservedLabelsError()
 	}
-	rendered, err := r.planner.Render()
+	rendered, err := r.output.render(ctx, r.planner)
 	if err == nil {
-		err = r.arrange(rendered)
+		err = r.arrange(ctx, rendered)
 	}
 	if rendered == nil {
 		return nil, err
 	}
 	r.rendered = rendered
 	setRendered(r.rel, rendered)
+	r.events = eventsOf(r.planner.Emitter(), r.rel, rendered.TemplateValues)
 	if err == nil {
 		err = r.writeFiles()
 	}
@@ -175,7 +179,7 @@ func (r *installRun) deployConfig(rel *release.Release, plan *sequencer.Plan, in
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: plan, Inventory: inv, Options: deploy.Options{
 		IgnoreInvalidRecords: true, Wait: i.Wait || i.Atomic, Jobs: waitsForJobs(i.isOrdered(), i.WaitForJobs, i.IgnoreJobs), Timeout: i.Timeout,
 		Force: i.Force, TakeOwnership: i.TakeOwnership, ThreeWay: i.TakeOwnership, Validate: !i.DisableOpenAPIValidation,
-		PendingKinds: pending, Conflict: "Unable to continue with install",
+		PendingKinds: pending, Conflict: "Unable to continue with install", Lifecycle: r.events,
 		Hooks: deploy.HookOptions{
 			Disabled: i.DisableHooks, Before: release.HookPreInstall, After: release.HookPostInstall,
 			Options: hooks.Options{
@@ -184,6 +188,21 @@ func (r *installRun) deployConfig(rel *release.Release, plan *sequencer.Plan, in
 			Error: func(event release.HookEvent, err error) error { return fmt.Errorf("failed %s: %w", event, err) },
 		},
 	}}
+}
+
+// validate calls check, between the events pre-validate and post-validate. A dry run does not have these
+// events.
+func (r *installRun) validate(ctx context.Context) error {
+	if r.mode.isDryRun() {
+		return r.check(ctx, nil)
+	}
+	if err := r.events.Emit(ctx, lifecycle.PreValidate); err != nil {
+		return err
+	}
+	if err := r.check(ctx, nil); err != nil {
+		return err
+	}
+	return r.events.Emit(ctx, lifecycle.PostValidate)
 }
 
 // check builds the objects of the release, and makes all checks that are possible before
@@ -201,7 +220,7 @@ func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 	if r.deploy, err = deploy.New(config); err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
 	}
-	if err := r.deploy.SetRecord(r.planner.Chart, r.planner.Record(r.rel, r.rendered)); err != nil {
+	if err := r.setRecord(); err != nil {
 		return err
 	}
 	r.deploy.HideSecrets()
@@ -214,6 +233,15 @@ func (r *installRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 		return nil
 	}
 	return r.deploy.Check(ctx)
+}
+
+// setRecord adds to the release what it stores about its order and its scripts.
+func (r *installRun) setRecord() error {
+	stored, err := r.planner.StoredChart()
+	if err != nil {
+		return err
+	}
+	return r.deploy.SetRecord(stored, r.planner.Record(r.rel, r.rendered))
 }
 
 // inventory returns the objects that the replaced release (r.replaced) may have left in the
@@ -317,7 +345,7 @@ func failedOperation(op *operation.Operation, rel *release.Release) *lease.Faile
 	return &lease.FailedOperation{Revision: rel.Version, LeaseID: op.Lease().ID()}
 }
 
-func (i *Install) plannerOptions(mode runMode) planner.RenderOptions {
+func (i *Install) plannerOptions(mode runMode, out *scriptOutput) planner.RenderOptions {
 	upgrade := i.IsUpgrade && mode.isDryRun()
 	return planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{
@@ -326,5 +354,6 @@ func (i *Install) plannerOptions(mode runMode) planner.RenderOptions {
 		Ordered: i.isOrdered(), AllowIgnored: i.AllowIgnoredOrder, IgnoreJobs: i.IgnoreJobs, DisableHooks: i.DisableHooks, DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
 		EnableDNS: i.EnableDNS, SubNotes: i.SubNotes, IncludeCRDs: i.IncludeCRDs, HideSecret: i.HideSecret,
 		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer,
+		Handlers: i.handlers(i.Lifecycle, i.cfg, out, mode.looksUp()),
 	}
 }

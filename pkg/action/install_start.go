@@ -36,10 +36,11 @@ func (i *Install) start(ctx context.Context, mode runMode) (run *installRun, bou
 	if i.ClientOnly {
 		i.useFakeCluster()
 	}
-	op, ctx, end := operation.Start(ctx, i.cfg, operation.StartOptions{
+	op, ctx, endOperation := operation.Start(ctx, i.cfg, operation.StartOptions{
 		Notify: i.OnEvent, Timeouts: limits, Bounded: i.isOrdered(), NoCluster: i.ClientOnly,
 	})
-	return &installRun{action: i, mode: mode, op: op, replaced: replaced}, ctx, end, nil
+	run = &installRun{action: i, mode: mode, op: op, replaced: replaced, output: &scriptOutput{events: op.Events, isHeld: true}}
+	return run, ctx, func() { run.planner.Close(); endOperation() }, nil
 }
 
 // validate checks the options, and returns the timeouts. Unless ClientOnly is set, it also

@@ -4,6 +4,7 @@
 package action
 
 import (
+	"context"
 	"errors"
 
 	"github.com/ordered-helm/helm/internal/argocd"
@@ -35,7 +36,7 @@ func WithoutMarkers(document string) string { return render.WithoutMarkers(docum
 
 // arrange changes the rendered documents to the form that the field Arrange selects. It
 // returns an error if Arrange is set and this is not a dry run of an ordered install.
-func (r *installRun) arrange(rendered *planner.Rendered) error {
+func (r *installRun) arrange(ctx context.Context, rendered *planner.Rendered) error {
 	i := r.action
 	if i.Arrange == ArrangeStock {
 		return nil
@@ -60,7 +61,7 @@ func (r *installRun) arrange(rendered *planner.Rendered) error {
 		return err
 	}
 	if i.Arrange == ArrangeArgoCD {
-		if err := r.sequenceForArgoCD(rendered, ordered); err != nil {
+		if err := r.sequenceForArgoCD(ctx, rendered, ordered); err != nil {
 			return err
 		}
 	}
@@ -72,11 +73,11 @@ func (r *installRun) arrange(rendered *planner.Rendered) error {
 
 // sequenceForArgoCD adds annotations to docs and to the rendered hooks, so that Argo CD
 // applies them in deployment order. docs must already be in this order.
-func (r *installRun) sequenceForArgoCD(rendered *planner.Rendered, docs []render.OrderedDocument) error {
+func (r *installRun) sequenceForArgoCD(ctx context.Context, rendered *planner.Rendered, docs []render.OrderedDocument) error {
 	if err := argocd.SequenceDocuments(docs, rendered.Plan, r.op.Events.Warn); err != nil {
 		return err
 	}
-	if probe, err := r.planner.Resources(argocd.ProbeRevision); err == nil { // some charts may not render for it
+	if probe, err := r.planner.Resources(ctx, argocd.ProbeRevision); err == nil { // some charts may not render for it
 		argocd.WarnRevisionNames(probe, r.op.Events.Warn)
 	}
 	hooks, warnings, err := argocd.SequenceHooks(rendered.Hooks, r.planner.HookModes())

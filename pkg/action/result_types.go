@@ -67,6 +67,10 @@ const (
 	EventHookDone = event.HookDone
 	// EventHookLog: the log of a running hook has a new last line (FollowHookLogs).
 	EventHookLog = event.HookLog
+	// EventScriptOutput: a script of a chart has printed a line.
+	EventScriptOutput = event.ScriptOutput
+	// EventHandlerWaiting: the operation waits for handlers of the lifecycle event wait.
+	EventHandlerWaiting = event.HandlerWaiting
 	// EventWaiting: all requests are sent, and the operation waits until the resources are
 	// ready or deleted.
 	EventWaiting = event.Waiting

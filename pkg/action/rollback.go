@@ -11,6 +11,7 @@ import (
 	helmaction "helm.sh/helm/v3/pkg/action"
 
 	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -54,6 +55,12 @@ type Rollback struct {
 	// "Events"). It is called from different goroutines, but never concurrently. It must
 	// return quickly, because the operation waits for it.
 	OnEvent func(Event)
+	// Lifecycle contains handlers of the events of the operation; nil if there are none
+	// (docs/reference.md, "Lifecycle events").
+	Lifecycle *lifecycle.Emitter
+	ScriptOptions
+	// DisableScripts makes the operation run no scripts.
+	DisableScripts bool
 
 	cfg *Configuration
 	// spared contains objects that must not be deleted. In a rollback because of --atomic,

@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -109,13 +110,28 @@ type rollbackRun struct {
 	target *rollbackTarget
 	// rel is the new revision.
 	rel    *release.Release
+	events *lifecycle.Operation
 	deploy *deploy.Run
 }
 
 func (r *rollbackRun) isOrdered() bool { return r.target.plan != nil }
 
 func (r *rollbackRun) rollBack(ctx context.Context) error {
+	events, end, err := r.action.storedEvents(ctx, r.op, r.action.cfg, storedEventsConfig{
+		emitter: r.action.Lifecycle, disabled: r.action.DisableScripts || r.action.undo != nil, source: r.target.revision, rel: r.rel,
+	})
+	if err != nil {
+		return err
+	}
+	defer end()
+	r.events = events
+	if err := r.events.Emit(ctx, lifecycle.PreValidate); err != nil {
+		return err
+	}
 	if err := r.check(ctx); err != nil {
+		return err
+	}
+	if err := r.events.Emit(ctx, lifecycle.PostValidate); err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -176,7 +192,7 @@ func (r *rollbackRun) deployConfig(inv *inventory.Inventory, inReverse bool) dep
 	b := r.action
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.target.plan, Inventory: inv, Options: deploy.Options{
 		PruneInReverse: inReverse, IgnoreInvalidRecords: true, Wait: b.Wait || b.WaitStrategy == WaitStrategyOrdered, Jobs: r.waitsForJobs(), Timeout: b.Timeout,
-		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipEndedJobs: true, SkipChartChecks: true, StopEarlierJobs: true, Spared: b.spared,
+		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipEndedJobs: true, SkipChartChecks: true, StopEarlierJobs: true, Spared: b.spared, Lifecycle: r.events,
 		Hooks: deploy.HookOptions{
 			Disabled: b.DisableHooks, Before: release.HookPreRollback, After: release.HookPostRollback,
 			Options: hooks.Options{

@@ -17,6 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/chartscripts"
 )
 
 // ShowOutputFormat is the part of a chart that Show returns. It is Helm's type.
@@ -30,6 +31,10 @@ const (
 	ShowReadme = helmaction.ShowReadme
 	ShowCRDs   = helmaction.ShowCRDs
 )
+
+// ShowScripts shows the scripts of a chart and its subcharts, and for which permissions they ask. ShowAll
+// does not include them.
+const ShowScripts ShowOutputFormat = "scripts"
 
 // Show returns parts of a chart as text (helm show). It has the fields of Helm's Show, with
 // the same meaning (docs/reference.md, "Packages").
@@ -57,6 +62,10 @@ func (s *Show) Run(chartpath string) (string, error) {
 	ch, err := chartloader.Load(chartpath)
 	if err != nil {
 		return "", err
+	}
+	if s.OutputFormat == ShowScripts {
+		charts, err := chartscripts.Read(ch)
+		return chartscripts.Text(charts, nil), err
 	}
 	var out strings.Builder
 	for _, part := range []struct {

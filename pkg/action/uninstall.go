@@ -17,6 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/uninstall"
@@ -52,6 +53,12 @@ type Uninstall struct {
 	// "Events"). It is called from different goroutines, but never concurrently. It must
 	// return quickly, because the operation waits for it.
 	OnEvent func(Event)
+	// Lifecycle contains handlers of the events of the operation; nil if there are none
+	// (docs/reference.md, "Lifecycle events").
+	Lifecycle *lifecycle.Emitter
+	ScriptOptions
+	// DisableScripts makes the operation run no scripts.
+	DisableScripts bool
 
 	cfg *Configuration
 	// spared contains objects that must not be deleted. In an uninstall because of
@@ -103,7 +110,14 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 	op, ctx, end := operation.Start(ctx, u.cfg, operation.StartOptions{Notify: u.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
 	op.Announce(Operation{Name: "uninstall", Release: name, Namespace: target.Release.Namespace, Revision: target.Release.Version, Ordered: ordered})
-	response, err = perform(ctx, uninstall.New(op, target, u.options(ordered)))
+	events, endScripts, err := u.storedEvents(ctx, op, u.cfg, storedEventsConfig{
+		emitter: u.Lifecycle, disabled: u.DisableScripts || u.undo != nil, source: target.Release, rel: target.Release,
+	})
+	if err != nil {
+		return nil, op.Finish(ctx, err)
+	}
+	defer endScripts()
+	response, err = perform(ctx, uninstall.New(op, target, u.options(events, ordered)))
 	return response, op.Finish(ctx, err)
 }
 
@@ -149,11 +163,12 @@ func (u *Uninstall) isOrdered(target *uninstall.Target) (bool, error) {
 	return target.IsOrdered(u.Wait && u.WaitStrategy == WaitStrategyNone)
 }
 
-func (u *Uninstall) options(ordered bool) uninstall.Options {
+func (u *Uninstall) options(events *lifecycle.Operation, ordered bool) uninstall.Options {
 	return uninstall.Options{
 		Ordered: ordered, Wait: u.Wait || u.WaitStrategy == WaitStrategyOrdered, Timeout: u.Timeout, ReadinessTimeout: u.ReadinessTimeout,
 		Propagation: u.DeletionPropagation, Spared: u.spared, KeepHistory: u.KeepHistory, Description: u.Description,
 		DisableHooks: u.DisableHooks, Hooks: hooks.Options{Timeout: u.Timeout, Limit: u.MaxParallelHooks, FollowLogs: u.FollowHookLogs},
+		Lifecycle: events,
 	}
 }
 

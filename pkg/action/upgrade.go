@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -57,6 +58,10 @@ type Upgrade struct {
 	// "Events"). It is called from different goroutines, but never concurrently. It must
 	// return quickly, because the operation waits for it.
 	OnEvent func(Event)
+	// Lifecycle contains handlers of the events of the operation; nil if there are none
+	// (docs/reference.md, "Lifecycle events").
+	Lifecycle *lifecycle.Emitter
+	ScriptOptions
 
 	cfg *Configuration
 }
@@ -113,8 +118,9 @@ func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mod
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	op, ctx, end := operation.Start(ctx, u.cfg, operation.StartOptions{Notify: u.OnEvent, Timeouts: limits, Bounded: u.isOrdered()})
-	return &upgradeRun{action: u, mode: mode, op: op, name: name}, ctx, end, nil
+	op, ctx, endOperation := operation.Start(ctx, u.cfg, operation.StartOptions{Notify: u.OnEvent, Timeouts: limits, Bounded: u.isOrdered()})
+	run = &upgradeRun{action: u, mode: mode, op: op, name: name, output: &scriptOutput{events: op.Events, isHeld: true}}
+	return run, ctx, func() { run.planner.Close(); endOperation() }, nil
 }
 
 // validate checks the options, and that the cluster is reachable. It returns the timeouts.

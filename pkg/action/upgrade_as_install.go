@@ -25,7 +25,7 @@ func (r *upgradeRun) renderChart(ctx context.Context, revision int) error {
 		}
 	}
 	var err error
-	if r.rendered, err = r.planner.Render(); err != nil && neverDeployed {
+	if r.rendered, err = r.output.render(ctx, r.planner); err != nil && neverDeployed {
 		return fmt.Errorf("%w\nno revision of release %s was ever deployed: if the chart fails because its installation did not create everything, "+
 			"uninstall the release (helm uninstall %s --namespace %s), and install it again", err, r.name, r.name, r.current.Namespace)
 	}
@@ -38,7 +38,7 @@ func (r *upgradeRun) renderChart(ctx context.Context, revision int) error {
 // newly generated passwords.
 func (r *upgradeRun) renderAsInstall(ctx context.Context, revision int) (done bool, err error) {
 	p := r.planner.WithRelease(chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsInstall: true})
-	rendered, err := p.Render()
+	rendered, err := r.output.render(ctx, p)
 	if err != nil {
 		r.op.Log("cannot render the chart as for an installation: %s", err)
 		return false, nil

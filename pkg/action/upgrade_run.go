@@ -15,12 +15,14 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordered-helm/helm/internal/chartscripts"
 	"github.com/ordered-helm/helm/internal/deploy"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/lease"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/planner"
@@ -41,8 +43,10 @@ type upgradeRun struct {
 	// last.
 	last, current *release.Release
 	planner       *planner.Planner
+	output        *scriptOutput
 	rendered      *planner.Rendered
 	rel           *release.Release
+	events        *lifecycle.Operation
 	deploy        *deploy.Run
 	// asInstall says that the chart is rendered as for an installation, and that its install
 	// hooks run, because no revision was ever deployed.
@@ -63,7 +67,7 @@ func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[st
 	if err := r.installCRDHooks(ctx); err != nil {
 		return nil, err
 	}
-	if rel, err := r.check(ctx, nil); err != nil {
+	if rel, err := r.validate(ctx); err != nil {
 		return rel, err
 	}
 	if r.mode.isDryRun() {
@@ -150,7 +154,7 @@ func (r *upgradeRun) inProgressError(status release.Status) error {
 // render renders the chart and creates the new revision from the result.
 func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[string]any) error {
 	u := r.action
-	chrt, err := orderrecord.WithRecord(chrt, nil)
+	chrt, err := orderrecord.WithRecord(chartscripts.WithoutRecord(chrt), nil)
 	if err != nil {
 		return err
 	}
@@ -158,11 +162,12 @@ func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[str
 		return err
 	}
 	revision := r.last.Version + 1
-	r.planner, err = planner.New(u.cfg, chrt, vals, planner.RenderOptions{
+	r.planner, err = planner.New(ctx, u.cfg, chrt, vals, planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
 		Ordered: u.isOrdered(), AllowIgnored: u.AllowIgnoredOrder, IgnoreJobs: u.IgnoreJobs, DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,
 		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer,
+		Handlers: u.handlers(u.Lifecycle, u.cfg, r.output, r.mode.looksUp()),
 	})
 	if err != nil {
 		return err
@@ -182,6 +187,7 @@ func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[str
 		Version: revision, Labels: u.labels(r.last),
 	}
 	setRendered(r.rel, r.rendered)
+	r.events = eventsOf(r.planner.Emitter(), r.rel, r.rendered.TemplateValues)
 	return nil
 }
 
@@ -195,7 +201,7 @@ func (r *upgradeRun) deployConfig(pending map[schema.GroupKind]bool) deploy.RunC
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.rendered.Plan, Inventory: inv, Options: deploy.Options{
 		Wait: u.Wait || u.Atomic, Jobs: waitsForJobs(u.isOrdered(), u.WaitForJobs, u.IgnoreJobs), Timeout: u.Timeout,
 		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate,
-		PendingKinds: pending, Conflict: "Unable to continue with update",
+		PendingKinds: pending, Conflict: "Unable to continue with update", Lifecycle: r.events,
 		Hooks: deploy.HookOptions{
 			Disabled: u.DisableHooks, Before: before, After: after,
 			Options: hooks.Options{
@@ -224,6 +230,21 @@ func explainUnusableRecord(err error) error {
 	return err
 }
 
+// validate calls check, between the events pre-validate and post-validate. A dry run does not have these
+// events.
+func (r *upgradeRun) validate(ctx context.Context) (*release.Release, error) {
+	if r.mode.isDryRun() {
+		return r.check(ctx, nil)
+	}
+	if err := r.events.Emit(ctx, lifecycle.PreValidate); err != nil {
+		return nil, err
+	}
+	if rel, err := r.check(ctx, nil); err != nil {
+		return rel, err
+	}
+	return nil, r.events.Emit(ctx, lifecycle.PostValidate)
+}
+
 // check builds the objects of the new revision, and makes all checks that are possible
 // before anything is changed. Only a preview sets pending: the kinds that do not exist in
 // the cluster yet, but would be defined by CRDs of the release. In some cases, check
@@ -238,7 +259,11 @@ func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]boo
 	if err := config.ReadInventory(ctx); err != nil {
 		return r.rel, explainUnusableRecord(err)
 	}
-	if err := r.deploy.SetRecord(r.planner.Chart, r.planner.Record(r.rel, r.rendered)); err != nil {
+	stored, err := r.planner.StoredChart()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.deploy.SetRecord(stored, r.planner.Record(r.rel, r.rendered)); err != nil {
 		return nil, err
 	}
 	r.deploy.HideSecrets()

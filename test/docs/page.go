@@ -9,6 +9,7 @@
 //   - yaml whose first line is a comment with a path, such as "# shop/Chart.yaml", is a
 //     file. A later block with the same path replaces it, so that a chart can grow with the
 //     page. Other yaml must be a part of such a file on the page.
+//   - lua is like yaml, for scripts. The comment is "-- shop/ext/lua/label.lua".
 //   - console contains commands, in lines that begin with "$ ", and their output. A
 //     backslash at the end of a line continues the command on the next line. If a command has
 //     no output below it, its output is not checked. Each command must succeed, unless the
@@ -56,7 +57,7 @@ type Step struct {
 // Part is a block on a page that must be part of a file.
 type Part struct {
 	Line int
-	// Language is yaml or go.
+	// Language is yaml, lua or go.
 	Language string
 	Text     string
 }
@@ -73,7 +74,7 @@ type block struct {
 
 var (
 	notRun = regexp.MustCompile(`^<!-- not run:(.*)-->$`)
-	path   = regexp.MustCompile(`^# ([A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+\.(yaml|tpl|txt)$`)
+	path   = regexp.MustCompile(`^(?:#|--) ((?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+\.(?:yaml|tpl|txt|lua))$`)
 )
 
 // Parse parses a page. Errors begin with a line number.
@@ -101,9 +102,9 @@ func (p *Page) add(b block) error {
 	}
 	text := strings.Join(b.lines, "\n") + "\n"
 	switch b.language {
-	case "yaml":
-		if path.MatchString(b.lines[0]) {
-			p.Steps = append(p.Steps, Step{Line: b.line, File: strings.TrimPrefix(b.lines[0], "# "), Content: text})
+	case "yaml", "lua":
+		if m := path.FindStringSubmatch(b.lines[0]); m != nil {
+			p.Steps = append(p.Steps, Step{Line: b.line, File: m[1], Content: text})
 			return nil
 		}
 		p.Parts = append(p.Parts, Part{b.line, b.language, text})
@@ -115,7 +116,7 @@ func (p *Page) add(b block) error {
 		return err
 	case "text":
 	default:
-		return fmt.Errorf("%d: a block of the language %q: use yaml, console, go or text", b.line, b.language)
+		return fmt.Errorf("%d: a block of the language %q: use yaml, lua, console, go or text", b.line, b.language)
 	}
 	return nil
 }

@@ -92,11 +92,11 @@ func checkParts(t *testing.T, name string, page *Page) {
 	for _, part := range page.Parts {
 		var files []string
 		switch part.Language {
-		case "yaml":
+		case "yaml", "lua":
 			for _, s := range page.Steps {
 				files = append(files, s.Content)
 			}
-			files = append(files, examples(t, ".yaml")...)
+			files = append(files, examples(t, "."+part.Language)...)
 		case "go":
 			files = examples(t, ".go")
 		}

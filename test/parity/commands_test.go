@@ -101,7 +101,7 @@ func readHelp(path, text string) command {
 const waitFlag, readinessFlag, sequenceFlag = "wait", "readiness-timeout", "sequence-as"
 
 // addedCommands are the commands that stock Helm does not have.
-var addedCommands = []string{"dag", "plan", "schema"}
+var addedCommands = []string{"dag", "plan", "schema", "show scripts", "get scripts"}
 
 // TestCommands checks that commands have the same names, usage lines and aliases as in stock
 // Helm, and that their flags have the same names, shorthands, types and defaults.
@@ -109,7 +109,9 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	programs := binaries.Get(t)
 	ordered := map[string]flagOf{waitFlag: {kind: "true|false|ordered[=true]"}, readinessFlag: {kind: "duration"}}
+	permissions := map[string]flagOf{"accept-perms": {kind: "strings"}, "yes": {shorthand: "y"}}
 	rendered := map[string]flagOf{waitFlag: ordered[waitFlag], sequenceFlag: {kind: "string"}}
+	maps.Copy(rendered, permissions)
 	shown := map[string]flagOf{"progress": {kind: "mode", value: "(default auto)"}, "timeline": {kind: "string"}}
 	differs := map[string]map[string]flagOf{
 		"template": rendered, "test": shown, "lint": {"output": {shorthand: "o", kind: "format", value: "(default text)"}},
@@ -118,6 +120,10 @@ func TestCommands(t *testing.T) {
 	for _, path := range []string{"install", "rollback", "uninstall", "upgrade"} {
 		differs[path] = maps.Clone(ordered)
 		maps.Copy(differs[path], shown)
+		maps.Copy(differs[path], permissions)
+		if path == "rollback" || path == "uninstall" {
+			differs[path]["no-scripts"] = flagOf{}
+		}
 		if path != "install" {
 			differs[path]["takeover"] = flagOf{kind: "auto|never|force", value: "(default auto)"}
 		}

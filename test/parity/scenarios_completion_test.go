@@ -18,7 +18,9 @@ var (
 	// values do not use it, so descriptions of values are compared.
 	descriptions = pattern("description of a command or flag", "the help texts of Ordered Helm are different", `(?m)^([\w-]+)\t.*$`, "$1")
 	// ownFlags are the flags that stock Helm does not have.
-	ownFlags = pattern("flags of our own", "stock Helm does not have them", `(?m)^--(readiness-timeout|progress|timeline|sequence-as|takeover|exclude-libraries)\n`, "")
+	ownFlags = pattern("flags of our own", "stock Helm does not have them", `(?m)^--(readiness-timeout|progress|timeline|sequence-as|takeover|exclude-libraries|accept-perms|yes|no-scripts)\n`, "")
+	// ownCommands are the subcommands of get and show that stock Helm does not have.
+	ownCommands = pattern("subcommands of our own", "stock Helm does not have them", `(?m)^scripts\n`, "")
 	// otherNamespaces removes all namespaces except those that exist in every cluster and that
 	// of the sandbox.
 	otherNamespaces = rule{name: "namespaces of other scenarios", why: "they come and go",
@@ -73,11 +75,11 @@ func TestCompletionOfWords(t *testing.T) {
 		all = append(all, complete(l.line, l.word))
 	}
 	runLocal(t, []scenario{
-		{name: "with descriptions", steps: all, rules: []rule{descriptions, ownFlags}},
+		{name: "with descriptions", steps: all, rules: []rule{descriptions, ownFlags, ownCommands}},
 		{name: "commands", steps: []step{helm("__completeNoDesc", "")}, differs: []string{"+ dag", "+ plan", "+ schema"}},
 		{name: "flags of lint", steps: []step{helm("__completeNoDesc lint --")}, differs: []string{"+ --output"}},
 		{name: "flags of create", steps: []step{helm("__completeNoDesc create --")}, differs: []string{"+ --format"}},
-		{name: "without descriptions", rules: []rule{ownFlags}, steps: []step{
+		{name: "without descriptions", rules: []rule{ownFlags, ownCommands}, steps: []step{
 			helm("__completeNoDesc get", ""), helm("__completeNoDesc repo add", "--"), helm("__completeNoDesc", "rep"),
 			helm("__complete get", "").withEnv("HELM_COMPLETION_DESCRIPTIONS=false"), helm("__complete list", "").withEnv("HELM_ACTIVE_HELP=0"), helm("__complete list", "").withEnv("COBRA_ACTIVE_HELP=0"),
 			helm("__complete"), helm("__completeNoDesc"),

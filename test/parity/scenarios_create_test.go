@@ -78,7 +78,7 @@ var pageText = regexp.MustCompile(`(?ms)^file (?:docs|[^\n]*/docs)/.*\z`)
 // isAdded reports whether a page describes a command that stock Helm does not have.
 func isAdded(page string) bool {
 	return slices.ContainsFunc(addedCommands, func(command string) bool {
-		return strings.Contains(page, "helm_"+command+".") || strings.Contains(page, "helm-"+command+".")
+		return strings.Contains(page, "helm_"+strings.ReplaceAll(command, " ", "_")+".") || strings.Contains(page, "helm-"+strings.ReplaceAll(command, " ", "-")+".")
 	})
 }
 

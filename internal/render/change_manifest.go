@@ -1,0 +1,125 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/field"
+	"github.com/ordered-helm/helm/internal/lifecycle"
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+// addedSource is the path, in a chart, of documents that handlers of the event post-render have added.
+const addedSource = "ext/added.yaml"
+
+// changeManifest lets o.ChangeManifest change the documents of a manifest. It returns the new documents
+// in the order of the manifest, and those among them that were changed or added. Documents that were not
+// changed keep every byte. root is the name of the root chart.
+func changeManifest(files []File, root string, o Options) ([]File, []templateDocument, error) {
+	m := &lifecycle.Manifest{Documents: make([]*lifecycle.Document, len(files))}
+	unchanged := make(map[*lifecycle.Document]File, len(files))
+	for i, f := range files {
+		d := lifecycle.NewParsedDocument(f.Name, f.Content, f.object)
+		m.Documents[i], unchanged[d] = d, f
+	}
+	if err := o.ChangeManifest(m); err != nil {
+		return nil, nil, err
+	}
+	var docs []File
+	var changed []templateDocument
+	for _, d := range m.Documents {
+		if f, exists := unchanged[d]; exists && !d.IsChanged() {
+			docs = append(docs, f)
+			continue
+		}
+		if d.Source == "" {
+			d.Source = path.Join(root, addedSource)
+		}
+		c, err := changedDocument(d, o.KeepObjects)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", d.Source, err)
+		}
+		changed = append(changed, c)
+		docs = append(docs, c.asFile(c.head))
+	}
+	if err := checkUnique(docs, changed); err != nil {
+		return nil, nil, err
+	}
+	slices.SortStableFunc(docs, func(x, y File) int { return compareKinds(x.rank, y.rank, x.kind, y.kind) })
+	return docs, changed, nil
+}
+
+// checkUnique returns an error if a document that a handler has changed or added defines an object that
+// another document defines. The templates alone may do so, as in Helm.
+func checkUnique(docs []File, changed []templateDocument) error {
+	kinds := map[string]bool{}
+	for _, c := range changed {
+		kinds[c.head.kind] = true
+	}
+	first := map[string]string{} // the source of each object of these kinds
+	for _, d := range docs {
+		if !kinds[d.kind] {
+			continue
+		}
+		object := d.object
+		if object == nil {
+			var err error
+			if object, err = yamledit.ParseYAMLObject(d.Content); err != nil {
+				continue // Helm's parser reports it
+			}
+		}
+		metadata, _ := mapField(object, "metadata")
+		group, _, _ := strings.Cut(field.String(object, "apiVersion"), "/")
+		id := strings.Join([]string{group, d.kind, field.String(metadata, "namespace"), field.String(metadata, "name")}, "/")
+		source, exists := first[id]
+		isChanged := func(c templateDocument) bool { return c.file == d.Name || c.file == source }
+		if exists && slices.ContainsFunc(changed, isChanged) {
+			return fmt.Errorf("%s and %s define the same object, %s %s, after a handler of %s has changed the manifest",
+				source, d.Name, d.kind, field.String(metadata, "name"), lifecycle.PostRender)
+		}
+		first[id] = d.Name
+	}
+	return nil
+}
+
+// changedDocument parses a document that a handler has changed or added, as templateDocuments does.
+func changedDocument(d *lifecycle.Document, keepObject bool) (templateDocument, error) {
+	text, err := d.Text()
+	text = strings.TrimSuffix(text, "\n")
+	if err != nil {
+		return templateDocument{}, err
+	}
+	if parts := Split(text); len(parts) != 1 {
+		return templateDocument{}, fmt.Errorf("a handler of %s has changed it to %d documents: add documents to the manifest instead", lifecycle.PostRender, len(parts))
+	}
+	c := templateDocument{file: d.Source, rendered: text}
+	if err := c.parse(); err != nil {
+		return c, err
+	}
+	var known bool
+	c.head, known = c.readHead()
+	switch {
+	case !known || c.head.kind == "":
+		return c, fmt.Errorf("a handler of %s has changed it to something that is not an object with a kind and a name: remove it from the manifest instead", lifecycle.PostRender)
+	case c.head.isHook:
+		return c, fmt.Errorf("a handler of %s has made a hook of %s: declare hooks in templates", lifecycle.PostRender, c.head.kind)
+	}
+	if !keepObject {
+		c.parsed = false
+	}
+	return c, nil
+}
+
+// LifecycleManifest returns the documents of a stored manifest.
+func LifecycleManifest(manifest string) *lifecycle.Manifest {
+	m := &lifecycle.Manifest{}
+	for _, text := range Split(manifest) {
+		m.Documents = append(m.Documents, lifecycle.NewDocument(sourceFile(text), text))
+	}
+	return m
+}

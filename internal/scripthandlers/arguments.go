@@ -1,0 +1,62 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripthandlers
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+)
+
+// metadata returns what scripts see of their chart: the fields of Chart.yaml, and path, the path of the
+// chart in the tree of charts.
+func (s *state) metadata() map[string]any {
+	fields := map[string]any{}
+	if text, err := json.Marshal(s.chart.Chart.Metadata); err == nil {
+		_ = json.Unmarshal(text, &fields) // it was encoded just now
+	}
+	fields["path"] = s.chart.Path
+	return fields
+}
+
+// namesBelowRoot converts the path of a chart, such as shop/charts/db, to the names of the charts below
+// the outermost one.
+func namesBelowRoot(path string) []string { return strings.Split(path, "/charts/")[1:] }
+
+// valuesAt returns the values of the subchart with a path, as its templates see them.
+func valuesAt(values map[string]any, path []string) map[string]any {
+	for _, name := range path {
+		values = asMap(values[name])
+	}
+	if values == nil {
+		return map[string]any{}
+	}
+	return values
+}
+
+// withValuesAt returns a copy of values in which those of the subchart with a path are replaced.
+func withValuesAt(values map[string]any, path []string, replacement map[string]any) map[string]any {
+	if len(path) == 0 {
+		return replacement
+	}
+	changed := maps.Clone(values)
+	if changed == nil {
+		changed = map[string]any{}
+	}
+	changed[path[0]] = withValuesAt(asMap(values[path[0]]), path[1:], replacement)
+	return changed
+}
+
+// asMap returns a value that is a map, or nil.
+func asMap(value any) map[string]any {
+	switch value := value.(type) {
+	case map[string]any:
+		return value
+	case chartutil.Values:
+		return value
+	}
+	return nil
+}

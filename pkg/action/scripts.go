@@ -1,0 +1,167 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/chartscripts"
+	"github.com/ordered-helm/helm/internal/clusterscript"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/lifecycle"
+	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/planner"
+	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/scripthandlers"
+)
+
+// ScriptOptions say what the scripts of charts can do (docs/reference.md, "Scripts"). By default, they
+// get no permissions: an operation on a chart that asks for some fails with a *ScriptPermissionError before
+// anything is changed.
+type ScriptOptions struct {
+	// AcceptPermissions contains the names of the permissions that scripts can have, such as
+	// "network". An unknown name is an error. If it is not empty, AskPermissions is not used.
+	AcceptPermissions []string
+	// AskPermissions, if not nil, is called for each chart that asks for permissions, before any
+	// script runs, and returns whether they are accepted.
+	AskPermissions func(context.Context, ScriptPermissionRequest) (bool, error)
+}
+
+type (
+	// ScriptPermissionRequest says which permissions a chart asks for.
+	ScriptPermissionRequest = chartscripts.PermissionRequest
+	// ScriptPermissionError reports that a chart asks for permissions that were not accepted. Nothing
+	// was changed.
+	ScriptPermissionError = chartscripts.PermissionError
+	// ScriptError reports that a script of a chart has failed.
+	ScriptError = scripthandlers.ScriptError
+)
+
+// scriptRequestTimeout limits the HTTP requests of scripts. Calls of scripts have a shorter limit.
+const scriptRequestTimeout = 30 * time.Second
+
+// handlers returns the options for running scripts in an operation. looksUp says whether scripts with the
+// permission can read objects of the cluster.
+func (o ScriptOptions) handlers(e *lifecycle.Emitter, cfg *Configuration, out *scriptOutput, looksUp bool) scripthandlers.Options {
+	options := scripthandlers.Options{
+		Emitter: e, Acceptance: chartscripts.Acceptance{Accepted: o.AcceptPermissions, Ask: o.AskPermissions},
+		Print: out.print, Log: out.logTo(cfg.Log), HTTP: &http.Client{Timeout: scriptRequestTimeout},
+	}
+	if looksUp {
+		options.Cluster = clusterscript.Functions(cfg.RESTClientGetter)
+	} else {
+		options.Cluster = clusterscript.Functions(nil)
+	}
+	return options
+}
+
+// scriptOutput passes the lines that scripts print to an operation. While a chart is rendered, it keeps
+// them: only the rendered Secrets say which parts of them have to be redacted.
+type scriptOutput struct {
+	events *event.Sink
+	isHeld bool
+	// held contains functions that show the lines.
+	held []func()
+}
+
+func (o *scriptOutput) print(line string) {
+	o.show(func() { o.events.Emit(event.Event{Type: event.ScriptOutput, Message: line}) })
+}
+
+// logTo returns a function that passes lines to a log.
+func (o *scriptOutput) logTo(log func(string, ...any)) func(line string) {
+	return func(line string) {
+		o.show(func() { o.events.RedactLog(log)("script: %s", line) })
+	}
+}
+
+func (o *scriptOutput) show(line func()) {
+	if o.isHeld {
+		o.held = append(o.held, line)
+		return
+	}
+	line()
+}
+
+// showWithout shows all lines, without the contents of the Secrets in a manifest and in hooks.
+func (o *scriptOutput) showWithout(manifest string, hooks []*release.Hook) {
+	o.events.RedactWith(redact.ForObjects(append(redact.ManifestObjects(manifest), redact.HookObjects(hooks)...)))
+	o.isHeld = false
+	for _, line := range o.held {
+		line()
+	}
+	o.held = nil
+}
+
+// render renders the chart of p, and then shows what its scripts have printed.
+func (o *scriptOutput) render(ctx context.Context, p *planner.Planner) (*planner.Rendered, error) {
+	rendered, err := p.Render(ctx)
+	if p.HasScripts() && rendered != nil && rendered.Result != nil {
+		o.showWithout(rendered.Manifest, rendered.Hooks)
+	}
+	return rendered, err
+}
+
+// storedScripts loads the scripts of a stored release. The values are those of its charts. The caller must
+// close the runtime.
+func (o ScriptOptions) storedScripts(ctx context.Context, rel *release.Release, options scripthandlers.Options) (*scripthandlers.Runtime, *chart.Chart, error) {
+	if options.Disabled {
+		runtime, err := scripthandlers.Start(ctx, rel.Chart, options)
+		return runtime, rel.Chart, err
+	}
+	stored, err := chartscripts.FromRelease(rel)
+	if err != nil {
+		return nil, nil, err
+	}
+	runtime, err := scripthandlers.Start(ctx, stored.Chart, options)
+	return runtime, stored.Chart, err
+}
+
+// storedEvents loads the scripts of a stored release, and returns what emits the events of an operation
+// on rel, which has the same chart. The caller must call end.
+func (o ScriptOptions) storedEvents(ctx context.Context, op *operation.Operation, cfg *Configuration, c storedEventsConfig) (events *lifecycle.Operation, end func(), err error) {
+	out := &scriptOutput{events: op.Events}
+	if !c.disabled {
+		out.showWithout(c.source.Manifest, c.source.Hooks)
+	}
+	options := o.handlers(c.emitter, cfg, out, true)
+	options.Disabled = c.disabled
+	runtime, ch, err := o.storedScripts(ctx, c.source, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	return eventsOf(runtime.Emitter(), c.rel, func() (map[string]any, error) {
+		if ch == nil {
+			return c.rel.Config, nil
+		}
+		return chartutil.CoalesceValues(ch, c.rel.Config)
+	}), runtime.Close, nil
+}
+
+// ReleaseScripts returns the scripts that a stored revision contains, as text for people, with the
+// permissions for which they ask (docs/reference.md, "Scripts"). Rollbacks to this revision, and uninstalls
+// of it, run them.
+func ReleaseScripts(rel *release.Release) (string, error) {
+	stored, err := chartscripts.FromRelease(rel)
+	if err != nil {
+		return "", err
+	}
+	charts, err := chartscripts.Read(stored.Chart)
+	return chartscripts.Text(charts, stored.Accepted), err
+}
+
+// storedEventsConfig configures storedEvents.
+type storedEventsConfig struct {
+	emitter *lifecycle.Emitter
+	// disabled says that no scripts run.
+	disabled bool
+	// source is the revision whose scripts run, and rel the one that is created or deleted.
+	source, rel *release.Release
+}
