@@ -60,7 +60,8 @@ func (m *Manager) fetch(ctx context.Context, deps *dependencies, selectLibraries
 		if err != nil {
 			return err
 		}
-		if err := m.checkLibraries(libraries.temporary); err != nil {
+		err = errors.Join(m.checkLibraries(libraries.temporary), checkTarget(charts), checkTarget(libraries), ctx.Err())
+		if err != nil {
 			return err
 		}
 	}
@@ -186,7 +187,7 @@ func (f *fetcher) fetch(d *download, dep *chart.Dependency) error {
 // version that satisfies dep.
 func checkPresent(d *download, dep *chart.Dependency) error {
 	dir := filepath.Join(d.target, dep.Name)
-	ch, err := chartloader.LoadDir(dir)
+	ch, err := chartloader.LoadWithoutLibraries(dir) // its libraries can be in the chart around it
 	if err != nil {
 		return &noRepositoryError{fmt.Errorf("unable to load chart '%s': %w", dir, err)}
 	}

@@ -88,6 +88,14 @@ func TestUpdateLibraries(t *testing.T) {
 			[]string{"charts/db-1.0.0.tgz", "charts/web", "library/common-1.2.0.tgz"}, "",
 		},
 		{
+			"that only a subchart of a subchart uses", map[string]string{
+				"shop/Chart.yaml":                      chartV3YAML("shop", "1.0.0", "{libraries: [{name: common, version: ^1, repository: '"+repositoryURL+"'}], dependencies: [{name: web, version: '*'}]}"),
+				"shop/charts/web/Chart.yaml":           chartV3YAML("web", "1.0.0", "{}"),
+				"shop/charts/web/charts/db/Chart.yaml": chartV3YAML("db", "1.0.0", "{libraries: [{name: common, version: ^1}]}"),
+			},
+			[]string{"charts/web", "library/common-1.9.0.tgz"}, "",
+		},
+		{
 			"with ranges that exclude each other", map[string]string{
 				"shop/Chart.yaml":            chartV3YAML("shop", "1.0.0", "{libraries: [{name: common, version: '>=2', repository: '"+repositoryURL+"'}]}"),
 				"shop/charts/web/Chart.yaml": chartV3YAML("web", "1.0.0", "{libraries: [{name: common, version: '<2', repository: '"+repositoryURL+"'}]}"),
@@ -144,6 +152,47 @@ func TestUpdateLibraries(t *testing.T) {
 				t.Fatal(err)
 			}
 			expectPresent(t, m.ChartPath, c.want)
+		})
+	}
+}
+
+// TestUpdateLibrariesFails updates charts whose archives or lock file cannot be written. Everything stays
+// as it was.
+func TestUpdateLibrariesFails(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		prepare func(t *testing.T, dir string)
+		present []string
+		err     string
+	}{
+		{"the lock file is a link", func(t *testing.T, dir string) {
+			t.Helper()
+			write(t, filepath.Join(dir, "..", "elsewhere"), "digest: old\n")
+			if err := os.Symlink(filepath.Join(dir, "..", "elsewhere"), filepath.Join(dir, "Chart.lock")); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, "the Chart.lock file is a symlink"},
+		{"a directory has the name of a library", func(t *testing.T, dir string) {
+			t.Helper()
+			write(t, filepath.Join(dir, "library", "common-1.9.0.tgz", "a"), "")
+		}, []string{"library/common-1.9.0.tgz"}, "common-1.9.0.tgz: it is a directory"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			top := t.TempDir()
+			dir := filepath.Join(top, "shop")
+			write(t, filepath.Join(dir, "Chart.yaml"), chartV3YAML("shop", "1.0.0",
+				"{libraries: [{name: common, version: ^1, repository: '"+repositoryURL+"'}], dependencies: [{name: db, version: 1.0.0, repository: 'file://../db'}]}"))
+			write(t, filepath.Join(top, "db", "Chart.yaml"), chartV3YAML("db", "1.0.0", "{}"))
+			c.prepare(t, dir)
+			m, _ := manager(dir)
+			libraryRepository(t, m, "1.9.0")
+			if err := m.Update(t.Context()); err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("got %v, want %s", err, c.err)
+			}
+			expectPresent(t, dir, c.present)
+			if text, err := os.ReadFile(filepath.Join(dir, "Chart.lock")); err == nil && string(text) != "digest: old\n" {
+				t.Errorf("the lock file became %s", text)
+			}
 		})
 	}
 }

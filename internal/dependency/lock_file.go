@@ -53,14 +53,18 @@ func (m *Manager) writeLock(ch *chart.Chart, locked []*chart.Dependency) error {
 	if err != nil {
 		return err
 	}
-	name := "Chart.lock"
-	if ch.Metadata.APIVersion == chart.APIVersionV1 {
-		name = "requirements.lock"
-	}
+	name := lockFileName(ch)
 	if err := rejectSymlink(m.ChartPath, name); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(m.ChartPath, name), data, 0o644)
+}
+
+func lockFileName(ch *chart.Chart) string {
+	if ch.Metadata.APIVersion == chart.APIVersionV1 {
+		return "requirements.lock"
+	}
+	return "Chart.lock"
 }
 
 // rejectSymlink returns an error if the lock file with this name in dir is a symbolic

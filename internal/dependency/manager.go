@@ -132,6 +132,9 @@ func (m *Manager) update(ctx context.Context, ch *chart.Chart) error {
 	var selectLibraries func(dir string) error
 	if len(libraries) > 0 {
 		selectLibraries = func(dir string) (err error) {
+			if err := rejectSymlink(m.ChartPath, lockFileName(ch)); err != nil {
+				return err
+			}
 			requests, err := requestsOfTree(ch, charts, filepath.Join(m.ChartPath, chartsDirectory), dir)
 			if err == nil {
 				locked.libraries, err = m.resolve(libraries, repositories, requests)

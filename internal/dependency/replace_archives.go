@@ -47,10 +47,29 @@ func (m *Manager) replaceArchives(d *download) error {
 	return nil
 }
 
+// checkTarget returns an error if the archives of a download cannot be moved to its target.
+func checkTarget(d *download) error {
+	entries, err := os.ReadDir(d.temporary)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name := filepath.Join(d.target, entry.Name())
+		if info, err := os.Lstat(name); err == nil && info.IsDir() {
+			return fmt.Errorf("cannot replace %s: it is a directory", name)
+		}
+	}
+	probe, err := os.CreateTemp(d.target, ".helm-")
+	if err != nil {
+		return fmt.Errorf("cannot write to %s: %w", d.target, err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
 // move moves an archive. If the archive does not contain a valid chart, move only prints a
 // warning.
 func (m *Manager) move(oldPath, newPath string) {
-	if _, err := chartloader.LoadFile(oldPath); err != nil {
+	if _, err := chartloader.LoadWithoutLibraries(oldPath); err != nil {
 		fmt.Fprintf(m.Out, "Could not verify %s for moving: %s (Skipping)", oldPath, err)
 		return
 	}
