@@ -339,6 +339,11 @@ func TestInvalidRecords(t *testing.T) {
 			}
 		})
 	}
+	null := newChart("shop")
+	null.Files = append(null.Files, nil)
+	if found, err := chartscripts.FromRelease(&release.Release{Chart: null}); err != nil || len(found.Chart.Files) > 0 {
+		t.Errorf("with a file that is null: got %v, %v", found, err)
+	}
 	if found, err := chartscripts.FromRelease(&release.Release{}); err != nil || found.Chart == nil {
 		t.Errorf("without a chart: got %v, %v", found, err)
 	}

@@ -176,7 +176,7 @@ func FromRelease(rel *release.Release) (*Stored, error) {
 		return &Stored{Chart: &chart.Chart{Metadata: &chart.Metadata{}}}, nil
 	}
 	bare := WithoutRecord(rel.Chart)
-	root := &chart.Chart{Metadata: bare.Metadata, Values: bare.Values, Files: bare.Files}
+	root := &chart.Chart{Metadata: bare.Metadata, Values: bare.Values, Files: withoutNull(bare.Files)}
 	i := slices.IndexFunc(rel.Chart.Files, isRecord)
 	if i < 0 {
 		return &Stored{Chart: root}, nil
@@ -209,7 +209,7 @@ func decodeRecord(data []byte) (*record, error) {
 
 // addRecorded adds recorded subcharts, and the charts around them, to the outermost chart.
 func addRecorded(root *chart.Chart, recorded []recordedChart) error {
-	seen := map[*chart.Chart]bool{}
+	added := map[*chart.Chart]bool{}
 	for _, r := range recorded {
 		if len(r.Path) == 0 || len(r.Path) > maxRecordedDepth || r.Metadata == nil {
 			return errors.New("the record contains a chart without a name, or in too many charts")
@@ -221,15 +221,20 @@ func addRecorded(root *chart.Chart, recorded []recordedChart) error {
 			}
 			ch = subchart(ch, name)
 		}
-		if seen[ch] {
+		if added[ch] {
 			return fmt.Errorf("the record contains the chart %s twice", strings.Join(r.Path, "/"))
 		}
-		seen[ch] = true
+		added[ch] = true
 		metadata := *r.Metadata
 		metadata.Name = r.Path[len(r.Path)-1]
-		ch.Metadata, ch.Values, ch.Files = &metadata, r.Values, slices.DeleteFunc(r.Files, func(f *chart.File) bool { return f == nil })
+		ch.Metadata, ch.Values, ch.Files = &metadata, r.Values, withoutNull(r.Files)
 	}
 	return nil
+}
+
+// withoutNull returns files without null, which a release can contain that somebody else has written.
+func withoutNull(files []*chart.File) []*chart.File {
+	return slices.DeleteFunc(slices.Clone(files), func(f *chart.File) bool { return f == nil })
 }
 
 // subchart returns the subchart with a name. If there is none, it adds one.
