@@ -152,7 +152,7 @@ func TestDecide(t *testing.T) {
 		{name: "accepted", accepted: []string{"cluster", "network", "filesystem"}},
 		{name: "refused", want: `the scripts of chart "shop" ask for permissions that were not accepted: network: read them (helm show scripts, helm get scripts), and accept with --accept-perms network,`},
 		{name: "some accepted", accepted: []string{"network"}, answers: []bool{true, true}, want: `the scripts of chart "shop/charts/db" ask for permissions that were not accepted: cluster:`},
-		{name: "unknown", accepted: []string{"netwrok"}, want: `there is no permission "netwrok": did you mean "network"?`},
+		{name: "unknown", accepted: []string{"networks"}, want: `there is no permission "networks": did you mean "network"?`},
 		{name: "asked", answers: []bool{true, true}, asked: []string{"shop", "shop/charts/db"}},
 		{name: "declined", answers: []bool{false, true}, asked: []string{"shop"}, want: `the permissions of chart "shop" were not accepted: network`},
 		{name: "declined in the end", answers: []bool{true, false}, asked: []string{"shop", "shop/charts/db"}, want: `the permissions of chart "shop/charts/db" were not accepted: network, cluster`},
