@@ -33,6 +33,9 @@ type Chart struct {
 	// Path is the path of the chart in the tree of charts, for example shop/charts/db.
 	Path  string
 	Chart *chart.Chart
+	// Documents is the path that the sources of its documents begin with. It differs from Path for
+	// charts below one with an alias: Helm uses the name of that chart in it.
+	Documents string
 	// Library says whether the chart is used as a library.
 	Library bool
 	// Files are the scripts, sorted by name. Their names are relative to the chart.
@@ -62,16 +65,18 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // Read returns the charts with scripts among ch and its subcharts, subcharts first. It does not compile
 // the scripts. The error is a *FileError.
-func Read(ch *chart.Chart) ([]*Chart, error) {
+func Read(ch *chart.Chart) ([]*Chart, error) { return read(ch, ch.ChartFullPath()) }
+
+func read(ch *chart.Chart, at string) ([]*Chart, error) {
 	var charts []*Chart
 	for _, sub := range ch.Dependencies() {
-		below, err := Read(sub)
+		below, err := read(sub, path.Join(at, "charts", sub.Name()))
 		if err != nil {
 			return nil, err
 		}
 		charts = append(charts, below...)
 	}
-	own, err := readOwn(ch)
+	own, err := readOwn(ch, at)
 	if own != nil {
 		charts = append(charts, own)
 	}
@@ -79,15 +84,15 @@ func Read(ch *chart.Chart) ([]*Chart, error) {
 }
 
 // readOwn returns the scripts of one chart, or nil if it has none.
-func readOwn(ch *chart.Chart) (*Chart, error) {
-	enabled, err := isEnabled(ch)
+func readOwn(ch *chart.Chart, at string) (*Chart, error) {
+	enabled, err := isEnabled(ch, at)
 	if !enabled || err != nil {
 		return nil, err
 	}
-	c := &Chart{Path: ch.ChartFullPath(), Chart: ch, Library: ch.Metadata.Type == library.TypeLibrary}
+	c := &Chart{Path: at, Documents: ch.ChartFullPath(), Chart: ch, Library: ch.Metadata.Type == library.TypeLibrary}
 	size := 0
 	for _, f := range ch.Files {
-		if chartformat.IsScript(f.Name) {
+		if f != nil && chartformat.IsScript(f.Name) {
 			c.Files = append(c.Files, f)
 			size += len(f.Data)
 		}
@@ -101,12 +106,12 @@ func readOwn(ch *chart.Chart) (*Chart, error) {
 		return nil, &FileError{path.Join(c.Path, chartformat.ScriptsDirectory), 0, fmt.Errorf("the scripts have %d bytes: a chart can have scripts of at most %d", size, maxBytes)}
 	}
 	slices.SortFunc(c.Files, func(a, b *chart.File) int { return strings.Compare(a.Name, b.Name) })
-	c.Permissions, err = readPermissions(ch)
+	c.Permissions, err = readPermissions(ch, at)
 	return c, err
 }
 
 // isEnabled reports whether the scripts of a chart run.
-func isEnabled(ch *chart.Chart) (bool, error) {
+func isEnabled(ch *chart.Chart, at string) (bool, error) {
 	if ch.Metadata == nil {
 		return false, nil
 	}
@@ -116,7 +121,7 @@ func isEnabled(ch *chart.Chart) (bool, error) {
 	case "", annotation.ScriptsDisabled:
 		return false, nil
 	default:
-		return false, &FileError{path.Join(ch.ChartFullPath(), "Chart.yaml"), 0, fmt.Errorf("the annotation %s is %q: must be %q or %q",
+		return false, &FileError{path.Join(at, "Chart.yaml"), 0, fmt.Errorf("the annotation %s is %q: must be %q or %q",
 			annotation.Scripts, value, annotation.ScriptsEnabled, annotation.ScriptsDisabled)}
 	}
 }

@@ -54,14 +54,14 @@ func ParsePermission(name string) (luasandbox.Permission, error) {
 }
 
 // readPermissions returns the permissions for which the PermissionsFile of a chart asks.
-func readPermissions(ch *chart.Chart) ([]luasandbox.Permission, error) {
-	i := slices.IndexFunc(ch.Files, func(f *chart.File) bool { return f.Name == PermissionsFile })
+func readPermissions(ch *chart.Chart, at string) ([]luasandbox.Permission, error) {
+	i := slices.IndexFunc(ch.Files, func(f *chart.File) bool { return f != nil && f.Name == PermissionsFile })
 	if i < 0 {
 		return nil, nil
 	}
 	permissions, line, err := parsePermissions(string(ch.Files[i].Data))
 	if err != nil {
-		return nil, &FileError{path.Join(ch.ChartFullPath(), PermissionsFile), line, err}
+		return nil, &FileError{path.Join(at, PermissionsFile), line, err}
 	}
 	return permissions, nil
 }
@@ -77,6 +77,9 @@ func parsePermissions(text string) (permissions []luasandbox.Permission, line in
 	}
 	if root == nil {
 		return nil, 0, nil
+	}
+	if line := secondDocument(text); line > 0 {
+		return nil, line, errors.New("must contain one YAML document")
 	}
 	root = yamledit.Resolve(root)
 	if root.Kind == yaml.DocumentNode && len(root.Content) == 1 {
@@ -97,6 +100,16 @@ func parsePermissions(text string) (permissions []luasandbox.Permission, line in
 		return nil, 0, nil
 	}
 	return permissionList(yamledit.Resolve(root.Content[1]))
+}
+
+// secondDocument returns the line of the second YAML document in a text, or 0 if there is none.
+func secondDocument(text string) int {
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	var first, second yaml.Node
+	if decoder.Decode(&first) != nil || decoder.Decode(&second) != nil {
+		return 0
+	}
+	return second.Line
 }
 
 func permissionList(list *yaml.Node) (permissions []luasandbox.Permission, line int, err error) {

@@ -40,7 +40,7 @@ type record struct {
 	Accepted map[string][]luasandbox.Permission `json:"accepted,omitempty"`
 }
 
-// recordedChart is a subchart with scripts, or a chart around one, whose default values it sees.
+// recordedChart is a subchart. If it has no scripts, scripts of other charts see its values.
 type recordedChart struct {
 	// Path contains the names of the charts from the outermost chart, without it, to this one.
 	Path     []string        `json:"path"`
@@ -49,6 +49,8 @@ type recordedChart struct {
 	Values map[string]any `json:"values,omitempty"`
 	// Files are the scripts and the PermissionsFile.
 	Files []*chart.File `json:"files,omitempty"`
+	// Documents is as in Chart, if it is not the path of the chart.
+	Documents string `json:"documents,omitempty"`
 }
 
 // WithRecord returns a copy of the outermost chart of a release with a record of charts, which Read
@@ -56,18 +58,12 @@ type recordedChart struct {
 // nothing to record.
 func WithRecord(ch *chart.Chart, charts []*Chart, accepted map[string][]luasandbox.Permission) (*chart.Chart, error) {
 	rec := record{Version: recordVersion, Accepted: accepted}
-	scripts, isRecorded := map[string][]*chart.File{}, map[string]bool{}
-	for _, c := range charts {
-		scripts[c.Path] = c.Files
-	}
-	for _, c := range charts {
-		for around := c.Chart; !around.IsRoot() && !isRecorded[around.ChartFullPath()]; around = around.Parent() {
-			path := around.ChartFullPath()
-			isRecorded[path] = true
-			if recorded, isNeeded := newRecordedChart(ch, around, scripts[path]); isNeeded {
-				rec.Charts = append(rec.Charts, recorded)
-			}
+	if len(charts) > 0 {
+		scripts := map[string]*Chart{}
+		for _, c := range charts {
+			scripts[c.Path] = c
 		}
+		rec.addBelow(ch, ch, nil, scripts)
 	}
 	if len(rec.Charts) == 0 && len(rec.Accepted) == 0 {
 		return ch, nil
@@ -81,24 +77,37 @@ func WithRecord(ch *chart.Chart, charts []*Chart, accepted map[string][]luasandb
 	return &recorded, nil
 }
 
-// newRecordedChart returns what is recorded of a subchart of root, which has these scripts. isNeeded is false
-// if nothing has to be recorded.
-func newRecordedChart(root, ch *chart.Chart, scripts []*chart.File) (recorded recordedChart, isNeeded bool) {
-	recorded = recordedChart{Path: namesBelowRoot(ch.ChartFullPath()), Metadata: ch.Metadata, Files: slices.Clone(scripts)}
-	for _, f := range ch.Files {
-		if f.Name == PermissionsFile && len(scripts) > 0 {
-			recorded.Files = append(recorded.Files, f)
+// addBelow records the subcharts of ch, which has this path, and their subcharts. scripts contains those with
+// scripts, by their path. Of the others, the default values are recorded that scripts would not see
+// otherwise. A chart comes before its subcharts.
+func (r *record) addBelow(root, ch *chart.Chart, at []string, scripts map[string]*Chart) {
+	for _, sub := range ch.Dependencies() {
+		names := append(slices.Clone(at), sub.Name())
+		recorded := recordedChart{Path: names, Metadata: &chart.Metadata{Name: sub.Name()}}
+		if c := scripts[strings.Join(append([]string{root.ChartFullPath()}, names...), "/charts/")]; c != nil {
+			recorded.Metadata, recorded.Files = sub.Metadata, slices.Clone(c.Files)
+			recorded.Files = append(recorded.Files, permissionsFile(sub)...)
+			if c.Documents != c.Path {
+				recorded.Documents = c.Documents
+			}
 		}
+		if !includes(root.Values, names, sub.Values) {
+			recorded.Values = sub.Values
+		}
+		r.Charts = append(r.Charts, recorded)
+		r.addBelow(root, sub, names, scripts)
 	}
-	if !includes(root.Values, recorded.Path, ch.Values) {
-		recorded.Values = ch.Values
-	}
-	return recorded, len(scripts) > 0 || recorded.Values != nil
 }
 
-// namesBelowRoot converts the path of a subchart, such as shop/charts/db, to the names of the charts
-// below the outermost one.
-func namesBelowRoot(path string) []string { return strings.Split(path, "/charts/")[1:] }
+// permissionsFile returns the PermissionsFile of a chart, if it has one.
+func permissionsFile(ch *chart.Chart) []*chart.File {
+	for _, f := range ch.Files {
+		if f != nil && f.Name == PermissionsFile {
+			return []*chart.File{f}
+		}
+	}
+	return nil
+}
 
 // includes reports whether values contain all keys of the default values of the subchart at a path, so
 // that the default values change nothing.
@@ -148,9 +157,11 @@ func isRecord(f *chart.File) bool { return f != nil && f.Name == recordFile }
 
 // Stored is what a stored release contains about scripts.
 type Stored struct {
-	// Chart is the outermost chart, with those subcharts that have scripts and the charts around
-	// them. Of subcharts, it has only what scripts need.
+	// Chart is the outermost chart, with the recorded subcharts. Of these, it has only what scripts
+	// need.
 	Chart *chart.Chart
+	// Charts are the charts with scripts, as Read returns them.
+	Charts []*Chart
 	// Accepted contains the permissions that were accepted when the release was stored, by the
 	// path of the chart.
 	Accepted map[string][]luasandbox.Permission
@@ -169,7 +180,7 @@ func (e *InvalidRecordError) Error() string {
 
 func (e *InvalidRecordError) Unwrap() error { return e.Err }
 
-// FromRelease returns what a release has stored about scripts. If the record is invalid, the error is an
+// FromRelease returns what a release has stored about scripts. If it is invalid, the error is an
 // *InvalidRecordError. The chart of the release can be missing.
 func FromRelease(rel *release.Release) (*Stored, error) {
 	if rel.Chart == nil || rel.Chart.Metadata == nil {
@@ -177,18 +188,43 @@ func FromRelease(rel *release.Release) (*Stored, error) {
 	}
 	bare := WithoutRecord(rel.Chart)
 	root := &chart.Chart{Metadata: bare.Metadata, Values: bare.Values, Files: withoutNull(bare.Files)}
-	i := slices.IndexFunc(rel.Chart.Files, isRecord)
-	if i < 0 {
-		return &Stored{Chart: root}, nil
+	stored := &Stored{Chart: root}
+	if i := slices.IndexFunc(rel.Chart.Files, isRecord); i >= 0 {
+		if err := stored.addRecord(rel.Chart.Files[i].Data); err != nil {
+			return nil, &InvalidRecordError{rel.Name, rel.Version, err}
+		}
+		return stored, nil
 	}
-	rec, err := decodeRecord(rel.Chart.Files[i].Data)
-	if err == nil {
-		err = addRecorded(root, rec.Charts)
-	}
-	if err != nil {
+	var err error
+	if stored.Charts, err = Read(root); err != nil {
 		return nil, &InvalidRecordError{rel.Name, rel.Version, err}
 	}
-	return &Stored{root, rec.Accepted}, nil
+	return stored, nil
+}
+
+// addRecord adds what is recorded about subcharts.
+func (s *Stored) addRecord(data []byte) error {
+	rec, err := decodeRecord(data)
+	if err != nil {
+		return err
+	}
+	if err := addRecorded(s.Chart, rec.Charts); err != nil {
+		return err
+	}
+	if s.Charts, err = Read(s.Chart); err != nil {
+		return err
+	}
+	s.Accepted = rec.Accepted
+	documents := map[string]string{}
+	for _, r := range rec.Charts {
+		documents[strings.Join(append([]string{s.Chart.Name()}, r.Path...), "/charts/")] = r.Documents
+	}
+	for _, c := range s.Charts {
+		if recorded := documents[c.Path]; recorded != "" {
+			c.Documents = recorded
+		}
+	}
+	return nil
 }
 
 func decodeRecord(data []byte) (*record, error) {

@@ -21,6 +21,7 @@ import (
 	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/lint/rule"
+	"github.com/ordered-helm/helm/internal/lint/scripts"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -60,6 +61,11 @@ func checkOrder(files, canonical []*chartloader.BufferedFile, o RenderOptions) [
 	root.Walk(i.checkChartFile)
 	root.Walk(i.checkSchema)
 	root.Walk(i.checkLibraryText)
+	root.Walk(func(c *source.Files) {
+		for _, p := range scripts.Check(c) {
+			i.add(p.Rule, p.At, p.Message)
+		}
+	})
 	if canonical != nil && i.isRelevant(root) && i.load(root, canonical) {
 		i.readObjects()
 		inspection := sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace})

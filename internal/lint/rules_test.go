@@ -582,6 +582,63 @@ var violations = []struct {
 		mend: [3]string{"charts/db/library/names/Chart.yaml", "version: 1.0.0", "version: 1.0.0\ntype: library"},
 	},
 	{
+		name: "ignored-script-handler",
+		files: map[string]string{
+			"Chart.yaml":    "apiVersion: v2\nname: names\nversion: 1.0.0\ntype: library\nannotations: {helm.sh/scripts: enabled}\n",
+			"ext/lua/a.lua": "\nevents.on('post-render', 0.5, function() end)\n",
+		},
+		want: []string{"warning ignored-script-handler ext/lua/a.lua:2"}, says: "a library renders nothing: this handler of post-render is never called",
+		mend: [3]string{"ext/lua/a.lua", "post-render", "pre-install"},
+	},
+	{
+		name: "invalid-script of a subchart",
+		files: map[string]string{
+			"Chart.yaml": v3, "charts/db/Chart.yaml": "apiVersion: v2\nname: db\nversion: 1.0.0\nannotations: {helm.sh/scripts: enabled}\n",
+			"charts/db/ext/lua/a.lua": "\nevents.on('pre-instal', 0.5, function() end)\n",
+		},
+		want: []string{"error invalid-script charts/db/ext/lua/a.lua:2"}, says: `there is no event "pre-instal": did you mean "pre-install"?`,
+		mend: [3]string{"charts/db/ext/lua/a.lua", "pre-instal'", "pre-install'"},
+	},
+	{
+		name:  "invalid-script with a syntax error",
+		files: map[string]string{"Chart.yaml": v3Format, "ext/lua/a.lua": "x = = 1"},
+		want:  []string{"error invalid-script ext/lua/a.lua:1"}, says: "syntax error near '='",
+		mend: [3]string{"ext/lua/a.lua", "= =", "="},
+	},
+	{
+		name: "invalid-script because of the annotation",
+		files: map[string]string{
+			"Chart.yaml":    "apiVersion: v2\nname: shop\nversion: 1.0.0\nannotations:\n  helm.sh/scripts: on\n",
+			"ext/lua/a.lua": "",
+		},
+		want: []string{"error invalid-script Chart.yaml:5:20"}, says: `the annotation helm.sh/scripts is "on": must be "enabled" or "disabled"`,
+		mend: [3]string{"Chart.yaml", "on\n", "disabled\n"},
+	},
+	{
+		name:  "invalid-script-permissions",
+		files: map[string]string{"Chart.yaml": v3Format, "ext/lua/a.lua": "", "ext/permissions.yaml": "lua:\n- networking\n"},
+		want:  []string{"error invalid-script-permissions ext/permissions.yaml:2"}, says: `there is no permission "networking": did you mean "network"?`,
+		mend: [3]string{"ext/permissions.yaml", "\n- networking", " []"},
+	},
+	{
+		name:  "script-permission-not-requested",
+		files: map[string]string{"Chart.yaml": v3Format, "ext/lua/a.lua": "local function f()\n  return os.getenv('X')\nend\nlocal get = http.get\n"},
+		want:  []string{"warning script-permission-not-requested ext/lua/a.lua:2", "warning script-permission-not-requested ext/lua/a.lua:4"}, says: "this needs the permission environment, for which the chart does not ask",
+		mend: [3]string{"ext/lua/a.lua", "local function f()\n  return os.getenv('X')\nend\nlocal get = http.get\n", ""},
+	},
+	{
+		name:  "scripts-not-enabled",
+		files: map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "ext/lua/a.lua": ""},
+		want:  []string{"warning scripts-not-enabled Chart.yaml"}, says: "the chart contains scripts in ext/lua/, but they are not enabled",
+		mend: [3]string{"Chart.yaml", "version: 1.0.0\n", "version: 1.0.0\nannotations: {helm.sh/scripts: enabled}\n"},
+	},
+	{
+		name:  "unused-script-permission",
+		files: map[string]string{"Chart.yaml": v3Format, "ext/lua/a.lua": "events.on('wait', 0, function() return io.open('x') ~= nil end)", "ext/permissions.yaml": "lua: [filesystem, environment]\n"},
+		want:  []string{"info unused-script-permission ext/permissions.yaml"}, says: "no script uses the permission environment",
+		mend: [3]string{"ext/permissions.yaml", ", environment", ""},
+	},
+	{
 		name: "wait-for-first-consumer of a class in the release",
 		files: map[string]string{
 			"Chart.yaml":           v3,
@@ -592,6 +649,8 @@ var violations = []struct {
 		mend: [3]string{"templates/class.yaml", "WaitForFirstConsumer", "Immediate"},
 	},
 }
+
+const v3Format = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: shop, labels: {version: \"1.0.0\"}}\n"
 
 func found(t *testing.T, files map[string]string, o lint.RenderOptions) (places []string, all []lint.Finding) {
 	t.Helper()

@@ -91,7 +91,11 @@ func New(ctx context.Context, cfg *helmaction.Configuration, chrt *chart.Chart, 
 		return nil, err
 	}
 	p.Root = render.ChartTree(declared, p.Chart)
-	if p.scripts, err = scripthandlers.Start(ctx, p.Chart, o.Handlers); err != nil {
+	scripts, err := chartscripts.Read(p.Chart)
+	if err != nil {
+		return nil, err
+	}
+	if p.scripts, err = scripthandlers.Start(ctx, scripts, o.Handlers); err != nil {
 		return nil, err
 	}
 	if err := lifecycle.Emit(ctx, p.Emitter(), lifecycle.ChartLoaded, &lifecycle.Request{Chart: p.Chart}); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // isOwn reports whether a document belongs to the chart or to one of its subcharts.
 func (s *state) isOwn(d *lifecycle.Document) bool {
-	return strings.HasPrefix(d.Source, s.chart.Path+"/")
+	return strings.HasPrefix(d.Source, s.chart.Documents+"/")
 }
 
 // own returns the documents of the chart and its subcharts.
@@ -90,7 +90,7 @@ func (h *handler) documents(own []*lifecycle.Document, elements []luasandbox.Ele
 // addedSource returns the path of the script, for documents that it adds.
 func (h *handler) addedSource() string {
 	file, _ := h.function.Position()
-	return path.Join(h.chart.Path, file)
+	return path.Join(h.chart.Documents, file)
 }
 
 // replaceOwn returns documents in which those of the chart and its subcharts are replaced, at the same

@@ -20,8 +20,6 @@ import (
 type Options struct {
 	// Emitter contains the handlers of the Go program; nil if there are none.
 	Emitter *lifecycle.Emitter
-	// Disabled says that no scripts run.
-	Disabled bool
 	// Acceptance says which permissions scripts get.
 	Acceptance chartscripts.Acceptance
 	// Print receives the lines that scripts print, and Log the lines that they log.
@@ -46,18 +44,14 @@ type Runtime struct {
 	running chan struct{}
 }
 
-// Start loads the scripts of ch and its subcharts, if these have any, after it has asked for the
-// permissions that they need. The error is a *chartscripts.FileError, a *chartscripts.PermissionError or
-// a *ScriptError. The caller must close the Runtime.
-func Start(ctx context.Context, ch *chart.Chart, o Options) (*Runtime, error) {
-	r := &Runtime{options: o, emitter: o.Emitter, running: make(chan struct{}, 1)}
-	if o.Disabled {
+// Start loads the scripts of charts, subcharts first, after it has asked for the permissions that they need.
+// The error is a *chartscripts.PermissionError or a *ScriptError. The caller must close the Runtime.
+func Start(ctx context.Context, charts []*chartscripts.Chart, o Options) (*Runtime, error) {
+	r := &Runtime{options: o, charts: charts, emitter: o.Emitter, running: make(chan struct{}, 1)}
+	if len(charts) == 0 {
 		return r, nil
 	}
 	var err error
-	if r.charts, err = chartscripts.Read(ch); err != nil || len(r.charts) == 0 {
-		return r, err
-	}
 	if r.accepted, err = o.Acceptance.Decide(ctx, r.charts); err != nil {
 		return nil, err
 	}

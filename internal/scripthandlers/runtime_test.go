@@ -37,12 +37,21 @@ func newTree(shop, db string) *chart.Chart {
 	return newChart("shop", map[string]string{"ext/lua/shop.lua": shop}, newChart("db", map[string]string{"ext/lua/db.lua": db}))
 }
 
+func read(t *testing.T, c *chart.Chart) []*chartscripts.Chart {
+	t.Helper()
+	charts, err := chartscripts.Read(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return charts
+}
+
 // start starts the scripts of a chart, and returns the lines that they print.
 func start(t *testing.T, c *chart.Chart, o scripthandlers.Options) (r *scripthandlers.Runtime, printed *[]string) {
 	t.Helper()
 	printed = &[]string{}
 	o.Print = func(line string) { *printed = append(*printed, line) }
-	r, err := scripthandlers.Start(t.Context(), c, o)
+	r, err := scripthandlers.Start(t.Context(), read(t, c), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +95,7 @@ func TestMistakes(t *testing.T) {
 		{"library that is not permitted", "http.get('http://localhost')", "ext/lua/shop.lua:1: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := scripthandlers.Start(t.Context(), newTree(c.script, ""), scripthandlers.Options{Limits: short})
+			_, err := scripthandlers.Start(t.Context(), read(t, newTree(c.script, "")), scripthandlers.Options{Limits: short})
 			if failed, is := errors.AsType[*scripthandlers.ScriptError](err); !is || failed.Chart != "shop" || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
@@ -272,7 +281,7 @@ func TestOrderOfHandlers(t *testing.T) {
 		})
 		file := func(i int) map[string]string { return map[string]string{"ext/lua/a.lua": scripts[i]} }
 		tree := newChart("a", file(2), newChart("b", file(1), newChart("c", file(0))))
-		r, err := scripthandlers.Start(t.Context(), tree, scripthandlers.Options{Emitter: &emitter, Print: func(line string) {
+		r, err := scripthandlers.Start(t.Context(), read(t, tree), scripthandlers.Options{Emitter: &emitter, Print: func(line string) {
 			called = append(called, line[strings.LastIndexByte(line, ' ')+1:])
 		}})
 		if err != nil {
@@ -314,25 +323,16 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestWithoutScripts checks that charts without scripts, and a disabled runtime, leave the emitter of the
-// program as it is.
+// TestWithoutScripts checks that charts without scripts leave the emitter of the program as it is.
 func TestWithoutScripts(t *testing.T) {
 	var emitter lifecycle.Emitter
-	for name, c := range map[string]struct {
-		chart    *chart.Chart
-		disabled bool
-	}{
-		"without scripts": {chart: newChart("shop", nil)}, "disabled": {newTree("error('runs')", ""), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r, _ := start(t, c.chart, scripthandlers.Options{Emitter: &emitter, Disabled: c.disabled})
-			if r.Emitter() != &emitter || r.HasScripts() {
-				t.Errorf("got %v, %v", r.Emitter(), r.HasScripts())
-			}
-			if stored, err := r.WithRecord(c.chart); stored != c.chart || err != nil {
-				t.Errorf("the stored chart is %v, %v", stored, err)
-			}
-		})
+	c := newChart("shop", nil)
+	r, _ := start(t, c, scripthandlers.Options{Emitter: &emitter})
+	if r.Emitter() != &emitter || r.HasScripts() {
+		t.Errorf("got %v, %v", r.Emitter(), r.HasScripts())
+	}
+	if stored, err := r.WithRecord(c); stored != c || err != nil {
+		t.Errorf("the stored chart is %v, %v", stored, err)
 	}
 	var none *scripthandlers.Runtime
 	none.Close()
@@ -345,7 +345,7 @@ func TestWithoutScripts(t *testing.T) {
 func TestCancellation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	tree := newTree(handle("pre-install", "println('runs') while true do end"), "")
-	r, err := scripthandlers.Start(t.Context(), tree, scripthandlers.Options{Print: func(string) { cancel() }})
+	r, err := scripthandlers.Start(t.Context(), read(t, tree), scripthandlers.Options{Print: func(string) { cancel() }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +368,7 @@ func TestPermissions(t *testing.T) {
 	if want := []string{"shop/charts/db: nil\tnil\tnil", "shop: table\tnil\tnil"}; !slices.Equal(*printed, want) {
 		t.Errorf("got %q, want %q", *printed, want)
 	}
-	_, err := scripthandlers.Start(t.Context(), tree, o)
+	_, err := scripthandlers.Start(t.Context(), read(t, tree), o)
 	if refused, is := errors.AsType[*chartscripts.PermissionError](err); !is || !refused.Declined || refused.Chart != "shop" {
 		t.Errorf("got %v", err)
 	}

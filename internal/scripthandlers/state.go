@@ -27,6 +27,8 @@ type state struct {
 	isLoading bool
 	// lines contains the last lines of output.
 	lines []string
+	// registered contains all handlers of the chart.
+	registered []Handler
 }
 
 func newState(r *Runtime, c *chartscripts.Chart, group *luasandbox.Group) *state {
@@ -155,6 +157,8 @@ func number(value any) (float64, bool) {
 }
 
 func (s *state) register(event lifecycle.Event, weight float64, f *luasandbox.Function) error {
+	file, line := f.Position()
+	s.registered = append(s.registered, Handler{event, file, line})
 	emitter, h := s.runtime.emitter, &handler{s, event, f}
 	switch event {
 	case lifecycle.PreList, lifecycle.PostList:

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
 
@@ -109,39 +108,28 @@ func (o *scriptOutput) render(ctx context.Context, p *planner.Planner) (*planner
 	return rendered, err
 }
 
-// storedScripts loads the scripts of a stored release. The values are those of its charts. The caller must
-// close the runtime.
-func (o ScriptOptions) storedScripts(ctx context.Context, rel *release.Release, options scripthandlers.Options) (*scripthandlers.Runtime, *chart.Chart, error) {
-	if options.Disabled {
-		runtime, err := scripthandlers.Start(ctx, rel.Chart, options)
-		return runtime, rel.Chart, err
-	}
-	stored, err := chartscripts.FromRelease(rel)
-	if err != nil {
-		return nil, nil, err
-	}
-	runtime, err := scripthandlers.Start(ctx, stored.Chart, options)
-	return runtime, stored.Chart, err
-}
-
 // storedEvents loads the scripts of a stored release, and returns what emits the events of an operation
-// on rel, which has the same chart. The caller must call end.
+// on c.rel, which has the same chart. The caller must call end.
 func (o ScriptOptions) storedEvents(ctx context.Context, op *operation.Operation, cfg *Configuration, c storedEventsConfig) (events *lifecycle.Operation, end func(), err error) {
+	stored := &chartscripts.Stored{Chart: c.source.Chart}
 	out := &scriptOutput{events: op.Events}
 	if !c.disabled {
-		out.showWithout(c.source.Manifest, c.source.Hooks)
+		if stored, err = chartscripts.FromRelease(c.source); err != nil {
+			return nil, nil, err
+		}
+		if len(stored.Charts) > 0 {
+			out.showWithout(c.source.Manifest, c.source.Hooks)
+		}
 	}
-	options := o.handlers(c.emitter, cfg, out, true)
-	options.Disabled = c.disabled
-	runtime, ch, err := o.storedScripts(ctx, c.source, options)
+	runtime, err := scripthandlers.Start(ctx, stored.Charts, o.handlers(c.emitter, cfg, out, true))
 	if err != nil {
 		return nil, nil, err
 	}
 	return eventsOf(runtime.Emitter(), c.rel, func() (map[string]any, error) {
-		if ch == nil {
+		if stored.Chart == nil {
 			return c.rel.Config, nil
 		}
-		return chartutil.CoalesceValues(ch, c.rel.Config)
+		return chartutil.CoalesceValues(stored.Chart, c.rel.Config)
 	}), runtime.Close, nil
 }
 
@@ -153,8 +141,7 @@ func ReleaseScripts(rel *release.Release) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	charts, err := chartscripts.Read(stored.Chart)
-	return chartscripts.Text(charts, stored.Accepted), err
+	return chartscripts.Text(stored.Charts, stored.Accepted), nil
 }
 
 // storedEventsConfig configures storedEvents.

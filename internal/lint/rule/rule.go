@@ -185,14 +185,42 @@ var (
 	}
 )
 
+// Rules about scripts.
+var (
+	InvalidScript = Rule{
+		"invalid-script", Error, "a script cannot be loaded",
+		"Correct the script. \"helm template\" runs it.",
+	}
+	InvalidPermissions = Rule{
+		"invalid-script-permissions", Error, "ext/permissions.yaml is not a list of permissions",
+		"Write \"lua: [network]\", with the permissions that the scripts need.",
+	}
+	IgnoredHandler = Rule{
+		"ignored-script-handler", Warning, "a script registers a handler that is never called",
+		"Move it to the chart that uses the library.",
+	}
+	PermissionNotRequested = Rule{
+		"script-permission-not-requested", Warning, "a script uses something for which its chart does not ask",
+		"Name the permission in ext/permissions.yaml.",
+	}
+	ScriptsNotEnabled = Rule{
+		"scripts-not-enabled", Warning, "a flat chart contains scripts that do not run",
+		`Add the annotation helm.sh/scripts to Chart.yaml: "enabled" or, if the scripts are not to run, "disabled".`,
+	}
+	UnusedPermission = Rule{
+		"unused-script-permission", Info, "a chart asks for a permission that no script uses",
+		"Remove it from ext/permissions.yaml.",
+	}
+)
+
 // All returns all rules, sorted by name.
 func All() []Rule {
 	return []Rule{
 		AnnotationNotString, ApplicationAsLibrary, ConflictingSpellings, ConflictingSchemas, CustomReadiness, DependencyCycle,
-		DuplicateObject, ExpressionPath, HookSequencing, InvalidChartField, InvalidHook, InvalidHookMode,
-		InvalidLayerName, InvalidSchema, LateRoleBinding, LayerUnreached, LibraryText, MalformedDuration, MalformedExpression,
-		MalformedValue, MisplacedKey, NonCanonicalChart, ReadinessTimeoutLong, RemovedChartField, SelfDependency, SequencingNotEnabled,
-		TwoSlashKey, UnknownKey, UnknownLayer, UnknownSubchart, UnmeetableNeed,
+		DuplicateObject, ExpressionPath, HookSequencing, IgnoredHandler, InvalidChartField, InvalidHook, InvalidHookMode,
+		InvalidLayerName, InvalidScript, InvalidPermissions, InvalidSchema, LateRoleBinding, LayerUnreached, LibraryText, MalformedDuration, MalformedExpression,
+		MalformedValue, MisplacedKey, NonCanonicalChart, ReadinessTimeoutLong, RemovedChartField, PermissionNotRequested, ScriptsNotEnabled, SelfDependency, SequencingNotEnabled,
+		TwoSlashKey, UnknownKey, UnknownLayer, UnknownSubchart, UnmeetableNeed, UnusedPermission,
 		SchemaReference, WaitForFirstConsumer,
 	}
 }

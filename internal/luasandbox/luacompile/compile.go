@@ -84,6 +84,35 @@ func Check(name, source string) error {
 	return err
 }
 
+// Uses returns the lines in which a script first uses variables, by name, and their fields, by "name.field".
+// It does not distinguish local from global variables. An error is a *SyntaxError.
+func Uses(name, source string) (map[string]int, error) {
+	statements, err := parseScript(name, source)
+	if err != nil {
+		return nil, err
+	}
+	r := newRewriter()
+	r.statements(statements)
+	return r.uses, r.err
+}
+
+// parseScript parses a script that is not too large.
+func parseScript(name, source string) (statements []ast.Stmt, err error) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			statements, err = nil, &SyntaxError{Message: fmt.Sprint(problem)}
+		}
+	}()
+	if len(source) > maxSource {
+		return nil, &SyntaxError{Message: fmt.Sprintf("the script has %d bytes, but can have at most %d", len(source), maxSource)}
+	}
+	statements, err = parse.Parse(strings.NewReader(source), name)
+	if err != nil {
+		return nil, syntaxError(err, source)
+	}
+	return statements, nil
+}
+
 // compile returns a function that has the functions of Hooks as its parameters, and returns the
 // script as a function.
 func compile(name, source string) (proto *lua.FunctionProto, err error) {
@@ -92,14 +121,11 @@ func compile(name, source string) (proto *lua.FunctionProto, err error) {
 			proto, err = nil, &SyntaxError{Message: fmt.Sprint(problem)}
 		}
 	}()
-	if len(source) > maxSource {
-		return nil, &SyntaxError{Message: fmt.Sprintf("the script has %d bytes, but can have at most %d", len(source), maxSource)}
-	}
-	statements, err := parse.Parse(strings.NewReader(source), name)
+	statements, err := parseScript(name, source)
 	if err != nil {
-		return nil, syntaxError(err, source)
+		return nil, err
 	}
-	r := rewriter{constants: map[string]bool{}}
+	r := newRewriter()
 	r.statements(statements)
 	if r.err != nil {
 		return nil, r.err

@@ -14,10 +14,17 @@ type rewriter struct {
 	depth int
 	// constants contains the strings, numbers and names in the script.
 	constants map[string]bool
+	// uses contains the lines in which global variables, and their fields, are first used. The key is
+	// "name" or "name.field". Local variables with the same name count as well.
+	uses map[string]int
 	// functions is the number of functions in the script.
 	functions int
 	// err is set if the script exceeds a limit.
 	err error
+}
+
+func newRewriter() *rewriter {
+	return &rewriter{constants: map[string]bool{}, uses: map[string]int{}}
 }
 
 // enter is called before the parts of node are rewritten, and reports whether the script is not
@@ -103,6 +110,9 @@ func (r *rewriter) expression(expression *ast.Expr) {
 	defer r.leave()
 	switch e := (*expression).(type) {
 	case *ast.AttrGetExpr:
+		if object, key := identifier(e.Object), text(e.Key); object != "" && key != "" {
+			r.use(object+"."+key, e)
+		}
 		r.expression(&e.Object)
 		r.expression(&e.Key)
 	case *ast.TableExpr:
@@ -141,11 +151,35 @@ func (r *rewriter) expression(expression *ast.Expr) {
 	case *ast.StringExpr:
 		r.constant(e, e.Value)
 	case *ast.IdentExpr:
+		r.use(e.Value, e)
 		r.constant(e, e.Value)
 	case *ast.TrueExpr, *ast.FalseExpr, *ast.NilExpr, *ast.Comma3Expr:
 	default:
 		r.err = &SyntaxError{Line: e.Line(), Message: fmt.Sprintf("expressions of the type %T are not supported", e)}
 	}
+}
+
+// use records a use of a name.
+func (r *rewriter) use(name string, node ast.PositionHolder) {
+	if _, known := r.uses[name]; !known {
+		r.uses[name] = node.Line()
+	}
+}
+
+// identifier returns the name of a variable, or "" for other expressions.
+func identifier(e ast.Expr) string {
+	if variable, is := e.(*ast.IdentExpr); is {
+		return variable.Value
+	}
+	return ""
+}
+
+// text returns the value of a constant string, or "" for other expressions.
+func text(e ast.Expr) string {
+	if constant, is := e.(*ast.StringExpr); is {
+		return constant.Value
+	}
+	return ""
 }
 
 func (r *rewriter) function(function *ast.FunctionExpr) {
