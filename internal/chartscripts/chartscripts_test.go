@@ -105,7 +105,7 @@ func TestPermissionsFile(t *testing.T) {
 		{"list at the top", "- network", `:1: must contain a list of permissions`},
 		{"other key", "lua: [network]\nshell: [all]\n", `:2: unknown field "shell": the permissions of scripts are in the list "lua"`},
 		{"key twice", "lua: [network]\nlua: [cluster]\n", `:2: the field "lua" is given twice`},
-		{"two documents", "lua: [network]\n---\nlua: [cluster]\n", ":3: must contain one YAML document"},
+		{"two documents", "lua: [network]\n---\nlua: [cluster]\n", ":2: must contain one YAML document"},
 		{"no YAML", "lua: [", "did not find expected node content"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
