@@ -5,6 +5,7 @@ package archive_test
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/archive"
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/chartscripts"
 	"github.com/ordered-helm/helm/internal/declaration"
 )
 
@@ -225,6 +227,41 @@ func TestLibraryAndSubchart(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.err)
 			}
 		})
+	}
+}
+
+// TestLibraryWithScripts packs a chart whose library has scripts, and one with scripts of its own, and checks
+// that the same scripts are in the package.
+func TestLibraryWithScripts(t *testing.T) {
+	lib := withFiles(libraryChart("names", "1.0.0", "{type: library}"), "", map[string]string{"ext/lua/a.lua": "x = 1", "ext/permissions.yaml": "lua: [network]", "README.md": "text"})
+	files := withFiles(libraryChart("shop", "1.0.0", "{libraries: [{name: names, version: '^1'}]}"), "library/names/", lib)
+	files["ext/lua/b.lua"] = "y = 1"
+	describe := func(ch *chart.Chart) (described string) {
+		t.Helper()
+		charts, err := chartscripts.Read(ch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range charts {
+			described += fmt.Sprintln(c.Path, c.Files[0].Name, len(c.Files), c.Permissions, c.Library, len(c.Chart.Files))
+		}
+		return described
+	}
+	const want = "shop/charts/names ext/lua/a.lua 1 [network] true 2\nshop ext/lua/b.lua 1 [] false 1\n"
+	ch := chartOf(t, files)
+	if got := describe(ch); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	packed, err := archive.Save(ch, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := chartloader.Load(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := describe(loaded); got != want {
+		t.Errorf("packed: got\n%swant\n%s", got, want)
 	}
 }
 

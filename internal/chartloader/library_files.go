@@ -91,7 +91,7 @@ func treeFiles(ch *chart.Chart, folder string) ([]*BufferedFile, error) {
 // copyFiles returns the files of the copy of a library.
 func copyFiles(c *chart.Chart) ([]*chart.File, error) {
 	metadata, err := yaml.Marshal(c.Metadata)
-	return append([]*chart.File{{Name: chartFile, Data: metadata}}, c.Templates...), err
+	return slices.Concat([]*chart.File{{Name: chartFile, Data: metadata}}, c.Templates, c.Files), err
 }
 
 // FilesToPack returns the files of ch, which must be of the format helm.sh/v3, for a package. These are
