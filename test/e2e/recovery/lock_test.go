@@ -93,7 +93,10 @@ func TestHooksOfTwoTerminatedOperations(t *testing.T) {
 		return charts.Write(t, append(charts.ThreeLayerObjects(value), migrates)...)
 	}
 	h.MustRun("install", "rel", chart("1"), "--wait=ordered")
-	isStored := func() bool { return h.LastRevision(t, "rel").Hooks[0].LastRun.Phase == release.HookPhaseRunning }
+	// The hook is created and stored as running in parallel.
+	isStored := func() bool {
+		return h.LastRevision(t, "rel").Hooks[0].LastRun.Phase == release.HookPhaseRunning && h.Get(t, "Job/migrate-2") != nil
+	}
 	h.KillWhen(t, "Job/migrate-2", isStored, "upgrade", "rel", chart("2"), "--wait=ordered")
 	const waits = "hook Job/migrate-2 (app/templates/all.yaml) was running when its operation terminated unexpectedly"
 	h.KillAt(t, waits, "upgrade", "rel", chart("2"), "--wait=ordered")
