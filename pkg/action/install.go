@@ -121,23 +121,25 @@ func (i *Install) isOrdered() bool { return i.WaitStrategy == WaitStrategyOrdere
 // nothing, and does not modify chrt and vals. It ignores WaitStrategy. With ClientOnly, it
 // needs no cluster.
 func (i *Install) Plan(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Plan, error) {
-	return i.plan(ctx, chrt, vals, i.plannerOptions(dryRunMode(i.DryRunOption, i.DryRun), i.planOutput()))
+	out := i.planOutput()
+	return i.plan(ctx, chrt, vals, i.plannerOptions(dryRunMode(i.DryRunOption, i.DryRun), out), out)
 }
 
 // PlanRevision is like Plan, but renders the chart as an upgrade to the given revision. Use
 // it to compare the chart with the plan of an installed release.
 func (i *Install) PlanRevision(ctx context.Context, chrt *chart.Chart, vals map[string]any, revision int) (*Plan, error) {
-	o := i.plannerOptions(dryRunMode(i.DryRunOption, i.DryRun), i.planOutput())
+	out := i.planOutput()
+	o := i.plannerOptions(dryRunMode(i.DryRunOption, i.DryRun), out)
 	o.Release.Revision, o.Release.IsInstall, o.Release.IsUpgrade = revision, false, true
-	return i.plan(ctx, chrt, vals, o)
+	return i.plan(ctx, chrt, vals, o, out)
 }
 
 // planOutput returns where scripts print while a plan is made.
 func (i *Install) planOutput() *scriptOutput {
-	return &scriptOutput{events: event.NewSink(i.OnEvent, nil)}
+	return &scriptOutput{events: event.NewSink(i.OnEvent, nil), isHeld: true}
 }
 
-func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]any, o planner.RenderOptions) (*Plan, error) {
+func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]any, o planner.RenderOptions, out *scriptOutput) (*Plan, error) {
 	if err := i.checkReachable(); err != nil {
 		return nil, err
 	}
@@ -153,9 +155,9 @@ func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 		return nil, err
 	}
 	defer p.Close()
-	rendered, err := p.Render(ctx)
+	rendered, err := out.render(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, out.events.RedactError(err)
 	}
 	return &Plan{Plan: rendered.Plan, Hooks: hookorder.Plans(rendered.Hooks, p.HookModes())}, nil
 }
