@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/field"
 	"github.com/ordered-helm/helm/internal/luasandbox"
 )
 
@@ -112,34 +112,20 @@ func permissionsFile(ch *chart.Chart) []*chart.File {
 // includes reports whether values contain all keys of the default values of the subchart at a path, so
 // that the default values change nothing.
 func includes(values map[string]any, path []string, defaults map[string]any) bool {
-	for _, name := range path {
-		values, _ = asMap(values[name])
-	}
-	return includesAll(values, defaults)
+	return includesAll(field.Map(values, path...), defaults)
 }
 
 func includesAll(values, defaults map[string]any) bool {
-	for key, value := range defaults {
-		found, exists := values[key]
-		if !exists {
+	for key := range defaults {
+		if _, exists := values[key]; !exists {
 			return false
 		}
-		below, isMap := asMap(value)
-		if foundBelow, foundMap := asMap(found); isMap && foundMap && !includesAll(foundBelow, below) {
+		below, found := field.Map(defaults, key), field.Map(values, key)
+		if below != nil && found != nil && !includesAll(found, below) {
 			return false
 		}
 	}
 	return true
-}
-
-func asMap(value any) (map[string]any, bool) {
-	switch value := value.(type) {
-	case map[string]any:
-		return value, true
-	case chartutil.Values:
-		return value, true
-	}
-	return nil, false
 }
 
 // WithoutRecord returns a copy of a chart without a record of scripts, or the chart itself if it has

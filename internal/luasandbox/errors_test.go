@@ -96,16 +96,6 @@ func TestErrorTypes(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
-	if err := luasandbox.Check("chart", "a.lua", "x = 1"); err != nil {
-		t.Error(err)
-	}
-	err := luasandbox.Check("chart", "a.lua", "x = 1\n)")
-	if problem := (*luasandbox.Error)(nil); !errors.As(err, &problem) || problem.File != "a.lua" || problem.Line != 2 || problem.Owner != "chart" {
-		t.Errorf("got %v", err)
-	}
-}
-
 // TestStateAfterError checks that a state can be used after a script has failed or was stopped.
 func TestStateAfterError(t *testing.T) {
 	for _, script := range []string{"error('x')", "while true do end", "local function f() return f() end f()", "local t = {} while true do t[#t + 1] = ('x'):rep(1e6) .. 'y' end"} {

@@ -183,12 +183,6 @@ func (s *State) openLibraries() {
 	}
 }
 
-// Check reports whether source is a valid script. file is the name of its file in the error,
-// which is an *Error.
-func Check(owner, file, source string) error {
-	return syntaxError(owner, file, luacompile.Check(file, source))
-}
-
 // syntaxError converts an error of package luacompile.
 func syntaxError(owner, file string, err error) error {
 	if err == nil {

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"strings"
 
-	"helm.sh/helm/v3/pkg/chartutil"
+	"github.com/ordered-helm/helm/internal/field"
 )
 
 // metadata returns what scripts see of their chart: the fields of Chart.yaml, and path, the path of the
@@ -28,13 +28,10 @@ func namesBelowRoot(path string) []string { return strings.Split(path, "/charts/
 
 // valuesAt returns the values of the subchart with a path, as its templates see them.
 func valuesAt(values map[string]any, path []string) map[string]any {
-	for _, name := range path {
-		values = asMap(values[name])
+	if own := field.Map(values, path...); own != nil {
+		return own
 	}
-	if values == nil {
-		return map[string]any{}
-	}
-	return values
+	return map[string]any{}
 }
 
 // withValuesAt returns a copy of values in which those of the subchart with a path are replaced.
@@ -46,17 +43,6 @@ func withValuesAt(values map[string]any, path []string, replacement map[string]a
 	if changed == nil {
 		changed = map[string]any{}
 	}
-	changed[path[0]] = withValuesAt(asMap(values[path[0]]), path[1:], replacement)
+	changed[path[0]] = withValuesAt(field.Map(values, path[0]), path[1:], replacement)
 	return changed
-}
-
-// asMap returns a value that is a map, or nil.
-func asMap(value any) map[string]any {
-	switch value := value.(type) {
-	case map[string]any:
-		return value
-	case chartutil.Values:
-		return value
-	}
-	return nil
 }
