@@ -68,7 +68,7 @@ func withPasswords(t *testing.T, template string, podAnnotations ...string) stri
 		},
 		Objects: []charts.Object{
 			{Name: "base", Layer: "base"},
-			{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "one", Annotations: []string{"helm.sh/readiness-timeout: 2s"}, PodAnnotations: podAnnotations},
+			{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "one", PodAnnotations: podAnnotations},
 		},
 	}.Write(t)
 }
@@ -90,7 +90,7 @@ func TestUpgradeAfterFailedInstall(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"a Secret was not created": func(t *testing.T, h *harness.Helm) {
-			h.ExpectFailure(t, []string{"install", "rel", withPasswords(t, "", charts.NeverReady...), "--wait=ordered"}, "Deployment/app was not ready")
+			h.ExpectFailure(t, []string{"install", "rel", withPasswords(t, "", charts.NeverReady...), "--wait=ordered", "--readiness-timeout", "2s"}, "Deployment/app was not ready")
 			before := password(t, h, "one")
 			if before == "" || password(t, h, "two") != "" {
 				t.Fatalf("the first installation created the wrong Secrets")
@@ -116,7 +116,7 @@ func TestUpgradeAfterFailedInstall(t *testing.T) {
 			}
 		},
 		"a Secret would change": func(t *testing.T, h *harness.Helm) {
-			h.ExpectFailure(t, []string{"install", "rel", withPasswords(t, generating, charts.NeverReady...), "--wait=ordered"}, "Deployment/app was not ready")
+			h.ExpectFailure(t, []string{"install", "rel", withPasswords(t, generating, charts.NeverReady...), "--wait=ordered", "--readiness-timeout", "2s"}, "Deployment/app was not ready")
 			before := password(t, h, "generated")
 			h.ExpectFailure(t, []string{"upgrade", "rel", withPasswords(t, generating), "--wait=ordered"},
 				"would change the values of Secret/generated", "PASSWORDS ERROR", "helm uninstall rel --namespace "+h.Namespace)
@@ -133,7 +133,7 @@ func TestUpgradeAfterFailedInstall(t *testing.T) {
 					Metadata: "dependencies: [{name: gate, version: 0.1.0}, {name: redis, version: '*', depends-on: [gate]}]\n",
 					Values:   "redis: {architecture: standalone}\n",
 					Subcharts: []charts.Chart{{Name: "gate", Objects: []charts.Object{
-						{Kind: "Deployment", Name: "gate", Layer: "gate", Annotations: []string{"helm.sh/readiness-timeout: 2s"}, PodAnnotations: podAnnotations},
+						{Kind: "Deployment", Name: "gate", Layer: "gate", PodAnnotations: podAnnotations},
 					}}},
 				}.Write(t)
 				data, err := os.ReadFile(packed)
@@ -141,8 +141,8 @@ func TestUpgradeAfterFailedInstall(t *testing.T) {
 				harness.NoError(t, os.WriteFile(filepath.Join(dir, "charts", "redis.tgz"), data, 0o600))
 				return dir
 			}
-			h.ExpectFailure(t, []string{"install", "rel", umbrella(charts.NeverReady...), "--wait=ordered"}, "Deployment/gate was not ready")
-			h.MustRun("upgrade", "rel", umbrella(), "--wait=ordered", "--readiness-timeout", "1m")
+			h.ExpectFailure(t, []string{"install", "rel", umbrella(charts.NeverReady...), "--wait=ordered", "--readiness-timeout", "2s"}, "Deployment/gate was not ready")
+			h.MustRun("upgrade", "rel", umbrella(), "--wait=ordered")
 			if h.Get(t, "Secret/rel-redis") == nil {
 				t.Error("the Secret was not created")
 			}

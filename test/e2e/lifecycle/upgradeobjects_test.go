@@ -142,7 +142,7 @@ func upgradeKeepsForeignObjects(t *testing.T, h *harness.Helm) {
 func upgradeWithUnreadyObject(empty bool) func(*testing.T, *harness.Helm) {
 	return func(t *testing.T, h *harness.Helm) {
 		parts := charts.ThreeLayerObjects("x")
-		parts[1] = charts.Object{Kind: "Pod", Name: "app", Layer: "app", DependsOn: "first", Value: "x", Annotations: []string{"helm.sh/readiness-timeout: 2s"}}
+		parts[1] = charts.Object{Kind: "Pod", Name: "app", Layer: "app", DependsOn: "first", Value: "x"}
 		chart := func() string {
 			dir := charts.Write(t, parts...)
 			if empty {
@@ -157,7 +157,7 @@ func upgradeWithUnreadyObject(empty bool) func(*testing.T, *harness.Helm) {
 		}
 		parts[2].Value = "y"
 		h.Started = harness.Now()
-		h.ExpectFailure(t, []string{"upgrade", "rel", chart(), "--wait=ordered"}, "Pod/app", "unchanged", "--wait=false", "skipped (blocked by this failure)")
+		h.ExpectFailure(t, []string{"upgrade", "rel", chart(), "--wait=ordered", "--readiness-timeout", "2s"}, "Pod/app", "unchanged", "--wait=false", "skipped (blocked by this failure)")
 		if list := h.ReadTrace(t).Since(h.Started).WrittenByHelm(); len(list) > 0 && !empty {
 			t.Errorf("these were written all the same: %q", list)
 		}

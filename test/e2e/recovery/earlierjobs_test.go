@@ -27,7 +27,7 @@ func migrations(t *testing.T, revision int, podAnnotations ...string) string {
 	value := fmt.Sprint(revision)
 	return charts.Write(t,
 		charts.Object{
-			Kind: "Job", Name: "migrate-" + value, Layer: "migrate", PodAnnotations: podAnnotations, Annotations: []string{"helm.sh/readiness-timeout: 2s"},
+			Kind: "Job", Name: "migrate-" + value, Layer: "migrate", PodAnnotations: podAnnotations,
 			PodSpec: "terminationGracePeriodSeconds: 1",
 		},
 		charts.Object{Name: "beside", Layer: "migrate", Value: value},
@@ -45,7 +45,7 @@ func upgrade(chart string, more ...string) []string {
 func installAndFail(t *testing.T, h *harness.Helm, podAnnotations ...string) {
 	t.Helper()
 	h.MustRun("install", "rel", migrations(t, 1), "--wait=ordered")
-	h.ExpectFailure(t, upgrade(migrations(t, 2, podAnnotations...)), "Job/migrate-2 was not ready within 2s")
+	h.ExpectFailure(t, upgrade(migrations(t, 2, podAnnotations...), "--readiness-timeout", "2s"), "Job/migrate-2 was not ready within 2s")
 }
 
 // TestEarlierJobs checks that the Job of an upgrade never runs at the same time as the Job of
