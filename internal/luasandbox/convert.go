@@ -175,13 +175,10 @@ func (c *converter) mapToGo(table *lua.LTable, src *source) (any, error) {
 
 // sameScalar reports whether item is the unchanged scalar original.
 func (c *converter) sameScalar(item lua.LValue, original any) bool {
-	if _, isTable := item.(*lua.LTable); isTable || c.view == nil || original == nil {
+	if _, isTable := item.(*lua.LTable); isTable || c.view == nil || original == nil || isCollection(original) {
 		return false
 	}
-	if newSource(original) != nil {
-		return false
-	}
-	converted, err := c.view.toLua(original)
+	converted, err := c.view.scalarToLua(original)
 	return err == nil && converted == item
 }
 
@@ -237,7 +234,7 @@ func (c *converter) unchangedItem(item lua.LValue, original any) bool {
 		return c.sameScalar(item, original) || item == c.state.libraries.Null && original == nil
 	}
 	src := c.view.tables[table]
-	if src == nil || newSource(original) == nil {
+	if src == nil || !isCollection(original) {
 		return false
 	}
 	identity := identityOf(original)

@@ -90,6 +90,17 @@ func viewOf(table *lua.LTable) *view {
 
 // toLua converts a Go value. Maps and lists become tables that are not filled.
 func (v *view) toLua(value any) (lua.LValue, error) {
+	if src := newSource(value); src != nil {
+		table := v.state.lua.CreateTable(len(src.list), len(src.mapping))
+		table.Metatable = v.metatable
+		v.tables[table] = src
+		return table, nil
+	}
+	return v.scalarToLua(value)
+}
+
+// scalarToLua converts a Go value that is neither a map nor a list.
+func (v *view) scalarToLua(value any) (lua.LValue, error) {
 	switch value := value.(type) {
 	case nil:
 		return lua.LNil, nil
@@ -112,12 +123,6 @@ func (v *view) toLua(value any) (lua.LValue, error) {
 		}
 		return value.lua, nil
 	}
-	if src := newSource(value); src != nil {
-		table := v.state.lua.CreateTable(len(src.list), len(src.mapping))
-		table.Metatable = v.metatable
-		v.tables[table] = src
-		return table, nil
-	}
 	switch r := reflect.ValueOf(value); {
 	case r.CanInt():
 		return lua.LNumber(r.Int()), nil
@@ -131,8 +136,23 @@ func (v *view) toLua(value any) (lua.LValue, error) {
 	return nil, fmt.Errorf("scripts cannot use a value of the Go type %T", value)
 }
 
+// isCollection reports whether a Go value is a map with strings as keys, or a list.
+func isCollection(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return true
+	case nil, bool, string, int, int64, float64:
+		return false
+	}
+	t := reflect.TypeOf(value)
+	return t.Kind() == reflect.Slice || t.Kind() == reflect.Map && t.Key().Kind() == reflect.String
+}
+
 // newSource returns the source for a map or list, or nil for other values.
 func newSource(value any) *source {
+	if !isCollection(value) {
+		return nil
+	}
 	src := &source{original: value}
 	switch value := value.(type) {
 	case map[string]any:
@@ -142,20 +162,17 @@ func newSource(value any) *source {
 		src.list, src.isList = value, true
 		return src
 	}
-	switch r := reflect.ValueOf(value); {
-	case r.Kind() == reflect.Map && r.Type().Key().Kind() == reflect.String:
+	if r := reflect.ValueOf(value); r.Kind() == reflect.Map {
 		src.mapping = make(map[string]any, r.Len())
 		for entries := r.MapRange(); entries.Next(); {
 			src.mapping[entries.Key().String()] = entries.Value().Interface()
 		}
-	case r.Kind() == reflect.Slice:
+	} else {
 		src.isList = true
 		src.list = make([]any, r.Len())
 		for i := range src.list {
 			src.list[i] = r.Index(i).Interface()
 		}
-	default:
-		return nil
 	}
 	return src
 }
@@ -241,7 +258,9 @@ func (v *Value) Elements(ctx context.Context) ([]Element, error) {
 				element.Index, element.Changed = index, !c.unchanged(itemTable)
 			}
 		}
-		if element.Go, err = c.toGo(item); err != nil {
+		if !element.Changed {
+			element.Go = src.list[element.Index]
+		} else if element.Go, err = c.toGo(item); err != nil {
 			return nil, fmt.Errorf("element %d: %w", i+1, err)
 		}
 		elements = append(elements, element)
@@ -258,7 +277,10 @@ func (v *Value) Go(ctx context.Context) (value any, changed bool, err error) {
 	}
 	defer release()
 	if table, isTable := v.lua.(*lua.LTable); isTable {
-		changed = !c.unchanged(table)
+		if c.unchanged(table) {
+			return v.view.tables[table].original, false, nil
+		}
+		changed = true
 	}
 	value, err = c.toGo(v.lua)
 	return value, changed, err

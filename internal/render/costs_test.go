@@ -5,11 +5,13 @@ package render_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -64,5 +66,18 @@ func TestAllocations(t *testing.T) {
 			}
 			t.Logf("%.0f allocations for each object", each)
 		})
+	}
+}
+
+// TestAllocationsOfContents checks that documents are not parsed again when a handler has seen them.
+func TestAllocationsOfContents(t *testing.T) {
+	p := prepare(t, template(strings.ReplaceAll(orderedObjects, "(int .Values.count)", "1000")))
+	p.options.ChangeManifest = func(*lifecycle.Manifest) error { return nil }
+	result, err := p.render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := testing.AllocsPerRun(1, func() { _ = result.Contents() }); all > 100 {
+		t.Errorf("%.0f allocations for 1000 objects", all)
 	}
 }

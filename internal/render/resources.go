@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
@@ -118,6 +119,22 @@ func (r *Result) Documents(root *sequencer.Chart, withCRDs, beforePostRenderer b
 		return docs, nil
 	}
 	return Documents(r.stream(false), nil, root, withCRDs)
+}
+
+// Contents returns the objects in r.Files and r.Hooks, for redact.ForObjects: no Secrets are hidden in
+// them. Objects from crds/ directories are not among them.
+func (r *Result) Contents() []map[string]any {
+	var contents []map[string]any
+	for _, f := range r.Files {
+		switch {
+		case f.crd:
+		case f.parsed && !f.Secret && f.object["items"] == nil:
+			contents = append(contents, f.object)
+		default: // with all digits of numbers
+			contents = append(contents, redact.ManifestObjects(f.Content)...)
+		}
+	}
+	return append(contents, redact.HookObjects(r.Hooks)...)
 }
 
 // Changed reports whether the documents in Manifest differ from Files: comments replace

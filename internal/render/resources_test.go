@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,9 @@ import (
 	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/field"
+	"github.com/ordered-helm/helm/internal/lifecycle"
+	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -106,6 +110,40 @@ func TestCanonicalFormKeepsBlocksAtTheEnd(t *testing.T) {
 					t.Errorf("got %v, want %v", got, want)
 				}
 			})
+		}
+	}
+}
+
+// TestContents checks that the contents of Secrets are complete, although Secrets are hidden in the
+// manifest, and although large numbers lose digits when documents are parsed for other purposes.
+func TestContents(t *testing.T) {
+	const (
+		config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\n"
+		secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hidden-one, number: 9876543210987654321}\n"
+		list   = "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, metadata: {name: l}, stringData: {a: hidden-two}}]\n"
+		hook   = "apiVersion: v1\nkind: Secret\nmetadata: {name: h, annotations: {helm.sh/hook: pre-install}}\nstringData: {a: hidden-three}\n"
+	)
+	p := prepare(t, tree{
+		"templates/x.yaml": strings.Join([]string{config, secret, list, hook}, "---\n"),
+		"crds/x.yaml":      "kind: CustomResourceDefinition\nmetadata: {name: crd}\n",
+	})
+	p.options.HideSecret, p.options.IncludeCRDs = true, true
+	p.options.ChangeManifest = func(*lifecycle.Manifest) error { return nil }
+	r, err := p.render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, object := range r.Contents() {
+		names = append(names, field.String(object, "metadata", "name"))
+	}
+	if want := []string{"s", "config", "", "l", "h"}; !slices.Equal(names, want) {
+		t.Errorf("the objects are %q, want %q", names, want)
+	}
+	values := redact.SecretValues(r.Contents())
+	for _, want := range []string{"hidden-one", "9876543210987654321", "hidden-two", "hidden-three"} {
+		if !slices.Contains(values, want) {
+			t.Errorf("%q is not among the values of Secrets", want)
 		}
 	}
 }

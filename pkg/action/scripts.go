@@ -89,9 +89,9 @@ func (o *scriptOutput) show(line func()) {
 	line()
 }
 
-// showWithout shows all lines, without the contents of the Secrets in a manifest and in hooks.
-func (o *scriptOutput) showWithout(manifest string, hooks []*release.Hook) {
-	o.events.RedactWith(redact.ForObjects(append(redact.ManifestObjects(manifest), redact.HookObjects(hooks)...)))
+// showWithout shows all lines, without the contents of the Secrets among objects.
+func (o *scriptOutput) showWithout(objects []map[string]any) {
+	o.events.RedactWith(redact.ForObjects(objects))
 	o.isHeld = false
 	for _, line := range o.held {
 		line()
@@ -103,7 +103,12 @@ func (o *scriptOutput) showWithout(manifest string, hooks []*release.Hook) {
 func (o *scriptOutput) render(ctx context.Context, p *planner.Planner) (*planner.Rendered, error) {
 	rendered, err := p.Render(ctx)
 	if p.HasScripts() && rendered != nil && rendered.Result != nil {
-		o.showWithout(rendered.Manifest, rendered.Hooks)
+		objects := rendered.Contents()
+		// If rendering failed, there are no documents. A post-renderer may have added Secrets.
+		if err != nil || rendered.Changed() {
+			objects = append(objects, redact.ManifestObjects(rendered.Manifest)...)
+		}
+		o.showWithout(objects)
 	}
 	return rendered, err
 }
@@ -118,7 +123,7 @@ func (o ScriptOptions) storedEvents(ctx context.Context, op *operation.Operation
 			return nil, nil, err
 		}
 		if len(stored.Charts) > 0 {
-			out.showWithout(c.source.Manifest, c.source.Hooks)
+			out.showWithout(append(redact.ManifestObjects(c.source.Manifest), redact.HookObjects(c.source.Hooks)...))
 		}
 	}
 	runtime, err := scripthandlers.Start(ctx, stored.Charts, o.handlers(c.emitter, cfg, out, true))

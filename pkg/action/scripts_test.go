@@ -1,0 +1,69 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/history/historytest"
+)
+
+// chartWithScript returns a chart with one template and one script.
+func chartWithScript(template, script string) *chart.Chart {
+	return &chart.Chart{
+		Metadata:  &chart.Metadata{APIVersion: "v2", Name: "app", Version: "0.1.0", Annotations: map[string]string{annotation.Scripts: annotation.ScriptsEnabled}},
+		Templates: []*chart.File{{Name: "templates/x.yaml", Data: []byte(template)}},
+		Files:     []*chart.File{{Name: "ext/lua/x.lua", Data: []byte(script)}},
+	}
+}
+
+// addSecret is a post-renderer that adds a Secret.
+type addSecret struct{}
+
+func (addSecret) Run(manifest *bytes.Buffer) (*bytes.Buffer, error) {
+	manifest.WriteString("---\napiVersion: v1\nkind: Secret\nmetadata: {name: added}\nstringData: {password: added-by-post-renderer}\n")
+	return manifest, nil
+}
+
+// TestScriptOutputWhileRendering checks that the contents of Secrets are masked in what scripts print while
+// a chart is rendered, even if the Secrets are hidden in the manifest.
+func TestScriptOutputWhileRendering(t *testing.T) {
+	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter2-is-secret}\n"
+	script := `events.on("post-render", 0.5, function(name, namespace, chart, values, manifest)
+  println(manifest[1].stringData.password, " and added-by-post-renderer")
+end)`
+	for _, c := range []struct {
+		name   string
+		change func(*Install)
+		want   string
+	}{
+		{"dry run", func(*Install) {}, "app: ****** and added-by-post-renderer"},
+		{"hidden Secrets", func(i *Install) { i.HideSecret = true }, "app: ****** and added-by-post-renderer"},
+		{"post-renderer", func(i *Install) { i.PostRenderer = addSecret{} }, "app: ****** and ******"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			i := NewInstall(previewConfiguration(t))
+			i.ReleaseName, i.Namespace, i.DryRun, i.DryRunOption = historytest.ReleaseName, "default", true, "client"
+			var printed []string
+			i.OnEvent = func(e event.Event) {
+				if e.Type == event.ScriptOutput {
+					printed = append(printed, strings.ReplaceAll(e.Message, "\t", " "))
+				}
+			}
+			c.change(i)
+			if _, err := i.RunWithContext(t.Context(), chartWithScript(secret, script), nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(strings.Fields(strings.Join(printed, "|")), " "); got != c.want {
+				t.Errorf("printed %q, want %q", got, c.want)
+			}
+		})
+	}
+}
