@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 )
 
 // goal is a goal of the benchmarks: a required value of some measurement.
@@ -57,6 +58,10 @@ func goals() []goal {
 		atMostWithoutHand(0.50, "`list` of 1,000 releases: ours ÷ stock, both without the server's time", ListName, List),
 		atMostWithoutHand(0.35, "kube-prometheus-stack, install, without its two Jobs: ours ÷ stock", StackName, Install),
 		{"`template` of charts of the format helm.sh/v3, CPU time: ÷ the same flat charts, the worst step", fmt.Sprintf("≤ %.2f", maxFormatRatio), formatCost},
+		atMostCPU(1.05, "`template` of one object, without scripts, CPU time: ours ÷ stock", ScriptsName, ScriptsStep(1)),
+		atMostCPU(1.05, "`template` of 5,000 objects, without scripts, CPU time: ours ÷ stock", ScriptsName, ScriptsStep(5000)),
+		atMostMore(10*time.Millisecond, "`template` of one object, CPU time: what an empty handler of each event costs", ScriptsName, ScriptsStep(1)),
+		atMostMore(500*time.Millisecond, "`template` of 5,000 objects, CPU time: what a handler of post-render costs", ScriptsName, ScriptsStep(5000)),
 		{"Peak memory of short commands: what ours needs more than stock ÷ what its binary is larger", "≤ 1", shortMemory},
 		{largeMemoryGoal, "≤ 1.10", func(r Results) verdict { return largeMemory(r, large) }},
 		{memoryGoal, "≤ 1", peakMemory},
@@ -105,6 +110,34 @@ func atMostWithoutHand(limit float64, name, workload, step string) goal {
 		}
 		ratio := (ours - hand) / (stock - hand)
 		return verdict{fmt.Sprintf("%.3f", ratio), ratio <= limit}
+	}}
+}
+
+// atMostCPU returns the goal that the ratio of ours, without scripts, to stock Helm in a step of a workload
+// is at most limit, in CPU time.
+func atMostCPU(limit float64, name, workload, step string) goal {
+	return goal{name, fmt.Sprintf("≤ %.2f", limit), func(r Results) verdict {
+		plain, found := r[workload].row(step, Plain)
+		stock, foundStock := r[workload].row(step, Stock)
+		if !found || !foundStock || stock.CPU == 0 {
+			return verdict{}
+		}
+		ratio := plain.CPU / stock.CPU
+		return verdict{fmt.Sprintf("%.3f", ratio), ratio <= limit}
+	}}
+}
+
+// atMostMore returns the goal that a step of a workload takes at most limit more CPU time with scripts than
+// without them.
+func atMostMore(limit time.Duration, name, workload, step string) goal {
+	return goal{name, fmt.Sprintf("≤ %d ms", limit.Milliseconds()), func(r Results) verdict {
+		plain, found := r[workload].row(step, Plain)
+		scripts, foundScripts := r[workload].row(step, Scripts)
+		if !found || !foundScripts {
+			return verdict{}
+		}
+		more := scripts.CPU - plain.CPU
+		return verdict{fmt.Sprintf("%.1f ms", 1000*more), more <= limit.Seconds()}
 	}}
 }
 

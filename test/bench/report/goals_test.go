@@ -13,7 +13,7 @@ import (
 // tool all have the given value.
 func made(name, step string, values map[string]float64) Result {
 	r := Result{Name: name, Title: "made " + name}
-	for _, tool := range []string{Ours, Stock, Hand, Waiting, Kapp, Flat, Format} {
+	for _, tool := range []string{Ours, Stock, Hand, Waiting, Kapp, Flat, Format, Plain, Scripts} {
 		if v, found := values[tool]; found {
 			r.Rows = append(r.Rows, Row{
 				Step: step, Tool: tool, Wall: []float64{v}, CPU: v, Peak: v, Requests: map[string]int{"get": int(v)},
@@ -106,6 +106,12 @@ func TestGoals(t *testing.T) {
 		}, "1.030 (a)", "yes"},
 		{"the format costs more", "`template` of charts of the format", []Result{made(FormatName, "a", map[string]float64{Flat: 100, Format: 104})}, "1.040 (a)", "**no**"},
 		{"the format was not measured", "`template` of charts of the format", []Result{made(FormatName, "a", map[string]float64{Flat: 100})}, "", "not measured"},
+		{"scripts cost little", "`template` of one object, CPU", []Result{made(ScriptsName, ScriptsStep(1), map[string]float64{Plain: 1, Scripts: 1.009})}, "9.0 ms", "yes"},
+		{"scripts cost more", "`template` of 5,000 objects, CPU", []Result{made(ScriptsName, ScriptsStep(5000), map[string]float64{Plain: 1, Scripts: 1.6})}, "600.0 ms", "**no**"},
+		{"scripts were not measured", "`template` of 5,000 objects, CPU", []Result{made(ScriptsName, ScriptsStep(5000), map[string]float64{Plain: 1})}, "", "not measured"},
+		{"no cost without scripts", "`template` of one object, without", []Result{made(ScriptsName, ScriptsStep(1), map[string]float64{Plain: 104, Stock: 100})}, "1.040", "yes"},
+		{"costs without scripts", "`template` of 5,000 objects, without", []Result{made(ScriptsName, ScriptsStep(5000), map[string]float64{Plain: 106, Stock: 100})}, "1.060", "**no**"},
+		{"stock was not measured", "`template` of one object, without", []Result{made(ScriptsName, ScriptsStep(1), map[string]float64{Plain: 1})}, "", "not measured"},
 		{"as many requests", "Requests", noops(9, 9, 9), "9, 9, 9", "yes"},
 		{"more requests", "Requests", noops(9, 9, 10), "9, 9, 10", "**no**"},
 		{"not all sizes", "Requests", noops(9, 9), "", "not measured"},

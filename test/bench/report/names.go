@@ -15,6 +15,7 @@ const (
 	RenderName    = "render"
 	StartName     = "start"
 	FormatName    = "format"
+	ScriptsName   = "scripts"
 	GrowthName    = "growth"
 )
 
@@ -27,6 +28,14 @@ func HooksName(n int) string { return fmt.Sprintf("hooks-%d", n) }
 // RenderStep returns the name of the step of the workload render that renders a chart.
 func RenderStep(chart string) string { return "template: " + chart }
 
+// ScriptsStep returns the name of the step of the workload scripts that renders n objects.
+func ScriptsStep(n int) string {
+	if n == 1 {
+		return RenderStep("one object")
+	}
+	return RenderStep(Thousands(n) + " objects")
+}
+
 // ObjectsName returns the name of the workload of n small objects.
 func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 
@@ -34,6 +43,6 @@ func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 func inOrder() []string {
 	return []string{
 		ChainName(10), ChainName(30), ChainName(100), SubchartsName, FanOutName, HooksName(20), HooksName(200),
-		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, StackName, RenderName, FormatName, StartName,
+		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, StackName, RenderName, FormatName, ScriptsName, StartName,
 	}
 }

@@ -24,6 +24,8 @@ const (
 	Graph   = "ours, dag"
 	Flat    = "ours, flat"
 	Format  = "ours, helm.sh/v3"
+	Plain   = "ours, without scripts"
+	Scripts = "ours, with scripts"
 	Stock   = "stock"
 	Waiting = "stock --wait"
 	Helm4   = "Helm 4"
