@@ -25,7 +25,7 @@ func (s *State) traceback() []string {
 			continue
 		}
 		name := "function '" + frame.Name + "'"
-		if strings.HasPrefix(frame.Name, "<") || frame.Name == "?" || frame.Name == "" {
+		if strings.HasPrefix(frame.Name, "<") || frame.Name == "?" || frame.Name == "" || frame.Name == mainChunk {
 			name = fmt.Sprintf("function <%s:%d>", frame.Source, frame.LineDefined)
 		}
 		if frame.LineDefined == 0 {

@@ -20,7 +20,7 @@ type handler struct {
 
 // handle calls the function for an event for which it can change nothing.
 func (h *handler) handle(ctx context.Context, r *lifecycle.Request) error {
-	release, err := h.runtime.acquire(ctx)
+	release, err := h.runtime.acquire(ctx, h.event, r)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (h *handler) handle(ctx context.Context, r *lifecycle.Request) error {
 
 // wait calls the function for the event wait.
 func (h *handler) wait(ctx context.Context, r *lifecycle.Request) (done bool, err error) {
-	release, err := h.runtime.acquire(ctx)
+	release, err := h.runtime.acquire(ctx, h.event, r)
 	if err != nil {
 		return false, err
 	}
@@ -43,7 +43,9 @@ func (h *handler) wait(ctx context.Context, r *lifecycle.Request) (done bool, er
 	if err != nil {
 		return false, err
 	}
-	results, err := h.lua.Call(ctx, h.function, arguments...)
+	limited, end := h.runtime.usage.limit(ctx)
+	defer end()
+	results, err := h.lua.Call(limited, h.function, arguments...)
 	if err != nil {
 		return false, h.failure(ctx, err)
 	}
@@ -58,7 +60,7 @@ func (h *handler) wait(ctx context.Context, r *lifecycle.Request) (done bool, er
 // changeValues calls the function for the event pre-render, and applies what it changes in the values of
 // the chart.
 func (h *handler) changeValues(ctx context.Context, r *lifecycle.Request) error {
-	release, err := h.runtime.acquire(ctx)
+	release, err := h.runtime.acquire(ctx, h.event, r)
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,11 @@ func (h *handler) changeValues(ctx context.Context, r *lifecycle.Request) error 
 	if err := h.call(ctx, []any{r.Name, r.Namespace, h.metadata(), values}); err != nil {
 		return err
 	}
-	result, changed, err := values.Go(ctx)
+	result, changed, err := func() (any, bool, error) {
+		limited, end := h.runtime.usage.limit(ctx)
+		defer end()
+		return values.Go(limited)
+	}()
 	if err != nil {
 		return h.mistake("has changed the values to something that is not YAML: %w", err)
 	}
@@ -83,6 +89,9 @@ func (h *handler) changeValues(ctx context.Context, r *lifecycle.Request) error 
 		return h.mistake("has changed the values to a list")
 	}
 	r.Values = withValuesAt(r.Values, path, mapping)
+	if err := h.runtime.usage.checkValues(r.Values); err != nil {
+		return h.mistake("%w", err)
+	}
 	return nil
 }
 
@@ -110,7 +119,9 @@ func (h *handler) arguments(r *lifecycle.Request) ([]any, error) {
 
 // call calls the function, which must return nothing.
 func (h *handler) call(ctx context.Context, arguments []any) error {
-	results, err := h.lua.Call(ctx, h.function, arguments...)
+	limited, end := h.runtime.usage.limit(ctx)
+	defer end()
+	results, err := h.lua.Call(limited, h.function, arguments...)
 	if err != nil {
 		return h.failure(ctx, err)
 	}

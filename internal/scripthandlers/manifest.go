@@ -31,7 +31,7 @@ func (s *state) own(documents []*lifecycle.Document) []*lifecycle.Document {
 // changeManifest calls the function for the event post-render, and applies what it changes in the
 // documents of the chart and its subcharts.
 func (h *handler) changeManifest(ctx context.Context, r *lifecycle.Request) error {
-	release, err := h.runtime.acquire(ctx)
+	release, err := h.runtime.acquire(ctx, h.event, r)
 	if err != nil {
 		return err
 	}
@@ -58,10 +58,14 @@ func (h *handler) changeManifest(ctx context.Context, r *lifecycle.Request) erro
 		return h.mistake("has changed the manifest to something that is not a list of documents: %w", err)
 	}
 	changed, err := h.documents(own, elements)
-	if err == nil {
-		r.Manifest.Documents = h.replaceOwn(r.Manifest.Documents, changed)
+	if err != nil {
+		return err
 	}
-	return err
+	r.Manifest.Documents = h.replaceOwn(r.Manifest.Documents, changed)
+	if err := h.runtime.usage.checkManifest(r.Manifest.Documents); err != nil {
+		return h.mistake("%w", err)
+	}
+	return nil
 }
 
 // documents returns the documents of a changed manifest. Those that are not changed stay as they are.
@@ -76,13 +80,14 @@ func (h *handler) documents(own []*lifecycle.Document, elements []luasandbox.Ele
 		if !isMap {
 			return nil, h.mistake("has made element %d of the manifest something that is not an object with a kind and a name", i+1)
 		}
-		source := h.addedSource()
-		if e.Index >= 0 {
-			source = own[e.Index].Source
-		}
-		documents[i] = lifecycle.NewDocument("", "")
-		documents[i].Source = source
+		documents[i] = lifecycle.NewDocument(h.addedSource(), "")
 		documents[i].SetObject(object)
+		if e.Index < 0 {
+			h.runtime.usage.added(documents[i])
+			continue
+		}
+		documents[i].Source = own[e.Index].Source
+		h.runtime.usage.replaced(own[e.Index], documents[i])
 	}
 	return documents, nil
 }

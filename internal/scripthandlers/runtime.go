@@ -40,8 +40,9 @@ type Runtime struct {
 	charts   []*chartscripts.Chart
 	accepted map[string][]luasandbox.Permission
 	states   []*state
-	// running has an element while a script runs.
+	// running has an element while a script runs. It protects usage.
 	running chan struct{}
+	usage   usage
 }
 
 // Start loads the scripts of charts, subcharts first, after it has asked for the permissions that they need.
@@ -99,10 +100,11 @@ func (r *Runtime) Close() {
 	r.states = nil
 }
 
-// acquire waits until no other script runs. The caller must call release.
-func (r *Runtime) acquire(ctx context.Context) (release func(), err error) {
+// acquire waits until no other script runs, and begins to handle an event. The caller must call release.
+func (r *Runtime) acquire(ctx context.Context, event lifecycle.Event, request *lifecycle.Request) (release func(), err error) {
 	select {
 	case r.running <- struct{}{}:
+		r.usage.begin(event, request)
 		return func() { <-r.running }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)

@@ -117,6 +117,7 @@ func TestMistakesOfHandlers(t *testing.T) {
 		{"values with a cycle", lifecycle.PreRender, handle("pre-render", "values.a = values"), "has changed the values to something that is not YAML"},
 		{"a document that is a number", lifecycle.PostRender, handle("post-render", "manifest[2] = 7"), "has made element 2 of the manifest something that is not an object"},
 		{"a manifest with a hole", lifecycle.PostRender, handle("post-render", "manifest[1] = nil"), "has changed the manifest to something that is not a list of documents"},
+		{"too much output", lifecycle.PreInstall, handle("pre-install", "while true do println('x') end"), "stack traceback:\n    ext/lua/shop.lua:2: in function <ext/lua/shop.lua:1>\n"},
 		{"error", lifecycle.PreInstall, handle("pre-install", "local x = nil x.y = 1"), "ext/lua/shop.lua:2: attempt to index"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

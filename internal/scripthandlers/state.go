@@ -43,6 +43,9 @@ func newState(r *Runtime, c *chartscripts.Chart, group *luasandbox.Group) *state
 // keep returns a function that keeps the last lines of output, and passes them on.
 func (s *state) keep(write func(string)) func(string) {
 	return func(line string) {
+		if !s.runtime.usage.addOutput(line) {
+			return
+		}
 		if s.lines = append(s.lines, line); len(s.lines) > maxLines {
 			s.lines = slices.Delete(s.lines, 0, len(s.lines)-maxLines)
 		}
@@ -59,8 +62,10 @@ func (s *state) load(ctx context.Context) error {
 	}
 	s.isLoading = true
 	defer func() { s.isLoading = false }()
+	limited, end := s.runtime.usage.limit(ctx)
+	defer end()
 	for _, f := range s.chart.Files {
-		if err := s.lua.Load(ctx, f.Name, string(f.Data)); err != nil {
+		if err := s.lua.Load(limited, f.Name, string(f.Data)); err != nil {
 			return s.failure(ctx, err)
 		}
 	}
