@@ -4,8 +4,11 @@
 package scripthandlers
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"time"
 	"unicode"
@@ -18,7 +21,7 @@ import (
 // (luasandbox.Limits), but the number of handlers is not limited.
 const (
 	// maxTime is the maximum duration of the handlers of an event, and of loading the scripts.
-	maxTime = 8 * time.Second
+	maxTime = 7 * time.Second
 	// maxOutput is the maximum number of bytes that scripts can print and log, with lineBytes more for
 	// each line.
 	maxOutput, lineBytes = 4 << 20, 128
@@ -125,8 +128,13 @@ func (u *usage) checkManifest(documents []*lifecycle.Document) error {
 	return a.check("manifest")
 }
 
-// addition is the size of what values contain that others do not contain at the same places.
-type addition struct{ entries, text int }
+// addition is what values contain that others do not contain at the same places.
+type addition struct {
+	// entries and text are its size.
+	entries, text int
+	// invalid is the first value that is not YAML; nil if there is none.
+	invalid error
+}
 
 func (a *addition) add(value, original any) {
 	switch value := value.(type) {
@@ -157,6 +165,12 @@ func (a *addition) add(value, original any) {
 		if before, isText := original.(string); !isText || before != value {
 			a.text += textBytes(value)
 		}
+	case float64:
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			a.invalid = cmp.Or(a.invalid, fmt.Errorf("the number %v is not allowed", value))
+		}
+	case *luasandbox.Function:
+		a.invalid = cmp.Or(a.invalid, errors.New("a function is not allowed"))
 	}
 }
 
@@ -172,7 +186,10 @@ func textBytes(text string) int {
 }
 
 func (a *addition) check(where string) error {
-	if a.entries <= maxAddedEntries && a.text <= maxAddedText {
+	switch {
+	case a.invalid != nil:
+		return fmt.Errorf("has changed the %s to something that is not YAML: %w", where, a.invalid)
+	case a.entries <= maxAddedEntries && a.text <= maxAddedText:
 		return nil
 	}
 	return fmt.Errorf("has added too much to the %s: the scripts of all charts can add %d map entries and list items, and %d bytes of text", where, maxAddedEntries, maxAddedText)
