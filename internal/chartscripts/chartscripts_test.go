@@ -107,6 +107,8 @@ func TestPermissionsFile(t *testing.T) {
 		{"key twice", "lua: [network]\nlua: [cluster]\n", `:2: the field "lua" is given twice`},
 		{"two documents", "lua: [network]\n---\nlua: [cluster]\n", ":2: must contain one YAML document"},
 		{"no YAML", "lua: [", "did not find expected node content"},
+		{"as large as possible", "lua: []\n" + strings.Repeat("#", 64<<10-8), "[]"},
+		{"too large", "lua: []\n" + strings.Repeat("#", 64<<10-7), "ext/permissions.yaml: has 65537 bytes: can have at most 65536"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			charts, err := chartscripts.Read(newChart("shop", "ext/lua/a.lua", "a", "ext/permissions.yaml", c.text))

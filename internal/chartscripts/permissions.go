@@ -18,6 +18,9 @@ import (
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
+// maxPermissionsBytes is the maximum size of a PermissionsFile.
+const maxPermissionsBytes = 64 << 10
+
 // AllPermissions returns all permissions.
 func AllPermissions() []luasandbox.Permission {
 	return []luasandbox.Permission{luasandbox.Network, luasandbox.Filesystem, luasandbox.Environment, luasandbox.Cluster}
@@ -68,6 +71,9 @@ func readPermissions(ch *chart.Chart, at string) ([]luasandbox.Permission, error
 
 // parsePermissions parses a PermissionsFile. If it is invalid, it returns the line of the mistake, or 0.
 func parsePermissions(text string) (permissions []luasandbox.Permission, line int, err error) {
+	if len(text) > maxPermissionsBytes {
+		return nil, 0, fmt.Errorf("has %d bytes: can have at most %d", len(text), maxPermissionsBytes)
+	}
 	if err := yamledit.CheckAliases(text); err != nil {
 		return nil, 0, err
 	}
