@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ import (
 
 const lintHelp = `
 Check charts for errors and for violations of best practices. The rules are those of
-stock Helm, and additional ones for order, readiness and hooks, which docs/lint.md lists.
+stock Helm, and additional ones for order, readiness, hooks and scripts, which docs/lint.md lists.
 
     $ helm lint ./shop
     $ helm lint ./shop --strict --with-subcharts -f production.yaml
@@ -36,6 +37,9 @@ stock Helm, and additional ones for order, readiness and hooks, which docs/lint.
 A finding that prevents a chart from being installed is an [ERROR], and the command
 exits with code 1. A violation of best practices, or a probable mistake, is a [WARNING].
 -o json and -o sarif print the findings for other programs, with the same exit codes.
+
+The scripts of a chart run, as in helm template. If they ask for permissions, they run only
+with --accept-perms or --yes.
 `
 
 func newLintCmd(a *app) *cobra.Command {
@@ -46,7 +50,7 @@ func newLintCmd(a *app) *cobra.Command {
 		Use:   "lint PATH",
 		Short: "check a chart for mistakes",
 		Long:  lintHelp,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if client.KubeVersion, err = parseKubeVersion(kubeVersion); err != nil {
 				return err
@@ -54,7 +58,7 @@ func newLintCmd(a *app) *cobra.Command {
 			if client.KubeVersion == nil { // otherwise, Helm's rules use a version that only the linker sets
 				client.KubeVersion = &chartutil.DefaultCapabilities.KubeVersion
 			}
-			return a.lint(client, vals, args, format)
+			return a.lint(cmd.Context(), lintRequest{client, vals, args, format})
 		},
 	}
 	f := cmd.Flags()
@@ -67,10 +71,20 @@ func newLintCmd(a *app) *cobra.Command {
 	formats.usage = "[not in stock Helm] " + formats.usage
 	formats.add(cmd, &format)
 	addValueFlags(f, vals)
+	addScriptFlags(cmd, &client.ScriptOptions, &permissionQuestion{}) // pipelines expect no question
 	return cmd
 }
 
-func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, format string) error {
+// lintRequest contains the arguments of helm lint.
+type lintRequest struct {
+	client *action.Lint
+	values *values.Options
+	paths  []string
+	format string
+}
+
+func (a *app) lint(ctx context.Context, r lintRequest) error {
+	client, paths := r.client, r.paths
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
@@ -78,7 +92,7 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 		paths = append(paths, subcharts(paths)...)
 	}
 	client.Namespace, client.Quietly = a.settings.Namespace(), withoutLog
-	merged, err := vals.MergeValues(getter.All(a.settings))
+	merged, err := r.values.MergeValues(getter.All(a.settings))
 	if err != nil {
 		return err
 	}
@@ -87,7 +101,7 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 	failed, hasProblems := 0, false
 	reported := reportedFindings{}
 	for _, path := range paths {
-		chart := client.Check(path, merged)
+		chart := client.CheckWithContext(ctx, path, merged)
 		chart.DeleteFunc(func(f action.LintFinding) bool { return !client.Strict && reported.hasMilder(path, f) })
 		result := chart.Result(client.Strict)
 		if len(result.Errors) > 0 {
@@ -108,16 +122,16 @@ func (a *app) lint(client *action.Lint, vals *values.Options, paths []string, fo
 		printed = append(printed, chart)
 		reportLint(&report, path, result, client.Quiet)
 	}
-	if format == "text" {
+	if r.format == "text" {
 		fmt.Fprint(a.out, terminalsafe.Sanitize(report.String()))
-	} else if err := a.printFindings(printed, format); err != nil {
+	} else if err := a.printFindings(printed, r.format); err != nil {
 		return err
 	}
 	summary := fmt.Sprintf("%d chart(s) linted, %d chart(s) failed", len(paths), failed)
 	if failed > 0 {
 		return errors.New(summary)
 	}
-	if format == "text" && (!client.Quiet || hasProblems) {
+	if r.format == "text" && (!client.Quiet || hasProblems) {
 		fmt.Fprintln(a.out, summary)
 	}
 	return nil

@@ -107,3 +107,33 @@ func TestLintLogsOnce(t *testing.T) {
 		t.Errorf("%+v, logged:\n%s", got, logged.String())
 	}
 }
+
+// TestLintScripts checks that lint runs scripts only with the permissions that were accepted, and what it prints
+// about a handler that fails.
+func TestLintScripts(t *testing.T) {
+	dir := writeChart(t, map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\nicon: https://example.com/i.png\nannotations: {helm.sh/scripts: enabled}\n", "values.yaml": "",
+		"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "ext/permissions.yaml": "lua: [cluster]\n",
+		"ext/lua/a.lua": "events.on('pre-render', 0, function(name, namespace)\n  println('printed')\n  if cluster.get('v1', 'ConfigMap', namespace, 'a') == nil then error('no a') end\nend)\n",
+	})
+	const failed = "[ERROR] ext/lua/a.lua:3: a handler of pre-render failed: no a (failed-script-handler)\n" +
+		"stack traceback:\n    ext/lua/a.lua:3: in function <ext/lua/a.lua:1>\n\n"
+	const notRun = "[INFO] ext/permissions.yaml: no scripts ran, because those of chart \"shop\" ask for permissions that were not accepted: cluster (scripts-not-run)\n\n1 chart(s) linted, 0 chart(s) failed\n"
+	for _, tt := range []struct {
+		name, flags    string
+		stdout, stderr string
+	}{
+		{"without flags", "", notRun, ""},
+		{"another permission", "--accept-perms=network", notRun, ""},
+		{"all permissions", "--yes", failed, "Error: 1 chart(s) linted, 1 chart(s) failed\n"},
+		{"the permission", "--accept-perms=cluster", failed, "Error: 1 chart(s) linted, 1 chart(s) failed\n"},
+		{"an unknown permission", "--accept-perms=clustr", "Error there is no permission \"clustr\": did you mean \"cluster\"?\n\n", "Error: 1 chart(s) linted, 1 chart(s) failed\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := runHelm(t, append([]string{"lint", dir}, strings.Fields(tt.flags)...)...)
+			if want := "==> Linting " + dir + "\n" + tt.stdout; got.stdout != want || got.stderr != tt.stderr {
+				t.Errorf("got\n%s%s\nwant\n%s%s", got.stdout, got.stderr, want, tt.stderr)
+			}
+		})
+	}
+}

@@ -22,9 +22,13 @@ import (
 // addScriptFlags adds the flags that say which permissions the scripts of charts get. Without them, the
 // user is asked at the terminal.
 func (a *app) addScriptFlags(cmd *cobra.Command, options *action.ScriptOptions) {
+	addScriptFlags(cmd, options, &permissionQuestion{in: a.in, out: a.errOut})
+}
+
+// addScriptFlags is like the method of app. q asks the user.
+func addScriptFlags(cmd *cobra.Command, options *action.ScriptOptions, q *permissionQuestion) {
 	f := cmd.Flags()
 	f.StringSliceVar(&options.AcceptPermissions, "accept-perms", nil, "[not in stock Helm] permissions that the scripts of charts can have (network, filesystem, environment, cluster); a chart that asks for more is refused")
-	q := &permissionQuestion{in: a.in, out: a.errOut}
 	f.BoolVarP(&q.acceptsAll, "yes", "y", false, "[not in stock Helm] accept all permissions for which the scripts of charts ask")
 	cmd.MarkFlagsMutuallyExclusive("accept-perms", "yes")
 	options.AskPermissions = q.ask
@@ -38,7 +42,8 @@ func addNoScriptsFlag(f *pflag.FlagSet, disabled *bool) {
 // permissionQuestion asks at the terminal whether a chart gets the permissions for which it asks.
 type permissionQuestion struct {
 	acceptsAll bool
-	in         *os.File
+	// in is the terminal; nil if nobody is asked.
+	in *os.File
 	// out is standard error as it is before the progress of an operation is shown.
 	out io.Writer
 }

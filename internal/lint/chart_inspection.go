@@ -5,14 +5,13 @@ package lint
 
 import (
 	"bytes"
-	"maps"
+	"context"
 	"path"
 	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/engine"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/internal/annotation"
@@ -20,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/hookneeds"
+	"github.com/ordered-helm/helm/internal/lint/rendering"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/scripts"
 	"github.com/ordered-helm/helm/internal/lint/source"
@@ -32,49 +32,60 @@ type chartInspection struct {
 	findings
 	options RenderOptions
 
-	chart  *chart.Chart
-	values chartutil.Values
+	chart *chart.Chart
 	// tree contains the chart and its enabled subcharts, with the order that they declare.
 	tree *sequencer.Chart
 
+	// files leads from a chart to its source files.
+	files source.ByChart
 	// Both maps lead from the path of a Chart.yaml to the source files of its chart. In
 	// filesByDeclaration, the path is built from the names of charts, as in
 	// declaration.Chart.File. In filesByChartFile, it is built from their names in
 	// the release, which can be aliases, for example "shop/charts/db/Chart.yaml".
 	filesByDeclaration, filesByChartFile map[string]*source.Files
-	// templatePaths maps the name of a template in the rendered output to its path in the
-	// chart.
+	// templatePaths maps the name of a template or script, as the source of rendered documents,
+	// to its path in the chart.
 	templatePaths map[string]string
 
-	rendered map[string]string // the rendered templates by name
-	objects  []*renderedObject // the objects in them
-	hooks    []hookneeds.Hook  // the hooks among them
-	marked   *markedRendering  // nil until a position in a template is needed
+	rendering *rendering.Rendering // nil until the chart is rendered
+	objects   []*renderedObject    // the objects in it
+	hooks     []hookneeds.Hook     // the hooks among them
+	marked    *markedRendering     // nil until a position in a template is needed
 }
 
-// checkOrder checks a chart with the rules of this package. files are the original files.
-// canonical is the result of canonicalFiles, or nil if it returned an error; then only
-// Chart.yaml is checked.
-func checkOrder(files, canonical []*chartloader.BufferedFile, o RenderOptions) []Finding {
+// chartFiles are the files of a chart that is checked.
+type chartFiles struct {
+	// dir is the directory of the chart.
+	dir string
+	// original are the files as they were read. canonical is the result of canonicalFiles, or nil if it
+	// returned an error; then only Chart.yaml is checked.
+	original, canonical []*chartloader.BufferedFile
+}
+
+// inspect checks a chart with the rules of this package. It returns an error if the chart could not be checked.
+func inspect(ctx context.Context, files chartFiles, o RenderOptions) (*chartInspection, error) {
 	i := &chartInspection{options: o}
-	root := source.New(files)
+	root := source.New(files.original)
 	root.Walk(i.checkChartFile)
 	root.Walk(i.checkSchema)
 	root.Walk(i.checkLibraryText)
 	root.Walk(func(c *source.Files) {
-		for _, p := range scripts.Check(c) {
-			i.add(p.Rule, p.At, p.Message)
-		}
+		i.addProblems(scripts.Check(ctx, c))
+		i.addProblems(scripts.CheckIgnored(files.dir, c))
 	})
-	if canonical != nil && i.isRelevant(root) && i.load(root, canonical) {
-		i.readObjects()
-		inspection := sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace})
-		if plan := inspection.Plan; plan != nil {
-			plan.Unmet = append(plan.Unmet, hookneeds.Operation{Namespace: o.Namespace}.Find(plan, i.hooks)...)
-		}
-		i.checkPlan(inspection)
+	if files.canonical == nil || !i.isRelevant(root) || !i.load(root, files.canonical) {
+		return i, ctx.Err()
 	}
-	return i.sorted()
+	if err := i.renderChart(ctx); err != nil {
+		return nil, err
+	}
+	i.readObjects()
+	inspection := sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace})
+	if plan := inspection.Plan; plan != nil {
+		plan.Unmet = append(plan.Unmet, hookneeds.Operation{Namespace: o.Namespace}.Find(plan, i.hooks)...)
+	}
+	i.checkPlan(inspection)
+	return i, nil
 }
 
 // orderKeywords returns the parts of annotation keys and fields that the rules of this
@@ -86,11 +97,11 @@ func orderKeywords() []string {
 	}
 }
 
-// isRelevant reports whether a chart has apiVersion v3 or helm.sh/v3, or contains any of
-// orderKeywords. Other charts are rendered only by Helm's rules, to save time.
+// isRelevant reports whether a chart has apiVersion v3 or helm.sh/v3, contains any of
+// orderKeywords, or has scripts or other handlers. Other charts are rendered only by Helm's rules, to save time.
 func (i *chartInspection) isRelevant(root *source.Files) bool {
 	return apiVersion(root.Own) == declaration.APIVersionV3 || chartformat.IsV3(root.Data(chartutil.ChartfileName)) ||
-		mentionsOrderKeywords(root, i.options.Values)
+		mentionsOrderKeywords(root, i.options.Values) || i.options.Handlers.Emitter != nil || scripts.Contains(root)
 }
 
 // mentionsOrderKeywords reports whether a chart or its values contain any of orderKeywords.
@@ -111,17 +122,16 @@ func mentionsOrderKeywords(root *source.Files, values map[string]any) bool {
 	return err == nil && mentions(text)
 }
 
-// load loads and renders the chart, and adds findings about invalid declarations of an order
-// in each Chart.yaml. It returns false if the chart cannot be loaded; Helm's rules report
-// why. If the chart cannot be rendered, load returns true, and i.rendered is empty.
+// load loads the chart, and adds findings about invalid declarations of an order in each Chart.yaml.
+// It returns false if the chart cannot be loaded; Helm's rules report why.
 func (i *chartInspection) load(root *source.Files, canonical []*chartloader.BufferedFile) bool {
 	var err error
 	if i.chart, err = chartloader.LoadFiles(canonical); err != nil {
 		return false
 	}
-	files := root.Match(i.chart)
+	i.files = root.Match(i.chart)
 	i.filesByDeclaration = map[string]*source.Files{}
-	i.mapDeclarations(i.chart, i.chart.Name(), files)
+	i.mapDeclarations(i.chart, i.chart.Name())
 	i.checkApplicationsAsLibraries()
 	declaration, errs := declaration.Inspect(i.chart)
 	i.addDeclarationErrors(declaration, errs)
@@ -131,32 +141,36 @@ func (i *chartInspection) load(root *source.Files, canonical []*chartloader.Buff
 	}
 	i.tree = render.ChartTree(declaration, i.chart)
 	i.filesByChartFile, i.templatePaths = map[string]*source.Files{}, map[string]string{}
-	i.mapProcessedCharts(i.chart, files)
-	i.renderChart()
+	i.mapProcessedCharts(i.chart)
 	return true
 }
 
 // mapDeclarations adds the files of c and its subcharts to i.filesByDeclaration. dir is the
 // directory of c, built from the names of charts.
-func (i *chartInspection) mapDeclarations(c *chart.Chart, dir string, files source.ByChart) {
-	i.filesByDeclaration[path.Join(dir, chartutil.ChartfileName)] = files.Of(c)
+func (i *chartInspection) mapDeclarations(c *chart.Chart, dir string) {
+	i.filesByDeclaration[path.Join(dir, chartutil.ChartfileName)] = i.files.Of(c)
 	for _, sub := range c.Dependencies() {
-		i.mapDeclarations(sub, path.Join(dir, chartutil.ChartsDir, sub.Name()), files)
+		i.mapDeclarations(sub, path.Join(dir, chartutil.ChartsDir, sub.Name()))
 	}
 }
 
 // mapProcessedCharts adds the files of c and its subcharts to i.filesByChartFile and
 // i.templatePaths. It must be called after Helm has processed the dependencies: then
 // disabled subcharts are missing, and aliases are the names of charts.
-func (i *chartInspection) mapProcessedCharts(c *chart.Chart, files source.ByChart) {
-	if f := files.Of(c); f != nil {
+func (i *chartInspection) mapProcessedCharts(c *chart.Chart) {
+	if f := i.files.Of(c); f != nil {
 		i.filesByChartFile[path.Join(c.ChartFullPath(), chartutil.ChartfileName)] = f
 		for _, t := range c.Templates {
 			i.templatePaths[path.Join(c.ChartFullPath(), t.Name)] = f.Prefix + t.Name
 		}
+		for _, script := range c.Files {
+			if chartformat.IsScript(script.Name) {
+				i.templatePaths[path.Join(c.ChartFullPath(), script.Name)] = f.Prefix + script.Name
+			}
+		}
 	}
 	for _, sub := range c.Dependencies() {
-		i.mapProcessedCharts(sub, files)
+		i.mapProcessedCharts(sub)
 	}
 }
 
@@ -183,32 +197,31 @@ func (i *chartInspection) addDeclarationErrors(d *declaration.Chart, errs []erro
 	walk(d)
 }
 
-// renderChart sets i.values and i.rendered. If the chart cannot be rendered, i.rendered
-// stays nil, and Helm's rules report the error.
-func (i *chartInspection) renderChart() {
-	values, err := chartutil.CoalesceValues(i.chart, i.options.Values)
+// renderChart sets i.rendering. It also adds findings about scripts that cannot run, or that fail.
+func (i *chartInspection) renderChart(ctx context.Context) error {
+	var err error
+	o := i.options
+	i.rendering, err = rendering.Render(ctx, i.chart, rendering.Options{
+		Values: o.Values, Namespace: o.Namespace, KubeVersion: o.KubeVersion, SkipSchemaValidation: o.SkipSchemaValidation,
+		SkipScripts: i.hasInvalidScripts(), Handlers: o.Handlers,
+	})
 	if err != nil {
-		return
+		return err
 	}
-	capabilities := chartutil.DefaultCapabilities.Copy()
-	if i.options.KubeVersion != nil {
-		capabilities.KubeVersion = *i.options.KubeVersion
-	}
-	const skipSchema = true // Helm's rules check the schema
-	i.values, err = chartutil.ToRenderValuesWithSchemaValidation(i.chart, values,
-		chartutil.ReleaseOptions{Name: "test-release", Namespace: i.options.Namespace, Revision: 1, IsInstall: true}, capabilities, skipSchema)
-	if err != nil {
-		return
-	}
-	if rendered, err := i.renderTemplates(); err == nil {
-		i.rendered = rendered
+	i.addProblems(scripts.CheckRun(i.rendering, scripts.Origins{Charts: i.files, Document: i.filePosition}))
+	return nil
+}
+
+func (i *chartInspection) addProblems(problems []scripts.Problem) {
+	for _, p := range problems {
+		i.add(p.Rule, p.At, p.Message)
 	}
 }
 
-// renderTemplates renders the templates of i.chart with i.values. It omits NOTES.txt.
-func (i *chartInspection) renderTemplates() (map[string]string, error) {
-	e := engine.Engine{LintMode: true}
-	files, err := e.Render(i.chart, i.values)
-	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })
-	return files, err
+// hasInvalidScripts reports whether a script or the permissions of a chart are invalid. Then the scripts do not
+// run, because they would fail.
+func (i *chartInspection) hasInvalidScripts() bool {
+	return slices.ContainsFunc(i.findings, func(f Finding) bool {
+		return f.Rule == rule.InvalidScript.Name || f.Rule == rule.InvalidPermissions.Name
+	})
 }

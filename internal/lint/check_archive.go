@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +17,7 @@ import (
 )
 
 // CheckChart checks a chart like Check. path can be a directory or a packed chart (.tgz).
-func CheckChart(path string, o RenderOptions) (report *Report, err error) {
+func CheckChart(ctx context.Context, path string, o RenderOptions) (report *Report, err error) {
 	if strings.HasSuffix(path, ".tgz") || strings.HasSuffix(path, ".tar.gz") {
 		dir, failed := os.MkdirTemp("", "helm-lint")
 		if failed != nil {
@@ -30,7 +31,7 @@ func CheckChart(path string, o RenderOptions) (report *Report, err error) {
 	if _, err := os.Stat(filepath.Join(path, chartutil.ChartfileName)); err != nil {
 		return nil, fmt.Errorf("unable to check Chart.yaml file in chart: %w", err)
 	}
-	return Check(path, o)
+	return Check(ctx, path, o)
 }
 
 // unpack unpacks the archive at path into dir, and returns the directory of the chart, which

@@ -5,6 +5,7 @@ package lint
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,8 @@ type Finding struct {
 	// Line and Column start at 1. They are 0 if only the file is known.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
-	// Message says what is wrong, and Help how to correct it. Findings of Helm's rules have
+	// Message says what is wrong, and Help how to correct it. The message can contain a traceback, in
+	// lines of its own. Findings of Helm's rules have
 	// no Help.
 	Message string `json:"message"`
 	Help    string `json:"help,omitempty"`
@@ -56,13 +58,19 @@ func FromHelm(m support.Message) Finding {
 	return f
 }
 
-// ToHelm converts a finding to the type of the messages of Helm's rules.
+// ToHelm converts a finding to the type of the messages of Helm's rules. The name of the rule is at the end of the
+// first line of the message.
 func ToHelm(f Finding) support.Message {
 	where := f.File
 	if f.Line > 0 {
 		where = fmt.Sprintf("%s:%d", where, f.Line)
 	}
-	return support.NewMessage(slices.Index(severities[:], f.Severity), where, fmt.Errorf("%s (%s)", f.Message, f.Rule))
+	message, details, hasDetails := strings.Cut(f.Message, "\n")
+	text := fmt.Sprintf("%s (%s)", message, f.Rule)
+	if hasDetails {
+		text += "\n" + details
+	}
+	return support.NewMessage(slices.Index(severities[:], f.Severity), where, errors.New(text))
 }
 
 // findings collects the problems of a chart.

@@ -36,7 +36,11 @@ func FuzzOrder(f *testing.F) {
 		if err != nil {
 			canonical = nil
 		}
-		for _, finding := range checkOrder(files, canonical, RenderOptions{Namespace: "test"}) {
+		i, err := inspect(t.Context(), chartFiles{dir: t.TempDir(), original: files, canonical: canonical}, RenderOptions{Namespace: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, finding := range i.sorted() {
 			known := slices.ContainsFunc(rule.All(), func(r rule.Rule) bool { return r.Name == finding.Rule })
 			if !known || !slices.ContainsFunc(files, func(b *chartloader.BufferedFile) bool { return b.Name == finding.File }) {
 				t.Fatalf("got %+v", finding)

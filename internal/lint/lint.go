@@ -13,6 +13,7 @@ package lint
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -32,8 +33,9 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/declaration"
+	"github.com/ordered-helm/helm/internal/lint/rendering"
 	"github.com/ordered-helm/helm/internal/lint/source"
-	"github.com/ordered-helm/helm/internal/valuesschema"
+	"github.com/ordered-helm/helm/internal/scripthandlers"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
@@ -45,9 +47,11 @@ type RenderOptions struct {
 	// nil, Helm's default applies.
 	KubeVersion          *chartutil.KubeVersion
 	SkipSchemaValidation bool
+	// Handlers contains the handlers of the events of rendering, and says how the scripts of charts run.
+	Handlers scripthandlers.Options
 	// Quietly must call render, which renders the chart a second time. Meanwhile it can
-	// suppress log messages, because rendering the chart for Helm's rules has already
-	// logged the same messages. If Quietly is nil, nothing is suppressed.
+	// suppress log messages, because rendering the chart for Helm's rules logs the same
+	// messages. If Quietly is nil, nothing is suppressed.
 	Quietly func(render func())
 }
 
@@ -70,46 +74,73 @@ type Report struct {
 
 // Check checks the chart in the directory dir. The report lists the problems of the chart.
 // Check returns an error only if the chart could not be checked.
-func Check(dir string, o RenderOptions) (*Report, error) {
-	files, err := chartloader.DirFiles(dir)
+func Check(ctx context.Context, dir string, o RenderOptions) (*Report, error) {
+	original, err := chartloader.DirFiles(dir)
 	if err != nil {
 		return &Report{Helm: runHelmRules(dir, o)}, nil //nolint:nilerr // Helm's rules report the error
 	}
-	canonical, err := canonicalFiles(files)
+	files := chartFiles{dir: dir, original: original}
+	canonical, err := canonicalFiles(original)
 	if err == nil {
 		canonical, err = chartloader.WithLibraries(canonical)
 	}
 	if err != nil {
 		r := &Report{}
-		if !isAboutFormat(err) { // checkOrder reports these errors
+		if !isAboutFormat(err) { // inspect reports these errors
 			r.Helm = []support.Message{support.NewMessage(support.ErrorSev, chartutil.ChartfileName, err)}
 		}
-		if _, tooLarge := errors.AsType[*chartloader.LimitError](err); !tooLarge { // a chart that exceeds a limit is not checked further
-			r.Findings = checkOrder(files, nil, o)
+		if _, tooLarge := errors.AsType[*chartloader.LimitError](err); tooLarge {
+			return r, nil // a chart that exceeds a limit is not checked further
 		}
-		return r, nil
-	}
-	r := &Report{}
-	if !differ(files, canonical) && apiVersion(canonical) != declaration.APIVersionV3 && chartWithYAMLSchema(canonical) == nil {
-		r.Helm = runHelmRules(dir, o)
-	} else {
-		absolute, err := filepath.Abs(dir)
+		i, err := inspect(ctx, files, o)
 		if err != nil {
 			return nil, err
 		}
-		if r.Helm, err = runHelmRulesOnCopy(absolute, canonical, o); err != nil {
-			return nil, err
-		}
+		r.Findings = i.sorted()
+		return r, nil
 	}
-	r.Helm = slices.DeleteFunc(r.Helm, isAboutCRDInstallHook)
-	for i, m := range r.Helm {
-		r.Helm[i].Err = namingV3(m.Err)
+	files.canonical = canonical
+	var i *chartInspection
+	if o.quietly(func() { i, err = inspect(ctx, files, o) }); err != nil {
+		return nil, err
 	}
-	o.quietly(func() { r.Findings = checkOrder(files, canonical, o) })
-	if slices.ContainsFunc(r.Helm, isAboutListAnnotation) && mentionsOrderKeywords(source.New(files), o.Values) {
+	r := &Report{Findings: i.sorted()}
+	if r.Helm, err = checkHelmRules(files, i.rendering, o); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(r.Helm, isAboutListAnnotation) && mentionsOrderKeywords(source.New(original), o.Values) {
 		r.Helm = slices.DeleteFunc(r.Helm, isAboutListAnnotation)
 	}
 	return r, nil
+}
+
+// checkHelmRules runs Helm's rules. rendered is the result of rendering the chart for the rules of this package, or
+// nil. If scripts can change the values, only the changed ones must match the schemas.
+func checkHelmRules(files chartFiles, rendered *rendering.Rendering, o RenderOptions) (messages []support.Message, err error) {
+	canonical := files.canonical
+	if rendered != nil && rendered.ChangesValues {
+		o.SkipSchemaValidation = true
+		canonical = withoutJSONSchema(canonical) // the rule for values.yaml validates nevertheless
+	}
+	if !differ(files.original, canonical) && apiVersion(canonical) != declaration.APIVersionV3 && chartWithYAMLSchema(canonical) == nil {
+		messages = runHelmRules(files.dir, o)
+	} else {
+		absolute, err := filepath.Abs(files.dir)
+		if err != nil {
+			return nil, err
+		}
+		if messages, err = runHelmRulesOnCopy(absolute, canonical, o); err != nil {
+			return nil, err
+		}
+	}
+	if rendered != nil && rendered.InvalidValues != nil {
+		messages = append(messages, support.NewMessage(support.ErrorSev, chartutil.ValuesfileName, rendered.InvalidValues))
+	}
+	messages = slices.DeleteFunc(messages, isAboutCRDInstallHook)
+	for i, m := range messages {
+		messages[i].Err = namingV3(m.Err)
+	}
+	return messages, nil
 }
 
 func runHelmRules(dir string, o RenderOptions) []support.Message {
@@ -235,7 +266,7 @@ func runHelmRulesOnCopy(dir string, canonical []*chartloader.BufferedFile, o Ren
 	skipSchemas := o.SkipSchemaValidation
 	if ch := chartWithYAMLSchema(canonical); ch != nil {
 		skipSchemas, messages = true, checkValues(ch, o)
-		canonical = slices.DeleteFunc(slices.Clone(canonical), func(f *chartloader.BufferedFile) bool { return f.Name == valuesschema.JSONFile })
+		canonical = withoutJSONSchema(canonical)
 	}
 	// Only the rules about Chart.yaml reject apiVersion v3. The other rules need the
 	// original apiVersion, because templates can read it.

@@ -90,7 +90,7 @@ func TestHelmRulesOnUnsupportedForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			dir, supported := write(t, tt.chart), write(t, tt.supported)
-			report, err := lint.Check(dir, lint.RenderOptions{Namespace: "default"})
+			report, err := lint.Check(t.Context(), dir, lint.RenderOptions{Namespace: "default"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestTemplatesSeeOriginalAPIVersion(t *testing.T) {
 		"values.yaml":      "",
 		"templates/a.yaml": "{{ if ne .Chart.APIVersion \"v3\" }}{{ fail .Chart.APIVersion }}{{ end }}",
 	})
-	if report, err := lint.Check(dir, lint.RenderOptions{}); err != nil || len(report.Helm) > 0 || len(report.Findings) > 0 {
+	if report, err := lint.Check(t.Context(), dir, lint.RenderOptions{}); err != nil || len(report.Helm) > 0 || len(report.Findings) > 0 {
 		t.Errorf("got %v, %v", report, err)
 	}
 }
@@ -125,7 +125,7 @@ func TestTemplatesSeeOriginalAPIVersion(t *testing.T) {
 // chartloader.CanonicalFiles rejects as a finding, and returns no error.
 func TestInvalidAnnotationIsAFinding(t *testing.T) {
 	dir := write(t, map[string]string{"Chart.yaml": "apiVersion: v3\nname: a\nversion: 1.0.0\nannotations: {helm.sh/depends-on/subcharts: {a: b}}\n"})
-	report, err := lint.Check(dir, lint.RenderOptions{})
+	report, err := lint.Check(t.Context(), dir, lint.RenderOptions{})
 	if err != nil || len(report.Findings) != 1 || report.Findings[0].Severity != rule.Error || !strings.Contains(report.Findings[0].Message, "helm.sh/depends-on/subcharts") {
 		t.Errorf("got %v, %v", report, err)
 	}
@@ -141,7 +141,7 @@ func TestScalarAnnotations(t *testing.T) {
 				"values.yaml":      "",
 				"templates/a.yaml": configMap("a"),
 			})
-			if report, err := lint.Check(dir, lint.RenderOptions{}); err != nil || len(report.Helm)+len(report.Findings) > 0 {
+			if report, err := lint.Check(t.Context(), dir, lint.RenderOptions{}); err != nil || len(report.Helm)+len(report.Findings) > 0 {
 				t.Errorf("%s in a chart of %s: %+v, %v", value, version, report, err)
 			}
 		}
@@ -151,7 +151,7 @@ func TestScalarAnnotations(t *testing.T) {
 // TestValidAPIVersions checks that the message about an invalid apiVersion names v3 too.
 func TestValidAPIVersions(t *testing.T) {
 	dir := write(t, map[string]string{"Chart.yaml": "apiVersion: v4\nname: a\nversion: 1.0.0\n"})
-	report, err := lint.Check(dir, lint.RenderOptions{})
+	report, err := lint.Check(t.Context(), dir, lint.RenderOptions{})
 	if got := strings.Join(texts(report.Helm), "\n"); err != nil || !strings.Contains(got, `must be "v1", "v2" or "v3"`) {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -164,7 +164,7 @@ func TestUnreadableFiles(t *testing.T) {
 	if err := os.Symlink("nowhere", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	report, err := lint.Check(dir, lint.RenderOptions{})
+	report, err := lint.Check(t.Context(), dir, lint.RenderOptions{})
 	want := texts(helmlint.AllWithKubeVersionAndSchemaValidation(dir, nil, "", nil, false).Messages)
 	if got := texts(report.Helm); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
@@ -181,7 +181,7 @@ func TestCRDInstallHooksAreSupported(t *testing.T) {
 	if list := helmlint.AllWithKubeVersionAndSchemaValidation(dir, nil, "", nil, false).Messages; len(list) != 1 {
 		t.Fatalf("Helm's rules returned %v, want one warning", list)
 	}
-	if report, err := lint.Check(dir, lint.RenderOptions{}); err != nil || len(report.Helm)+len(report.Findings) > 0 {
+	if report, err := lint.Check(t.Context(), dir, lint.RenderOptions{}); err != nil || len(report.Helm)+len(report.Findings) > 0 {
 		t.Errorf("got %+v, %v", report, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/lint/rendering"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/render"
@@ -37,11 +38,11 @@ type renderedObject struct {
 
 // renderedObjectKey identifies an object by its position in the rendered output.
 type renderedObjectKey struct {
-	// file is the name of the template in the rendered output.
-	file string
-	// document is the index of the YAML document in the file, and index the index of the
-	// object in the document. Only a List contains several objects: itself and its items.
-	document, index int
+	// file and document are the Source and Index of the document.
+	file     string
+	document int
+	// index is the index of the object in the document. Only a List contains several objects: itself and its items.
+	index int
 }
 
 func (o *renderedObject) String() string { return o.kind + "/" + o.name }
@@ -49,27 +50,25 @@ func (o *renderedObject) String() string { return o.kind + "/" + o.name }
 // readObjects sets i.objects to the objects in the rendered output, and checks each of them.
 // It skips documents that are not valid YAML, because Helm's rules report them.
 func (i *chartInspection) readObjects() {
-	for _, file := range slices.Sorted(maps.Keys(i.rendered)) {
-		for d, document := range render.Split(i.rendered[file]) {
-			i.readDocument(file, d, document)
-		}
+	for _, d := range i.rendering.Documents {
+		i.readDocument(d)
 	}
 	for _, o := range i.objects {
 		i.checkObject(o)
 	}
 }
 
-func (i *chartInspection) readDocument(file string, number int, document string) {
-	root, err := yamledit.Parse(document)
+func (i *chartInspection) readDocument(d rendering.Document) {
+	root, err := yamledit.Parse(d.Text)
 	if err != nil || root == nil {
 		return
 	}
-	chart := render.ChartOf(i.tree, file)
+	chart := render.ChartOf(i.tree, d.Source)
 	for index, node := range render.Objects(root) {
 		o := objectOf(node)
-		o.renderedObjectKey, o.chart = renderedObjectKey{file, number, index}, chart
+		o.renderedObjectKey, o.chart = renderedObjectKey{d.Source, d.Index, index}, chart
 		if index == 0 {
-			if content, err := yamledit.ParseObject(document); err == nil && len(content) > 0 {
+			if content, err := yamledit.ParseObject(d.Text); err == nil && len(content) > 0 {
 				o.resource = content
 			}
 		}

@@ -582,6 +582,26 @@ var violations = []struct {
 		mend: [3]string{"charts/db/library/names/Chart.yaml", "version: 1.0.0", "version: 1.0.0\ntype: library"},
 	},
 	{
+		name: "failed-script-handler",
+		files: map[string]string{
+			"Chart.yaml":    "apiVersion: v2\nname: shop\nversion: 1.0.0\nannotations: {helm.sh/scripts: enabled}\n",
+			"ext/lua/a.lua": "local function check(values)\n  error('no owner', 0 + 1)\nend\nevents.on('pre-render', 0, function(name, namespace, chart, values)\n  if not values.owner then check(values) end\nend)\n",
+		},
+		want: []string{"error failed-script-handler ext/lua/a.lua:2"}, says: "a handler of pre-render failed: no owner\nstack traceback:\n    ext/lua/a.lua:2: in function 'check'\n    ext/lua/a.lua:5: in function <ext/lua/a.lua:4>",
+		mend: [3]string{"ext/lua/a.lua", "not values.owner", "values.owner"},
+	},
+	{
+		name: "ignored-script-file",
+		files: map[string]string{
+			"Chart.yaml": v3Format, ".helmignore": "*.lua\npermissions.yaml\n", "ext/lua/a.lua": "events.on('wait', 0, function() return io.open('x') ~= nil end)", "ext/permissions.yaml": "lua: [filesystem]\n",
+			"charts/db/Chart.yaml": strings.Replace(v3Format, "shop", "db", 1), "charts/db/ext/lua/b.lua": "",
+			"charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n", "charts/web/ext/lua/b.lua": "",
+		},
+		want: []string{"warning ignored-script-file charts/db/ext/lua/b.lua", "warning ignored-script-file ext/lua/a.lua", "warning ignored-script-file ext/permissions.yaml"},
+		says: ".helmignore excludes this file, so the script does not run",
+		mend: [3]string{".helmignore", "*.lua\npermissions.yaml\n", "charts/web/ext/\n"},
+	},
+	{
 		name: "ignored-script-handler",
 		files: map[string]string{
 			"Chart.yaml":    "apiVersion: v2\nname: names\nversion: 1.0.0\ntype: library\nannotations: {helm.sh/scripts: enabled}\n",
@@ -622,15 +642,24 @@ var violations = []struct {
 	},
 	{
 		name:  "script-permission-not-requested",
-		files: map[string]string{"Chart.yaml": v3Format, "ext/lua/a.lua": "local function f()\n  return os.getenv('X')\nend\nlocal get = http.get\n"},
+		files: map[string]string{"Chart.yaml": v3Format, "ext/lua/a.lua": "local function f()\n  return os.getenv('X')\nend\nlocal get = function() return http.get end\n"},
 		want:  []string{"warning script-permission-not-requested ext/lua/a.lua:2", "warning script-permission-not-requested ext/lua/a.lua:4"}, says: "this needs the permission environment, for which the chart does not ask",
-		mend: [3]string{"ext/lua/a.lua", "local function f()\n  return os.getenv('X')\nend\nlocal get = http.get\n", ""},
+		mend: [3]string{"ext/lua/a.lua", "local function f()\n  return os.getenv('X')\nend\nlocal get = function() return http.get end\n", ""},
 	},
 	{
 		name:  "scripts-not-enabled",
 		files: map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "ext/lua/a.lua": ""},
 		want:  []string{"warning scripts-not-enabled Chart.yaml"}, says: "the chart contains scripts in ext/lua/, but they are not enabled",
 		mend: [3]string{"Chart.yaml", "version: 1.0.0\n", "version: 1.0.0\nannotations: {helm.sh/scripts: enabled}\n"},
+	},
+	{
+		name: "scripts-not-run",
+		files: map[string]string{
+			"Chart.yaml": v3, "charts/db/Chart.yaml": strings.Replace(v3Format, "shop", "db", 1),
+			"charts/db/ext/lua/a.lua": "events.on('chart-loaded', 0, function() http.get('http://127.0.0.1:1') end)\n", "charts/db/ext/permissions.yaml": "lua: [network]\n",
+		},
+		want: []string{"info scripts-not-run charts/db/ext/permissions.yaml"}, says: `no scripts ran, because those of chart "shop/charts/db" ask for permissions that were not accepted: network`,
+		mend: [3]string{"charts/db/Chart.yaml", "name: db", "name: db, annotations: {helm.sh/scripts: disabled}"},
 	},
 	{
 		name:  "unused-script-permission",
@@ -654,7 +683,7 @@ const v3Format = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: shop, la
 
 func found(t *testing.T, files map[string]string, o lint.RenderOptions) (places []string, all []lint.Finding) {
 	t.Helper()
-	report, err := lint.Check(write(t, files), o)
+	report, err := lint.Check(t.Context(), write(t, files), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -673,11 +702,12 @@ func found(t *testing.T, files map[string]string, o lint.RenderOptions) (places 
 // docs/lint.md describes every rule.
 func TestRules(t *testing.T) {
 	tested := map[string]bool{}
+	options := lint.RenderOptions{Namespace: "default"}
+	options.Handlers.Acceptance.Accepted = []string{"filesystem", "environment"}
 	for _, tt := range violations {
-		name, _, _ := strings.Cut(tt.name, " ")
-		tested[name] = true
+		tested[strings.Fields(tt.name)[0]] = true
 		t.Run(tt.name, func(t *testing.T) {
-			places, all := found(t, tt.files, lint.RenderOptions{Namespace: "default"})
+			places, all := found(t, tt.files, options)
 			if !slices.Equal(places, tt.want) {
 				t.Fatalf("found:\n%s\nwant:\n%s\n%v", strings.Join(places, "\n"), strings.Join(tt.want, "\n"), all)
 			}
@@ -686,7 +716,7 @@ func TestRules(t *testing.T) {
 			}
 			mended := maps.Clone(tt.files)
 			mended[tt.mend[0]] = strings.Replace(mended[tt.mend[0]], tt.mend[1], tt.mend[2], 1)
-			places, all = found(t, mended, lint.RenderOptions{Namespace: "default"})
+			places, all = found(t, mended, options)
 			places = slices.DeleteFunc(places, func(p string) bool {
 				other := len(tt.want) > 1 && strings.Contains(p, "sequencing-not-enabled")
 				return other
@@ -731,7 +761,7 @@ func TestFormatInSubcharts(t *testing.T) {
 	if places, all := found(t, files, lint.RenderOptions{}); !slices.Equal(places, want) {
 		t.Errorf("found:\n%s\nwant:\n%s\n%v", strings.Join(places, "\n"), strings.Join(want, "\n"), all)
 	}
-	if report, err := lint.Check(write(t, files), lint.RenderOptions{}); err != nil || len(report.Helm) > 0 {
+	if report, err := lint.Check(t.Context(), write(t, files), lint.RenderOptions{}); err != nil || len(report.Helm) > 0 {
 		t.Errorf("Helm's rules report the same: %v, %v", report.Helm, err)
 	}
 }
@@ -896,7 +926,7 @@ func TestListsInItemsOfLists(t *testing.T) {
 			"- {apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {helm.sh/layer: b}}}\n"}
 	}
 	for annotation, want := range map[string]int{"depends-on.helm.sh/layers: [b]": 0, "example.com/x: [b]": 1} {
-		report, err := lint.Check(write(t, item(annotation)), lint.RenderOptions{})
+		report, err := lint.Check(t.Context(), write(t, item(annotation)), lint.RenderOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

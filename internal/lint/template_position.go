@@ -87,7 +87,7 @@ func (i *chartInspection) renderMarked() *markedRendering {
 		}
 	}
 	markAll(i.chart)
-	if rendered, err := i.renderTemplates(); err == nil {
+	if rendered, err := i.rendering.RenderTemplates(); err == nil {
 		m.rendered = rendered
 	}
 	return m
@@ -101,7 +101,7 @@ func (i *chartInspection) marksIn(file string) map[renderedObjectKey]map[string]
 	}
 	marks := map[renderedObjectKey]map[string]int{}
 	i.marked.files[file] = marks
-	documents, marked := render.Split(i.rendered[file]), render.Split(i.marked.rendered[file])
+	documents, marked := render.Split(i.rendering.Templates[file]), render.Split(i.marked.rendered[file])
 	if len(documents) != len(marked) {
 		return marks
 	}

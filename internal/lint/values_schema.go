@@ -78,6 +78,11 @@ func withoutSchemas(files []*chartloader.BufferedFile) []*chartloader.BufferedFi
 	return slices.DeleteFunc(files, func(f *chartloader.BufferedFile) bool { return path.Base(f.Name) == valuesschema.YAMLFile })
 }
 
+// withoutJSONSchema returns the files of a chart without the schema of the root chart in JSON.
+func withoutJSONSchema(files []*chartloader.BufferedFile) []*chartloader.BufferedFile {
+	return slices.DeleteFunc(slices.Clone(files), func(f *chartloader.BufferedFile) bool { return f.Name == valuesschema.JSONFile })
+}
+
 // chartWithYAMLSchema returns the chart with the files canonical, or nil if neither the chart nor a
 // subchart has a schema that was written as YAML.
 func chartWithYAMLSchema(canonical []*chartloader.BufferedFile) *chart.Chart {

@@ -25,6 +25,7 @@ import (
 	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/renderevents"
 	"github.com/ordered-helm/helm/internal/scripthandlers"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/valuesschema"
@@ -98,7 +99,7 @@ func New(ctx context.Context, cfg *helmaction.Configuration, chrt *chart.Chart, 
 	if p.scripts, err = scripthandlers.Start(ctx, scripts, o.Handlers); err != nil {
 		return nil, err
 	}
-	if err := lifecycle.Emit(ctx, p.Emitter(), lifecycle.ChartLoaded, &lifecycle.Request{Chart: p.Chart}); err != nil {
+	if err := p.events().EmitLoaded(ctx); err != nil {
 		p.Close()
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func (p *Planner) Render(ctx context.Context) (*Rendered, error) {
 		return nil, err
 	}
 	result, err := render.Chart(p.Chart, chartOptions)
-	rendered := &Rendered{Result: result, Values: valuesOf(chartOptions.Values)}
+	rendered := &Rendered{Result: result, Values: renderevents.ValuesOf(chartOptions.Values)}
 	if err != nil || !p.needsPlan() {
 		return rendered, err
 	}
@@ -226,7 +227,7 @@ func (p *Planner) chartOptions(ctx context.Context) (render.Options, error) {
 	if err != nil {
 		return render.Options{}, err
 	}
-	values, err := p.renderValues(ctx, caps)
+	values, err := p.events().RenderValues(ctx, caps)
 	if err != nil {
 		return render.Options{}, err
 	}
@@ -234,13 +235,7 @@ func (p *Planner) chartOptions(ctx context.Context) (render.Options, error) {
 	chartOptions := render.Options{
 		Values: values, Capabilities: caps, RESTConfig: lookups, EnableDNS: o.EnableDNS, SubNotes: o.SubNotes,
 		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: o.PostRenderer, KeepObjects: p.needsPlan(),
-	}
-	if lifecycle.Has(p.Emitter(), lifecycle.PostRender) {
-		chartOptions.ChangeManifest = func(m *lifecycle.Manifest) error {
-			r := p.request(values)
-			r.Manifest = m
-			return lifecycle.Emit(ctx, p.Emitter(), lifecycle.PostRender, r)
-		}
+		ChangeManifest: p.events().ChangeManifest(ctx, values),
 	}
 	if o.Ordered {
 		chartOptions.Root = p.Root
@@ -248,44 +243,10 @@ func (p *Planner) chartOptions(ctx context.Context) (render.Options, error) {
 	return chartOptions, err
 }
 
-// renderValues returns the values for the templates, which handlers of the event pre-render can change.
-// The result is validated afterwards.
-func (p *Planner) renderValues(ctx context.Context, caps *chartutil.Capabilities) (chartutil.Values, error) {
+// events returns what emits the events of rendering.
+func (p *Planner) events() renderevents.Chart {
 	o := p.options
-	// Helm's message names only the chart, not its place in the tree, and paths in its own
-	// values. It remains as it is for charts whose schemas are all JSON.
-	ownMessage := valuesschema.Used(p.Chart)
-	changes := lifecycle.Has(p.Emitter(), lifecycle.PreRender)
-	values, err := chartutil.ToRenderValuesWithSchemaValidation(p.Chart, p.Values, o.Release, caps, o.SkipSchemaValidation || ownMessage || changes)
-	if err == nil && changes {
-		r := p.request(values)
-		err = lifecycle.Emit(ctx, p.Emitter(), lifecycle.PreRender, r)
-		values["Values"] = chartutil.Values(r.Values)
-	}
-	if err != nil || o.SkipSchemaValidation {
-		return values, err
-	}
-	switch chartValues := valuesOf(values); {
-	case ownMessage:
-		err = valuesschema.Validate(p.Chart, chartValues)
-	case changes:
-		if err = chartutil.ValidateAgainstSchema(p.Chart, chartValues); err != nil {
-			err = fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s):\n%w", err)
-		}
-	}
-	return values, err
-}
-
-// valuesOf returns what templates see as .Values.
-func valuesOf(renderValues chartutil.Values) chartutil.Values {
-	values, _ := renderValues["Values"].(chartutil.Values)
-	return values
-}
-
-// request returns the request of an event of rendering.
-func (p *Planner) request(renderValues chartutil.Values) *lifecycle.Request {
-	r := p.options.Release
-	return &lifecycle.Request{Name: r.Name, Namespace: r.Namespace, Chart: p.Chart, Values: valuesOf(renderValues)}
+	return renderevents.Chart{Chart: p.Chart, Values: p.Values, Release: o.Release, Emitter: p.Emitter(), SkipSchemaValidation: o.SkipSchemaValidation}
 }
 
 func (p *Planner) lookupConfig() (*rest.Config, error) {

@@ -17,6 +17,17 @@ import (
 // addedSource is the path, in a chart, of documents that handlers of the event post-render have added.
 const addedSource = "ext/added.yaml"
 
+// ChangeError reports that a handler of the event post-render has changed the manifest to something invalid.
+type ChangeError struct {
+	// Source is the source of the document that is invalid.
+	Source string
+	Err    error
+}
+
+func (e *ChangeError) Error() string { return fmt.Sprintf("%s: %v", e.Source, e.Err) }
+
+func (e *ChangeError) Unwrap() error { return e.Err }
+
 // changeManifest lets o.ChangeManifest change the documents of a manifest. It returns the new documents
 // in the order of the manifest, and those among them that were changed or added. Documents that were not
 // changed keep every byte. root is the name of the root chart.
@@ -42,7 +53,7 @@ func changeManifest(files []File, root string, o Options) ([]File, []templateDoc
 		}
 		c, err := changedDocument(d, o.KeepObjects)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", d.Source, err)
+			return nil, nil, &ChangeError{d.Source, err}
 		}
 		changed = append(changed, c)
 		docs = append(docs, c.asFile(c.head))
@@ -79,8 +90,8 @@ func checkUnique(docs []File, changed []templateDocument) error {
 		source, exists := first[id]
 		isChanged := func(c templateDocument) bool { return c.file == d.Name || c.file == source }
 		if exists && slices.ContainsFunc(changed, isChanged) {
-			return fmt.Errorf("%s and %s define the same object, %s %s, after a handler of %s has changed the manifest",
-				source, d.Name, d.kind, field.String(metadata, "name"), lifecycle.PostRender)
+			return &ChangeError{d.Name, fmt.Errorf("%s defines the same object, %s %s, after a handler of %s has changed the manifest",
+				source, d.kind, field.String(metadata, "name"), lifecycle.PostRender)}
 		}
 		first[id] = d.Name
 	}

@@ -101,7 +101,7 @@ func TestChangeManifestErrors(t *testing.T) {
 		{"an object twice", func(m *lifecycle.Manifest) error {
 			m.Documents = append(m.Documents, lifecycle.NewDocument("", "kind: B\napiVersion: v1\nmetadata: {name: two}\n"))
 			return nil
-		}, "shop/templates/all.yaml and shop/ext/added.yaml define the same object, B two, after a handler"},
+		}, "shop/ext/added.yaml: shop/templates/all.yaml defines the same object, B two, after a handler"},
 		{"something that cannot be encoded", func(m *lifecycle.Manifest) error {
 			m.Documents[0].SetObject(map[string]any{"a": func() {}})
 			return nil

@@ -110,6 +110,13 @@ func Chart(ch *chart.Chart, o Options) (*Result, error) {
 	if err != nil {
 		return r, err
 	}
+	return FromTemplates(ch, files, o)
+}
+
+// FromTemplates is like Chart for templates that were rendered before. It removes the notes from files, which
+// contains the rendered templates by path.
+func FromTemplates(ch *chart.Chart, files map[string]string, o Options) (*Result, error) {
+	r := &Result{Hooks: []*release.Hook{}}
 	notes := extractNotes(ch, files, o.SubNotes)
 	docs, err := templateDocuments(files, o.KeepObjects || o.ChangeManifest != nil)
 	if err != nil {

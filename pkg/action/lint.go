@@ -4,9 +4,12 @@
 package action
 
 import (
+	"context"
+
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chartutil"
 
+	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/lint"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lintreport"
@@ -35,6 +38,12 @@ type Lint struct {
 	// call render. Meanwhile, it can discard what Helm's packages write to the standard
 	// logger, because they have already written the same messages.
 	Quietly func(render func())
+	// Lifecycle contains handlers of the events of rendering; nil if there are none
+	// (docs/reference.md, "Lifecycle events").
+	Lifecycle *lifecycle.Emitter
+	// ScriptOptions say which permissions scripts get. If a chart asks for more, no scripts run,
+	// which is a finding.
+	ScriptOptions
 }
 
 // NewLint returns a Lint with Helm's defaults.
@@ -78,16 +87,22 @@ type (
 // LintRules returns the rules that Helm does not have, sorted by name.
 func LintRules() []LintRule { return rule.All() }
 
-// Check checks one chart, which is a directory or an archive, with the values vals. Unlike
-// Run, it returns each finding with its rule, file and line.
+// Check is like CheckWithContext with a context that is never canceled.
 func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
+	return l.CheckWithContext(context.Background(), path, vals) //nolint:forbidigo // as in Run, whose signature is Helm's
+}
+
+// CheckWithContext checks one chart, which is a directory or an archive, with the values vals. Unlike
+// Run, it returns each finding with its rule, file and line. When ctx is done, the scripts of the chart end.
+func (l *Lint) CheckWithContext(ctx context.Context, path string, vals map[string]any) *LintedChart {
 	c := &LintedChart{Path: path}
-	report, err := lint.CheckChart(path, lint.RenderOptions{
+	report, err := lint.CheckChart(ctx, path, lint.RenderOptions{
 		Values:               vals,
 		Namespace:            l.Namespace,
 		KubeVersion:          l.KubeVersion,
 		SkipSchemaValidation: l.SkipSchemaValidation,
 		Quietly:              l.Quietly,
+		Handlers:             l.checkHandlers(l.Lifecycle),
 	})
 	if err != nil {
 		c.Err = err

@@ -49,16 +49,21 @@ const scriptRequestTimeout = 30 * time.Second
 // handlers returns the options for running scripts in an operation. looksUp says whether scripts with the
 // permission can read objects of the cluster.
 func (o ScriptOptions) handlers(e *lifecycle.Emitter, cfg *Configuration, out *scriptOutput, looksUp bool) scripthandlers.Options {
-	options := scripthandlers.Options{
-		Emitter: e, Acceptance: chartscripts.Acceptance{Accepted: o.AcceptPermissions, Ask: o.AskPermissions},
-		Print: out.print, Log: out.logTo(cfg.Log), HTTP: &http.Client{Timeout: scriptRequestTimeout},
-	}
+	options := o.checkHandlers(e)
+	options.Print, options.Log = out.print, out.logTo(cfg.Log)
 	if looksUp {
 		options.Cluster = clusterscript.Functions(cfg.RESTClientGetter)
-	} else {
-		options.Cluster = clusterscript.Functions(nil)
 	}
 	return options
+}
+
+// checkHandlers returns the options for running scripts without showing what they print, and without reading
+// objects of a cluster.
+func (o ScriptOptions) checkHandlers(e *lifecycle.Emitter) scripthandlers.Options {
+	return scripthandlers.Options{
+		Emitter: e, Acceptance: chartscripts.Acceptance{Accepted: o.AcceptPermissions, Ask: o.AskPermissions},
+		HTTP: &http.Client{Timeout: scriptRequestTimeout}, Cluster: clusterscript.Functions(nil),
+	}
 }
 
 // scriptOutput passes the lines that scripts print to an operation. While a chart is rendered, it keeps

@@ -114,9 +114,10 @@ func TestCommands(t *testing.T) {
 	maps.Copy(rendered, permissions)
 	shown := map[string]flagOf{"progress": {kind: "mode", value: "(default auto)"}, "timeline": {kind: "string"}}
 	differs := map[string]map[string]flagOf{
-		"template": rendered, "test": shown, "lint": {"output": {shorthand: "o", kind: "format", value: "(default text)"}},
+		"template": rendered, "test": shown, "lint": maps.Clone(permissions),
 		"create": {"format": {kind: "format", value: "(default v2)"}}, "search repo": {"exclude-libraries": {}},
 	}
+	differs["lint"]["output"] = flagOf{shorthand: "o", kind: "format", value: "(default text)"}
 	for _, path := range []string{"install", "rollback", "uninstall", "upgrade"} {
 		differs[path] = maps.Clone(ordered)
 		maps.Copy(differs[path], shown)

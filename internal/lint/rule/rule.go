@@ -187,9 +187,17 @@ var (
 
 // Rules about scripts.
 var (
+	FailedHandler = Rule{
+		"failed-script-handler", Error, "a handler fails while the chart is rendered",
+		"Correct the script, or the values that it rejects.",
+	}
+	IgnoredScriptFile = Rule{
+		"ignored-script-file", Warning, ".helmignore excludes a script, or the permissions for which it asks",
+		"Correct .helmignore, or move the file out of ext.",
+	}
 	InvalidScript = Rule{
 		"invalid-script", Error, "a script cannot be loaded",
-		"Correct the script. \"helm template\" runs it.",
+		"Correct the script.",
 	}
 	InvalidPermissions = Rule{
 		"invalid-script-permissions", Error, "ext/permissions.yaml is not a list of permissions",
@@ -207,6 +215,10 @@ var (
 		"scripts-not-enabled", Warning, "a flat chart contains scripts that do not run",
 		`Add the annotation helm.sh/scripts to Chart.yaml: "enabled" or, if the scripts are not to run, "disabled".`,
 	}
+	ScriptsNotRun = Rule{
+		"scripts-not-run", Info, "scripts ask for permissions, so they do not run",
+		"Read the scripts (helm show scripts), and accept the permissions with --accept-perms or --yes.",
+	}
 	UnusedPermission = Rule{
 		"unused-script-permission", Info, "a chart asks for a permission that no script uses",
 		"Remove it from ext/permissions.yaml.",
@@ -217,9 +229,9 @@ var (
 func All() []Rule {
 	return []Rule{
 		AnnotationNotString, ApplicationAsLibrary, ConflictingSpellings, ConflictingSchemas, CustomReadiness, DependencyCycle,
-		DuplicateObject, ExpressionPath, HookSequencing, IgnoredHandler, InvalidChartField, InvalidHook, InvalidHookMode,
+		DuplicateObject, ExpressionPath, FailedHandler, HookSequencing, IgnoredScriptFile, IgnoredHandler, InvalidChartField, InvalidHook, InvalidHookMode,
 		InvalidLayerName, InvalidScript, InvalidPermissions, InvalidSchema, LateRoleBinding, LayerUnreached, LibraryText, MalformedDuration, MalformedExpression,
-		MalformedValue, MisplacedKey, NonCanonicalChart, ReadinessTimeoutLong, RemovedChartField, PermissionNotRequested, ScriptsNotEnabled, SelfDependency, SequencingNotEnabled,
+		MalformedValue, MisplacedKey, NonCanonicalChart, ReadinessTimeoutLong, RemovedChartField, PermissionNotRequested, ScriptsNotEnabled, ScriptsNotRun, SelfDependency, SequencingNotEnabled,
 		TwoSlashKey, UnknownKey, UnknownLayer, UnknownSubchart, UnmeetableNeed, UnusedPermission,
 		SchemaReference, WaitForFirstConsumer,
 	}

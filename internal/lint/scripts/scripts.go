@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"slices"
 
+	"gopkg.in/yaml.v3"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartformat"
+	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/chartscripts"
 	"github.com/ordered-helm/helm/internal/library"
 	"github.com/ordered-helm/helm/internal/lifecycle"
@@ -31,10 +33,21 @@ type Problem struct {
 	Message string
 }
 
-// Check returns the problems with the scripts of a chart and their permissions.
-func Check(c *source.Files) []Problem {
+// Contains reports whether a chart, or one of its subcharts, contains scripts.
+func Contains(root *source.Files) bool {
+	found := false
+	root.Walk(func(c *source.Files) { found = found || hasScripts(c) })
+	return found
+}
+
+func hasScripts(c *source.Files) bool {
+	return slices.ContainsFunc(c.Own, func(file *chartloader.BufferedFile) bool { return chartformat.IsScript(file.Name) })
+}
+
+// Check returns the problems with the scripts of a chart and their permissions, without calling handlers.
+func Check(ctx context.Context, c *source.Files) []Problem {
 	var f problems
-	f.check(c)
+	f.check(ctx, c)
 	return f
 }
 
@@ -44,30 +57,34 @@ func (f *problems) add(r rule.Rule, at source.Position, message string) {
 	*f = append(*f, Problem{r, at, message})
 }
 
-func (f *problems) check(c *source.Files) {
-	ch := scriptFiles(c)
-	if !slices.ContainsFunc(ch.Files, func(file *chart.File) bool { return chartformat.IsScript(file.Name) }) {
+func (f *problems) check(ctx context.Context, c *source.Files) {
+	contains := hasScripts(c)
+	switch s, isV3 := setting(c); {
+	case s == nil && !isV3 && contains:
+		f.add(rule.ScriptsNotEnabled, source.Position{File: c.Prefix + chartutil.ChartfileName}, fmt.Sprintf("the chart contains scripts in %s, but they are not enabled", chartformat.ScriptsDirectory))
+	case s != nil && s.Value != annotation.ScriptsEnabled && s.Value != annotation.ScriptsDisabled:
+		f.add(rule.InvalidScript, c.At(chartutil.ChartfileName, s), fmt.Sprintf("the annotation %s is %q: must be %q or %q",
+			annotation.Scripts, s.Value, annotation.ScriptsEnabled, annotation.ScriptsDisabled))
+	}
+	if !contains {
 		return
 	}
-	setting := c.Node("annotations", annotation.Scripts)
-	isV3 := chartformat.IsV3(c.Data(chartutil.ChartfileName))
-	if isV3 {
-		setting = c.Node("metadata", "annotations", annotation.Scripts)
-	}
-	switch {
-	case setting == nil && !isV3:
-		f.add(rule.ScriptsNotEnabled, source.Position{File: c.Prefix + chartutil.ChartfileName}, fmt.Sprintf("the chart contains scripts in %s, but they are not enabled", chartformat.ScriptsDirectory))
-	case setting != nil && setting.Value != annotation.ScriptsEnabled && setting.Value != annotation.ScriptsDisabled:
-		f.add(rule.InvalidScript, c.At(chartutil.ChartfileName, setting), fmt.Sprintf("the annotation %s is %q: must be %q or %q",
-			annotation.Scripts, setting.Value, annotation.ScriptsEnabled, annotation.ScriptsDisabled))
-	}
-	charts, err := chartscripts.Read(ch)
+	charts, err := chartscripts.Read(scriptFiles(c))
 	if err != nil {
 		f.addScriptFileError(c, err)
 		return
 	}
 	f.checkPermissions(c, charts[0])
-	f.loadScripts(c, charts[0])
+	f.loadScripts(ctx, c, charts[0])
+}
+
+// setting returns the value of the annotation that enables scripts, or nil, and whether the chart is of the
+// format helm.sh/v3, in which scripts are enabled by default.
+func setting(c *source.Files) (value *yaml.Node, isV3 bool) {
+	if chartformat.IsV3(c.Data(chartutil.ChartfileName)) {
+		return c.Node("metadata", "annotations", annotation.Scripts), true
+	}
+	return c.Node("annotations", annotation.Scripts), false
 }
 
 // scriptFiles returns the files of a chart that are about scripts, as a chart whose scripts are enabled.
@@ -117,8 +134,7 @@ func (f *problems) checkPermissions(c *source.Files, scripts *chartscripts.Chart
 }
 
 // loadScripts adds the first error that loading the scripts causes, and the handlers that are never called.
-func (f *problems) loadScripts(c *source.Files, scripts *chartscripts.Chart) {
-	ctx := context.Background() //nolint:forbidigo // a check cannot be canceled, and the time of each script is limited
+func (f *problems) loadScripts(ctx context.Context, c *source.Files, scripts *chartscripts.Chart) {
 	handlers, err := scripthandlers.Check(ctx, scripts)
 	if failed, is := errors.AsType[*scripthandlers.ScriptError](err); is {
 		f.add(rule.InvalidScript, source.Position{File: c.Prefix + failed.Err.File, Line: failed.Err.Line}, failed.Err.Message)

@@ -1,0 +1,99 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rendering
+
+import (
+	"errors"
+	"maps"
+
+	"github.com/ordered-helm/helm/internal/field"
+	"github.com/ordered-helm/helm/internal/lifecycle"
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/yamledit"
+)
+
+// objectKey identifies an object in a template. Two documents can have the same key.
+type objectKey struct {
+	source, kind, namespace, name string
+}
+
+func keyOf(source string, object map[string]any) objectKey {
+	metadata := field.Map(object, "metadata")
+	return objectKey{source, field.String(object, "kind"), field.String(metadata, "namespace"), field.String(metadata, "name")}
+}
+
+// changeDocuments lets change, which emits the event post-render, change r.Documents. If that fails, they stay
+// as they are. If the documents of the templates are invalid, so that an installation would not get to the
+// event, change is not called; other rules report why.
+func (r *Rendering) changeDocuments(change func(*lifecycle.Manifest) error) {
+	c := changes{rendered: map[objectKey][]*lifecycle.Document{}, unchanged: map[*lifecycle.Document]bool{}}
+	_, err := render.FromTemplates(r.chart, maps.Clone(r.Templates), render.Options{ChangeManifest: func(m *lifecycle.Manifest) error {
+		for _, d := range m.Documents {
+			key := documentKey(d)
+			c.rendered[key] = append(c.rendered[key], d)
+		}
+		err := change(m)
+		c.after = m.Documents
+		return err
+	}})
+	_, hasFailed := errors.AsType[*lifecycle.Error](err)
+	_, isInvalid := errors.AsType[*render.ChangeError](err)
+	switch {
+	case hasFailed || isInvalid:
+		r.Failure = err
+	case err == nil:
+		r.Documents = c.apply(r.Documents)
+	}
+}
+
+// changes are what handlers have changed in the manifest.
+type changes struct {
+	// rendered contains the documents of the templates.
+	rendered map[objectKey][]*lifecycle.Document
+	after    []*lifecycle.Document
+	// unchanged contains the documents that the handlers have kept.
+	unchanged map[*lifecycle.Document]bool
+}
+
+// apply returns the documents of the templates with the changes. Hooks, which are in no manifest, stay.
+func (c *changes) apply(documents []Document) []Document {
+	changed := map[objectKey][]string{}
+	var added []Document
+	for _, d := range c.after {
+		text, err := d.Text()
+		switch key := documentKey(d); {
+		case err != nil: // an installation would not get here
+		case !d.IsChanged():
+			c.unchanged[d] = true
+		case len(changed[key]) < len(c.rendered[key]):
+			changed[key] = append(changed[key], text)
+		default:
+			added = append(added, Document{d.Source, -1, text})
+		}
+	}
+	var result []Document
+	for _, d := range documents {
+		object, err := yamledit.ParseYAMLObject(d.Text)
+		key := keyOf(d.Source, object)
+		if err != nil || len(c.rendered[key]) == 0 {
+			result = append(result, d)
+			continue
+		}
+		before := c.rendered[key][0]
+		c.rendered[key] = c.rendered[key][1:]
+		switch {
+		case c.unchanged[before]:
+			result = append(result, d)
+		case len(changed[key]) > 0:
+			d.Text, changed[key] = changed[key][0], changed[key][1:]
+			result = append(result, d)
+		}
+	}
+	return append(result, added...)
+}
+
+func documentKey(d *lifecycle.Document) objectKey {
+	object, _ := d.Object() // the documents of a manifest are mappings
+	return keyOf(d.Source, object)
+}

@@ -1,0 +1,86 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripts
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ordered-helm/helm/internal/chartscripts"
+	"github.com/ordered-helm/helm/internal/lifecycle"
+	"github.com/ordered-helm/helm/internal/lint/rendering"
+	"github.com/ordered-helm/helm/internal/lint/rule"
+	"github.com/ordered-helm/helm/internal/lint/source"
+	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/scripthandlers"
+)
+
+// Origins finds the source files of charts and of rendered documents.
+type Origins struct {
+	Charts source.ByChart
+	// Document returns the position of the document with a source (see rendering.Document).
+	Document func(name string) source.Position
+}
+
+// CheckRun returns the problems that occurred when the scripts of a chart ran while it was rendered.
+func CheckRun(r *rendering.Rendering, o Origins) []Problem {
+	var f problems
+	if e := r.Refused; e != nil {
+		names := make([]string, len(e.Permissions))
+		for i, p := range e.Permissions {
+			names[i] = string(p)
+		}
+		f.add(rule.ScriptsNotRun, o.file(r.Scripts, e.Chart, chartscripts.PermissionsFile, 0),
+			fmt.Sprintf("no scripts ran, because those of chart %q ask for permissions that were not accepted: %s", e.Chart, strings.Join(names, ", ")))
+	}
+	if r.Failure != nil {
+		f.addFailure(r, o)
+	}
+	return f
+}
+
+// addFailure adds the error of a handler.
+func (f *problems) addFailure(r *rendering.Rendering, o Origins) {
+	prefix := ""
+	handler, isHandler := errors.AsType[*lifecycle.Error](r.Failure)
+	if isHandler {
+		prefix = fmt.Sprintf("a handler of %s failed: ", handler.Event)
+	}
+	script, isScript := errors.AsType[*scripthandlers.ScriptError](r.Failure)
+	change, isChange := errors.AsType[*render.ChangeError](r.Failure)
+	switch {
+	case isScript && isHandler:
+		message := prefix + script.Err.Message
+		if len(script.Err.Traceback) > 0 {
+			message += "\nstack traceback:\n    " + strings.Join(script.Err.Traceback, "\n    ")
+		}
+		f.add(rule.FailedHandler, o.file(r.Scripts, script.Chart, script.Err.File, script.Err.Line), message)
+	case isScript: // it failed while it was loaded
+		f.add(rule.InvalidScript, o.file(r.Scripts, script.Chart, script.Err.File, script.Err.Line), script.Err.Message)
+	case isChange:
+		f.add(rule.FailedHandler, o.Document(change.Source), change.Err.Error())
+	case isHandler:
+		f.add(rule.FailedHandler, source.Position{}, prefix+handler.Err.Error())
+	}
+}
+
+// file returns the position of a line in a file of the chart with a path, such as shop/charts/db.
+func (o Origins) file(charts []*chartscripts.Chart, chart, name string, line int) source.Position {
+	at := source.Position{Line: line}
+	if name == "" { // the position in the script is not known
+		name = "ext/lua"
+	}
+	if i := slices.IndexFunc(charts, func(c *chartscripts.Chart) bool { return c.Path == chart }); i >= 0 {
+		if files := o.Charts.Of(charts[i].Chart); files != nil {
+			at.File = files.Prefix + name
+			return at
+		}
+	}
+	_, below, _ := strings.Cut(chart, "/")
+	at.File = path.Join(below, name)
+	return at
+}
