@@ -189,8 +189,9 @@ test-tools: build stock devcluster ## Run tools that call helm, such as helmfile
 	cd test && BINARIES=$(BIN) TOOLS=$(TOOLS) $(GO_TEST_BINARIES) -timeout 20m ./tools
 
 .PHONY: soak
-soak: build stock devcluster ## Kill 200 operations at random moments, then run 8 processes on 50 releases for ten minutes
+soak: build stock devcluster ## Kill 200 operations at random moments, run malicious scripts on busy processors, then 8 processes on 50 releases for ten minutes
 	cd test && ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
+	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 10m -run TestAttacksUnderLoad ./scripts
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 
 .PHONY: protections
