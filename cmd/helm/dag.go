@@ -18,6 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
+	"github.com/ordered-helm/helm/internal/progress"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -252,6 +253,7 @@ func (in *installActionInput) plan(ctx context.Context, opts *dagOptions, refere
 	client.DryRunOption = "client"
 	client.Replace = true // do not check whether the release name is in use
 	client.ReleaseName = cmp.Or(opts.diff, "release-name")
+	client.OnEvent = progress.NewWarnings(in.app.errOut).Event // what scripts print
 	loaded, err := in.load(ctx, []string{reference})
 	if err != nil {
 		return nil, err
