@@ -66,7 +66,7 @@ func lastNodes(p *sequencer.Plan, chart string) map[string]bool {
 // await waits for the handlers of the charts whose last node is n, after the resources of n are ready.
 func (w *chartWaits) await(ctx context.Context, n *sequencer.Node) error {
 	for _, path := range w.finish(n.ID()) {
-		if err := w.run.options.Lifecycle.Await(ctx, lifecycle.WaitOptions{Chart: path, OnPending: w.run.reportPending(n.ID())}); err != nil {
+		if err := w.run.options.Lifecycle.Await(ctx, lifecycle.WaitOptions{Chart: path, Observe: w.run.op.Events.HandlerProgress(n.ID())}); err != nil {
 			return failure.Resources{w.failure(ctx, n, path, err)}
 		}
 	}

@@ -61,9 +61,12 @@ const (
 	HookLog Type = "hook-log"
 	// ScriptOutput says that a script of a chart has printed a line, which is the Message.
 	ScriptOutput Type = "script-output"
-	// HandlerWaiting says that the operation waits, because handlers of the lifecycle event wait are
-	// not done. If there is a Node, the nodes after it wait, too.
-	HandlerWaiting Type = "handler-waiting"
+	// HandlerRunning says that the operation waits for a handler of a lifecycle event that takes long: it
+	// has run for a second or, if the event is wait, was not done when it was called first. If there is a
+	// Node, the nodes after it wait, too.
+	HandlerRunning Type = "handler-running"
+	// HandlerDone says that a handler that takes long has completed or failed.
+	HandlerDone Type = "handler-done"
 	// Waiting says that everything is applied or deleted, and that the operation waits for
 	// the remaining resources: for those of leaves or, without an order, for all.
 	Waiting Type = "waiting"
@@ -108,6 +111,10 @@ type Event struct {
 	// Hook is the kind and name of the hook, as in "Job/migrate". HookEvent is the event
 	// for which the hook runs, as in "pre-install".
 	Hook, HookEvent string
+	// HandlerEvent is the lifecycle event of a handler, as in "post-render". Chart is the path of the chart
+	// whose script the handler is; empty for handlers of Go programs. Since is when it was called.
+	HandlerEvent, Chart string
+	Since               time.Time
 	// Message is the text that is shown to users.
 	Message string
 	// Err is the error because of which the operation, node or hook has failed.

@@ -23,7 +23,8 @@ const secret = "hunter22secret"
 // types are all types of events.
 var types = []Type{
 	Started, Finished, Warning, Observing, Planned, NodeStarted, NodeApplied, NodeReady, NodeFailed, Removing, NodeDeleting,
-	NodeDeleted, ResourceChanged, HookStarted, HookDone, HookLog, Waiting,
+	NodeDeleted, ResourceChanged, HookStarted, HookDone, HookLog, Waiting, ScriptOutput, HandlerRunning,
+	HandlerDone,
 }
 
 // failed returns an error that contains the secret in its own text and in the errors that

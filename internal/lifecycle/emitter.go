@@ -44,6 +44,8 @@ type WaitHandler func(ctx context.Context, r *Request) (done bool, err error)
 type Emitter struct {
 	mu       sync.Mutex
 	handlers map[Event][]registration
+	// observe, if not nil, is called for handlers that take long.
+	observe func(Progress)
 }
 
 // registration is a registered handler.
@@ -104,9 +106,10 @@ func (e *Emitter) OnChartWait(weight float64, chart string, h WaitHandler) error
 	return e.register(Wait, registration{weight: weight, chart: chart, wait: h})
 }
 
-// Clone returns an emitter with the handlers of e, which can be nil.
-func (e *Emitter) Clone() *Emitter {
-	c := &Emitter{}
+// Clone returns an emitter with the handlers of e, which can be nil. It calls observe, unless that is nil,
+// for handlers that take longer than a second, when they have taken a second and when they return.
+func (e *Emitter) Clone(observe func(Progress)) *Emitter {
+	c := &Emitter{observe: observe}
 	if e != nil {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -162,7 +165,7 @@ func Emit(ctx context.Context, e *Emitter, event Event, r *Request) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := h.handle(ctx, r); err != nil {
+		if err := observed(e.observe, Progress{Event: event, Chart: h.chart}, func() error { return h.handle(ctx, r) }); err != nil {
 			return &Error{event, err}
 		}
 	}

@@ -6,6 +6,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -162,7 +163,8 @@ func TestAwait(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var e Emitter
-				polls, reported := 0, 0
+				polls := 0
+				var reported []Progress
 				if err := e.OnWait(0.5, func(context.Context, *Request) (bool, error) { polls++; return polls >= c.polls, nil }); err != nil {
 					t.Fatal(err)
 				}
@@ -173,23 +175,91 @@ func TestAwait(t *testing.T) {
 				}
 				start := time.Now()
 				o := NewOperation(&e, func() (*Request, error) { return &Request{}, nil })
-				err := o.Await(ctx, WaitOptions{Timeout: c.timeout, OnPending: func(charts []string) {
-					if reported++; !slices.Equal(charts, []string{""}) {
-						t.Errorf("waits for %q", charts)
-					}
-				}})
+				err := o.Await(ctx, WaitOptions{Timeout: c.timeout, Observe: func(p Progress) { reported = append(reported, p) }})
 				if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
 					t.Errorf("got %v, want %s", err, c.want)
 				}
 				if elapsed := time.Since(start); elapsed != c.elapsed {
 					t.Errorf("the wait has taken %s, want %s", elapsed, c.elapsed)
 				}
-				if want := min(c.polls-1, 1); reported != want {
-					t.Errorf("reported %d times, want %d", reported, want)
+				want := []Progress{{Event: Wait, Start: start}, {Event: Wait, Start: start, Done: true, Err: err}}
+				if c.polls == 1 {
+					want = nil
+				}
+				if !slices.Equal(reported, want) {
+					t.Errorf("reported %+v, want %+v", reported, want)
 				}
 			})
 		})
 	}
+}
+
+// TestLongCalls checks that handlers are reported if they take longer than a second, and that nothing is
+// reported after Emit has returned.
+func TestLongCalls(t *testing.T) {
+	failed := errors.New("no")
+	for _, c := range []struct {
+		name  string
+		takes time.Duration
+		err   error
+		want  string
+	}{
+		{"short", 900 * time.Millisecond, nil, ""},
+		{"short and failed", 0, failed, ""},
+		{"long", 3 * time.Second, nil, "after 1s: pre-install shop since 0s|after 3s: pre-install shop since 0s, done: <nil>|"},
+		{"long and failed", 2 * time.Second, failed, "after 1s: pre-install shop since 0s|after 2s: pre-install shop since 0s, done: no|"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var all Emitter
+				if err := all.OnChart(PreInstall, 0, "shop", func(context.Context, *Request) error { time.Sleep(c.takes); return c.err }); err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				var got strings.Builder
+				e := all.Clone(func(p Progress) {
+					fmt.Fprintf(&got, "after %s: %s %s since %s", time.Since(start), p.Event, p.Chart, p.Start.Sub(start))
+					if p.Done {
+						fmt.Fprintf(&got, ", done: %v", p.Err)
+					}
+					got.WriteString("|")
+				})
+				if err := Emit(t.Context(), e, PreInstall, &Request{}); !errors.Is(err, c.err) {
+					t.Error(err)
+				}
+				time.Sleep(time.Minute)
+				if got.String() != c.want {
+					t.Errorf("reported %q, want %q", got.String(), c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestAwaitSeveralCharts checks that the end of the wait for each chart is reported.
+func TestAwaitSeveralCharts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e Emitter
+		failed := errors.New("no")
+		polls := map[string]int{}
+		for chart, last := range map[string]int{"a": 1, "a/charts/b": 2, "c": 3} {
+			if err := e.OnChartWait(0, chart, func(context.Context, *Request) (bool, error) {
+				if polls[chart]++; chart == "c" && polls[chart] == 4 {
+					return false, failed
+				}
+				return chart != "c" && polls[chart] >= last, nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []string
+		o := NewOperation(&e, func() (*Request, error) { return &Request{}, nil })
+		err := o.Await(t.Context(), WaitOptions{Observe: func(p Progress) { got = append(got, fmt.Sprint(p.Chart, " ", p.Done, " ", p.Err)) }})
+		want := []string{"a/charts/b false <nil>", "c false <nil>", "a/charts/b true <nil>", "c true a handler of wait failed: no"}
+		if !errors.Is(err, failed) || !slices.Equal(got, want) {
+			t.Errorf("got %v, %q, want %q", err, got, want)
+		}
+	})
 }
 
 func TestDocument(t *testing.T) {

@@ -74,9 +74,9 @@ type WaitOptions struct {
 	Chart string
 	// Timeout limits the wait; 0 means that only the context does.
 	Timeout time.Duration
-	// OnPending, if not nil, is called once with the charts whose handlers are not done when they are
-	// called first. An empty path stands for handlers of Go programs.
-	OnPending func(charts []string)
+	// Observe, if not nil, is called when the handlers of a chart are not done, and when they are done
+	// after that.
+	Observe func(Progress)
 }
 
 // Await calls the handlers of the event wait again and again until all of them are done. It returns a
@@ -95,22 +95,23 @@ func (o *Operation) Await(ctx context.Context, w WaitOptions) error {
 		limited, cancel = context.WithTimeout(ctx, w.Timeout)
 		defer cancel()
 	}
-	err = poll(limited, o.emitter, r, w)
+	observer := &waitObserver{observe: w.Observe, start: time.Now()}
+	err = poll(limited, o.emitter, r, w.Chart, observer)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && limited.Err() != nil {
-		return &TimeoutError{w.Timeout}
+		err = &TimeoutError{w.Timeout}
 	}
+	observer.update(nil, err)
 	return err
 }
 
-func poll(ctx context.Context, e *Emitter, r *Request, w WaitOptions) error {
-	for isFirst := true; ; isFirst = false {
-		pending, err := Poll(ctx, e, w.Chart, r)
+// poll calls the handlers of the event wait until all of them are done.
+func poll(ctx context.Context, e *Emitter, r *Request, chart string, observer *waitObserver) error {
+	for {
+		pending, err := Poll(ctx, e, chart, r)
 		if err != nil || len(pending) == 0 {
 			return err
 		}
-		if isFirst && w.OnPending != nil {
-			w.OnPending(pending)
-		}
+		observer.update(pending, nil)
 		if err := sleep(ctx, pollInterval); err != nil {
 			return err
 		}

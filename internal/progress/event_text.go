@@ -29,6 +29,9 @@ func describe(e event.Event) string {
 	if e.Hook != "" {
 		words = append(words, e.HookEvent+" hook "+e.Hook)
 	}
+	if e.Type == event.HandlerDone {
+		words = append(words, e.HandlerEvent+" handler of "+event.HandlerOwner(e.Chart))
+	}
 	if e.Namespace != "" {
 		words = append(words, "in namespace "+e.Namespace)
 	}
@@ -66,7 +69,7 @@ func finished(e event.Event) string {
 // so that describe need not add a verb.
 func isSelfContained(t event.Type) bool {
 	switch t {
-	case event.ResourceChanged, event.Waiting, event.HandlerWaiting, event.Planned, event.Removing:
+	case event.ResourceChanged, event.Waiting, event.HandlerRunning, event.Planned, event.Removing:
 		return true
 	}
 	return false
@@ -90,7 +93,7 @@ func verb(e event.Event) string {
 		return "deleted"
 	case event.ResourceChanged:
 		return "changed"
-	case event.HookDone:
+	case event.HookDone, event.HandlerDone:
 		if e.Err != nil {
 			return "failed"
 		}

@@ -50,6 +50,28 @@ func (s frameRenderer) hooks(o *timeline.Operation) []line {
 	return lines
 }
 
+// handlers returns the lines for the handlers of an operation that take or took long.
+func (s frameRenderer) handlers(o *timeline.Operation) []line {
+	var lines []line
+	for _, h := range o.Spans {
+		if h.Kind != timeline.Handler {
+			continue
+		}
+		rank := rankRunning
+		if h.State == timeline.Done {
+			rank = rankFinished
+		}
+		title := func() string {
+			return fmt.Sprintf("  %s %s %s", s.mark(h), oneLine(h.ID), s.faint(h.HandlerEvent+" handler"))
+		}
+		lines = append(lines, line{rank: rank, left: title, right: s.took(h)})
+		if h.State == timeline.Failed {
+			lines = append(lines, s.wrapped("      ", h.Message, rankReason, s.bad)...)
+		}
+	}
+	return lines
+}
+
 func (s frameRenderer) hook(h *timeline.Span) []line {
 	title := func() string {
 		text := fmt.Sprintf("  %s %s %s", s.mark(h), oneLine(h.ID), s.faint(h.HookEvent+" hook"))

@@ -78,6 +78,19 @@ func shop() []event.Event {
 // hooks returns the first events of the same installation, while its hooks run.
 func hooks() []event.Event { return shop()[:6] }
 
+// handlers returns the events of an installation with handlers that take long: one before the operation
+// starts, one that runs, and one that has failed.
+func handlers() []event.Event {
+	return append([]event.Event{
+		{Time: at(-1), Type: event.HandlerRunning, HandlerEvent: "pre-render", Chart: "shop", Since: at(-2), Message: "waiting for the pre-render handler of shop"},
+		{Time: at(-0.5), Type: event.HandlerDone, HandlerEvent: "pre-render", Chart: "shop", Since: at(-2)},
+	}, append(shop()[:2],
+		event.Event{Time: at(6), Type: event.HandlerRunning, HandlerEvent: "wait", Chart: "shop/charts/db", Node: "shop/db", Since: at(5), Message: "waiting for handlers of shop/charts/db"},
+		event.Event{Time: at(7), Type: event.HandlerRunning, HandlerEvent: "ready", Since: at(6), Message: "waiting for the ready handler of this program"},
+		event.Event{Time: at(8), Type: event.HandlerDone, HandlerEvent: "ready", Since: at(6), Err: errors.New("no license")},
+	)...)
+}
+
 // failing returns the events of the same installation after a node has failed.
 func failing() []event.Event {
 	err := errors.New("StatefulSet/rabbit was not ready within 60s")
@@ -200,6 +213,7 @@ func TestFrame(t *testing.T) {
 		after         float64
 	}{
 		{"hooks", hooks(), plain, 90, 30, 3.4},
+		{"handlers", handlers(), plain, 90, 30, 9},
 		{"on its way, wide", shop(), plain, 120, 30, 20},
 		{"on its way, 80 columns", shop(), plain, 80, 24, 20},
 		{"on its way, narrow", shop(), plain, 40, 24, 20},
@@ -239,6 +253,7 @@ func TestSummary(t *testing.T) {
 		{"summary", complete(), 80},
 		{"summary, 20 columns", complete(), 20},
 		{"summary of a failure", ended(), 100},
+		{"summary of handlers", append(handlers(), event.Event{Time: at(9), Type: event.Finished, Operation: new(event.Operation)}), 80},
 		{"summary of many", many(200, true), 60},
 	}
 	for _, tt := range tests {

@@ -47,6 +47,9 @@ type jsonEvent struct {
 	Resources         int        `json:"resources,omitempty"`
 	Hook              string     `json:"hook,omitempty"`
 	HookEvent         string     `json:"hookEvent,omitempty"`
+	HandlerEvent      string     `json:"handlerEvent,omitempty"`
+	Chart             string     `json:"chart,omitempty"`
+	Since             *time.Time `json:"since,omitempty"`
 	Deadline          *time.Time `json:"deadline,omitempty"`
 	Message           string     `json:"message,omitempty"`
 	Cause             string     `json:"cause,omitempty"`
@@ -79,7 +82,8 @@ func (p *jsonLines) Event(e event.Event) {
 	j := jsonEvent{
 		Time: e.Time, Elapsed: math.Round(e.Time.Sub(p.began).Seconds()*1000) / 1000, Type: e.Type,
 		Node: e.Node, After: e.After, Resource: e.Resource, ResourceNamespace: e.Namespace, State: e.State,
-		Resources: e.Resources, Hook: e.Hook, HookEvent: e.HookEvent, Deadline: timeOrNil(e.Deadline), Message: e.Message, Cause: e.Cause,
+		Resources: e.Resources, Hook: e.Hook, HookEvent: e.HookEvent, HandlerEvent: e.HandlerEvent, Chart: e.Chart, Since: timeOrNil(e.Since),
+		Deadline: timeOrNil(e.Deadline), Message: e.Message, Cause: e.Cause,
 	}
 	if len(p.open) > 0 {
 		o := p.open[len(p.open)-1]

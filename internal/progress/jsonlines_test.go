@@ -30,6 +30,8 @@ func uninstalledAfterFailure() []event.Event {
 		{Time: at(1), Type: event.HookStarted, Hook: "Job/m", HookEvent: "pre-install", Deadline: at(301)},
 		{Time: at(2), Type: event.HookLog, Hook: "Job/m", HookEvent: "pre-install", Message: "3 left"},
 		{Time: at(3), Type: event.HookDone, Hook: "Job/m", HookEvent: "pre-install"},
+		{Time: at(3), Type: event.HandlerRunning, HandlerEvent: "pre-install", Chart: "shop", Since: at(2), Message: "waiting for the pre-install handler of shop"},
+		{Time: at(3), Type: event.HandlerDone, HandlerEvent: "pre-install", Chart: "shop", Since: at(2)},
 		{Time: at(3), Type: event.NodeStarted, Node: "shop:web", After: "shop/db", Message: "Deployment/web"},
 		{Time: at(4), Type: event.ResourceChanged, Node: "shop:web", Resource: "Deployment/web", Namespace: "other", State: "InProgress",
 			Message: "InProgress: Available: 0/1", Cause: "Pod web-1: ImagePullBackOff", Deadline: at(8)},

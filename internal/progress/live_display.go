@@ -41,6 +41,8 @@ type liveDisplay struct {
 	// pendingEvents contains the events that the recorder has not received yet. The method
 	// Event only appends to it, so that the operation never waits until a frame is drawn.
 	pendingEvents []event.Event
+	// started is true once an operation has started.
+	started bool
 	// pendingOutput contains the output that has not been printed above the view yet.
 	pendingOutput bytes.Buffer
 	// closing is true once Close has been called. No frame is drawn after that.
@@ -75,6 +77,8 @@ func showsUnicode(env func(string) string) bool {
 func (l *liveDisplay) Event(e event.Event) {
 	l.mu.Lock()
 	l.pendingEvents = append(l.pendingEvents, e)
+	l.started = l.started || e.Type == event.Started
+	started := l.started
 	l.mu.Unlock()
 	switch e.Type {
 	case event.Warning, event.Observing:
@@ -88,7 +92,13 @@ func (l *liveDisplay) Event(e event.Event) {
 		}
 	case event.ScriptOutput:
 		_, _ = io.WriteString(l, cut(oneLine(e.Message))+"\n")
-	case event.Started, event.Finished:
+	case event.HandlerRunning:
+		if started {
+			l.open()
+		} else { // the chart is rendered before the operation starts
+			_, _ = io.WriteString(l, cut(oneLine(e.Message))+"\n")
+		}
+	case event.Started, event.Finished, event.HandlerDone:
 	default:
 		l.open()
 	}

@@ -94,3 +94,15 @@ func modes(t *testing.T, terminal *os.File) term.State {
 	}
 	return *modes
 }
+
+// TestHandlersBeforeTheStart checks that a handler that takes long while a chart is rendered is shown, although
+// the view shows only operations that have started.
+func TestHandlersBeforeTheStart(t *testing.T) {
+	var out bytes.Buffer
+	l := newLiveDisplay(Options{Mode: TTY, Out: &out, Env: func(string) string { return "" }})
+	l.Event(event.Event{Type: event.HandlerRunning, HandlerEvent: "pre-render", Chart: "shop", Message: "waiting for the pre-render\nhandler of shop"})
+	l.Event(event.Event{Type: event.HandlerDone, HandlerEvent: "pre-render", Chart: "shop"})
+	if got, want := out.String(), "waiting for the pre-render handler of shop\n"; got != want || l.program != nil {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

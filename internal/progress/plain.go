@@ -77,7 +77,7 @@ func (p *plainPrinter) Event(e event.Event) {
 		return
 	}
 	text := describe(e)
-	subject := strings.Join([]string{e.Node, e.Namespace, e.Resource, e.HookEvent, e.Hook}, "\x00")
+	subject := strings.Join([]string{e.Node, e.Namespace, e.Resource, e.HookEvent, e.Hook, e.HandlerEvent, e.Chart}, "\x00")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e.Type {

@@ -13,7 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
-// maxSummaryRows is the maximum number of nodes and hooks that a summary shows.
+// maxSummaryRows is the maximum number of nodes, hooks and handlers that a summary shows.
 const maxSummaryRows = 20
 
 // summary returns the lines that replace the view when the display is closed. For each
@@ -88,6 +88,8 @@ func summaryRow(th theme, s *timeline.Span, width int) string {
 	switch s.Kind {
 	case timeline.Hook:
 		name = s.HookEvent + " hook " + name
+	case timeline.Handler:
+		name = s.HandlerEvent + " handler of " + name
 	case timeline.Remove:
 		if s.State == timeline.Done {
 			name += th.faint(" deleted")

@@ -20,6 +20,8 @@ import (
 type Options struct {
 	// Emitter contains the handlers of the Go program; nil if there are none.
 	Emitter *lifecycle.Emitter
+	// Observe, if not nil, is called for handlers of the Go program and of scripts that take long.
+	Observe func(lifecycle.Progress)
 	// Acceptance says which permissions scripts get.
 	Acceptance chartscripts.Acceptance
 	// Print receives the lines that scripts print, and Log the lines that they log.
@@ -48,7 +50,10 @@ type Runtime struct {
 // Start loads the scripts of charts, subcharts first, after it has asked for the permissions that they need.
 // The error is a *chartscripts.PermissionError or a *ScriptError. The caller must close the Runtime.
 func Start(ctx context.Context, charts []*chartscripts.Chart, o Options) (*Runtime, error) {
-	r := &Runtime{options: o, charts: charts, emitter: o.Emitter, running: make(chan struct{}, 1)}
+	r := &Runtime{options: o, charts: charts, running: make(chan struct{}, 1)}
+	if o.Emitter != nil || len(charts) > 0 {
+		r.emitter = o.Emitter.Clone(o.Observe)
+	}
 	if len(charts) == 0 {
 		return r, nil
 	}
@@ -56,7 +61,6 @@ func Start(ctx context.Context, charts []*chartscripts.Chart, o Options) (*Runti
 	if r.accepted, err = o.Acceptance.Decide(ctx, r.charts); err != nil {
 		return nil, err
 	}
-	r.emitter = o.Emitter.Clone()
 	group := luasandbox.NewGroup()
 	for _, c := range r.charts {
 		s := newState(r, c, group)

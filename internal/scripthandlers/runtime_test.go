@@ -328,13 +328,21 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestWithoutScripts checks that charts without scripts leave the emitter of the program as it is.
+// TestWithoutScripts checks that charts without scripts have the handlers of the program alone, and are stored
+// as they are.
 func TestWithoutScripts(t *testing.T) {
-	var emitter lifecycle.Emitter
 	c := newChart("shop", nil)
+	if r, _ := start(t, c, scripthandlers.Options{}); r.Emitter() != nil {
+		t.Error("there are handlers")
+	}
+	var emitter lifecycle.Emitter
+	isCalled := false
+	if err := emitter.On(lifecycle.Ready, 0, func(context.Context, *lifecycle.Request) error { isCalled = true; return nil }); err != nil {
+		t.Fatal(err)
+	}
 	r, _ := start(t, c, scripthandlers.Options{Emitter: &emitter})
-	if r.Emitter() != &emitter || r.HasScripts() {
-		t.Errorf("got %v, %v", r.Emitter(), r.HasScripts())
+	if err := lifecycle.Emit(t.Context(), r.Emitter(), lifecycle.Ready, &lifecycle.Request{}); err != nil || !isCalled || r.HasScripts() {
+		t.Errorf("got %v, called: %v, scripts: %v", err, isCalled, r.HasScripts())
 	}
 	if stored, err := r.WithRecord(c); stored != c || err != nil {
 		t.Errorf("the stored chart is %v, %v", stored, err)

@@ -51,6 +51,7 @@ type jsonSpan struct {
 	Chart     string         `json:"chart,omitempty"`
 	Layer     string         `json:"layer,omitempty"`
 	HookEvent string         `json:"hookEvent,omitempty"`
+	Handler   string         `json:"handlerEvent,omitempty"`
 	State     SpanState      `json:"state"`
 	Critical  bool           `json:"critical"`
 	Size      int            `json:"resourceCount,omitempty"`
@@ -132,7 +133,7 @@ func (base timeBase) operation(o *Operation) jsonOperation {
 
 func (base timeBase) span(s *Span) jsonSpan {
 	d := jsonSpan{
-		Kind: s.Kind, ID: s.ID, Chart: s.Chart, Layer: s.Layer, HookEvent: s.HookEvent, State: s.State,
+		Kind: s.Kind, ID: s.ID, Chart: s.Chart, Layer: s.Layer, HookEvent: s.HookEvent, Handler: s.HandlerEvent, State: s.State,
 		Critical: s.Critical, Size: s.Size, After: s.After,
 		Start: base.atOrNil(s.Start), Applied: base.atOrNil(s.Applied), End: base.atOrNil(s.End),
 		Message: s.Message, Error: errorText(s.Err), Log: s.Log,

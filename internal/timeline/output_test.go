@@ -23,7 +23,7 @@ func uninstalledAfterFailure() *script {
 		tell(event.Event{Type: event.Warning, Message: "chart shop says nothing of its order"}).
 		at(0.5).hook(event.HookStarted, "Job/m", nil).
 		at(1.25).tell(event.Event{Type: event.HookLog, Hook: "Job/m", HookEvent: "pre-install", Message: "3 left"}).
-		at(2).hook(event.HookDone, "Job/m", nil).
+		at(2).hook(event.HookDone, "Job/m", nil).handler(event.HandlerRunning, "pre-install", 1, nil).handler(event.HandlerDone, "pre-install", 1, nil).
 		node(event.NodeStarted, "shop:a", "").at(2.1).node(event.NodeApplied, "shop:a", "").
 		at(3).node(event.NodeReady, "shop:a", "").node(event.NodeStarted, "shop:b", "shop:a").
 		resource("shop:b", "Deployment/b", "InProgress", "Available: 0/1").

@@ -23,6 +23,9 @@ type Recorder struct {
 	// it can be the rollback or uninstall of --atomic, which starts before the failed
 	// operation finishes.
 	running []*runningOperation
+	// early contains the events of handlers that ran before an operation started, because the chart
+	// was rendered before that. They are added to the next operation.
+	early []event.Event
 	// events is the number of events received.
 	events int
 }
@@ -35,7 +38,8 @@ type runningOperation struct {
 	resources map[resourceKey]*Resource
 }
 
-// spanKey identifies a span of an operation. event is the hook event of a hook.
+// spanKey identifies a span of an operation. event is the hook event of a hook, or the lifecycle event of
+// a handler.
 type spanKey struct {
 	kind      SpanKind
 	id, event string
@@ -61,7 +65,7 @@ func (r *Recorder) Events() int {
 	return r.events
 }
 
-// Event adds an event to the timeline. Outside an operation, it adds only warnings.
+// Event adds an event to the timeline. Outside an operation, it adds only warnings and handlers.
 func (r *Recorder) Event(e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,6 +79,9 @@ func (r *Recorder) Event(e event.Event) {
 		return
 	}
 	if len(r.running) == 0 {
+		if e.Type == event.HandlerRunning || e.Type == event.HandlerDone {
+			r.early = append(r.early, e)
+		}
 		return
 	}
 	o := r.running[len(r.running)-1]
@@ -89,7 +96,15 @@ func (r *Recorder) Event(e event.Event) {
 func (r *Recorder) begin(e event.Event) {
 	o := &Operation{Operation: *e.Operation, Start: e.Time}
 	r.timeline.Operations = append(r.timeline.Operations, o)
-	r.running = append(r.running, &runningOperation{Operation: o, spans: map[spanKey]*Span{}, resources: map[resourceKey]*Resource{}})
+	started := &runningOperation{Operation: o, spans: map[spanKey]*Span{}, resources: map[resourceKey]*Resource{}}
+	r.running = append(r.running, started)
+	for _, e := range r.early {
+		if e.Since.Before(o.Start) {
+			o.Start = e.Since
+		}
+		started.event(e)
+	}
+	r.early = nil
 }
 
 func (o *runningOperation) event(e event.Event) {
@@ -109,6 +124,8 @@ func (o *runningOperation) event(e event.Event) {
 		o.fail(o.current(e.Node), e)
 	case event.HookStarted, event.HookDone, event.HookLog:
 		o.hook(o.span(spanKey{kind: Hook, id: e.Hook, event: e.HookEvent}), e)
+	case event.HandlerRunning, event.HandlerDone:
+		o.handler(e)
 	case event.ResourceChanged:
 		o.change(o.current(e.Node), e)
 	}
@@ -146,7 +163,12 @@ func (o *runningOperation) plan(e event.Event) {
 func (o *runningOperation) span(key spanKey) *Span {
 	s := o.spans[key]
 	if s == nil {
-		s = &Span{Kind: key.kind, ID: key.id, HookEvent: key.event, State: Waiting}
+		s = &Span{Kind: key.kind, ID: key.id, State: Waiting}
+		if key.kind == Handler {
+			s.HandlerEvent = key.event
+		} else {
+			s.HookEvent = key.event
+		}
 		o.spans[key] = s
 		o.Spans = append(o.Spans, s)
 	}
@@ -210,6 +232,25 @@ func (o *runningOperation) hook(s *Span, e event.Event) {
 			o.fail(s, e)
 			return
 		}
+		s.End, s.State = e.Time, Done
+	}
+}
+
+// handler sets the times and the state of the span of a handler. Each run of a handler has its own span.
+func (o *runningOperation) handler(e event.Event) {
+	key := spanKey{Handler, event.HandlerOwner(e.Chart), e.HandlerEvent}
+	if e.Type == event.HandlerRunning {
+		delete(o.spans, key)
+	}
+	s := o.span(key)
+	s.Start = e.Since
+	switch {
+	case e.Type == event.HandlerRunning:
+		o.start(s, e)
+	case e.Err != nil:
+		e.Message = e.Err.Error()
+		o.fail(s, e)
+	default:
 		s.End, s.State = e.Time, Done
 	}
 }

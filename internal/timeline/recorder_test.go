@@ -21,6 +21,8 @@ var begin = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 type script struct {
 	recorder Recorder
 	now      time.Time
+	// since is when the last handler was called.
+	since time.Time
 }
 
 func (s *script) at(seconds float64) *script {
@@ -48,6 +50,14 @@ func (s *script) hook(what event.Type, id string, err error) *script {
 		e.Message = err.Error()
 	}
 	return s.tell(e)
+}
+
+// handler adds an event of a handler that was called this number of seconds before it was known to take long.
+func (s *script) handler(what event.Type, lifecycleEvent string, seconds float64, err error) *script {
+	if what == event.HandlerRunning {
+		s.since = s.now.Add(-time.Duration(seconds * float64(time.Second)))
+	}
+	return s.tell(event.Event{Type: what, HandlerEvent: lifecycleEvent, Chart: "shop", Since: s.since, Err: err})
 }
 
 func (s *script) resource(node, name, state, message string) *script {
@@ -136,6 +146,10 @@ func TestRecorder(t *testing.T) {
 			resource("", "Deployment/a", "InProgress", "0/1").resource("", "Deployment/b", "Ready", "").
 			at(5).resource("", "Deployment/a", "Ready", "").finish(nil),
 			"install <nil>\n  wait waiting for 2 resources done 5s critical\n"},
+		{"handlers", new(script).at(0).handler(event.HandlerRunning, "pre-render", 1, nil).at(1).handler(event.HandlerDone, "pre-render", 1, nil).
+			at(2).begin("install").handler(event.HandlerRunning, "ready", 1, nil).at(4).handler(event.HandlerDone, "ready", 1, nil).
+			at(6).handler(event.HandlerRunning, "ready", 1, nil).at(7).handler(event.HandlerDone, "ready", 1, failed).finish(failed),
+			"install no image\n  handler shop done 2s critical\n  handler shop done 3s critical\n  handler shop failed 2s critical\n"},
 		{"nothing belongs to no operation", new(script).at(0).node(event.NodeStarted, "shop:a", "").finish(nil), ""},
 	}
 	for _, tt := range tests {

@@ -42,7 +42,7 @@ type Operation struct {
 	LastMessage string
 	// Spans contains the parts of the operation. All nodes are added when the operation
 	// announces them, in their order. Hooks and the wait for all resources are added when
-	// they start.
+	// they start, and handlers when it is known that they take long.
 	Spans []*Span
 }
 
@@ -58,6 +58,9 @@ const (
 	Hook SpanKind = "hook"
 	// Wait is the wait for all resources of the release at the same time, as with --wait.
 	Wait SpanKind = "wait"
+	// Handler is the run of a handler of a lifecycle event that took long, or, for the event wait,
+	// the wait for the handlers of a chart.
+	Handler SpanKind = "handler"
 )
 
 // SpanState is the state of a Span.
@@ -78,19 +81,20 @@ const (
 )
 
 // Span is a part of an operation that has a start and an end: the deployment or deletion of a
-// node, the run of a hook, or the wait for all resources. Fields that do not apply to its Kind
+// node, the run of a hook or handler, or the wait for all resources. Fields that do not apply to its Kind
 // are zero.
 type Span struct {
 	Kind SpanKind
-	// ID is the ID of the node, the kind and name of the hook, or the message that says what
-	// the operation waits for.
+	// ID is the ID of the node, the kind and name of the hook, the path of the chart whose handler
+	// it is (or "this program"), or the message that says what the operation waits for.
 	ID string
 	// Chart is the path of the chart of a node. Layer is the name of the layer that the node
 	// stands for, if any.
 	Chart, Layer string
-	// HookEvent is the event for which a hook runs, such as pre-install.
-	HookEvent string
-	State     SpanState
+	// HookEvent is the event for which a hook runs, such as pre-install. HandlerEvent is the lifecycle
+	// event of a handler, such as post-render.
+	HookEvent, HandlerEvent string
+	State                   SpanState
 	// After is the ID of the dependency that finished last, after which a node could start.
 	// It is empty if the node did not have to wait.
 	After string

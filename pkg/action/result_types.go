@@ -69,8 +69,10 @@ const (
 	EventHookLog = event.HookLog
 	// EventScriptOutput: a script of a chart has printed a line.
 	EventScriptOutput = event.ScriptOutput
-	// EventHandlerWaiting: the operation waits for handlers of the lifecycle event wait.
-	EventHandlerWaiting = event.HandlerWaiting
+	// EventHandlerRunning: the operation waits for a handler of a lifecycle event that takes long.
+	EventHandlerRunning = event.HandlerRunning
+	// EventHandlerDone: a handler that takes long has completed or failed.
+	EventHandlerDone = event.HandlerDone
 	// EventWaiting: all requests are sent, and the operation waits until the resources are
 	// ready or deleted.
 	EventWaiting = event.Waiting

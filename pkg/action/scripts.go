@@ -50,7 +50,7 @@ const scriptRequestTimeout = 30 * time.Second
 // permission can read objects of the cluster.
 func (o ScriptOptions) handlers(e *lifecycle.Emitter, cfg *Configuration, out *scriptOutput, looksUp bool) scripthandlers.Options {
 	options := o.checkHandlers(e)
-	options.Print, options.Log = out.print, out.logTo(cfg.Log)
+	options.Observe, options.Print, options.Log = out.events.HandlerProgress(""), out.print, out.logTo(cfg.Log)
 	if looksUp {
 		options.Cluster = clusterscript.Functions(cfg.RESTClientGetter)
 	}

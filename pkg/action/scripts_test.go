@@ -5,14 +5,20 @@ package action
 
 import (
 	"bytes"
+	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"helm.sh/helm/v3/pkg/chart"
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history/historytest"
+	"github.com/ordered-helm/helm/internal/lifecycle"
 )
 
 // chartWithScript returns a chart with one template and one script.
@@ -22,6 +28,37 @@ func chartWithScript(template, script string) *chart.Chart {
 		Templates: []*chart.File{{Name: "templates/x.yaml", Data: []byte(template)}},
 		Files:     []*chart.File{{Name: "ext/lua/x.lua", Data: []byte(script)}},
 	}
+}
+
+// TestLongHandlers checks that an installation reports a handler that takes long, and no others.
+func TestLongHandlers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := NewInstall(previewConfiguration(t))
+		i.ReleaseName, i.Namespace = historytest.ReleaseName, "default"
+		var handlers lifecycle.Emitter
+		for name, takes := range map[lifecycle.Event]time.Duration{lifecycle.PreRender: 2 * time.Second, lifecycle.PreInstall: 0, lifecycle.PostInstall: time.Minute} {
+			if err := handlers.On(name, 0.5, func(context.Context, *lifecycle.Request) error { time.Sleep(takes); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		i.Lifecycle = &handlers
+		var got []string
+		i.OnEvent = func(e event.Event) {
+			if e.HandlerEvent != "" {
+				got = append(got, fmt.Sprint(e.Type, " ", e.HandlerEvent, " after ", e.Time.Sub(e.Since)))
+			}
+		}
+		if _, err := i.RunWithContext(t.Context(), chartWithScript(configMap("a"), ""), nil); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{
+			"handler-running pre-render after 1s", "handler-done pre-render after 2s",
+			"handler-running post-install after 1s", "handler-done post-install after 1m0s",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
 }
 
 // addSecret is a post-renderer that adds a Secret.

@@ -36,6 +36,8 @@ func operations(nodes int, took time.Duration) *timeline.Recorder {
 	tell(0, action.Event{Type: action.EventPlanned, Nodes: append(planned, action.PlannedNode{ID: "shop", Chart: "shop"})})
 	tell(0, action.Event{Type: action.EventHookStarted, Hook: "Job/" + names[8], HookEvent: "pre-install"})
 	tell(0.1, action.Event{Type: action.EventHookDone, Hook: "Job/" + names[8], HookEvent: "pre-install"})
+	tell(0.05, action.Event{Type: action.EventHandlerRunning, HandlerEvent: "pre-install", Chart: names[8], Since: at(0.02)})
+	tell(0.1, action.Event{Type: action.EventHandlerDone, HandlerEvent: "pre-install", Chart: names[8], Since: at(0.02)})
 	step := 0.7 / float64(nodes)
 	for i, n := range planned {
 		start, after := 0.1+step*float64(i), ""

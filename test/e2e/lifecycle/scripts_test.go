@@ -4,6 +4,8 @@
 package lifecycle
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -50,14 +52,18 @@ func TestScripts(t *testing.T) {
 		`chart "scripts": ext/lua/check.lua:4: production needs at least 2 replicas: increase the value replicas`, "ext/lua/check.lua:4: in function <ext/lua/check.lua:2>")
 	h.ExpectNoReleases(t)
 
+	file := filepath.Join(t.TempDir(), "timeline.json")
 	// The website is deployed after the database is ready, which a script decides.
 	h.MustRunWhile(t, "scripts/database: waiting for handlers of scripts/charts/database", func() {
 		if web, _ := h.Resource("apps/v1", "Deployment").Get(t.Context(), "shop-web", metav1.GetOptions{}); web != nil {
 			t.Error("the website is deployed before the database is ready")
 		}
 		setPhase("Running")
-	}, install...)
+	}, append(install, "--timeline", file)...)
 	expectTeam("checkout")
+	timeline, err := os.ReadFile(file)
+	harness.NoError(t, err)
+	harness.ExpectContains(t, string(timeline), `"kind": "handler",`, `"id": "scripts/charts/database",`, `"handlerEvent": "wait",`)
 
 	h.MustRun(append([]string{"upgrade", "shop", chart, "--wait=ordered", "--set", "team=search"}, accept...)...)
 	expectTeam("search")
