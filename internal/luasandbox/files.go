@@ -19,30 +19,23 @@ import (
 // maxOpenFiles is the maximum number of files that the scripts of a state can have open.
 const maxOpenFiles = 100
 
-// file is an open file of a script.
+// file is an open file of a script, or a standard stream.
 type file struct {
-	*os.File
+	io.Closer
+	// reader and writer are nil if the stream cannot be read or written.
 	reader *bufio.Reader
+	writer io.Writer
 }
 
 // openFiles registers the library io, and os.remove and os.rename. There is no standard input
 // and output, and no way to start processes.
 func (s *State) openFiles() {
-	methods := s.lua.NewTable()
-	s.libraries.SetFunctions(methods, map[string]lua.LGFunction{
-		"close": s.fileClose,
-		"lines": func(l *lua.LState) int { return s.fileLines(l, false) },
-		"read":  s.fileRead,
-		"write": s.fileWrite,
-	})
-	metatable := s.lua.NewTable()
-	metatable.RawSetString("__index", methods)
 	open := func(l *lua.LState) (*lua.LUserData, error) {
 		opened, err := s.openFile(l.CheckString(1), l.OptString(2, "r"))
 		if err != nil {
 			return nil, err
 		}
-		return &lua.LUserData{Value: opened, Metatable: metatable}, nil
+		return s.fileData(opened), nil
 	}
 	s.libraries.SetFunctions(s.libraries.Table("io"), map[string]lua.LGFunction{
 		"open": func(l *lua.LState) int {
@@ -65,6 +58,23 @@ func (s *State) openFiles() {
 		"remove": func(l *lua.LState) int { return s.fileResult(l, os.Remove(l.CheckString(1))) },
 		"rename": func(l *lua.LState) int { return s.fileResult(l, os.Rename(l.CheckString(1), l.CheckString(2))) },
 	})
+}
+
+// fileData returns a file as scripts see it.
+func (s *State) fileData(f *file) *lua.LUserData {
+	if s.fileMetatable == nil {
+		methods := s.lua.NewTable()
+		s.libraries.SetFunctions(methods, map[string]lua.LGFunction{
+			"close": s.fileClose,
+			"lines": func(l *lua.LState) int { return s.fileLines(l, false) },
+			"read":  s.fileRead,
+			"write": s.fileWrite,
+		})
+		s.fileMetatable = s.lua.NewTable()
+		s.fileMetatable.RawSetString("__index", methods)
+	}
+	s.open[f] = struct{}{}
+	return &lua.LUserData{Value: f, Metatable: s.fileMetatable}
 }
 
 // openEnvironment registers os.getenv.
@@ -95,7 +105,7 @@ func (s *State) fileResult(l *lua.LState, err error) int {
 	return 2
 }
 
-// openFile opens a file, and remembers it for Close.
+// openFile opens a file.
 func (s *State) openFile(name, mode string) (*file, error) {
 	flags := map[string]int{
 		"r": os.O_RDONLY, "r+": os.O_RDWR, "w": os.O_WRONLY | os.O_CREATE | os.O_TRUNC,
@@ -113,9 +123,7 @@ func (s *State) openFile(name, mode string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{opened, bufio.NewReader(s.interruptible(opened))}
-	s.open[f] = struct{}{}
-	return f, nil
+	return &file{opened, bufio.NewReader(s.interruptible(opened)), opened}, nil
 }
 
 // openRegular opens a regular file. Others, such as named pipes, could block forever, and opening
@@ -184,9 +192,12 @@ func (s *State) fileClose(l *lua.LState) int {
 
 func (s *State) fileWrite(l *lua.LState) int {
 	f := s.checkFile(l)
+	if f.writer == nil {
+		return s.fileResult(l, errors.New("the stream cannot be written"))
+	}
 	for i := 2; i <= l.GetTop(); i++ {
 		s.must(s.guard.check())
-		if _, err := io.WriteString(f, l.CheckString(i)); err != nil {
+		if _, err := io.WriteString(f.writer, l.CheckString(i)); err != nil {
 			return s.fileResult(l, err)
 		}
 	}
@@ -196,6 +207,9 @@ func (s *State) fileWrite(l *lua.LState) int {
 // fileRead reads the rest of a file ("*a"), a line ("*l", the default) or a number of bytes.
 func (s *State) fileRead(l *lua.LState) int {
 	f := s.checkFile(l)
+	if f.reader == nil {
+		return s.fileResult(l, errors.New("the stream cannot be read"))
+	}
 	var text string
 	var err error
 	switch format := l.Get(2).(type) {

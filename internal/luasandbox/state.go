@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"slices"
@@ -103,6 +102,9 @@ type Options struct {
 	// LookupEnv returns environment variables if the permission Environment is granted. The
 	// default is os.LookupEnv.
 	LookupEnv func(name string) (string, bool)
+	// Process makes a script a program, with arguments and standard streams. It needs the
+	// permission Filesystem. It can be nil.
+	Process *Process
 	// Limits bounds each call.
 	Limits Limits
 	// Group contains the states that share Limits.Memory with this one. It can be nil.
@@ -118,7 +120,9 @@ type State struct {
 	libraries *lualib.Library
 	files     map[string]bool
 	// open contains the files that scripts have opened.
-	open map[io.Closer]struct{}
+	open map[*file]struct{}
+	// fileMetatable is the metatable of files, or nil if there are none.
+	fileMetatable *lua.LTable
 	// functions contains the functions of scripts that Go has received.
 	functions map[*lua.LFunction]struct{}
 	closed    bool
@@ -154,7 +158,7 @@ func New(options Options) *State {
 			RegistryGrowStep: registryGrowStep,
 		}),
 		files:     map[string]bool{},
-		open:      map[io.Closer]struct{}{},
+		open:      map[*file]struct{}{},
 		functions: map[*lua.LFunction]struct{}{},
 	}
 	s.openLibraries()
@@ -181,6 +185,9 @@ func (s *State) openLibraries() {
 			open()
 		}
 	}
+	if s.options.Process != nil {
+		s.openProcess()
+	}
 }
 
 // syntaxError converts an error of package luacompile.
@@ -203,12 +210,15 @@ func (s *State) Load(ctx context.Context, file, source string) error {
 	}
 	defer release()
 	file = path.Clean(safeMessage(file))
+	arguments := s.setArguments(file)
 	function, err := luacompile.Compile(s.lua, file, source, luacompile.Hooks{Concat: s.libraries.Concat, Key: s.libraries.CheckKey})
 	if err != nil {
 		return syntaxError(s.options.Owner, file, err)
 	}
 	s.files[file] = true
-	_, err = s.run(ctx, function, nil)
+	if _, err = s.run(ctx, function, arguments); errors.Is(err, errExited) {
+		return nil
+	}
 	return err
 }
 

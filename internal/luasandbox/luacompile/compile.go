@@ -31,9 +31,9 @@ const (
 	// maxDepth is the maximum depth of nested expressions and statements. The compiler is
 	// recursive, and Go ends the process if its stack becomes too large.
 	maxDepth = 1000
-	// concatName and keyName are the names of the variables that contain Hooks.Concat and
-	// Hooks.Key. No script can use these names, because they are no identifiers.
-	concatName, keyName = "(concat)", "(key)"
+	// concatName, keyName and argumentsName are the names of the variables that contain Hooks.Concat,
+	// Hooks.Key and the global arg. No script can use these names.
+	concatName, keyName, argumentsName = "(concat)", "(key)", "(arg)"
 )
 
 // Hooks contains the functions that compiled code calls.
@@ -68,7 +68,8 @@ func Compile(state *lua.LState, name, source string, hooks Hooks) (*lua.LFunctio
 	state.Push(state.NewFunctionFromProto(proto))
 	state.Push(state.NewFunction(hooks.Concat))
 	state.Push(state.NewFunction(hooks.Key))
-	if err := state.PCall(2, 1, nil); err != nil {
+	state.Push(state.GetGlobal("arg"))
+	if err := state.PCall(3, 1, nil); err != nil {
 		return nil, &SyntaxError{Message: err.Error()}
 	}
 	function, ok := state.Get(-1).(*lua.LFunction)
@@ -113,8 +114,9 @@ func parseScript(name, source string) (statements []ast.Stmt, err error) {
 	return statements, nil
 }
 
-// compile returns a function that has the functions of Hooks as its parameters, and returns the
-// script as a function.
+// compile returns a function that has the functions of Hooks and the global arg as its parameters,
+// and returns the script as a function. The interpreter gives functions with "..." a local arg,
+// which must not hide the global one in the script itself.
 func compile(name, source string) (proto *lua.FunctionProto, err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
@@ -130,9 +132,10 @@ func compile(name, source string) (proto *lua.FunctionProto, err error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	script := &ast.FunctionExpr{ParList: &ast.ParList{HasVargs: true}, Stmts: statements}
+	setArguments := &ast.LocalAssignStmt{Names: []string{"arg"}, Exprs: []ast.Expr{&ast.IdentExpr{Value: argumentsName}}}
+	script := &ast.FunctionExpr{ParList: &ast.ParList{HasVargs: true}, Stmts: append([]ast.Stmt{setArguments}, statements...)}
 	proto, err = lua.Compile([]ast.Stmt{
-		&ast.LocalAssignStmt{Names: []string{concatName, keyName}, Exprs: []ast.Expr{&ast.Comma3Expr{}}},
+		&ast.LocalAssignStmt{Names: []string{concatName, keyName, argumentsName}, Exprs: []ast.Expr{&ast.Comma3Expr{}}},
 		&ast.ReturnStmt{Exprs: []ast.Expr{script}},
 	}, name)
 	if err != nil {
