@@ -115,7 +115,7 @@ func newDagCmd(a *app) *cobra.Command {
 	a.addScriptFlags(cmd, &client.ScriptOptions)
 	addValueFlags(f, &in.values)
 	a.addChartPathFlags(cmd, &client.ChartPathOptions, func() int { return 0 })
-	addPostRendererFlags(f, &client.PostRenderer)
+	a.addPostRendererFlags(f, &client.PostRenderer)
 	completeFlag(cmd, "revision", a.completeRevisions)
 	return cmd
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
 	"helm.sh/helm/v3/pkg/downloader"
-	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/registry"
 
 	"github.com/ordered-helm/helm/internal/dependency"
@@ -132,7 +131,7 @@ func newDependencyFetchCmd(a *app, cmd *cobra.Command, strategy downloader.Verif
 	)
 	cmd.Args = require.MaximumNArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		manager, err := a.dependencyManager(o, keyring)
+		manager, err := a.dependencyManager(cmd.Context(), o, keyring)
 		if err != nil {
 			return err
 		}
@@ -160,22 +159,22 @@ func chartDirectory(args []string) string {
 
 // dependencyManager returns a manager that downloads dependencies. The caller must set its
 // field ChartPath.
-func (a *app) dependencyManager(o registryOptions, keyring string) (*dependency.Manager, error) {
+func (a *app) dependencyManager(ctx context.Context, o registryOptions, keyring string) (*dependency.Manager, error) {
 	registryClient, err := a.registryClient(o)
 	if err != nil {
 		return nil, err
 	}
-	return a.dependenciesOf("", keyring, registryClient), nil
+	return a.dependenciesOf(ctx, "", keyring, registryClient), nil
 }
 
 // dependenciesOf returns a manager that downloads the dependencies of the chart at
 // chartPath.
-func (a *app) dependenciesOf(chartPath, keyring string, registryClient *registry.Client) *dependency.Manager {
+func (a *app) dependenciesOf(ctx context.Context, chartPath, keyring string, registryClient *registry.Client) *dependency.Manager {
 	return &dependency.Manager{
 		Out:              a.out,
 		ChartPath:        chartPath,
 		Keyring:          keyring,
-		Getters:          getter.All(a.settings),
+		Getters:          a.getters(ctx),
 		RegistryClient:   registryClient,
 		RepositoryConfig: a.settings.RepositoryConfig,
 		RepositoryCache:  a.settings.RepositoryCache,

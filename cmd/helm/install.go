@@ -138,7 +138,7 @@ func (in *installActionInput) addFlags(cmd *cobra.Command) {
 	in.app.addScriptFlags(cmd, &client.ScriptOptions)
 	addValueFlags(f, &in.values)
 	in.app.addChartPathFlags(cmd, &client.ChartPathOptions, in.chartPosition)
-	addPostRendererFlags(f, &client.PostRenderer)
+	in.app.addPostRendererFlags(f, &client.PostRenderer)
 }
 
 func (a *app) install(ctx context.Context, in *installActionInput, args []string) (*release.Release, error) {

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/cli/values"
-	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/lint/support"
 
 	"github.com/ordered-helm/helm/internal/lintreport"
@@ -92,7 +91,7 @@ func (a *app) lint(ctx context.Context, r lintRequest) error {
 		paths = append(paths, subcharts(paths)...)
 	}
 	client.Namespace, client.Quietly = a.settings.Namespace(), withoutLog
-	merged, err := r.values.MergeValues(getter.All(a.settings))
+	merged, err := r.values.MergeValues(a.getters(ctx))
 	if err != nil {
 		return err
 	}

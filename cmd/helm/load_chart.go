@@ -10,7 +10,6 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/cli/values"
-	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/registry"
 
 	"github.com/ordered-helm/helm/internal/library"
@@ -62,7 +61,7 @@ func (in *installActionInput) load(ctx context.Context, args []string) (*chartWi
 		fetchMissing:     in.client.DependencyUpdate,
 		registry:         in.client.GetRegistryClient(),
 	}
-	path, err := in.app.locateChart(from, reference)
+	path, err := in.app.locateChart(ctx, from, reference)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +75,7 @@ func (in *installActionInput) load(ctx context.Context, args []string) (*chartWi
 
 // loadWithValues loads the chart at path, and merges the values in options.
 func (a *app) loadWithValues(ctx context.Context, from *chartSource, path string, options *values.Options) (*chartWithValues, error) {
-	merged, err := options.MergeValues(getter.All(a.settings))
+	merged, err := options.MergeValues(a.getters(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +85,13 @@ func (a *app) loadWithValues(ctx context.Context, from *chartSource, path string
 
 // locateChart returns the path of the chart that reference refers to, such as a path, a URL or
 // the name of a chart in a repository. It downloads the chart if necessary.
-func (a *app) locateChart(from *chartSource, reference string) (string, error) {
+func (a *app) locateChart(ctx context.Context, from *chartSource, reference string) (string, error) {
 	a.debugf("Original chart version: %q", from.Version)
 	if from.Version == "" && from.devel {
 		a.debugf("setting version to >0.0.0-0")
 		from.Version = ">0.0.0-0"
 	}
-	path, err := from.LocateChart(reference, a.settings)
+	path, err := a.locateOrDownload(ctx, from.ChartPathOptions, reference)
 	if err != nil {
 		return "", err
 	}
@@ -127,7 +126,7 @@ func (a *app) loadChart(ctx context.Context, from *chartSource, path string) (*c
 		return nil, fmt.Errorf("An error occurred while checking for chart dependencies. "+ //nolint:staticcheck // Helm's message
 			"You may need to run `helm dependency build` to fetch missing dependencies: %w", missing)
 	}
-	if err := a.dependenciesOf(path, from.Keyring, from.registry).Update(ctx); err != nil {
+	if err := a.dependenciesOf(ctx, path, from.Keyring, from.registry).Update(ctx); err != nil {
 		return nil, err
 	}
 	chrt, err = loader.Load(path)

@@ -65,7 +65,7 @@ func (a *app) pack(ctx context.Context, client *action.Package, o registryOption
 	}
 	client.RepositoryConfig = a.settings.RepositoryConfig
 	client.RepositoryCache = a.settings.RepositoryCache
-	fetch, err := a.dependencyManager(o, client.Keyring)
+	fetch, err := a.dependencyManager(ctx, o, client.Keyring)
 	if err != nil {
 		return err
 	}

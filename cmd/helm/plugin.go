@@ -17,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/plugin"
 	"helm.sh/helm/v3/pkg/plugin/installer"
 
+	"github.com/ordered-helm/helm/internal/luaplugin"
 	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
 
@@ -164,6 +165,17 @@ func (a *app) runPluginHook(ctx context.Context, p *plugin.Plugin, event string)
 	// can refer.
 	plugin.SetupPluginEnv(a.settings, p.Metadata.Name, p.Dir)
 
+	switch script, args, err := luaplugin.HookScript(p, event); {
+	case err != nil:
+		return err
+	case script != "":
+		a.debugf("running %s hook: %s %s", event, script, args)
+		err := a.runLuaProgram(ctx, p.Metadata.Name, a.luaProgram(p, script, args, a.out))
+		if _, failed := errors.AsType[*pluginExitError](err); failed {
+			return pluginHookError(p, event)
+		}
+		return err
+	}
 	commands, expand := p.Metadata.PlatformHooks[event], true
 	if script := p.Metadata.Hooks[event]; len(commands) == 0 && script != "" {
 		commands, expand = []plugin.PlatformCommand{{Command: "sh", Args: []string{"-c", script}}}, false
@@ -177,9 +189,13 @@ func (a *app) runPluginHook(ctx context.Context, p *plugin.Plugin, event string)
 	a.debugf("running %s hook: %s", event, hook)
 	err = runForwarding(ctx, hook)
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
-		return fmt.Errorf("plugin %s hook for %q exited with error", event, p.Metadata.Name)
+		return pluginHookError(p, event)
 	}
 	return err
+}
+
+func pluginHookError(p *plugin.Plugin, event string) error {
+	return fmt.Errorf("plugin %s hook for %q exited with error", event, p.Metadata.Name)
 }
 
 // forEachPlugin calls do for each of the named plugins, prints which calls succeeded, and

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/pkg/plugin"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/luaplugin"
 )
 
 const (
@@ -141,11 +142,13 @@ func (a *app) completeByPlugin(cmd *cobra.Command, p *plugin.Plugin, args []stri
 		argv = append(append(argv, rest...), toComplete)
 	}
 	program := filepath.Join(p.Dir, pluginCompletionProgram)
+	if luaplugin.HasFile(p.Dir, pluginCompletionProgram+".lua") {
+		program += ".lua"
+	}
 	cobra.CompDebugln(fmt.Sprintf("calling %s with args %v", program, argv), a.settings.Debug)
 	plugin.SetupPluginEnv(a.settings, p.Metadata.Name, p.Dir)
 	var output bytes.Buffer
-	call := exec.CommandContext(cmd.Context(), os.ExpandEnv(program), argv...)
-	if err := a.runPlugin(cmd.Context(), p.Metadata.Name, call, &output); err != nil {
+	if err := a.runPluginProgram(cmd.Context(), p, os.ExpandEnv(program), argv, &output); err != nil {
 		cobra.CompDebugln(fmt.Sprintf("Unable to call %s: %v", program, err), a.settings.Debug)
 		return nil, cobra.ShellCompDirectiveDefault
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/pkg/plugin"
+
+	"github.com/ordered-helm/helm/internal/luaplugin"
 )
 
 // pluginExitError is the error of a plugin that exited with a code other than 0. The program
@@ -90,9 +92,20 @@ func (a *app) newPluginRunCmd(p *plugin.Plugin) *cobra.Command {
 				fmt.Fprint(a.errOut, err.Error())
 				return &pluginExitError{name: metadata.Name, code: 1}
 			}
-			return a.runPlugin(cmd.Context(), metadata.Name, exec.CommandContext(cmd.Context(), os.ExpandEnv(program), argv...), a.out)
+			return a.runPluginProgram(cmd.Context(), p, os.ExpandEnv(program), argv, a.out)
 		},
 	}
+}
+
+// runPluginProgram runs a program of a plugin, with arguments. out receives its standard output.
+func (a *app) runPluginProgram(ctx context.Context, p *plugin.Plugin, program string, arguments []string, out io.Writer) error {
+	switch script, err := luaplugin.Script(p.Dir, program); {
+	case err != nil:
+		return err
+	case script != "":
+		return a.runLuaProgram(ctx, p.Metadata.Name, a.luaProgram(p, script, arguments, out))
+	}
+	return a.runPlugin(ctx, p.Metadata.Name, exec.CommandContext(ctx, program, arguments...), out)
 }
 
 // runPlugin runs a program of the plugin with the given name. out receives its standard

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -38,8 +39,8 @@ func newPullCmd(a *app) *cobra.Command {
 			}
 			return a.completeRemoteChart(cmd, args, word)
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.pull(client, args)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.pull(cmd.Context(), client, args)
 		},
 	}
 	f := cmd.Flags()
@@ -52,7 +53,7 @@ func newPullCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) pull(client *action.Pull, references []string) error {
+func (a *app) pull(ctx context.Context, client *action.Pull, references []string) error {
 	client.Settings = a.settings
 	if client.Version == "" && client.Devel {
 		a.debugf("setting version to >0.0.0-0")
@@ -62,7 +63,7 @@ func (a *app) pull(client *action.Pull, references []string) error {
 		return err
 	}
 	for _, reference := range references {
-		output, err := client.Run(reference)
+		output, err := a.pullChart(ctx, client, reference)
 		if err != nil {
 			return err
 		}

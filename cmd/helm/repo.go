@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -56,8 +57,8 @@ func newRepoCmd(a *app) *cobra.Command {
 
 // openRepository returns a client for the chart repository that entry describes. timeout
 // limits how long the download of the index can take.
-func (a *app) openRepository(entry *repo.Entry, timeout time.Duration) (*repo.ChartRepository, error) {
-	r, err := repo.NewChartRepository(entry, getter.All(a.settings, getter.WithTimeout(timeout)))
+func (a *app) openRepository(ctx context.Context, entry *repo.Entry, timeout time.Duration) (*repo.ChartRepository, error) {
+	r, err := repo.NewChartRepository(entry, a.getters(ctx, getter.WithTimeout(timeout)))
 	if err != nil {
 		return nil, err
 	}

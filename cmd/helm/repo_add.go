@@ -110,7 +110,7 @@ func (a *app) addRepository(ctx context.Context, in *repoAddInput, stdin io.Read
 		fmt.Fprintf(a.out, "%q already exists with the same configuration, skipping\n", entry.Name)
 		return nil
 	}
-	r, err := a.openRepository(entry, in.timeout)
+	r, err := a.openRepository(ctx, entry, in.timeout)
 	if err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ func TestUpdateRepositories(t *testing.T) {
 	if err := os.WriteFile(a.settings.RepositoryConfig, []byte(repositories), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.updateRepositories(nil, time.Minute, false); err != nil {
+	if err := a.updateRepositories(t.Context(), nil, time.Minute, false); err != nil {
 		t.Errorf("failures that do not count: %v", err)
 	}
 	want := fmt.Sprintf(`Hang tight while we grab the latest from your chart repositories...
@@ -155,10 +155,10 @@ Update Complete. ⎈Happy Helming!⎈
 	if out.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", &out, want)
 	}
-	if err := a.updateRepositories(nil, time.Minute, true); err == nil || !strings.Contains(err.Error(), "["+bad.URL+"]") {
+	if err := a.updateRepositories(t.Context(), nil, time.Minute, true); err == nil || !strings.Contains(err.Error(), "["+bad.URL+"]") {
 		t.Errorf("failures that count: %v", err)
 	}
-	if err := a.updateRepositories([]string{"a", "c"}, time.Minute, true); err != nil {
+	if err := a.updateRepositories(t.Context(), []string{"a", "c"}, time.Minute, true); err != nil {
 		t.Errorf("those that can be reached: %v", err)
 	}
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,8 +41,8 @@ func newRepoUpdateCmd(a *app) *cobra.Command {
 		Long:              repoUpdateHelp,
 		Args:              require.MinimumNArgs(0),
 		ValidArgsFunction: a.completeRepositories,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.updateRepositories(args, timeout, strict)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.updateRepositories(cmd.Context(), args, timeout, strict)
 		},
 	}
 	f := cmd.Flags()
@@ -53,14 +54,14 @@ func newRepoUpdateCmd(a *app) *cobra.Command {
 // updateRepositories downloads the indexes of the named chart repositories, or of all
 // configured ones if names is empty. If a download fails, it returns an error only if strict
 // is true.
-func (a *app) updateRepositories(names []string, timeout time.Duration, strict bool) error {
+func (a *app) updateRepositories(ctx context.Context, names []string, timeout time.Duration, strict bool) error {
 	entries, err := a.entriesToUpdate(names)
 	if err != nil {
 		return err
 	}
 	var repositories []*repo.ChartRepository
 	for _, entry := range entries {
-		r, err := a.openRepository(entry, timeout)
+		r, err := a.openRepository(ctx, entry, timeout)
 		if err != nil {
 			return err
 		}

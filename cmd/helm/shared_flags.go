@@ -117,14 +117,15 @@ func parseKubeVersion(text string) (*chartutil.KubeVersion, error) {
 // postRendererFlags holds the values of --post-renderer and --post-renderer-args. As the flags
 // can be given in any order, each of them calls resolve when it is parsed.
 type postRendererFlags struct {
+	app    *app
 	target *postrender.PostRenderer // the option of the action that the flags set
 	path   string
 	args   []string
 }
 
-func addPostRendererFlags(f *pflag.FlagSet, target *postrender.PostRenderer) {
-	p := &postRendererFlags{target: target}
-	f.Var((*postRendererPathFlag)(p), "post-renderer", "program that processes the rendered manifests before they are used: a name in $PATH, or a path")
+func (a *app) addPostRendererFlags(f *pflag.FlagSet, target *postrender.PostRenderer) {
+	p := &postRendererFlags{app: a, target: target}
+	f.Var((*postRendererPathFlag)(p), "post-renderer", "program that processes the rendered manifests before they are used: a name in $PATH, or a path; a .lua file or a plugin in Lua runs inside helm")
 	f.Var((*postRendererArgsFlag)(p), "post-renderer-args", "argument for the post-renderer; can be repeated")
 }
 
@@ -134,7 +135,7 @@ func (p *postRendererFlags) resolve() error {
 	if p.path == "" {
 		return nil
 	}
-	renderer, err := postrender.NewExec(p.path, p.args...)
+	renderer, err := p.app.postRenderer(p.path, p.args)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -95,8 +96,8 @@ func newShowPartCmd(a *app, format action.ShowOutputFormat) *cobra.Command {
 	cmd := &cobra.Command{
 		Args:              require.ExactArgs(1),
 		ValidArgsFunction: completeUpTo(1, a.completeChartOrFile),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.show(client, args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.show(cmd.Context(), client, args[0])
 		},
 	}
 	f := cmd.Flags()
@@ -108,11 +109,11 @@ func newShowPartCmd(a *app, format action.ShowOutputFormat) *cobra.Command {
 	return cmd
 }
 
-func (a *app) show(client *action.Show, reference string) error {
+func (a *app) show(ctx context.Context, client *action.Show, reference string) error {
 	if err := a.setRegistry(&client.ChartPathOptions, client.SetRegistryClient); err != nil {
 		return err
 	}
-	path, err := a.locateChart(&chartSource{ChartPathOptions: &client.ChartPathOptions, devel: client.Devel}, reference)
+	path, err := a.locateChart(ctx, &chartSource{ChartPathOptions: &client.ChartPathOptions, devel: client.Devel}, reference)
 	if err != nil {
 		return err
 	}

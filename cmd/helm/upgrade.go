@@ -171,7 +171,7 @@ func (in *upgradeActionInput) addReleaseFlags(cmd *cobra.Command) {
 	addHistoryMaxFlag(f, &client.MaxHistory, in.app.settings.MaxHistory)
 	addValueFlags(f, &in.values)
 	in.app.addChartPathFlags(cmd, &client.ChartPathOptions, func() int { return 1 })
-	addPostRendererFlags(f, &client.PostRenderer)
+	in.app.addPostRendererFlags(f, &client.PostRenderer)
 }
 
 // addHistoryMaxFlag adds the flag --history-max, which sets limit. value is its default.
@@ -286,7 +286,7 @@ func (in *upgradeActionInput) load(ctx context.Context, reference string) (*char
 		fetchMissing:     in.client.DependencyUpdate,
 		registry:         in.registry,
 	}
-	path, err := in.app.locateChart(from, reference)
+	path, err := in.app.locateChart(ctx, from, reference)
 	if err != nil {
 		return nil, err
 	}

@@ -234,7 +234,7 @@ func (p *Planner) chartOptions(ctx context.Context) (render.Options, error) {
 	lookups, err := p.lookupConfig()
 	chartOptions := render.Options{
 		Values: values, Capabilities: caps, RESTConfig: lookups, EnableDNS: o.EnableDNS, SubNotes: o.SubNotes,
-		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: o.PostRenderer, KeepObjects: p.needsPlan(),
+		IncludeCRDs: o.IncludeCRDs, HideSecret: o.HideSecret, PostRenderer: withContext(ctx, o.PostRenderer), KeepObjects: p.needsPlan(),
 		ChangeManifest: p.events().ChangeManifest(ctx, values),
 	}
 	if o.Ordered {

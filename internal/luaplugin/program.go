@@ -1,0 +1,111 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package luaplugin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/muesli/cancelreader"
+	helmaction "helm.sh/helm/v3/pkg/action"
+
+	"github.com/ordered-helm/helm/internal/clusterscript"
+	"github.com/ordered-helm/helm/internal/luasandbox"
+)
+
+// noLimit means that there is no limit, in luasandbox.Limits.
+const noLimit = -1
+
+// Program is a Lua script that runs as a program inside this process, with all rights of the user.
+type Program struct {
+	// Owner describes the program, for example `plugin "diff"`. It is the beginning of each error
+	// message.
+	Owner string
+	// File is the script.
+	File string
+	// Arguments are its arguments.
+	Arguments []string
+	// Environment contains the environment variables, as NAME=VALUE. The last value of a name
+	// counts.
+	Environment []string
+	// Stdin, Stdout and Stderr are the standard streams.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Log receives the lines that the script logs. If it is nil, they are discarded.
+	Log func(line string)
+	// Cluster connects to the cluster. If it is nil, the script finds no objects.
+	Cluster helmaction.RESTClientGetter
+	// Helm is the program that helm.run runs. The default is the running program.
+	Helm string
+}
+
+// Run runs the program. The error is a *luasandbox.ExitError if the script exits with a code other
+// than 0, and a *luasandbox.Error if it fails.
+func (p *Program) Run(ctx context.Context) error {
+	text, err := source(p.File)
+	if err != nil {
+		return err
+	}
+	stdin, closeStdin := cancelable(ctx, p.Stdin)
+	defer closeStdin()
+	environment := environmentMap(p.Environment)
+	state := luasandbox.New(luasandbox.Options{
+		Owner:       p.Owner,
+		Permissions: []luasandbox.Permission{luasandbox.Network, luasandbox.Filesystem, luasandbox.Environment, luasandbox.Cluster},
+		Log:         p.Log,
+		Print:       func(line string) { _, _ = io.WriteString(p.Stdout, line+"\n") },
+		HTTP:        http.DefaultClient,
+		Cluster:     clusterscript.Functions(p.Cluster),
+		LookupEnv: func(name string) (string, bool) {
+			value, exists := environment[name]
+			return value, exists
+		},
+		Process: &luasandbox.Process{Arguments: p.Arguments, Stdin: stdin, Stdout: p.Stdout, Stderr: p.Stderr},
+		Limits:  luasandbox.Limits{Time: noLimit, Memory: noLimit, Output: noLimit, String: noLimit},
+	})
+	defer state.Close()
+	if err := state.Register("helm", map[string]luasandbox.GoFunction{"run": p.runHelm}); err != nil {
+		return err
+	}
+	err = state.Load(ctx, filepath.Base(p.File), text)
+	if exit, exited := errors.AsType[*luasandbox.ExitError](err); exited {
+		return exit
+	}
+	if ended := context.Cause(ctx); err != nil && ended != nil {
+		return ended
+	}
+	return err
+}
+
+// cancelable returns a reader whose reads end when ctx ends, even if they wait for data.
+func cancelable(ctx context.Context, source io.Reader) (reader io.Reader, closeReader func()) {
+	r, err := cancelreader.NewReader(source)
+	if err != nil { // a regular file, which never waits
+		return source, func() {}
+	}
+	stop := context.AfterFunc(ctx, func() { r.Cancel() })
+	return r, func() {
+		stop()
+		_ = r.Close() // It closes what belongs to r alone.
+	}
+}
+
+// environmentMap returns environment variables by name.
+func environmentMap(variables []string) map[string]string {
+	if variables == nil {
+		variables = os.Environ()
+	}
+	result := map[string]string{}
+	for _, variable := range variables {
+		if name, value, valid := strings.Cut(variable, "="); valid {
+			result[name] = value
+		}
+	}
+	return result
+}
