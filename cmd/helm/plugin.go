@@ -98,15 +98,24 @@ func newPluginUninstallCmd(a *app) *cobra.Command {
 		ValidArgsFunction: a.completePluginNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.forEachPlugin(args, "uninstall", "Uninstalled", func(p *plugin.Plugin) error {
-				// A plugin that was installed from a directory is a link. Only the link is
-				// removed.
-				if err := os.RemoveAll(p.Dir); err != nil {
-					return err
-				}
-				return a.runPluginHook(cmd.Context(), p, plugin.Delete)
+				return a.uninstallPlugin(cmd.Context(), p)
 			})
 		},
 	}
+}
+
+// uninstallPlugin deletes a plugin, and then runs its hook. A hook that cannot be prepared, such as a
+// missing script, does not prevent that.
+func (a *app) uninstallPlugin(ctx context.Context, p *plugin.Plugin) error {
+	runHook, hookErr := a.preparePluginHook(p, plugin.Delete)
+	// A plugin that was installed from a directory is a link. Only the link is removed.
+	if err := os.RemoveAll(p.Dir); err != nil {
+		return err
+	}
+	if hookErr != nil {
+		return hookErr
+	}
+	return runHook(ctx)
 }
 
 func newPluginUpdateCmd(a *app) *cobra.Command {
@@ -161,21 +170,42 @@ func findPlugin(plugins []*plugin.Plugin, name string) *plugin.Plugin {
 // runPluginHook runs the command that the plugin p declares for an event, such as
 // plugin.Install. It does nothing if the plugin declares none.
 func (a *app) runPluginHook(ctx context.Context, p *plugin.Plugin, event string) error {
+	run, err := a.preparePluginHook(p, event)
+	if err != nil {
+		return err
+	}
+	return run(ctx)
+}
+
+// preparePluginHook returns a function that does what runPluginHook does. If the hook is a Lua script, the
+// function works even if the directory of the plugin has been deleted.
+func (a *app) preparePluginHook(p *plugin.Plugin, event string) (func(context.Context) error, error) {
 	// SetupPluginEnv sets variables in the environment of this process, to which the command
 	// can refer.
 	plugin.SetupPluginEnv(a.settings, p.Metadata.Name, p.Dir)
 
-	switch script, args, err := luaplugin.HookScript(p, event); {
-	case err != nil:
-		return err
-	case script != "":
+	script, args, err := luaplugin.HookScript(p, event)
+	if err != nil {
+		return nil, err
+	}
+	if script == "" {
+		return func(ctx context.Context) error { return a.runPluginHookProgram(ctx, p, event) }, nil
+	}
+	program := a.luaProgram(p, script, args, a.out)
+	if err := program.Read(); err != nil {
+		return nil, fmt.Errorf("the %s hook of plugin %q cannot be read: %w", event, p.Metadata.Name, err)
+	}
+	return func(ctx context.Context) error {
 		a.debugf("running %s hook: %s %s", event, script, args)
-		err := a.runLuaProgram(ctx, p.Metadata.Name, a.luaProgram(p, script, args, a.out))
+		err := a.runLuaProgram(ctx, p.Metadata.Name, program)
 		if _, failed := errors.AsType[*pluginExitError](err); failed {
 			return pluginHookError(p, event)
 		}
 		return err
-	}
+	}, nil
+}
+
+func (a *app) runPluginHookProgram(ctx context.Context, p *plugin.Plugin, event string) error {
 	commands, expand := p.Metadata.PlatformHooks[event], true
 	if script := p.Metadata.Hooks[event]; len(commands) == 0 && script != "" {
 		commands, expand = []plugin.PlatformCommand{{Command: "sh", Args: []string{"-c", script}}}, false

@@ -43,14 +43,24 @@ type Program struct {
 	Cluster helmaction.RESTClientGetter
 	// Helm is the program that helm.run runs. The default is the running program.
 	Helm string
+
+	// text is the text of the script, if it has been read.
+	text string
+}
+
+// Read reads the script, so that it can still run when its file is deleted.
+func (p *Program) Read() (err error) {
+	p.text, err = source(p.File)
+	return err
 }
 
 // Run runs the program. The error is a *luasandbox.ExitError if the script exits with a code other
 // than 0, and a *luasandbox.Error if it fails.
 func (p *Program) Run(ctx context.Context) error {
-	text, err := source(p.File)
-	if err != nil {
-		return err
+	if p.text == "" {
+		if err := p.Read(); err != nil {
+			return err
+		}
 	}
 	stdin, closeStdin := cancelable(ctx, p.Stdin)
 	defer closeStdin()
@@ -73,7 +83,7 @@ func (p *Program) Run(ctx context.Context) error {
 	if err := state.Register("helm", map[string]luasandbox.GoFunction{"run": p.runHelm}); err != nil {
 		return err
 	}
-	err = state.Load(ctx, filepath.Base(p.File), text)
+	err := state.Load(ctx, filepath.Base(p.File), p.text)
 	if exit, exited := errors.AsType[*luasandbox.ExitError](err); exited {
 		return exit
 	}

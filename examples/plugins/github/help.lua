@@ -1,0 +1,1 @@
+print("usage: helm pull github://OWNER/REPOSITORY/TAG/FILE")
