@@ -71,7 +71,7 @@ func hasManifest(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
 	switch {
 	case err != nil:

@@ -25,7 +25,7 @@ func NamesInterpreter(file string) bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	start := make([]byte, len("#!"))
 	_, err = f.Read(start)
 	return err == nil && string(start) == "#!"

@@ -103,8 +103,7 @@ func TestCancel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer in.Close()
-			defer input.Close()
+			t.Cleanup(func() { _, _ = in.Close(), input.Close() })
 			program := &luaplugin.Program{
 				File:  filepath.Join(writeFiles(t, map[string]string{"main.lua": source}), "main.lua"),
 				Stdin: in, Stderr: io.Discard,
@@ -162,8 +161,8 @@ func TestGetters(t *testing.T) {
 
 func TestPostRenderer(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
-		"good.lua": `io.write(io.read("*a"), arg[1])`,
-		"bad.lua":  `io.stderr:write("details") error("failed", 0)`,
+		"good.lua":  `io.write(io.read("*a"), arg[1])`,
+		"bad.lua":   `io.stderr:write("details") error("failed", 0)`,
 		"named.lua": "#!/bin/sh\n", "short.lua": "#",
 	})
 	run := func(ctx context.Context, file string) (*bytes.Buffer, error) {
