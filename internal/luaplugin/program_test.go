@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -98,7 +99,7 @@ func TestCancel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			interrupted := errors.New("interrupted")
+			interrupted, started := errors.New("interrupted"), make(chan struct{})
 			in, input, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
@@ -108,15 +109,31 @@ func TestCancel(t *testing.T) {
 				File:  filepath.Join(writeFiles(t, map[string]string{"main.lua": source}), "main.lua"),
 				Stdin: in, Stderr: io.Discard,
 				Stdout: writerFunc(func(p []byte) (int, error) {
-					cancel(interrupted)
+					close(started)
 					return len(p), nil
 				}),
 			}
+			ended := make(chan struct{})
+			go func() {
+				<-started
+				for name == "waiting" && ctx.Err() == nil && !runs("epollCancelReader") {
+					runtime.Gosched()
+				}
+				cancel(interrupted)
+				close(ended)
+			}()
 			if err := program.Run(ctx); !errors.Is(err, interrupted) {
 				t.Errorf("got %v", err)
 			}
+			<-ended
 		})
 	}
+}
+
+// runs reports whether a goroutine runs a function whose name contains a text.
+func runs(text string) bool {
+	stacks := make([]byte, 1<<20)
+	return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), text)
 }
 
 type writerFunc func(p []byte) (int, error)
