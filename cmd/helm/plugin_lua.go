@@ -17,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/postrender"
 
 	"github.com/ordered-helm/helm/internal/chartdownload"
+	"github.com/ordered-helm/helm/internal/clusterscript"
 	"github.com/ordered-helm/helm/internal/luaplugin"
 	"github.com/ordered-helm/helm/internal/luasandbox"
 	"github.com/ordered-helm/helm/pkg/action"
@@ -28,7 +29,7 @@ func (a *app) luaProgram(p *plugin.Plugin, file string, arguments []string, out 
 		Owner: fmt.Sprintf("plugin %q", p.Metadata.Name), File: file, Arguments: arguments, Environment: os.Environ(),
 		Stdin: a.in, Stdout: out, Stderr: a.errOut,
 		Log:     func(line string) { a.debugf("%s", line) },
-		Cluster: a.settings.RESTClientGetter(),
+		Cluster: clusterscript.Functions(a.settings.RESTClientGetter()),
 	}
 	for key, value := range a.settings.EnvVars() {
 		program.Environment = append(program.Environment, key+"="+value)
@@ -50,7 +51,11 @@ func (a *app) runLuaProgram(ctx context.Context, name string, program *luaplugin
 
 // downloaders returns the downloaders of the installed plugins.
 func (a *app) downloaders() luaplugin.Downloaders {
-	return luaplugin.Downloaders{Settings: a.settings, Plugins: a.plugins, Stderr: a.errOut, Log: func(line string) { a.debugf("%s", line) }}
+	return luaplugin.Downloaders{
+		Settings: a.settings, Plugins: a.plugins, Stderr: a.errOut,
+		Log:     func(line string) { a.debugf("%s", line) },
+		Cluster: clusterscript.Functions(a.settings.RESTClientGetter()),
+	}
 }
 
 // getters returns Helm's getters and those of plugins. They stop downloaders that are Lua scripts
@@ -94,7 +99,7 @@ func (a *app) postRenderer(name string, arguments []string) (postrender.PostRend
 	program, err := postrender.NewExec(name, arguments...)
 	if luaplugin.IsPostRenderer(name) && (err != nil || !luaplugin.NamesInterpreter(name)) {
 		return &luaplugin.PostRenderer{Program: func() (*luaplugin.Program, error) {
-			return &luaplugin.Program{Owner: "post-renderer", File: name, Arguments: arguments, Cluster: a.settings.RESTClientGetter()}, nil
+			return &luaplugin.Program{Owner: "post-renderer", File: name, Arguments: arguments, Cluster: clusterscript.Functions(a.settings.RESTClientGetter())}, nil
 		}}, nil
 	}
 	if p := findPlugin(a.plugins, name); err != nil && p != nil && luaplugin.IsPlugin(p.Dir) {

@@ -16,6 +16,8 @@ import (
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/plugin"
+
+	"github.com/ordered-helm/helm/internal/luasandbox"
 )
 
 // Downloaders contains what downloaders of plugins need.
@@ -26,6 +28,8 @@ type Downloaders struct {
 	Stderr io.Writer
 	// Log receives the lines that downloaders log.
 	Log func(line string)
+	// Cluster contains the functions of the table cluster.
+	Cluster map[string]luasandbox.GoFunction
 }
 
 // AreThere reports whether a plugin has a downloader that is a Lua script.
@@ -83,7 +87,7 @@ func (d Downloaders) download(ctx context.Context, p *plugin.Plugin, file string
 		Stdout:  &out,
 		Stderr:  d.Stderr,
 		Log:     d.Log,
-		Cluster: d.Settings.RESTClientGetter(),
+		Cluster: d.Cluster,
 	}
 	if err := program.Run(ctx); err != nil {
 		return nil, fmt.Errorf("the downloader of plugin %q failed: %w", p.Metadata.Name, err)

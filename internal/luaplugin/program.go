@@ -13,9 +13,7 @@ import (
 	"strings"
 
 	"github.com/muesli/cancelreader"
-	helmaction "helm.sh/helm/v3/pkg/action"
 
-	"github.com/ordered-helm/helm/internal/clusterscript"
 	"github.com/ordered-helm/helm/internal/luasandbox"
 )
 
@@ -39,8 +37,8 @@ type Program struct {
 	Stdout, Stderr io.Writer
 	// Log receives the lines that the script logs. If it is nil, they are discarded.
 	Log func(line string)
-	// Cluster connects to the cluster. If it is nil, the script finds no objects.
-	Cluster helmaction.RESTClientGetter
+	// Cluster contains the functions of the table cluster, which read objects.
+	Cluster map[string]luasandbox.GoFunction
 	// Helm is the program that helm.run runs. The default is the running program.
 	Helm string
 
@@ -71,7 +69,7 @@ func (p *Program) Run(ctx context.Context) error {
 		Log:         p.Log,
 		Print:       func(line string) { _, _ = io.WriteString(p.Stdout, line+"\n") },
 		HTTP:        http.DefaultClient,
-		Cluster:     clusterscript.Functions(p.Cluster),
+		Cluster:     p.Cluster,
 		LookupEnv: func(name string) (string, bool) {
 			value, exists := environment[name]
 			return value, exists

@@ -19,6 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/plugin"
 
+	"github.com/ordered-helm/helm/internal/clusterscript"
 	"github.com/ordered-helm/helm/internal/luaplugin"
 	"github.com/ordered-helm/helm/internal/luasandbox"
 )
@@ -67,6 +68,7 @@ func TestRun(t *testing.T) {
 				Owner: `plugin "test"`, File: filepath.Join(dir, "main.lua"), Arguments: []string{"one", "two words"},
 				Environment: []string{"A=first", "A=last", asHelm + "=1"},
 				Stdin:       strings.NewReader(tt.stdin), Stdout: &out, Stderr: io.Discard,
+				Cluster: clusterscript.Functions(nil),
 			}
 			err := program.Run(t.Context())
 			exit, exited := errors.AsType[*luasandbox.ExitError](err)

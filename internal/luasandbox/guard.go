@@ -159,6 +159,12 @@ func (s host) Charge(size int) error { return s.guard.charge(size) }
 // Must raises an error in the script if err is not nil.
 func (s host) Must(err error) { s.must(err) }
 
+// Stop ends the running call with this error.
+func (s host) Stop(err error) { s.guard.stop(err) }
+
+// Message returns the message of an error, without control characters.
+func (s host) Message(err error) string { return safeMessage(err.Error()) }
+
 // Stopped returns why the running call must end, or nil.
 func (s host) Stopped() error {
 	s.guard.noteStop()

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/ordered-helm/helm/internal/luasandbox/lualib"
 )
 
 // openHTTP registers the library http. Its functions return a table with the fields status,
@@ -84,7 +86,7 @@ func (s *State) sendRequest(ctx context.Context, fields map[string]any) ([]any, 
 	defer response.Body.Close()
 	limit := s.options.Limits.String
 	var received strings.Builder
-	if _, err := io.Copy(&received, s.limited(response.Body)); err != nil {
+	if _, err := io.Copy(&received, lualib.Limited(host{s}, response.Body, limit)); err != nil {
 		return nil, fmt.Errorf("http: reading the response from %s: %w", shown, err)
 	}
 	if limit > 0 && received.Len() > limit {
@@ -96,22 +98,3 @@ func (s *State) sendRequest(ctx context.Context, fields map[string]any) ([]any, 
 	}
 	return []any{map[string]any{"status": response.StatusCode, "headers": result, "body": received.String()}}, nil
 }
-
-// limited returns a reader that ends one byte after the maximum length of a string, and fails
-// if the script must end.
-func (s *State) limited(source io.Reader) io.Reader {
-	checked := readerFunc(func(p []byte) (int, error) {
-		if err := s.guard.charge(len(p)); err != nil {
-			return 0, err
-		}
-		return source.Read(p)
-	})
-	if s.options.Limits.String <= 0 {
-		return checked
-	}
-	return io.LimitReader(checked, int64(s.options.Limits.String)+1)
-}
-
-type readerFunc func(p []byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -5,7 +5,6 @@ package luasandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -59,50 +58,6 @@ func TestSpecialFiles(t *testing.T) {
 			}
 			state.Close()
 		}
-	}
-}
-
-// TestReplacedFiles checks that a named pipe is refused that has taken the place of a regular file
-// after it was checked.
-func TestReplacedFiles(t *testing.T) {
-	_, link := makePipe(t)
-	for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY, os.O_WRONLY | os.O_CREATE | os.O_TRUNC} {
-		err := within(t, func() error {
-			opened, err := openNonblocking(link, flag)
-			if err == nil {
-				_ = opened.Close()
-			}
-			return err
-		})
-		if err == nil {
-			t.Errorf("flag %d: the pipe was opened", flag)
-		}
-	}
-}
-
-// TestWaitingReads checks that a read ends with its call if the file has no data yet.
-func TestWaitingReads(t *testing.T) {
-	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _, _ = reader.Close(), writer.Close() }()
-	state := New(Options{})
-	defer state.Close()
-	state.guard = newGuard(t.Context(), Limits{Time: time.Second / 10}, 0)
-	defer state.guard.cancel(context.Canceled)
-	if _, err := writer.WriteString("x"); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := state.interruptible(reader).Read(make([]byte, 10)); n != 1 || err != nil {
-		t.Errorf("got %d bytes, %v", n, err)
-	}
-	err = within(t, func() error {
-		_, err := state.interruptible(reader).Read(make([]byte, 10))
-		return err
-	})
-	if !errors.Is(err, ErrTimeLimit) {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/ordered-helm/helm/internal/luasandbox/luacompile"
+	"github.com/ordered-helm/helm/internal/luasandbox/luaio"
 	"github.com/ordered-helm/helm/internal/luasandbox/lualib"
 )
 
@@ -79,6 +81,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// Process makes a script a program.
+type Process = luaio.Process
+
+// ExitError is the reason for which a program is stopped that calls os.exit with a code other than 0.
+type ExitError = luaio.ExitError
+
 // HTTPClient sends the requests of scripts that have the permission Network. *http.Client
 // implements it.
 type HTTPClient interface {
@@ -119,10 +127,8 @@ type State struct {
 	// libraries contains the libraries that need no permission.
 	libraries *lualib.Library
 	files     map[string]bool
-	// open contains the files that scripts have opened.
-	open map[*file]struct{}
-	// fileMetatable is the metatable of files, or nil if there are none.
-	fileMetatable *lua.LTable
+	// io contains the files that scripts have opened.
+	io *luaio.IO
 	// functions contains the functions of scripts that Go has received.
 	functions map[*lua.LFunction]struct{}
 	closed    bool
@@ -145,6 +151,9 @@ type State struct {
 // New returns a state without scripts. The caller must close it.
 func New(options Options) *State {
 	options.Limits = options.Limits.withDefaults()
+	if options.LookupEnv == nil {
+		options.LookupEnv = os.LookupEnv
+	}
 	if options.Group == nil {
 		options.Group = NewGroup()
 	}
@@ -158,7 +167,6 @@ func New(options Options) *State {
 			RegistryGrowStep: registryGrowStep,
 		}),
 		files:     map[string]bool{},
-		open:      map[*file]struct{}{},
 		functions: map[*lua.LFunction]struct{}{},
 	}
 	s.openLibraries()
@@ -175,10 +183,11 @@ func (s *State) openLibraries() {
 		Print:     s.options.Print,
 		MaxString: s.options.Limits.String,
 	})
+	s.io = luaio.New(s.lua, luaio.Options{Host: host{s}, Libraries: s.libraries, MaxString: s.options.Limits.String})
 	for permission, open := range map[Permission]func(){
 		Network:     s.openHTTP,
-		Filesystem:  s.openFiles,
-		Environment: s.openEnvironment,
+		Filesystem:  s.io.OpenFiles,
+		Environment: func() { s.io.OpenEnvironment(s.options.LookupEnv) },
 		Cluster:     func() { s.register("cluster", s.options.Cluster) },
 	} {
 		if slices.Contains(s.options.Permissions, permission) {
@@ -186,7 +195,7 @@ func (s *State) openLibraries() {
 		}
 	}
 	if s.options.Process != nil {
-		s.openProcess()
+		s.io.OpenProcess(s.options.Process)
 	}
 }
 
@@ -210,13 +219,16 @@ func (s *State) Load(ctx context.Context, file, source string) error {
 	}
 	defer release()
 	file = path.Clean(safeMessage(file))
-	arguments := s.setArguments(file)
+	var arguments []lua.LValue
+	if s.options.Process != nil {
+		arguments = s.io.SetArguments(file, s.options.Process.Arguments)
+	}
 	function, err := luacompile.Compile(s.lua, file, source, luacompile.Hooks{Concat: s.libraries.Concat, Key: s.libraries.CheckKey})
 	if err != nil {
 		return syntaxError(s.options.Owner, file, err)
 	}
 	s.files[file] = true
-	if _, err = s.run(ctx, function, arguments); errors.Is(err, errExited) {
+	if _, err = s.run(ctx, function, arguments); errors.Is(err, luaio.ErrExited) {
 		return nil
 	}
 	return err
@@ -351,9 +363,7 @@ func (s *State) Close() {
 	}
 	s.closed = true
 	s.options.Group.remove(s)
-	for file := range s.open {
-		_ = file.Close()
-	}
+	s.io.Close()
 	s.lua.Close()
-	s.lua, s.functions, s.open = nil, nil, nil
+	s.lua, s.functions, s.io = nil, nil, nil
 }

@@ -1,7 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package luasandbox
+// Package luaio contains the libraries with which Lua scripts read and write files, environment variables
+// and the standard streams of a process.
+package luaio
 
 import (
 	"bufio"
@@ -14,7 +16,58 @@ import (
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/ordered-helm/helm/internal/luasandbox/lualib"
 )
+
+// Host bounds the running call.
+type Host interface {
+	// Check returns why the call must end, or nil. Functions that take long call it again and again.
+	Check() error
+	// Charge is called before size bytes are allocated, and returns why the call must end, or nil.
+	Charge(size int) error
+	// Must raises an error in the script if err is not nil.
+	Must(err error)
+	// Stop ends the call with this error, which no script can catch.
+	Stop(err error)
+	// Message returns the message of an error, without control characters.
+	Message(err error) string
+}
+
+// Options configures the libraries.
+type Options struct {
+	Host Host
+	// Libraries contains the libraries that need no permission.
+	Libraries *lualib.Library
+	// MaxString is the maximum length of a string in bytes. If it is not positive, there is none.
+	MaxString int
+}
+
+// IO contains the files that the scripts of a state of the interpreter have opened.
+type IO struct {
+	host      Host
+	lua       *lua.LState
+	libraries *lualib.Library
+	maxString int
+	// open contains the open files.
+	open map[*file]struct{}
+	// metatable is the metatable of files, or nil if there are none.
+	metatable *lua.LTable
+}
+
+// New returns an IO without open files, which makes nothing available to scripts yet. The caller must
+// close it.
+func New(state *lua.LState, o Options) *IO {
+	return &IO{host: o.Host, lua: state, libraries: o.Libraries, maxString: o.MaxString, open: map[*file]struct{}{}}
+}
+
+// Close closes all open files.
+func (s *IO) Close() {
+	for f := range s.open {
+		_ = f.Close()
+	}
+	clear(s.open)
+}
 
 // maxOpenFiles is the maximum number of files that the scripts of a state can have open.
 const maxOpenFiles = 100
@@ -27,9 +80,9 @@ type file struct {
 	writer io.Writer
 }
 
-// openFiles registers the library io, and os.remove and os.rename. There is no standard input
+// OpenFiles makes the library io available, and os.remove and os.rename. There is no standard input
 // and output, and no way to start processes.
-func (s *State) openFiles() {
+func (s *IO) OpenFiles() {
 	open := func(l *lua.LState) (*lua.LUserData, error) {
 		opened, err := s.openFile(l.CheckString(1), l.OptString(2, "r"))
 		if err != nil {
@@ -48,7 +101,7 @@ func (s *State) openFiles() {
 		},
 		"lines": func(l *lua.LState) int {
 			data, err := open(l)
-			s.must(err)
+			s.host.Must(err)
 			l.SetTop(0)
 			l.Push(data)
 			return s.fileLines(l, true)
@@ -61,8 +114,8 @@ func (s *State) openFiles() {
 }
 
 // fileData returns a file as scripts see it.
-func (s *State) fileData(f *file) *lua.LUserData {
-	if s.fileMetatable == nil {
+func (s *IO) fileData(f *file) *lua.LUserData {
+	if s.metatable == nil {
 		methods := s.lua.NewTable()
 		s.libraries.SetFunctions(methods, map[string]lua.LGFunction{
 			"close": s.fileClose,
@@ -70,19 +123,15 @@ func (s *State) fileData(f *file) *lua.LUserData {
 			"read":  s.fileRead,
 			"write": s.fileWrite,
 		})
-		s.fileMetatable = s.lua.NewTable()
-		s.fileMetatable.RawSetString("__index", methods)
+		s.metatable = s.lua.NewTable()
+		s.metatable.RawSetString("__index", methods)
 	}
 	s.open[f] = struct{}{}
-	return &lua.LUserData{Value: f, Metatable: s.fileMetatable}
+	return &lua.LUserData{Value: f, Metatable: s.metatable}
 }
 
-// openEnvironment registers os.getenv.
-func (s *State) openEnvironment() {
-	lookup := s.options.LookupEnv
-	if lookup == nil {
-		lookup = os.LookupEnv
-	}
+// OpenEnvironment makes os.getenv available, with a function that returns environment variables.
+func (s *IO) OpenEnvironment(lookup func(name string) (string, bool)) {
 	s.libraries.Table("os").RawSetString("getenv", s.lua.NewFunction(func(l *lua.LState) int {
 		value, exists := lookup(l.CheckString(1))
 		if !exists {
@@ -95,18 +144,18 @@ func (s *State) openEnvironment() {
 }
 
 // fileResult pushes the results of an operation: true, or nil and the message of an error.
-func (s *State) fileResult(l *lua.LState, err error) int {
+func (s *IO) fileResult(l *lua.LState, err error) int {
 	if err == nil {
 		l.Push(lua.LTrue)
 		return 1
 	}
 	l.Push(lua.LNil)
-	l.Push(lua.LString(safeMessage(err.Error())))
+	l.Push(lua.LString(s.host.Message(err)))
 	return 2
 }
 
 // openFile opens a file.
-func (s *State) openFile(name, mode string) (*file, error) {
+func (s *IO) openFile(name, mode string) (*file, error) {
 	flags := map[string]int{
 		"r": os.O_RDONLY, "r+": os.O_RDWR, "w": os.O_WRONLY | os.O_CREATE | os.O_TRUNC,
 		"w+": os.O_RDWR | os.O_CREATE | os.O_TRUNC, "a": os.O_WRONLY | os.O_CREATE | os.O_APPEND,
@@ -154,13 +203,13 @@ const maxWait = 50 * time.Millisecond
 
 // interruptible returns a reader of a file that fails if the script must end. Some files of the
 // kernel, such as /proc/kmsg, count as regular, but wait for data.
-func (s *State) interruptible(opened *os.File) io.Reader {
+func (s *IO) interruptible(opened *os.File) io.Reader {
 	if opened.SetReadDeadline(time.Time{}) != nil {
 		return opened // It never waits.
 	}
-	return readerFunc(func(p []byte) (int, error) {
+	return lualib.ReaderFunc(func(p []byte) (int, error) {
 		for {
-			if err := errors.Join(s.guard.check(), opened.SetReadDeadline(time.Now().Add(maxWait))); err != nil {
+			if err := errors.Join(s.host.Check(), opened.SetReadDeadline(time.Now().Add(maxWait))); err != nil {
 				return 0, err
 			}
 			if n, err := opened.Read(p); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -173,7 +222,7 @@ func (s *State) interruptible(opened *os.File) io.Reader {
 func notRegular(name string) error { return fmt.Errorf("%s is not a regular file", name) }
 
 // checkFile returns the argument 1, which must be an open file.
-func (s *State) checkFile(l *lua.LState) *file {
+func (s *IO) checkFile(l *lua.LState) *file {
 	f, isFile := l.CheckUserData(1).Value.(*file)
 	if !isFile {
 		l.ArgError(1, "file expected")
@@ -184,19 +233,19 @@ func (s *State) checkFile(l *lua.LState) *file {
 	return f
 }
 
-func (s *State) fileClose(l *lua.LState) int {
+func (s *IO) fileClose(l *lua.LState) int {
 	f := s.checkFile(l)
 	delete(s.open, f)
 	return s.fileResult(l, f.Close())
 }
 
-func (s *State) fileWrite(l *lua.LState) int {
+func (s *IO) fileWrite(l *lua.LState) int {
 	f := s.checkFile(l)
 	if f.writer == nil {
 		return s.fileResult(l, errors.New("the stream cannot be written"))
 	}
 	for i := 2; i <= l.GetTop(); i++ {
-		s.must(s.guard.check())
+		s.host.Must(s.host.Check())
 		if _, err := io.WriteString(f.writer, l.CheckString(i)); err != nil {
 			return s.fileResult(l, err)
 		}
@@ -205,7 +254,7 @@ func (s *State) fileWrite(l *lua.LState) int {
 }
 
 // fileRead reads the rest of a file ("*a"), a line ("*l", the default) or a number of bytes.
-func (s *State) fileRead(l *lua.LState) int {
+func (s *IO) fileRead(l *lua.LState) int {
 	f := s.checkFile(l)
 	if f.reader == nil {
 		return s.fileResult(l, errors.New("the stream cannot be read"))
@@ -240,11 +289,11 @@ func (s *State) fileRead(l *lua.LState) int {
 	return 1
 }
 
-func (s *State) readFormat(f *file, format string) (string, error) {
+func (s *IO) readFormat(f *file, format string) (string, error) {
 	switch format {
 	case "a":
 		var b strings.Builder
-		_, err := io.Copy(&b, s.limited(f.reader))
+		_, err := io.Copy(&b, lualib.Limited(s.host, f.reader, s.maxString))
 		s.checkLength(b.Len(), 0)
 		return b.String(), err
 	case "l":
@@ -254,7 +303,7 @@ func (s *State) readFormat(f *file, format string) (string, error) {
 }
 
 // readLine returns the next line without the line break, or io.EOF.
-func (s *State) readLine(f *file) (string, error) {
+func (s *IO) readLine(f *file) (string, error) {
 	var b strings.Builder
 	for {
 		part, err := f.reader.ReadSlice('\n')
@@ -272,7 +321,7 @@ func (s *State) readLine(f *file) (string, error) {
 
 // fileLines returns a function that returns the next line each time. If closeAtEnd is set, it
 // closes the file after the last line.
-func (s *State) fileLines(l *lua.LState, closeAtEnd bool) int {
+func (s *IO) fileLines(l *lua.LState, closeAtEnd bool) int {
 	data, f := l.CheckUserData(1), s.checkFile(l)
 	l.Push(l.NewFunction(func(l *lua.LState) int {
 		l.SetTop(0)
@@ -280,7 +329,7 @@ func (s *State) fileLines(l *lua.LState, closeAtEnd bool) int {
 		results := s.fileRead(l)
 		if l.Get(-results) == lua.LNil && closeAtEnd {
 			delete(s.open, f)
-			s.must(f.Close())
+			s.host.Must(f.Close())
 		}
 		return results
 	}))
@@ -288,9 +337,9 @@ func (s *State) fileLines(l *lua.LState, closeAtEnd bool) int {
 }
 
 // checkLength raises an error if a string of this length cannot grow by added bytes.
-func (s *State) checkLength(length, added int) {
-	if limit := s.options.Limits.String; limit > 0 && (added > limit || length+added > limit) {
-		s.must(fmt.Errorf("a string can have at most %d bytes", limit))
+func (s *IO) checkLength(length, added int) {
+	if limit := s.maxString; limit > 0 && (added > limit || length+added > limit) {
+		s.host.Must(fmt.Errorf("a string can have at most %d bytes", limit))
 	}
-	s.must(s.guard.charge(added))
+	s.host.Must(s.host.Charge(added))
 }

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package luasandbox
+package luaio
 
 import (
 	"bufio"
@@ -33,12 +33,11 @@ type ExitError struct {
 
 func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
 
-// errExited is the reason for which a script is stopped that calls os.exit without a code.
-var errExited = errors.New("exit code 0")
+// ErrExited is the reason for which a script is stopped that calls os.exit without a code.
+var ErrExited = errors.New("exit code 0")
 
-// openProcess registers the functions of Process.
-func (s *State) openProcess() {
-	p := s.options.Process
+// OpenProcess makes the functions of Process available. OpenFiles must have been called.
+func (s *IO) OpenProcess(p *Process) {
 	stdin := s.fileData(&file{Closer: io.NopCloser(nil), reader: bufio.NewReader(p.Stdin)})
 	stdout := s.fileData(&file{Closer: io.NopCloser(nil), writer: p.Stdout})
 	library := s.libraries.Table("io")
@@ -62,7 +61,7 @@ func (s *State) openProcess() {
 			words[i] = lua.LVAsString(l.ToStringMeta(l.Get(i + 1)))
 		}
 		_, err := io.WriteString(p.Stdout, strings.Join(words, "\t")+"\n")
-		s.must(err)
+		s.host.Must(err)
 		return 0
 	}))
 	s.libraries.Table("os").RawSetString("exit", s.lua.NewFunction(s.exit))
@@ -75,7 +74,7 @@ func withFile(l *lua.LState, f *lua.LUserData) *lua.LState {
 }
 
 // exit stops the script. Its argument is the exit code, or whether the program has succeeded.
-func (s *State) exit(l *lua.LState) int {
+func (s *IO) exit(l *lua.LState) int {
 	code := 0
 	switch value := l.Get(1).(type) {
 	case *lua.LNilType:
@@ -87,25 +86,22 @@ func (s *State) exit(l *lua.LState) int {
 		code = l.CheckInt(1)
 	}
 	if code == 0 {
-		s.guard.stop(errExited)
+		s.host.Stop(ErrExited)
 	} else {
-		s.guard.stop(&ExitError{code})
+		s.host.Stop(&ExitError{code})
 	}
-	s.must(s.guard.Err())
+	s.host.Must(s.host.Check())
 	return 0
 }
 
-// setArguments sets the table arg for a script, and returns its arguments.
-func (s *State) setArguments(file string) []lua.LValue {
-	if s.options.Process == nil {
-		return nil
-	}
+// SetArguments sets the table arg for a script, and returns its arguments.
+func (s *IO) SetArguments(file string, arguments []string) []lua.LValue {
 	table := s.lua.NewTable()
 	table.RawSetInt(0, lua.LString(file))
-	var values []lua.LValue
-	for i, argument := range s.options.Process.Arguments {
-		table.RawSetInt(i+1, lua.LString(argument))
-		values = append(values, lua.LString(argument))
+	values := make([]lua.LValue, len(arguments))
+	for i, argument := range arguments {
+		values[i] = lua.LString(argument)
+		table.RawSetInt(i+1, values[i])
 	}
 	s.lua.SetGlobal("arg", table)
 	return values
