@@ -97,8 +97,8 @@ func TestScripts(t *testing.T) {
 		{
 			name: "a hook keeps its rules",
 			files: map[string]string{
-				"templates/a.yaml": layered + "---\n" + configMap("hook", "helm.sh/hook: pre-install", "helm.sh/hook-delete-timeout: 5m"),
-				"ext/lua/a.lua":    overlay("hook", "error('a hook is in the manifest')"),
+				"templates/a.yaml": layered + "---\n" + configMap("hook", "helm.sh/hook: pre-install", "helm.sh/hook-delete-timeout: 5m") + "---\n" + configMap("hook"),
+				"ext/lua/a.lua":    overlay("hook", "assert(doc.metadata.annotations == nil, 'a hook') doc.data = {x = 'y'}"),
 			},
 			want: []string{"error invalid-hook templates/a.yaml:21:5"}, says: []string{"helm.sh/hook-delete-timeout"},
 		},
@@ -114,6 +114,14 @@ func TestScripts(t *testing.T) {
 				"charts/db/Chart.yaml": strings.Replace(withScripts, "shop", "db", 1), "charts/db/ext/lua/a.lua": "events.on('post-render', 0, function() return 7 end)",
 			},
 			want: []string{"error failed-script-handler charts/db/ext/lua/a.lua:1"}, says: []string{"must return nothing"},
+		},
+		{
+			name: "post-render fails with the content of a Secret",
+			files: map[string]string{
+				"templates/a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {password: {{ .Values.password }}}\n", "values.yaml": "password: open-sesame\n",
+				"ext/lua/a.lua": overlay("db", "error('weak: ' .. doc.stringData.password)"),
+			},
+			want: []string{"error failed-script-handler ext/lua/a.lua:4"}, says: []string{"a handler of post-render failed: weak: ******\n"},
 		},
 		{
 			name:  "post-render makes something invalid",

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"maps"
 
+	"helm.sh/helm/v3/pkg/release"
+
 	"github.com/ordered-helm/helm/internal/field"
 	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/render"
@@ -76,7 +78,8 @@ func (c *changes) apply(documents []Document) []Document {
 	for _, d := range documents {
 		object, err := yamledit.ParseYAMLObject(d.Text)
 		key := keyOf(d.Source, object)
-		if err != nil || len(c.rendered[key]) == 0 {
+		isHook := field.Get(object, "metadata", "annotations", release.HookAnnotation) != nil
+		if err != nil || isHook || len(c.rendered[key]) == 0 {
 			result = append(result, d)
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartscripts"
 	"github.com/ordered-helm/helm/internal/lifecycle"
+	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/renderevents"
 	"github.com/ordered-helm/helm/internal/scripthandlers"
@@ -152,6 +153,15 @@ func (r *Rendering) RenderTemplates() (map[string]string, error) {
 	files, err := e.Render(r.chart, r.values)
 	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })
 	return files, err
+}
+
+// Redactor returns what removes the contents of the rendered Secrets from text.
+func (r *Rendering) Redactor() *redact.Redactor {
+	var objects []map[string]any
+	for _, d := range r.Documents {
+		objects = append(objects, redact.ManifestObjects(d.Text)...)
+	}
+	return redact.ForObjects(objects)
 }
 
 func documentsOf(templates map[string]string) []Document {

@@ -38,13 +38,14 @@ func CheckRun(r *rendering.Rendering, o Origins) []Problem {
 			fmt.Sprintf("no scripts ran, because those of chart %q ask for permissions that were not accepted: %s", e.Chart, strings.Join(names, ", ")))
 	}
 	if r.Failure != nil {
-		f.addFailure(r, o)
+		p := failure(r, o)
+		f.add(p.Rule, p.At, r.Redactor().Text(p.Message))
 	}
 	return f
 }
 
-// addFailure adds the error of a handler.
-func (f *problems) addFailure(r *rendering.Rendering, o Origins) {
+// failure returns the problem that r.Failure is.
+func failure(r *rendering.Rendering, o Origins) Problem {
 	prefix := ""
 	handler, isHandler := errors.AsType[*lifecycle.Error](r.Failure)
 	if isHandler {
@@ -58,14 +59,13 @@ func (f *problems) addFailure(r *rendering.Rendering, o Origins) {
 		if len(script.Err.Traceback) > 0 {
 			message += "\nstack traceback:\n    " + strings.Join(script.Err.Traceback, "\n    ")
 		}
-		f.add(rule.FailedHandler, o.file(r.Scripts, script.Chart, script.Err.File, script.Err.Line), message)
+		return Problem{rule.FailedHandler, o.file(r.Scripts, script.Chart, script.Err.File, script.Err.Line), message}
 	case isScript: // it failed while it was loaded
-		f.add(rule.InvalidScript, o.file(r.Scripts, script.Chart, script.Err.File, script.Err.Line), script.Err.Message)
+		return Problem{rule.InvalidScript, o.file(r.Scripts, script.Chart, script.Err.File, script.Err.Line), script.Err.Message}
 	case isChange:
-		f.add(rule.FailedHandler, o.Document(change.Source), change.Err.Error())
-	case isHandler:
-		f.add(rule.FailedHandler, source.Position{}, prefix+handler.Err.Error())
+		return Problem{rule.FailedHandler, o.Document(change.Source), change.Err.Error()}
 	}
+	return Problem{rule.FailedHandler, source.Position{}, r.Failure.Error()}
 }
 
 // file returns the position of a line in a file of the chart with a path, such as shop/charts/db.
