@@ -56,9 +56,11 @@ func changeManifest(files []File, root string, o Options) ([]File, []templateDoc
 			return nil, nil, &ChangeError{d.Source, err}
 		}
 		changed = append(changed, c)
-		docs = append(docs, c.asFile(c.head))
+		f := c.asFile(c.head)
+		f.changed = true
+		docs = append(docs, f)
 	}
-	if err := checkUnique(docs, changed); err != nil {
+	if err := checkUnique(docs); err != nil {
 		return nil, nil, err
 	}
 	slices.SortStableFunc(docs, func(x, y File) int { return compareKinds(x.rank, y.rank, x.kind, y.kind) })
@@ -67,12 +69,12 @@ func changeManifest(files []File, root string, o Options) ([]File, []templateDoc
 
 // checkUnique returns an error if a document that a handler has changed or added defines an object that
 // another document defines. The templates alone may do so, as in Helm.
-func checkUnique(docs []File, changed []templateDocument) error {
+func checkUnique(docs []File) error {
 	kinds := map[string]bool{}
-	for _, c := range changed {
-		kinds[c.head.kind] = true
+	for _, d := range docs {
+		kinds[d.kind] = kinds[d.kind] || d.changed
 	}
-	first := map[string]string{} // the source of each object of these kinds
+	first := map[string]File{} // the first document of each object of these kinds
 	for _, d := range docs {
 		if !kinds[d.kind] {
 			continue
@@ -87,13 +89,12 @@ func checkUnique(docs []File, changed []templateDocument) error {
 		metadata, _ := mapField(object, "metadata")
 		group, _, _ := strings.Cut(field.String(object, "apiVersion"), "/")
 		id := strings.Join([]string{group, d.kind, field.String(metadata, "namespace"), field.String(metadata, "name")}, "/")
-		source, exists := first[id]
-		isChanged := func(c templateDocument) bool { return c.file == d.Name || c.file == source }
-		if exists && slices.ContainsFunc(changed, isChanged) {
+		other, exists := first[id]
+		if exists && (d.changed || other.changed) {
 			return &ChangeError{d.Name, fmt.Errorf("%s defines the same object, %s %s, after a handler of %s has changed the manifest",
-				source, d.kind, field.String(metadata, "name"), lifecycle.PostRender)}
+				other.Name, d.kind, field.String(metadata, "name"), lifecycle.PostRender)}
 		}
-		first[id] = d.Name
+		first[id] = d
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/chart"
+
 	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/render"
 )
@@ -112,5 +114,19 @@ func TestChangeManifestErrors(t *testing.T) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestDuplicatesOfTemplates checks that objects that the templates alone define twice, as Helm permits, are no
+// mistake of a handler that changes another document of the same template.
+func TestDuplicatesOfTemplates(t *testing.T) {
+	const a, b = "apiVersion: v1\nkind: B\nmetadata: {name: a}\n", "apiVersion: v1\nkind: B\nmetadata: {name: b}\n"
+	_, err := render.FromTemplates(&chart.Chart{Metadata: &chart.Metadata{Name: "shop"}}, map[string]string{"shop/templates/all.yaml": a + "---\n" + a + "---\n" + b},
+		render.Options{ChangeManifest: func(m *lifecycle.Manifest) error {
+			m.Documents[2].SetObject(object("B", "b", map[string]any{"x": "y"}))
+			return nil
+		}})
+	if err != nil {
+		t.Error(err)
 	}
 }

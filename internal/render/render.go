@@ -92,6 +92,8 @@ type File struct {
 	// only comments.
 	object map[string]any
 	parsed bool
+	// changed says whether a handler of the event post-render has changed or added the document.
+	changed bool
 	// crd says whether the document comes from a crds/ directory. It is not parsed, and may
 	// be several documents.
 	crd bool

@@ -30,13 +30,20 @@ func keyOf(source string, object map[string]any) objectKey {
 // event, change is not called; other rules report why.
 func (r *Rendering) changeDocuments(change func(*lifecycle.Manifest) error) {
 	c := changes{rendered: map[objectKey][]*lifecycle.Document{}, unchanged: map[*lifecycle.Document]bool{}}
+	isRendered := map[*lifecycle.Document]bool{}
 	_, err := render.FromTemplates(r.chart, maps.Clone(r.Templates), render.Options{ChangeManifest: func(m *lifecycle.Manifest) error {
 		for _, d := range m.Documents {
 			key := documentKey(d)
-			c.rendered[key] = append(c.rendered[key], d)
+			c.rendered[key], isRendered[d] = append(c.rendered[key], d), true
 		}
 		err := change(m)
-		c.after = m.Documents
+		for _, d := range m.Documents {
+			if isRendered[d] && !d.IsChanged() {
+				c.unchanged[d] = true
+			} else {
+				c.changed = append(c.changed, d)
+			}
+		}
 		return err
 	}})
 	_, hasFailed := errors.AsType[*lifecycle.Error](err)
@@ -53,21 +60,20 @@ func (r *Rendering) changeDocuments(change func(*lifecycle.Manifest) error) {
 type changes struct {
 	// rendered contains the documents of the templates.
 	rendered map[objectKey][]*lifecycle.Document
-	after    []*lifecycle.Document
-	// unchanged contains the documents that the handlers have kept.
+	// unchanged contains those of them that the handlers have kept, and changed the documents that they have
+	// changed or added.
 	unchanged map[*lifecycle.Document]bool
+	changed   []*lifecycle.Document
 }
 
 // apply returns the documents of the templates with the changes. Hooks, which are in no manifest, stay.
 func (c *changes) apply(documents []Document) []Document {
 	changed := map[objectKey][]string{}
 	var added []Document
-	for _, d := range c.after {
+	for _, d := range c.changed {
 		text, err := d.Text()
 		switch key := documentKey(d); {
 		case err != nil: // an installation would not get here
-		case !d.IsChanged():
-			c.unchanged[d] = true
 		case len(changed[key]) < len(c.rendered[key]):
 			changed[key] = append(changed[key], text)
 		default:
