@@ -5,14 +5,13 @@ package main
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net/http"
-	"os"
 
 	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/pkg/registry"
 
+	"github.com/ordered-helm/helm/internal/tlsfiles"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -74,28 +73,9 @@ func (o registryOptions) hasTLSSettings() bool {
 	return o.certFile != "" && o.keyFile != "" || o.caFile != "" || o.insecure
 }
 
-// tlsConfig loads the certificates and keys in the options. Helm's function for this is not
-// exported, and the exported function that calls it does not support credentials.
+// tlsConfig loads the certificates and keys in the options.
 func (o registryOptions) tlsConfig() (*tls.Config, error) {
-	config := &tls.Config{InsecureSkipVerify: o.insecure}
-	if o.certFile != "" && o.keyFile != "" {
-		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
-		if err != nil {
-			return nil, fmt.Errorf("can't create TLS config for client: can't load key pair from cert %s and key %s: %w", o.certFile, o.keyFile, err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	if o.caFile != "" {
-		pem, err := os.ReadFile(o.caFile)
-		if err != nil {
-			return nil, fmt.Errorf("can't create TLS config for client: can't read CA file: %s", o.caFile)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("can't create TLS config for client: failed to append certificates from file: %s", o.caFile)
-		}
-	}
-	return config, nil
+	return tlsfiles.Load(tlsfiles.Files{Cert: o.certFile, Key: o.keyFile, CA: o.caFile, Insecure: o.insecure})
 }
 
 // registryClient is like newRegistryClient, with the error message of Helm's commands.
