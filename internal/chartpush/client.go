@@ -24,8 +24,8 @@ import (
 	"github.com/ordered-helm/helm/internal/tlsfiles"
 )
 
-// Connection says how to connect to a server. Proxies are those of the environment
-// (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
+// Connection says how to connect to a server. The environment variables HTTP_PROXY, HTTPS_PROXY
+// and NO_PROXY determine the proxy.
 type Connection struct {
 	// Username and Password are for basic authentication.
 	Username, Password string

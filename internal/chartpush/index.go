@@ -27,7 +27,7 @@ const (
 	// maxIndexAttempts is how often an index is extended that others change at the same time.
 	maxIndexAttempts = 8
 	// maxIndexDelay is the maximum time before the second attempt. It doubles with each attempt.
-	maxIndexDelay = 100 * time.Millisecond
+	maxIndexDelay = 25 * time.Millisecond
 )
 
 // index is the extended index of a repository, and the version of the index that it replaces.
