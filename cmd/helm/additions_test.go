@@ -21,7 +21,7 @@ import (
 // Helm does not have.
 func TestAdditionsAreMarked(t *testing.T) {
 	const mark = "[not in stock Helm]"
-	additions := []string{waitFlagName, waitForJobsFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName, takeoverFlagName, formatFlagName, "exclude-libraries", "accept-perms", "yes", "no-scripts"}
+	additions := []string{waitFlagName, waitForJobsFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName, takeoverFlagName, formatFlagName, "exclude-libraries", "accept-perms", "yes", "no-scripts", "http-method", "context-path", "update-index", "access-token"}
 	marked := 0
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
@@ -30,7 +30,7 @@ func TestAdditionsAreMarked(t *testing.T) {
 			t.Errorf("helm %s: is an addition %v, is marked %v", cmd.Name(), added, has)
 		}
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			addition := slices.Contains(additions, f.Name) || cmd.Name() == "lint" && f.Name == "output"
+			addition := slices.Contains(additions, f.Name) || cmd.Name() == "lint" && f.Name == "output" || cmd.Name() == "push" && f.Name == "force"
 			if has := strings.Contains(f.Usage, mark); has != addition {
 				t.Errorf("helm %s --%s: is an addition %v, is marked %v", cmd.Name(), f.Name, addition, has)
 			}
