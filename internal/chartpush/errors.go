@@ -141,6 +141,8 @@ func (u *upload) putRemedy(r *response) string {
 		return "the server does not store files with PUT: to use ChartMuseum's API, use --http-method post"
 	case http.StatusConflict:
 		return "the directory may not exist, or the server does not allow the file to be replaced"
+	case http.StatusInternalServerError: // as nginx answers
+		return "the server failed; the directory may not exist"
 	}
 	return ""
 }

@@ -55,7 +55,8 @@ func (u *upload) form() (body []byte, contentType string, err error) {
 	if u.archive.provenance != nil {
 		add("prov", u.archive.FileName()+".prov", u.archive.provenance)
 	}
-	return buffer.Bytes(), form.FormDataContentType(), errors.Join(err, form.Close())
+	err = errors.Join(err, form.Close()) // Close writes the end of the form
+	return buffer.Bytes(), form.FormDataContentType(), err
 }
 
 // checkSaved returns an error if a successful response does not mean that the chart was stored.

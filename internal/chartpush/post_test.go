@@ -30,6 +30,9 @@ func TestPost(t *testing.T) {
 				parts[part.FormName()+" "+part.FileName()] = string(content)
 			}
 		}
+		if err.Error() != io.EOF.Error() { // the error of a form without an end contains io.EOF
+			t.Errorf("the form does not end: %v", err)
+		}
 		w.WriteHeader(http.StatusCreated)
 		_, _ = io.WriteString(w, `{"saved":true}`)
 		return true

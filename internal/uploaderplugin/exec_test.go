@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"helm.sh/helm/v3/pkg/cli"
 
@@ -82,12 +83,17 @@ func TestExecCanceled(t *testing.T) {
 			if err := <-ended; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "was stopped") {
 				t.Errorf("error is %v", err)
 			}
+			const patience = time.Minute
+			start := time.Now()
 			child, err := strconv.Atoi(strings.TrimSpace(string(line[:n])))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if isRunning(child) {
-				t.Errorf("process %d still runs", child)
+			for isRunning(child) { // until the signal has reached it
+				if time.Since(start) > patience {
+					t.Fatalf("process %d still runs", child)
+				}
+				time.Sleep(time.Millisecond)
 			}
 		})
 	}

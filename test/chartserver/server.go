@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package chartserver is a chart repository for tests: a directory with packaged charts and
-// their index, served over HTTP on a loopback port, optionally with a password, TLS and
-// client certificates. It records the requests that it receives.
+// their index, served over HTTP on a loopback port, optionally with credentials, TLS and
+// client certificates. It records the requests that it receives. With a Museum, charts can be
+// uploaded.
 package chartserver
 
 import (
@@ -28,6 +29,10 @@ type Options struct {
 	// ClientCertificates rejects clients without a certificate that the server's authority has
 	// signed. It implies TLS.
 	ClientCertificates bool
+	// AccessToken is required as a bearer token, if it is not empty.
+	AccessToken string
+	// Handler answers requests. If it is nil, the server serves the files of its directory.
+	Handler http.Handler
 }
 
 // Server is a running repository.
@@ -63,6 +68,9 @@ type Request struct {
 func Start(tb testing.TB, folder string, o Options) *Server {
 	tb.Helper()
 	s := &Server{options: o, files: http.FileServer(http.Dir(folder)), answers: make(map[string]http.HandlerFunc)}
+	if o.Handler != nil {
+		s.files = o.Handler
+	}
 	listener := httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	// TLS errors are not logged, because some tests use clients that do not trust the server.
 	listener.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -122,6 +130,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) admits(r *http.Request) bool {
+	if s.options.AccessToken != "" && r.Header.Get("Authorization") != "Bearer "+s.options.AccessToken {
+		return false
+	}
 	if s.options.Username == "" {
 		return true
 	}
