@@ -105,7 +105,7 @@ func newClient(repository string, o Connection) (*client, error) {
 	c.http = &http.Client{Transport: transport, CheckRedirect: c.checkRedirect}
 	elsewhere := transport.Clone()
 	elsewhere.TLSClientConfig.Certificates = nil
-	c.anonymous = &http.Client{Transport: elsewhere}
+	c.anonymous = &http.Client{Transport: elsewhere, CheckRedirect: limitRedirects}
 	return c, nil
 }
 
@@ -206,7 +206,7 @@ func (c *client) fileURL(name string) string { return c.url(c.path, url.PathEsca
 // checkRedirect rejects redirects to another server, and those that change the method, because
 // they do not repeat an upload.
 func (c *client) checkRedirect(next *http.Request, via []*http.Request) error {
-	const maxRedirects = 10
+	next.URL.User = nil // a server does not choose the credentials
 	first, last := via[0], via[len(via)-1]
 	e := &RedirectError{From: shownURL(last.URL), To: shownURL(next.URL), target: next.URL.String()}
 	switch {
@@ -215,8 +215,16 @@ func (c *client) checkRedirect(next *http.Request, via []*http.Request) error {
 	case next.Method != first.Method:
 		e.SameServer = true
 		return e
-	case len(via) >= maxRedirects:
-		return fmt.Errorf("%s redirects more than %d times", shownURL(first.URL), maxRedirects)
+	}
+	return limitRedirects(next, via)
+}
+
+// limitRedirects follows redirects of downloads, without credentials that are in their URLs.
+func limitRedirects(next *http.Request, via []*http.Request) error {
+	const maxRedirects = 10
+	next.URL.User = nil
+	if len(via) >= maxRedirects {
+		return fmt.Errorf("%s redirects more than %d times", shownURL(via[0].URL), maxRedirects)
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func TestRedirectedDownload(t *testing.T) {
 			w.WriteHeader(http.StatusCreated)
 			return true
 		}
-		http.Redirect(w, r, storage.URL+r.URL.Path+"?signature=1", http.StatusFound)
+		http.Redirect(w, r, strings.Replace(storage.URL, "://", "://anna:"+planted+"@", 1)+r.URL.Path+"?signature=1", http.StatusFound)
 		return true
 	}
 	o := chartpush.Options{Method: chartpush.Put, Connection: chartpush.Connection{Username: "anna", Password: planted}}
