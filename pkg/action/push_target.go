@@ -19,6 +19,9 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartpush"
 	"github.com/ordered-helm/helm/internal/chartrepo"
+	"github.com/ordered-helm/helm/internal/clusterscript"
+	"github.com/ordered-helm/helm/internal/luaplugin"
+	"github.com/ordered-helm/helm/internal/luasandbox"
 	"github.com/ordered-helm/helm/internal/similar"
 	"github.com/ordered-helm/helm/internal/uploaderplugin"
 )
@@ -94,7 +97,7 @@ func (t *pushTarget) sender() (func(ctx context.Context, packed *chartpush.Archi
 		return nil, errors.Join(unsupportedScheme(scheme, uploaders), err)
 	}
 	return func(ctx context.Context, _ *chartpush.Archive, chartRef string) error {
-		return uploader.Upload(ctx, t.settings(), t.pluginUpload(chartRef), uploaderplugin.Exec, t.out)
+		return uploader.Upload(ctx, t.settings(), t.pluginUpload(chartRef), t.runUploader, t.out)
 	}, t.rejectHTTPOptions()
 }
 
@@ -144,6 +147,27 @@ func (t *pushTarget) tlsFiles() repo.Entry {
 	}
 	files.InsecureSkipTLSverify = files.InsecureSkipTLSverify || t.insecureSkipTLSVerify
 	return files
+}
+
+// runUploader runs the program of an uploader: inside this process if it is a Lua script.
+func (t *pushTarget) runUploader(ctx context.Context, p uploaderplugin.Program) error {
+	script, err := luaplugin.Script(p.Dir, p.Words[0])
+	if err != nil {
+		return err
+	}
+	if script == "" {
+		return uploaderplugin.Exec(ctx, p)
+	}
+	program := &luaplugin.Program{
+		Owner: "uploader", File: script, Arguments: p.Words[1:], Environment: p.Env,
+		Stdin: strings.NewReader(""), Stdout: p.Output, Stderr: p.Output,
+		Cluster: clusterscript.Functions(t.settings().RESTClientGetter()),
+	}
+	err = program.Run(ctx)
+	if exit, exited := errors.AsType[*luasandbox.ExitError](err); exited {
+		return &uploaderplugin.ExitError{Code: exit.Code}
+	}
+	return err
 }
 
 // pluginUpload describes the upload of an archive for a plugin.
