@@ -139,7 +139,6 @@ var escaping = []attack{
 	{name: "control characters in the annotation", script: "", files: map[string]string{"Chart.yaml": "apiVersion: v2\nname: app\nversion: 0.1.0\nannotations: {helm.sh/scripts: \"\\e[2J\"}\n"}, want: `must be "enabled" or "disabled"`},
 }
 
-
 // TestAttacks checks that attacks end in time, with limited memory, and without reaching anything.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
