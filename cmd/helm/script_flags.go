@@ -61,8 +61,10 @@ func (q *permissionQuestion) ask(ctx context.Context, r action.ScriptPermissionR
 		return false, err
 	}
 	answer, err := readLine(ctx, q.in)
-	if err != nil {
+	if !strings.HasSuffix(answer, "\n") {
 		_, _ = fmt.Fprintln(q.out) // end the line of the question
+	}
+	if err != nil {
 		return false, err
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
@@ -72,8 +74,8 @@ func (q *permissionQuestion) ask(ctx context.Context, r action.ScriptPermissionR
 	return false, nil
 }
 
-// readLine reads a line from a terminal. If ctx ends first, the read goes on, because nothing can interrupt
-// it, and the program must exit.
+// readLine reads a line from a terminal, with the line break unless the input ends first. If ctx ends first, the
+// read goes on, because nothing can interrupt it, and the program must exit.
 func readLine(ctx context.Context, terminal io.Reader) (string, error) {
 	type result struct {
 		line string
