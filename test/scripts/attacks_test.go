@@ -29,6 +29,8 @@ type attack struct {
 	script string
 	files  map[string]string // in addition to the script
 	args   []string
+	// lint says that helm lints the chart, instead of rendering it.
+	lint bool
 	// want is on stderr of the run, which must fail. If it is empty, the run must succeed: the attack
 	// has no effect.
 	want string
@@ -74,6 +76,9 @@ var exhausting = []attack{
 		on("post-render", `local t = {} for i = 1, 400 do local u = {} for j = 1, 95 do u = {u} end t[i] = u end manifest[1].data = t manifest[1].binaryData = {a = ("\1"):rep(450000)}`)},
 	{name: "deep document", script: on("post-render", "local t = {} for i = 1, 1e4 do t = {t} end manifest[1].data = t"), want: position + "the handler of post-render has changed the manifest to something that is not a list of documents: element 1: tables are nested more than 100 levels deep"},
 	{name: "deep script", script: "x = " + strings.Repeat("{", 100_000), want: "ext/lua/script.lua"},
+	{name: "loop in lint", lint: true, script: on("post-render", "while true do end"), want: "ext/lua/script.lua:1: a handler of post-render failed: the script takes too long"},
+	{name: "printed text in lint", lint: true, script: "for i = 1, 1000 do " + on("pre-render", `for i = 1, 1000 do println("x") end`) + " end", want: "the script writes too much output"},
+	{name: "large strings in lint", lint: true, script: `local t = {} while true do t[#t + 1] = ("x"):rep(8e6) end`, want: "the script needs too much memory"},
 	{name: "many charts", script: `kept = ("x"):rep(8e6)`, files: subcharts(30, `kept = ("x"):rep(8e6)`), want: "the script needs too much memory"},
 }
 
@@ -130,6 +135,7 @@ var escaping = []attack{
 	{name: "control characters in an error object", script: `error(setmetatable({}, {__tostring = function() return "\27[2J" end}))`, want: position},
 	{name: "control characters in the name of an event", script: `events.on("\27[2J\226\128\174", 0, println)`, want: position + "there is no event"},
 	{name: "control characters in the script", script: "x = = '\x1b[2J'", want: "ext/lua/script.lua:1: "},
+	{name: "control characters in an error in lint", lint: true, script: on("pre-render", `error("\27[2J\r\194\155\226\128\174")`), want: "ext/lua/script.lua:1: a handler of pre-render failed"},
 	{name: "control characters in documents", script: on("post-render", `table.insert(manifest, {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "a\27[2J"}})`)},
 	{name: "control characters in the name of a file", script: "", files: map[string]string{"ext/lua/\x1b[2J\u202e.lua": "error('x')"}, want: ".lua:1: x"},
 	{name: "control characters in the name of a file that adds documents", script: "", files: map[string]string{
@@ -170,7 +176,14 @@ func testAttacks(t *testing.T, attacks []attack) {
 			t.Parallel()
 			running <- struct{}{}
 			defer func() { <-running }()
-			r := runHelm(t, append([]string{"template", "rel", writeChart(t, a.script, a.files)}, a.args...)...)
+			chart := writeChart(t, a.script, a.files)
+			var r result
+			if a.lint {
+				r = runHelm(t, "lint", chart)
+				r.stderr = r.stdout + r.stderr
+			} else {
+				r = runHelm(t, append([]string{"template", "rel", chart}, a.args...)...)
+			}
 			if a.want == "" {
 				r.expect(t)
 			} else {

@@ -118,6 +118,8 @@ end)
 	if last := h.LastRevision(t, "rel"); strings.Contains(last.Info.Description, secret) || !strings.Contains(last.Info.Description, "failed with ******") {
 		t.Errorf("the description is %q", last.Info.Description)
 	}
+	check(h.Run("plan", "rel", chart, "--debug"), "printed in pre-render: ******", "printed in post-render: ******", "logged: \t******")
+	check(h.Run("plan", "rel", chart, "--set", "fail=post-render"), "failed with ******")
 	check(h.Run("upgrade", "rel", chart, "--progress", "json"), "printed in post-render: \\t******")
 	check(h.MustRun("rollback", "rel", "1"), "printed in pre-rollback: ******")
 	check(h.Run("uninstall", "rel", "--debug"), "printed in pre-delete: ******", "logged: \t******")
