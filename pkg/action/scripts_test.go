@@ -6,6 +6,7 @@ package action
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,6 +101,40 @@ end)`
 			}
 			if got := strings.Join(strings.Fields(strings.Join(printed, "|")), " "); got != c.want {
 				t.Errorf("printed %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestScriptOptions checks which permissions scripts get in a program that embeds helm.
+func TestScriptOptions(t *testing.T) {
+	answer := func(accepted bool) func(context.Context, ScriptPermissionRequest) (bool, error) {
+		return func(context.Context, ScriptPermissionRequest) (bool, error) { return accepted, nil }
+	}
+	for _, c := range []struct {
+		name    string
+		options ScriptOptions
+		want    string // in the error
+		refused bool   // with a *ScriptPermissionError
+	}{
+		{"none by default", ScriptOptions{}, `the scripts of chart "app" ask for permissions that were not accepted: network, cluster`, true},
+		{"accepted", ScriptOptions{AcceptPermissions: []string{"cluster", "network"}}, "", false},
+		{"some accepted", ScriptOptions{AcceptPermissions: []string{"cluster"}, AskPermissions: answer(true)}, "not accepted: network:", true},
+		{"an unknown permission", ScriptOptions{AcceptPermissions: []string{"clusters"}}, `there is no permission "clusters": did you mean "cluster"?`, false},
+		{"accepted when asked", ScriptOptions{AskPermissions: answer(true)}, "", false},
+		{"declined when asked", ScriptOptions{AskPermissions: answer(false)}, `the permissions of chart "app" were not accepted: network, cluster`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			i := NewInstall(previewConfiguration(t))
+			i.ReleaseName, i.Namespace, i.ScriptOptions = historytest.ReleaseName, "default", c.options
+			ch := chartWithScript(configMap("a"), "assert(http and cluster and not io)")
+			ch.Files = append(ch.Files, &chart.File{Name: "ext/permissions.yaml", Data: []byte("lua: [network, cluster]")})
+			rel, err := i.RunWithContext(t.Context(), ch, nil)
+			if _, refused := errors.AsType[*ScriptPermissionError](err); refused != c.refused || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if err != nil && rel != nil {
+				t.Errorf("there is a release: %+v", rel)
 			}
 		})
 	}
