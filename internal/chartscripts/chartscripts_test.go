@@ -140,7 +140,7 @@ func FuzzPermissions(f *testing.F) {
 	})
 }
 
-func TestDecide(t *testing.T) {
+func TestGrant(t *testing.T) {
 	charts := []*chartscripts.Chart{
 		{Path: "shop/charts/db", Permissions: []luasandbox.Permission{"network", "cluster"}}, {Path: "shop/charts/none"}, {Path: "shop", Permissions: []luasandbox.Permission{"network"}},
 	}
@@ -169,7 +169,7 @@ func TestDecide(t *testing.T) {
 					return c.answers[len(asked)-1], nil
 				}
 			}
-			got, err := a.Decide(t.Context(), charts)
+			got, err := a.Grant(t.Context(), charts)
 			if c.want == "" && (err != nil || !reflect.DeepEqual(got, all)) || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 				t.Errorf("got %v, %v, want %s", got, err, c.want)
 			}

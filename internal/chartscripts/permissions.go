@@ -26,8 +26,8 @@ func AllPermissions() []luasandbox.Permission {
 	return []luasandbox.Permission{luasandbox.Network, luasandbox.Filesystem, luasandbox.Environment, luasandbox.Cluster}
 }
 
-// Describe says what scripts can do with a permission.
-func Describe(p luasandbox.Permission) string {
+// Description says what scripts can do with a permission.
+func Description(p luasandbox.Permission) string {
 	switch p {
 	case luasandbox.Network:
 		return "Access the network"

@@ -25,7 +25,7 @@ func (r PermissionRequest) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Chart %q is requesting the following additional permissions:\n", terminalsafe.Sanitize(r.Chart))
 	for _, p := range r.Permissions {
-		fmt.Fprintf(&b, "  - %s: %s\n", p, Describe(p))
+		fmt.Fprintf(&b, "  - %s: %s\n", p, Description(p))
 	}
 	return b.String()
 }
@@ -58,9 +58,9 @@ type Acceptance struct {
 	Ask func(context.Context, PermissionRequest) (bool, error)
 }
 
-// Decide returns the permissions of each chart with permissions, by path, or an error if one of the
+// Grant returns the permissions of each chart with permissions, by path, or an error if one of the
 // charts asks for more than is accepted: a *PermissionError, or that of Ask.
-func (a Acceptance) Decide(ctx context.Context, charts []*Chart) (map[string][]luasandbox.Permission, error) {
+func (a Acceptance) Grant(ctx context.Context, charts []*Chart) (map[string][]luasandbox.Permission, error) {
 	for _, name := range a.Accepted {
 		if _, err := ParsePermission(name); err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func (a Acceptance) Decide(ctx context.Context, charts []*Chart) (map[string][]l
 		if len(c.Permissions) == 0 {
 			continue
 		}
-		if err := a.decide(ctx, PermissionRequest{c.Path, c.Permissions}); err != nil {
+		if err := a.authorize(ctx, PermissionRequest{c.Path, c.Permissions}); err != nil {
 			return nil, err
 		}
 		accepted[c.Path] = c.Permissions
@@ -80,7 +80,8 @@ func (a Acceptance) Decide(ctx context.Context, charts []*Chart) (map[string][]l
 	return accepted, nil
 }
 
-func (a Acceptance) decide(ctx context.Context, r PermissionRequest) error {
+// authorize returns an error unless everything for which a chart asks is accepted.
+func (a Acceptance) authorize(ctx context.Context, r PermissionRequest) error {
 	missing := slices.DeleteFunc(slices.Clone(r.Permissions), func(p luasandbox.Permission) bool {
 		return slices.Contains(a.Accepted, string(p))
 	})

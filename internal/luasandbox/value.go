@@ -5,7 +5,6 @@ package luasandbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -101,39 +100,14 @@ func (v *view) toLua(value any) (lua.LValue, error) {
 
 // scalarToLua converts a Go value that is neither a map nor a list.
 func (v *view) scalarToLua(value any) (lua.LValue, error) {
-	switch value := value.(type) {
-	case nil:
-		return lua.LNil, nil
-	case bool:
-		return lua.LBool(value), nil
-	case string:
-		return lua.LString(value), nil
-	case int:
-		return lua.LNumber(value), nil
-	case int64:
-		return lua.LNumber(value), nil
-	case float64:
-		return lua.LNumber(value), nil
-	case json.Number:
-		number, err := value.Float64()
-		return lua.LNumber(number), err
-	case *Function:
-		if value.state != v.state {
-			return nil, errors.New("the function belongs to another Lua state")
-		}
-		return value.lua, nil
+	function, isFunction := value.(*Function)
+	switch {
+	case !isFunction:
+		return lualib.Scalar(value)
+	case function.state != v.state:
+		return nil, errors.New("the function belongs to another Lua state")
 	}
-	switch r := reflect.ValueOf(value); {
-	case r.CanInt():
-		return lua.LNumber(r.Int()), nil
-	case r.CanUint():
-		return lua.LNumber(r.Uint()), nil
-	case r.CanFloat():
-		return lua.LNumber(r.Float()), nil
-	case r.Kind() == reflect.String:
-		return lua.LString(r.String()), nil
-	}
-	return nil, fmt.Errorf("scripts cannot use a value of the Go type %T", value)
+	return function.lua, nil
 }
 
 // isCollection reports whether a Go value is a map with strings as keys, or a list.

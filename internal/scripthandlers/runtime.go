@@ -58,7 +58,7 @@ func Start(ctx context.Context, charts []*chartscripts.Chart, o Options) (*Runti
 		return r, nil
 	}
 	var err error
-	if r.accepted, err = o.Acceptance.Decide(ctx, r.charts); err != nil {
+	if r.accepted, err = o.Acceptance.Grant(ctx, r.charts); err != nil {
 		return nil, err
 	}
 	group := luasandbox.NewGroup()

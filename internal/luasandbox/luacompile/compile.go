@@ -79,12 +79,6 @@ func Compile(state *lua.LState, name, source string, hooks Hooks) (*lua.LFunctio
 	return function, nil
 }
 
-// Check reports whether source is a valid script. An error is a *SyntaxError.
-func Check(name, source string) error {
-	_, err := compile(name, source)
-	return err
-}
-
 // Uses returns the lines in which a script first uses variables, by name, and their fields, by "name.field".
 // It does not distinguish local from global variables. An error is a *SyntaxError.
 func Uses(name, source string) (map[string]int, error) {

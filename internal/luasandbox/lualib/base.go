@@ -4,7 +4,6 @@
 package lualib
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -12,9 +11,6 @@ import (
 
 	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
-
-// maxIndex is the maximum index of a list. The interpreter fills all smaller indexes.
-const maxIndex = 1 << 20
 
 // openBase registers the functions of the base library, except those that load code, and log
 // and println.
@@ -79,95 +75,6 @@ func checkTable(l *lua.LState) *lua.LTable {
 	table := l.CheckTable(1)
 	FillTable(table)
 	return table
-}
-
-// Concat implements the operator ..
-func (s *Library) Concat(l *lua.LState) int {
-	operands := make([]lua.LValue, l.GetTop())
-	size, plain := 0, true
-	for i := range operands {
-		operands[i] = l.Get(i + 1)
-		if lua.LVCanConvToString(operands[i]) {
-			size += len(lua.LVAsString(operands[i]))
-		} else {
-			plain = false
-		}
-	}
-	s.checkLength(size)
-	if plain {
-		var b strings.Builder
-		b.Grow(size)
-		for _, operand := range operands {
-			b.WriteString(lua.LVAsString(operand))
-		}
-		l.Push(lua.LString(b.String()))
-		return 1
-	}
-	result := operands[len(operands)-1]
-	for i := len(operands) - 2; i >= 0; i-- {
-		result = s.concatTwo(l, operands[i], result)
-	}
-	l.Push(result)
-	return 1
-}
-
-// concatTwo concatenates two values, one of which may have the metamethod __concat.
-func (s *Library) concatTwo(l *lua.LState, left, right lua.LValue) lua.LValue {
-	if lua.LVCanConvToString(left) && lua.LVCanConvToString(right) {
-		a, b := lua.LVAsString(left), lua.LVAsString(right)
-		s.checkLength(len(a) + len(b))
-		return lua.LString(a + b)
-	}
-	for _, operand := range []lua.LValue{left, right} {
-		if function, ok := l.GetMetaField(operand, "__concat").(*lua.LFunction); ok {
-			l.Push(function)
-			l.Push(left)
-			l.Push(right)
-			l.Call(2, 1)
-			result := l.Get(-1)
-			l.Pop(1)
-			return result
-		}
-	}
-	invalid := left
-	if lua.LVCanConvToString(left) {
-		invalid = right
-	}
-	l.RaiseError("attempt to concatenate a %s value", invalid.Type())
-	return nil
-}
-
-// checkLength raises an error if a string of this length is too long.
-func (s *Library) checkLength(length int) { s.checkGrowth(0, length) }
-
-// checkGrowth raises an error if a string of this length cannot grow by added bytes.
-func (s *Library) checkGrowth(length, added int) {
-	if added < 0 || s.maxString > 0 && length+added > s.maxString {
-		s.lua.RaiseError("a string can have at most %d bytes", s.maxString)
-	}
-	s.host.Must(s.host.Charge(added))
-}
-
-// CheckKey returns its argument if it can be the key of a field.
-func (s *Library) CheckKey(l *lua.LState) int {
-	checkKey(l, l.Get(1))
-	l.SetTop(1)
-	return 1
-}
-
-// checkKey raises an error if a table must not have a field with this key.
-func checkKey(l *lua.LState, key lua.LValue) {
-	switch key := key.(type) {
-	case lua.LNumber:
-		switch f := float64(key); {
-		case math.IsNaN(f):
-			l.RaiseError("the key of a table cannot be NaN")
-		case f > maxIndex && f < float64(lua.MaxArrayIndex) && f == math.Trunc(f):
-			l.RaiseError("the index %.0f is too large: a list can have at most %d elements", f, maxIndex)
-		}
-	case *lua.LNilType:
-		l.RaiseError("the key of a table cannot be nil")
-	}
 }
 
 func baseAssert(l *lua.LState) int {
@@ -352,42 +259,6 @@ func (s *Library) caught(l *lua.LState, err error, kept int) int {
 		l.Push(lua.LString(err.Error()))
 	}
 	return 2
-}
-
-// toString converts a value to text as tostring does. The addresses of tables and functions are
-// no part of it, because they are different each time.
-func (s *Library) toString(value lua.LValue) string {
-	if table, isTable := value.(*lua.LTable); isTable {
-		FillTable(table)
-		if function, ok := s.lua.GetMetaField(table, "__tostring").(*lua.LFunction); ok {
-			s.lua.Push(function)
-			s.lua.Push(table)
-			s.lua.Call(1, 1)
-			result := s.lua.Get(-1)
-			s.lua.Pop(1)
-			if !lua.LVCanConvToString(result) {
-				s.lua.RaiseError("'__tostring' must return a string")
-			}
-			return lua.LVAsString(result)
-		}
-	}
-	if value == s.Null {
-		return "null"
-	}
-	return Display(value)
-}
-
-// Display returns a value as text, without calling a script.
-func Display(value lua.LValue) string {
-	switch v := value.(type) {
-	case lua.LString:
-		return string(v)
-	case lua.LNumber:
-		return formatNumber(float64(v))
-	case lua.LBool, *lua.LNilType:
-		return v.String()
-	}
-	return value.Type().String()
 }
 
 // write passes the arguments to a function for output, line by line.

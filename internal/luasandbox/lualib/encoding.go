@@ -118,7 +118,7 @@ func (s *Library) decodeJSONValue(decoder *json.Decoder, depth int) (lua.LValue,
 	}
 	delimiter, isDelimiter := token.(json.Delim)
 	if !isDelimiter {
-		return scalarToLua(token)
+		return Scalar(token)
 	}
 	if depth == MaxDepth {
 		return nil, fmt.Errorf("values are nested more than %d levels deep", MaxDepth)
@@ -161,30 +161,6 @@ func (s *Library) addDecoded(table *lua.LTable, key, value lua.LValue) error {
 	}
 	table.RawSet(key, value)
 	return nil
-}
-
-// scalarToLua converts a decoded scalar.
-func scalarToLua(value any) (lua.LValue, error) {
-	switch value := value.(type) {
-	case nil:
-		return lua.LNil, nil
-	case bool:
-		return lua.LBool(value), nil
-	case string:
-		return lua.LString(value), nil
-	case int:
-		return lua.LNumber(value), nil
-	case int64:
-		return lua.LNumber(value), nil
-	case uint64:
-		return lua.LNumber(value), nil
-	case float64:
-		return lua.LNumber(value), nil
-	case json.Number:
-		number, err := value.Float64()
-		return lua.LNumber(number), err
-	}
-	return nil, fmt.Errorf("values of the type %T are not supported", value)
 }
 
 func (s *Library) decodeYAML(text string) (value lua.LValue, err error) {
@@ -239,7 +215,7 @@ func (s *Library) yamlToLua(value any, depth int) (lua.LValue, error) {
 			}
 		}
 	default:
-		return scalarToLua(value)
+		return Scalar(value)
 	}
 	return table, nil
 }
