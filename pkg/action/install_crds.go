@@ -56,16 +56,17 @@ func (r *installRun) installCRDs(ctx context.Context) error {
 // another reason, checkBeforeCRDs returns nil, because some charts can be rendered only
 // after their CRDs are installed.
 func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
-	rendered, err := r.planner.Render(ctx)
-	if isOrderError(err) {
-		return err
+	rendered, finish, err := r.output.attempt(ctx, r.planner)
+	switch {
+	case err == nil:
+		rel := r.newRelease()
+		setRendered(rel, rendered)
+		err = deploy.CheckBeforeCRDs(ctx, r.deployConfig(rel, rendered.Plan, nil, nil), r.planner.Record(rel, rendered))
+	case !isOrderError(err):
+		err = nil // some charts render only after their CRDs are installed
 	}
-	if err != nil {
-		return nil //nolint:nilerr // some charts render only after their CRDs are installed
-	}
-	rel := r.newRelease()
-	setRendered(rel, rendered)
-	return deploy.CheckBeforeCRDs(ctx, r.deployConfig(rel, rendered.Plan, nil, nil), r.planner.Record(rel, rendered))
+	finish(err != nil) // otherwise, scripts print the same again when the chart is rendered again
+	return err
 }
 
 // isOrderError reports whether err, an error of rendering, is about the order that the

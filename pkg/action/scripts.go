@@ -106,16 +106,30 @@ func (o *scriptOutput) showWithout(objects []map[string]any) {
 
 // render renders the chart of p, and then shows what its scripts have printed.
 func (o *scriptOutput) render(ctx context.Context, p *planner.Planner) (*planner.Rendered, error) {
-	rendered, err := p.Render(ctx)
-	if p.HasScripts() && rendered != nil && rendered.Result != nil {
-		objects := rendered.Contents()
-		// If rendering failed, there are no documents. A post-renderer may have added Secrets.
-		if err != nil || rendered.Changed() {
-			objects = append(objects, redact.ManifestObjects(rendered.Manifest)...)
-		}
-		o.showWithout(objects)
-	}
+	rendered, finish, err := o.attempt(ctx, p)
+	finish(true)
 	return rendered, err
+}
+
+// attempt renders the chart of p, perhaps to render it again later. The caller must call finish, which shows
+// what the scripts have printed if the result is used, and otherwise discards it.
+func (o *scriptOutput) attempt(ctx context.Context, p *planner.Planner) (rendered *planner.Rendered, finish func(isUsed bool), err error) {
+	before := len(o.held)
+	rendered, err = p.Render(ctx)
+	return rendered, func(isUsed bool) {
+		switch {
+		case !p.HasScripts():
+		case !isUsed:
+			o.held = o.held[:before]
+		case rendered != nil && rendered.Result != nil:
+			objects := rendered.Contents()
+			// If rendering failed, there are no documents. A post-renderer may have added Secrets.
+			if err != nil || rendered.Changed() {
+				objects = append(objects, redact.ManifestObjects(rendered.Manifest)...)
+			}
+			o.showWithout(objects)
+		}
+	}, err
 }
 
 // storedEvents loads the scripts of a stored release, and returns what emits the events of an operation

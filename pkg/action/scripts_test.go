@@ -139,3 +139,31 @@ func TestScriptOptions(t *testing.T) {
 		})
 	}
 }
+
+// TestScriptOutputOfAttempts checks that an ordered install of a chart with CRDs, which it renders twice, shows
+// what scripts print once.
+func TestScriptOutputOfAttempts(t *testing.T) {
+	const definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n"
+	script := `println("loaded")
+events.on("post-render", 0.5, function(name, namespace, chart, values, manifest)
+  calls = (calls or 0) + 1
+  println("call ", calls, " of ", manifest[1].stringData.password)
+end)`
+	secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: {{ randAlphaNum 20 }}}\n"
+	i := NewInstall(previewConfiguration(t))
+	i.ReleaseName, i.Namespace, i.WaitStrategy = historytest.ReleaseName, "default", WaitStrategyOrdered
+	var printed []string
+	i.OnEvent = func(e event.Event) {
+		if e.Type == event.ScriptOutput {
+			printed = append(printed, strings.ReplaceAll(e.Message, "\t", ""))
+		}
+	}
+	ch := chartWithScript(secret, script)
+	ch.Files = append(ch.Files, &chart.File{Name: "crds/x.yaml", Data: []byte(definition)})
+	if _, err := i.RunWithContext(t.Context(), ch, nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"app: loaded", "app: call 2 of ******"}; !slices.Equal(printed, want) {
+		t.Errorf("printed %q, want %q", printed, want)
+	}
+}

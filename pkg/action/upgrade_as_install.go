@@ -38,7 +38,8 @@ func (r *upgradeRun) renderChart(ctx context.Context, revision int) error {
 // newly generated passwords.
 func (r *upgradeRun) renderAsInstall(ctx context.Context, revision int) (done bool, err error) {
 	p := r.planner.WithRelease(chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsInstall: true})
-	rendered, err := r.output.render(ctx, p)
+	rendered, finish, err := r.output.attempt(ctx, p)
+	defer func() { finish(done || err != nil) }() // otherwise, the chart is rendered again
 	if err != nil {
 		r.op.Log("cannot render the chart as for an installation: %s", err)
 		return false, nil
