@@ -33,9 +33,6 @@ type Chart struct {
 	// Path is the path of the chart in the tree of charts, for example shop/charts/db.
 	Path  string
 	Chart *chart.Chart
-	// Documents is the path that the sources of its documents begin with. It differs from Path for
-	// charts below one with an alias: Helm uses the name of that chart in it.
-	Documents string
 	// Library says whether the chart is used as a library.
 	Library bool
 	// Files are the scripts, sorted by name. Their names are relative to the chart.
@@ -43,6 +40,8 @@ type Chart struct {
 	// Permissions are the permissions for which the chart asks, in the order in which it names
 	// them.
 	Permissions []luasandbox.Permission
+
+	owners owners
 }
 
 // FileError reports that a file of a chart is invalid.
@@ -65,20 +64,17 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // Read returns the charts with scripts among ch and its subcharts, subcharts first. It does not compile
 // the scripts. The error is a *FileError.
-func Read(ch *chart.Chart) ([]*Chart, error) { return read(ch, ch.ChartFullPath()) }
+func Read(ch *chart.Chart) ([]*Chart, error) {
+	return readTree(ch, func(ch *chart.Chart, _ string) string { return ch.ChartFullPath() })
+}
 
-func read(ch *chart.Chart, at string) ([]*Chart, error) {
-	var charts []*Chart
-	for _, sub := range ch.Dependencies() {
-		below, err := read(sub, path.Join(at, "charts", sub.Name()))
-		if err != nil {
-			return nil, err
-		}
-		charts = append(charts, below...)
-	}
-	own, err := readOwn(ch, at)
-	if own != nil {
-		charts = append(charts, own)
+// readTree is like Read. sourcePath returns the path with which the sources of the documents of a chart begin;
+// its parameters are the chart and its path in the tree of charts.
+func readTree(ch *chart.Chart, sourcePath func(*chart.Chart, string) string) ([]*Chart, error) {
+	all := owners{}
+	charts, err := all.read(ch, ch.ChartFullPath(), sourcePath)
+	for _, c := range charts {
+		c.owners = all
 	}
 	return charts, err
 }
@@ -89,7 +85,7 @@ func readOwn(ch *chart.Chart, at string) (*Chart, error) {
 	if !enabled || err != nil {
 		return nil, err
 	}
-	c := &Chart{Path: at, Documents: ch.ChartFullPath(), Chart: ch, Library: ch.Metadata.Type == library.TypeLibrary}
+	c := &Chart{Path: at, Chart: ch, Library: ch.Metadata.Type == library.TypeLibrary}
 	size := 0
 	for _, f := range ch.Files {
 		if f != nil && chartformat.IsScript(f.Name) {

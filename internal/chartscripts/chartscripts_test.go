@@ -16,6 +16,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/chartscripts"
@@ -253,8 +254,17 @@ func randomChart(random *rand.Rand, name string, depth int) *chart.Chart {
 	return c
 }
 
-// describe returns the scripts of a chart and its subcharts, with the values that they see.
-func describe(t *testing.T, ch *chart.Chart, charts []*chartscripts.Chart, config map[string]any) (described []string) {
+// walk calls visit with a chart and its subcharts, and with their paths in the tree of charts.
+func walk(ch *chart.Chart, at string, visit func(ch *chart.Chart, at string)) {
+	for _, sub := range ch.Dependencies() {
+		walk(sub, at+"/charts/"+sub.Name(), visit)
+	}
+	visit(ch, at)
+}
+
+// describe returns the scripts of a chart and its subcharts, with the values that they see, and the sources among
+// sources that belong to each.
+func describe(t *testing.T, ch *chart.Chart, charts []*chartscripts.Chart, config map[string]any, sources []string) (described []string) {
 	t.Helper()
 	values, err := chartutil.CoalesceValues(ch, config)
 	if err != nil {
@@ -266,7 +276,8 @@ func describe(t *testing.T, ch *chart.Chart, charts []*chartscripts.Chart, confi
 			table, _ := own.(map[string]any)
 			own = table[name]
 		}
-		described = append(described, fmt.Sprint(c.Path, " ", c.Documents, " ", string(c.Files[0].Data), c.Permissions, own))
+		owned := slices.DeleteFunc(slices.Clone(sources), func(source string) bool { return !c.Owns(source) })
+		described = append(described, fmt.Sprint(c.Path, " ", owned, " ", string(c.Files[0].Data), c.Permissions, own))
 	}
 	return described
 }
@@ -304,12 +315,66 @@ func TestRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := describe(t, found.Chart, found.Charts, config), describe(t, ch, charts, config); !slices.Equal(got, want) {
+		var sources []string
+		walk(ch, ch.Name(), func(ch *chart.Chart, at string) {
+			sources = append(sources, ch.ChartFullPath()+"/templates/x.yaml", at+"/ext/lua/a.lua")
+		})
+		if got, want := describe(t, found.Chart, found.Charts, config, sources), describe(t, ch, charts, config, sources); !slices.Equal(got, want) {
 			t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		if len(accepted) > 0 && !reflect.DeepEqual(found.Accepted, accepted) {
 			t.Errorf("accepted %v, want %v", found.Accepted, accepted)
 		}
+	}
+}
+
+// TestOwns renders random charts, in which each document says with the values of which chart it was rendered, and
+// checks that it belongs to this chart and the charts around it.
+func TestOwns(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // not for security
+	renamed := 0
+	for range 300 {
+		ch := randomChart(random, "a", 3)
+		if err := chartutil.ProcessDependenciesWithMerge(ch, map[string]any{}); err != nil {
+			t.Fatal(err)
+		}
+		charts, err := chartscripts.Read(ch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := map[string]any{}
+		walk(ch, "a", func(ch *chart.Chart, at string) {
+			ch.Templates = []*chart.File{{Name: "templates/x.yaml", Data: []byte("{{ .Values.at }}")}}
+			own := config
+			for _, name := range strings.Split(at, "/charts/")[1:] {
+				if own[name] == nil {
+					own[name] = map[string]any{}
+				}
+				own, _ = own[name].(map[string]any)
+			}
+			own["at"] = at
+		})
+		values, err := chartutil.ToRenderValues(ch, config, chartutil.ReleaseOptions{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rendered, err := engine.Render(ch, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for source, at := range rendered {
+			if at+"/templates/x.yaml" != source {
+				renamed++
+			}
+			for _, c := range charts {
+				if want := strings.HasPrefix(at+"/", c.Path+"/"); c.Owns(source) != want {
+					t.Errorf("%s, rendered for %s, belongs to %s: %v, want %v", source, at, c.Path, !want, want)
+				}
+			}
+		}
+	}
+	if renamed == 0 {
+		t.Error("all sources are paths of charts")
 	}
 }
 

@@ -4,6 +4,7 @@
 package chartscripts
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +50,8 @@ type recordedChart struct {
 	Values map[string]any `json:"values,omitempty"`
 	// Files are the scripts and the PermissionsFile.
 	Files []*chart.File `json:"files,omitempty"`
-	// Documents is as in Chart, if it is not the path of the chart.
+	// Documents is the path with which the sources of its documents begin, if it is not the path of the
+	// chart.
 	Documents string `json:"documents,omitempty"`
 }
 
@@ -84,12 +86,13 @@ func (r *record) addBelow(root, ch *chart.Chart, at []string, scripts map[string
 	for _, sub := range ch.Dependencies() {
 		names := append(slices.Clone(at), sub.Name())
 		recorded := recordedChart{Path: names, Metadata: &chart.Metadata{Name: sub.Name()}}
-		if c := scripts[strings.Join(append([]string{root.ChartFullPath()}, names...), "/charts/")]; c != nil {
+		inTree := strings.Join(append([]string{root.ChartFullPath()}, names...), "/charts/")
+		if c := scripts[inTree]; c != nil {
 			recorded.Metadata, recorded.Files = sub.Metadata, slices.Clone(c.Files)
 			recorded.Files = append(recorded.Files, permissionsFile(sub)...)
-			if c.Documents != c.Path {
-				recorded.Documents = c.Documents
-			}
+		}
+		if documents := sub.ChartFullPath(); documents != inTree {
+			recorded.Documents = documents
 		}
 		if !includes(root.Values, names, sub.Values) {
 			recorded.Values = sub.Values
@@ -197,20 +200,13 @@ func (s *Stored) addRecord(data []byte) error {
 	if err := addRecorded(s.Chart, rec.Charts); err != nil {
 		return err
 	}
-	if s.Charts, err = Read(s.Chart); err != nil {
-		return err
-	}
 	s.Accepted = rec.Accepted
 	documents := map[string]string{}
 	for _, r := range rec.Charts {
 		documents[strings.Join(append([]string{s.Chart.Name()}, r.Path...), "/charts/")] = r.Documents
 	}
-	for _, c := range s.Charts {
-		if recorded := documents[c.Path]; recorded != "" {
-			c.Documents = recorded
-		}
-	}
-	return nil
+	s.Charts, err = readTree(s.Chart, func(_ *chart.Chart, at string) string { return cmp.Or(documents[at], at) })
+	return err
 }
 
 func decodeRecord(data []byte) (*record, error) {

@@ -5,8 +5,6 @@ package scripthandlers
 
 import (
 	"context"
-	"path"
-	"strings"
 
 	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/luasandbox"
@@ -14,7 +12,7 @@ import (
 
 // isOwn reports whether a document belongs to the chart or to one of its subcharts.
 func (s *state) isOwn(d *lifecycle.Document) bool {
-	return strings.HasPrefix(d.Source, s.chart.Documents+"/")
+	return s.chart.Owns(d.Source)
 }
 
 // own returns the documents of the chart and its subcharts.
@@ -95,7 +93,7 @@ func (h *handler) documents(own []*lifecycle.Document, elements []luasandbox.Ele
 // addedSource returns the path of the script, for documents that it adds.
 func (h *handler) addedSource() string {
 	file, _ := h.function.Position()
-	return path.Join(h.chart.Documents, file)
+	return h.chart.AddedSource(file)
 }
 
 // replaceOwn returns documents in which those of the chart and its subcharts are replaced, at the same
