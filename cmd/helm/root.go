@@ -60,6 +60,7 @@ Environment variables:
 | $HELM_QPS                          | requests per second to the Kubernetes API after a burst             |
 | $HELM_READINESS_TIMEOUT            | [not in stock Helm] how long --wait=ordered waits for a resource    |
 | $HELM_REGISTRY_CONFIG              | file with the credentials for registries                            |
+| $HELM_REPO_ACCESS_TOKEN            | [not in stock Helm] bearer token of helm push for HTTP servers      |
 | $HELM_REPOSITORY_CACHE             | directory of cached indexes of chart repositories                   |
 | $HELM_REPOSITORY_CONFIG            | file with the names and URLs of chart repositories                  |
 | $HELM_WAIT                         | [not in stock Helm] ordered: what --wait means without a value      |

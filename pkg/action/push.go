@@ -60,6 +60,18 @@ type PushHTTPOptions struct {
 	AccessToken string
 }
 
+// These are the errors of a Push to an HTTP server (docs/reference.md, "Pushing").
+type (
+	// ChartExistsError reports that the server already has a chart of this name and version.
+	ChartExistsError = chartpush.ExistsError
+	// PushStatusError reports that the server did not accept a request.
+	PushStatusError = chartpush.StatusError
+	// PushRedirectError reports that the server redirects an upload to another server.
+	PushRedirectError = chartpush.RedirectError
+	// PushIndexError reports that a chart was uploaded, but not added to the index.
+	PushIndexError = chartpush.IndexError
+)
+
 // WithPushHTTPOptions sets the options for HTTP servers. Uploaders of plugins get the
 // credentials too.
 func WithPushHTTPOptions(o PushHTTPOptions) PushOpt { return func(p *Push) { p.http = o } }

@@ -17,7 +17,8 @@
 //   - go must be part of a file in examples/.
 //   - text is for diagrams and is not checked.
 //
-// Commands find the files in the directory charts.example.com at http://charts.example.com.
+// Commands find the files in the directory charts.example.com at http://charts.example.com, and can
+// upload files there. http://museum.example.com is a repository with the API of ChartMuseum.
 //
 // "..." stands for any text within a line. Alone on a line, it stands for any lines. A
 // comment "<!-- not run: REASON -->" before a block excludes it from all checks.

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/chartserver"
 	"github.com/ordered-helm/helm/test/cluster"
 )
 
@@ -164,17 +165,22 @@ func newReader(t *testing.T, page string) *reader {
 	return r
 }
 
-// repository starts a web server with the files in the directory charts.example.com, and returns its
-// address. Programs that use it as their proxy find the files at http://charts.example.com.
+// repository starts a web server with two repositories, and returns its address. Programs use it as
+// their proxy. http://charts.example.com stores files in the directory charts.example.com, and
+// http://museum.example.com has the API of ChartMuseum.
 func (r *reader) repository() string {
 	r.t.Helper()
-	files := http.FileServer(http.Dir(filepath.Join(r.dir, "charts.example.com")))
+	hosts := map[string]http.Handler{
+		"charts.example.com": &chartserver.FileStore{Folder: filepath.Join(r.dir, "charts.example.com")},
+		"museum.example.com": &chartserver.Museum{Folder: r.t.TempDir()},
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		if request.Host != "charts.example.com" {
-			http.Error(w, "only http://charts.example.com is available", http.StatusBadGateway)
+		host, known := hosts[request.Host]
+		if !known {
+			http.Error(w, "only http://charts.example.com and http://museum.example.com are available", http.StatusBadGateway)
 			return
 		}
-		files.ServeHTTP(w, request)
+		host.ServeHTTP(w, request)
 	}))
 	r.t.Cleanup(server.Close)
 	return server.URL

@@ -116,6 +116,7 @@ func TestCommands(t *testing.T) {
 	differs := map[string]map[string]flagOf{
 		"template": rendered, "test": shown, "lint": maps.Clone(permissions),
 		"create": {"format": {kind: "format", value: "(default v2)"}}, "search repo": {"exclude-libraries": {}},
+		"push": {"http-method": {kind: "post|put", value: "(default post)"}, "context-path": {kind: "string"}, "force": {}, "update-index": {}, "access-token": {kind: "string"}},
 	}
 	differs["lint"]["output"] = flagOf{shorthand: "o", kind: "format", value: "(default text)"}
 	for _, path := range []string{"install", "rollback", "uninstall", "upgrade"} {

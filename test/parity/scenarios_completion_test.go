@@ -66,7 +66,7 @@ func TestCompletionOfWords(t *testing.T) {
 		{"install", "--"}, {"template", "--"}, {"upgrade", "--"}, {"uninstall", "--"}, {"rollback", "--"}, {"test", "--"}, {"status", "--"}, {"history", "--"},
 		{"get all", "--"}, {"get values", "--"}, {"get metadata", "--"}, {"repo add", "--"}, {"repo index", "--"}, {"repo list", "--"}, {"repo remove", "--"}, {"repo update", "--"},
 		{"dependency", ""}, {"dep update", "--"}, {"dependency build", "--"}, {"dependency list", "--"}, {"dependency list", ""}, {"lint", ""}, {"package", "--"}, {"package", ""},
-		{"show", ""}, {"inspect", "r"}, {"show all", "--"}, {"show values", "--"}, {"pull", "--"}, {"fetch", "--"}, {"push", "--"}, {"verify", "--"}, {"verify", ""}, {"registry", ""}, {"registry login", "--"}, {"plugin", ""}, {"plugin install", "--"},
+		{"show", ""}, {"inspect", "r"}, {"show all", "--"}, {"show values", "--"}, {"pull", "--"}, {"fetch", "--"}, {"verify", "--"}, {"verify", ""}, {"registry", ""}, {"registry login", "--"}, {"plugin", ""}, {"plugin install", "--"},
 		{"search repo", "--"}, {"search hub", "--"}, {"docs", "--"}, {"env", "--"}, {"version", "--"}, {"version", "-"}, {"completion bash", "--"},
 		{"list --help", ""}, {"repo add --password", ""}, {"repo add --ca-file", ""}, {"install --values", ""}, {"install --timeout", ""}, {"install --repo", ""}, {"search hub --endpoint", ""},
 	}
@@ -78,6 +78,7 @@ func TestCompletionOfWords(t *testing.T) {
 		{name: "with descriptions", steps: all, rules: []rule{descriptions, ownFlags, ownCommands}},
 		{name: "commands", steps: []step{helm("__completeNoDesc", "")}, differs: []string{"+ dag", "+ plan", "+ schema"}},
 		{name: "flags of lint", steps: []step{helm("__completeNoDesc lint --")}, differs: []string{"+ --accept-perms", "+ --output", "+ --yes"}},
+		{name: "flags of push", steps: []step{helm("__completeNoDesc push --")}, differs: []string{"+ --access-token", "+ --context-path", "+ --force", "+ --http-method", "+ --update-index"}},
 		{name: "flags of create", steps: []step{helm("__completeNoDesc create --")}, differs: []string{"+ --format"}},
 		{name: "without descriptions", rules: []rule{ownFlags, ownCommands}, steps: []step{
 			helm("__completeNoDesc get", ""), helm("__completeNoDesc repo add", "--"), helm("__completeNoDesc", "rep"),
@@ -131,8 +132,9 @@ func TestCompletionOfCharts(t *testing.T) {
 			complete("install", ""), complete("install -g", ""), complete("install --generate-name", "shop/"), complete("install -g shop/shop", ""), complete("install web shop/shop", ""),
 			complete("template", ""), complete("template web", ""), complete("template -g", "s"), complete("upgrade web", ""), complete("upgrade web", "shop/"), complete("upgrade --install web", "s"), complete("upgrade web shop/shop", ""),
 			complete("show all", ""), complete("show chart", "s"), complete("show values", "shop/"), complete("show crds shop/shop", ""), complete("inspect readme", "shop/sh"),
-			complete("pull", ""), complete("pull", "s"), complete("pull", "shop/"), complete("fetch shop/shop", ""), complete("push", ""), complete("push a.tgz", ""), complete("push a.tgz oci://", ""),
+			complete("pull", ""), complete("pull", "s"), complete("pull", "shop/"), complete("fetch shop/shop", ""), complete("push", ""), complete("push a.tgz oci://", ""),
 		})},
+		{name: "remotes", rules: []rule{sortedLines}, steps: steps(added, []step{complete("push a.tgz", "")}), differs: []string{}},
 		{name: "charts without the list of names", rules: []rule{sortedLines}, steps: steps(added, []step{
 			removeFile("home/cache/repository/shop-charts.txt"), complete("install web", "shop/"),
 			removeFile("home/cache/repository/shop-index.yaml"), complete("install web", "shop/"), complete("install web shop/shop --version", ""),

@@ -229,14 +229,21 @@ func TestPush(t *testing.T) {
 			helm("push renamed.tgz" + remote(open) + " --plain-http"),
 		}},
 		{name: "push to what is no registry", steps: []step{
-			tiny, helm("push tiny-1.0.0.tgz https://" + open + "/charts"),
-			helm("push tiny-1.0.0.tgz charts"),
-			helm("push tiny-1.0.0.tgz oci://"),
+			tiny, helm("push tiny-1.0.0.tgz oci://"),
 			helm("push tiny-1.0.0.tgz oci://" + open + " --plain-http"),
 			helm("push tiny-1.0.0.tgz oci://" + open + "/Upper --plain-http"),
 			helm("push tiny-1.0.0.tgz oci://" + open + "/charts:tag --plain-http"),
 			helm("push tiny-1.0.0.tgz oci://127.0.0.1:1/charts"),
 			helm("push tiny-1.0.0.tgz oci://127.0.0.1:1/charts --plain-http"),
+		}},
+		{name: "push to what stock does not know", steps: []step{
+			tiny, helm("push tiny-1.0.0.tgz ftp://example.com/charts"),
+			helm("push tiny-1.0.0.tgz charts"),
+		}, differs: []string{
+			`- Error: scheme "ftp" not supported`,
+			`+ Error: scheme "ftp" not supported: must be one of: http, https, oci; plugins can add others`,
+			`- Error: scheme prefix missing from remote (e.g. "oci://")`,
+			`+ Error: scheme prefix missing from remote (e.g. "oci://"), and no repository is named "charts": "helm repo add" adds repositories`,
 		}},
 		{name: "push words", steps: []step{
 			helm("push"),
