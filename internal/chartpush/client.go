@@ -5,6 +5,7 @@ package chartpush
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -51,6 +52,9 @@ const (
 	// maxMessage is the maximum length of a server's message that is shown, and maxBody the
 	// number of bytes of a response in which the message is looked for.
 	maxMessage, maxBody = 300, 64 << 10
+	// minParameter is the minimum length of a parameter of the repository's URL that is
+	// secret. Shorter ones would occur in other text.
+	minParameter = 6
 )
 
 func (c *Connection) check() error {
@@ -119,10 +123,15 @@ func (c *client) setCredentials(o Connection, parameters url.Values) {
 	case o.Username != "" || o.Password != "":
 		pair := base64.StdEncoding.EncodeToString([]byte(o.Username + ":" + o.Password))
 		c.authorization = "Basic " + pair
-		c.secrets = []string{o.Password, pair}
+		// A token can also be a user name without a password.
+		c.secrets = []string{cmp.Or(o.Password, o.Username), pair}
 	}
 	for _, values := range parameters {
-		c.secrets = append(c.secrets, values...)
+		for _, value := range values {
+			if len(value) >= minParameter {
+				c.secrets = append(c.secrets, value)
+			}
+		}
 	}
 	c.redactor = redact.New(c.secrets)
 }
@@ -223,6 +232,7 @@ func (c *client) checkRedirect(next *http.Request, via []*http.Request) error {
 func limitRedirects(next *http.Request, via []*http.Request) error {
 	const maxRedirects = 10
 	next.URL.User = nil
+	next.Header.Del("Referer") // it contains the query of the URL
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("%s redirects more than %d times", shownURL(via[0].URL), maxRedirects)
 	}
@@ -288,8 +298,7 @@ func (c *client) send(ctx context.Context, r request) (*response, error) {
 	return result, nil
 }
 
-// sendTo sends a request to an address, which is not part of its errors. Credentials are sent only to the server of the
-// repository.
+// sendTo sends a request to an address. Credentials are sent only to the server of the repository.
 func (c *client) sendTo(ctx context.Context, address string, r request) (*response, error) {
 	var body io.Reader
 	if r.body != nil {

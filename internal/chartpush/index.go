@@ -37,6 +37,11 @@ type index struct {
 	etag string
 }
 
+// isPartial reports whether data is only the beginning of the extended index.
+func (i *index) isPartial(data []byte) bool {
+	return len(data) < len(i.data) && bytes.HasPrefix(i.data, data)
+}
+
 // extendIndex downloads the index, and adds the chart.
 func (u *upload) extendIndex(ctx context.Context) (*index, error) {
 	r, err := u.readIndex(ctx)
@@ -86,29 +91,58 @@ func (u *upload) readIndex(ctx context.Context) (*response, error) {
 func (u *upload) putIndex(ctx context.Context, extended *index) error {
 	delay := maxIndexDelay
 	for attempt := 1; ; attempt++ {
-		header := map[string]string{"Content-Type": "application/yaml", "If-Match": extended.etag}
-		if extended.etag == "" {
-			header = map[string]string{"Content-Type": "application/yaml", "If-None-Match": "*"}
-		}
-		r, err := u.client.send(ctx, request{method: http.MethodPut, url: u.client.fileURL(indexName), header: header, body: extended.data})
+		r, err := u.sendIndex(ctx, extended)
 		switch {
-		case err != nil:
-			return err
+		case err != nil || r.status >= http.StatusInternalServerError:
+			if err == nil {
+				err = u.statusError(r)
+			}
+			if extended.etag, err = u.settleIndex(ctx, extended, err); err != nil || extended.etag == "" {
+				return err
+			}
 		case r.isSuccess():
 			return u.checkIndex(ctx, extended, r)
 		case r.status != http.StatusPreconditionFailed:
 			return u.statusError(r)
-		case attempt == maxIndexAttempts:
-			return fmt.Errorf("others changed it in each of %d attempts", attempt)
+		default:
+			if extended, err = u.extendIndex(ctx); err != nil {
+				return err
+			}
+		}
+		if attempt == maxIndexAttempts {
+			return fmt.Errorf("it could not be changed in %d attempts, because others changed it at the same time", attempt)
 		}
 		if !timing.Sleep(ctx, rand.N(delay)) { //nolint:gosec // not used for security
 			return context.Cause(ctx)
 		}
 		delay *= 2
-		if extended, err = u.extendIndex(ctx); err != nil {
-			return err
-		}
 	}
+}
+
+func (u *upload) sendIndex(ctx context.Context, extended *index) (*response, error) {
+	condition, value := "If-Match", extended.etag
+	if value == "" {
+		condition, value = "If-None-Match", "*"
+	}
+	header := map[string]string{"Content-Type": "application/yaml", condition: value}
+	return u.client.send(ctx, request{method: http.MethodPut, url: u.client.fileURL(indexName), header: header, body: extended.data})
+}
+
+// settleIndex determines what an upload of the index that failed because of cause has left on the
+// server. If the chart is in the index, only the answer was lost, and settleIndex returns no
+// error. If the index is incomplete, it returns its entity tag, so that it can be replaced.
+// Otherwise, it returns cause.
+func (u *upload) settleIndex(ctx context.Context, extended *index, cause error) (etag string, err error) {
+	r, err := u.readIndex(ctx)
+	switch {
+	case err != nil || r.status != http.StatusOK:
+		return "", cause
+	case extended.isPartial(r.body) && r.header.Get("ETag") != "":
+		return r.header.Get("ETag"), nil
+	case u.archive.isIn(r.body):
+		return "", nil
+	}
+	return "", cause
 }
 
 // checkIndex checks that the chart is in the index on the server, in whose version by others it
@@ -118,7 +152,10 @@ func (u *upload) checkIndex(ctx context.Context, extended *index, answer *respon
 	if err != nil {
 		return err
 	}
-	if bytes.Equal(r.body, extended.data) || u.archive.isIn(r.body) {
+	switch {
+	case extended.isPartial(r.body):
+		return fmt.Errorf("the server answered %s when it was updated, but has stored only a part of it: the index is damaged", status(answer.status))
+	case u.archive.isIn(r.body):
 		return nil
 	}
 	return fmt.Errorf("the server answered %s when it was updated, but has not changed it", status(answer.status))

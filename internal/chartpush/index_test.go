@@ -171,7 +171,7 @@ func TestUpdateIndexFailures(t *testing.T) {
 		{name: "not changed", index: oldIndex, answer: answer(204), want: "the server answered 204 No Content when it was updated, but has not changed it", pushed: true},
 		{name: "not created", answer: answer(201), want: "the server answered 201 Created when it was updated, but has not changed it", pushed: true},
 		{name: "not allowed", index: oldIndex, answer: answer(403), want: "403 Forbidden", pushed: true},
-		{name: "always changed", index: oldIndex, answer: answer(412), want: "others changed it in each of 8 attempts", pushed: true},
+		{name: "always changed", index: oldIndex, answer: answer(412), want: "it could not be changed in 8 attempts", pushed: true},
 	}
 	archive := readArchive(t, packChart(t))
 	for _, tt := range tests {
@@ -194,4 +194,52 @@ func TestUpdateIndexFailures(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBrokenUploadOfIndex checks that an index of which the server has stored only a part is
+// completed, even if the part contains the chart, and that an upload whose answer was lost counts.
+func TestBrokenUploadOfIndex(t *testing.T) {
+	archive := readArchive(t, packChart(t))
+	for name, end := range map[string]string{"all": "", "a part": "  wheel:", "a damaged part": `: "2020`} {
+		t.Run(name, func(t *testing.T) {
+			s, broken := startFileServer(t), false
+			s.set(indexPath, "apiVersion: v1\nentries:\n  shop: []\n  wheel:\n  - {name: wheel, version: 1.0.0, created: \"2020-01-01T00:00:00Z\"}\n")
+			s.answer = func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.Method != http.MethodPut || r.URL.Path != indexPath || broken {
+					return false
+				}
+				broken = true
+				content, _ := io.ReadAll(r.Body)
+				if end != "" {
+					content = content[:strings.Index(string(content), end)+1]
+				}
+				s.set(indexPath, string(content))
+				panic(http.ErrAbortHandler)
+			}
+			if err := chartpush.Push(t.Context(), archive, s.URL+"/charts", updateIndex); err != nil {
+				t.Fatal(err)
+			}
+			if index := loadIndex(t, s.get(indexPath)); !index.Has("shop", "1.2.3") || !index.Has("wheel", "1.0.0") {
+				t.Errorf("the index is\n%s", s.get(indexPath))
+			}
+		})
+	}
+}
+
+// TestPartialIndex checks that an index of which the server has stored only a part is reported, even if
+// the part contains the chart.
+func TestPartialIndex(t *testing.T) {
+	s := startFileServer(t)
+	s.set(indexPath, "apiVersion: v1\nentries:\n  shop: []\n  wheel: []\n")
+	s.answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPut || r.URL.Path != indexPath {
+			return false
+		}
+		content, _ := io.ReadAll(r.Body)
+		s.set(indexPath, string(content[:strings.Index(string(content), "  wheel:")]))
+		w.WriteHeader(http.StatusNoContent)
+		return true
+	}
+	err := chartpush.Push(t.Context(), readArchive(t, packChart(t)), s.URL+"/charts", updateIndex)
+	checkError(t, err, "has stored only a part of it: the index is damaged")
 }
