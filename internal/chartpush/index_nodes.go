@@ -30,13 +30,14 @@ func parseIndex(data []byte) (*indexNodes, error) {
 	if err := k8syaml.Unmarshal(data, &known); err != nil {
 		return nil, fmt.Errorf("it is not the index of a repository: %w", err)
 	}
-	if known.APIVersion == "" {
-		return nil, errors.New("it is not the index of a repository: it has no apiVersion")
-	}
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
 		return nil, fmt.Errorf("it is not the index of a repository: %w", err)
 	}
+	if len(document.Content) == 0 || scalar(document.Content[0], "apiVersion") == "" {
+		return nil, errors.New("it is not the index of a repository: it has no apiVersion")
+	}
+	writeNulls(&document)
 	index := &indexNodes{document: &document, root: document.Content[0]}
 	index.entries = field(index.root, "entries")
 	if index.entries == nil || index.entries.Kind == yaml.ScalarNode { // a scalar is null
@@ -57,6 +58,17 @@ func (n *indexNodes) checkAliases() error {
 		}
 	}
 	return nil
+}
+
+// writeNulls gives null values without text, as in {key}, the text null, because they would become
+// empty strings otherwise.
+func writeNulls(node *yaml.Node) {
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!null" && node.Value == "" {
+		node.Value = "null"
+	}
+	for _, child := range node.Content {
+		writeNulls(child)
+	}
 }
 
 // field returns the value of a field of a mapping, or nil.

@@ -165,6 +165,7 @@ func TestUpdateIndexFailures(t *testing.T) {
 		{name: "not an index", index: "- a\n- b\n", want: "it is not the index of a repository"},
 		{name: "no YAML", index: "{{{", want: "it is not the index of a repository"},
 		{name: "no apiVersion", index: "entries: {}\n", want: "it has no apiVersion"},
+		{name: "only a comment", index: "# nothing\n", want: "it has no apiVersion"},
 		{name: "aliases", index: "apiVersion: v1\nentries: {a: &a [], shop: *a}\n", want: "the entry shop is an alias"},
 		{name: "no ETag", answer: get("Content-Type", "text/yaml", oldIndex), want: "the server sends no strong ETag"},
 		{name: "weak ETag", answer: get("ETag", `W/"1"`, oldIndex), want: "the server sends no strong ETag"},

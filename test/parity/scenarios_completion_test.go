@@ -134,7 +134,9 @@ func TestCompletionOfCharts(t *testing.T) {
 			complete("show all", ""), complete("show chart", "s"), complete("show values", "shop/"), complete("show crds shop/shop", ""), complete("inspect readme", "shop/sh"),
 			complete("pull", ""), complete("pull", "s"), complete("pull", "shop/"), complete("fetch shop/shop", ""), complete("push", ""), complete("push a.tgz oci://", ""),
 		})},
-		{name: "remotes", rules: []rule{sortedLines}, steps: steps(added, []step{complete("push a.tgz", "")}), differs: []string{}},
+		{name: "remotes", rules: []rule{sortedLines}, steps: steps(added, []step{complete("push a.tgz", "")}), differs: []string{
+			"+ http://", "+ https://", "+ other\tOTHER", "+ shop\tSHOP", "+ shopping\tOTHER",
+		}},
 		{name: "charts without the list of names", rules: []rule{sortedLines}, steps: steps(added, []step{
 			removeFile("home/cache/repository/shop-charts.txt"), complete("install web", "shop/"),
 			removeFile("home/cache/repository/shop-index.yaml"), complete("install web", "shop/"), complete("install web shop/shop --version", ""),

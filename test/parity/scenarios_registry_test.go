@@ -250,6 +250,9 @@ func TestPush(t *testing.T) {
 			helm("push tiny-1.0.0.tgz"),
 			helm("push a b c"),
 			helm("push --no-such-flag"),
+		}, differs: []string{
+			`- Error: scheme prefix missing from remote (e.g. "oci://")`,
+			`+ Error: scheme prefix missing from remote (e.g. "oci://"), and no repository is named "b": "helm repo add" adds repositories`,
 		}},
 	}
 	for i := range table {

@@ -60,7 +60,7 @@ repositories:
 `, s.URL, planted, withUser, s.URL, planted), 0o600)
 			w.env = append(w.env, "HELM_DEBUG=true")
 			for _, remote := range []string{"fields", "address", "query", withUser, s.URL + " --username anna --password " + planted, s.URL + " --access-token " + planted} {
-				for _, method := range []string{"post", "put", "put --update-index"} {
+				for _, method := range []string{"post", "put --update-index"} {
 					w.run("push " + archive + " " + remote + " --debug --http-method " + method)
 				}
 			}
