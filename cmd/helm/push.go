@@ -108,7 +108,7 @@ func (a *app) push(ctx context.Context, in pushInput, chart, remote string) erro
 		action.WithInsecureSkipTLSVerify(in.insecure),
 		action.WithPlainHTTP(in.plainHTTP),
 		action.WithPushOptWriter(a.errOut),
-		action.WithPushHTTPOptions(in.httpOptions()),
+		action.WithPushHTTPOptions(in.httpOptions(remote)),
 	)
 	client.Settings = a.settings
 	output, err := client.RunWithContext(ctx, chart, remote)
@@ -120,11 +120,11 @@ func (a *app) push(ctx context.Context, in pushInput, chart, remote string) erro
 }
 
 // httpOptions returns the options for HTTP servers, with the access token of the environment if
-// no flag sets credentials.
-func (in *pushInput) httpOptions() action.PushHTTPOptions {
+// no flag sets credentials, and remote is not a registry.
+func (in *pushInput) httpOptions(remote string) action.PushHTTPOptions {
 	o := in.http
 	o.Method, o.Username, o.Password = string(in.method), in.username, in.password
-	if o.Username == "" && o.Password == "" && o.AccessToken == "" {
+	if o.Username == "" && o.Password == "" && o.AccessToken == "" && !registry.IsOCI(remote) {
 		o.AccessToken = os.Getenv(accessTokenVariable)
 	}
 	return o

@@ -39,8 +39,8 @@ type Push struct {
 type PushOpt func(*Push)
 
 // PushHTTPOptions control how a Push uploads charts to HTTP servers (docs/reference.md,
-// "Pushing"). The first four fields are only for HTTP servers: with another remote, Run returns an
-// error if one of them is set.
+// "Pushing"). The first four fields are only for HTTP servers, and AccessToken also for plugins:
+// with another remote, Run returns an error if one of them is set.
 type PushHTTPOptions struct {
 	// Method is "post", for ChartMuseum's API, or "put", to store the files. The default is
 	// "post".
@@ -156,6 +156,9 @@ func (p *Push) upload(ctx context.Context, chartRef, remote string) (string, err
 	}
 	if !registry.IsOCI(target.url) {
 		return target.upload(ctx, chartRef)
+	}
+	if p.http.AccessToken != "" {
+		return "", errors.New("--access-token cannot be used with a registry: use --username and --password, or \"helm registry login\"")
 	}
 	if err := p.rejectHTTPOptions(); err != nil {
 		return "", err

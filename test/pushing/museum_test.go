@@ -118,3 +118,23 @@ func TestPushThroughProxy(t *testing.T) {
 	w.mustRun("repo add shops http://charts.example.com")
 	w.expectUsable("1.0.0")
 }
+
+// TestPushOfArchiveFromOtherTool checks that an archive that stock Helm cannot read, because
+// another tool has packaged it, is uploaded so that it can, or rejected if it is signed.
+func TestPushOfArchiveFromOtherTool(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	w.write("source/shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\nannotations:\n  helm.sh/depends-on/subcharts: []\n", 0o600)
+	packed, err := chartserver.Pack(w.path("source/shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("shop-1.0.0.tgz", string(packed), 0o600)
+	s := chartserver.Start(t, "", chartserver.Options{Handler: &chartserver.Museum{Folder: t.TempDir()}})
+	w.mustRun("push shop-1.0.0.tgz " + s.URL) // the server loads it with Helm's package
+	if _, err := w.key.Sign(w.path("shop-1.0.0.tgz")); err == nil {
+		t.Error("stock Helm can read the archive")
+	}
+	w.write("shop-1.0.0.tgz.prov", "signed by another tool", 0o600)
+	w.expectError("push shop-1.0.0.tgz "+s.URL+" --force", "cannot be pushed unchanged", "package and sign the chart again")
+}

@@ -80,6 +80,9 @@ func TestUnknownRemotes(t *testing.T) {
 	w.expectError("push "+archive+" ftp://example.com", `scheme "ftp" not supported`, `the uploaders of plugin "broken" cannot be read`, `unknown field "comand"`)
 	w.mustRun("push " + archive + " copy://somewhere")
 	w.expectError("push "+archive+" oci://127.0.0.1:1/charts --update-index --http-method put", "--http-method can be used only if the chart is pushed to an HTTP server")
+	w.expectError("push "+archive+" oci://127.0.0.1:1/charts --access-token token", "--access-token cannot be used with a registry")
+	w.env = append(w.env, "HELM_REPO_ACCESS_TOKEN=token")
+	w.expectError("push "+archive+" oci://127.0.0.1:1/charts", "connection refused")
 }
 
 // TestBadArchives checks that what cannot be pushed is found before anything is sent.
