@@ -44,7 +44,8 @@ func parseIndex(data []byte) (*indexNodes, error) {
 		index.entries = &yaml.Node{Kind: yaml.MappingNode}
 		setField(index.root, "entries", index.entries)
 	}
-	return index, index.checkAliases()
+	err := index.checkAliases()
+	return index, err
 }
 
 // checkAliases returns an error if an alias is used for a node that is going to be changed.

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 )
 
 // post uploads the archive with ChartMuseum's API.
@@ -23,9 +25,13 @@ func (u *upload) post(ctx context.Context) error {
 	if u.Force {
 		post.query = "force"
 	}
-	r, err := u.client.send(ctx, post)
+	var sent atomic.Bool
+	r, err := u.client.send(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}), post)
 	if err != nil {
-		return fmt.Errorf("%w; it is not known whether the server has stored the chart", err)
+		if _, redirected := errors.AsType[*RedirectError](err); sent.Load() && !redirected {
+			err = fmt.Errorf("%w; it is not known whether the server has stored the chart", err)
+		}
+		return err
 	}
 	switch {
 	case r.status == http.StatusConflict:

@@ -105,6 +105,6 @@ func isRunning(process int) bool {
 	if syscall.Kill(process, 0) != nil {
 		return false
 	}
-	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(process), "stat"))
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(process) + "/stat")
 	return err == nil && !strings.Contains(string(status), ") Z ")
 }
