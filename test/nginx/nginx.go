@@ -156,9 +156,7 @@ func (s *server) stop() error {
 		return fmt.Errorf("nginx did not live until it was stopped: %w\n%s", err, &s.log)
 	default:
 	}
-	err := s.stdin.Close()
-	<-s.ended
-	return err
+	return errors.Join(s.stdin.Close(), <-s.ended)
 }
 
 // configure writes the files of the server.
