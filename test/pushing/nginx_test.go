@@ -4,13 +4,16 @@
 package pushing
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/repo"
 
+	"github.com/ordered-helm/helm/test/chartserver"
 	"github.com/ordered-helm/helm/test/nginx"
 )
 
@@ -46,6 +49,7 @@ func TestNginx(t *testing.T) {
 			w.mustRun("push " + second + " shops --http-method put --update-index")
 			w.expectUsable("1.1.0")
 			w.expectUsable("1.0.0")
+			w.expectUsableByStock("1.1.0")
 			w.expectError("push "+second+" shops --http-method put --update-index", "chart shop 1.1.0 already exists", "to replace it, use --force")
 			w.expectError("push "+second+" shops --http-method put", "chart shop 1.1.0 already exists", "with the same content", "to replace it, use --force")
 			w.mustRun("push " + second + " shops --http-method put --update-index --force")
@@ -100,4 +104,28 @@ func TestNginxErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestConcurrentPushes checks that the index has all charts that several processes push at the same
+// time to a server that observes If-Match.
+func TestConcurrentPushes(t *testing.T) {
+	t.Parallel()
+	w, folder := newWorkspace(t), t.TempDir()
+	s := chartserver.Start(t, "", chartserver.Options{Handler: &chartserver.FileStore{Folder: folder}})
+	versions := []string{"1.5.0", "1.4.0", "1.3.0", "1.2.0", "1.1.0"}
+	var running []*exec.Cmd
+	for _, version := range versions {
+		cmd := w.command("push " + w.pack(version) + " " + s.URL + " --http-method put --update-index")
+		cmd.Stderr = new(bytes.Buffer)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		running = append(running, cmd)
+	}
+	for _, cmd := range running {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, cmd.Stderr)
+		}
+	}
+	expectVersions(t, filepath.Join(folder, "index.yaml"), strings.Join(versions, " "))
 }

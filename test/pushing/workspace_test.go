@@ -128,3 +128,19 @@ func (w *workspace) expectUsable(version string) {
 		w.t.Errorf("rendered\n%s", rendered)
 	}
 }
+
+// expectUsableByStock checks that stock Helm can update the repository that was added with the name
+// shops, and find and verify a version of the chart shop in it.
+func (w *workspace) expectUsableByStock(version string) {
+	w.t.Helper()
+	for _, line := range []string{
+		"repo update", "search repo shops/shop --version " + version,
+		"pull shops/shop --version " + version + " --verify --keyring " + w.key.PublicRing,
+	} {
+		cmd := w.command(line)
+		cmd.Path = binaries.Get(w.t).Stock
+		if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "No results") {
+			w.t.Errorf("stock: helm %s: %v\n%s", line, err, out)
+		}
+	}
+}
