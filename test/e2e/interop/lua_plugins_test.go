@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestLuaPluginDiff(t *testing.T) {
 	run(harness.Result{ExitCode: 1}, "diff", "missing")
 	run(harness.Result{ExitCode: 1}, "diff", "rel", "--unknown")
 	complete := exec.CommandContext(t.Context(), binaries.Get(t).Helm, "__complete", "diff", "")
-	complete.Env = append(h.Env, "HELM_NAMESPACE="+h.Namespace)
+	complete.Env = slices.Concat(h.Env, []string{"HELM_NAMESPACE=" + h.Namespace})
 	if out, err := complete.Output(); err != nil || string(out) != "rel\n:4\n" {
 		t.Errorf("suggested %q, %v", out, err)
 	}
