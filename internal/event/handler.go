@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/lifecycle"
@@ -19,7 +20,7 @@ func (s *Sink) HandlerProgress(node string) func(lifecycle.Progress) {
 		e := Event{Type: HandlerRunning, Node: node, HandlerEvent: string(p.Event), Chart: p.Chart, Since: p.Start}
 		switch {
 		case p.Done:
-			e.Type, e.Err = HandlerDone, s.handlerError(p.Err)
+			e.Type, e.Err = HandlerDone, s.handlerError(p)
 		case p.Event == lifecycle.Wait:
 			e.Message = "waiting for handlers of " + HandlerOwner(p.Chart)
 		default:
@@ -29,18 +30,20 @@ func (s *Sink) HandlerProgress(node string) func(lifecycle.Progress) {
 	}
 }
 
-// errHandler replaces the error of a handler while nothing is known about the contents of Secrets.
+// errHandler replaces the error of a handler that may contain what will be in a Secret.
 var errHandler = errors.New("the handler failed")
 
-// handlerError returns the error of a handler without details, which the error of the operation has.
-func (s *Sink) handlerError(err error) error {
+// handlerError returns the error of a handler without details, which the error of the operation has. While a
+// chart is rendered, the contents of its Secrets are not known yet.
+func (s *Sink) handlerError(p lifecycle.Progress) error {
+	rendering := []lifecycle.Event{lifecycle.ChartLoaded, lifecycle.PreRender, lifecycle.PostRender}
 	switch {
-	case err == nil:
+	case p.Err == nil:
 		return nil
-	case s.Redactor() == nil:
+	case s.Redactor() == nil || slices.Contains(rendering, p.Event):
 		return errHandler
 	}
-	return errors.New(failure.Description(err))
+	return errors.New(failure.Description(p.Err))
 }
 
 // HandlerOwner returns the name of the owner of a handler: the path of a chart or, if it is empty, this

@@ -42,8 +42,10 @@ func TestHandlerProgress(t *testing.T) {
 		{"done", lifecycle.Progress{Event: lifecycle.PostInstall, Chart: "shop", Done: true}, false, "handler-done post-install shop:  <nil>"},
 		{"failed", lifecycle.Progress{Event: lifecycle.PostInstall, Chart: "shop", Done: true, Err: scriptError{}}, false,
 			"handler-done post-install shop:  the password is ******"},
-		{"failed before Secrets are known", lifecycle.Progress{Event: lifecycle.PreRender, Chart: "shop", Done: true, Err: errors.New(secret)}, true,
-			"handler-done pre-render shop:  the handler failed"},
+		{"failed while rendering", lifecycle.Progress{Event: lifecycle.PostRender, Chart: "shop", Done: true, Err: errors.New("new secret")}, false,
+			"handler-done post-render shop:  the handler failed"},
+		{"failed before Secrets are known", lifecycle.Progress{Event: lifecycle.PreValidate, Chart: "shop", Done: true, Err: errors.New(secret)}, true,
+			"handler-done pre-validate shop:  the handler failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got strings.Builder
