@@ -64,7 +64,7 @@ func (u *upload) checkExisting(ctx context.Context, chart file) error {
 }
 
 func (u *upload) putFiles(ctx context.Context, chart file) error {
-	proof := file{url: chart.url + ".prov", contentType: "text/plain", data: u.archive.provenance}
+	proof := file{url: chart.url + ".prov", contentType: "text/plain", data: u.archive.provenance, isNew: chart.isNew}
 	if u.archive.provenance == nil {
 		if u.Force {
 			u.removeProvenance(ctx, proof)
@@ -75,7 +75,7 @@ func (u *upload) putFiles(ctx context.Context, chart file) error {
 		return err
 	}
 	err := u.putFile(ctx, chart)
-	if _, exists := errors.AsType[*ExistsError](err); err != nil && chart.isNew && !exists {
+	if err != nil && proof.isNew {
 		err = errors.Join(err, u.remove(ctx, proof))
 	}
 	return err

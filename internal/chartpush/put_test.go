@@ -80,18 +80,25 @@ func TestPutOfExistingChart(t *testing.T) {
 	}
 }
 
-// TestPutRace checks that a chart that somebody else uploads at the same time is not replaced.
+// TestPutRace checks that what somebody else uploads at the same time is not replaced.
 func TestPutRace(t *testing.T) {
-	s := startFileServer(t)
-	s.answer = func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodPut {
-			s.set(chartPath, "by somebody else")
-		}
-		return false
-	}
-	err := chartpush.Push(t.Context(), readArchive(t, packChart(t)), s.URL+"/charts", chartpush.Options{Method: chartpush.Put})
-	if _, ok := errors.AsType[*chartpush.ExistsError](err); !ok || s.get(chartPath) != "by somebody else" {
-		t.Errorf("error is %v, the chart is %q", err, s.get(chartPath))
+	for name, path := range map[string]string{"chart": chartPath, "provenance file": proofPath} {
+		t.Run(name, func(t *testing.T) {
+			s := startFileServer(t)
+			s.answer = func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodPut && r.URL.Path == path {
+					s.set(path, "by somebody else")
+				}
+				return false
+			}
+			err := chartpush.Push(t.Context(), signedArchive(t), s.URL+"/charts", chartpush.Options{Method: chartpush.Put})
+			if exists, ok := errors.AsType[*chartpush.ExistsError](err); !ok || exists.URL != s.URL+path {
+				t.Errorf("error is %v", err)
+			}
+			if s.get(path) != "by somebody else" || s.names() != path {
+				t.Errorf("the server has %s", s.names())
+			}
+		})
 	}
 }
 
