@@ -8,20 +8,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/ordered-helm/helm/internal/redact"
-	"github.com/ordered-helm/helm/internal/terminalsafe"
 	"github.com/ordered-helm/helm/internal/tlsfiles"
 )
 
@@ -44,14 +40,8 @@ type Connection struct {
 }
 
 const (
-	defaultIdleTimeout = 2 * time.Minute
-	handshakeTimeout   = 30 * time.Second
-	// continueTimeout is how long an upload waits for the server to accept its headers,
-	// before it sends the content anyway.
-	continueTimeout = time.Second
-	// maxMessage is the maximum length of a server's message that is shown, and maxBody the
-	// number of bytes of a response in which the message is looked for.
-	maxMessage, maxBody = 300, 64 << 10
+	// maxBody is how many bytes of a response are read if nothing else is said.
+	maxBody = 64 << 10
 	// minParameter is the minimum length of a parameter of the repository's URL that is
 	// secret. Shorter ones would occur in other text.
 	minParameter = 6
@@ -136,59 +126,6 @@ func (c *client) setCredentials(o Connection, parameters url.Values) {
 	c.redactor = redact.New(c.secrets)
 }
 
-// newTransport returns a transport whose connections fail if they make no progress for the
-// duration idle.
-func newTransport(idle time.Duration) *http.Transport {
-	if idle == 0 {
-		idle = defaultIdleTimeout
-	}
-	dialer := &net.Dialer{Timeout: handshakeTimeout}
-	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DisableCompression:    true, // archives must arrive as they are stored
-		TLSHandshakeTimeout:   handshakeTimeout,
-		ExpectContinueTimeout: continueTimeout,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return &idleConn{conn, idle}, nil
-		},
-	}
-}
-
-// idleConn is a connection that fails if neither reading nor writing makes progress.
-type idleConn struct {
-	net.Conn
-	timeout time.Duration
-}
-
-func (c *idleConn) Read(p []byte) (int, error) {
-	if err := c.extend(); err != nil {
-		return 0, err
-	}
-	return c.Conn.Read(p)
-}
-
-// Write also extends the time of a Read that is waiting for the response. It writes in pieces,
-// because a slow connection may need long for all of p.
-func (c *idleConn) Write(p []byte) (int, error) {
-	const piece = 16 << 10
-	written := 0
-	for {
-		if err := c.extend(); err != nil {
-			return written, err
-		}
-		n, err := c.Conn.Write(p[written:min(written+piece, len(p))])
-		if written += n; err != nil || written == len(p) {
-			return written, err
-		}
-	}
-}
-
-func (c *idleConn) extend() error { return c.SetDeadline(time.Now().Add(c.timeout)) }
-
 func (c *client) close() {
 	c.http.CloseIdleConnections()
 	c.anonymous.CloseIdleConnections()
@@ -211,42 +148,6 @@ func (c *client) repositoryURL() string { return c.url(c.path) }
 
 // fileURL returns the URL of a file in the repository.
 func (c *client) fileURL(name string) string { return c.url(c.path, url.PathEscape(name)) }
-
-// checkRedirect rejects redirects to another server, and those that change the method, because
-// they do not repeat an upload.
-func (c *client) checkRedirect(next *http.Request, via []*http.Request) error {
-	next.URL.User = nil // a server does not choose the credentials
-	first, last := via[0], via[len(via)-1]
-	e := &RedirectError{From: shownURL(last.URL), To: shownURL(next.URL), target: next.URL.String()}
-	switch {
-	case origin(next.URL) != origin(first.URL):
-		return e
-	case next.Method != first.Method:
-		e.SameServer = true
-		return e
-	}
-	return limitRedirects(next, via)
-}
-
-// limitRedirects follows redirects of downloads, without credentials that are in their URLs.
-func limitRedirects(next *http.Request, via []*http.Request) error {
-	const maxRedirects = 10
-	next.URL.User = nil
-	next.Header.Del("Referer") // it contains the query of the URL
-	if len(via) >= maxRedirects {
-		return fmt.Errorf("%s redirects more than %d times", shownURL(via[0].URL), maxRedirects)
-	}
-	return nil
-}
-
-// origin returns the scheme, host and port of a URL.
-func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
-}
 
 // shownURL returns a URL without what can be secret: user name, password and query.
 func shownURL(u *url.URL) string {
@@ -339,62 +240,4 @@ func (c *client) sendTo(ctx context.Context, address string, r request) (*respon
 		return nil, fmt.Errorf("the response broke off: %w", err)
 	}
 	return &response{method: r.method, url: r.url, status: answer.StatusCode, header: answer.Header, body: received}, nil
-}
-
-// safeError removes credentials from the error of a request, and the URL, which may contain
-// them. The error can still be examined with errors.Is and errors.As.
-func (c *client) safeError(err error) error {
-	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err
-	}
-	if text := c.safeText(err.Error()); text != err.Error() {
-		return &safeError{text, err}
-	}
-	return err
-}
-
-// safeError is an error without credentials in its text.
-type safeError struct {
-	text string
-	err  error
-}
-
-func (e *safeError) Error() string { return e.text }
-func (e *safeError) Unwrap() error { return e.err }
-
-// userInfo matches a user name and password in a URL, for example in that of a proxy.
-var userInfo = regexp.MustCompile(`//[^/\s"@]+@`)
-
-// safeText removes credentials from a text.
-func (c *client) safeText(text string) string {
-	return userInfo.ReplaceAllString(c.redactor.Text(text), "//")
-}
-
-// message returns what the server says in a response, in one line without credentials. It is
-// empty if the response is a page for browsers.
-func (c *client) message(r *response) string {
-	text := strings.TrimSpace(string(r.body))
-	var fields struct{ Error, Message any }
-	switch {
-	case r.isHTML() || strings.HasPrefix(text, "<"):
-		return ""
-	case json.Unmarshal(r.body, &fields) == nil:
-		text = ""
-		for _, field := range []any{fields.Error, fields.Message} {
-			if said, ok := field.(string); ok && text == "" {
-				text = said
-			}
-		}
-	}
-	for _, secret := range c.secrets {
-		// The redactor leaves short secrets, which would occur anywhere.
-		if secret != "" && strings.Contains(c.redactor.Text(text), secret) {
-			return ""
-		}
-	}
-	text = terminalsafe.Sanitize(strings.Join(strings.Fields(c.safeText(text)), " "))
-	if runes := []rune(text); len(runes) > maxMessage {
-		text = string(runes[:maxMessage]) + "…"
-	}
-	return text
 }
