@@ -297,7 +297,7 @@ func (s *State) run(ctx context.Context, function *lua.LFunction, arguments []lu
 	}
 	err := s.lua.PCall(len(arguments), lua.MultRet, nil)
 	if stopErr := g.Err(); stopErr != nil {
-		return nil, s.stopError(stopErr)
+		return nil, s.stopError(stopErr, err)
 	}
 	if err != nil {
 		return nil, s.convertError(err)
@@ -319,9 +319,14 @@ func (s *State) setCancel(cancel context.CancelCauseFunc) {
 	s.cancel = cancel
 }
 
-// stopError returns the error of a call that was stopped for this reason.
-func (s *State) stopError(reason error) error {
-	e := s.runtimeError(reason.Error(), s.stopTrace, nil)
+// stopError returns the error of a call that was stopped for this reason. If the script had already failed
+// when the time was over, failure says where.
+func (s *State) stopError(reason, failure error) error {
+	trace := s.stopTrace
+	if failed := (*lua.ApiError)(nil); trace == nil && errors.As(failure, &failed) {
+		trace = tracebackLines(failed.StackTrace)
+	}
+	e := s.runtimeError(reason.Error(), trace, nil)
 	e.Err = reason
 	return e
 }

@@ -130,7 +130,6 @@ func TestRegistryCommand(t *testing.T) {
 			helm("__complete registry logout", ""),
 			helm("__complete registry logout host", ""),
 			helm("__complete push", ""),
-			helm("__complete push chart.tgz", ""),
 			helm("__complete push chart.tgz oci://x", ""),
 			helm("__complete verify", ""),
 			helm("__complete verify chart.tgz", ""),
