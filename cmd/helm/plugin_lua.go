@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"helm.sh/helm/v3/pkg/getter"
 	"helm.sh/helm/v3/pkg/plugin"
@@ -38,10 +39,12 @@ func (a *app) luaProgram(p *plugin.Plugin, file string, arguments []string, out 
 }
 
 // runLuaProgram runs a Lua script of the plugin with the given name until it ends, or until this
-// process receives SIGINT or SIGTERM.
+// process receives SIGINT or SIGTERM. A later signal ends this process.
 func (a *app) runLuaProgram(ctx context.Context, name string, program *luaplugin.Program) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	stopWaiting := context.AfterFunc(ctx, func() { time.AfterFunc(duplicateSignalTime, stop) })
+	defer stopWaiting()
 	err := program.Run(ctx)
 	if exit, exited := errors.AsType[*luasandbox.ExitError](err); exited {
 		return &pluginExitError{name: name, code: exit.Code}

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 )
 
 // runHelm implements helm.run, which runs helm with arguments, for example helm.run("get",
-// "manifest", name). It returns a table with the fields code, stdout and stderr.
+// "manifest", name). It returns a table with the fields code, stdout and stderr. When ctx ends, it
+// tells helm to end, and waits for it.
 func (p *Program) runHelm(ctx context.Context, arguments []any) ([]any, error) {
 	words := make([]string, len(arguments))
 	for i, argument := range arguments {
@@ -34,6 +36,9 @@ func (p *Program) runHelm(ctx context.Context, arguments []any) ([]any, error) {
 	var stdout, stderr bytes.Buffer
 	helm := exec.CommandContext(ctx, program, words...)
 	helm.Env, helm.Stdout, helm.Stderr = p.Environment, &stdout, &stderr
+	// A helm that is told to end stops its operation and records it. There is no such signal on
+	// Windows, where a console sends Ctrl-C to both processes.
+	helm.Cancel = func() error { return helm.Process.Signal(syscall.SIGTERM) }
 	if err := helm.Run(); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

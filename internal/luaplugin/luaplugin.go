@@ -6,7 +6,6 @@
 package luaplugin
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -64,7 +63,7 @@ func HasFile(dir, name string) bool {
 // hasManifest reports whether a plugin has a lua.yaml, and checks it.
 func hasManifest(dir string) (bool, error) {
 	file := filepath.Join(dir, ManifestFile)
-	f, err := os.Open(file)
+	f, err := openRegular(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -104,14 +103,33 @@ func HookScript(p *plugin.Plugin, event string) (file string, args []string, err
 	return file, args, err
 }
 
-// source reads a script. A first line that begins with # is for other interpreters.
+// source reads a script, without the byte order mark that some editors write. A first line that
+// begins with # is for other interpreters.
 func source(file string) (string, error) {
-	data, err := os.ReadFile(file)
+	f, err := openRegular(file)
 	if err != nil {
 		return "", err
 	}
-	if bytes.HasPrefix(data, []byte("#")) {
-		return "--" + strings.TrimPrefix(string(data), "#"), nil
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return "", err
 	}
-	return string(data), nil
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	if rest, found := strings.CutPrefix(text, "#"); found {
+		return "--" + rest, nil
+	}
+	return text, nil
+}
+
+// openRegular opens a regular file. Others, such as named pipes, could block forever.
+func openRegular(file string) (*os.File, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", file)
+	}
+	return os.Open(file)
 }

@@ -44,9 +44,12 @@ func (r *PostRenderer) Run(manifests *bytes.Buffer) (*bytes.Buffer, error) {
 }
 
 // RunWithContext runs the script with the manifests as its standard input, and returns its standard
-// output. It stops the script when ctx ends.
+// output. It stops the script when ctx ends. A script that writes nothing is an error, because all
+// resources of a release that is upgraded would be deleted.
 func (r *PostRenderer) RunWithContext(ctx context.Context, manifests *bytes.Buffer) (*bytes.Buffer, error) {
 	var out, errOut bytes.Buffer
+	isEmpty := func(b *bytes.Buffer) bool { return len(bytes.TrimSpace(b.Bytes())) == 0 }
+	hasManifests := !isEmpty(manifests)
 	program, err := r.Program()
 	if err != nil {
 		return nil, err
@@ -57,6 +60,9 @@ func (r *PostRenderer) RunWithContext(ctx context.Context, manifests *bytes.Buff
 			err = errors.Join(err, fmt.Errorf("error output:\n%s", errOut.String()))
 		}
 		return nil, fmt.Errorf("error while running post-renderer %s: %w", program.File, err)
+	}
+	if hasManifests && isEmpty(&out) {
+		return nil, fmt.Errorf("post-renderer %s has written no manifests to its standard output", program.File)
 	}
 	return &out, nil
 }

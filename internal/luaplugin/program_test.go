@@ -10,10 +10,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/getter"
@@ -30,11 +33,54 @@ const asHelm = "LUAPLUGIN_TEST_AS_HELM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asHelm) != "" {
+		if os.Args[1] == "wait" {
+			recordEnd(os.Args[2])
+			return
+		}
 		fmt.Print(strings.Join(os.Args[1:], ","))
 		fmt.Fprint(os.Stderr, "warning")
 		os.Exit(len(os.Args) - 1)
 	}
 	os.Exit(m.Run())
+}
+
+// recordEnd creates a file, waits for SIGTERM and writes "recorded" to the file, like a helm that
+// records that its operation was stopped.
+func recordEnd(file string) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	_ = os.WriteFile(file, nil, 0o600)
+	<-signals
+	_ = os.WriteFile(file, []byte("recorded"), 0o600)
+}
+
+// TestHelmCanceled checks that the end of the context tells a helm that a script runs to end, and that
+// the script waits for it.
+func TestHelmCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	file := filepath.Join(t.TempDir(), "file")
+	program := &luaplugin.Program{
+		File:        filepath.Join(writeFiles(t, map[string]string{"main.lua": `helm.run("wait", arg[1]) error("not reached")`}), "main.lua"),
+		Arguments:   []string{file},
+		Environment: append(os.Environ(), asHelm+"=1"),
+		Stdin:       strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
+	}
+	interrupted := errors.New("interrupted")
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(file); err == nil {
+				cancel(interrupted)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if err := program.Run(ctx); !errors.Is(err, interrupted) {
+		t.Errorf("got %v", err)
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != "recorded" {
+		t.Errorf("got %q, %v: helm could not record how it ended", got, err)
+	}
 }
 
 func TestRun(t *testing.T) {
@@ -51,6 +97,9 @@ func TestRun(t *testing.T) {
 		"exit code":         {source: `os.exit(3)`, code: 3},
 		"error":             {source: "\nlocal x = nil + 1", err: `plugin "test": main.lua:2:`},
 		"interpreter line":  {source: "#!/usr/bin/lua\nprint('x')\nerror('here')", want: "x\n", err: "main.lua:3: here"},
+		"byte order mark":   {source: "\ufeffprint('x')\nerror('here')", want: "x\n", err: "main.lua:2: here"},
+		"mark and line":     {source: "\ufeff#!/usr/bin/lua\r\nprint('x')\r\n", want: "x\n"},
+		"exit in handlers":  {source: `pcall(function() xpcall(function() return setmetatable({}, {__index = function() os.exit(7) end}).x end, function() os.exit(8) end) end) print("not reached")`, code: 7},
 		"all libraries":     {source: `print(type(io), type(http), type(cluster), type(os.getenv), type(yaml), type(json), type(semver))`, want: "table\ttable\ttable\tfunction\ttable\ttable\ttable\n"},
 		"println":           {source: `println("a", 1)`, want: "a\t1\n"},
 		"no limits":         {source: `local s = ("x"):rep(20 * 1024 * 1024) io.write(#s)`, want: "20971520"},
@@ -182,7 +231,7 @@ func TestPostRenderer(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"good.lua":  `io.write(io.read("*a"), arg[1])`,
 		"bad.lua":   `io.stderr:write("details") error("failed", 0)`,
-		"named.lua": "#!/bin/sh\n", "short.lua": "#",
+		"named.lua": "#!/bin/sh\n", "short.lua": "#", "empty.lua": "", "blank.lua": `io.write(" \n")`,
 	})
 	run := func(ctx context.Context, file string) (*bytes.Buffer, error) {
 		r := luaplugin.PostRenderer{Program: func() (*luaplugin.Program, error) {
@@ -195,6 +244,11 @@ func TestPostRenderer(t *testing.T) {
 	}
 	if _, err := run(t.Context(), "bad.lua"); err == nil || !strings.Contains(err.Error(), "failed") || !strings.Contains(err.Error(), "details") {
 		t.Errorf("got %v", err)
+	}
+	for _, file := range []string{"empty.lua", "blank.lua"} {
+		if _, err := run(t.Context(), file); err == nil || !strings.Contains(err.Error(), file+" has written no manifests") {
+			t.Errorf("%s: got %v", file, err)
+		}
 	}
 	for file, want := range map[string]bool{"good.lua": false, "named.lua": true, "short.lua": false, "missing.lua": false} {
 		if got := luaplugin.NamesInterpreter(filepath.Join(dir, file)); got != want {
