@@ -119,3 +119,46 @@ func TestLuaPluginProcess(t *testing.T) {
 		t.Errorf("got %q", r.Stdout)
 	}
 }
+
+// TestLuaPluginStopped checks that a signal ends a post-renderer during an installation, before anything
+// is recorded, and that a second one ends a plugin that waits for a program that ignores signals.
+func TestLuaPluginStopped(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	dir := charts.WriteFiles(t, map[string]string{
+		"loop.lua": `assert(io.open(arg[1], "w")) while true do pcall(function() while true do end end) end`,
+	})
+	exists := func(name string) {
+		t.Helper()
+		harness.Eventually(t, name+" exists", func() bool { _, err := os.Stat(name); return err == nil })
+	}
+	rendering := filepath.Join(dir, "rendering")
+	chart := charts.Write(t, charts.Object{Name: "base"})
+	process := h.Start(t, "install", "rel", chart, "--post-renderer", filepath.Join(dir, "loop.lua"), "--post-renderer-args", rendering)
+	exists(rendering)
+	process.Signal(t, syscall.SIGTERM)
+	process.ExpectExit(t, 1, "error while running post-renderer")
+	h.ExpectFailure(t, []string{"status", "rel"}, "not found")
+
+	waiting := filepath.Join(dir, "waiting") // it is deleted with the directory of the test
+	plugins := charts.WriteFiles(t, map[string]string{
+		"stubborn/plugin.yaml": "name: stubborn\nversion: 1.0.0\nplatformCommand:\n- command: sh\n  args:\n  - -c\n" +
+			"  - trap '' TERM; touch " + waiting + "; while [ -e " + waiting + " ]; do sleep 0.1; done\n",
+		"talk/plugin.yaml": "name: talk\nversion: 1.0.0\ncommand: talk.lua\n",
+		"talk/lua.yaml":    "",
+		"talk/talk.lua":    `helm.run("stubborn")`,
+	})
+	h.MustRun("plugin", "install", filepath.Join(plugins, "stubborn"))
+	h.MustRun("plugin", "install", filepath.Join(plugins, "talk"))
+	process = h.Start(t, "talk")
+	exists(waiting)
+	harness.Eventually(t, "the plugin ended", func() bool {
+		_ = process.Cmd.Process.Signal(syscall.SIGTERM) // it fails if the process has ended
+		select {
+		case <-process.Ended:
+			return true
+		default:
+			return false
+		}
+	})
+}
