@@ -8,11 +8,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strings"
-
-	"github.com/muesli/cancelreader"
+	"runtime"
 
 	"github.com/ordered-helm/helm/internal/luasandbox"
 )
@@ -42,27 +39,30 @@ type Program struct {
 	// Helm is the program that helm.run runs. The default is the running program.
 	Helm string
 
-	// text is the text of the script, if it has been read.
-	text string
+	// text is the text of the script, or nil if it has not been read yet.
+	text *string
 }
 
 // Read reads the script, so that it can still run when its file is deleted.
-func (p *Program) Read() (err error) {
-	p.text, err = source(p.File)
-	return err
+func (p *Program) Read() error {
+	text, err := source(p.File)
+	if err != nil {
+		return err
+	}
+	p.text = &text
+	return nil
 }
 
 // Run runs the program. The error is a *luasandbox.ExitError if the script exits with a code other
 // than 0, and a *luasandbox.Error if it fails.
 func (p *Program) Run(ctx context.Context) error {
-	if p.text == "" {
+	if p.text == nil {
 		if err := p.Read(); err != nil {
 			return err
 		}
 	}
 	stdin, closeStdin := cancelable(ctx, p.Stdin)
 	defer closeStdin()
-	environment := environmentMap(p.Environment)
 	state := luasandbox.New(luasandbox.Options{
 		Owner:       p.Owner,
 		Permissions: []luasandbox.Permission{luasandbox.Network, luasandbox.Filesystem, luasandbox.Environment, luasandbox.Cluster},
@@ -70,18 +70,15 @@ func (p *Program) Run(ctx context.Context) error {
 		Print:       func(line string) { _, _ = io.WriteString(p.Stdout, line+"\n") },
 		HTTP:        http.DefaultClient,
 		Cluster:     p.Cluster,
-		LookupEnv: func(name string) (string, bool) {
-			value, exists := environment[name]
-			return value, exists
-		},
-		Process: &luasandbox.Process{Arguments: p.Arguments, Stdin: stdin, Stdout: p.Stdout, Stderr: p.Stderr},
-		Limits:  luasandbox.Limits{Time: noLimit, Memory: noLimit, Output: noLimit, String: noLimit},
+		LookupEnv:   lookupEnv(p.Environment, runtime.GOOS == windows),
+		Process:     &luasandbox.Process{Arguments: p.Arguments, Stdin: stdin, Stdout: p.Stdout, Stderr: p.Stderr},
+		Limits:      luasandbox.Limits{Time: noLimit, Memory: noLimit, Output: noLimit, String: noLimit},
 	})
 	defer state.Close()
 	if err := state.Register("helm", map[string]luasandbox.GoFunction{"run": p.runHelm}); err != nil {
 		return err
 	}
-	err := state.Load(ctx, filepath.Base(p.File), p.text)
+	err := state.Load(ctx, filepath.Base(p.File), *p.text)
 	if exit, exited := errors.AsType[*luasandbox.ExitError](err); exited {
 		return exit
 	}
@@ -89,31 +86,4 @@ func (p *Program) Run(ctx context.Context) error {
 		return ended
 	}
 	return err
-}
-
-// cancelable returns a reader whose reads end when ctx ends, even if they wait for data.
-func cancelable(ctx context.Context, source io.Reader) (reader io.Reader, closeReader func()) {
-	r, err := cancelreader.NewReader(source)
-	if err != nil { // a regular file, which never waits
-		return source, func() {}
-	}
-	stop := context.AfterFunc(ctx, func() { r.Cancel() })
-	return r, func() {
-		stop()
-		_ = r.Close() // It closes what belongs to r alone.
-	}
-}
-
-// environmentMap returns environment variables by name.
-func environmentMap(variables []string) map[string]string {
-	if variables == nil {
-		variables = os.Environ()
-	}
-	result := map[string]string{}
-	for _, variable := range variables {
-		if name, value, valid := strings.Cut(variable, "="); valid {
-			result[name] = value
-		}
-	}
-	return result
 }
