@@ -74,3 +74,22 @@ func TestReadOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWriteErrors checks that a script learns that its standard output cannot be written.
+func TestWriteErrors(t *testing.T) {
+	for _, function := range []string{"print", "println", "io.write"} {
+		t.Run(function, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "main.lua")
+			if err := os.WriteFile(file, []byte("local written, message = "+function+"('text') error(message, 0)"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			reader, writer := io.Pipe()
+			full := errors.New("no space left")
+			_ = reader.CloseWithError(full)
+			program := &Program{File: file, Stdin: strings.NewReader(""), Stdout: writer}
+			if err := program.Run(t.Context()); err == nil || !strings.Contains(err.Error(), full.Error()) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

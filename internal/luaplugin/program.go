@@ -67,7 +67,6 @@ func (p *Program) Run(ctx context.Context) error {
 		Owner:       p.Owner,
 		Permissions: []luasandbox.Permission{luasandbox.Network, luasandbox.Filesystem, luasandbox.Environment, luasandbox.Cluster},
 		Log:         p.Log,
-		Print:       func(line string) { _, _ = io.WriteString(p.Stdout, line+"\n") },
 		HTTP:        http.DefaultClient,
 		Cluster:     p.Cluster,
 		LookupEnv:   lookupEnv(p.Environment, runtime.GOOS == windows),

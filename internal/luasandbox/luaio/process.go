@@ -14,7 +14,7 @@ import (
 )
 
 // Process contains what a script has if it is a program: arguments in the table arg and in ...,
-// io.stdin, io.stdout, io.stderr, io.read, io.write, io.lines without a name, print, and os.exit.
+// io.stdin, io.stdout, io.stderr, io.read, io.write, io.lines without a name, print, println, and os.exit.
 type Process struct {
 	// Arguments contains the arguments of the program.
 	Arguments []string
@@ -55,7 +55,7 @@ func (s *IO) OpenProcess(p *Process) {
 			return s.fileLines(withFile(l, stdin), false)
 		},
 	})
-	s.lua.SetGlobal("print", s.lua.NewFunction(func(l *lua.LState) int {
+	printLine := s.lua.NewFunction(func(l *lua.LState) int {
 		words := make([]string, l.GetTop())
 		for i := range words {
 			words[i] = lua.LVAsString(l.ToStringMeta(l.Get(i + 1)))
@@ -63,7 +63,9 @@ func (s *IO) OpenProcess(p *Process) {
 		_, err := io.WriteString(p.Stdout, strings.Join(words, "\t")+"\n")
 		s.host.Must(err)
 		return 0
-	}))
+	})
+	s.lua.SetGlobal("print", printLine)
+	s.lua.SetGlobal("println", printLine)
 	s.libraries.Table("os").RawSetString("exit", s.lua.NewFunction(s.exit))
 }
 
