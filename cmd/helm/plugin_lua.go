@@ -52,10 +52,15 @@ func (a *app) runLuaProgram(ctx context.Context, name string, program *luaplugin
 	return err
 }
 
-// downloaders returns the downloaders of the installed plugins.
+// downloaders returns the downloaders of the installed plugins. As in stock Helm, they can be used even
+// if the commands of plugins are disabled.
 func (a *app) downloaders() luaplugin.Downloaders {
+	plugins := a.plugins
+	if pluginCommandsDisabled() {
+		plugins, _ = plugin.FindPlugins(a.settings.PluginsDirectory) // Helm ignores the error, too
+	}
 	return luaplugin.Downloaders{
-		Settings: a.settings, Plugins: a.plugins, Stderr: a.errOut,
+		Settings: a.settings, Plugins: plugins, Stderr: a.errOut,
 		Log:     func(line string) { a.debugf("%s", line) },
 		Cluster: clusterscript.Functions(a.settings.RESTClientGetter()),
 	}

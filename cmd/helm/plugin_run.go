@@ -44,11 +44,14 @@ func exitCode(err error) int {
 // additionAnnotation is set on commands that stock Helm does not have.
 const additionAnnotation = "ordered-helm/addition"
 
+// pluginCommandsDisabled reports whether plugins add no commands.
+func pluginCommandsDisabled() bool { return os.Getenv("HELM_NO_PLUGINS") == "1" }
+
 // addPlugins adds a command for each installed plugin. A plugin does not replace a command
 // of stock Helm, but does replace a command that only Ordered Helm has, so that users can
 // continue to use a plugin of that name.
 func (a *app) addPlugins(root *cobra.Command) {
-	if os.Getenv("HELM_NO_PLUGINS") == "1" {
+	if pluginCommandsDisabled() {
 		return
 	}
 	var err error

@@ -77,6 +77,8 @@ func TestLuaPluginDownloader(t *testing.T) {
 	h.MustRun("template", "app", "--repo", base)
 	h.ExpectFailure(t, []string{"pull", base + "/missing-1.0.0.tgz"}, `the downloader of plugin "github" failed`, "HTTP status 404")
 	h.ExpectFailure(t, []string{"pull", "github://ann/charts/app.tgz"}, "the URL must be github://OWNER/REPOSITORY/TAG/FILE")
+	h.Env = append(h.Env, "HELM_NO_PLUGINS=1")
+	h.MustRun("pull", base+"/app-0.1.0.tgz", "-d", t.TempDir())
 }
 
 // TestLuaPluginProcess checks what a plugin in Lua has in common with other programs.
