@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -105,7 +106,18 @@ func TestLuaPluginProcess(t *testing.T) {
 		process.Signal(t, signal)
 		process.ExpectExit(t, 1, signal.String()+" signal received")
 	}
-	chart := charts.Write(t, charts.Object{Name: "base"})
+	if r := h.RunStock(t, "plugin", "list"); !strings.Contains(r.Stdout, "talk\t1.0.0") {
+		t.Errorf("stock Helm lists %q", r.Stdout)
+	}
+	if r := h.RunStock(t, "talk"); r.ExitCode != 1 || !strings.Contains(r.Stderr, "permission denied") {
+		t.Errorf("stock Helm runs the plugin: %d, %q", r.ExitCode, r.Stderr)
+	}
+	// The scripts of the chart run in the same process as the post-renderer, without its libraries.
+	chart := charts.WriteFiles(t, map[string]string{
+		"Chart.yaml":          "apiVersion: v2\nname: app\nversion: 0.1.0\nannotations: {helm.sh/scripts: enabled}\n",
+		"templates/base.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base}\n",
+		"ext/lua/check.lua":   `assert(not (io or os or helm or arg or http or cluster or print), "there is a library of plugins")`,
+	})
 	script := filepath.Join(dir, "render.lua")
 	r := h.MustRun("template", chart, "--post-renderer", script, "--post-renderer-args", "changed")
 	harness.ExpectContains(t, r.Stdout, "name: changed")
