@@ -1,0 +1,83 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"context"
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/orderrecord"
+)
+
+// FindExisting looks for the objects of the new revision in the cluster, and returns an
+// error if one of them belongs to another owner. If onlyNeverDeployed is true, it skips
+// objects that were part of a deployed revision.
+func (r *Run) FindExisting(ctx context.Context, onlyNeverDeployed bool) error {
+	o := r.strategy.objects()
+	list := o.all
+	if onlyNeverDeployed {
+		list = o.applier.NeverDeployed(list)
+	}
+	return r.conflict(o.applier.FindExisting(ctx, list))
+}
+
+// conflict adds Options.Conflict to err, which says that an object belongs to another
+// owner.
+func (r *Run) conflict(err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.options.Conflict, err)
+	}
+	return nil
+}
+
+// Check does the checks that need the cluster, and returns an error if the release is too
+// large to be stored. It changes nothing.
+func (r *Run) Check(ctx context.Context) error {
+	if err := r.strategy.check(ctx); err != nil {
+		return err
+	}
+	return r.checkSize(r.Release())
+}
+
+// CheckBeforeCRDs makes those checks of a deployment that are possible before its CRDs are
+// installed, and returns an error if one of them fails. Without an order, it checks only
+// the size of the release. rec is the order record that the new revision will contain.
+func CheckBeforeCRDs(ctx context.Context, c RunConfig, rec *orderrecord.Record) error {
+	r := newRun(c)
+	recorded := *r.Release()
+	var err error
+	if recorded.Chart, err = orderrecord.WithRecord(recorded.Chart, rec); err != nil {
+		return err
+	}
+	if err := r.checkSize(&recorded); err != nil || !r.IsOrdered() {
+		return err
+	}
+	if err := c.ReadInventory(ctx); err != nil {
+		return err
+	}
+	return checkBeforeCRDs(ctx, r)
+}
+
+const (
+	// SizeReserve is the number of bytes by which a stored release can grow until the
+	// operation is finished, because its status and description change.
+	SizeReserve = 4096
+	// hookReserve is the number of bytes by which a stored release can grow because of the
+	// times at which one hook ran.
+	hookReserve = 64
+)
+
+// checkSize returns an error if rel is, or can become, too large to be stored. During an
+// ordered deployment, the IDs of the finished nodes are added to the order record.
+func (r *Run) checkSize(rel *release.Release) error {
+	growth := SizeReserve + hookReserve*len(rel.Hooks)
+	if r.IsOrdered() {
+		for _, n := range r.plan.Nodes {
+			growth += len(n.ID())
+		}
+	}
+	return orderrecord.CheckSize(rel, r.op.Store.DriverName(), growth)
+}
