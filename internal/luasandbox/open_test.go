@@ -9,42 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"github.com/ordered-helm/helm/internal/testutil/blocking"
 )
-
-// makePipe creates a named pipe and a symbolic link to it.
-func makePipe(t *testing.T) (pipe, link string) {
-	t.Helper()
-	dir := t.TempDir()
-	pipe, link = filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(pipe, link); err != nil {
-		t.Fatal(err)
-	}
-	return pipe, link
-}
-
-// within fails the test if a function does not return. The function goes on in the background.
-func within(t *testing.T, function func() error) error {
-	t.Helper()
-	result := make(chan error, 1)
-	go func() { result <- function() }()
-	select {
-	case err := <-result:
-		return err
-	case <-time.After(20 * time.Second):
-		t.Fatal("the function blocks")
-		return nil
-	}
-}
 
 // TestSpecialFiles checks that files that could block are refused, in each mode.
 func TestSpecialFiles(t *testing.T) {
-	pipe, link := makePipe(t)
+	pipe, link := blocking.NamedPipe(t)
 	for _, name := range []string{pipe, link, "/dev/zero", "/dev/null", filepath.Dir(pipe)} {
 		for _, mode := range []string{"r", "r+", "w", "w+", "a", "a+", "lines"} {
 			script := fmt.Sprintf("local f, message = io.open(%q, %q) error(message)", name, mode)
@@ -52,7 +24,7 @@ func TestSpecialFiles(t *testing.T) {
 				script = fmt.Sprintf("for line in io.lines(%q) do end", name)
 			}
 			state := New(Options{Permissions: []Permission{Filesystem}})
-			err := within(t, func() error { return state.Load(context.WithoutCancel(t.Context()), "a.lua", script) })
+			err := blocking.MustReturn(t, func() error { return state.Load(context.WithoutCancel(t.Context()), "a.lua", script) })
 			if err == nil || !strings.Contains(err.Error(), "not a regular file") && !strings.Contains(err.Error(), "no such file") {
 				t.Errorf("%s of %s: got %v", mode, name, err)
 			}
@@ -73,7 +45,7 @@ func TestProcessFiles(t *testing.T) {
 		if f:write("x") then error("written") end`
 	state := New(Options{Permissions: []Permission{Filesystem}})
 	defer state.Close()
-	if err := within(t, func() error { return state.Load(context.WithoutCancel(t.Context()), "a.lua", script) }); err != nil {
+	if err := blocking.MustReturn(t, func() error { return state.Load(context.WithoutCancel(t.Context()), "a.lua", script) }); err != nil {
 		t.Error(err)
 	}
 }

@@ -7,46 +7,18 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ordered-helm/helm/internal/testutil/blocking"
 )
-
-// makePipe creates a named pipe and a symbolic link to it.
-func makePipe(t *testing.T) (pipe, link string) {
-	t.Helper()
-	dir := t.TempDir()
-	pipe, link = filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(pipe, link); err != nil {
-		t.Fatal(err)
-	}
-	return pipe, link
-}
-
-// within fails the test if a function does not return. The function goes on in the background.
-func within(t *testing.T, function func() error) error {
-	t.Helper()
-	result := make(chan error, 1)
-	go func() { result <- function() }()
-	select {
-	case err := <-result:
-		return err
-	case <-time.After(20 * time.Second):
-		t.Fatal("the function blocks")
-		return nil
-	}
-}
 
 // TestReplacedFiles checks that a named pipe is refused that has taken the place of a regular file
 // after it was checked.
 func TestReplacedFiles(t *testing.T) {
-	_, link := makePipe(t)
+	_, link := blocking.NamedPipe(t)
 	for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY, os.O_WRONLY | os.O_CREATE | os.O_TRUNC} {
-		err := within(t, func() error {
+		err := blocking.MustReturn(t, func() error {
 			opened, err := openNonblocking(link, flag)
 			if err == nil {
 				_ = opened.Close()
@@ -75,7 +47,7 @@ func TestWaitingReads(t *testing.T) {
 	if n, err := files.interruptible(reader).Read(make([]byte, 10)); n != 1 || err != nil {
 		t.Errorf("got %d bytes, %v", n, err)
 	}
-	err = within(t, func() error {
+	err = blocking.MustReturn(t, func() error {
 		_, err := files.interruptible(reader).Read(make([]byte, 10))
 		return err
 	})
