@@ -69,7 +69,7 @@ func (a *app) downloaders() luaplugin.Downloaders {
 // getters returns Helm's getters and those of plugins. They stop downloaders that are Lua scripts
 // when ctx ends.
 func (a *app) getters(ctx context.Context, options ...getter.Option) getter.Providers {
-	if d := a.downloaders(); d.AreThere() {
+	if d := a.downloaders(); d.HaveScripts() {
 		return d.Getters(ctx, options...)
 	}
 	return getter.All(a.settings, options...)
@@ -77,7 +77,7 @@ func (a *app) getters(ctx context.Context, options ...getter.Option) getter.Prov
 
 // locateOrDownload returns the path of the chart that reference refers to.
 func (a *app) locateOrDownload(ctx context.Context, from *action.ChartPathOptions, reference string) (string, error) {
-	if !a.downloaders().AreThere() {
+	if !a.downloaders().HaveScripts() {
 		return from.LocateChart(reference, a.settings)
 	}
 	registry, err := a.registryClientFor(from)
@@ -91,7 +91,7 @@ func (a *app) locateOrDownload(ctx context.Context, from *action.ChartPathOption
 
 // pullChart downloads a chart, and returns the text that the command prints.
 func (a *app) pullChart(ctx context.Context, client *action.Pull, reference string) (string, error) {
-	if !a.downloaders().AreThere() {
+	if !a.downloaders().HaveScripts() {
 		return client.Run(reference)
 	}
 	registry, err := a.registryClientFor(&client.ChartPathOptions)

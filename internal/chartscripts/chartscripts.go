@@ -79,8 +79,8 @@ func readTree(ch *chart.Chart, sourcePath func(*chart.Chart, string) string) ([]
 	return charts, err
 }
 
-// readOwn returns the scripts of one chart, or nil if it has none.
-func readOwn(ch *chart.Chart, at string) (*Chart, error) {
+// readChart returns the scripts of one chart, or nil if it has none.
+func readChart(ch *chart.Chart, at string) (*Chart, error) {
 	enabled, err := isEnabled(ch, at)
 	if !enabled || err != nil {
 		return nil, err

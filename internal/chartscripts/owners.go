@@ -31,7 +31,7 @@ func (o owners) read(ch *chart.Chart, at string, sourcePath func(*chart.Chart, s
 		o[at] = at
 	}
 	o[sourcePath(ch, at)] = at
-	own, err := readOwn(ch, at)
+	own, err := readChart(ch, at)
 	if own != nil {
 		charts = append(charts, own)
 	}

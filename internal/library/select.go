@@ -35,7 +35,7 @@ type Candidate struct {
 // Select returns for each library that is asked for the candidate with the highest version that
 // all charts accept. Libraries without candidates are not in the result. If all candidates for a
 // library are rejected, the error is a *ConflictError. If candidates with the selected version differ,
-// it is a *ContentError.
+// it is a *DifferentContentError.
 func Select(requests []Request, candidates []Candidate) (map[string]Candidate, error) {
 	asked := map[string][]Request{}
 	for _, r := range requests {
@@ -98,7 +98,7 @@ func checkContents(candidates []Candidate) error {
 			continue
 		}
 		if !equalContents(NewCopy(c.Library), NewCopy(first.Library)) {
-			return &ContentError{Library: c.Library.Name(), Version: c.Library.Metadata.Version, Paths: [2]string{first.Path, c.Path}}
+			return &DifferentContentError{Library: c.Library.Name(), Version: c.Library.Metadata.Version, Paths: [2]string{first.Path, c.Path}}
 		}
 	}
 	return nil
@@ -159,15 +159,15 @@ type ConflictError struct {
 	Available []string
 }
 
-// ContentError reports that a tree of charts contains a library twice in the same version, with
+// DifferentContentError reports that a tree of charts contains a library twice in the same version, with
 // different content.
-type ContentError struct {
+type DifferentContentError struct {
 	Library, Version string
 	// Paths are the paths of the two libraries.
 	Paths [2]string
 }
 
-func (e *ContentError) Error() string {
+func (e *DifferentContentError) Error() string {
 	return fmt.Sprintf("the library %s %s has different content in %s and in %s: give one of them another version, or remove it",
 		e.Library, e.Version, e.Paths[0], e.Paths[1])
 }

@@ -32,8 +32,8 @@ type Downloaders struct {
 	Cluster map[string]luasandbox.GoFunction
 }
 
-// AreThere reports whether a plugin has a downloader that is a Lua script.
-func (d Downloaders) AreThere() bool {
+// HaveScripts reports whether a downloader is a Lua script.
+func (d Downloaders) HaveScripts() bool {
 	for _, p := range d.Plugins {
 		for _, declared := range p.Metadata.Downloaders {
 			program, _, _ := strings.Cut(declared.Command, " ")

@@ -204,7 +204,7 @@ func TestGetters(t *testing.T) {
 	d := luaplugin.Downloaders{Settings: cli.New(), Stderr: io.Discard, Plugins: []*plugin.Plugin{{Dir: dir, Metadata: &plugin.Metadata{
 		Name: "test", Downloaders: []plugin.Downloaders{{Protocols: []string{"test"}, Command: "get.lua -x"}, {Protocols: []string{"other"}, Command: "get.sh"}},
 	}}}}
-	if !d.AreThere() {
+	if !d.HaveScripts() {
 		t.Error("the downloader was not found")
 	}
 	client, err := d.Getters(t.Context()).ByScheme("test")
@@ -222,7 +222,7 @@ func TestGetters(t *testing.T) {
 		t.Error(err)
 	}
 	d.Plugins[0].Metadata.Downloaders = d.Plugins[0].Metadata.Downloaders[1:]
-	if d.AreThere() {
+	if d.HaveScripts() {
 		t.Error("a downloader that is a process was taken for a Lua script")
 	}
 }
