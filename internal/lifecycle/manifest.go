@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // Manifest is a list of documents. Handlers can add documents to it, and remove and reorder them.
@@ -52,12 +54,17 @@ func (d *Document) IsChanged() bool { return d.isSet }
 
 // Text returns the document in YAML. It returns an error if the object cannot be encoded.
 func (d *Document) Text() (string, error) {
+	text, _, err := d.Encode()
+	return text, err
+}
+
+// Encode is like Text. object is the content as the text is parsed; nil if the text must be parsed to know it.
+func (d *Document) Encode() (text string, object map[string]any, err error) {
 	if !d.isSet {
-		return d.text, nil
+		return d.text, nil, nil
 	}
-	text, err := yaml.Marshal(d.object)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", d.Source, err)
+	if text, object, err = yamledit.EncodeObject(d.object); err != nil {
+		return "", nil, fmt.Errorf("%s: %w", d.Source, err)
 	}
-	return string(text), nil
+	return text, object, nil
 }

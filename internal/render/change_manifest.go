@@ -41,24 +41,33 @@ func changeManifest(files []File, root string, o Options) ([]File, []templateDoc
 	if err := o.ChangeManifest(m); err != nil {
 		return nil, nil, err
 	}
-	var docs []File
-	var changed []templateDocument
 	for _, d := range m.Documents {
-		if f, exists := unchanged[d]; exists && !d.IsChanged() {
-			docs = append(docs, f)
-			continue
-		}
 		if d.Source == "" {
 			d.Source = path.Join(root, addedSource)
 		}
-		c, err := changedDocument(d, o.KeepObjects)
-		if err != nil {
-			return nil, nil, &ChangeError{d.Source, err}
+	}
+	docs, documents := make([]File, len(m.Documents)), make([]templateDocument, len(m.Documents))
+	err := forEachParallel(len(docs), func(i int) (err error) {
+		d := m.Documents[i]
+		if f, exists := unchanged[d]; exists && !d.IsChanged() {
+			docs[i] = f
+			return nil
 		}
-		changed = append(changed, c)
-		f := c.asFile(c.head)
-		f.changed = true
-		docs = append(docs, f)
+		if documents[i], err = changedDocument(d); err != nil {
+			return &ChangeError{d.Source, err}
+		}
+		docs[i] = documents[i].asFile(documents[i].head)
+		docs[i].changed = true
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var changed []templateDocument
+	for i := range docs {
+		if docs[i].changed {
+			changed = append(changed, documents[i])
+		}
 	}
 	if err := checkUnique(docs); err != nil {
 		return nil, nil, err
@@ -99,9 +108,10 @@ func checkUnique(docs []File) error {
 	return nil
 }
 
-// changedDocument parses a document that a handler has changed or added, as templateDocuments does.
-func changedDocument(d *lifecycle.Document, keepObject bool) (templateDocument, error) {
-	text, err := d.Text()
+// changedDocument encodes a document that a handler has changed or added. The result is as that of
+// templateDocuments.
+func changedDocument(d *lifecycle.Document) (templateDocument, error) {
+	text, object, err := d.Encode()
 	text = strings.TrimSuffix(text, "\n")
 	if err != nil {
 		return templateDocument{}, err
@@ -109,8 +119,12 @@ func changedDocument(d *lifecycle.Document, keepObject bool) (templateDocument, 
 	if parts := Split(text); len(parts) != 1 {
 		return templateDocument{}, fmt.Errorf("a handler of %s has changed it to %d documents: add documents to the manifest instead", lifecycle.PostRender, len(parts))
 	}
-	c := templateDocument{file: d.Source, rendered: text}
-	if err := c.parse(); err != nil {
+	c := templateDocument{file: d.Source, rendered: text, object: object, parsed: object != nil}
+	finish := c.parse
+	if c.parsed {
+		finish = c.convert
+	}
+	if err := finish(); err != nil {
 		return c, err
 	}
 	var known bool
@@ -120,9 +134,6 @@ func changedDocument(d *lifecycle.Document, keepObject bool) (templateDocument, 
 		return c, fmt.Errorf("a handler of %s has changed it to something that is not an object with a kind and a name: remove it from the manifest instead", lifecycle.PostRender)
 	case c.head.isHook:
 		return c, fmt.Errorf("a handler of %s has made a hook of %s: declare hooks in templates", lifecycle.PostRender, c.head.kind)
-	}
-	if !keepObject {
-		c.parsed = false
 	}
 	return c, nil
 }

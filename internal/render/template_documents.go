@@ -82,17 +82,22 @@ func writtenKeys(docs []templateDocument) map[sequencer.AnnotationKey]string {
 // invalid, or if the document is too large. Other documents that cannot be parsed are not
 // errors, because Helm's parser rejects them later with a better message.
 func (d *templateDocument) parse() error {
-	d.text = d.rendered
-	if err := yamledit.CheckAliases(d.text); err != nil {
+	if err := yamledit.CheckAliases(d.rendered); err != nil {
 		return err
 	}
-	object, err := yamledit.ParseYAMLObject(d.text)
+	object, err := yamledit.ParseYAMLObject(d.rendered)
 	d.object, d.parsed = object, err == nil
+	return d.convert()
+}
+
+// convert sets d.text for a document that is parsed, and parses it again if that changes the text.
+func (d *templateDocument) convert() (err error) {
+	d.text = d.rendered
 	if !mayContainOrder(d.text) {
 		return nil
 	}
 	if d.parsed {
-		if text, keys, ok := renameKeys(d.text, object); ok {
+		if text, keys, ok := renameKeys(d.text, d.object); ok {
 			d.text, d.converted = text, keys
 			return nil
 		}
@@ -101,7 +106,7 @@ func (d *templateDocument) parse() error {
 		return err
 	}
 	if d.text != d.rendered {
-		object, err = yamledit.ParseYAMLObject(d.text)
+		object, err := yamledit.ParseYAMLObject(d.text)
 		d.object, d.parsed = object, err == nil
 	}
 	return nil

@@ -36,6 +36,10 @@ func ScriptsStep(n int) string {
 	return RenderStep(Thousands(n) + " objects")
 }
 
+// ScriptsChangeStep returns the name of the step of the workload scripts that renders n objects, each of which
+// a script changes.
+func ScriptsChangeStep(n int) string { return RenderStep(Thousands(n) + " changed objects") }
+
 // ObjectsName returns the name of the workload of n small objects.
 func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 
