@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,7 +40,9 @@ func sampleRelease() *Release {
 // sampleULID is the name of a ReleaseVersion.
 const sampleULID = "01kawd5t9fh3qzv8e2m7y4x6rc"
 
-func sampleChart() Chart { return Chart{Name: "shop", Version: "1.0.0", AppVersion: "3"} }
+func sampleChart() Chart {
+	return NewChart(&chart.Metadata{Name: "shop", Version: "1.0.0", AppVersion: "3"})
+}
 
 // sampleVersion returns a ReleaseVersion with a value in every field.
 func sampleVersion() *ReleaseVersion {

@@ -6,6 +6,7 @@ package releaseapi
 import (
 	"time"
 
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -53,11 +54,26 @@ type ReleaseStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Chart identifies the chart of a release.
+// Chart identifies the chart of a release. Use NewChart, which sets FullName and truncates texts
+// that the definitions do not accept.
 type Chart struct {
 	Name       string `json:"name,omitempty"`
 	Version    string `json:"version,omitempty"`
 	AppVersion string `json:"appVersion,omitempty"`
+	// FullName is the name and version of the chart as in "helm list", for "kubectl get".
+	FullName string `json:"fullName,omitempty"`
+}
+
+// NewChart returns the Chart with the given metadata, which can be nil.
+func NewChart(metadata *chart.Metadata) Chart {
+	if metadata == nil {
+		return Chart{}
+	}
+	c := Chart{
+		Name: Truncate(metadata.Name, maxChartText), Version: Truncate(metadata.Version, maxChartText), AppVersion: Truncate(metadata.AppVersion, maxChartText),
+	}
+	c.FullName = c.Name + "-" + c.Version
+	return c
 }
 
 // Counts counts what belongs to a release.

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package releaseapi defines releases as Kubernetes objects: the kinds Release and
-// ReleaseVersion, their CustomResourceDefinitions, and a client for them. It decides what such
-// an object can contain, not what is written to it when.
+// ReleaseVersion, and a client for them. It decides what such an object can contain, not what is
+// written to it when. Package releasecrds has their CustomResourceDefinitions.
 package releaseapi
 
 import (
 	"strconv"
+	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,9 +49,21 @@ const (
 	DefinitionsVersion = 1
 )
 
-// MaxDescriptionLength is the maximum number of characters in a description. Longer ones must
-// be truncated, because the API server would reject the whole object.
-const MaxDescriptionLength = 8192
+const (
+	// MaxDescriptionLength is the maximum number of characters in a description. Longer ones
+	// must be truncated, because the API server would reject the whole object.
+	MaxDescriptionLength = 8192
+	// maxChartText is the maximum number of characters in a field of Chart.
+	maxChartText = 1024
+)
+
+// Truncate returns at most the first characters of a text, as many as limit.
+func Truncate(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit])
+}
 
 // ReleaseGVR returns the resource of Release.
 func ReleaseGVR() schema.GroupVersionResource {
