@@ -14,6 +14,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/internal/releaseapi"
 )
 
 // requestKind describes the properties of a request that decide whether and how to retry it.
@@ -40,10 +42,10 @@ func classify(r *http.Request, body []byte) requestKind {
 	case http.MethodGet, http.MethodHead:
 		return requestKind{
 			streams: isStream(r.URL) || r.Context().Value(streamingKey) != nil, repeatable: true,
-			readsRelease: isReleaseObject(path.Base(r.URL.Path)),
+			readsRelease: isReleasePath(r.URL.Path),
 		}
 	case http.MethodPut:
-		return requestKind{repeatable: true, updatesRelease: isReleaseObject(path.Base(r.URL.Path))} // a repeated update has a conflict, or the same result for a stored release
+		return requestKind{repeatable: true, updatesRelease: isReleasePath(r.URL.Path)} // a repeated update has a conflict, or the same result for a stored release
 	case http.MethodDelete:
 		return requestKind{repeatable: true} // a repeated deletion finds no object
 	case http.MethodPatch:
@@ -61,6 +63,12 @@ func classify(r *http.Request, body []byte) requestKind {
 // isReleaseObject reports whether name is that of a Secret or ConfigMap in which Helm stores
 // a revision of a release.
 func isReleaseObject(name string) bool { return strings.HasPrefix(name, storage.HelmStorageType+".") }
+
+// isReleasePath reports whether a path is that of an object in which Helm stores a release: a Secret or
+// ConfigMap, a Release, a ReleaseVersion, or the Lease of a lock holder.
+func isReleasePath(p string) bool {
+	return isReleaseObject(path.Base(p)) || strings.Contains(p, "/apis/"+releaseapi.APIVersion+"/")
+}
 
 // isStream reports whether the response to a read request is a watch or a log. Both can be
 // endless.

@@ -52,7 +52,7 @@ func sampleVersion() *ReleaseVersion {
 		FirstDeployed: sampleTime, LastDeployed: sampleTime, Deleted: sampleTime,
 		Labels: map[string]string{"team": "shop"},
 		Hooks: []Hook{{
-			Name: "migrate", Kind: "Job", Path: "shop/templates/migrate.yaml", Phase: release.HookPhaseSucceeded,
+			Name: "migrate", Kind: "Job", Index: 1, Phase: release.HookPhaseSucceeded,
 			StartedAt: sampleTime, CompletedAt: sampleTime,
 		}},
 		Operation: &Operation{

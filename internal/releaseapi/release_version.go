@@ -41,12 +41,15 @@ type ReleaseVersionStatus struct {
 	Deleted time.Time `json:"deleted,omitzero"`
 	// Labels are the labels that users set with "helm install --labels".
 	Labels map[string]string `json:"labels,omitempty"`
-	// Hooks are the hooks and how they ended, in the order of the stored release.
+	// Hooks are the hooks that have run, and how their last runs ended.
 	Hooks []Hook `json:"hooks,omitempty"`
 	// Operation names the process that works on the revision; nil if none does.
 	Operation *Operation `json:"operation,omitempty"`
 	// Progress says which nodes of the deployment graph are finished.
 	Progress *Progress `json:"progress,omitempty"`
+	// WholeRecord says that the payload contains the operation and the progress too, for
+	// example because a newer version of helm has written them.
+	WholeRecord bool `json:"wholeRecord,omitempty"`
 	// Payload names the Secrets with the confidential parts. It is empty until all of them
 	// are stored.
 	Payload []Section `json:"payload,omitempty"`
@@ -54,10 +57,10 @@ type ReleaseVersionStatus struct {
 
 // Hook is a hook of a revision, and how its last run ended.
 type Hook struct {
-	Name string `json:"name"`
-	Kind string `json:"kind"`
-	// Path is the path of the template of the hook.
-	Path        string            `json:"path,omitempty"`
+	// Index is the position of the hook among the hooks of the revision, from 0.
+	Index       int64             `json:"index"`
+	Name        string            `json:"name,omitempty"`
+	Kind        string            `json:"kind,omitempty"`
 	Phase       release.HookPhase `json:"phase,omitempty"`
 	StartedAt   time.Time         `json:"startedAt,omitzero"`
 	CompletedAt time.Time         `json:"completedAt,omitzero"`

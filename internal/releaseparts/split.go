@@ -34,7 +34,7 @@ const (
 
 // Limits of what is in the head. What exceeds them is in a section.
 const (
-	maxDescriptionBytes = 16 << 10
+	maxDescriptionBytes = 8 << 10 // as many characters as the definition of ReleaseVersion allows
 	maxHookRuns         = 1000
 	maxProgressBytes    = 128 << 10
 )

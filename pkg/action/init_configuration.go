@@ -8,18 +8,25 @@ import (
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/storage"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/ordered-helm/helm/internal/crdstorage"
 	"github.com/ordered-helm/helm/internal/releasestorage"
 )
 
 // InitConfiguration prepares cfg for a cluster, like Helm's method Configuration.Init, which
-// has the same parameters. In addition, updates of stored releases keep the fields of other
-// versions of Helm ("The order record" in docs/reference.md). It sends no requests, unless
-// helmDriver, the value of HELM_DRIVER, is "sql". It returns an error if helmDriver is unknown,
-// or if the SQL database cannot be reached.
+// has the same parameters. In addition, it knows the storage driver "crd" ("Releases as
+// objects" in docs/reference.md), and updates of stored releases keep the fields of other
+// versions of Helm ("The order record" there). It sends no requests, unless helmDriver, the
+// value of HELM_DRIVER, is "sql". It returns an error if helmDriver is unknown, or if the SQL
+// database cannot be reached.
 func InitConfiguration(cfg *Configuration, getter genericclioptions.RESTClientGetter, namespace, helmDriver string, log DebugLog) error {
+	if helmDriver == crdstorage.DriverName {
+		return initWithObjects(cfg, getter, namespace, log)
+	}
 	if err := cfg.Init(getter, namespace, helmDriver, log); err != nil {
 		return err
 	}
@@ -31,5 +38,26 @@ func InitConfiguration(cfg *Configuration, getter genericclioptions.RESTClientGe
 		ConnectionString: os.Getenv("HELM_DRIVER_SQL_CONNECTION_STRING"),
 		Log:              log,
 	})
+	return nil
+}
+
+// initWithObjects prepares cfg for releases that are stored as objects.
+func initWithObjects(cfg *Configuration, getter genericclioptions.RESTClientGetter, namespace string, log DebugLog) error {
+	if err := cfg.Init(getter, namespace, "", log); err != nil {
+		return err
+	}
+	cfg.Releases = storage.Init(crdstorage.New(crdstorage.Options{
+		Namespace: namespace,
+		Connect: func() (kubernetes.Interface, dynamic.Interface, error) {
+			factory := kube.New(getter).Factory
+			client, err := factory.KubernetesClientSet()
+			if err != nil {
+				return nil, nil, err
+			}
+			objects, err := factory.DynamicClient()
+			return client, objects, err
+		},
+		Log: log,
+	}))
 	return nil
 }

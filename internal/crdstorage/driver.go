@@ -1,0 +1,110 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package crdstorage stores releases as objects of the kinds Release and ReleaseVersion: it is the storage
+// driver "crd" (docs/reference.md, "Releases as objects"). It implements the interface of Helm's storage
+// drivers, so that everything else works as with the others.
+package crdstorage
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ordered-helm/helm/internal/releaseapi"
+	"github.com/ordered-helm/helm/internal/releaseparts"
+)
+
+// DriverName is the value of HELM_DRIVER that selects this driver, and the result of Driver.Name.
+const DriverName = "crd"
+
+// maxAttempts is how often an object is written again after others have changed it in the meantime.
+const maxAttempts = 5
+
+// Options says where releases are stored, and how to connect.
+type Options struct {
+	// Namespace is the namespace of the releases; empty means all namespaces, for lists.
+	Namespace string
+	// Connect returns clients for the cluster. It is called once, when the driver is used first.
+	Connect func() (kubernetes.Interface, dynamic.Interface, error)
+	// Log is called with a format and arguments, like fmt.Printf.
+	Log func(string, ...any)
+}
+
+// Driver is the storage driver. It is safe for concurrent use.
+type Driver struct {
+	options Options
+	connect func() (*clients, error)
+	now     func() time.Time
+
+	// mu guards what is known of the objects in the cluster.
+	mu      sync.Mutex
+	objects knownObjects
+}
+
+var _ driver.Driver = (*Driver)(nil)
+
+// clients are the clients for the objects of a namespace.
+type clients struct {
+	objects  *releaseapi.Client
+	leases   holderLeases
+	sections *releaseparts.SecretStore
+	helm     placeholders
+}
+
+// versionKey identifies a revision of a release.
+type versionKey struct {
+	release  string
+	revision int
+}
+
+// New returns a driver. It sends no requests.
+func New(o Options) *Driver {
+	return &Driver{
+		options: o, now: time.Now, objects: newKnownObjects(),
+		connect: sync.OnceValues(func() (*clients, error) {
+			kube, objects, err := o.Connect()
+			if err != nil {
+				return nil, err
+			}
+			return &clients{
+				objects: releaseapi.NewClient(objects, o.Namespace), leases: holderLeases{kube.CoordinationV1()},
+				sections: &releaseparts.SecretStore{Client: kube}, helm: placeholders{kube},
+			}, nil
+		}),
+	}
+}
+
+// Name implements driver.Driver.
+func (d *Driver) Name() string { return DriverName }
+
+// parseKey splits the key of a stored release, as in "sh.helm.release.v1.shop.v3".
+func parseKey(key string) (versionKey, error) {
+	rest, isRelease := strings.CutPrefix(key, storage.HelmStorageType+".")
+	i := strings.LastIndex(rest, ".v")
+	if !isRelease || i < 1 {
+		return versionKey{}, fmt.Errorf("%q: %w", key, driver.ErrInvalidKey)
+	}
+	revision, err := strconv.Atoi(rest[i+len(".v"):])
+	if err != nil || revision < 1 {
+		return versionKey{}, fmt.Errorf("%q: %w", key, driver.ErrInvalidKey)
+	}
+	return versionKey{rest[:i], revision}, nil
+}
+
+// newID returns the ID of the version after the newest one of a release.
+func (d *Driver) newID(previous string) (string, error) {
+	return nextVersionID(d.now(), previous, rand.Reader)
+}
+
+// background returns the context of requests: methods of storage drivers have none.
+func background() context.Context { return context.Background() } //nolint:forbidigo // as the comment says

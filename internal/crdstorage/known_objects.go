@@ -1,0 +1,94 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package crdstorage
+
+import (
+	"reflect"
+
+	"github.com/ordered-helm/helm/internal/releaseapi"
+)
+
+// knownObjects is what a process has read and written last, so that an update need not read before it writes.
+// If that is out of date, the update has a conflict.
+type knownObjects struct {
+	releases map[string]*releaseapi.Release
+	versions map[versionKey]*storedVersion
+	// uncommitted are versions that did not belong to their release when they were read, by release.
+	uncommitted map[string][]*releaseapi.ReleaseVersion
+}
+
+func newKnownObjects() knownObjects {
+	return knownObjects{map[string]*releaseapi.Release{}, map[versionKey]*storedVersion{}, map[string][]*releaseapi.ReleaseVersion{}}
+}
+
+// known returns a copy of a revision as it was read or written last; nil if it is unknown.
+func (d *Driver) known(k versionKey) *storedVersion {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.objects.versions[k] == nil {
+		return nil
+	}
+	v := *d.objects.versions[k]
+	return &v
+}
+
+func (d *Driver) remember(k versionKey, v *storedVersion) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.objects.versions[k] = v
+}
+
+func (d *Driver) forget(k versionKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.objects.versions, k)
+}
+
+// withKnownSections returns a revision that was just read, with its sections if they are known.
+func (d *Driver) withKnownSections(k versionKey, object *releaseapi.ReleaseVersion) *storedVersion {
+	v := &storedVersion{object: object}
+	if before := d.known(k); before != nil && before.object.UID == object.UID && reflect.DeepEqual(before.object.Status.Payload, object.Status.Payload) {
+		v.sections = before.sections
+	}
+	return v
+}
+
+// knownRelease returns a copy of a Release as it was read or written last; nil if it is unknown.
+func (d *Driver) knownRelease(name string) *releaseapi.Release {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.objects.releases[name] == nil {
+		return nil
+	}
+	r := *d.objects.releases[name]
+	return &r
+}
+
+func (d *Driver) rememberRelease(r *releaseapi.Release) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.objects.releases[r.Name] = r
+}
+
+func (d *Driver) forgetRelease(name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.objects.releases, name)
+}
+
+// noteUncommitted notes that a version does not belong to its release.
+func (d *Driver) noteUncommitted(v *releaseapi.ReleaseVersion) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.objects.uncommitted[v.Spec.ReleaseName] = append(d.objects.uncommitted[v.Spec.ReleaseName], v)
+}
+
+// takeUncommitted returns the versions that were noted, and forgets them.
+func (d *Driver) takeUncommitted(release string) []*releaseapi.ReleaseVersion {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	versions := d.objects.uncommitted[release]
+	delete(d.objects.uncommitted, release)
+	return versions
+}

@@ -1,0 +1,317 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package crdstorage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/internal/releaseapi"
+	"github.com/ordered-helm/helm/internal/releaseparts"
+)
+
+// maxParallelReads is how many revisions are read at the same time.
+const maxParallelReads = 4
+
+// storedVersion is a revision as it was read or written last.
+type storedVersion struct {
+	object *releaseapi.ReleaseVersion
+	// lease is the Lease of the lock holder, if the object names one; nil if it does not exist.
+	lease *coordinationv1.Lease
+	// sections are the sections, if they are known.
+	sections []releaseparts.Section
+}
+
+// sectionOwner returns the owner of the sections of a version.
+func sectionOwner(v *releaseapi.ReleaseVersion) releaseparts.Owner {
+	return releaseparts.Owner{
+		Namespace: v.Namespace, Release: v.Spec.ReleaseName, Revision: int(v.Spec.Revision), Reference: releaseapi.OwnerReference(v),
+	}
+}
+
+// sectionPrefix returns the beginning of the names of the Secrets of a version.
+func sectionPrefix(release, id string) string { return release + "." + id }
+
+// head returns what is known of a version without its sections. Of the lock holder, the heartbeat is in the
+// Lease; if another operation has the Lease, that one holds the lock.
+func (v *storedVersion) head() *releaseparts.Head {
+	head := headOf(v.object)
+	if head.Lease == nil || v.lease == nil {
+		return head
+	}
+	if id := holderID(v.lease); id != head.Lease.ID {
+		head.Lease.ID = id
+	}
+	if renewed := renewedAt(v.lease); renewed.After(head.Lease.RenewedAt) {
+		head.Lease.RenewedAt = renewed
+	}
+	return head
+}
+
+// matches reports whether a version has labels with which Helm selects releases.
+func matches(v *storedVersion, labels map[string]string) bool {
+	for key, want := range labels {
+		switch key {
+		case "owner":
+			if want != "helm" {
+				return false
+			}
+		case "name":
+			if v.object.Spec.ReleaseName != want {
+				return false
+			}
+		case "status":
+			if v.object.Status.Phase.String() != want {
+				return false
+			}
+		case "version":
+			if strconv.FormatInt(v.object.Spec.Revision, 10) != want {
+				return false
+			}
+		default:
+			if v.object.Status.Labels[key] != want {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Get implements driver.Queryor.
+func (d *Driver) Get(key string) (*release.Release, error) {
+	k, err := parseKey(key)
+	if err != nil {
+		return nil, err
+	}
+	c, err := d.connect()
+	if err != nil {
+		return nil, err
+	}
+	ctx := background()
+	v, err := d.read(ctx, c, k)
+	if err != nil {
+		return nil, err
+	}
+	return d.join(ctx, c, v)
+}
+
+// version returns a revision as it is known, or reads it.
+func (d *Driver) version(ctx context.Context, c *clients, k versionKey) (*storedVersion, error) {
+	if v := d.known(k); v != nil && d.knownRelease(k.release) != nil {
+		return v, nil
+	}
+	return d.read(ctx, c, k)
+}
+
+// read reads a revision, without its sections. It returns driver.ErrReleaseNotFound if the release does not have
+// it.
+func (d *Driver) read(ctx context.Context, c *clients, k versionKey) (*storedVersion, error) {
+	parents, objects, err := d.readObjects(ctx, c, releaseapi.VersionsOf(k.release)+","+releaseapi.RevisionLabel+"="+strconv.Itoa(k.revision), k.release)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range objects {
+		if isCommitted(parents[parentKey(object)], object) {
+			v := d.withKnownSections(k, object)
+			if v.lease, err = c.leaseOf(ctx, object); err != nil {
+				return nil, err
+			}
+			d.remember(k, v)
+			return v, nil
+		}
+	}
+	return nil, driver.ErrReleaseNotFound
+}
+
+// heads reads all revisions of a release, or of all releases if name is empty, without their sections. They
+// are sorted by namespace, name and revision.
+func (d *Driver) heads(ctx context.Context, name string) ([]*storedVersion, error) {
+	c, err := d.connect()
+	if err != nil {
+		return nil, err
+	}
+	selector := ""
+	if name != "" {
+		selector = releaseapi.VersionsOf(name)
+	}
+	parents, objects, err := d.readObjects(ctx, c, selector, name)
+	if err != nil {
+		return nil, err
+	}
+	var found []*storedVersion
+	for _, object := range objects {
+		if !isCommitted(parents[parentKey(object)], object) {
+			d.noteUncommitted(object)
+			continue
+		}
+		k := versionKey{object.Spec.ReleaseName, int(object.Spec.Revision)}
+		v := d.withKnownSections(k, object)
+		if v.lease, err = c.leaseOf(ctx, object); err != nil {
+			return nil, err
+		}
+		if name != "" {
+			d.remember(k, v)
+		}
+		found = append(found, v)
+	}
+	slices.SortFunc(found, func(a, b *storedVersion) int {
+		return cmp.Or(cmp.Compare(a.object.Namespace, b.object.Namespace), cmp.Compare(a.object.Spec.ReleaseName, b.object.Spec.ReleaseName),
+			cmp.Compare(a.object.Spec.Revision, b.object.Spec.Revision))
+	})
+	return found, nil
+}
+
+// isCommitted reports whether a version belongs to its release.
+func isCommitted(parent *releaseapi.Release, v *releaseapi.ReleaseVersion) bool {
+	switch {
+	case parent == nil || v.Spec.Revision > parent.Status.Revision:
+		return false
+	case v.Spec.Revision == parent.Status.Revision:
+		return v.Name == parent.Status.LatestVersion
+	}
+	return true
+}
+
+// parentKey returns the key of the Release of a version in the result of readObjects.
+func parentKey(v *releaseapi.ReleaseVersion) string { return v.Namespace + "/" + v.Spec.ReleaseName }
+
+// readObjects reads the ReleaseVersions that a label selector selects, and their Releases: that with a name, or all
+// if it is empty.
+func (d *Driver) readObjects(ctx context.Context, c *clients, selector, name string) (parents map[string]*releaseapi.Release, versions []*releaseapi.ReleaseVersion, err error) {
+	parents = map[string]*releaseapi.Release{}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		list, err := c.objects.Versions.List(ctx, metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			versions = append(versions, &list.Items[i])
+		}
+		return nil
+	})
+	g.Go(func() error {
+		if name != "" {
+			parent, err := c.objects.Releases.Get(ctx, name)
+			if apierrors.IsNotFound(err) && !isDefinitionsError(err) {
+				return nil
+			}
+			if err == nil {
+				parents[parent.Namespace+"/"+name] = parent
+			}
+			return err
+		}
+		list, err := c.objects.Releases.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			parents[list.Items[i].Namespace+"/"+list.Items[i].Name] = &list.Items[i]
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	for _, parent := range parents {
+		if name != "" {
+			d.rememberRelease(parent)
+		}
+	}
+	return parents, versions, nil
+}
+
+func isDefinitionsError(err error) bool {
+	definitions, _ := errors.AsType[*releaseapi.DefinitionsError](err)
+	return definitions != nil
+}
+
+// leaseOf returns the Lease of the lock holder of a version; nil if no operation works on the version, or if
+// there is no Lease.
+func (c *clients) leaseOf(ctx context.Context, v *releaseapi.ReleaseVersion) (*coordinationv1.Lease, error) {
+	if v.Status.Operation == nil {
+		return nil, nil
+	}
+	return c.leases.read(ctx, v.Namespace, v.Spec.ReleaseName)
+}
+
+// join reads the sections of a version, unless they are known, and returns the release.
+func (d *Driver) join(ctx context.Context, c *clients, v *storedVersion) (*release.Release, error) {
+	sections := v.sections
+	if sections == nil {
+		var err error
+		if sections, err = c.sections.Read(ctx, sectionOwner(v.object), sectionsOf(v.object)); err != nil {
+			return nil, err
+		}
+	}
+	return releaseparts.Join(v.head(), sections)
+}
+
+// joinAll is join for several versions.
+func (d *Driver) joinAll(ctx context.Context, versions []*storedVersion) ([]*release.Release, error) {
+	c, err := d.connect()
+	if err != nil {
+		return nil, err
+	}
+	releases := make([]*release.Release, len(versions))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(maxParallelReads)
+	for i, v := range versions {
+		g.Go(func() (err error) {
+			releases[i], err = d.join(ctx, c, v)
+			return err
+		})
+	}
+	return releases, g.Wait()
+}
+
+// List implements driver.Queryor. Only the sections of releases that the filter accepts are read: it sees
+// releases without values, manifests, hooks and notes.
+func (d *Driver) List(filter func(*release.Release) bool) ([]*release.Release, error) {
+	ctx := background()
+	versions, err := d.heads(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	versions = slices.DeleteFunc(versions, func(v *storedVersion) bool { return !filter(v.head().Release()) })
+	return d.joinAll(ctx, versions)
+}
+
+// Heads returns the revisions of a release, or of all releases if name is empty, without values, manifests,
+// hooks and notes. It reads no Secrets.
+func (d *Driver) Heads(ctx context.Context, name string) ([]*release.Release, error) {
+	versions, err := d.heads(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	releases := make([]*release.Release, len(versions))
+	for i, v := range versions {
+		releases[i] = v.head().Release()
+	}
+	return releases, nil
+}
+
+// Query implements driver.Queryor. The labels are those that Helm's storage uses: name, owner and status.
+func (d *Driver) Query(labels map[string]string) ([]*release.Release, error) {
+	ctx := background()
+	versions, err := d.heads(ctx, labels["name"])
+	if err != nil {
+		return nil, err
+	}
+	versions = slices.DeleteFunc(versions, func(v *storedVersion) bool { return !matches(v, labels) })
+	if len(versions) == 0 {
+		return nil, driver.ErrReleaseNotFound
+	}
+	return d.joinAll(ctx, versions)
+}
