@@ -5,22 +5,119 @@ package crdstorage
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	"golang.org/x/sync/errgroup"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/releaseapi"
+	"github.com/ordered-helm/helm/internal/releaseparts"
 )
 
-// placeholders writes the Secrets that keep stock Helm away from the releases of this driver.
+// placeholders writes the Secrets that keep stock Helm away from the releases of this driver. There is one for
+// each release, at the place of its first revision.
 type placeholders struct {
 	client kubernetes.Interface
 }
 
-// checkUnused returns an error if another storage driver has a release with this name.
-func (p placeholders) checkUnused(ctx context.Context, namespace, name string) error { return nil }
+// placeholderKey returns the name of the placeholder of a release.
+func placeholderKey(release string) string {
+	return fmt.Sprintf("%s.%s.v1", storage.HelmStorageType, release)
+}
 
-// create creates the placeholder of a release.
-func (p placeholders) create(ctx context.Context, owner *releaseapi.Release) error { return nil }
+// checkUnused returns a *placeholder.DriverError if another storage driver has a release with this name.
+func (p placeholders) checkUnused(ctx context.Context, namespace, name string) error {
+	options := metav1.ListOptions{LabelSelector: "owner=helm,name=" + name}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		list, err := p.client.CoreV1().Secrets(namespace).List(ctx, options)
+		if err != nil {
+			return fmt.Errorf("look for release %s in Secrets: %w", name, err)
+		}
+		for i := range list.Items {
+			if isPlaceholder(&list.Items[i]) {
+				continue
+			}
+			return &placeholder.DriverError{Release: name, Namespace: namespace, Driver: "secret", Current: DriverName}
+		}
+		return nil
+	})
+	g.Go(func() error {
+		list, err := p.client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{LabelSelector: options.LabelSelector, Limit: 1})
+		if apierrors.IsForbidden(err) {
+			return nil // an account of this driver needs no permission for ConfigMaps
+		}
+		if err != nil {
+			return fmt.Errorf("look for release %s in ConfigMaps: %w", name, err)
+		}
+		if len(list.Items) > 0 {
+			return &placeholder.DriverError{Release: name, Namespace: namespace, Driver: "configmap", Current: DriverName}
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// isPlaceholder reports whether a Secret is a placeholder of this driver.
+func isPlaceholder(secret *corev1.Secret) bool {
+	return secret.Annotations[placeholder.DriverAnnotation] == DriverName
+}
+
+// create creates the placeholder of a release. Another process may have created it already.
+func (p placeholders) create(ctx context.Context, owner *releaseapi.Release) error {
+	head := &releaseparts.Head{Name: owner.Name, Namespace: owner.Namespace, Revision: 1, Status: release.StatusPendingInstall}
+	secrets := driver.NewSecrets(&placeholderClient{SecretInterface: p.client.CoreV1().Secrets(owner.Namespace), ctx: ctx, owner: owner})
+	err := secrets.Create(placeholderKey(owner.Name), placeholder.New(DriverName, head, nil))
+	if !errors.Is(err, driver.ErrReleaseExists) {
+		return err
+	}
+	existing, err := p.client.CoreV1().Secrets(owner.Namespace).Get(ctx, placeholderKey(owner.Name), metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the placeholder of release %s: %w", owner.Name, err)
+	case !isPlaceholder(existing):
+		return &placeholder.DriverError{Release: owner.Name, Namespace: owner.Namespace, Driver: "secret", Current: DriverName}
+	case !isOwned(existing, owner): // of a Release that is gone, which the garbage collector has not noticed yet
+		return errors.Join(p.remove(ctx, owner), p.create(ctx, owner))
+	}
+	return nil
+}
 
 // remove deletes the placeholder of a release.
-func (p placeholders) remove(ctx context.Context, owner *releaseapi.Release) error { return nil }
+func (p placeholders) remove(ctx context.Context, owner *releaseapi.Release) error {
+	secrets := p.client.CoreV1().Secrets(owner.Namespace)
+	existing, err := secrets.Get(ctx, placeholderKey(owner.Name), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && !isPlaceholder(existing) {
+		return nil
+	}
+	if err == nil {
+		err = secrets.Delete(ctx, existing.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(existing.UID))})
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete the placeholder of release %s: %w", owner.Name, err)
+	}
+	return nil
+}
+
+// placeholderClient is the client with which Helm's driver creates a placeholder. It adds the owner.
+type placeholderClient struct {
+	typedcorev1.SecretInterface
+	ctx   context.Context //nolint:containedctx // the methods of Helm's driver have none
+	owner *releaseapi.Release
+}
+
+// Create implements typedcorev1.SecretInterface.
+func (c *placeholderClient) Create(_ context.Context, secret *corev1.Secret, options metav1.CreateOptions) (*corev1.Secret, error) {
+	secret.OwnerReferences = []metav1.OwnerReference{releaseapi.OwnerReference(c.owner)}
+	secret.Annotations = map[string]string{placeholder.DriverAnnotation: DriverName}
+	return c.SecretInterface.Create(c.ctx, secret, options)
+}

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/releaseparts"
 )
@@ -258,7 +259,8 @@ func (d *Driver) join(ctx context.Context, c *clients, v *storedVersion) (*relea
 	return releaseparts.Join(v.head(), sections)
 }
 
-// joinAll is join for several versions.
+// joinAll is join for several versions. Of those whose sections cannot be read, the result contains what
+// placeholder.NewUnreadable returns.
 func (d *Driver) joinAll(ctx context.Context, versions []*storedVersion) ([]*release.Release, error) {
 	c, err := d.connect()
 	if err != nil {
@@ -270,6 +272,9 @@ func (d *Driver) joinAll(ctx context.Context, versions []*storedVersion) ([]*rel
 	for i, v := range versions {
 		g.Go(func() (err error) {
 			releases[i], err = d.join(ctx, c, v)
+			if part, _ := errors.AsType[*releaseparts.PartError](err); part != nil && ctx.Err() == nil {
+				releases[i], err = placeholder.NewUnreadable(v.head(), part), nil
+			}
 			return err
 		})
 	}

@@ -8,6 +8,7 @@ package releaselist
 
 import (
 	"context"
+	"slices"
 
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
@@ -28,10 +29,16 @@ type Options struct {
 // NewStorage returns a storage that lists the same releases as helm, but faster. The listed
 // releases have no hooks, manifests and values, and their charts have nothing but metadata.
 // Requests end with ctx. All other methods are those of helm. If the driver of helm stores
-// releases neither in Secrets nor in ConfigMaps, NewStorage returns helm.
+// releases neither in Secrets nor in ConfigMaps, and cannot read parts of them, NewStorage
+// returns helm.
 func NewStorage(ctx context.Context, helm *storage.Storage, opts Options) *storage.Storage {
 	var read readFunc
-	switch helm.Driver.(type) {
+	switch d := helm.Driver.(type) {
+	case headReader:
+		return storage.Init(&listDriver{Driver: helm.Driver, list: func(filter func(*release.Release) bool) ([]*release.Release, error) {
+			heads, err := d.Heads(ctx, "")
+			return slices.DeleteFunc(heads, func(rel *release.Release) bool { return !filter(rel) }), err
+		}})
 	case *driver.Secrets:
 		read = readSecrets
 	case *driver.ConfigMaps:
@@ -46,6 +53,12 @@ func NewStorage(ctx context.Context, helm *storage.Storage, opts Options) *stora
 		}
 		return decodeAll(stored, filter, opts.Log), nil
 	}})
+}
+
+// headReader is a storage driver that can read releases without hooks, manifests and values. An empty name means
+// all releases.
+type headReader interface {
+	Heads(ctx context.Context, name string) ([]*release.Release, error)
 }
 
 // listDriver is one of Helm's storage drivers with another method List.
