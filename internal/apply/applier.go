@@ -90,6 +90,12 @@ func New(c ApplierConfig) *Applier {
 	return a
 }
 
+// SetOwner makes the objects that are written from now on have a reference to the Release that owns them; nil if
+// releases are not stored as objects. It must be called before anything is written.
+func (a *Applier) SetOwner(release *object.ReleaseReference) {
+	a.config.Writer = a.config.Writer.OwnedBy(release)
+}
+
 // FindExisting looks for the objects of list in the cluster. IsAbsent and ApplyNode use what
 // it finds. It returns an error if an object belongs to another owner, unless TakeOwnership
 // is set.

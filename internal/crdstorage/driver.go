@@ -17,6 +17,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
@@ -36,6 +37,8 @@ type Options struct {
 	Namespace string
 	// Connect returns clients for the cluster. It is called once, when the driver is used first.
 	Connect func() (kubernetes.Interface, dynamic.Interface, error)
+	// OwnsObjects says whether the Releases own the objects of the releases.
+	OwnsObjects bool
 	// Log is called with a format and arguments, like fmt.Printf.
 	Log func(string, ...any)
 }
@@ -108,3 +111,13 @@ func (d *Driver) newID(previous string) (string, error) {
 
 // background returns the context of requests: methods of storage drivers have none.
 func background() context.Context { return context.Background() } //nolint:forbidigo // as the comment says
+
+// OwnerReference returns the reference to the Release of a release that the driver has read or written, for the
+// objects of the release. owns is false if there is none.
+func (d *Driver) OwnerReference(name string) (reference metav1.OwnerReference, owns bool) {
+	parent := d.knownRelease(name)
+	if parent == nil || !d.options.OwnsObjects {
+		return metav1.OwnerReference{}, false
+	}
+	return releaseapi.OwnerReference(parent), true
+}

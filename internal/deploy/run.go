@@ -223,6 +223,7 @@ func (r *Run) Contents() []map[string]any {
 // them, prunes obsolete objects, and runs the hooks after it.
 func (r *Run) Perform(ctx context.Context) error {
 	defer r.strategy.close()
+	r.strategy.objects().applier.SetOwner(r.writer.Store().OwnerOf(r.Release()))
 	r.writer.Background.Start()
 	defer r.writer.Background.Stop()
 	r.strategy.announce()

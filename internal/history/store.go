@@ -17,6 +17,9 @@ import (
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/internal/object"
 )
 
 // Store creates, reads and deletes stored revisions in Helm's storage.
@@ -98,6 +101,22 @@ func (s *Store) Deployed(name string) ([]*release.Release, error) {
 func (s *Store) Delete(name string, version int) error {
 	_, err := s.releases.Delete(name, version)
 	return err
+}
+
+// OwnerOf returns the reference to the object in which the storage driver stores a release, for the objects of
+// the release. It is nil if the storage driver stores no such object, or if it is not to own any.
+func (s *Store) OwnerOf(rel *release.Release) *object.ReleaseReference {
+	d, stores := s.releases.Driver.(interface {
+		OwnerReference(release string) (metav1.OwnerReference, bool)
+	})
+	if !stores {
+		return nil
+	}
+	reference, owns := d.OwnerReference(rel.Name)
+	if !owns {
+		return nil
+	}
+	return &object.ReleaseReference{Reference: reference, Namespace: rel.Namespace}
 }
 
 // Newest returns the revision with the highest number, or nil if the list is empty.

@@ -31,6 +31,8 @@ type sender struct {
 	get     func(context.Context, *object.Info) (*unstructured.Unstructured, error)
 	log     func(string, ...any)
 	options ApplyOptions
+	// release is the owner of the objects; nil if they have none.
+	release *object.ReleaseReference
 	// fieldManager is the name under which the server records who manages a field.
 	fieldManager string
 	// dryRun is the option DryRun of all requests; nil unless they are dry-run requests.
@@ -42,7 +44,7 @@ func (w *requestWriter) newSender(o ApplyOptions) (*sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sender{client: client, get: w.cluster.Get, log: w.cluster.Log, options: o, fieldManager: fieldManager()}, nil
+	return &sender{client: client, get: w.cluster.Get, log: w.cluster.Log, options: o, release: w.release, fieldManager: fieldManager()}, nil
 }
 
 // resourceOf returns the client that reads and writes an object.
@@ -140,6 +142,7 @@ func (s *sender) post(ctx context.Context, info *object.Info) (live *unstructure
 		target = target.DeepCopy()
 		target.SetResourceVersion("")
 	}
+	target = s.withOwner(info, target, target.GetOwnerReferences())
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		live, err = resourceOf(s.client, info).Create(ctx, target, metav1.CreateOptions{FieldManager: s.fieldManager, DryRun: s.dryRun})
 		return err
@@ -171,6 +174,7 @@ func (s *sender) replace(ctx context.Context, ch *objectChange) error {
 				return err
 			}
 		}
+		target = s.withOwner(ch.info, target, live.GetOwnerReferences())
 		target.SetResourceVersion(live.GetResourceVersion())
 		replaced, err = resource.Update(ctx, target, metav1.UpdateOptions{FieldManager: s.fieldManager, DryRun: s.dryRun})
 		live = nil // read the object again after a conflict
@@ -191,7 +195,11 @@ func (s *sender) patch(ctx context.Context, ch *objectChange) error {
 		s.log("%s was not declared before: using the live object as the base of the merge", object.Describe(ch.info))
 		ch.base = ch.live
 	}
-	p, err := patch.Compute(ch.info, ch.base, ch.live, s.options.ThreeWay)
+	info, base, err := s.withOwners(ch)
+	if err != nil {
+		return err
+	}
+	p, err := patch.Compute(info, base, ch.live, s.options.ThreeWay)
 	if err != nil {
 		return fmt.Errorf("failed to create patch: %w", err)
 	}

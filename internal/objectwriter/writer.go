@@ -60,11 +60,16 @@ type Writer interface {
 	// list. It skips objects that select no pods. A pod that does not exist is not an
 	// error. The error joins all failures. Without a cluster, DeletePods does nothing.
 	DeletePods(ctx context.Context, list kube.ResourceList) ([]object.PodRef, error)
+	// OwnedBy returns a Writer whose methods Create and Apply set the reference to a Release on
+	// the objects; nil removes it. A custom Kubernetes client sets none.
+	OwnedBy(release *object.ReleaseReference) Writer
 }
 
 // NewRequestWriter returns the Writer for operations that use Helm's own Kubernetes client. The Writer
 // does not call the methods of that client, but sends its own requests.
-func NewRequestWriter(c *cluster.Connection) Writer { return &requestWriter{requestPodDeleter{c}} }
+func NewRequestWriter(c *cluster.Connection) Writer {
+	return &requestWriter{requestPodDeleter: requestPodDeleter{c}}
+}
 
 // NewCustom returns the Writer for a custom Kubernetes client. The Writer calls the methods
 // of that client, except to delete pods, for which kube.Interface has no method.
@@ -79,7 +84,19 @@ func NewWithoutCluster(client kube.Interface) Writer {
 }
 
 // requestWriter is the Writer that sends its own requests.
-type requestWriter struct{ requestPodDeleter }
+type requestWriter struct {
+	requestPodDeleter
+	// release is the owner of the objects; nil if they have none.
+	release *object.ReleaseReference
+}
+
+func (w *requestWriter) OwnedBy(release *object.ReleaseReference) Writer {
+	owned := *w
+	owned.release = release
+	return &owned
+}
+
+func (w *delegatingWriter) OwnedBy(*object.ReleaseReference) Writer { return w }
 
 // delegatingWriter is the Writer that calls the methods of a Kubernetes client.
 type delegatingWriter struct {

@@ -57,7 +57,8 @@ func initWithObjects(cfg *Configuration, getter genericclioptions.RESTClientGett
 			objects, err := factory.DynamicClient()
 			return client, objects, err
 		},
-		Log: log,
+		OwnsObjects: os.Getenv("HELM_OWNER_REFERENCES") != "false",
+		Log:         log,
 	}))
 	return nil
 }

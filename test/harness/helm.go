@@ -40,6 +40,7 @@ func New(tb testing.TB) *Helm {
 	client, err := dynamic.NewForConfig(c.Config())
 	NoError(tb, err)
 	home := tb.TempDir()
+	installDefinitions(tb, c)
 	return &Helm{
 		TB: tb, Cluster: c, Client: client, Namespace: c.Namespace(tb),
 		Env: append(os.Environ(), "HOME="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home,

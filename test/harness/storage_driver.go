@@ -1,0 +1,48 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"os"
+	"testing"
+
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ordered-helm/helm/internal/releasecrds"
+	"github.com/ordered-helm/helm/test/cluster"
+)
+
+// StorageDriver returns the storage driver of the test run: the value of HELM_DRIVER, or "secret". "make soak"
+// runs tests with other drivers. Tests that look into stored releases call RequireSecrets.
+func StorageDriver() string {
+	if driver := os.Getenv("HELM_DRIVER"); driver != "" {
+		return driver
+	}
+	return "secret"
+}
+
+// RequireSecrets skips a test that needs releases in Secrets, if the test run has another storage driver.
+func RequireSecrets(tb testing.TB) {
+	tb.Helper()
+	if driver := StorageDriver(); driver != "secret" {
+		tb.Skipf("HELM_DRIVER=%s: the test looks into Secrets with releases", driver)
+	}
+}
+
+// InstallDefinitions installs the definitions of releases in a cluster, unless they are installed.
+func InstallDefinitions(tb testing.TB, c *cluster.Cluster) {
+	tb.Helper()
+	client, err := dynamic.NewForConfig(c.Config())
+	NoError(tb, err)
+	_, err = releasecrds.Install(tb.Context(), client)
+	NoError(tb, err)
+}
+
+// installDefinitions is InstallDefinitions for a test run whose storage driver needs them.
+func installDefinitions(tb testing.TB, c *cluster.Cluster) {
+	tb.Helper()
+	if StorageDriver() == "crd" {
+		InstallDefinitions(tb, c)
+	}
+}
