@@ -25,6 +25,8 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
+require github.com/oklog/ulid/v2 v2.1.2 // indirect
+
 require (
 	charm.land/bubbletea/v2 v2.0.9 // indirect
 	dario.cat/mergo v1.0.1 // indirect

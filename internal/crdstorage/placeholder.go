@@ -5,6 +5,7 @@ package crdstorage
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/releaseparts"
+	"github.com/ordered-helm/helm/internal/releasestorage"
 )
 
 // placeholders writes the Secrets that keep stock Helm away from the releases of this driver. There is one for
@@ -36,7 +38,7 @@ func placeholderKey(release string) string {
 
 // checkUnused returns a *placeholder.DriverError if another storage driver has a release with this name.
 func (p placeholders) checkUnused(ctx context.Context, namespace, name string) error {
-	options := metav1.ListOptions{LabelSelector: "owner=helm,name=" + name}
+	options := releaseSelector(name)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		list, err := p.client.CoreV1().Secrets(namespace).List(ctx, options)
@@ -67,11 +69,6 @@ func (p placeholders) checkUnused(ctx context.Context, namespace, name string) e
 	return g.Wait()
 }
 
-// isPlaceholder reports whether a Secret is a placeholder of this driver.
-func isPlaceholder(secret *corev1.Secret) bool {
-	return secret.Annotations[placeholder.DriverAnnotation] == DriverName
-}
-
 // create creates the placeholder of a release. Another process may have created it already.
 func (p placeholders) create(ctx context.Context, owner *releaseapi.Release) error {
 	head := &releaseparts.Head{Name: owner.Name, Namespace: owner.Namespace, Revision: 1, Status: release.StatusPendingInstall}
@@ -92,20 +89,44 @@ func (p placeholders) create(ctx context.Context, owner *releaseapi.Release) err
 	return nil
 }
 
-// remove deletes the placeholder of a release.
+// remove deletes the placeholder of a release, and the copies of it that stock Helm has stored in attempts to roll
+// back the release.
 func (p placeholders) remove(ctx context.Context, owner *releaseapi.Release) error {
 	secrets := p.client.CoreV1().Secrets(owner.Namespace)
-	existing, err := secrets.Get(ctx, placeholderKey(owner.Name), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && !isPlaceholder(existing) {
-		return nil
+	list, err := secrets.List(ctx, releaseSelector(owner.Name))
+	if err != nil {
+		return fmt.Errorf("look for the placeholder of release %s: %w", owner.Name, err)
 	}
-	if err == nil {
-		err = secrets.Delete(ctx, existing.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(existing.UID))})
-	}
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete the placeholder of release %s: %w", owner.Name, err)
+	for i := range list.Items {
+		secret := &list.Items[i]
+		if !isPlaceholder(secret) {
+			continue
+		}
+		err := secrets.Delete(ctx, secret.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(secret.UID))})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete the placeholder of release %s: %w", owner.Name, err)
+		}
 	}
 	return nil
+}
+
+// releaseSelector selects the objects in which Helm stores the revisions of a release.
+func releaseSelector(release string) metav1.ListOptions {
+	return metav1.ListOptions{LabelSelector: "owner=helm,name=" + release}
+}
+
+// isPlaceholder reports whether a Secret contains a placeholder of this driver.
+func isPlaceholder(secret *corev1.Secret) bool {
+	text, err := new(releasestorage.Decoder).Text(secret.Data["release"])
+	if err != nil {
+		return false
+	}
+	var rel release.Release
+	if err := json.Unmarshal(text, &rel); err != nil {
+		return false
+	}
+	name, _ := placeholder.Of(&rel)
+	return name == DriverName
 }
 
 // placeholderClient is the client with which Helm's driver creates a placeholder. It adds the owner.
@@ -118,6 +139,5 @@ type placeholderClient struct {
 // Create implements typedcorev1.SecretInterface.
 func (c *placeholderClient) Create(_ context.Context, secret *corev1.Secret, options metav1.CreateOptions) (*corev1.Secret, error) {
 	secret.OwnerReferences = []metav1.OwnerReference{releaseapi.OwnerReference(c.owner)}
-	secret.Annotations = map[string]string{placeholder.DriverAnnotation: DriverName}
 	return c.SecretInterface.Create(c.ctx, secret, options)
 }

@@ -22,6 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/crdstorage"
+	"github.com/ordered-helm/helm/internal/releaseapi"
 )
 
 // ExpectEmptyNamespace checks that the namespace contains no object of a release and no
@@ -46,6 +49,18 @@ func (h *Helm) ExpectNoReleases(tb testing.TB) {
 	NoError(tb, err)
 	for _, s := range secrets.Items {
 		tb.Errorf("Secret/%s is left", s.Name)
+	}
+	if StorageDriver() != crdstorage.DriverName {
+		return
+	}
+	for _, resource := range []schema.GroupVersionResource{
+		releaseapi.ReleaseGVR(), releaseapi.ReleaseVersionGVR(), {Group: "coordination.k8s.io", Version: "v1", Resource: "leases"},
+	} {
+		left, err := h.Client.Resource(resource).Namespace(h.Namespace).List(tb.Context(), metav1.ListOptions{})
+		NoError(tb, err)
+		for i := range left.Items {
+			tb.Errorf("%s/%s is left", resource.Resource, left.Items[i].GetName())
+		}
 	}
 }
 

@@ -12,11 +12,21 @@ import (
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ordered-helm/helm/internal/crdstorage"
 )
 
 // Storage returns the storage of the releases in the namespace, for tests that read or change
 // stored releases.
 func (h *Helm) Storage() *storage.Storage {
+	if StorageDriver() == crdstorage.DriverName {
+		return storage.Init(crdstorage.New(crdstorage.Options{
+			Namespace: h.Namespace, Log: h.TB.Logf,
+			Connect: func() (kubernetes.Interface, dynamic.Interface, error) { return h.Cluster.Client(), h.Client, nil },
+		}))
+	}
 	return storage.Init(driver.NewSecrets(h.Cluster.Client().CoreV1().Secrets(h.Namespace)))
 }
 

@@ -4,11 +4,16 @@
 package harness
 
 import (
+	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/ordered-helm/helm/internal/crdstorage"
+	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/releasecrds"
 	"github.com/ordered-helm/helm/test/cluster"
 )
@@ -42,7 +47,23 @@ func InstallDefinitions(tb testing.TB, c *cluster.Cluster) {
 // installDefinitions is InstallDefinitions for a test run whose storage driver needs them.
 func installDefinitions(tb testing.TB, c *cluster.Cluster) {
 	tb.Helper()
-	if StorageDriver() == "crd" {
+	if StorageDriver() == crdstorage.DriverName {
 		InstallDefinitions(tb, c)
 	}
+}
+
+// IsUpdateOf reports whether an entry of the audit log is a successful update of a stored revision.
+func (h *Helm) IsUpdateOf(tb testing.TB, e cluster.Event, release string, revision int) bool {
+	tb.Helper()
+	if e.Namespace != h.Namespace || e.Stage != cluster.StageComplete || e.Code >= 300 || e.Verb != "update" {
+		return false
+	}
+	if StorageDriver() != crdstorage.DriverName {
+		return e.Resource == "secrets" && e.Name == fmt.Sprintf("sh.helm.release.v1.%s.v%d", release, revision)
+	}
+	if e.Resource != releaseapi.ReleaseVersionResource {
+		return false
+	}
+	version, err := h.Client.Resource(releaseapi.ReleaseVersionGVR()).Namespace(h.Namespace).Get(tb.Context(), e.Name, metav1.GetOptions{})
+	return err == nil && version.GetLabels()[releaseapi.ReleaseLabel] == release && version.GetLabels()[releaseapi.RevisionLabel] == strconv.Itoa(revision)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/test/charts"
-	"github.com/ordered-helm/helm/test/cluster"
 	"github.com/ordered-helm/helm/test/harness"
 )
 
@@ -20,8 +19,7 @@ func revisionWrites(tb testing.TB, h *harness.Helm, revision int) []time.Time {
 	tb.Helper()
 	var times []time.Time
 	for _, e := range h.Cluster.Audit(tb) {
-		if e.Namespace == h.Namespace && e.Resource == "secrets" && e.Stage == cluster.StageComplete && e.Code < 300 &&
-			e.Verb == "update" && e.Name == fmt.Sprintf("sh.helm.release.v1.rel.v%d", revision) {
+		if h.IsUpdateOf(tb, e, "rel", revision) {
 			times = append(times, e.Received)
 		}
 	}
