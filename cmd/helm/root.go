@@ -133,6 +133,7 @@ func newRootCmd(a *app) *cobra.Command {
 		newSchemaCmd(a),
 		newSearchCmd(a),
 		newShowCmd(a),
+		newStateCmd(a),
 		newStatusCmd(a),
 		newTemplateCmd(a),
 		newTestCmd(a),

@@ -13,10 +13,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -39,6 +41,9 @@ type Reader interface {
 	// Denied reports for each action whether the account certainly lacks the permission for
 	// it. Without a cluster, nothing is denied.
 	Denied(ctx context.Context, actions []authorizationv1.ResourceAttributes) ([]bool, error)
+	// Releases returns the names of Releases (package releaseapi) in all namespaces, at most
+	// limit. There are none if the cluster does not define them, and without a cluster.
+	Releases(ctx context.Context, limit int64) ([]types.NamespacedName, error)
 }
 
 // reader is the Reader of a cluster.
@@ -120,6 +125,26 @@ func (r *reader) Denied(ctx context.Context, actions []authorizationv1.ResourceA
 	return denied, nil
 }
 
+// Releases implements Reader.
+func (r *reader) Releases(ctx context.Context, limit int64) ([]types.NamespacedName, error) {
+	client, err := r.clients.Metadata()
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.Resource(releaseapi.ReleaseGVR()).List(ctx, metav1.ListOptions{Limit: limit})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list %s.%s in all namespaces: %w", releaseapi.ReleaseResource, releaseapi.Group, err)
+	}
+	var names []types.NamespacedName
+	for i := range list.Items {
+		names = append(names, types.NamespacedName{Namespace: list.Items[i].Namespace, Name: list.Items[i].Name})
+	}
+	return names, nil
+}
+
 // readerWithoutCluster is the Reader for a client without a cluster.
 type readerWithoutCluster struct{}
 
@@ -151,6 +176,11 @@ func (readerWithoutCluster) Exists(context.Context, string, sequencer.ID) (exist
 // Denied implements Reader.
 func (readerWithoutCluster) Denied(_ context.Context, actions []authorizationv1.ResourceAttributes) ([]bool, error) {
 	return make([]bool, len(actions)), nil
+}
+
+// Releases implements Reader.
+func (readerWithoutCluster) Releases(context.Context, int64) ([]types.NamespacedName, error) {
+	return nil, nil
 }
 
 // getFunc reads the current state of one object.

@@ -6,10 +6,13 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/releaseguard"
 )
 
 // FindExisting looks for the objects of the new revision in the cluster, and returns an
@@ -39,7 +42,22 @@ func (r *Run) Check(ctx context.Context) error {
 	if err := r.strategy.check(ctx); err != nil {
 		return err
 	}
+	if err := r.checkDefinitions(ctx); err != nil {
+		return err
+	}
 	return r.checkSize(r.Release())
+}
+
+// checkDefinitions returns an error if the run would prune the definitions of Releases that exist.
+func (r *Run) checkDefinitions(ctx context.Context) error {
+	if r.inventory == nil {
+		return nil
+	}
+	obsolete := slices.DeleteFunc(r.inventory.Without(r.strategy.objects().all), func(info *object.Info) bool { return r.options.Spared[object.IDOf(info)] })
+	if err := releaseguard.CheckDeletion(ctx, r.op.Cluster, obsolete); err != nil {
+		return fmt.Errorf("prune resources no longer in the chart: %w", err)
+	}
+	return nil
 }
 
 // CheckBeforeCRDs makes those checks of a deployment that are possible before its CRDs are

@@ -27,6 +27,7 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/releaseguard"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -324,6 +325,10 @@ func (r *Run) cleanUp(ctx context.Context, err error) error {
 	r.op.Log("Cleanup on fail set, cleaning up %d resources", len(created))
 	cleanup, ctx, end := r.op.StartCleanup(ctx)
 	defer end()
+	if inUse := releaseguard.CheckDeletion(ctx, cleanup.Cluster, created); inUse != nil {
+		cleanup.Events.Warnf("--cleanup-on-fail: %v", inUse)
+		created = releaseguard.WithoutDefinitions(created)
+	}
 	r.writer.Background.Start()
 	defer r.writer.Background.Stop()
 	return r.strategy.deleteCreated(ctx, cleanup, created, err)

@@ -69,7 +69,7 @@ func definitionsError(err error, resource, object string) error {
 		problem = ProblemMissing
 	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "strict decoding error: unknown field"):
 		problem = ProblemOlder
-	case apierrors.IsMethodNotSupported(err) && strings.Contains(err.Error(), "terminating"):
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "custom resource definition is terminating"):
 		problem = ProblemDeleting
 	default:
 		return err

@@ -9,6 +9,7 @@ package uninstall
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,9 +21,11 @@ import (
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/lifecycle"
+	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/releaseguard"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -95,17 +98,40 @@ func New(op *operation.Operation, t *Target, o Options) *Run {
 
 // Prepare determines which objects to delete. It changes nothing in the cluster.
 func (r *Run) Prepare(ctx context.Context) (err error) {
-	r.hideSecrets()
+	declared := r.declared()
+	r.hideSecrets(declared)
+	if err := r.checkDefinitions(ctx, declared); err != nil {
+		return err
+	}
 	r.kept, err = r.strategy.prepare(ctx)
 	return err
 }
 
-// hideSecrets makes the operation redact the contents of Secrets in all output. This includes
-// the Secrets of every revision that may have left objects in the cluster.
-func (r *Run) hideSecrets() {
+// declared returns the contents of the objects, except hooks, of every revision that may have left
+// objects in the cluster.
+func (r *Run) declared() []map[string]any {
 	var contents []map[string]any
 	for _, rel := range r.target.inventory.Revisions() {
 		contents = append(contents, redact.ManifestObjects(rel.Manifest)...)
+	}
+	return contents
+}
+
+// checkDefinitions returns an error if the uninstall would take away the definitions of Releases
+// that exist. declared is the result of the method of this name.
+func (r *Run) checkDefinitions(ctx context.Context, declared []map[string]any) error {
+	rel := r.target.Release
+	if err := releaseguard.CheckUninstall(ctx, r.op.Cluster, object.OwningRelease{Name: rel.Name, Namespace: rel.Namespace}, declared); err != nil {
+		return fmt.Errorf("uninstall %s: %w", rel.Name, err)
+	}
+	return nil
+}
+
+// hideSecrets makes the operation redact the contents of Secrets in all output: those in declared,
+// and those in the hooks of the same revisions.
+func (r *Run) hideSecrets(declared []map[string]any) {
+	contents := slices.Clone(declared)
+	for _, rel := range r.target.inventory.Revisions() {
 		contents = append(contents, redact.HookObjects(rel.Hooks)...)
 	}
 	r.op.Events.RedactWith(redact.ForObjects(contents))

@@ -4,6 +4,8 @@
 package harness
 
 import (
+	"context"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -168,3 +170,14 @@ func ErrorOf(stderr string) string {
 // first one can expire before the operation reaches the tested state. Tests then try the next
 // one.
 func Timeouts() []string { return []string{"2s", "5s", "9s"} }
+
+// Kubectl runs kubectl in the namespace of the test, and returns its output.
+func (h *Helm) Kubectl(tb testing.TB, args ...string) (output string, err error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), Timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, h.Cluster.Kubectl(), append(args, "--namespace", h.Namespace)...)
+	cmd.Env = h.Env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}

@@ -4,10 +4,8 @@
 package interop
 
 import (
-	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -245,11 +243,11 @@ func testUnusualTexts(t *testing.T, h *harness.Helm) {
 func installChartKind(t *testing.T, h *harness.Helm) {
 	t.Helper()
 	file := filepath.Join(binaries.Root(t), "docs", "crds", "charts.helm.sh.yaml")
-	if out, err := kubectl(t, h, "apply", "-f", file); err != nil {
+	if out, err := h.Kubectl(t, "apply", "-f", file); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Cleanup(func() {
-		if out, err := kubectl(t, h, "delete", "-f", file); err != nil {
+		if out, err := h.Kubectl(t, "delete", "-f", file); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
@@ -257,17 +255,6 @@ func installChartKind(t *testing.T, h *harness.Helm) {
 		err := createChart(t, h, chartWith("version", "other"))
 		return err != nil && strings.Contains(err.Error(), "metadata.labels.version is required")
 	})
-}
-
-// kubectl runs kubectl in the namespace of the test.
-func kubectl(t *testing.T, h *harness.Helm, args ...string) (output string, err error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), harness.Timeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, h.Cluster.Kubectl(), append(args, "--namespace", h.Namespace)...)
-	cmd.Env = h.Env
-	out, err := cmd.CombinedOutput()
-	return string(out), err
 }
 
 // createChart sends a Chart.yaml to the API server with the validation that kubectl uses. The
@@ -340,12 +327,12 @@ func lintCharts(t *testing.T, h *harness.Helm, chartYAMLs map[string]string) map
 func testChartKindWithKubectl(t *testing.T, h *harness.Helm) {
 	apply := func(chart string, args ...string) (string, error) {
 		file := filepath.Join(charts.WriteFiles(t, map[string]string{"Chart.yaml": chart}), "Chart.yaml")
-		return kubectl(t, h, append([]string{"apply", "-f", file}, args...)...)
+		return h.Kubectl(t, append([]string{"apply", "-f", file}, args...)...)
 	}
 	if out, err := apply(canonicalCharts["everything"]); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err := kubectl(t, h, "get", "charts.helm.sh"); err != nil || !strings.Contains(out, "my.shop-1   v1.10.0-rc.1   3.6           7") {
+	if out, err := h.Kubectl(t, "get", "charts.helm.sh"); err != nil || !strings.Contains(out, "my.shop-1   v1.10.0-rc.1   3.6           7") {
 		t.Errorf("%v: %s", err, out)
 	}
 	unknown := minimalChart + "data: {colour: blue}\n"
@@ -355,7 +342,7 @@ func testChartKindWithKubectl(t *testing.T, h *harness.Helm) {
 	if out, err := apply(unknown, "--validate=ignore"); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
-	if out, err := kubectl(t, h, "get", "charts.helm.sh", "shop", "--output", "jsonpath={.data}"); err != nil || out != "{}" {
+	if out, err := h.Kubectl(t, "get", "charts.helm.sh", "shop", "--output", "jsonpath={.data}"); err != nil || out != "{}" {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -1,0 +1,28 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"helm.sh/helm/v3/cmd/helm/require"
+)
+
+const stateHelp = `
+Manage where releases are stored in the cluster.
+
+    $ helm state init    install the definitions of releases as Kubernetes objects
+`
+
+func newStateCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "state",
+		Short: "manage where releases are stored [not in stock Helm]",
+		Long:  stateHelp,
+		// A plugin of the same name replaces this command.
+		Annotations: map[string]string{additionAnnotation: "true"},
+		Args:        require.NoArgs,
+	}
+	cmd.AddCommand(newStateInitCmd(a))
+	return cmd
+}

@@ -1,0 +1,140 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// bind binds a ClusterRole to a user in the namespace of the test, and returns the user. If the role
+// is aggregated, it waits until it includes the permission to list Releases.
+func bind(t *testing.T, h *harness.Helm, role string) string {
+	t.Helper()
+	user := role + "-" + h.Namespace
+	_, err := h.Cluster.Client().RbacV1().RoleBindings(h.Namespace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+	}, metav1.CreateOptions{})
+	harness.NoError(t, err)
+	harness.Eventually(t, role+" is in effect", func() bool { return isAllowed(t, h, user, "list", "helm.sh", "releases") })
+	return user
+}
+
+func isAllowed(t *testing.T, h *harness.Helm, user, verb, group, resource string) bool {
+	t.Helper()
+	review, err := h.Cluster.Client().AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: h.Namespace, Verb: verb, Group: group, Resource: resource},
+		},
+	}, metav1.CreateOptions{})
+	harness.NoError(t, err)
+	return review.Status.Allowed
+}
+
+// TestRoles checks what the roles of the chart of the definitions allow, by themselves and added to
+// the roles of Kubernetes.
+func TestRoles(t *testing.T) {
+	h := withoutDefinitions(t)
+	dir := filepath.Join(t.TempDir(), "helm-state")
+	h.MustRun("state", "init", "--chart", dir)
+	h.MustRun("install", "definitions", dir)
+	t.Cleanup(func() {
+		deleteDefinitions(t, h)
+		h.MustRun("uninstall", "definitions") // with the roles, which are cluster-scoped
+	})
+	all := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+	reading := all[:3]
+	resources := map[string]string{"releases": "helm.sh", "releaseversions": "helm.sh", "leases": "coordination.k8s.io", "applications": "app.k8s.io", "secrets": ""}
+	viewer := map[string][]string{"releases": reading, "releaseversions": reading, "leases": {"get", "list"}}
+	deployer := map[string][]string{
+		"releases": all, "releaseversions": all, "leases": all, "secrets": all, "applications": {"get", "list", "create", "update", "patch", "delete"},
+	}
+	for role, want := range map[string]map[string][]string{
+		"helm-release-viewer": viewer, "helm-release-deployer": deployer, "view": viewer, "edit": deployer, "admin": deployer,
+	} {
+		t.Run(role, func(t *testing.T) {
+			user := bind(t, h, role)
+			for resource, group := range resources {
+				for _, verb := range all {
+					if got := isAllowed(t, h, user, verb, group, resource); got != slices.Contains(want[resource], verb) {
+						t.Errorf("%s %s: allowed %v", verb, resource, got)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestViewer checks that an account with the role for viewers can list releases with kubectl, and
+// cannot read Secrets.
+func TestViewer(t *testing.T) {
+	h := withoutDefinitions(t)
+	dir := filepath.Join(t.TempDir(), "helm-state")
+	h.MustRun("state", "init", "--chart", dir)
+	h.MustRun("install", "definitions", dir)
+	t.Cleanup(func() {
+		deleteDefinitions(t, h)
+		h.MustRun("uninstall", "definitions")
+	})
+	_, err := client(h).Releases.Create(t.Context(), sampleRelease(h.Namespace, "shop"))
+	harness.NoError(t, err)
+	_, err = client(h).Versions.Create(t.Context(), sampleVersion(h.Namespace, "shop"))
+	harness.NoError(t, err)
+	as := bind(t, h, "helm-release-viewer")
+	for _, tt := range []struct{ resource, want string }{
+		{"hrel", "NAME   REVISION   UPDATED   STATUS     CHART        APP VERSION"}, {"releases.helm.sh", "shop-1.0.0"},
+		{"hrelv", "NAME                         RELEASE   REVISION   UPDATED"}, {"releaseversions.helm.sh", ulid},
+	} {
+		if out, err := h.Kubectl(t, "get", tt.resource, "--as", as); err != nil || !strings.Contains(out, tt.want) {
+			t.Errorf("%s: %v\n%s", tt.resource, err, out)
+		}
+	}
+	if out, err := h.Kubectl(t, "get", "secrets", "--as", as); err == nil || !strings.Contains(out, "forbidden") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := h.Kubectl(t, "delete", "hrel", "shop", "--as", as); err == nil || !strings.Contains(out, "forbidden") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestDocumentedRoles checks that docs/permissions.md shows the roles as they are in the chart.
+func TestDocumentedRoles(t *testing.T) {
+	h := harness.New(t)
+	dir := filepath.Join(t.TempDir(), "helm-state")
+	h.MustRun("state", "init", "--chart", dir)
+	page, err := os.ReadFile(filepath.Join(binaries.Root(t), "docs", "permissions.md"))
+	harness.NoError(t, err)
+	documented := map[string][]rbacv1.PolicyRule{}
+	for _, block := range regexp.MustCompile("(?s)```yaml\nkind: ClusterRole\n(.*?)```").FindAllSubmatch(page, -1) {
+		var role rbacv1.ClusterRole
+		harness.NoError(t, yaml.UnmarshalStrict(block[1], &role))
+		documented[role.Name] = role.Rules
+	}
+	var shipped = map[string][]rbacv1.PolicyRule{}
+	for document := range strings.SplitSeq(h.MustRun("template", dir, "--show-only", "templates/viewer.yaml", "--show-only", "templates/deployer.yaml").Stdout, "---\n") {
+		var role rbacv1.ClusterRole
+		harness.NoError(t, yaml.Unmarshal([]byte(document), &role))
+		if role.Name != "" {
+			shipped[role.Name] = role.Rules
+		}
+	}
+	if len(shipped) != 2 {
+		t.Errorf("got %d roles", len(shipped))
+	}
+	expectSame(t, documented, shipped)
+}
