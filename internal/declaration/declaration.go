@@ -42,6 +42,9 @@ type Chart struct {
 	DependsOnKey string
 	// Hooks says whether the hooks of the chart run in parallel.
 	Hooks hookorder.Mode
+	// ManagesHooks reports whether the objects of the chart's hooks belong to the release:
+	// whether the chart is of the format helm.sh/v3.
+	ManagesHooks bool
 	// Dependencies are the entries under "dependencies", in the order of the file.
 	Dependencies []Dependency
 	// Subcharts are the declarations of the subcharts, in the order of
@@ -133,7 +136,7 @@ func Inspect(ch *chart.Chart) (*Chart, []error) {
 // begins with the name of the root chart.
 func declarations(ch *chart.Chart, folder string) (*Chart, []error) {
 	d := &Chart{
-		Name: ch.Name(), File: path.Join(folder, chartutil.ChartfileName), Hooks: hookorder.Sequential,
+		Name: ch.Name(), File: path.Join(folder, chartutil.ChartfileName), Hooks: hookorder.Sequential, ManagesHooks: isTranslated(ch),
 	}
 	var problems []error
 	raw, err := readRaw(ch)

@@ -31,7 +31,7 @@ import (
 type orderedStrategy struct {
 	run     *Run
 	applier *apply.Applier
-	built   *apply.GraphObjects
+	graph   *apply.GraphObjects
 	waiter  wait.NodeWaiter
 	// chartWaits waits for the handlers of charts.
 	chartWaits *chartWaits
@@ -46,7 +46,7 @@ func newOrdered(r *Run) (*orderedStrategy, error) {
 		return nil, err
 	}
 	o := &orderedStrategy{
-		run: r, built: built, applier: r.newApplier(built.All(), r.earlierJobs(built)), chartWaits: newChartWaits(r),
+		run: r, graph: built, applier: r.newApplier(built.All(), r.earlierJobs(built)), chartWaits: newChartWaits(r),
 	}
 	config := wait.NodeWaiterConfig{
 		Plan: r.plan, Timeouts: r.op.Timeouts, Jobs: r.options.Jobs, Namespace: r.Release().Namespace, Deadline: r.op.Deadline(),
@@ -77,7 +77,9 @@ func (r *Run) earlierJobs(built *apply.GraphObjects) apply.Deferrer {
 // account.
 func (r *Run) guardsJobs() bool { return r.IsOrdered() && r.inventory != nil && !r.op.Delegates() }
 
-func (o *orderedStrategy) objects() objectsToApply { return objectsToApply{o.applier, o.built.All()} }
+func (o *orderedStrategy) objects() objectsToApply { return objectsToApply{o.applier, o.graph.All()} }
+
+func (o *orderedStrategy) built() kube.ResourceList { return o.graph.Built() }
 
 func (o *orderedStrategy) resetProgress() error {
 	return o.run.writer.Progress.Reset(len(o.run.plan.Nodes), false)
@@ -94,7 +96,7 @@ func checkBeforeCRDs(ctx context.Context, r *Run) error {
 	if err != nil {
 		return nil //nolint:nilerr // some kinds are defined by the CRDs that are about to be installed
 	}
-	if err := r.conflict(o.applier.FindExisting(ctx, o.applier.NeverDeployed(o.built.All()))); err != nil {
+	if err := r.conflict(o.applier.FindExisting(ctx, o.applier.NeverDeployed(o.graph.All()))); err != nil {
 		return err
 	}
 	return o.checkPermissions(ctx)
@@ -114,7 +116,7 @@ func (o *orderedStrategy) check(ctx context.Context) error {
 }
 
 func (o *orderedStrategy) checkPermissions(ctx context.Context) error {
-	return o.applier.CheckPermissions(ctx, o.built.All(), o.obsolete())
+	return o.applier.CheckPermissions(ctx, o.graph.All(), o.obsolete())
 }
 
 // obsolete returns the objects that pruning would delete according to the manifests. Objects
@@ -126,7 +128,7 @@ func (o *orderedStrategy) obsolete() kube.ResourceList {
 	}
 	policies := r.inventory.Policies()
 	var list kube.ResourceList
-	for _, info := range r.inventory.Without(o.built.All()) {
+	for _, info := range r.inventory.Without(o.graph.All()) {
 		if id := object.IDOf(info); !object.PolicyKeeps(policies[id]) && !r.options.Spared[id] {
 			list = append(list, info)
 		}
@@ -150,7 +152,7 @@ func (o *orderedStrategy) applyAll(ctx context.Context) error {
 		}
 		return o.waiter.DeployError(ctx, execution)
 	}
-	if err := o.waiter.AwaitLeaves(ctx, o.built.All()); err != nil {
+	if err := o.waiter.AwaitLeaves(ctx, o.graph.All()); err != nil {
 		return err
 	}
 	return o.run.awaitHandlers(ctx)
@@ -158,7 +160,7 @@ func (o *orderedStrategy) applyAll(ctx context.Context) error {
 
 func (o *orderedStrategy) prune(ctx context.Context) error {
 	if p := o.pruner(); p != nil {
-		return p.prune(ctx, o.built.Built())
+		return p.prune(ctx, o.graph.Built())
 	}
 	return nil
 }
@@ -214,13 +216,13 @@ func (o *orderedStrategy) applyAndAwait(ctx context.Context, n *sequencer.Node) 
 // objects of the node, and writes them. The summary says how many objects were created,
 // changed and left unchanged.
 func (o *orderedStrategy) apply(ctx context.Context, n *sequencer.Node) (summary string, err error) {
-	err = o.built.BuildLate(ctx, n, func(list kube.ResourceList) error {
+	err = o.graph.BuildLate(ctx, n, func(list kube.ResourceList) error {
 		return o.applier.FindExisting(ctx, o.applier.NeverDeployed(list))
 	})
 	if err != nil {
 		return "", err
 	}
-	list := o.built.OfNode(n)
+	list := o.graph.OfNode(n)
 	if err := o.waiter.Follow(ctx, n, list); err != nil {
 		return "", err
 	}
@@ -246,9 +248,9 @@ func (o *orderedStrategy) deleteCreated(ctx context.Context, cleanup *operation.
 	byID := object.ByID(created)
 	deletion := &prune.OrderedDeletion{
 		Cluster: cleanup.Cluster, Writer: cleanup.Writer, Waiter: cleanup.Waiter, Events: cleanup.Events, Namespace: rel.Namespace,
-		Propagation: metav1.DeletePropagationBackground, InfoOf: o.built.InfoOf, Partial: true,
+		Propagation: metav1.DeletePropagationBackground, InfoOf: o.graph.InfoOf, Partial: true,
 		Removal: sequencer.PlanRemoval([]*sequencer.Plan{o.run.plan}, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
-			info := o.built.InfoOf(res)
+			info := o.graph.InfoOf(res)
 			if info == nil || !slices.Contains(created, info) {
 				return sequencer.ID{}, false
 			}
@@ -265,13 +267,13 @@ func (o *orderedStrategy) deleteCreated(ctx context.Context, cleanup *operation.
 }
 
 func (o *orderedStrategy) dryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
-	return o.applier.DryRunNodes(ctx, o.built.All())
+	return o.applier.DryRunNodes(ctx, o.graph.All())
 }
 
 func (o *orderedStrategy) nodes() []NodeObjects {
 	var nodes []NodeObjects
 	for _, n := range o.run.plan.Nodes {
-		nodes = append(nodes, NodeObjects{Node: n.ID(), List: o.built.OfNode(n), Resources: n.Resources})
+		nodes = append(nodes, NodeObjects{Node: n.ID(), List: o.graph.OfNode(n), Resources: n.Resources})
 	}
 	return nodes
 }

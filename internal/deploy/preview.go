@@ -42,13 +42,14 @@ func (r *Run) DryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
 
 // FindObsolete calls visit for each node of the earlier revisions, in the order in which
 // Perform deletes the nodes. found contains the obsolete objects of the node: those that
-// Perform would delete, and those that it would keep.
+// Perform would delete, and those that it would keep. What managed hooks have left comes last.
 func (r *Run) FindObsolete(ctx context.Context, visit func(node string, found *prune.FoundObjects)) error {
-	p := r.strategy.pruner()
-	if p == nil {
-		return nil
+	if p := r.strategy.pruner(); p != nil {
+		if err := p.find(ctx, r.Objects(), visit); err != nil {
+			return err
+		}
 	}
-	return p.find(ctx, r.Objects(), visit)
+	return r.findHookObjects(ctx, visit)
 }
 
 // Close stops everything that is still running in the background. The caller must call it if

@@ -30,7 +30,7 @@ type pruner interface {
 func (r *Run) obsolete() *prune.ObsoleteObjects {
 	return &prune.ObsoleteObjects{
 		Cluster: r.op.Cluster, Writer: r.op.Writer, Waiter: r.op.Waiter, Events: r.op.Events, Log: r.op.Log,
-		Inventory: r.inventory, Namespace: r.Release().Namespace, Spared: r.options.Spared,
+		Inventory: r.inventory, Namespace: r.Release().Namespace, Spared: r.spared(),
 	}
 }
 

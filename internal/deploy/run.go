@@ -109,6 +109,8 @@ type RunConfig struct {
 	// nil if there are no earlier revisions. The caller must call ReadInventory before or
 	// after New.
 	Inventory *inventory.Inventory
+	// Revisions are the stored revisions of the release.
+	Revisions []*release.Release
 	Options   Options
 }
 
@@ -132,6 +134,7 @@ type Run struct {
 	writer    *history.Writer
 	plan      *sequencer.Plan
 	inventory *inventory.Inventory
+	revisions []*release.Release
 	// interrupted are earlier revisions whose operations terminated unexpectedly, perhaps
 	// while hooks were running. Before anything else, Perform waits for those of the hooks
 	// that are still running, and cleans up all of them.
@@ -153,7 +156,7 @@ func New(c RunConfig) (*Run, error) {
 
 // newRun returns a Run whose strategy is not set.
 func newRun(c RunConfig) *Run {
-	return &Run{op: c.Operation, options: c.Options, writer: c.Writer, plan: c.Plan, inventory: c.Inventory}
+	return &Run{op: c.Operation, options: c.Options, writer: c.Writer, plan: c.Plan, inventory: c.Inventory, revisions: c.Revisions}
 }
 
 // IsOrdered reports whether the run deploys the revision in order.
@@ -200,6 +203,8 @@ func (r *Run) SetRecord(bare *chart.Chart, rec *orderrecord.Record) error {
 	if err := r.writer.SetRecord(bare, rec); err != nil {
 		return err
 	}
+	hookObjects, _ := history.CurrentHookObjects(r.revisions)
+	r.writer.HookObjects.Set(hookObjects)
 	return r.strategy.resetProgress()
 }
 
@@ -237,7 +242,10 @@ func (r *Run) Perform(ctx context.Context) error {
 	if err := r.deploy(ctx); err != nil {
 		return err
 	}
-	return r.runHooks(ctx, r.options.Hooks.After)
+	if err := r.runHooks(ctx, r.options.Hooks.After); err != nil {
+		return err
+	}
+	return r.deleteHookObjects(ctx)
 }
 
 // deploy runs the steps of the strategy, and records in the order record that no more nodes

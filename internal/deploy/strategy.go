@@ -19,6 +19,8 @@ import (
 // unorderedStrategy, which works as Helm does.
 type strategy interface {
 	objects() objectsToApply
+	// built returns those objects of the revision that have been built so far.
+	built() kube.ResourceList
 	// resetProgress records in the order record that none of the nodes to deploy is
 	// finished.
 	resetProgress() error

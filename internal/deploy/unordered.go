@@ -39,6 +39,8 @@ func newUnordered(r *Run) (*unorderedStrategy, error) {
 
 func (u *unorderedStrategy) objects() objectsToApply { return objectsToApply{u.applier, u.all} }
 
+func (u *unorderedStrategy) built() kube.ResourceList { return u.all }
+
 func (u *unorderedStrategy) resetProgress() error { return nil }
 
 func (u *unorderedStrategy) check(context.Context) error { return nil }

@@ -67,7 +67,7 @@ func (p *Progress) Finish(complete bool) error {
 		p.moveNodesTo(rec)
 		if complete {
 			rec.Progress, rec.Earlier = nil, nil
-			if !rec.Ordered && !RunsHooksInParallel(rec.Charts) {
+			if !rec.Ordered && rec.HookObjects == nil && !DeclaresHooks(rec.Charts) {
 				return nil // the record contained only data about earlier revisions
 			}
 		}

@@ -81,10 +81,11 @@ func HookModesOrWarn(rel *release.Release, events *event.Sink) hookorder.ChartMo
 	return modes
 }
 
-// RunsHooksInParallel reports whether the chart c or any of its subcharts declares that its
-// hooks can run in parallel (runHooksInParallel in Chart.yaml).
-func RunsHooksInParallel(c *sequencer.Chart) bool {
-	return c.HookMode != "" || slices.ContainsFunc(c.Subcharts, RunsHooksInParallel)
+// DeclaresHooks reports whether the chart c or any of its subcharts declares something about
+// its hooks that Helm does not know: that they can run in parallel (runHooksInParallel in
+// Chart.yaml), or that they are managed, as in charts of the format helm.sh/v3.
+func DeclaresHooks(c *sequencer.Chart) bool {
+	return c.HookMode != "" || c.ManagesHooks || slices.ContainsFunc(c.Subcharts, DeclaresHooks)
 }
 
 // Order describes the order in which a revision was deployed, and which nodes of its

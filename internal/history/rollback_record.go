@@ -20,9 +20,9 @@ func RollbackRecord(target *release.Release, revision int, order *orderrecord.Re
 		return &orderrecord.Record{Revision: revision, Ordered: true, Charts: order.Charts, DocumentCharts: order.DocumentCharts}
 	}
 	rec, err := orderrecord.Read(target)
-	if err != nil || rec == nil || !rec.Ordered && !RunsHooksInParallel(rec.Charts) {
+	if err != nil || rec == nil || !rec.Ordered && !DeclaresHooks(rec.Charts) {
 		return nil
 	}
-	rec.Progress, rec.Earlier = nil, nil
+	rec.Progress, rec.Earlier, rec.HookObjects = nil, nil, nil
 	return rec
 }

@@ -84,12 +84,16 @@ func (u *updater) writeOnce() error {
 // update replaces a stored revision.
 func (s *Store) update(rel *release.Release) error { return s.releases.Update(rel) }
 
-// updateHookResults stores the results of the hooks of rel, without other changes to the
-// stored revision.
+// updateHookResults stores the results of the hooks of rel, and the objects of its managed hooks,
+// without other changes to the stored revision.
 func (s *Store) updateHookResults(rel *release.Release) error {
 	stored, err := s.Read(rel.Name, rel.Version)
 	if err != nil {
 		return err
 	}
-	return s.update(withHookResults(stored, rel.Hooks))
+	updated := withHookResults(stored, rel.Hooks)
+	if err := mergeHookObjects(updated, rel); err != nil {
+		return err
+	}
+	return s.update(updated)
 }

@@ -16,6 +16,8 @@ import (
 type Writer struct {
 	// Progress records which nodes of the deployment graph are started and finished.
 	Progress *Progress
+	// HookObjects records which objects of managed hooks exist.
+	HookObjects *HookObjects
 	// Background stores the progress and other changes while the operation runs.
 	Background *BackgroundWriter
 
@@ -27,8 +29,8 @@ type Writer struct {
 // NewWriter returns a Writer for rel, a stored revision.
 func (s *Store) NewWriter(rel *release.Release) *Writer { return s.newWriter(rel, s.update) }
 
-// NewHookResultWriter returns a Writer that stores only the results of the hooks of rel. It
-// keeps other changes that have been made to the stored revision.
+// NewHookResultWriter returns a Writer that stores only the results of the hooks of rel, and the
+// objects of its managed hooks. It keeps other changes that have been made to the stored revision.
 func (s *Store) NewHookResultWriter(rel *release.Release) *Writer {
 	return s.newWriter(rel, s.updateHookResults)
 }
@@ -39,7 +41,7 @@ func (s *Store) newWriter(rel *release.Release, update func(*release.Release) er
 	u := &updater{current: current, update: update}
 	progress := &Progress{current: current}
 	return &Writer{
-		store: s, current: current, updater: u, Progress: progress,
+		store: s, current: current, updater: u, Progress: progress, HookObjects: &HookObjects{current},
 		Background: &BackgroundWriter{current: current, updater: u, progress: progress, log: s.log, requests: make(chan struct{}, 1)},
 	}
 }

@@ -41,6 +41,9 @@ type ChartModes struct {
 	// ByChart maps the paths of charts, as ChartOf returns them, to the modes of the
 	// charts. A chart without an entry is Sequential.
 	ByChart map[string]Mode
+	// Managed reports for the path of each chart whether its hooks are managed, unless a
+	// hook declares something else. It is true for charts of the format helm.sh/v3.
+	Managed map[string]bool
 }
 
 // Mode returns the mode of the chart that contains a hook, and the path of this chart. The

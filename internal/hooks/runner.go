@@ -45,7 +45,8 @@ type Runner struct {
 	// Output returns the writer for the log of a container of a hook. It is called for hooks
 	// with an output-log policy. If it is nil, no logs are printed.
 	Output LogOutputFunc
-	// SkipRecovery makes Recover ignore the hooks of terminated operations.
+	// SkipRecovery makes Recover ignore the hooks of terminated operations, and makes all
+	// hooks unmanaged.
 	SkipRecovery bool
 	Options
 }
@@ -118,6 +119,8 @@ type hookObjects struct {
 	created time.Time
 	// watchErr is the error with which watching the created objects failed.
 	watchErr error
+	// managed says whether the objects belong to the release (see hookorder.ChartModes).
+	managed bool
 }
 
 var _ hookorder.HookActions = (*eventRun)(nil)
@@ -165,7 +168,12 @@ func (r *eventRun) Prepare(ctx context.Context, h *release.Hook) error {
 	if invalid != nil {
 		return fmt.Errorf("unable to build kubernetes object for %s hook %s: %w", r.event, h.Path, invalid)
 	}
-	o := &hookObjects{list: list}
+	o := &hookObjects{list: list, managed: !r.SkipRecovery && r.Modes.IsManaged(h)}
+	if o.managed {
+		if err := object.SetOwner(list, r.owner()); err != nil {
+			return err
+		}
+	}
 	if !slices.ContainsFunc(list, func(info *object.Info) bool { return info.Name == "" && object.RunsToCompletion(info) }) {
 		o.completion = r.hookWaiter.Expect(list)
 	}
@@ -203,10 +211,12 @@ func (r *eventRun) Create(ctx context.Context, h *release.Hook) error {
 	r.writer.Background.WriteSoon(func(*release.Release) {
 		h.LastRun = release.HookExecution{StartedAt: helmtime.Now(), Phase: release.HookPhaseRunning}
 	})
-	if r.writer.IsUninstalling() {
-		r.writer.Background.Flush() // an operation that takes over the release must know which hooks to wait for
+	if expected := r.expectCreation(o); expected || r.writer.IsUninstalling() {
+		r.writer.Background.Flush() // an operation that takes over the release must know which hooks to wait for, and what to delete
 	}
-	if err := r.create(ctx, o); err != nil {
+	err := r.create(ctx, o)
+	r.recordCreation(o, err)
+	if err != nil {
 		if o.completion != nil {
 			o.completion.Close()
 		}
@@ -288,7 +298,11 @@ func (r *eventRun) delete(ctx context.Context, h *release.Hook, list kube.Resour
 	if len(errs) > 0 {
 		return errors.New(text.JoinErrors(errs))
 	}
-	return r.awaitDeleted(ctx, h, deletion.Terminating)
+	if err := r.awaitDeleted(ctx, h, deletion.Terminating); err != nil {
+		return err
+	}
+	r.forgetDeleted(list)
+	return nil
 }
 
 // awaitDeleted waits until the deleted objects of a hook are gone. The annotation

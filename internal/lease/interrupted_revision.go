@@ -57,7 +57,7 @@ func progressOf(rel *release.Release) string {
 // WithoutLease returns a copy of rec without its lease. It returns nil if the lease is all
 // that rec is needed for.
 func WithoutLease(rec *orderrecord.Record) *orderrecord.Record {
-	if rec == nil || !rec.Ordered && rec.Earlier == nil && !history.RunsHooksInParallel(rec.Charts) {
+	if rec == nil || !rec.Ordered && rec.Earlier == nil && rec.HookObjects == nil && !history.DeclaresHooks(rec.Charts) {
 		return nil
 	}
 	unlocked := *rec

@@ -68,7 +68,7 @@ func (r *Record) check() error {
 	case p.TotalNodes < len(p.RunningNodes):
 		return fmt.Errorf("its progress has %d running nodes of %d", len(p.RunningNodes), p.TotalNodes)
 	}
-	if err := errors.Join(r.Earlier.check(), r.Lease.check()); err != nil {
+	if err := errors.Join(r.Earlier.check(), r.HookObjects.check(), r.Lease.check()); err != nil {
 		return err
 	}
 	if err := checkCharts(r.Charts); err != nil || !r.Ordered {
@@ -85,9 +85,16 @@ func (e *EarlierRevisions) check() error {
 		return fmt.Errorf("its data about earlier revisions has the invalid revision %d", e.Revision)
 	}
 	for _, l := range e.Leftovers {
-		if l.APIVersion == "" || l.Kind == "" || l.Name == "" {
-			return fmt.Errorf("it has an invalid leftover object: apiVersion %.100q, kind %.100q, name %.100q", l.APIVersion, l.Kind, l.Name)
+		if err := l.check(); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (l Leftover) check() error {
+	if l.APIVersion == "" || l.Kind == "" || l.Name == "" {
+		return fmt.Errorf("it has an invalid leftover object: apiVersion %.100q, kind %.100q, name %.100q", l.APIVersion, l.Kind, l.Name)
 	}
 	return nil
 }

@@ -57,6 +57,9 @@ type Record struct {
 	// Progress says which nodes of the deployment graph are finished. Use ProgressFor to
 	// read it.
 	Progress *Progress `json:"progress,omitempty"`
+	// HookObjects contains the objects that managed hooks may have left in the cluster. Use
+	// HookObjectsFor to read it.
+	HookObjects *HookObjects `json:"hookObjects,omitempty"`
 	// Lease names the process that works on the revision. Use LeaseFor to read it.
 	Lease *Lease `json:"lease,omitempty"`
 }

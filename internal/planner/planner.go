@@ -300,12 +300,12 @@ func (p *Planner) warnings(plan *sequencer.Plan) []string {
 
 // Record returns the order record to store in rel, the release that was rendered as r. The
 // plan and the order of the hooks can later be rebuilt from it. Record returns nil if the
-// release is not deployed in order and its hooks cannot run in parallel.
+// release is not deployed in order, and its charts declare nothing about their hooks.
 func (p *Planner) Record(rel *release.Release, r *Rendered) *orderrecord.Record {
 	switch {
 	case p.options.Ordered:
 		return &orderrecord.Record{Revision: rel.Version, Ordered: true, IgnoreJobs: p.options.IgnoreJobs, Charts: p.Root, DocumentCharts: r.Charts}
-	case len(rel.Hooks) > 0 && history.RunsHooksInParallel(p.Root):
+	case len(rel.Hooks) > 0 && history.DeclaresHooks(p.Root):
 		return &orderrecord.Record{Revision: rel.Version, Charts: p.Root}
 	}
 	return nil

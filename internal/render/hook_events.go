@@ -84,6 +84,5 @@ func checkHook(kind string, annotations map[string]string, events []release.Hook
 			Reason: "a test cannot be expected to both succeed and fail: use either test or test-failure, or two tests",
 		}
 	}
-	_, _, err := annotation.ReadHookDeleteTimeout(annotations)
-	return err
+	return annotation.CheckHook(annotations)
 }

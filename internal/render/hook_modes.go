@@ -14,7 +14,7 @@ import (
 // Helm. root is the tree of charts; if it is nil, all hooks run as in Helm. namespace is
 // the namespace of the release.
 func HookModes(root *sequencer.Chart, namespace string) hookorder.ChartModes {
-	modes := hookorder.ChartModes{Namespace: namespace, ByChart: map[string]hookorder.Mode{}}
+	modes := hookorder.ChartModes{Namespace: namespace, ByChart: map[string]hookorder.Mode{}, Managed: map[string]bool{}}
 	if root == nil {
 		return modes
 	}
@@ -24,6 +24,7 @@ func HookModes(root *sequencer.Chart, namespace string) hookorder.ChartModes {
 		if c.HookMode != "" {
 			modes.ByChart[path] = hookorder.Mode(c.HookMode)
 		}
+		modes.Managed[path] = c.ManagesHooks
 		for _, sub := range c.Subcharts {
 			walk(sub, path+"/"+sub.Name)
 		}

@@ -86,14 +86,14 @@ func sortByHelm(d *templateDocument) (*release.Hook, *releaseutil.SimpleHead, er
 }
 
 // mayBeLegacyHook reports whether a text could contain a hook with a legacy event, or with
-// the annotation HookDeleteTimeout, which must be checked. If it returns false, as for
-// almost all documents, the text need not be parsed.
+// one of the annotations HookDeleteTimeout and HookPolicy, which must be checked. If it
+// returns false, as for almost all documents, the text need not be parsed.
 func mayBeLegacyHook(text string) bool {
 	if !strings.Contains(text, release.HookAnnotation) {
 		return false
 	}
 	lower := strings.ToLower(text)
-	return strings.Contains(text, annotation.HookDeleteTimeout) ||
+	return strings.Contains(text, annotation.HookDeleteTimeout) || strings.Contains(text, annotation.HookPolicy) ||
 		strings.Contains(lower, string(hookorder.EventCRDInstall)) || strings.Contains(lower, string(hookorder.EventTestFailure))
 }
 

@@ -66,6 +66,10 @@ type Chart struct {
 	// HookMode is the hookorder.Mode of the chart: whether its hooks run in parallel. If
 	// empty, they run as in Helm. The plan does not depend on it.
 	HookMode string `json:"runHooksInParallel,omitempty"`
+	// ManagesHooks reports whether the objects of the chart's hooks belong to the release,
+	// unless a hook declares something else: whether the chart is of the format helm.sh/v3.
+	// The plan does not depend on it.
+	ManagesHooks bool `json:"managesHooks,omitempty"`
 	// Problem is the error in the order that the Chart.yaml declares, or nil.
 	Problem error `json:"-"`
 	// Mistakes are errors about keys and values in the Chart.yaml that have no effect, but

@@ -18,6 +18,20 @@ func SingleNode(chart string) *Plan {
 	}
 }
 
+// Chain returns a plan in which each resource is a node that depends on the node of the resource
+// before it.
+func Chain(chart string, resources []Resource, namespace string) *Plan {
+	p := &Plan{Charts: []*PlannedChart{{Path: chart}}, graph: dag.New(len(resources))}
+	for i, r := range resources {
+		res := newResource(r, namespace, nil)
+		p.Nodes = append(p.Nodes, &Node{Chart: chart, Level: i, Awaited: i < len(resources)-1, Resources: []*PlannedResource{&res.PlannedResource}, index: i})
+		if i > 0 {
+			p.graph.AddEdge(i, i-1)
+		}
+	}
+	return p
+}
+
 // Unordered returns a plan with one node that contains all resources of a release. It is
 // for releases that were not deployed in order, even if their resources declare one. Each
 // List is replaced with its items. If two documents define the same object, the plan

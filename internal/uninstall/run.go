@@ -18,6 +18,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/hookobjects"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/lifecycle"
@@ -104,6 +105,7 @@ func (r *Run) Prepare(ctx context.Context) (err error) {
 		return err
 	}
 	r.kept, err = r.strategy.prepare(ctx)
+	r.writer.HookObjects.Set(history.AllHookObjects(r.target.state.History))
 	return err
 }
 
@@ -145,8 +147,8 @@ func (r *Run) Begin(ctx context.Context) (err error) {
 }
 
 // Perform runs the pre-delete hooks, deletes the objects, waits until they no longer exist if
-// Options.Wait is set, and runs the post-delete hooks. If the wait or a post-delete hook
-// fails, the uninstall continues, and Conclude returns the error.
+// Options.Wait is set, runs the post-delete hooks, and deletes what managed hooks have left. If
+// the wait or a post-delete hook fails, the uninstall continues, and Conclude returns the error.
 func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, error) {
 	r.writer.Background.Start()
 	defer r.writer.Background.Stop()
@@ -165,10 +167,28 @@ func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, e
 	if !r.options.DisableHooks {
 		r.addError(runner.Run(ctx, r.writer, release.HookPostDelete))
 	}
-	if err := context.Cause(ctx); err != nil {
+	if err := r.deleteHookObjects(ctx); err != nil {
 		return r.response, errors.Join(append([]error{err}, r.errs...)...)
 	}
 	return r.response, nil
+}
+
+// deleteHookObjects deletes what managed hooks have left in the cluster.
+func (r *Run) deleteHookObjects(ctx context.Context) error {
+	removal, err := hookobjects.All(r.op, r.writer)
+	if err != nil {
+		return fmt.Errorf("delete what hooks of release %s left: %w", r.target.Release.Name, err)
+	}
+	deleted, err := removal.Run(ctx, r.options.Hooks.Timeout)
+	switch ended := context.Cause(ctx); {
+	case ended != nil:
+		return ended
+	case err != nil:
+		return fmt.Errorf("delete what hooks of release %s left: %w", r.target.Release.Name, err)
+	case r.options.Wait:
+		r.addError(r.awaitDeleted(ctx, deleted))
+	}
+	return context.Cause(ctx)
 }
 
 func (r *Run) addError(err error) {

@@ -176,7 +176,7 @@ func (r *installRun) newRelease() *release.Release {
 
 func (r *installRun) deployConfig(rel *release.Release, plan *sequencer.Plan, inv *inventory.Inventory, pending map[schema.GroupKind]bool) deploy.RunConfig {
 	i := r.action
-	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: plan, Inventory: inv, Options: deploy.Options{
+	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: plan, Inventory: inv, Revisions: r.replaced, Options: deploy.Options{
 		IgnoreInvalidRecords: true, Wait: i.Wait || i.Atomic, Jobs: waitsForJobs(i.isOrdered(), i.WaitForJobs, i.IgnoreJobs), Timeout: i.Timeout,
 		Force: i.Force, TakeOwnership: i.TakeOwnership, ThreeWay: i.TakeOwnership, Validate: !i.DisableOpenAPIValidation,
 		PendingKinds: pending, Conflict: "Unable to continue with install", Lifecycle: r.events,

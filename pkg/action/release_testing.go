@@ -81,11 +81,17 @@ func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*rele
 	defer end()
 	op.Announce(Operation{Name: "test", Release: name, Namespace: rel.Namespace, Revision: rel.Version})
 	op.Events.RedactWith(redact.ForObjects(append(redact.ManifestObjects(rel.Manifest), redact.HookObjects(rel.Hooks)...)))
+	modes := history.HookModesOrWarn(rel, op.Events)
 	w := op.Store.NewHookResultWriter(rel)
+	if slices.ContainsFunc(hookorder.ForEvent(rel.Hooks, release.HookTest), modes.IsManaged) {
+		if err := w.RecordHookObjects(); err != nil {
+			return rel, op.Finish(ctx, err)
+		}
+	}
 	w.Background.Start()
 	defer w.Background.Stop()
 	runner := op.Hooks(hooks.Options{
-		Timeout: t.Timeout, Limit: t.MaxParallelHooks, FollowLogs: t.FollowHookLogs, Modes: history.HookModesOrWarn(rel, op.Events), Filter: t.Picks,
+		Timeout: t.Timeout, Limit: t.MaxParallelHooks, FollowLogs: t.FollowHookLogs, Modes: modes, Filter: t.Picks,
 	})
 	if err := runner.Run(ctx, w, release.HookTest); err != nil {
 		w.LogFailure(w.Write(nil))

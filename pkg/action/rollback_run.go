@@ -190,7 +190,7 @@ func (r *rollbackRun) check(ctx context.Context) error {
 
 func (r *rollbackRun) deployConfig(inv *inventory.Inventory, inReverse bool) deploy.RunConfig {
 	b := r.action
-	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.target.plan, Inventory: inv, Options: deploy.Options{
+	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.target.plan, Inventory: inv, Revisions: r.target.state.History, Options: deploy.Options{
 		PruneInReverse: inReverse, IgnoreInvalidRecords: true, Wait: b.Wait || b.WaitStrategy == WaitStrategyOrdered, Jobs: r.waitsForJobs(), Timeout: b.Timeout,
 		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipEndedJobs: true, SkipChartChecks: true, StopEarlierJobs: true, Spared: b.spared, Lifecycle: r.events,
 		Hooks: deploy.HookOptions{

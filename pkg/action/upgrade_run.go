@@ -198,7 +198,7 @@ func (r *upgradeRun) deployConfig(pending map[schema.GroupKind]bool) deploy.RunC
 	if r.asInstall {
 		before, after = release.HookPreInstall, release.HookPostInstall
 	}
-	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.rendered.Plan, Inventory: inv, Options: deploy.Options{
+	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.rendered.Plan, Inventory: inv, Revisions: r.state.History, Options: deploy.Options{
 		Wait: u.Wait || u.Atomic, Jobs: waitsForJobs(u.isOrdered(), u.WaitForJobs, u.IgnoreJobs), Timeout: u.Timeout,
 		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate,
 		PendingKinds: pending, Conflict: "Unable to continue with update", Lifecycle: r.events,
