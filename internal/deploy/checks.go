@@ -86,12 +86,20 @@ const (
 	// hookReserve is the number of bytes by which a stored release can grow because of the
 	// times at which one hook ran.
 	hookReserve = 64
+	// hookObjectReserve is the number of bytes by which it can grow because of what is
+	// recorded about the object of one managed hook.
+	hookObjectReserve = 192
 )
 
 // checkSize returns an error if rel is, or can become, too large to be stored. During an
 // ordered deployment, the IDs of the finished nodes are added to the order record.
 func (r *Run) checkSize(rel *release.Release) error {
 	growth := SizeReserve + hookReserve*len(rel.Hooks)
+	for _, h := range rel.Hooks {
+		if r.options.Hooks.Modes.IsManaged(h) {
+			growth += hookObjectReserve
+		}
+	}
 	if r.IsOrdered() {
 		for _, n := range r.plan.Nodes {
 			growth += len(n.ID())

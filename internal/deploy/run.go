@@ -203,8 +203,7 @@ func (r *Run) SetRecord(bare *chart.Chart, rec *orderrecord.Record) error {
 	if err := r.writer.SetRecord(bare, rec); err != nil {
 		return err
 	}
-	hookObjects, _ := history.CurrentHookObjects(r.revisions)
-	r.writer.HookObjects.Set(hookObjects)
+	r.writer.HookObjects.Set(history.CurrentHookObjects(r.revisions))
 	return r.strategy.resetProgress()
 }
 

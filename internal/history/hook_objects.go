@@ -92,37 +92,19 @@ func (w *Writer) RecordHookObjects() error {
 }
 
 // CurrentHookObjects returns the objects that managed hooks of a release may have left in the
-// cluster when its next operation starts, according to its stored revisions. recorded is false
-// if no revision says anything about them.
-func CurrentHookObjects(revisions []*release.Release) (list []orderrecord.HookObject, recorded bool) {
+// cluster, according to its stored revisions. The newest revision that says anything about them
+// counts, because it includes those of earlier revisions.
+func CurrentHookObjects(revisions []*release.Release) (list []orderrecord.HookObject) {
 	newest := 0
 	for _, rel := range revisions {
 		if rel.Version <= newest {
 			continue
 		}
-		if objects := orderrecord.HookObjectsOf(rel); objects != nil { // it includes those of earlier revisions
-			list, recorded, newest = objects.Objects, true, rel.Version
+		if objects := orderrecord.HookObjectsOf(rel); objects != nil {
+			list, newest = objects.Objects, rel.Version
 		}
 	}
-	return list, recorded
-}
-
-// AllHookObjects is like CurrentHookObjects, but it includes what only older revisions say, for
-// example because a test ran during an upgrade. Objects that no longer exist are harmless: an object
-// is only deleted if it has the recorded UID.
-func AllHookObjects(revisions []*release.Release) []orderrecord.HookObject {
-	sorted := slices.Clone(revisions)
-	slices.SortFunc(sorted, func(a, b *release.Release) int { return a.Version - b.Version })
-	var all []orderrecord.HookObject
-	for _, rel := range sorted {
-		objects := orderrecord.HookObjectsOf(rel)
-		if objects == nil {
-			continue
-		}
-		all = slices.DeleteFunc(all, func(o orderrecord.HookObject) bool { return slices.Contains(objects.Objects, o) })
-		all = append(all, objects.Objects...)
-	}
-	return all
+	return list
 }
 
 // mergeHookObjects replaces the objects of hooks in the order record of stored with those of

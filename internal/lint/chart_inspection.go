@@ -93,7 +93,7 @@ func inspect(ctx context.Context, files chartFiles, o RenderOptions) (*chartInsp
 func orderKeywords() []string {
 	return []string{
 		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh",
-		"helm.sh/sequencing", "hooks-in-parallel", annotation.HookModeField, annotation.DependsOnField, "hook-delete-timeout", "crd-install", "test-failure",
+		"helm.sh/sequencing", "hooks-in-parallel", annotation.HookModeField, annotation.DependsOnField, "hook-delete-timeout", "hook-policy", "crd-install", "test-failure",
 	}
 }
 

@@ -210,6 +210,12 @@ var violations = []struct {
 		mend: [3]string{"templates/a.yaml", "5m", `"300"`},
 	},
 	{
+		name:  "invalid-hook with another policy",
+		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: pre-install", "helm.sh/hook-policy: manage")},
+		want:  []string{"error invalid-hook templates/a.yaml:7:5"}, says: `did you mean "managed"?`,
+		mend: [3]string{"templates/a.yaml", "policy: manage", "policy: managed"},
+	},
+	{
 		name:  "invalid-hook of a kind that cannot be one",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/hook: crd-install")},
 		want:  []string{"error invalid-hook templates/a.yaml:6:5"}, says: "crd-install is only for a CustomResourceDefinition",

@@ -42,6 +42,11 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 			"something to delete without a name", `{"version":1,"earlier":{"revision":2,"leftovers":[{"apiVersion":"v1","kind":"Secret","name":"a"},{"apiVersion":"v1","kind":"Secret","namespace":"b"}]},"charts":{"name":"shop"}}`,
 			`it has an invalid leftover object: apiVersion "v1", kind "Secret", name ""`,
 		},
+		{"hook objects of no revision", `{"version":1,"hookObjects":{},"charts":{"name":"shop"}}`, "its objects of hooks have the invalid revision 0"},
+		{
+			"a hook object without a kind", `{"version":1,"hookObjects":{"revision":1,"objects":[{"apiVersion":"v1","name":"a","uid":"u"}]},"charts":{"name":"shop"}}`,
+			`it has an invalid leftover object: apiVersion "v1", kind "", name "a"`,
+		},
 		{"charts that are nested too deep", `{"version":1,"charts":` + nested(101) + `}`, "its charts are nested more than 100 levels deep"},
 		{"charts without end", `{"version":1,"charts":` + nested(20000) + `}`, "exceeded max depth"},
 		{"too many charts", `{"version":1,"charts":{"name":"a","subcharts":[` + strings.Repeat(`{"name":"b"},`, 9999) + `{"name":"b"}]}}`, "it has more than 10000 charts"},
@@ -88,6 +93,7 @@ func TestReadAtLimits(t *testing.T) {
 		"not sequenced": `{"version":1,"sequenced":true,"charts":{"name":"shop","dependsOnSubcharts":["x"]}}`,
 		"not in order":  `{"version":1,"charts":{"name":"shop","sequenced":true,"dependsOnSubcharts":["x"]}}`,
 		"leftovers":     `{"version":1,"earlier":{"revision":1,"leftovers":[{"apiVersion":"v1","kind":"Namespace","name":"a"}]},"charts":{"name":"shop"}}`,
+		"hook objects":  `{"version":1,"hookObjects":{"revision":1,"objects":[{"apiVersion":"v1","kind":"Secret","name":"a"}]},"charts":{"name":"shop"}}`,
 		"more besides":  `{"version":1,"charts":{"name":"shop","later":{}},"later":[]}`,
 	} {
 		r, err := decode([]byte(data))

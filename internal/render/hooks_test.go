@@ -278,6 +278,7 @@ func TestHookErrors(t *testing.T) {
 		{"a timeout with a unit", hook("Job", "j", "pre-install", timeout+"30s"), `Job/j: helm.sh/hook-delete-timeout: "30s": ` + notWhole},
 		{"a timeout that is a fraction", hook("Job", "j", "pre-install", timeout+"0.5"), `Job/j: helm.sh/hook-delete-timeout: "0.5": ` + notWhole},
 		{"an empty timeout", hook("Job", "j", "pre-install", timeout), `Job/j: helm.sh/hook-delete-timeout: "": must be a number of seconds; omit the annotation`},
+		{"another policy", hook("Job", "j", "pre-install", "\n        helm.sh/hook-policy: keep"), `Job/j: helm.sh/hook-policy: "keep": must be "managed" or "unmanaged"`},
 		{"a timeout of an older hook", hook(crd, "c", "crd-install", timeout+"-1"), `CustomResourceDefinition/c: helm.sh/hook-delete-timeout: "-1": ` + notWhole},
 	}
 	for _, tt := range tests {

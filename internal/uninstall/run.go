@@ -105,7 +105,7 @@ func (r *Run) Prepare(ctx context.Context) (err error) {
 		return err
 	}
 	r.kept, err = r.strategy.prepare(ctx)
-	r.writer.HookObjects.Set(history.AllHookObjects(r.target.state.History))
+	r.writer.HookObjects.Set(history.CurrentHookObjects(r.target.state.History))
 	return err
 }
 
