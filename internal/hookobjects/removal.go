@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
-	"helm.sh/helm/v3/pkg/release"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -42,8 +41,8 @@ type Removal struct {
 	// uids contains the recorded UIDs of each object to delete. Several objects may have had its name.
 	// The list contains an empty UID if an operation ended before it knew which object it had created.
 	uids map[sequencer.ID][]string
-	// keptByHook contains the objects that are kept because of the resource policy in the hooks.
-	keptByHook map[sequencer.ID]bool
+	// kept contains the objects that are kept because of the resource policy in the manifest or in a hook.
+	kept map[sequencer.ID]bool
 	// infos contains the objects to delete, in the order in which the hooks ran.
 	infos    kube.ResourceList
 	deletion *prune.OrderedDeletion
@@ -76,9 +75,9 @@ func Obsolete(op *operation.Operation, w *history.Writer, manifest kube.Resource
 	var managed, unmanaged kube.ResourceList
 	for _, h := range w.Release().Hooks {
 		if modes.IsManaged(h) {
-			managed = append(managed, declared(op, h)...)
+			managed = append(managed, declared(op, h.Manifest)...)
 		} else {
-			unmanaged = append(unmanaged, declared(op, h)...)
+			unmanaged = append(unmanaged, declared(op, h.Manifest)...)
 		}
 	}
 	return newRemoval(op, w, func(info *object.Info) decision {
@@ -105,7 +104,7 @@ func Declared(op *operation.Operation, w *history.Writer, modes hookorder.ChartM
 		if !modes.IsManaged(h) {
 			continue
 		}
-		for _, info := range declared(op, h) {
+		for _, info := range declared(op, h.Manifest) {
 			if slices.ContainsFunc(recorded, func(o orderrecord.HookObject) bool { return o.UID != "" && hooks.IsSameName(o, info) }) {
 				list = append(list, info)
 			}
@@ -114,10 +113,10 @@ func Declared(op *operation.Operation, w *history.Writer, modes hookorder.ChartM
 	return list
 }
 
-// declared returns the objects that a hook declares; nil if it cannot be built, for example because the
-// cluster does not serve its kind.
-func declared(op *operation.Operation, h *release.Hook) kube.ResourceList {
-	list, err := op.Cluster.Build([]byte(h.Manifest), false)
+// declared returns the objects that a manifest declares; nil if it cannot be built, for example because the
+// cluster does not serve a kind.
+func declared(op *operation.Operation, manifest string) kube.ResourceList {
+	list, err := op.Cluster.Build([]byte(manifest), false)
 	if err != nil {
 		return nil
 	}
@@ -142,8 +141,11 @@ func contains(list kube.ResourceList, info *object.Info) bool {
 // newRemoval returns a Removal of the recorded objects for which decide returns remove. It sends no requests
 // except to find out which kinds the cluster serves.
 func newRemoval(op *operation.Operation, w *history.Writer, decide func(*object.Info) decision) (*Removal, error) {
-	r := &Removal{op: op, writer: w, uids: map[sequencer.ID][]string{}, keptByHook: map[sequencer.ID]bool{}}
+	r := &Removal{op: op, writer: w, uids: map[sequencer.ID][]string{}, kept: map[sequencer.ID]bool{}}
 	for _, o := range w.HookObjects.List() {
+		if op.Delegates() {
+			break // a custom Kubernetes client cannot delete an object with a certain UID
+		}
 		info, err := r.build(o)
 		if err != nil {
 			return nil, err
@@ -189,15 +191,20 @@ func (r *Removal) add(o orderrecord.HookObject, info *object.Info) {
 	r.records = append(r.records, o)
 }
 
-// keepDeclared fills r.keptByHook: with the objects that the hooks of the release declare to be kept.
+// keepDeclared fills r.kept: with the objects that the release declares to be kept.
 func (r *Removal) keepDeclared() {
-	for _, h := range r.writer.Release().Hooks {
-		if !strings.Contains(h.Manifest, kube.ResourcePolicyAnno) {
+	rel := r.writer.Release()
+	manifests := []string{rel.Manifest}
+	for _, h := range rel.Hooks {
+		manifests = append(manifests, h.Manifest)
+	}
+	for _, manifest := range manifests {
+		if !strings.Contains(manifest, kube.ResourcePolicyAnno) {
 			continue
 		}
-		for _, info := range declared(r.op, h) {
+		for _, info := range declared(r.op, manifest) {
 			if !hooks.IsRemovable(info) {
-				r.keptByHook[object.IDOf(info)] = true
+				r.kept[object.IDOf(info)] = true
 			}
 		}
 	}
@@ -228,7 +235,7 @@ func (r *Removal) newDeletion() *prune.OrderedDeletion {
 func (r *Removal) whyKeep(live *unstructured.Unstructured) string {
 	id, rel := object.LiveID(live), r.writer.Release()
 	owner := object.OwningRelease{Name: rel.Name, Namespace: rel.Namespace}
-	if r.keptByHook[id] || object.PolicyKeeps(object.ResourcePolicy(live)) {
+	if r.kept[id] || object.PolicyKeeps(object.ResourcePolicy(live)) {
 		return inventory.KeptByPolicy
 	}
 	if whose, other := object.OwnedByOther(live, owner); other {
