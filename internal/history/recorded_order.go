@@ -12,14 +12,19 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // Plan rebuilds the deployment graph of a stored revision from its manifest and its order
 // record. It also returns the order record. Both results are nil if there is no order
-// record, or if the order record does not describe an order.
+// record, or if the order record does not describe an order. If the manifest cannot be read, the
+// error is a *placeholder.UnreadableError.
 func Plan(rel *release.Release) (*sequencer.Plan, *orderrecord.Record, error) {
+	if err := placeholder.CheckReadable(rel); err != nil {
+		return nil, nil, err
+	}
 	rec, err := orderrecord.Read(rel)
 	if err != nil || rec == nil || !rec.Ordered {
 		return nil, nil, err

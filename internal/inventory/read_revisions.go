@@ -16,6 +16,7 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/patch"
+	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -23,6 +24,9 @@ import (
 // looking up the API resource of its kind in the cluster. If any of the revisions was
 // deployed in order, it also builds the objects of the others.
 func (inv *Inventory) ReadAsHelm(c cluster.Builder) error {
+	if err := placeholder.CheckReadable(inv.base); err != nil {
+		return err
+	}
 	list, err := c.Build([]byte(inv.base.Manifest), false)
 	if err != nil {
 		return unknownKindError(err)

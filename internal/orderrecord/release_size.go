@@ -124,14 +124,7 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 	if err != nil {
 		return fmt.Errorf("write release %s: %w", rel.Name, err)
 	}
-	if maxCompressedSize(len(data))+reserve <= maxStoredSize {
-		return nil // most releases fit even if they cannot be compressed
-	}
-	fast, err := compressedSizeAt(data, gzip.BestSpeed)
-	if err != nil || fast+fast/fastCompressionMargin+reserve <= maxStoredSize {
-		return err // the best compression of a large release takes long
-	}
-	size, err := compressedSize(data)
+	size, err := sizeInStorage(data, reserve)
 	if err != nil || size+reserve <= maxStoredSize {
 		return err
 	}
@@ -143,6 +136,33 @@ func CheckSize(rel *release.Release, driverName string, reserve int) error {
 		Release: rel.Name, Revision: rel.Version, Kind: driverName,
 		Size: size, Limit: maxStoredSize, Reserve: reserve, Parts: parts,
 	}
+}
+
+// sizeInStorage returns the size of the JSON text of a release as Helm's storage drivers store it.
+// If an upper bound of it, with the reserve, is within the limit, sizeInStorage returns this bound.
+func sizeInStorage(text []byte, reserve int) (int, error) {
+	if size := maxCompressedSize(len(text)); size+reserve <= maxStoredSize {
+		return size, nil // most releases fit even if they cannot be compressed
+	}
+	fast, err := compressedSizeAt(text, gzip.BestSpeed)
+	if size := fast + fast/fastCompressionMargin; err != nil || size+reserve <= maxStoredSize {
+		return size, err // the best compression of a large release takes long
+	}
+	return compressedSize(text)
+}
+
+// FitsIntoSecret reports whether Helm's storage drivers can store the JSON text of a release. It
+// returns false without the best compression, which takes long, if that would have to be many
+// times better than the fastest one.
+func FitsIntoSecret(text []byte) (bool, error) {
+	const maxGain = 8
+	if len(text) > maxGain*maxStoredSize {
+		if fast, err := compressedSizeAt(text, gzip.BestSpeed); err != nil || fast > maxGain*maxStoredSize {
+			return false, err
+		}
+	}
+	size, err := sizeInStorage(text, 0)
+	return size <= maxStoredSize, err
 }
 
 // largestParts returns up to maxParts parts of a release, by decreasing size. It omits parts

@@ -24,7 +24,7 @@ const unreadableFile = ".ordered-helm/unreadable"
 func NewUnreadable(head *releaseparts.Head, problem error) *release.Release {
 	rel := head.Release()
 	rel.Manifest = unreadableManifest
-	rel.Chart.Files = append(rel.Chart.Files, &chart.File{Name: unreadableFile, Data: []byte(problem.Error())})
+	rel.Chart.Files = slices.Insert(rel.Chart.Files, 0, &chart.File{Name: unreadableFile, Data: []byte(problem.Error())})
 	return rel
 }
 

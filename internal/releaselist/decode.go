@@ -4,12 +4,15 @@
 package releaselist
 
 import (
+	"encoding/json"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/chunkedsecret"
+	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/releasestorage"
 )
 
@@ -49,5 +52,16 @@ func decode(d *releasestorage.Decoder, stored []byte) (*release.Release, error) 
 	if err != nil {
 		return nil, err
 	}
-	return readSummary(text)
+	rel, err := readSummary(text)
+	if err != nil || !placeholder.IsListed(rel) {
+		return rel, err
+	}
+	complete := &release.Release{} // a placeholder is small
+	if err := json.Unmarshal(text, complete); err != nil {
+		return rel, nil //nolint:nilerr // the values of a chart with the annotation of a placeholder need not be valid
+	}
+	if listed := chunkedsecret.Listed(complete); listed != complete {
+		return listed, nil
+	}
+	return rel, nil
 }

@@ -14,6 +14,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/ordered-helm/helm/internal/chunkedsecret"
 )
 
 // Options says where releases are stored, and how to connect.
@@ -33,15 +35,16 @@ type Options struct {
 // returns helm.
 func NewStorage(ctx context.Context, helm *storage.Storage, opts Options) *storage.Storage {
 	var read readFunc
-	switch d := helm.Driver.(type) {
-	case headReader:
+	if d, reads := helm.Driver.(headReader); reads {
 		return storage.Init(&listDriver{Driver: helm.Driver, list: func(filter func(*release.Release) bool) ([]*release.Release, error) {
 			heads, err := d.Heads(ctx, "")
 			return slices.DeleteFunc(heads, func(rel *release.Release) bool { return !filter(rel) }), err
 		}})
-	case *driver.Secrets:
+	}
+	switch helm.Name() {
+	case driver.SecretsDriverName, chunkedsecret.DriverName:
 		read = readSecrets
-	case *driver.ConfigMaps:
+	case driver.ConfigMapsDriverName:
 		read = readConfigMaps
 	default:
 		return helm

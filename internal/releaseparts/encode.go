@@ -80,11 +80,9 @@ func NewSecrets(sections []EncodedSection) []string {
 func Encode(prefix string, sections []Section, stored []Reference) ([]EncodedSection, error) {
 	encoded := make([]EncodedSection, len(sections))
 	for i, s := range sections {
-		reference := Reference{Section: s.Name, Digest: digest(s.Data), Size: len(s.Data)}
-		if equal := slices.IndexFunc(stored, func(r Reference) bool {
-			return r.Section == s.Name && r.Digest == reference.Digest && r.Size == reference.Size
-		}); equal >= 0 {
-			encoded[i] = EncodedSection{Reference: stored[equal]}
+		reference, isStored := referenceTo(s, stored)
+		if isStored {
+			encoded[i] = EncodedSection{Reference: reference}
 			continue
 		}
 		compressed, err := compress(s.Data)
@@ -98,6 +96,29 @@ func Encode(prefix string, sections []Section, stored []Reference) ([]EncodedSec
 		encoded[i] = EncodedSection{Reference: reference, parts: parts}
 	}
 	return encoded, nil
+}
+
+// AreStored reports whether stored refers to exactly these sections.
+func AreStored(sections []Section, stored []Reference) bool {
+	for _, s := range sections {
+		if _, isStored := referenceTo(s, stored); !isStored {
+			return false
+		}
+	}
+	return len(sections) == len(stored)
+}
+
+// referenceTo returns the reference to a section that is stored already. If it is not stored, it
+// returns a reference without Secrets.
+func referenceTo(s Section, stored []Reference) (r Reference, isStored bool) {
+	r = Reference{Section: s.Name, Digest: digest(s.Data), Size: len(s.Data)}
+	i := slices.IndexFunc(stored, func(other Reference) bool {
+		return other.Section == r.Section && other.Digest == r.Digest && other.Size == r.Size
+	})
+	if i < 0 {
+		return r, false
+	}
+	return stored[i], true
 }
 
 func compress(data []byte) ([]byte, error) {

@@ -13,7 +13,7 @@ import (
 // that a release that it has forgotten is read again.
 func TestFieldCacheIsLimited(t *testing.T) {
 	const count = 10
-	stored, err := encode([]byte(`{"apply_method": "ssa"}`))
+	stored, err := Encode([]byte(`{"apply_method": "ssa"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,19 @@ func newSecretClient(connect func() (kubernetes.Interface, error), namespace str
 	}}
 }
 
+// SecretClient is a client for the Secrets with releases that keeps the unknown fields of the
+// releases. It has only those methods that Helm's storage driver calls.
+type SecretClient struct{ secretClient }
+
+// NewSecretClient returns a SecretClient. It sends no requests.
+func NewSecretClient(opts Options) *SecretClient {
+	return &SecretClient{newSecretClient(opts.Connect, opts.Namespace)}
+}
+
+// Forget removes what the client knows about a stored release, because it was written without
+// the client.
+func (c *SecretClient) Forget(key string) { c.fields.recordDeleted(key) }
+
 // configMapClient is the client for ConfigMaps of Helm's storage driver.
 type configMapClient struct {
 	*preservingClient[*corev1.ConfigMap, *corev1.ConfigMapList]

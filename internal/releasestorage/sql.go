@@ -50,7 +50,7 @@ func (d *sqlDriver) Update(key string, rel *release.Release) error {
 	if err != nil {
 		return err
 	}
-	written, err := encode(text)
+	written, err := Encode(text)
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,12 @@
 package releasestorage
 
 import (
+	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/ordered-helm/helm/internal/placeholder"
 )
 
 // Options says where releases are stored, and how to connect.
@@ -34,7 +37,7 @@ func PreserveUnknownFields(helm *storage.Storage, opts Options) *storage.Storage
 	case *driver.Secrets:
 		secrets := driver.NewSecrets(newSecretClient(opts.Connect, opts.Namespace))
 		secrets.Log = opts.Log
-		return storage.Init(secrets)
+		return storage.Init(&secretsDriver{secrets})
 	case *driver.ConfigMaps:
 		configMaps := driver.NewConfigMaps(newConfigMapClient(opts.Connect, opts.Namespace))
 		configMaps.Log = opts.Log
@@ -44,4 +47,38 @@ func PreserveUnknownFields(helm *storage.Storage, opts Options) *storage.Storage
 	default:
 		return helm
 	}
+}
+
+// secretsDriver is Helm's storage driver for Secrets, but rejects releases that another driver
+// stores.
+type secretsDriver struct{ *driver.Secrets }
+
+// helmDriver is the value of HELM_DRIVER for Helm's storage driver for Secrets.
+const helmDriver = "secret"
+
+// Get implements driver.Queryor. If another driver stores the release, the error is a
+// *placeholder.DriverError.
+func (d *secretsDriver) Get(key string) (*release.Release, error) {
+	rel, err := d.Secrets.Get(key)
+	if err == nil {
+		err = placeholder.Check(rel, helmDriver)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rel, nil
+}
+
+// Query implements driver.Queryor. Its errors are like those of Get.
+func (d *secretsDriver) Query(labels map[string]string) ([]*release.Release, error) {
+	list, err := d.Secrets.Query(labels)
+	if err != nil {
+		return nil, err
+	}
+	for _, rel := range list {
+		if err := placeholder.Check(rel, helmDriver); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }

@@ -48,8 +48,8 @@ func (d *Decoder) Text(stored []byte) ([]byte, error) {
 	return d.text.Bytes(), nil
 }
 
-// encode is the inverse of Decoder.Text. It compresses the text like Helm's storage drivers.
-func encode(text []byte) (string, error) {
+// Encode is the inverse of Decoder.Text. It compresses the text like Helm's storage drivers.
+func Encode(text []byte) (string, error) {
 	var buffer bytes.Buffer
 	w, err := gzip.NewWriterLevel(&buffer, gzip.BestCompression)
 	if err != nil {
@@ -71,6 +71,11 @@ func unknownFieldsOf(stored string) (*unknownFields, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode the stored release: %w", err)
 	}
+	return unknownFieldsIn(text)
+}
+
+// unknownFieldsIn is like unknownFieldsOf, but for the JSON text of a release.
+func unknownFieldsIn(text []byte) (*unknownFields, error) {
 	// This is much faster than findUnknownFields. Most releases have no unknown fields.
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -82,6 +87,20 @@ func unknownFieldsOf(stored string) (*unknownFields, error) {
 		return nil, fmt.Errorf("decode the stored release: %w", err)
 	}
 	return found, nil
+}
+
+// KeepUnknownFields returns the JSON text of a release with those fields of before, the text that
+// it replaces, that Helm's type release.Release does not have. If there are none, it returns text
+// itself, and kept is false.
+func KeepUnknownFields(before, text []byte) (with []byte, kept bool, err error) {
+	unknown, err := unknownFieldsIn(before)
+	if err != nil || unknown == nil {
+		return text, false, err
+	}
+	if with, err = unknown.addTo(text, releaseType); err != nil {
+		return nil, false, fmt.Errorf("keep the fields of a newer version of Helm: %w", err)
+	}
+	return with, true, nil
 }
 
 // addToStored returns a stored release with the unknown fields. If u is nil, it returns stored
@@ -97,5 +116,5 @@ func (u *unknownFields) addToStored(stored string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("keep the fields of a newer version of Helm: %w", err)
 	}
-	return encode(text)
+	return Encode(text)
 }

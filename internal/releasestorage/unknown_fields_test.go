@@ -107,7 +107,7 @@ func FuzzUnknownFields(f *testing.F) {
 		if json.Unmarshal(text, &before) != nil || bytes.Equal(bytes.TrimSpace(text), []byte("null")) {
 			t.Skip()
 		}
-		stored, err := encode(text)
+		stored, err := Encode(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func FuzzUnknownFields(f *testing.F) {
 
 func mustEncode(t *testing.T, text string) string {
 	t.Helper()
-	stored, err := encode([]byte(text))
+	stored, err := Encode([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

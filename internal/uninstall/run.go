@@ -24,6 +24,7 @@ import (
 	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/releaseguard"
@@ -99,6 +100,9 @@ func New(op *operation.Operation, t *Target, o Options) *Run {
 
 // Prepare determines which objects to delete. It changes nothing in the cluster.
 func (r *Run) Prepare(ctx context.Context) (err error) {
+	if err := placeholder.CheckReadable(r.target.Release); err != nil {
+		return err
+	}
 	declared := r.declared()
 	r.hideSecrets(declared)
 	if err := r.checkDefinitions(ctx, declared); err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -67,6 +68,9 @@ func (r *Rollback) load(ctx context.Context, name string) (t *rollbackTarget, er
 	}
 	if t.revision == nil {
 		return nil, fmt.Errorf("release has no %d version", version)
+	}
+	if err := placeholder.CheckReadable(t.revision); err != nil {
+		return nil, err
 	}
 	r.cfg.Log("rolling back %s (current: v%d, target: v%d)", name, t.current.Version, version)
 	t.plan, t.record, err = r.orderOf(t.revision)
