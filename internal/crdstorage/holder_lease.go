@@ -34,8 +34,9 @@ type holderLeases struct {
 // programs in the release.
 func holderLeaseName(release string) string { return "sh.helm.release.v1." + release }
 
-// write stores that an operation holds the lock of a release. It replaces another holder. known is the Lease as
-// it was written last; nil if this is unknown.
+// write stores that an operation holds the lock of a release, and its heartbeat. known is the Lease as the operation
+// has written it last. If it is nil, the operation replaces the holder. Otherwise, write leaves the Lease of another
+// holder as it is: the operation will notice that it has lost the lock.
 func (h holderLeases) write(ctx context.Context, owner *releaseapi.Release, lease *orderrecord.Lease, known *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	name := holderLeaseName(owner.Name)
 	wanted := newHolderLease(name, owner, lease)
@@ -63,6 +64,8 @@ func (h holderLeases) write(ctx context.Context, owner *releaseapi.Release, leas
 			return nil, fmt.Errorf("read Lease %s: %w", name, err)
 		} else if err != nil {
 			current, wanted.ResourceVersion = nil, ""
+		} else if known != nil && holderID(current) != lease.ID {
+			return known, nil
 		}
 	}
 	return nil, fmt.Errorf("write Lease %s: it was changed %d times in the meantime", name, maxAttempts)

@@ -4,8 +4,6 @@
 package crdstorage
 
 import (
-	"reflect"
-
 	"github.com/ordered-helm/helm/internal/releaseapi"
 )
 
@@ -43,15 +41,6 @@ func (d *Driver) forget(k versionKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.objects.versions, k)
-}
-
-// withKnownSections returns a revision that was just read, with its sections if they are known.
-func (d *Driver) withKnownSections(k versionKey, object *releaseapi.ReleaseVersion) *storedVersion {
-	v := &storedVersion{object: object}
-	if before := d.known(k); before != nil && before.object.UID == object.UID && reflect.DeepEqual(before.object.Status.Payload, object.Status.Payload) {
-		v.sections = before.sections
-	}
-	return v
 }
 
 // knownRelease returns a copy of a Release as it was read or written last; nil if it is unknown.

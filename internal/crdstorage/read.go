@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -28,7 +29,7 @@ const maxParallelReads = 4
 // storedVersion is a revision as it was read or written last.
 type storedVersion struct {
 	object *releaseapi.ReleaseVersion
-	// lease is the Lease of the lock holder, if the object names one; nil if it does not exist.
+	// lease is the Lease as the lock holder that the object names has written it last; nil if there is none.
 	lease *coordinationv1.Lease
 	// sections are the sections, if they are known.
 	sections []releaseparts.Section
@@ -44,17 +45,11 @@ func sectionOwner(v *releaseapi.ReleaseVersion) releaseparts.Owner {
 // sectionPrefix returns the beginning of the names of the Secrets of a version.
 func sectionPrefix(release, id string) string { return release + "." + id }
 
-// head returns what is known of a version without its sections. Of the lock holder, the heartbeat is in the
-// Lease; if another operation has the Lease, that one holds the lock.
+// head returns what is known of a version without its sections. The last heartbeat of the lock holder is in the
+// Lease.
 func (v *storedVersion) head() *releaseparts.Head {
 	head := headOf(v.object)
-	if head.Lease == nil || v.lease == nil {
-		return head
-	}
-	if id := holderID(v.lease); id != head.Lease.ID {
-		head.Lease.ID = id
-	}
-	if renewed := renewedAt(v.lease); renewed.After(head.Lease.RenewedAt) {
+	if renewed := renewedAt(v.lease); head.Lease != nil && renewed.After(head.Lease.RenewedAt) {
 		head.Lease.RenewedAt = renewed
 	}
 	return head
@@ -124,8 +119,8 @@ func (d *Driver) read(ctx context.Context, c *clients, k versionKey) (*storedVer
 	}
 	for _, object := range objects {
 		if isCommitted(parents[parentKey(object)], object) {
-			v := d.withKnownSections(k, object)
-			if v.lease, err = c.leaseOf(ctx, object); err != nil {
+			v, err := d.withLease(ctx, c, k, object)
+			if err != nil {
 				return nil, err
 			}
 			d.remember(k, v)
@@ -157,8 +152,8 @@ func (d *Driver) heads(ctx context.Context, name string) ([]*storedVersion, erro
 			continue
 		}
 		k := versionKey{object.Spec.ReleaseName, int(object.Spec.Revision)}
-		v := d.withKnownSections(k, object)
-		if v.lease, err = c.leaseOf(ctx, object); err != nil {
+		v, err := d.withLease(ctx, c, k, object)
+		if err != nil {
 			return nil, err
 		}
 		if name != "" {
@@ -238,13 +233,29 @@ func isDefinitionsError(err error) bool {
 	return definitions != nil
 }
 
-// leaseOf returns the Lease of the lock holder of a version; nil if no operation works on the version, or if
-// there is no Lease.
-func (c *clients) leaseOf(ctx context.Context, v *releaseapi.ReleaseVersion) (*coordinationv1.Lease, error) {
-	if v.Status.Operation == nil {
-		return nil, nil
+// withLease returns a version that was just read, with what is known of it. If an operation works on it, it
+// reads the Lease.
+func (d *Driver) withLease(ctx context.Context, c *clients, k versionKey, object *releaseapi.ReleaseVersion) (*storedVersion, error) {
+	v := &storedVersion{object: object}
+	before := d.known(k)
+	if before != nil && before.object.UID == object.UID && reflect.DeepEqual(before.object.Status.Payload, object.Status.Payload) {
+		v.sections = before.sections
 	}
-	return c.leases.read(ctx, v.Namespace, v.Spec.ReleaseName)
+	operation := object.Status.Operation
+	if operation == nil {
+		return v, nil
+	}
+	lease, err := c.leases.read(ctx, object.Namespace, object.Spec.ReleaseName)
+	switch {
+	case err != nil:
+		return nil, err
+	case holderID(lease) == operation.ID:
+		v.lease = lease
+	case before != nil && holderID(before.lease) == operation.ID:
+		// Another operation has the Lease now. What is known of the heartbeat of this one stays the same.
+		v.lease = before.lease
+	}
+	return v, nil
 }
 
 // join reads the sections of a version, unless they are known, and returns the release.

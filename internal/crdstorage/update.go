@@ -133,7 +133,11 @@ func (d *Driver) updateRelease(ctx context.Context, c *clients, v *storedVersion
 // updateLease renews or removes the Lease of the lock holder.
 func (d *Driver) updateLease(ctx context.Context, c *clients, v *storedVersion, head *releaseparts.Head) error {
 	if head.Lease != nil {
-		lease, err := c.leases.write(ctx, d.knownRelease(head.Name), head.Lease, v.lease)
+		known := v.lease
+		if holderID(known) != head.Lease.ID {
+			known = nil // that of another operation, whose revision this one has locked
+		}
+		lease, err := c.leases.write(ctx, d.knownRelease(head.Name), head.Lease, known)
 		if err == nil {
 			v.lease = lease
 		}
