@@ -27,11 +27,12 @@ func StorageDriver() string {
 	return "secret"
 }
 
-// RequireSecrets skips a test that needs releases in Secrets, if the test run has another storage driver.
+// RequireSecrets skips a test that needs releases in Secrets, for example because stock Helm reads them, if the
+// test run has another storage driver.
 func RequireSecrets(tb testing.TB) {
 	tb.Helper()
 	if driver := StorageDriver(); driver != "secret" {
-		tb.Skipf("HELM_DRIVER=%s: the test looks into Secrets with releases", driver)
+		tb.Skipf("HELM_DRIVER=%s: the test needs releases in Secrets", driver)
 	}
 }
 
