@@ -3,10 +3,7 @@
 
 package main
 
-import (
-	"github.com/spf13/cobra"
-	"helm.sh/helm/v3/cmd/helm/require"
-)
+import "github.com/spf13/cobra"
 
 const stateHelp = `
 Manage where releases are stored in the cluster.
@@ -21,7 +18,6 @@ func newStateCmd(a *app) *cobra.Command {
 		Long:  stateHelp,
 		// A plugin of the same name replaces this command.
 		Annotations: map[string]string{additionAnnotation: "true"},
-		Args:        require.NoArgs,
 	}
 	cmd.AddCommand(newStateInitCmd(a))
 	return cmd
