@@ -4,6 +4,7 @@
 package state
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +20,22 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 	"github.com/ordered-helm/helm/test/harness"
 )
+
+// withRoles returns a Helm in a cluster with the chart of the definitions, including the roles.
+func withRoles(t *testing.T) *harness.Helm {
+	t.Helper()
+	h := withoutDefinitions(t)
+	dir := filepath.Join(t.TempDir(), "helm-state")
+	h.MustRun("state", "init", "--chart", dir)
+	h.MustRun("install", "definitions", dir)
+	t.Cleanup(func() { // they are cluster-scoped
+		ctx := context.WithoutCancel(t.Context())
+		for _, role := range []string{"helm-release-viewer", "helm-release-deployer"} {
+			harness.NoError(t, h.Cluster.Client().RbacV1().ClusterRoles().Delete(ctx, role, metav1.DeleteOptions{}))
+		}
+	})
+	return h
+}
 
 // bind binds a ClusterRole to a user in the namespace of the test, and returns the user. If the role
 // is aggregated, it waits until it includes the permission to list Releases.
@@ -49,14 +66,7 @@ func isAllowed(t *testing.T, h *harness.Helm, user, verb, group, resource string
 // TestRoles checks what the roles of the chart of the definitions allow, by themselves and added to
 // the roles of Kubernetes.
 func TestRoles(t *testing.T) {
-	h := withoutDefinitions(t)
-	dir := filepath.Join(t.TempDir(), "helm-state")
-	h.MustRun("state", "init", "--chart", dir)
-	h.MustRun("install", "definitions", dir)
-	t.Cleanup(func() {
-		deleteDefinitions(t, h)
-		h.MustRun("uninstall", "definitions") // with the roles, which are cluster-scoped
-	})
+	h := withRoles(t)
 	all := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 	reading := all[:3]
 	resources := map[string]string{"releases": "helm.sh", "releaseversions": "helm.sh", "leases": "coordination.k8s.io", "applications": "app.k8s.io", "secrets": ""}
@@ -83,14 +93,7 @@ func TestRoles(t *testing.T) {
 // TestViewer checks that an account with the role for viewers can list releases with kubectl, and
 // cannot read Secrets.
 func TestViewer(t *testing.T) {
-	h := withoutDefinitions(t)
-	dir := filepath.Join(t.TempDir(), "helm-state")
-	h.MustRun("state", "init", "--chart", dir)
-	h.MustRun("install", "definitions", dir)
-	t.Cleanup(func() {
-		deleteDefinitions(t, h)
-		h.MustRun("uninstall", "definitions")
-	})
+	h := withRoles(t)
 	_, err := client(h).Releases.Create(t.Context(), sampleRelease(h.Namespace, "shop"))
 	harness.NoError(t, err)
 	_, err = client(h).Versions.Create(t.Context(), sampleVersion(h.Namespace, "shop"))
@@ -125,7 +128,7 @@ func TestDocumentedRoles(t *testing.T) {
 		harness.NoError(t, yaml.UnmarshalStrict(block[1], &role))
 		documented[role.Name] = role.Rules
 	}
-	var shipped = map[string][]rbacv1.PolicyRule{}
+	shipped := map[string][]rbacv1.PolicyRule{}
 	for document := range strings.SplitSeq(h.MustRun("template", dir, "--show-only", "templates/viewer.yaml", "--show-only", "templates/deployer.yaml").Stdout, "---\n") {
 		var role rbacv1.ClusterRole
 		harness.NoError(t, yaml.Unmarshal([]byte(document), &role))
