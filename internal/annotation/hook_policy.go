@@ -4,7 +4,6 @@
 package annotation
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/similar"
@@ -39,11 +38,11 @@ func ReadHookPolicy(annotations map[string]string) (policy string, err error) {
 	case HookManaged, HookUnmanaged:
 		return policy, nil
 	}
-	reason := fmt.Sprintf("must be %q or %q", HookManaged, HookUnmanaged)
 	if policy == "" {
-		reason += "; omit the annotation to use the default of the chart"
-	} else if meant := similar.Nearest(policy, []string{HookManaged, HookUnmanaged}); meant != "" {
-		reason += fmt.Sprintf(": did you mean %q?", meant)
+		return "", newValueError(HookPolicy, value, `must be "managed" or "unmanaged"; omit the annotation to use the default of the chart`)
 	}
-	return "", newValueError(HookPolicy, value, "%s", reason)
+	if meant := similar.Nearest(policy, []string{HookManaged, HookUnmanaged}); meant != "" {
+		return "", newValueError(HookPolicy, value, `must be "managed" or "unmanaged": did you mean %q?`, meant)
+	}
+	return "", newValueError(HookPolicy, value, `must be "managed" or "unmanaged"`)
 }

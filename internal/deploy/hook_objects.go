@@ -11,6 +11,7 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/prune"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/text"
 )
 
 // obsoleteHookObjects returns the Removal of what managed hooks of earlier revisions have left, and neither
@@ -27,7 +28,7 @@ func (r *Run) deleteHookObjects(ctx context.Context) error {
 		_, err = removal.Run(ctx, r.options.Timeout)
 	}
 	if err != nil && ctx.Err() == nil {
-		r.op.Events.Warnf("failed to delete what hooks of earlier revisions left; the next upgrade, rollback or uninstall tries again: %v", err)
+		r.op.Events.Warnf("failed to delete what hooks of earlier revisions left; the next upgrade, rollback or uninstall tries again: %s", text.OneLine(err.Error()))
 	}
 	return context.Cause(ctx)
 }

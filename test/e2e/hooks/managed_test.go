@@ -256,6 +256,16 @@ func managedFailedDeletion(t *testing.T, h *harness.Helm) {
 	h.MustRun("uninstall", "rel")
 	expectExisting(t, h, "!ConfigMap/a", "!ConfigMap/b")
 	h.ExpectNoReleases(t)
+
+	// An upgrade only warns, and the next one tries again.
+	h.MustRun("install", "rel", formatChart(t, own(), hook("a", "pre-install", 1), hook("b", "pre-install", 2)))
+	h.Patch(t, "ConfigMap/b", `{"metadata":{"finalizers":["e2e.example/held"]}}`)
+	r := h.MustRun("upgrade", "rel", formatChart(t, own()), "--timeout", "3s")
+	harness.ExpectContains(t, r.Stderr, "failed to delete what hooks of earlier revisions left", "ConfigMap/b")
+	expectExisting(t, h, "ConfigMap/a", "ConfigMap/b")
+	h.RemoveFinalizers(t, "ConfigMap/b")
+	h.MustRun("upgrade", "rel", formatChart(t, own()))
+	expectExisting(t, h, "!ConfigMap/a", "!ConfigMap/b")
 }
 
 func managedKilledInstall(t *testing.T, h *harness.Helm) {
