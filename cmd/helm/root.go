@@ -41,7 +41,8 @@ Environment variables:
 | $HELM_CONFIG_HOME                  | directory of configuration files                                    |
 | $HELM_DATA_HOME                    | directory of data files                                             |
 | $HELM_DEBUG                        | print debug output, like --debug                                    |
-| $HELM_DRIVER                       | where releases are stored: secret, configmap, memory or sql         |
+| $HELM_DRIVER                       | where releases are stored: secret, configmap, memory, sql or        |
+|                                    | chunked-secret [not in stock Helm]                                  |
 | $HELM_DRIVER_SQL_CONNECTION_STRING | connection string of the database of the sql driver                 |
 | $HELM_KUBEAPISERVER                | address of the Kubernetes API server                                |
 | $HELM_KUBEASGROUPS                 | groups to impersonate, separated by commas                          |

@@ -108,7 +108,7 @@ func (e *ReleaseTooLargeError) Error() string {
 		parts[i] = p.String()
 	}
 	return fmt.Sprintf("release %s is too large to be stored: revision %d takes %d bytes%s, but a %s can have at most %d. "+
-		"The largest parts are %s: exclude files with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql",
+		"The largest parts are %s: exclude files with .helmignore, split the chart, or set HELM_DRIVER=chunked-secret (several Secrets) or HELM_DRIVER=sql (a database)",
 		e.Release, e.Revision, e.Size, grows, e.Kind, e.Limit, strings.Join(parts, ", "))
 }
 

@@ -173,7 +173,7 @@ func TestTooLargeError(t *testing.T) {
 	}
 	want := fmt.Sprintf("release shop is too large to be stored: revision 3 takes %d bytes, and up to 4096 more during the deployment, but a Secret can have at most 1048576. "+
 		"The largest parts are the files of the chart (%d, the largest dashboards/big.json), the values (%d), the templates of the chart (%d, the largest templates/b.yaml): "+
-		"exclude files with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql", e.Size, e.Parts[0].Size, e.Parts[1].Size, e.Parts[2].Size)
+		"exclude files with .helmignore, split the chart, or set HELM_DRIVER=chunked-secret (several Secrets) or HELM_DRIVER=sql (a database)", e.Size, e.Parts[0].Size, e.Parts[1].Size, e.Parts[2].Size)
 	if err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

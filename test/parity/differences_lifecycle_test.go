@@ -270,9 +270,9 @@ func lifecycleDifferences() []scenario {
 			helm("install web charts/shapes"), helm("upgrade web charts/tiny"), helm("list -a -q"), writeFile{"charts/tiny/noise", ""},
 		}, rules: []rule{pattern("size", "a release's size depends on the times in it", `\b\d{7}\b`, "SIZE")}, differs: []string{
 			`- Error: create: failed to create: Secret "sh.helm.release.v1.web.v1" is invalid: data: Too long: may not be more than SIZE bytes`,
-			`+ Error: release web is too large to be stored: revision 1 takes SIZE bytes, and up to 4096 more during the deployment, but a Secret can have at most SIZE. The largest parts are the files of the chart (SIZE, the largest noise): exclude files with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql`,
+			`+ Error: release web is too large to be stored: revision 1 takes SIZE bytes, and up to 4096 more during the deployment, but a Secret can have at most SIZE. The largest parts are the files of the chart (SIZE, the largest noise): exclude files with .helmignore, split the chart, or set HELM_DRIVER=chunked-secret (several Secrets) or HELM_DRIVER=sql (a database)`,
 			`- Error: UPGRADE FAILED: create: failed to create: Secret "sh.helm.release.v1.web.v2" is invalid: data: Too long: may not be more than SIZE bytes`,
-			`+ Error: UPGRADE FAILED: release web is too large to be stored: revision 2 takes SIZE bytes, and up to 4096 more during the deployment, but a Secret can have at most SIZE. The largest parts are the files of the chart (SIZE, the largest noise): exclude files with .helmignore, split the chart, or store releases in a database with HELM_DRIVER=sql`,
+			`+ Error: UPGRADE FAILED: release web is too large to be stored: revision 2 takes SIZE bytes, and up to 4096 more during the deployment, but a Secret can have at most SIZE. The largest parts are the files of the chart (SIZE, the largest noise): exclude files with .helmignore, split the chart, or set HELM_DRIVER=chunked-secret (several Secrets) or HELM_DRIVER=sql (a database)`,
 		}},
 		{name: "wait for what does not go", steps: []step{
 			stockHelm("install web charts/held"),
