@@ -66,6 +66,10 @@ GO_TEST_RACE     = go test -p $(JOBS) $(RACE) -count=1 -shuffle=on
 IN_PROCESS_PACKAGES = ./bench/... ./certificates ./chartserver ./fault ./ociregistry ./signing
 E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certificates|chartserver|fault|ociregistry|signing|tools)(/|$$)')
 
+# The tests that test-e2e-crd runs with releases as objects, and the packages that soak runs so.
+CRD_TESTS    = ^(TestKilledAtAnyTime|TestHooksOfTwoTerminatedOperations|TestLockIsHeldDuringCleanup|TestLiveLockIsNotTakenOver)$$
+CRD_PACKAGES = ./e2e/recovery ./e2e/lifecycle ./e2e/faults ./e2e/hooks ./e2e/ordering ./e2e/interference
+
 # The tools that call helm, which test-tools runs with bin/helm.
 OTHER_TOOLS = chart-testing helm-diff helm-unittest helmfile
 
@@ -150,7 +154,7 @@ cluster-down: devcluster ## Stop the dev cluster of cluster-up
 ##@ Check
 
 .PHONY: test
-test: test-race test-e2e test-e2e-race test-parity test-devcluster ## Run all tests (FRESH=1 ignores cached results)
+test: test-race test-e2e test-e2e-crd test-e2e-race test-parity test-devcluster ## Run all tests (FRESH=1 ignores cached results)
 
 .PHONY: test-unit
 test-unit: ## Run the unit tests without the race detector: a quick check while editing
@@ -164,6 +168,11 @@ test-race: ## Run the unit tests with the race detector
 .PHONY: test-e2e
 test-e2e: build stock helm4 devcluster ## Run the end-to-end tests on their own dev clusters
 	cd test && BINARIES=$(BIN) $(GO_TEST_BINARIES) $(if $(RUN),,-skip '$(RACE_PATTERN)') -parallel 16 -timeout 25m $(E2E_PACKAGES)
+
+# "make soak" runs all of them.
+.PHONY: test-e2e-crd
+test-e2e-crd: build stock devcluster ## Run some end-to-end tests with releases that are stored as objects
+	cd test && HELM_DRIVER=crd BINARIES=$(BIN) $(GO_TEST_BINARIES) -run '$(or $(RUN),$(CRD_TESTS))' -parallel 16 -timeout 25m ./e2e/recovery
 
 # If helm is killed, or no test checks its exit code, the reports of the race detector are
 # only in the files of log_path.
@@ -191,6 +200,8 @@ test-tools: build stock devcluster ## Run tools that call helm, such as helmfile
 .PHONY: soak
 soak: build stock devcluster ## Kill 200 operations at random moments, run malicious scripts on busy processors, then 8 processes on 50 releases for ten minutes
 	cd test && ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
+	cd test && HELM_DRIVER=crd ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
+	cd test && HELM_DRIVER=crd BINARIES=$(BIN) go test -count=1 -parallel 16 -timeout 60m $(CRD_PACKAGES)
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 10m -run TestAttacksUnderLoad ./scripts
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 

@@ -41,8 +41,8 @@ Environment variables:
 | $HELM_CONFIG_HOME                  | directory of configuration files                                    |
 | $HELM_DATA_HOME                    | directory of data files                                             |
 | $HELM_DEBUG                        | print debug output, like --debug                                    |
-| $HELM_DRIVER                       | where releases are stored: secret, configmap, memory, sql or        |
-|                                    | chunked-secret [not in stock Helm]                                  |
+| $HELM_DRIVER                       | where releases are stored: secret, configmap, memory, sql;          |
+|                                    | chunked-secret or crd [not in stock Helm]                           |
 | $HELM_DRIVER_SQL_CONNECTION_STRING | connection string of the database of the sql driver                 |
 | $HELM_KUBEAPISERVER                | address of the Kubernetes API server                                |
 | $HELM_KUBEASGROUPS                 | groups to impersonate, separated by commas                          |
@@ -57,6 +57,7 @@ Environment variables:
 | $HELM_MEMORY_DRIVER_DATA           | YAML files with the initial releases of the memory driver           |
 | $HELM_NAMESPACE                    | namespace of the release                                            |
 | $HELM_NO_PLUGINS                   | set to 1 to disable plugins                                         |
+| $HELM_OWNER_REFERENCES             | [not in stock Helm] false: releases of the crd driver own no objects|
 | $HELM_PLUGINS                      | directory of plugins                                                |
 | $HELM_QPS                          | requests per second to the Kubernetes API after a burst             |
 | $HELM_READINESS_TIMEOUT            | [not in stock Helm] how long --wait=ordered waits for a resource    |
