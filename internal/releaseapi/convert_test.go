@@ -50,7 +50,7 @@ func sampleVersion() *ReleaseVersion {
 	v.Status = ReleaseVersionStatus{
 		Phase: release.StatusUninstalled, Description: "Uninstallation complete",
 		FirstDeployed: sampleTime, LastDeployed: sampleTime, Deleted: sampleTime,
-		Labels: map[string]string{"team": "shop"},
+		WholeRecord: true, Labels: map[string]string{"team": "shop"},
 		Hooks: []Hook{{
 			Name: "migrate", Kind: "Job", Index: 1, Phase: release.HookPhaseSucceeded,
 			StartedAt: sampleTime, CompletedAt: sampleTime,

@@ -133,7 +133,7 @@ func TestInvalidObjects(t *testing.T) {
 		{"revision 0", sampleVersion(h.Namespace, "shop"), set(int64(0), "spec", "revision"), "spec.revision"},
 		{"long lock", sampleVersion(h.Namespace, "shop"), set(int64(3601), "status", "operation", "seconds"), "status.operation.seconds"},
 		{"digest of another form", sampleVersion(h.Namespace, "shop"), set([]any{map[string]any{"section": "values", "digest": "md5:1", "size": int64(1), "secrets": []any{"a"}}}, "status", "payload"), "status.payload[0].digest"},
-		{"unknown hook phase", sampleVersion(h.Namespace, "shop"), set([]any{map[string]any{"name": "a", "kind": "Job", "phase": "Done"}}, "status", "hooks"), "status.hooks[0].phase"},
+		{"unknown hook phase", sampleVersion(h.Namespace, "shop"), set([]any{map[string]any{"index": int64(0), "phase": "Done"}}, "status", "hooks"), "status.hooks[0].phase"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

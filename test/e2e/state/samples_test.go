@@ -42,9 +42,9 @@ func sampleVersion(namespace, releaseName string) *releaseapi.ReleaseVersion {
 	v := releaseapi.NewReleaseVersion(namespace, ulid, releaseapi.ReleaseVersionSpec{ReleaseName: releaseName, Revision: 2, Chart: sampleChart()})
 	v.Status = releaseapi.ReleaseVersionStatus{
 		Phase: release.StatusDeployed, Description: "Upgrade complete", FirstDeployed: deployedAt(), LastDeployed: deployedAt(), Deleted: deployedAt(),
-		Labels: map[string]string{"team": "shop"},
+		WholeRecord: true, Labels: map[string]string{"team": "shop"},
 		Hooks: []releaseapi.Hook{{
-			Name: "migrate", Kind: "Job", Path: "shop/templates/migrate.yaml", Phase: release.HookPhaseSucceeded, StartedAt: deployedAt(), CompletedAt: deployedAt(),
+			Index: 1, Name: "migrate", Kind: "Job", Phase: release.HookPhaseSucceeded, StartedAt: deployedAt(), CompletedAt: deployedAt(),
 		}},
 		Operation: &releaseapi.Operation{
 			Revision: 2, ID: "7f", Operation: "upgrade", Host: "laptop", PID: 12, StartID: "a/b/1", StartedAt: deployedAt(), RenewedAt: deployedAt(), Seconds: 45,
