@@ -79,31 +79,32 @@ func TestManagedHooks(t *testing.T) {
 
 // managedOrder checks that hooks are deleted after the post-delete hooks have run, in reverse.
 func managedOrder(t *testing.T, h *harness.Helm) {
+	chart := formatChart(t, own(), hook("b", "pre-install", 2), hook("a", "pre-install", 1), hook("c", "post-install", 0), hook("d", "post-delete", 0))
 	for _, wait := range []string{"--wait=ordered", "--wait=false"} {
-		for _, args := range [][]string{{}, {"--no-hooks"}, {"--keep-history"}} {
-			chart := formatChart(t, own(), hook("b", "pre-install", 2), hook("a", "pre-install", 1), hook("c", "post-install", 0), hook("d", "post-delete", 0))
+		for _, option := range []string{"--debug", "--no-hooks", "--keep-history"} {
 			h.MustRun("install", "rel", chart, wait)
 			h.Started = harness.Now()
-			r := h.MustRun(append([]string{"uninstall", "rel", "--wait=" + strings.TrimPrefix(wait, "--wait=")}, args...)...)
-			trace := h.ReadTrace(t).Since(h.Started)
-			gone := trace.Created("ConfigMap/d")
-			if _, first := trace.Deleted("ConfigMap/own"); gone.Before(first) && len(args) == 0 {
-				t.Errorf("the hook ran at %s, before %s", gone, first)
-			}
-			for _, id := range []string{"ConfigMap/d", "ConfigMap/c", "ConfigMap/b", "ConfigMap/a"} {
-				if id == "ConfigMap/d" && strings.Join(args, "") == "--no-hooks" {
-					continue
-				}
-				deleted := trace.HelmWrites(id, "delete")
-				if len(deleted) == 0 || deleted[len(deleted)-1].Received.Before(gone) {
-					t.Errorf("%s: %d deletions, the last before %s", id, len(deleted), gone)
-					continue
-				}
-				gone = deleted[len(deleted)-1].Received
-			}
+			r := h.MustRun("uninstall", "rel", wait, option)
 			harness.ExpectContains(t, r.Stderr, "deleting what hooks left")
+			trace := h.ReadTrace(t).Since(h.Started)
+			_, previous := trace.Deleted("ConfigMap/own")
+			want := []string{"ConfigMap/d", "ConfigMap/c", "ConfigMap/b", "ConfigMap/a"}
+			if option == "--no-hooks" {
+				want = want[1:]
+			} else if ran := trace.Created("ConfigMap/d"); ran.Before(previous) {
+				t.Errorf("the post-delete hook ran at %s, before %s", ran, previous)
+			} else {
+				previous = ran
+			}
+			for _, id := range want {
+				deletions := trace.HelmWrites(id, "delete")
+				if len(deletions) == 0 || deletions[len(deletions)-1].Received.Before(previous) {
+					t.Fatalf("%s %s: %s was deleted %d times, not after %s", wait, option, id, len(deletions), previous)
+				}
+				previous = deletions[len(deletions)-1].Received
+			}
 			expectExisting(t, h, "!ConfigMap/a", "!ConfigMap/b", "!ConfigMap/c", "!ConfigMap/d")
-			if len(args) > 0 && args[0] == "--keep-history" {
+			if option == "--keep-history" {
 				h.MustRun("uninstall", "rel")
 			}
 			h.ExpectNoReleases(t)
@@ -327,7 +328,7 @@ func managedDeletePolicies(t *testing.T, h *harness.Helm) {
 
 // managedGeneratedNames checks that an upgrade keeps the objects of hooks that it still has.
 func managedGeneratedNames(t *testing.T, h *harness.Helm) {
-	const generated = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  generateName: made-\n  annotations: {" + managed + ", helm.sh/hook: 'pre-install,pre-upgrade'}\n---\n"
+	const generated = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  generateName: made-\n  annotations: {" + managed + ", helm.sh/hook: 'pre-install,pre-upgrade', helm.sh/hook-delete-policy: hook-failed}\n---\n"
 	count := func() (n int) {
 		for id := range existingObjects(t, h) {
 			if strings.HasPrefix(id, "ConfigMap/made-") {
