@@ -286,8 +286,8 @@ func TestUnreadableParts(t *testing.T) {
 				t.Errorf("history contains %+v, %v", history[1], err)
 			}
 			history[0].Info.Status = release.StatusSuperseded
-			must(t, releases.Update(history[0]))
 			before := c.parts(t)
+			must(t, releases.Update(history[0]))
 			history, err = storage.Init(c.driver(t)).History("shop")
 			if err != nil || history[0].Info.Status != release.StatusSuperseded || placeholder.CheckReadable(history[0]) == nil {
 				t.Errorf("history contains %+v, %v", history[0], err)

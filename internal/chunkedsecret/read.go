@@ -21,7 +21,7 @@ func (d *Driver) complete(ctx context.Context, s *storedRevision, rel *release.R
 	if len(s.references()) == 0 {
 		return s.summary(rel), nil
 	}
-	sections, err := d.readSections(ctx, s, rel, s.contents.References)
+	sections, err := d.readSections(ctx, s, s.contents.References)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (d *Driver) completeIfPossible(ctx context.Context, s *storedRevision, rel 
 }
 
 // readSections reads sections, unless they are in the cache.
-func (d *Driver) readSections(ctx context.Context, s *storedRevision, rel *release.Release, references []releaseparts.Reference) ([]releaseparts.Section, error) {
+func (d *Driver) readSections(ctx context.Context, s *storedRevision, references []releaseparts.Reference) ([]releaseparts.Section, error) {
 	sections, missing := d.cache.get(references)
 	if len(missing) == 0 {
 		return sections, nil
@@ -58,7 +58,7 @@ func (d *Driver) readSections(ctx context.Context, s *storedRevision, rel *relea
 		return nil, err
 	}
 	store := releaseparts.SecretStore{Client: client}
-	read, err := store.Read(ctx, s.owner(rel), missing)
+	read, err := store.Read(ctx, s.owner(), missing)
 	if err != nil {
 		return nil, err
 	}

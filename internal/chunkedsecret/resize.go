@@ -42,7 +42,7 @@ func (d *Driver) prepareToGrow(ctx context.Context, s *storedRevision, next *con
 // keepUnknownFields adds the unknown fields in the stored section with the release to the section
 // with the new one.
 func (d *Driver) keepUnknownFields(ctx context.Context, s *storedRevision, next *contents, sections []releaseparts.Section) error {
-	before, err := d.readSections(ctx, s, s.contents.Head.Release(), s.contents.References)
+	before, err := d.readSections(ctx, s, s.contents.References)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/release"
@@ -126,9 +127,10 @@ func (s *storedRevision) allParts() []string {
 }
 
 // owner identifies the revision for releaseparts.
-func (s *storedRevision) owner(rel *release.Release) releaseparts.Owner {
+func (s *storedRevision) owner() releaseparts.Owner {
+	revision, _ := strconv.Atoi(s.secret.Labels["version"]) // Helm's driver sets both labels
 	return releaseparts.Owner{
-		Namespace: s.secret.Namespace, Release: rel.Name, Revision: rel.Version,
+		Namespace: s.secret.Namespace, Release: s.secret.Labels["name"], Revision: revision,
 		Reference: metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: s.secret.Name, UID: s.secret.UID},
 	}
 }

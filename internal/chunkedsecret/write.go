@@ -45,7 +45,7 @@ func (d *Driver) createLarge(ctx context.Context, key string, rel *release.Relea
 	if s, err = d.send(key, s, rel, true); err != nil {
 		return err
 	}
-	if err := d.writeParts(ctx, s, rel, encoded); err != nil {
+	if err := d.writeParts(ctx, s, encoded); err != nil {
 		return d.undoCreate(ctx, s, err)
 	}
 	next := *s.contents
@@ -127,7 +127,7 @@ func (d *Driver) updateLarge(ctx context.Context, s *storedRevision, rel *releas
 		if s, err = d.announce(ctx, s, created); err != nil {
 			return err
 		}
-		if err := d.writeParts(ctx, s, rel, encoded); err != nil {
+		if err := d.writeParts(ctx, s, encoded); err != nil {
 			return fmt.Errorf("update: failed to update: %w", err)
 		}
 	}
@@ -163,13 +163,13 @@ func (d *Driver) updateHead(s *storedRevision, rel *release.Release) error {
 }
 
 // writeParts writes the sections that are not stored yet.
-func (d *Driver) writeParts(ctx context.Context, s *storedRevision, rel *release.Release, encoded []releaseparts.EncodedSection) error {
+func (d *Driver) writeParts(ctx context.Context, s *storedRevision, encoded []releaseparts.EncodedSection) error {
 	client, err := d.connect()
 	if err != nil {
 		return err
 	}
 	store := releaseparts.SecretStore{Client: client}
-	return store.Write(ctx, s.owner(rel), encoded)
+	return store.Write(ctx, s.owner(), encoded)
 }
 
 // announce adds the names of parts that are about to be created to the annotation of the Secret.
@@ -244,7 +244,7 @@ func (d *Driver) deleteParts(ctx context.Context, s *storedRevision, parts []str
 	client, err := d.connect()
 	if err == nil {
 		store := releaseparts.SecretStore{Client: client}
-		err = store.Delete(ctx, releaseparts.Owner{Namespace: s.secret.Namespace, Release: s.secret.Labels["name"]}, parts)
+		err = store.Delete(ctx, s.owner(), parts)
 	}
 	if err != nil {
 		d.options.Log("warning: failed to delete unused parts of %s: %s", s.secret.Name, err)
