@@ -124,7 +124,7 @@ func (d *Driver) createVersion(ctx context.Context, c *clients, parent *releasea
 func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Release, v *storedVersion, rel *release.Release) error {
 	before := parent.Status
 	for range maxAttempts {
-		setNewest(parent, v.object, rel)
+		d.setNewest(parent, v.object, rel)
 		updated, err := c.objects.Releases.Update(ctx, parent)
 		if err == nil {
 			d.rememberRelease(updated)

@@ -14,10 +14,12 @@ type knownObjects struct {
 	versions map[versionKey]*storedVersion
 	// uncommitted are versions that did not belong to their release when they were read, by release.
 	uncommitted map[string][]*releaseapi.ReleaseVersion
+	// waited are the revisions whose operations have waited until the resources were ready.
+	waited map[versionKey]bool
 }
 
 func newKnownObjects() knownObjects {
-	return knownObjects{map[string]*releaseapi.Release{}, map[versionKey]*storedVersion{}, map[string][]*releaseapi.ReleaseVersion{}}
+	return knownObjects{map[string]*releaseapi.Release{}, map[versionKey]*storedVersion{}, map[string][]*releaseapi.ReleaseVersion{}, map[versionKey]bool{}}
 }
 
 // known returns a copy of a revision as it was read or written last; nil if it is unknown.
@@ -80,4 +82,18 @@ func (d *Driver) takeUncommitted(release string) []*releaseapi.ReleaseVersion {
 	versions := d.objects.uncommitted[release]
 	delete(d.objects.uncommitted, release)
 	return versions
+}
+
+// SetWaited notes that the operation on a revision has waited until its resources were ready. The next update of
+// the revision stores this in the Release.
+func (d *Driver) SetWaited(release string, revision int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.objects.waited[versionKey{release, revision}] = true
+}
+
+func (d *Driver) hasWaited(k versionKey) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.objects.waited[k]
 }

@@ -19,18 +19,19 @@ import (
 const (
 	reasonInProgress = "InProgress"
 	reasonNotReady   = "NotReady"
+	reasonWaited     = "Waited"
 )
 
 // setNewest makes v the newest version of a Release.
-func setNewest(r *releaseapi.Release, v *releaseapi.ReleaseVersion, rel *release.Release) {
+func (d *Driver) setNewest(r *releaseapi.Release, v *releaseapi.ReleaseVersion, rel *release.Release) {
 	s := &r.Status
 	s.LatestVersion, s.Revision = v.Name, v.Spec.Revision
 	s.Counts.Versions++
-	setChanged(r, v, rel)
+	d.setChanged(r, v, rel)
 }
 
 // setChanged stores in a Release what has changed in one of its versions, and reports whether it differs.
-func setChanged(r *releaseapi.Release, v *releaseapi.ReleaseVersion, rel *release.Release) bool {
+func (d *Driver) setChanged(r *releaseapi.Release, v *releaseapi.ReleaseVersion, rel *release.Release) bool {
 	before := r.Status
 	s := &r.Status
 	switch {
@@ -45,19 +46,23 @@ func setChanged(r *releaseapi.Release, v *releaseapi.ReleaseVersion, rel *releas
 		s.FirstDeployed, s.LastDeployed = v.Status.FirstDeployed, v.Status.LastDeployed
 		s.Counts.Resources, s.Counts.Hooks = int64(len(render.Split(rel.Manifest))), int64(len(rel.Hooks))
 		s.Conditions = slices.Clone(s.Conditions)
-		setConditions(s)
+		setConditions(s, d.hasWaited(versionKey{v.Spec.ReleaseName, int(v.Spec.Revision)}))
 	}
 	return !reflect.DeepEqual(before, *s)
 }
 
-// setConditions sets the conditions for the phase of a release.
-func setConditions(s *releaseapi.ReleaseStatus) {
+// setConditions sets the conditions for the phase of a release. waited says whether the operation has waited until the
+// resources were ready.
+func setConditions(s *releaseapi.ReleaseStatus, waited bool) {
 	deployed := metav1.Condition{Type: releaseapi.ConditionDeployed, Status: metav1.ConditionFalse, Reason: reasonOf(s.Phase), Message: s.Description}
 	ready := metav1.Condition{Type: releaseapi.ConditionReady, Status: metav1.ConditionUnknown, Reason: reasonInProgress}
 	switch s.Phase {
 	case release.StatusDeployed:
 		deployed.Status = metav1.ConditionTrue
 		ready.Reason, ready.Message = releaseapi.ReasonNotWaited, "the operation did not wait until the resources were ready"
+		if waited {
+			ready.Status, ready.Reason, ready.Message = metav1.ConditionTrue, reasonWaited, "the resources were ready when the operation ended"
+		}
 	case release.StatusPendingInstall, release.StatusPendingUpgrade, release.StatusPendingRollback, release.StatusUninstalling:
 		deployed.Status = metav1.ConditionUnknown
 	default:

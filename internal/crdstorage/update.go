@@ -114,7 +114,7 @@ func (d *Driver) updateRelease(ctx context.Context, c *clients, v *storedVersion
 				return err
 			}
 		}
-		if !setChanged(parent, v.object, rel) {
+		if !d.setChanged(parent, v.object, rel) {
 			return nil
 		}
 		updated, err := c.objects.Releases.Update(ctx, parent)

@@ -254,6 +254,9 @@ func (r *Run) deploy(ctx context.Context) error {
 	if err == nil && !r.IsOrdered() {
 		err = r.awaitHandlers(ctx)
 	}
+	if err == nil && (r.IsOrdered() || r.options.Wait) {
+		r.writer.Store().SetWaited(r.Release())
+	}
 	if recordErr := r.writer.Progress.Finish(err == nil); err == nil {
 		err = recordErr
 	}

@@ -119,6 +119,16 @@ func (s *Store) OwnerOf(rel *release.Release) *object.ReleaseReference {
 	return &object.ReleaseReference{Reference: reference, Namespace: rel.Namespace}
 }
 
+// SetWaited notes that the operation on a revision has waited until its resources were ready. Storage drivers
+// that store this do so when the revision is written next.
+func (s *Store) SetWaited(rel *release.Release) {
+	if d, stores := s.releases.Driver.(interface {
+		SetWaited(release string, revision int)
+	}); stores {
+		d.SetWaited(rel.Name, rel.Version)
+	}
+}
+
 // Newest returns the revision with the highest number, or nil if the list is empty.
 func Newest(revisions []*release.Release) *release.Release {
 	var last *release.Release

@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	helmtime "helm.sh/helm/v3/pkg/time"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -139,6 +140,31 @@ func TestReleaseAsObjects(t *testing.T) {
 		t.Error("the objects are not as after an uninstall")
 	}
 	expectNothingLeft(t, h)
+}
+
+// TestConditions checks the conditions after operations that wait, do not wait and fail.
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	h := withObjects(t)
+	good, bad := charts.WriteTemplate(t, ownedChart), charts.WriteTemplate(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: _}\n")
+	for _, step := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"install", "rel", good}, "Deployed=True Ready=Unknown(NotWaited)"},
+		{[]string{"upgrade", "rel", good, "--wait"}, "Deployed=True Ready=True(Waited)"},
+		{[]string{"upgrade", "rel", good, "--wait=ordered"}, "Deployed=True Ready=True(Waited)"},
+		{[]string{"upgrade", "rel", bad}, "Deployed=False Ready=False(NotReady)"},
+		{[]string{"rollback", "rel", "2"}, "Deployed=True Ready=Unknown(NotWaited)"},
+	} {
+		h.Run(step.args...)
+		parent := &releaseapi.Release{}
+		harness.NoError(t, releaseapi.FromUnstructured(&objectsOf(t, h, releaseapi.ReleaseGVR())[0], parent))
+		deployed, ready := meta.FindStatusCondition(parent.Status.Conditions, releaseapi.ConditionDeployed), meta.FindStatusCondition(parent.Status.Conditions, releaseapi.ConditionReady)
+		if got := fmt.Sprintf("Deployed=%s Ready=%s(%s)", deployed.Status, ready.Status, ready.Reason); got != step.want {
+			t.Errorf("after %v: %s, want %s", step.args, got, step.want)
+		}
+	}
 }
 
 // TestOwnerReferencesOff checks that HELM_OWNER_REFERENCES=false sets no references.
