@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/test/binaries"
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/harness"
 )
 
@@ -112,6 +113,37 @@ func TestViewer(t *testing.T) {
 	}
 	if out, err := h.Kubectl(t, "delete", "hrel", "shop", "--as", as); err == nil || !strings.Contains(out, "forbidden") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestDeployer checks that the role for deployers, with permissions for the objects of the chart, is
+// enough for all operations on releases that are stored as objects.
+func TestDeployer(t *testing.T) {
+	h := withRoles(t)
+	h.GrantRules(t, rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"}},
+		rbacv1.PolicyRule{Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"}, APIGroups: []string{""}, Resources: []string{"configmaps"}})
+	as := bind(t, h, "helm-release-deployer")
+	roles := h.Cluster.Client().RbacV1().RoleBindings(h.Namespace)
+	binding, err := roles.Get(t.Context(), "of-the-test", metav1.GetOptions{})
+	harness.NoError(t, err)
+	binding.Subjects[0].Name = as
+	_, err = roles.Update(t.Context(), binding, metav1.UpdateOptions{})
+	harness.NoError(t, err)
+	harness.Eventually(t, "the deployer may create ConfigMaps", func() bool { return isAllowed(t, h, as, "create", "", "configmaps") })
+
+	h.Env = append(h.Env, "HELM_DRIVER=crd")
+	one, two := charts.Write(t, charts.Last("")), charts.Write(t, charts.Object{Name: "other"})
+	for _, args := range [][]string{
+		{"install", "rel", one, "--wait=ordered"}, {"upgrade", "rel", two, "--wait=ordered"}, {"rollback", "rel", "1"}, {"list"}, {"history", "rel"},
+		{"status", "rel"}, {"uninstall", "rel"},
+	} {
+		if r := h.MustRun(append([]string{"--kube-as-user", as}, args...)...); strings.Contains(r.Stderr, "orbidden") {
+			t.Errorf("helm %s: %s", args[0], r.Stderr)
+		}
+	}
+	list, err := client(h).Releases.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 0 {
+		t.Errorf("got %+v, %v", list, err)
 	}
 }
 
