@@ -68,7 +68,7 @@ E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certi
 
 # The tests that test-e2e-crd runs with releases as objects, and the packages that soak runs so.
 CRD_TESTS    = ^(TestKilledAtAnyTime|TestHooksOfTwoTerminatedOperations|TestLockIsHeldDuringCleanup|TestLiveLockIsNotTakenOver)$$
-CRD_PACKAGES = ./e2e/recovery ./e2e/lifecycle ./e2e/faults ./e2e/hooks ./e2e/ordering ./e2e/interference
+CRD_PACKAGES = ./e2e/recovery ./e2e/faults
 
 # The tools that call helm, which test-tools runs with bin/helm.
 OTHER_TOOLS = chart-testing helm-diff helm-unittest helmfile
