@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/release"
@@ -179,7 +180,7 @@ func (d *Driver) announce(ctx context.Context, s *storedRevision, created []stri
 		return nil, err
 	}
 	announced := *s
-	announced.unusedParts = append(created, s.unusedParts...)
+	announced.unusedParts = slices.Concat(created, s.unusedParts)
 	secret := s.secret.DeepCopy()
 	setUnusedParts(secret, announced.unusedParts)
 	if announced.secret, err = client.CoreV1().Secrets(secret.Namespace).Update(ctx, secret, metav1.UpdateOptions{}); err != nil {

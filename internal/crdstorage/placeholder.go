@@ -139,5 +139,5 @@ type placeholderClient struct {
 // Create implements typedcorev1.SecretInterface.
 func (c *placeholderClient) Create(_ context.Context, secret *corev1.Secret, options metav1.CreateOptions) (*corev1.Secret, error) {
 	secret.OwnerReferences = []metav1.OwnerReference{releaseapi.OwnerReference(c.owner)}
-	return c.SecretInterface.Create(c.ctx, secret, options)
+	return c.SecretInterface.Create(c.ctx, secret, options) //nolint:contextcheck // see the field
 }

@@ -22,12 +22,13 @@ const (
 	// APIVersion is the apiVersion of both kinds.
 	APIVersion = Group + "/" + Version
 
-	// ReleaseKind is the kind of Release, and ReleaseResource its plural name in requests.
-	ReleaseKind     = "Release"
+	// ReleaseKind is the kind of Release.
+	ReleaseKind = "Release"
+	// ReleaseResource is the plural name of Release in requests.
 	ReleaseResource = "releases"
-	// ReleaseVersionKind is the kind of ReleaseVersion, and ReleaseVersionResource its plural
-	// name in requests.
-	ReleaseVersionKind     = "ReleaseVersion"
+	// ReleaseVersionKind is the kind of ReleaseVersion.
+	ReleaseVersionKind = "ReleaseVersion"
+	// ReleaseVersionResource is the plural name of ReleaseVersion in requests.
 	ReleaseVersionResource = "releaseversions"
 )
 

@@ -20,9 +20,9 @@ import (
 const (
 	// SecretType is the type of the Secrets with parts of releases.
 	SecretType corev1.SecretType = "helm.sh/release-part.v1"
-	// ReleaseLabel is the label of these Secrets with the name of the release, and RevisionLabel
-	// that with the revision.
-	ReleaseLabel  = "helm.sh/release"
+	// ReleaseLabel is the label of these Secrets with the name of the release.
+	ReleaseLabel = "helm.sh/release"
+	// RevisionLabel is the label of these Secrets with the revision.
 	RevisionLabel = "helm.sh/revision"
 
 	// partKey is the key of the part in the data of its Secret.
