@@ -61,25 +61,31 @@ func (d *Driver) Create(key string, rel *release.Release) error {
 func (d *Driver) parentFor(ctx context.Context, c *clients, k versionKey) (*releaseapi.Release, error) {
 	parent, err := c.objects.Releases.Get(ctx, k.release)
 	if apierrors.IsNotFound(err) {
-		return d.createParent(ctx, c, k.release)
+		parent, err = d.createParent(ctx, c, k.release)
 	}
 	if err != nil {
 		return nil, err
 	}
+	return parent, c.checkUnallocated(ctx, parent, k.revision)
+}
+
+// checkUnallocated returns driver.ErrReleaseExists if a release has a revision, or a later one.
+func (c *clients) checkUnallocated(ctx context.Context, parent *releaseapi.Release, revision int) error {
 	if parent.DeletionTimestamp != nil {
-		return nil, fmt.Errorf("release %s is being deleted: try again when kubectl get releases.helm.sh no longer shows it", k.release)
+		return fmt.Errorf("release %s is being deleted: try again when kubectl get releases.helm.sh no longer shows it", parent.Name)
 	}
-	if int64(k.revision) > parent.Status.Revision {
-		return parent, nil
+	if int64(revision) > parent.Status.Revision {
+		return nil
 	}
 	// The newest version may have been deleted by hand. Its number can be used again then.
 	if _, err := c.objects.Versions.Get(ctx, parent.Status.LatestVersion); parent.Status.LatestVersion == "" || !apierrors.IsNotFound(err) {
-		return nil, errors.Join(driver.ErrReleaseExists, err)
+		return errors.Join(driver.ErrReleaseExists, err)
 	}
-	return parent, nil
+	return nil
 }
 
-// createParent creates the Release for a first revision, and the placeholder for stock Helm.
+// createParent creates the Release for a first revision, and the placeholder for stock Helm. If another operation
+// creates the Release at the same time, it returns that one, which may have a revision already.
 func (d *Driver) createParent(ctx context.Context, c *clients, name string) (*releaseapi.Release, error) {
 	if err := c.helm.checkUnused(ctx, d.options.Namespace, name); err != nil {
 		return nil, err
