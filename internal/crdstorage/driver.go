@@ -112,12 +112,12 @@ func (d *Driver) newID(previous string) (string, error) {
 // background returns the context of requests: methods of storage drivers have none.
 func background() context.Context { return context.Background() } //nolint:forbidigo // as the comment says
 
-// OwnerReference returns the reference to the Release of a release that the driver has read or written, for the
-// objects of the release. owns is false if there is none.
+// OwnerReference returns the reference to the Release of a release that the driver has read or written; it is empty if
+// there is none. owns says whether the objects of the release are to have it.
 func (d *Driver) OwnerReference(name string) (reference metav1.OwnerReference, owns bool) {
 	parent := d.knownRelease(name)
-	if parent == nil || !d.options.OwnsObjects {
+	if parent == nil {
 		return metav1.OwnerReference{}, false
 	}
-	return releaseapi.OwnerReference(parent), true
+	return releaseapi.OwnerReference(parent), d.options.OwnsObjects
 }

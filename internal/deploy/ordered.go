@@ -160,7 +160,7 @@ func (o *orderedStrategy) applyAll(ctx context.Context) error {
 
 func (o *orderedStrategy) prune(ctx context.Context) error {
 	if p := o.pruner(); p != nil {
-		return p.prune(ctx, o.graph.Built())
+		return o.run.prune(ctx, p, o.graph.Built())
 	}
 	return nil
 }

@@ -6,12 +6,14 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/hookobjects"
 	"github.com/ordered-helm/helm/internal/prune"
 )
 
@@ -25,6 +27,20 @@ type pruner interface {
 	// which prune deletes the nodes. found contains the obsolete objects of the node:
 	// those that prune would delete, and those that it would keep. find changes nothing.
 	find(ctx context.Context, remaining kube.ResourceList, visit func(node string, found *prune.FoundObjects)) error
+}
+
+// prune deletes the obsolete objects. It takes the references to the Release that stores the release away from those that
+// are kept, because they no longer belong to the release. remaining contains the objects of the new revision.
+func (r *Run) prune(ctx context.Context, p pruner, remaining kube.ResourceList) error {
+	if err := p.prune(ctx, remaining); err != nil {
+		return err
+	}
+	uid := r.op.Store.UIDOf(r.Release().Name)
+	if uid == "" {
+		return nil
+	}
+	owned := append(slices.Clip(remaining), hookobjects.Declared(r.op, r.writer, r.options.Hooks.Modes)...)
+	return r.op.Writer.Disown(ctx, uid, r.inventory.Without(owned))
 }
 
 func (r *Run) obsolete() *prune.ObsoleteObjects {

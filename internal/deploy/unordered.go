@@ -65,7 +65,7 @@ func (u *unorderedStrategy) apply(ctx context.Context) (err error) {
 
 func (u *unorderedStrategy) prune(ctx context.Context) error {
 	if p := u.pruner(); p != nil && !u.result.Pruned {
-		return p.prune(ctx, u.all)
+		return u.run.prune(ctx, p, u.all)
 	}
 	return nil
 }

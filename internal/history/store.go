@@ -18,6 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordered-helm/helm/internal/object"
 )
@@ -106,17 +107,29 @@ func (s *Store) Delete(name string, version int) error {
 // OwnerOf returns the reference to the object in which the storage driver stores a release, for the objects of
 // the release. It is nil if the storage driver stores no such object, or if it is not to own any.
 func (s *Store) OwnerOf(rel *release.Release) *object.ReleaseReference {
-	d, stores := s.releases.Driver.(interface {
-		OwnerReference(release string) (metav1.OwnerReference, bool)
-	})
-	if !stores {
-		return nil
-	}
-	reference, owns := d.OwnerReference(rel.Name)
+	reference, owns := s.ownerReference(rel.Name)
 	if !owns {
 		return nil
 	}
 	return &object.ReleaseReference{Reference: reference, Namespace: rel.Namespace}
+}
+
+// UIDOf returns the UID of the object in which the storage driver stores a release. It is empty if the storage driver
+// stores no such object. Objects of the release can have a reference to it even if OwnerOf returns nil, because earlier
+// operations have set it.
+func (s *Store) UIDOf(release string) types.UID {
+	reference, _ := s.ownerReference(release)
+	return reference.UID
+}
+
+func (s *Store) ownerReference(release string) (reference metav1.OwnerReference, owns bool) {
+	d, stores := s.releases.Driver.(interface {
+		OwnerReference(release string) (metav1.OwnerReference, bool)
+	})
+	if !stores {
+		return metav1.OwnerReference{}, false
+	}
+	return d.OwnerReference(release)
 }
 
 // SetWaited notes that the operation on a revision has waited until its resources were ready. Storage drivers

@@ -44,7 +44,9 @@ type Removal struct {
 	// kept contains the objects that are kept because of the resource policy in the manifest or in a hook.
 	kept map[sequencer.ID]bool
 	// infos contains the objects to delete, in the order in which the hooks ran.
-	infos    kube.ResourceList
+	infos kube.ResourceList
+	// disowned contains objects that stay in the cluster, but belong to unmanaged hooks now.
+	disowned kube.ResourceList
 	deletion *prune.OrderedDeletion
 }
 
@@ -57,6 +59,8 @@ const (
 	retain
 	// forget means that the object stays, but is no longer recorded.
 	forget
+	// disown is like forget, for an object that no longer belongs to the release.
+	disown
 )
 
 // All returns a Removal of all recorded objects of the release of w.
@@ -87,7 +91,7 @@ func Obsolete(op *operation.Operation, w *history.Writer, manifest kube.Resource
 		case contains(managed, info):
 			return retain
 		case contains(unmanaged, info):
-			return forget
+			return disown
 		}
 		return remove
 	})
@@ -156,6 +160,8 @@ func newRemoval(op *operation.Operation, w *history.Writer, decide func(*object.
 		switch decide(info) {
 		case forget:
 			r.forgotten = append(r.forgotten, o)
+		case disown:
+			r.forgotten, r.disowned = append(r.forgotten, o), append(r.disowned, info)
 		case remove:
 			if hooks.IsRemovable(info) {
 				r.add(o, info)
@@ -282,8 +288,24 @@ func (r *Removal) Run(ctx context.Context, limit time.Duration) (deleted kube.Re
 	if err := r.deletion.Run(ctx); err != nil {
 		return r.deletion.Deleted(), err
 	}
+	if err := r.disownKept(ctx); err != nil {
+		return r.deletion.Deleted(), err
+	}
 	r.writer.HookObjects.Forget(func(o orderrecord.HookObject) bool {
 		return slices.Contains(r.records, o) || slices.Contains(r.forgotten, o)
 	})
 	return r.deletion.Deleted(), nil
+}
+
+// disownKept takes the references to the Release that stores the release away from the objects that stay in the
+// cluster, but no longer belong to the release.
+func (r *Removal) disownKept(ctx context.Context) error {
+	deleted := object.ByID(r.deletion.Deleted())
+	kept := slices.Clone(r.disowned)
+	for _, info := range r.infos {
+		if deleted[object.IDOf(info)] == nil {
+			kept = append(kept, info)
+		}
+	}
+	return r.op.Writer.Disown(ctx, r.op.Store.UIDOf(r.writer.Release().Name), kept)
 }

@@ -12,6 +12,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/object"
@@ -63,6 +64,10 @@ type Writer interface {
 	// OwnedBy returns a Writer whose methods Create and Apply set the reference to a Release on
 	// the objects; nil removes it. A custom Kubernetes client sets none.
 	OwnedBy(release *object.ReleaseReference) Writer
+	// Disown takes the reference to a Release away from those objects in list that exist and
+	// have it. An empty UID means that there is no Release. With a custom Kubernetes client, and
+	// without a cluster, Disown does nothing, because OwnedBy sets no references.
+	Disown(ctx context.Context, release types.UID, list kube.ResourceList) error
 }
 
 // NewRequestWriter returns the Writer for operations that use Helm's own Kubernetes client. The Writer

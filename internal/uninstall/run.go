@@ -164,6 +164,9 @@ func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, e
 	if err != nil {
 		return nil, err
 	}
+	if err := r.disown(ctx, deleted); err != nil {
+		return nil, err
+	}
 	if r.options.Wait {
 		r.addError(r.awaitDeleted(ctx, deleted))
 	}
@@ -175,6 +178,25 @@ func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, e
 		return r.response, errors.Join(append([]error{err}, r.errs...)...)
 	}
 	return r.response, nil
+}
+
+// disown takes the references to the Release that stores the release away from the objects that the uninstall keeps, so
+// that the garbage collector does not delete them.
+func (r *Run) disown(ctx context.Context, deleted kube.ResourceList) error {
+	name, inv := r.target.Release.Name, r.target.inventory
+	release := r.op.Store.UIDOf(name)
+	if release == "" {
+		return nil
+	}
+	if !r.options.Ordered {
+		if err := inv.ReadPlans(ctx, r.op.Cluster, true); err != nil {
+			return fmt.Errorf("uninstall: %w", err)
+		}
+	}
+	if err := r.op.Writer.Disown(ctx, release, inv.Without(deleted)); err != nil {
+		return fmt.Errorf("uninstall release %s: %w", name, err)
+	}
+	return nil
 }
 
 // deleteHookObjects deletes what managed hooks have left in the cluster.
