@@ -75,7 +75,7 @@ func (d *Driver) read(key string) (*storedRevision, *release.Release, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := newStoredRevision(c.secrets[0], rel)
+	s, err := newStoredRevision(c.secrets[0], rel, d.options.ReadPlaceholders)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,7 +93,7 @@ func (d *Driver) Query(labels map[string]string) ([]*release.Release, error) {
 		return nil, err
 	}
 	for i, rel := range list {
-		s, err := newStoredRevision(c.find(rel), rel)
+		s, err := newStoredRevision(c.find(rel), rel, d.options.ReadPlaceholders)
 		if err != nil {
 			return nil, err
 		}
@@ -120,8 +120,10 @@ func (d *Driver) List(filter func(*release.Release) bool) ([]*release.Release, e
 	}
 	var accepted []*release.Release
 	for _, rel := range listed {
-		s, err := newStoredRevision(c.find(rel), rel)
-		if other, _ := errors.AsType[*placeholder.DriverError](err); other != nil {
+		s, err := newStoredRevision(c.find(rel), rel, d.options.ReadPlaceholders)
+		other, _ := errors.AsType[*placeholder.DriverError](err)
+		moving, _ := errors.AsType[*placeholder.MigrationError](err)
+		if other != nil || moving != nil {
 			if filter(rel) {
 				accepted = append(accepted, rel)
 			}

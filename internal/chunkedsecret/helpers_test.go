@@ -192,7 +192,7 @@ func (c *testCluster) expectParts(t *testing.T, want bool) {
 	}
 	var used []string
 	for _, rel := range list {
-		s, err := newStoredRevision(c.secret(t, keyOf(rel)), rel)
+		s, err := newStoredRevision(c.secret(t, keyOf(rel)), rel, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,11 +49,12 @@ type storedRevision struct {
 }
 
 // newStoredRevision returns what a Secret contains. rel is the release that Helm's driver has read
-// from it. If another driver stores the revision, the error is a *placeholder.DriverError.
-func newStoredRevision(secret *corev1.Secret, rel *release.Release) (*storedRevision, error) {
+// from it. If another driver stores the revision, and placeholders are not to be read, the error is one of those of
+// placeholder.Check.
+func newStoredRevision(secret *corev1.Secret, rel *release.Release, readPlaceholders bool) (*storedRevision, error) {
 	s := &storedRevision{secret: secret, unusedParts: unusedParts(secret)}
 	driverName, data := placeholder.Of(rel)
-	if driverName == "" {
+	if driverName == "" || readPlaceholders && (driverName != DriverName || placeholder.MigrationOf(rel) != nil) {
 		s.secret = withoutData(secret)
 		return s, nil
 	}
@@ -171,7 +172,7 @@ func Listed(rel *release.Release) *release.Release {
 	if driverName != DriverName {
 		return rel
 	}
-	s, err := newStoredRevision(&corev1.Secret{}, rel)
+	s, err := newStoredRevision(&corev1.Secret{}, rel, false)
 	if err != nil || data == nil {
 		return rel
 	}

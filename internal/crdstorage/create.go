@@ -44,8 +44,10 @@ func (d *Driver) Create(key string, rel *release.Release) error {
 	if err != nil {
 		return err
 	}
-	if err := d.commit(ctx, c, parent, v, rel); err != nil {
-		return errors.Join(err, d.discard(ctx, c, v.object))
+	if !d.isBeforeNewest(parent, k) {
+		if err := d.commit(ctx, c, parent, v, rel); err != nil {
+			return errors.Join(err, d.discard(ctx, c, v.object))
+		}
 	}
 	d.remember(k, v)
 	if head.Lease != nil {
@@ -66,7 +68,16 @@ func (d *Driver) parentFor(ctx context.Context, c *clients, k versionKey) (*rele
 	if err != nil {
 		return nil, err
 	}
+	if d.isBeforeNewest(parent, k) && d.known(k) == nil {
+		return parent, nil
+	}
 	return parent, c.checkUnallocated(ctx, parent, k.revision)
+}
+
+// isBeforeNewest reports whether a migration creates a revision before the newest one, which belongs to the release
+// without being named by the Release.
+func (d *Driver) isBeforeNewest(parent *releaseapi.Release, k versionKey) bool {
+	return d.options.Migration && int64(k.revision) < parent.Status.Revision
 }
 
 // checkUnallocated returns driver.ErrReleaseExists if a release has a revision, or a later one.
@@ -87,25 +98,24 @@ func (c *clients) checkUnallocated(ctx context.Context, parent *releaseapi.Relea
 // createParent creates the Release for a first revision, and the placeholder for stock Helm. If another operation
 // creates the Release at the same time, it returns that one, which may have a revision already.
 func (d *Driver) createParent(ctx context.Context, c *clients, name string) (*releaseapi.Release, error) {
-	if err := c.helm.checkUnused(ctx, d.options.Namespace, name); err != nil {
-		return nil, err
+	if !d.options.Migration {
+		if err := c.helm.checkUnused(ctx, d.options.Namespace, name); err != nil {
+			return nil, err
+		}
 	}
 	parent, err := c.objects.Releases.Create(ctx, releaseapi.NewRelease(d.options.Namespace, name))
 	if apierrors.IsAlreadyExists(err) {
 		parent, err = c.objects.Releases.Get(ctx, name)
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || d.options.Migration {
+		return parent, err
 	}
-	if err := c.helm.create(ctx, parent); err != nil {
-		return nil, err
-	}
-	return parent, nil
+	return parent, c.helm.create(ctx, parent)
 }
 
 // createVersion creates a version with its sections, which does not belong to the release yet.
 func (d *Driver) createVersion(ctx context.Context, c *clients, parent *releaseapi.Release, head *releaseparts.Head, sections []releaseparts.Section) (*storedVersion, error) {
-	id, err := d.newID(parent.Status.LatestVersion)
+	id, err := d.newID(parent, head)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +140,7 @@ func (d *Driver) createVersion(ctx context.Context, c *clients, parent *releasea
 func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Release, v *storedVersion, rel *release.Release) error {
 	before := parent.Status
 	for range maxAttempts {
-		d.setNewest(parent, v.object, rel)
+		d.setNewest(parent, v.object, rel, d.countKnown(parent)+1)
 		updated, err := c.objects.Releases.Update(ctx, parent)
 		if err == nil {
 			d.rememberRelease(updated)

@@ -4,8 +4,10 @@
 package crdstorage
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"helm.sh/helm/v3/pkg/release"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,37 +44,75 @@ func (d *Driver) Delete(key string) (*release.Release, error) {
 	if err := d.discard(ctx, c, v.object); err != nil {
 		return nil, err
 	}
-	return rel, d.deleteUnused(ctx, c, k.release)
+	return rel, d.afterDelete(ctx, c, v.object)
 }
 
-// deleteUnused deletes the Release of which no version is left, and what belongs to it. By then, its objects are
-// deleted, or they must stay in the cluster and have no reference to it.
-func (d *Driver) deleteUnused(ctx context.Context, c *clients, name string) error {
-	parents, versions, err := d.readObjects(ctx, c, releaseapi.VersionsOf(name), name)
+// afterDelete updates the Release after a version of it was deleted, or deletes it if no version is left.
+func (d *Driver) afterDelete(ctx context.Context, c *clients, deleted *releaseapi.ReleaseVersion) error {
+	parents, versions, err := d.readObjects(ctx, c, releaseapi.VersionsOf(deleted.Spec.ReleaseName), deleted.Spec.ReleaseName)
 	if err != nil {
 		return err
 	}
 	for _, parent := range parents {
-		for _, v := range versions {
-			if isCommitted(parent, v) {
-				return nil
-			}
+		committed := slices.DeleteFunc(slices.Clone(versions), func(v *releaseapi.ReleaseVersion) bool { return !isCommitted(parent, v) })
+		switch {
+		case len(committed) == 0:
+			return d.deleteUnused(ctx, c, parent, versions)
+		case parent.Status.LatestVersion == deleted.Name:
+			return d.restoreNewest(ctx, c, parent, committed)
 		}
-		d.forgetRelease(name)
-		err := c.objects.Releases.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &parent.UID, ResourceVersion: &parent.ResourceVersion}})
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // a conflict: another operation creates a revision
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		// The garbage collector would delete these, too, but it may be slow.
-		for _, v := range versions {
-			if err := d.discard(ctx, c, v); err != nil {
-				return err
-			}
-		}
-		return errors.Join(c.leases.removeAny(ctx, parent), c.helm.remove(ctx, parent))
 	}
 	return nil
+}
+
+// restoreNewest makes the newest of the versions of a Release that are left the one that the Release names.
+func (d *Driver) restoreNewest(ctx context.Context, c *clients, parent *releaseapi.Release, left []*releaseapi.ReleaseVersion) error {
+	slices.SortFunc(left, func(a, b *releaseapi.ReleaseVersion) int { return cmp.Compare(a.Spec.Revision, b.Spec.Revision) })
+	parent.Status.CurrentVersion = ""
+	for _, v := range left {
+		if v.Status.Phase == release.StatusDeployed {
+			parent.Status.CurrentVersion = v.Name
+		}
+	}
+	newest := left[len(left)-1]
+	v, err := d.version(ctx, c, versionKey{newest.Spec.ReleaseName, int(newest.Spec.Revision)})
+	if err != nil {
+		return err
+	}
+	rel, err := d.join(ctx, c, v)
+	if part, _ := errors.AsType[*releaseparts.PartError](err); part != nil {
+		rel, err = v.head().Release(), nil
+	}
+	if err != nil {
+		return err
+	}
+	d.setNewest(parent, newest, rel, len(left))
+	updated, err := c.objects.Releases.Update(ctx, parent)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // another operation has created the next revision, or deleted the release
+		return nil
+	}
+	if err == nil {
+		d.rememberRelease(updated)
+	}
+	return err
+}
+
+// deleteUnused deletes the Release of which no version is left, and what belongs to it: versions that were not
+// committed, for example. By then, its objects are deleted, or they must stay in the cluster and have no reference to it.
+func (d *Driver) deleteUnused(ctx context.Context, c *clients, parent *releaseapi.Release, uncommitted []*releaseapi.ReleaseVersion) error {
+	d.forgetRelease(parent.Name)
+	err := c.objects.Releases.Delete(ctx, parent.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &parent.UID, ResourceVersion: &parent.ResourceVersion}})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // a conflict: another operation creates a revision
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// The garbage collector would delete these, too, but it may be slow.
+	for _, v := range uncommitted {
+		if err := d.discard(ctx, c, v); err != nil {
+			return err
+		}
+	}
+	return errors.Join(c.leases.removeAny(ctx, parent), c.helm.remove(ctx, parent))
 }

@@ -37,6 +37,10 @@ type Options struct {
 	Namespace string
 	// Connect returns clients for the cluster. It is called once, when the driver is used first.
 	Connect func() (kubernetes.Interface, dynamic.Interface, error)
+	// Migration says that releases are moved to this driver or from it. Then the driver does not check whether another
+	// driver stores a release, creates no placeholder for stock Helm, can create revisions before the newest one, and
+	// returns the placeholders of migrations instead of an error.
+	Migration bool
 	// OwnsObjects says whether the Releases own the objects of the releases.
 	OwnsObjects bool
 	// Log is called with a format and arguments, like fmt.Printf.
@@ -104,9 +108,13 @@ func parseKey(key string) (versionKey, error) {
 	return versionKey{rest[:i], revision}, nil
 }
 
-// newID returns the ID of the version after the newest one of a release.
-func (d *Driver) newID(previous string) (string, error) {
-	return nextVersionID(d.now(), previous, rand.Reader)
+// newID returns the ID of a new version: one after the newest version of the release. If a migration creates an older
+// version, its ID contains the time at which it was deployed, and follows that of the version before it.
+func (d *Driver) newID(parent *releaseapi.Release, head *releaseparts.Head) (string, error) {
+	if !d.isBeforeNewest(parent, versionKey{head.Name, head.Revision}) {
+		return nextVersionID(d.now(), parent.Status.LatestVersion, rand.Reader)
+	}
+	return nextVersionID(head.LastDeployed.Time, d.lastIDBefore(head.Name, head.Revision), rand.Reader)
 }
 
 // background returns the context of requests: methods of storage drivers have none.

@@ -39,6 +39,36 @@ func (d *Driver) remember(k versionKey, v *storedVersion) {
 	d.objects.versions[k] = v
 }
 
+// countKnown returns the number of versions of a Release that were not deleted. Operations read all of them before they
+// create another one.
+func (d *Driver) countKnown(r *releaseapi.Release) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	count := 0
+	for k := range d.objects.versions {
+		if k.release == r.Name {
+			count++
+		}
+	}
+	if count == 0 {
+		return int(r.Status.Counts.Versions)
+	}
+	return count
+}
+
+// lastIDBefore returns the greatest ID of the known revisions before the given one; empty if there are none.
+func (d *Driver) lastIDBefore(release string, revision int) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	last := ""
+	for k, v := range d.objects.versions {
+		if k.release == release && k.revision < revision {
+			last = max(last, v.object.Name)
+		}
+	}
+	return last
+}
+
 func (d *Driver) forget(k versionKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

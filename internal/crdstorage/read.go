@@ -99,7 +99,22 @@ func (d *Driver) Get(key string) (*release.Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.join(ctx, c, v)
+	rel, err := d.join(ctx, c, v)
+	if err == nil {
+		err = d.checkPlaceholder(rel)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rel, nil
+}
+
+// checkPlaceholder returns a *placeholder.MigrationError if rel is the placeholder of a migration.
+func (d *Driver) checkPlaceholder(rel *release.Release) error {
+	if d.options.Migration {
+		return nil
+	}
+	return placeholder.Check(rel, DriverName)
 }
 
 // version returns a revision as it is known, or reads it.
@@ -286,7 +301,10 @@ func (d *Driver) joinAll(ctx context.Context, versions []*storedVersion) ([]*rel
 			if part, _ := errors.AsType[*releaseparts.PartError](err); part != nil && ctx.Err() == nil {
 				releases[i], err = placeholder.NewUnreadable(v.head(), part), nil
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			return d.checkPlaceholder(releases[i])
 		})
 	}
 	return releases, g.Wait()

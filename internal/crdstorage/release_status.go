@@ -22,11 +22,11 @@ const (
 	reasonWaited     = "Waited"
 )
 
-// setNewest makes v the newest version of a Release.
-func (d *Driver) setNewest(r *releaseapi.Release, v *releaseapi.ReleaseVersion, rel *release.Release) {
+// setNewest makes v the newest version of a Release. versions is the number of its versions.
+func (d *Driver) setNewest(r *releaseapi.Release, v *releaseapi.ReleaseVersion, rel *release.Release, versions int) {
 	s := &r.Status
 	s.LatestVersion, s.Revision = v.Name, v.Spec.Revision
-	s.Counts.Versions++
+	s.Counts.Versions = int64(versions)
 	d.setChanged(r, v, rel)
 }
 

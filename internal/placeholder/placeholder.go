@@ -112,8 +112,11 @@ func (e *DriverError) Error() string {
 }
 
 // Check returns a *DriverError if rel, which was read by the given driver, is the placeholder of
-// another one.
+// another one, and a *MigrationError if it is the placeholder of a migration.
 func Check(rel *release.Release, current string) error {
+	if m := MigrationOf(rel); m != nil {
+		return &MigrationError{Release: rel.Name, Namespace: rel.Namespace, Migration: *m}
+	}
 	if name, _ := Of(rel); name != "" && name != current {
 		return &DriverError{Release: rel.Name, Namespace: rel.Namespace, Driver: name, Current: current}
 	}

@@ -25,6 +25,9 @@ type Options struct {
 	Connect func() (kubernetes.Interface, error)
 	// ConnectionString is the connection string for the SQL driver.
 	ConnectionString string
+	// ReadPlaceholders makes the storage return the placeholders of other storage drivers, and of migrations, instead of
+	// an error.
+	ReadPlaceholders bool
 	// Log is called with a format and arguments, like fmt.Printf.
 	Log func(string, ...any)
 }
@@ -37,31 +40,38 @@ func PreserveUnknownFields(helm *storage.Storage, opts Options) *storage.Storage
 	case *driver.Secrets:
 		secrets := driver.NewSecrets(newSecretClient(opts.Connect, opts.Namespace))
 		secrets.Log = opts.Log
-		return storage.Init(&secretsDriver{secrets})
+		return opts.checked(secrets, "secret")
 	case *driver.ConfigMaps:
 		configMaps := driver.NewConfigMaps(newConfigMapClient(opts.Connect, opts.Namespace))
 		configMaps.Log = opts.Log
-		return storage.Init(configMaps)
+		return opts.checked(configMaps, "configmap")
 	case *driver.SQL:
-		return storage.Init(&sqlDriver{SQL: d, connectionString: opts.ConnectionString, fields: newFieldCache()})
+		return opts.checked(&sqlDriver{SQL: d, connectionString: opts.ConnectionString, fields: newFieldCache()}, "sql")
 	default:
 		return helm
 	}
 }
 
-// secretsDriver is Helm's storage driver for Secrets, but rejects releases that another driver
-// stores.
-type secretsDriver struct{ *driver.Secrets }
+// checked returns a storage that rejects releases which another driver stores. name is the value of HELM_DRIVER for d.
+func (o Options) checked(d driver.Driver, name string) *storage.Storage {
+	if o.ReadPlaceholders {
+		return storage.Init(d)
+	}
+	return storage.Init(&checkedDriver{d, name})
+}
 
-// helmDriver is the value of HELM_DRIVER for Helm's storage driver for Secrets.
-const helmDriver = "secret"
+// checkedDriver is a storage driver that rejects releases which another driver stores, or which are being moved to
+// another one.
+type checkedDriver struct {
+	driver.Driver
+	name string
+}
 
-// Get implements driver.Queryor. If another driver stores the release, the error is a
-// *placeholder.DriverError.
-func (d *secretsDriver) Get(key string) (*release.Release, error) {
-	rel, err := d.Secrets.Get(key)
+// Get implements driver.Queryor. Its error can be one of those of placeholder.Check.
+func (d *checkedDriver) Get(key string) (*release.Release, error) {
+	rel, err := d.Driver.Get(key)
 	if err == nil {
-		err = placeholder.Check(rel, helmDriver)
+		err = placeholder.Check(rel, d.name)
 	}
 	if err != nil {
 		return nil, err
@@ -70,13 +80,13 @@ func (d *secretsDriver) Get(key string) (*release.Release, error) {
 }
 
 // Query implements driver.Queryor. Its errors are like those of Get.
-func (d *secretsDriver) Query(labels map[string]string) ([]*release.Release, error) {
-	list, err := d.Secrets.Query(labels)
+func (d *checkedDriver) Query(labels map[string]string) ([]*release.Release, error) {
+	list, err := d.Driver.Query(labels)
 	if err != nil {
 		return nil, err
 	}
 	for _, rel := range list {
-		if err := placeholder.Check(rel, helmDriver); err != nil {
+		if err := placeholder.Check(rel, d.name); err != nil {
 			return nil, err
 		}
 	}
