@@ -19,6 +19,6 @@ func newStateCmd(a *app) *cobra.Command {
 		// A plugin of the same name replaces this command.
 		Annotations: map[string]string{additionAnnotation: "true"},
 	}
-	cmd.AddCommand(newStateInitCmd(a))
+	cmd.AddCommand(newStateInitCmd(a), newStateMigrateCmd(a))
 	return cmd
 }

@@ -176,14 +176,12 @@ func (d *Driver) discardUncommitted(ctx context.Context, c *clients, release str
 	return errors.Join(errs...)
 }
 
-// discard deletes a version with its sections.
+// discard deletes a version and its sections, in this order, so that there is no version whose sections are missing. If
+// the process is killed in between, the garbage collector deletes the sections.
 func (d *Driver) discard(ctx context.Context, c *clients, v *releaseapi.ReleaseVersion) error {
-	if err := c.sections.Delete(ctx, sectionOwner(v), releaseparts.SecretsOf(sectionsOf(v))); err != nil {
+	err := c.objects.Versions.Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(v.UID))})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return err
 	}
-	err := c.objects.Versions.Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(v.UID))})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
+	return c.sections.Delete(ctx, sectionOwner(v), releaseparts.SecretsOf(sectionsOf(v)))
 }
