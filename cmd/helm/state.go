@@ -8,7 +8,9 @@ import "github.com/spf13/cobra"
 const stateHelp = `
 Manage where releases are stored in the cluster.
 
-    $ helm state init    install the definitions of releases as Kubernetes objects
+    $ helm state init       install the definitions of releases as Kubernetes objects
+    $ helm state migrate    move releases to another storage driver
+    $ helm state status     show where releases are stored, and what they own
 `
 
 func newStateCmd(a *app) *cobra.Command {
@@ -19,6 +21,6 @@ func newStateCmd(a *app) *cobra.Command {
 		// A plugin of the same name replaces this command.
 		Annotations: map[string]string{additionAnnotation: "true"},
 	}
-	cmd.AddCommand(newStateInitCmd(a), newStateMigrateCmd(a))
+	cmd.AddCommand(newStateInitCmd(a), newStateMigrateCmd(a), newStateStatusCmd(a))
 	return cmd
 }

@@ -62,8 +62,8 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 	// The flags of these commands of Ordered Helm are additions unless the similar command of
 	// stock Helm has them.
-	like := map[string]string{"dag": "template", "plan": "upgrade", "schema": "env", "state init": "env"}
-	for _, command := range append(commandsOf(t), "search repo", "state init") {
+	like := map[string]string{"dag": "template", "plan": "upgrade", "schema": "env", "state init": "env", "state migrate": "env", "state status": "env"}
+	for _, command := range append(commandsOf(t), "search repo", "state init", "state migrate", "state status") {
 		known := map[string]bool{"help": true}
 		if like[command] != "" {
 			for line := range strings.Lines(help(t, like[command])) {
