@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,19 +41,24 @@ func (a *app) completeReleases(cmd *cobra.Command, args []string, _ string) ([]c
 // completeRelease returns a completionFunc for a command whose only argument is a release.
 func (a *app) completeRelease() completionFunc { return completeUpTo(1, a.completeReleases) }
 
-// completeRevisions suggests the revisions of the release that is the first argument.
-func (a *app) completeRevisions(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeRevisions suggests the revisions of the release that is the first argument: their numbers and, if the word
+// is the beginning of such names, the names of their ReleaseVersions.
+func (a *app) completeRevisions(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) != 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	revisions, err := action.NewHistory(a.config).Run(args[0])
+	revisions, err := action.NewHistory(a.config).Revisions(cmd.Context(), args[0])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	var choices []cobra.Completion
-	for _, rel := range revisions {
-		chart, appVersion := describeChart(rel.Chart)
-		choices = append(choices, cobra.CompletionWithDesc(strconv.Itoa(rel.Version), fmt.Sprintf("App: %s, Chart: %s", appVersion, chart)))
+	for _, r := range revisions {
+		chart, appVersion := describeChart(r.Release.Chart)
+		description := fmt.Sprintf("App: %s, Chart: %s", appVersion, chart)
+		choices = append(choices, cobra.CompletionWithDesc(strconv.Itoa(r.Release.Version), description))
+		if word != "" && strings.HasPrefix(r.ID, word) {
+			choices = append(choices, cobra.CompletionWithDesc(r.ID, description))
+		}
 	}
 	return choices, cobra.ShellCompDirectiveNoFileComp
 }

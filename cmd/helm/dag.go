@@ -18,6 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/progress"
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -60,11 +61,10 @@ An order that cannot be satisfied, such as one with a cycle, is an error.
 `
 
 const (
-	releaseFlagName  = "release"
-	revisionFlagName = "revision"
-	outputFlagName   = "output"
-	reasonsFlagName  = "reasons"
-	diffFlagName     = "diff"
+	releaseFlagName = "release"
+	outputFlagName  = "output"
+	reasonsFlagName = "reasons"
+	diffFlagName    = "diff"
 )
 
 // releaseFlags contains the flags of dag that can be used if the argument is a release. All
@@ -76,6 +76,7 @@ type dagOptions struct {
 	dagOutputFlags
 	release      bool
 	revision     int
+	revisionFlag *revisionFlag
 	capabilities capabilityFlags
 	// chartOnlyFlag is the name of a flag on the command line that applies only to charts,
 	// if there is one.
@@ -93,10 +94,10 @@ func newDagCmd(a *app) *cobra.Command {
 		Annotations: map[string]string{additionAnnotation: "true"},
 		Args:        require.MaximumNArgs(1),
 		ValidArgsFunction: completeUpTo(1, func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return a.completeChartOrRelease(cmd, args, word, opts.release || cmd.Flags().Changed("revision"))
+			return a.completeChartOrRelease(cmd, args, word, opts.release || cmd.Flags().Changed(revisionFlagName))
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.release = opts.release || cmd.Flags().Changed("revision") && opts.diff == ""
+			opts.release = opts.release || cmd.Flags().Changed(revisionFlagName) && opts.diff == ""
 			opts.chartOnlyFlag = chartOnlyFlag(cmd)
 			return a.dag(cmd.Context(), in, &opts, args)
 		},
@@ -104,7 +105,7 @@ func newDagCmd(a *app) *cobra.Command {
 	f := cmd.Flags()
 	client := in.client
 	f.BoolVar(&opts.release, releaseFlagName, false, "the argument is the name of an installed release")
-	f.IntVar(&opts.revision, revisionFlagName, 0, "revision of the release (default: the latest); implies --release, unless with --diff")
+	opts.revisionFlag = a.addRevisionValue(cmd, &opts.revision, "revision of the release, or the name of its ReleaseVersion (default: the latest); implies --release, unless with --diff")
 	opts.addFlags(cmd, a)
 	f.BoolVar(&client.IsUpgrade, "is-upgrade", false, "render as for an upgrade: .Release.IsUpgrade is true and .Release.IsInstall is false")
 	opts.capabilities.add(f)
@@ -116,7 +117,6 @@ func newDagCmd(a *app) *cobra.Command {
 	addValueFlags(f, &in.values)
 	a.addChartPathFlags(cmd, &client.ChartPathOptions, func() int { return 0 })
 	a.addPostRendererFlags(f, &client.PostRenderer)
-	completeFlag(cmd, "revision", a.completeRevisions)
 	return cmd
 }
 
@@ -140,6 +140,9 @@ func (a *app) dag(ctx context.Context, in *installActionInput, opts *dagOptions,
 	case opts.release:
 		return fmt.Errorf("--%s and --%s require the name of a release", releaseFlagName, revisionFlagName)
 	}
+	if err := opts.revisionFlag.resolve(ctx, a, cmp.Or(opts.diff, argument)); err != nil {
+		return err
+	}
 	if opts.diff != "" {
 		return a.dagDiff(ctx, in, opts, argument)
 	}
@@ -158,20 +161,20 @@ func (a *app) plan(ctx context.Context, in *installActionInput, opts *dagOptions
 		return nil, fmt.Errorf("--%s cannot be used with a release: remove --%s, or remove --%s and --%s",
 			opts.chartOnlyFlag, opts.chartOnlyFlag, releaseFlagName, revisionFlagName)
 	case opts.release:
-		return a.storedPlan(argument, opts.revision)
+		return a.storedPlan(ctx, argument, opts.revision)
 	case isChart(argument) || in.client.RepoURL != "":
 		return in.plan(ctx, opts, argument)
 	case opts.chartOnlyFlag != "":
 		return nil, fmt.Errorf("there is no chart at ./%s, and --%s applies only to charts: remove --%s to print the graph of release %q",
 			argument, opts.chartOnlyFlag, opts.chartOnlyFlag, argument)
 	}
-	return a.storedPlanOrNoChart(argument)
+	return a.storedPlanOrNoChart(ctx, argument)
 }
 
 // storedPlan returns the plan of a stored revision. It is called if a flag says that the
 // argument of dag is a release.
-func (a *app) storedPlan(name string, revision int) (*action.Plan, error) {
-	rel, err := a.revisionInNamespace(name, revision)
+func (a *app) storedPlan(ctx context.Context, name string, revision int) (*action.Plan, error) {
+	rel, err := a.revisionInNamespace(ctx, name, revision)
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +183,8 @@ func (a *app) storedPlan(name string, revision int) (*action.Plan, error) {
 
 // revisionInNamespace is like the method revision, but its error names the namespace if the
 // revision does not exist.
-func (a *app) revisionInNamespace(name string, revision int) (*release.Release, error) {
-	rel, err := a.revision(name, revision)
+func (a *app) revisionInNamespace(ctx context.Context, name string, revision int) (*release.Release, error) {
+	rel, err := a.revision(ctx, name, revision)
 	switch {
 	case err == nil:
 		return rel, nil
@@ -196,8 +199,8 @@ func (a *app) revisionInNamespace(name string, revision int) (*release.Release, 
 
 // storedPlanOrNoChart returns the plan of the last revision of a release. The argument of dag
 // can also be meant as a chart, so the errors say that no such chart exists either.
-func (a *app) storedPlanOrNoChart(name string) (*action.Plan, error) {
-	rel, err := a.revision(name, 0)
+func (a *app) storedPlanOrNoChart(ctx context.Context, name string) (*action.Plan, error) {
+	rel, err := a.revision(ctx, name, 0)
 	switch {
 	case err == nil:
 		return a.releasePlan(rel)
@@ -222,7 +225,7 @@ func (a *app) releasePlan(rel *release.Release) (*action.Plan, error) {
 			rel.Version, rel.Name, rel.Name)
 	}
 	// There cannot be an error, because ReleasePlan has read the same record.
-	if recorded, _ := recordedOrderOf(rel); recorded == orderIgnored {
+	if state, _ := orderrecord.StateOf(rel); state == orderrecord.Ignored {
 		a.warnf("revision %d of release %q was not deployed in this order, because the program that rolled it back does not support ordering; only an uninstall follows it", rel.Version, rel.Name)
 	}
 	return plan, nil

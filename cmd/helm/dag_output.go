@@ -44,7 +44,7 @@ func (a *app) dagDiff(ctx context.Context, in *installActionInput, opts *dagOpti
 	if chartutil.ValidateReleaseName(opts.diff) != nil {
 		return fmt.Errorf("--%s: %q is not the name of a release: use helm dag CHART --%s RELEASE", diffFlagName, opts.diff, diffFlagName)
 	}
-	rel, err := a.revisionInNamespace(opts.diff, opts.revision)
+	rel, err := a.revisionInNamespace(ctx, opts.diff, opts.revision)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -99,15 +100,15 @@ func newGetAllCmd(a *app) *cobra.Command {
 	var format string
 	client := action.NewGet(a.config)
 	cmd := a.newReleaseCmd("all", "print all stored data of a release", getAllHelp)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		rel, err := client.Run(args[0])
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		rel, err := client.RunWithContext(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
 		if format != "" {
 			return executeTemplate(a.out, format, map[string]any{"Release": orderrecord.WithoutRecord(rel)})
 		}
-		return output.Table.Write(a.out, &releasePrinter{release: rel, details: true, chart: true})
+		return output.Table.Write(a.out, &releasePrinter{release: rel, version: a.versionOf(rel), details: true, chart: true})
 	}
 	a.addRevisionFlag(cmd, &client.Version)
 	cmd.Flags().StringVar(&format, "template", "", "Go template to print the release with, such as {{.Release.Name}}")
@@ -119,8 +120,8 @@ func newGetAllCmd(a *app) *cobra.Command {
 func newGetTextCmd(a *app, name, short, long string, part func(*release.Release) string) *cobra.Command {
 	client := action.NewGet(a.config)
 	cmd := a.newReleaseCmd(name, short, long)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		rel, err := client.Run(args[0])
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		rel, err := client.RunWithContext(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -135,8 +136,8 @@ func newGetScriptsCmd(a *app) *cobra.Command {
 	client := action.NewGet(a.config)
 	cmd := a.newReleaseCmd("scripts", "print the scripts of a release [not in stock Helm]", getScriptsHelp)
 	cmd.Annotations = map[string]string{additionAnnotation: "true"}
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		rel, err := client.Run(args[0])
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		rel, err := client.RunWithContext(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -157,8 +158,8 @@ func newGetValuesCmd(a *app) *cobra.Command {
 	a.addRevisionFlag(cmd, &client.Version)
 	cmd.Flags().BoolVarP(&client.AllValues, "all", "a", false, "print all computed values")
 	out := addOutputFlag(cmd)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		vals, err := client.Run(args[0])
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		vals, err := client.RunWithContext(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -188,17 +189,12 @@ func (a *app) newReleaseCmd(name, short, long string) *cobra.Command {
 	}
 }
 
-func (a *app) addRevisionFlag(cmd *cobra.Command, revision *int) {
-	cmd.Flags().IntVar(revision, "revision", 0, "revision of the release (default: the latest)")
-	completeFlag(cmd, "revision", a.completeRevisions)
-}
-
 // revision reads a stored revision of the release with the given name. Revision 0 means the
 // latest one.
-func (a *app) revision(name string, revision int) (*release.Release, error) {
+func (a *app) revision(ctx context.Context, name string, revision int) (*release.Release, error) {
 	get := action.NewGet(a.config)
 	get.Version = revision
-	return get.Run(name)
+	return get.RunWithContext(ctx, name)
 }
 
 // hooksText returns the hooks of a release as YAML documents.

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -27,23 +28,20 @@ func newGetMetadataCmd(a *app) *cobra.Command {
 	cmd := a.newReleaseCmd("metadata", "print the metadata of a release", getMetadataHelp)
 	a.addRevisionFlag(cmd, &client.Version)
 	out := addOutputFlag(cmd)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		metadata, err := client.Run(args[0])
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		metadata, err := client.RunWithContext(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
 		// The metadata does not say whether the revision was deployed in order, so the
 		// revision is read again.
 		printed := orderedMetadata{Metadata: metadata}
-		rel, err := a.revision(metadata.Name, metadata.Revision)
-		if err == nil {
-			var recorded recordedOrder
-			recorded, err = recordedOrderOf(rel)
-			printed.Ordered, printed.OrderIgnored = recorded == orderFollowed, recorded == orderIgnored
-		}
-		if err != nil {
+		revision, err := action.NewHistory(a.config).Revision(cmd.Context(), metadata.Name, metadata.Revision)
+		if err = cmp.Or(err, revision.OrderErr); err != nil {
 			printed.OrderError = err.Error()
 		}
+		printed.Ordered, printed.OrderIgnored = revision.Order == action.OrderFollowed, revision.Order == action.OrderIgnored
+		printed.ReleaseVersion = revision.ID
 		return out.format.Write(a.out, printer{printed, printed.writeText})
 	}
 	return cmd
@@ -58,6 +56,8 @@ type orderedMetadata struct {
 	OrderIgnored bool `json:"orderIgnored,omitempty"`
 	// OrderError is the error of reading the order record of the revision.
 	OrderError string `json:"orderError,omitempty"`
+	// ReleaseVersion is as in historyRow.
+	ReleaseVersion string `json:"releaseVersion,omitempty"`
 }
 
 func (m orderedMetadata) writeText(out io.Writer) error {
@@ -83,9 +83,12 @@ func (m orderedMetadata) writeText(out io.Writer) error {
 	case m.Ordered:
 		text.WriteString("ORDERED: true\n")
 	case m.OrderIgnored:
-		fmt.Fprintf(&text, "ORDERED: %s\n", orderIgnored)
+		fmt.Fprintf(&text, "ORDERED: %s\n", action.OrderIgnored)
 	case m.OrderError != "":
 		fmt.Fprintf(&text, "ORDERED: %s\n", unknown(m.OrderError))
+	}
+	if m.ReleaseVersion != "" {
+		fmt.Fprintf(&text, "RELEASE_VERSION: %s\n", m.ReleaseVersion)
 	}
 	_, err := io.WriteString(out, text.String())
 	return err

@@ -4,12 +4,12 @@
 package main
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/gosuri/uitable"
 	"github.com/spf13/cobra"
-	"helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/releaseutil"
 	helmtime "helm.sh/helm/v3/pkg/time"
 
 	"github.com/ordered-helm/helm/pkg/action"
@@ -25,6 +25,9 @@ uninstall follows the order.
     $ helm history shop
     $ helm history shop --max 3 -o json
 
+With HELM_DRIVER=crd, -o json and -o yaml also print the name of the ReleaseVersion that
+stores each revision. Every command that takes a revision also takes this name.
+
 "helm rollback" rolls a release back to an earlier revision.
 `
 
@@ -34,12 +37,12 @@ func newHistoryCmd(a *app) *cobra.Command {
 	cmd.Aliases = []string{"hist"}
 	cmd.Flags().IntVar(&client.Max, "max", 256, "list at most this many revisions, the latest ones")
 	out := addOutputFlag(cmd)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		revisions, err := client.Run(args[0])
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		revisions, err := client.Revisions(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		releaseutil.SortByRevision(revisions)
+		slices.SortStableFunc(revisions, func(a, b action.Revision) int { return cmp.Compare(a.Release.Version, b.Release.Version) })
 		surplus := len(revisions) - max(client.Max, 0)
 		return out.format.Write(a.out, newHistory(revisions[max(surplus, 0):]))
 	}
@@ -60,35 +63,38 @@ type historyRow struct {
 	OrderIgnored bool `json:"orderIgnored,omitempty"`
 	// OrderError is the error of reading the order record of the revision.
 	OrderError string `json:"orderError,omitempty"`
+	// ReleaseVersion is the name of the ReleaseVersion that stores the revision.
+	ReleaseVersion string `json:"releaseVersion,omitempty"`
 }
 
 // order returns the text in the column ORDER, which is empty for unordered revisions.
 func (r historyRow) order() string {
 	switch {
 	case r.Ordered:
-		return string(orderFollowed)
+		return string(action.OrderFollowed)
 	case r.OrderIgnored:
-		return string(orderIgnored)
+		return string(action.OrderIgnored)
 	case r.OrderError != "":
-		return "unknown"
+		return string(action.OrderUnknown)
 	}
 	return ""
 }
 
 // newHistory returns a printer for the revisions of a release. The table has the column ORDER
 // only if that column would not be empty.
-func newHistory(revisions []*release.Release) printer {
+func newHistory(revisions []action.Revision) printer {
 	rows := make([]historyRow, len(revisions)) // not nil, so that an empty history is [] in JSON
 	hasOrder := false
-	for i, rel := range revisions {
-		r := &rows[i]
-		*r = historyRow{Revision: rel.Version, Updated: rel.Info.LastDeployed, Status: rel.Info.Status.String(), Description: rel.Info.Description}
-		r.Chart, r.AppVersion = describeChart(rel.Chart)
-		recorded, err := recordedOrderOf(rel)
-		if err != nil {
-			r.OrderError = err.Error()
+	for i, revision := range revisions {
+		rel, r := revision.Release, &rows[i]
+		*r = historyRow{
+			Revision: rel.Version, Updated: rel.Info.LastDeployed, Status: rel.Info.Status.String(), Description: rel.Info.Description, ReleaseVersion: revision.ID,
 		}
-		r.Ordered, r.OrderIgnored = recorded == orderFollowed, recorded == orderIgnored
+		r.Chart, r.AppVersion = describeChart(rel.Chart)
+		if revision.OrderErr != nil {
+			r.OrderError = revision.OrderErr.Error()
+		}
+		r.Ordered, r.OrderIgnored = revision.Order == action.OrderFollowed, revision.Order == action.OrderIgnored
 		hasOrder = hasOrder || r.order() != ""
 	}
 	table := uitable.New()

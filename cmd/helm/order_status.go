@@ -8,7 +8,6 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -37,9 +36,9 @@ func (s *orderStatus) String() string {
 	if s.Order == nil {
 		return unknown(s.Error)
 	}
-	kind := string(orderFollowed)
+	kind := string(action.OrderFollowed)
 	if !s.Followed {
-		kind = string(orderIgnored) + " (rolled back by another program; uninstalled in reverse order)"
+		kind = string(action.OrderIgnored) + " (rolled back by another program; uninstalled in reverse order)"
 	}
 	count := text.Count(s.Nodes, "node")
 	switch {
@@ -79,28 +78,3 @@ func describeHolder(h *action.Holder) string {
 
 // unknown returns the text for an order that cannot be determined.
 func unknown(reason string) string { return "unknown (" + reason + ")" }
-
-// recordedOrder says whether a revision has an order.
-type recordedOrder string
-
-const (
-	orderNone recordedOrder = ""
-	// orderFollowed is for a revision that was deployed in order.
-	orderFollowed recordedOrder = "ordered"
-	// orderIgnored is for a revision that another program deployed without an order, with the
-	// order record of an earlier revision. An uninstall follows this order.
-	orderIgnored recordedOrder = "ignored"
-)
-
-// recordedOrderOf says whether a revision has an order. It reads only the order record, and
-// does not build the graph, because it is called for each revision of a history.
-func recordedOrderOf(rel *release.Release) (recordedOrder, error) {
-	rec, err := orderrecord.Read(rel)
-	switch {
-	case err != nil || rec == nil || !rec.Ordered:
-		return orderNone, err
-	case rec.Revision != rel.Version:
-		return orderIgnored, nil
-	}
-	return orderFollowed, nil
-}

@@ -98,7 +98,7 @@ func (in *upgradeActionInput) preview(ctx context.Context, name, reference strin
 	client := in.client
 	client.DryRunOption, client.HideSecret = "none", false
 	client.OnEvent = progress.NewWarnings(in.app.errOut).Event
-	last, err := in.prepare(name)
+	last, err := in.prepare(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,9 @@ import (
 // status, test and "get all" print releases.
 type releasePrinter struct {
 	release     *release.Release
-	details     bool // print values, hooks and manifest
-	chart       bool // print name and versions of the chart
+	version     string // the name of its ReleaseVersion; empty if it has none
+	details     bool   // print values, hooks and manifest
+	chart       bool   // print name and versions of the chart
 	description bool
 	resources   bool
 	hideNotes   bool
@@ -41,14 +42,15 @@ func (p *releasePrinter) WriteYAML(out io.Writer) error { return output.EncodeYA
 // content returns what is printed as JSON or YAML.
 func (p *releasePrinter) content() any {
 	rel := orderrecord.WithoutRecord(p.release)
-	if p.order == nil && p.holder == nil {
+	if p.order == nil && p.holder == nil && p.version == "" {
 		return rel
 	}
 	return struct {
 		*release.Release
-		Order  *orderStatus   `json:"order,omitempty"`
-		Holder *action.Holder `json:"holder,omitempty"`
-	}{rel, p.order, p.holder}
+		ReleaseVersion string         `json:"releaseVersion,omitempty"`
+		Order          *orderStatus   `json:"order,omitempty"`
+		Holder         *action.Holder `json:"holder,omitempty"`
+	}{rel, p.version, p.order, p.holder}
 }
 
 // WriteTable prints the release as text. If there is an error, it prints nothing.
@@ -77,12 +79,21 @@ func (p *releasePrinter) WriteTable(out io.Writer) error {
 
 // printDeployed prints a release after a successful install or upgrade.
 func (a *app) printDeployed(format output.Format, rel *release.Release, hideNotes bool) error {
-	err := format.Write(a.out, &releasePrinter{release: rel, details: a.settings.Debug, hideNotes: hideNotes})
+	err := format.Write(a.out, &releasePrinter{release: rel, version: a.versionOf(rel), details: a.settings.Debug, hideNotes: hideNotes})
 	if format != output.Table {
 		return err // a program that reads the output would otherwise not notice
 	}
 	a.warnIfNotPrinted(err)
 	return nil
+}
+
+// versionOf returns the name of the ReleaseVersion that stores a release that was read or written; empty if it has
+// none.
+func (a *app) versionOf(rel *release.Release) string {
+	if rel == nil {
+		return ""
+	}
+	return action.ReleaseVersionOf(a.config, rel.Name, rel.Version)
 }
 
 func (p *releasePrinter) printHeader(text *bytes.Buffer) {
@@ -94,6 +105,9 @@ func (p *releasePrinter) printHeader(text *bytes.Buffer) {
 	fmt.Fprintf(text, "NAMESPACE: %s\n", rel.Namespace)
 	fmt.Fprintf(text, "STATUS: %s\n", rel.Info.Status)
 	fmt.Fprintf(text, "REVISION: %d\n", rel.Version)
+	if p.version != "" {
+		fmt.Fprintf(text, "RELEASE VERSION: %s\n", p.version)
+	}
 	if p.order != nil {
 		fmt.Fprintf(text, "ORDER: %s\n", p.order)
 	}

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -16,7 +17,8 @@ import (
 
 const rollbackHelp = `
 Roll a release back to an earlier revision. Without a revision, or with 0, that is the
-previous one; "helm history" lists all of them. A rollback creates a new revision.
+previous one; "helm history" lists all of them. A rollback creates a new revision. With
+HELM_DRIVER=crd, the name of a ReleaseVersion can be given instead of a revision.
 
     $ helm rollback shop
     $ helm rollback shop 3 --wait --timeout 2m
@@ -47,9 +49,12 @@ func newRollbackCmd(a *app) *cobra.Command {
 				return err
 			}
 			if len(args) > 1 {
-				revision, err := strconv.Atoi(args[1])
-				if err != nil {
+				revision, err := action.ParseRevision(cmd.Context(), a.config, args[0], args[1])
+				if errors.Is(err, strconv.ErrSyntax) || errors.Is(err, strconv.ErrRange) {
 					return fmt.Errorf("could not convert revision to a number: %w", err)
+				}
+				if err != nil {
+					return err
 				}
 				client.Version = revision
 			}

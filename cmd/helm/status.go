@@ -4,9 +4,14 @@
 package main
 
 import (
+	"context"
+	"errors"
+
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/pkg/cli/output"
+	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/releaseparts"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -38,11 +43,14 @@ func newStatusCmd(a *app) *cobra.Command {
 	out := addOutputFlag(cmd)
 	f.BoolVar(&client.ShowDescription, "show-desc", false, "also print the description of the revision")
 	f.BoolVar(&client.ShowResources, "show-resources", false, "print the resources of the release as they are in the cluster")
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		// As text, the resources are printed in tables, as by "kubectl get". JSON and YAML
 		// contain the complete resources.
 		client.ShowResourcesTable = out.format == output.Table
-		rel, err := client.Run(args[0])
+		rel, err := client.RunWithContext(cmd.Context(), args[0])
+		if part, _ := errors.AsType[*releaseparts.PartError](err); part != nil && !client.ShowResources {
+			rel, err = a.statusWithoutPart(cmd.Context(), args[0], part)
+		}
 		if err != nil {
 			return err
 		}
@@ -50,6 +58,7 @@ func newStatusCmd(a *app) *cobra.Command {
 		rel.Chart = nil // not printed, not even as JSON and YAML
 		return out.format.Write(a.out, &releasePrinter{
 			release:     rel,
+			version:     a.versionOf(rel),
 			description: client.ShowDescription,
 			resources:   client.ShowResources,
 			order:       order,
@@ -57,4 +66,15 @@ func newStatusCmd(a *app) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// statusWithoutPart returns what is known of a revision of which a part cannot be read, for example because the
+// account must not read Secrets.
+func (a *app) statusWithoutPart(ctx context.Context, name string, part *releaseparts.PartError) (*release.Release, error) {
+	revision, err := action.NewHistory(a.config).Revision(ctx, name, part.Owner.Revision)
+	if err != nil {
+		return nil, part
+	}
+	a.warnf("the notes, the tests and the order of the release are not printed: %v", part)
+	return revision.Release, nil
 }

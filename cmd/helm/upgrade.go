@@ -196,7 +196,7 @@ func (in *upgradeActionInput) run(ctx context.Context, name, reference string) (
 	if client.DryRunOption == "" {
 		client.DryRunOption = "none"
 	}
-	last, err := in.prepare(name)
+	last, err := in.prepare(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func (in *upgradeActionInput) announce(format, name string) {
 
 // prepare sets the namespace and the registry client of the action. If --install is set, it
 // returns the last revision of the release, or nil if the release does not exist.
-func (in *upgradeActionInput) prepare(name string) (*release.Release, error) {
+func (in *upgradeActionInput) prepare(ctx context.Context, name string) (*release.Release, error) {
 	in.client.Namespace = in.app.settings.Namespace()
 	var err error
 	if in.registry, err = in.app.registryClientFor(&in.client.ChartPathOptions); err != nil {
@@ -263,14 +263,15 @@ func (in *upgradeActionInput) prepare(name string) (*release.Release, error) {
 	if !in.client.Install {
 		return nil, nil
 	}
-	revisions, err := action.NewHistory(in.app.config).Run(name)
+	revisions, err := action.NewHistory(in.app.config).Revisions(ctx, name)
 	switch {
 	case errors.Is(err, driver.ErrReleaseNotFound), err == nil && len(revisions) == 0:
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	return slices.MaxFunc(revisions, func(a, b *release.Release) int { return cmp.Compare(a.Version, b.Version) }), nil
+	last := slices.MaxFunc(revisions, func(a, b action.Revision) int { return cmp.Compare(a.Release.Version, b.Release.Version) })
+	return last.Release, nil
 }
 
 // installs reports whether the release must be installed instead of upgraded. last is its last

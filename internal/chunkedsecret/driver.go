@@ -87,18 +87,12 @@ func (d *Driver) read(key string) (*storedRevision, *release.Release, error) {
 // placeholder.NewUnreadable.
 func (d *Driver) Query(labels map[string]string) ([]*release.Release, error) {
 	ctx := background()
-	c := &capturingClient{SecretInterface: d.client}
-	list, err := d.helm(c).Query(labels)
+	list, stored, err := d.query(labels)
 	if err != nil {
 		return nil, err
 	}
 	for i, rel := range list {
-		s, err := newStoredRevision(c.find(rel), rel, d.options.ReadPlaceholders)
-		if err != nil {
-			return nil, err
-		}
-		d.remember(s)
-		if list[i], err = d.completeIfPossible(ctx, s, rel); err != nil {
+		if list[i], err = d.completeIfPossible(ctx, stored[i], rel); err != nil {
 			return nil, err
 		}
 	}

@@ -23,7 +23,7 @@ func versionSpec(head *releaseparts.Head) releaseapi.ReleaseVersionSpec {
 // versionStatus returns the status of the ReleaseVersion of a head.
 func versionStatus(head *releaseparts.Head, sections []releaseparts.Reference) releaseapi.ReleaseVersionStatus {
 	status := releaseapi.ReleaseVersionStatus{
-		Phase: head.Status, Description: releaseapi.Truncate(head.Description, releaseapi.MaxDescriptionLength), Labels: head.Labels, WholeRecord: head.IsRecordWhole,
+		Phase: head.Status, Description: releaseapi.Truncate(head.Description, releaseapi.MaxDescriptionLength), Labels: head.Labels, WholeRecord: head.IsRecordWhole, Order: string(head.Order),
 		FirstDeployed: head.FirstDeployed.Time, LastDeployed: head.LastDeployed.Time, Deleted: head.Deleted.Time,
 	}
 	for _, h := range head.Hooks {
@@ -53,7 +53,7 @@ func headOf(v *releaseapi.ReleaseVersion) *releaseparts.Head {
 	s := &v.Status
 	head := &releaseparts.Head{
 		Name: v.Spec.ReleaseName, Namespace: v.Namespace, Revision: int(v.Spec.Revision), Status: s.Phase, Description: s.Description, Labels: s.Labels,
-		FirstDeployed: helmTime(s.FirstDeployed), LastDeployed: helmTime(s.LastDeployed), Deleted: helmTime(s.Deleted), IsRecordWhole: s.WholeRecord,
+		FirstDeployed: helmTime(s.FirstDeployed), LastDeployed: helmTime(s.LastDeployed), Deleted: helmTime(s.Deleted), IsRecordWhole: s.WholeRecord, Order: orderrecord.State(s.Order),
 	}
 	if c := v.Spec.Chart; c != (releaseapi.Chart{}) {
 		head.Chart = &chart.Metadata{Name: c.Name, Version: c.Version, AppVersion: c.AppVersion}

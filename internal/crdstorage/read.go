@@ -322,20 +322,6 @@ func (d *Driver) List(filter func(*release.Release) bool) ([]*release.Release, e
 	return d.joinAll(ctx, versions)
 }
 
-// Heads returns the revisions of a release, or of all releases if name is empty, without values, manifests,
-// hooks and notes. It reads no Secrets.
-func (d *Driver) Heads(ctx context.Context, name string) ([]*release.Release, error) {
-	versions, err := d.heads(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	releases := make([]*release.Release, len(versions))
-	for i, v := range versions {
-		releases[i] = v.head().Release()
-	}
-	return releases, nil
-}
-
 // Query implements driver.Queryor. The labels are those that Helm's storage uses: name, owner and status.
 func (d *Driver) Query(labels map[string]string) ([]*release.Release, error) {
 	ctx := background()

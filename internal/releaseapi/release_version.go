@@ -43,6 +43,9 @@ type ReleaseVersionStatus struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Hooks are the hooks that have run, and how their last runs ended.
 	Hooks []Hook `json:"hooks,omitempty"`
+	// Order says whether the revision was deployed in order, as in "helm history". It is one of
+	// "ordered", "ignored" and "unknown", or empty if the revision has no order.
+	Order string `json:"order,omitempty"`
 	// Operation names the process that works on the revision; nil if none does.
 	Operation *Operation `json:"operation,omitempty"`
 	// Progress says which nodes of the deployment graph are finished.

@@ -8,7 +8,6 @@ package releaselist
 
 import (
 	"context"
-	"slices"
 
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/ordered-helm/helm/internal/chunkedsecret"
+	"github.com/ordered-helm/helm/internal/releaseparts"
 )
 
 // Options says where releases are stored, and how to connect.
@@ -35,19 +35,13 @@ type Options struct {
 // returns helm.
 func NewStorage(ctx context.Context, helm *storage.Storage, opts Options) *storage.Storage {
 	var read readFunc
-	if d, reads := helm.Driver.(headReader); reads {
-		return storage.Init(&listDriver{Driver: helm.Driver, list: func(filter func(*release.Release) bool) ([]*release.Release, error) {
-			heads, err := d.Heads(ctx, "")
-			return slices.DeleteFunc(heads, func(rel *release.Release) bool { return !filter(rel) }), err
-		}})
-	}
 	switch helm.Name() {
 	case driver.SecretsDriverName, chunkedsecret.DriverName:
 		read = readSecrets
 	case driver.ConfigMapsDriverName:
 		read = readConfigMaps
 	default:
-		return helm
+		return WithoutPayload(ctx, helm)
 	}
 	return storage.Init(&listDriver{Driver: helm.Driver, list: func(filter func(*release.Release) bool) ([]*release.Release, error) {
 		stored, err := read(ctx, opts)
@@ -58,10 +52,34 @@ func NewStorage(ctx context.Context, helm *storage.Storage, opts Options) *stora
 	}})
 }
 
-// headReader is a storage driver that can read releases without hooks, manifests and values. An empty name means
-// all releases.
-type headReader interface {
-	Heads(ctx context.Context, name string) ([]*release.Release, error)
+// revisionReader is a storage driver that can read revisions without hooks, manifests and values. An empty name
+// means all releases.
+type revisionReader interface {
+	Revisions(ctx context.Context, name string) ([]releaseparts.Revision, error)
+}
+
+// WithoutPayload returns a storage that lists releases as that of NewStorage does, if the driver of helm can read
+// parts of releases. Otherwise, it returns helm.
+func WithoutPayload(ctx context.Context, helm *storage.Storage) *storage.Storage {
+	d, reads := helm.Driver.(revisionReader)
+	if !reads || helm.Name() == chunkedsecret.DriverName { // its revisionReader cannot read all releases
+		return helm
+	}
+	return storage.Init(&listDriver{Driver: helm.Driver, list: func(filter func(*release.Release) bool) ([]*release.Release, error) {
+		return listRevisions(ctx, d, filter)
+	}})
+}
+
+// listRevisions returns the revisions of all releases that the filter accepts.
+func listRevisions(ctx context.Context, d revisionReader, filter func(*release.Release) bool) ([]*release.Release, error) {
+	revisions, err := d.Revisions(ctx, "")
+	var accepted []*release.Release
+	for _, r := range revisions {
+		if filter(r.Release) {
+			accepted = append(accepted, r.Release)
+		}
+	}
+	return accepted, err
 }
 
 // listDriver is one of Helm's storage drivers with another method List.

@@ -4,6 +4,8 @@
 package releaseparts
 
 import (
+	"fmt"
+
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/time"
@@ -34,12 +36,33 @@ type Head struct {
 	// Hooks contains the last runs of those hooks that have run.
 	Hooks []HookRun `json:"hooks,omitempty"`
 
+	// Order says whether the revision has an order.
+	Order orderrecord.State `json:"order,omitempty"`
 	// Lease and Progress are those of the order record.
 	Lease    *orderrecord.Lease    `json:"lease,omitempty"`
 	Progress *orderrecord.Progress `json:"progress,omitempty"`
 	// IsRecordWhole says that the section with the order record contains the lease and the
 	// progress too, because it cannot be restored otherwise, or because the progress is large.
 	IsRecordWhole bool `json:"wholeRecord,omitempty"`
+}
+
+// Revision is what a storage driver reads of a stored revision without its sections.
+type Revision struct {
+	// Release is the stored release. What is in sections is missing, such as values and manifests.
+	Release *release.Release
+	// ID is the name of the object that stores the revision, if this name identifies the revision in commands.
+	// Otherwise it is empty.
+	ID string
+	// Order says whether the revision has an order.
+	Order orderrecord.State
+	// OrderErr says why Order is orderrecord.Unknown.
+	OrderErr error
+}
+
+// NewRevision returns the Revision of a release that was read completely, without an ID.
+func NewRevision(rel *release.Release) Revision {
+	state, err := orderrecord.StateOf(rel)
+	return Revision{Release: rel, Order: state, OrderErr: err}
 }
 
 // HookRun is the last run of a hook.
@@ -74,6 +97,15 @@ func (h *Head) Release() *release.Release {
 		rel.Chart = ch
 	}
 	return rel
+}
+
+// Stored returns what the head says about the stored revision, which has an ID or none.
+func (h *Head) Stored(id string) Revision {
+	r := Revision{Release: h.Release(), ID: id, Order: h.Order}
+	if h.Order == orderrecord.Unknown {
+		r.OrderErr = fmt.Errorf("the order record of release %s, revision %d, cannot be used: \"helm dag %s --revision %d\" says why", h.Name, h.Revision, h.Name, h.Revision)
+	}
+	return r
 }
 
 // setInfo sets those fields of the info of a release that the head contains. A description that

@@ -56,6 +56,7 @@ func Split(rel *release.Release) (*Head, []Section, error) {
 		FirstDeployed: rel.Info.FirstDeployed, LastDeployed: rel.Info.LastDeployed, Deleted: rel.Info.Deleted,
 		Labels: userLabels(rel.Labels),
 	}
+	head.Order, _ = orderrecord.StateOf(rel) // the error is that it is orderrecord.Unknown
 	bare := *rel
 	bare.Info = &release.Info{Notes: rel.Info.Notes, Resources: rel.Info.Resources}
 	if len(head.Description) > maxDescriptionBytes {

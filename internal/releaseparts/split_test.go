@@ -167,6 +167,12 @@ func TestJoin(t *testing.T) {
 		if text, _ := json.Marshal(head); len(text) > maxHeadBytes {
 			t.Errorf("seed %d: the head has %d bytes", seed, len(text))
 		}
+		if state, _ := orderrecord.StateOf(rel); head.Order != state {
+			t.Errorf("seed %d: the head has the order %q, want %q", seed, head.Order, state)
+		}
+		if r := head.Stored("id"); r.ID != "id" || r.Order != head.Order || (r.OrderErr != nil) != (r.Order == orderrecord.Unknown) || r.Release.Version != rel.Version {
+			t.Errorf("seed %d: the head is the revision %+v", seed, r)
+		}
 		slices.Reverse(sections)
 		got, err := Join(throughJSON(t, head), sections)
 		if err != nil {

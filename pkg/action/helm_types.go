@@ -32,16 +32,6 @@ type (
 	// ChartPathOptions says where to find a chart and how to download it: the repository,
 	// the version, the credentials and the TLS files. It is Helm's type.
 	ChartPathOptions = helmaction.ChartPathOptions
-	// Get reads a stored release (helm get). It is Helm's action.
-	Get = helmaction.Get
-	// GetMetadata reads the Metadata of a stored release (helm get metadata). It is Helm's
-	// action.
-	GetMetadata = helmaction.GetMetadata
-	// GetValues reads the values of a stored release (helm get values). It is Helm's
-	// action.
-	GetValues = helmaction.GetValues
-	// History lists the stored revisions of a release (helm history). It is Helm's action.
-	History = helmaction.History
 	// ListStates is a set of release states, as a bit mask, by which List filters releases.
 	// It is Helm's type.
 	ListStates = helmaction.ListStates
@@ -50,9 +40,6 @@ type (
 	Metadata = helmaction.Metadata
 	// Sorter is the order in which List sorts releases. It is Helm's type.
 	Sorter = helmaction.Sorter
-	// Status reads a stored release and, if ShowResources is set, its objects in the
-	// cluster (helm status). It is Helm's action.
-	Status = helmaction.Status
 )
 
 // The values of ListStates, which can be combined with |. ListAll contains all states
@@ -93,18 +80,6 @@ func GetVersionSet(client discovery.ServerResourcesInterface) (chartutil.Version
 	return helmaction.GetVersionSet(client)
 }
 
-// NewGet returns a Get with Helm's defaults.
-func NewGet(cfg *Configuration) *Get { return helmaction.NewGet(cfg) }
-
-// NewGetMetadata returns a GetMetadata with Helm's defaults.
-func NewGetMetadata(cfg *Configuration) *GetMetadata { return helmaction.NewGetMetadata(cfg) }
-
-// NewGetValues returns a GetValues with Helm's defaults.
-func NewGetValues(cfg *Configuration) *GetValues { return helmaction.NewGetValues(cfg) }
-
-// NewStatus returns a Status with Helm's defaults.
-func NewStatus(cfg *Configuration) *Status { return helmaction.NewStatus(cfg) }
-
 // CheckDependencies returns an error that names the dependencies in reqs that ch does not
 // contain. It is Helm's function, but names missing libraries separately.
 func CheckDependencies(ch *chart.Chart, reqs []*chart.Dependency) error {
@@ -125,6 +100,3 @@ func CheckDependencies(ch *chart.Chart, reqs []*chart.Dependency) error {
 // TemplateName returns the release name that the Go template nameTemplate generates, as for
 // the flag --name-template. It is Helm's function.
 func TemplateName(nameTemplate string) (string, error) { return helmaction.TemplateName(nameTemplate) }
-
-// NewHistory returns a History with Helm's defaults.
-func NewHistory(cfg *Configuration) *History { return helmaction.NewHistory(cfg) }
