@@ -67,7 +67,7 @@ func storeReleases(b *testing.B, c *cluster.Cluster, namespace string, n int) {
 // 5 KB.
 func largeRelease(i int, namespace string) *release.Release {
 	const fileSize, minFiles, maxFiles, readmeSize = 5_000, 4, 20, 20_000
-	r := rand.New(rand.NewPCG(uint64(i), 0))
+	r := newRandom(i)
 	rel := &release.Release{
 		Name: fmt.Sprintf("release-%04d", i), Namespace: namespace, Version: 1,
 		Info: &release.Info{FirstDeployed: time.Now(), LastDeployed: time.Now(), Status: release.StatusDeployed, Description: "Install complete"},
@@ -84,6 +84,9 @@ func largeRelease(i int, namespace string) *release.Release {
 	}
 	return rel
 }
+
+// newRandom returns a source of random numbers, which are always the same for a seed.
+func newRandom(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 0)) }
 
 // randomYAML returns random text of the given size, in bytes, that can be compressed as well as
 // the templates of public charts.

@@ -56,6 +56,10 @@ func goals() []goal {
 		{"1,000 objects: ours ÷ kapp, the worst step", "< 1", func(r Results) verdict { return fasterThanKapp(r, thousand) }},
 		atMost(0.10, "No-op `upgrade --wait` of 100 ready Deployments: ours ÷ stock", toStock(WaitName, Noop)),
 		atMostWithoutHand(0.50, "`list` of 1,000 releases: ours ÷ stock, both without the server's time", ListName, List),
+		atMost(0.10, "Releases as objects: `list` of 1,000 releases of 300 KiB: ours ÷ stock with Secrets", ratioOf{ListObjectsName, List, []string{Objects}, []string{Stock}}),
+		atMostMemory(0.10, "Releases as objects: peak memory of this `list`: ours ÷ stock with Secrets", ListObjectsName, List),
+		atMost(0.10, "Releases as objects: `history` of 200 revisions of 300 KiB: ours ÷ stock with Secrets", ratioOf{HistoryName, History, []string{Objects}, []string{Stock}}),
+		atMostMemory(0.10, "Releases as objects: peak memory of this `history`: ours ÷ stock with Secrets", HistoryName, History),
 		atMostWithoutHand(0.35, "kube-prometheus-stack, install, without its two Jobs: ours ÷ stock", StackName, Install),
 		{"`template` of charts of the format helm.sh/v3, CPU time: ÷ the same flat charts, the worst step", fmt.Sprintf("≤ %.2f", maxFormatRatio), formatCost},
 		atMostCPU(1.05, "`template` of one object, without scripts, CPU time: ours ÷ stock", ScriptsName, ScriptsStep(1)),
@@ -124,6 +128,20 @@ func atMostCPU(limit float64, name, workload, step string) goal {
 			return verdict{}
 		}
 		ratio := plain.CPU / stock.CPU
+		return verdict{fmt.Sprintf("%.3f", ratio), ratio <= limit}
+	}}
+}
+
+// atMostMemory returns the goal that the ratio of ours with objects to stock Helm in a step of a workload is at most
+// limit, in peak memory.
+func atMostMemory(limit float64, name, workload, step string) goal {
+	return goal{name, fmt.Sprintf("≤ %.2f", limit), func(r Results) verdict {
+		objects, found := r[workload].row(step, Objects)
+		stock, foundStock := r[workload].row(step, Stock)
+		if !found || !foundStock || stock.Peak == 0 {
+			return verdict{}
+		}
+		ratio := objects.Peak / stock.Peak
 		return verdict{fmt.Sprintf("%.3f", ratio), ratio <= limit}
 	}}
 }

@@ -13,7 +13,7 @@ import (
 // tool all have the given value.
 func made(name, step string, values map[string]float64) Result {
 	r := Result{Name: name, Title: "made " + name}
-	for _, tool := range []string{Ours, Stock, Hand, Waiting, Kapp, Flat, Format, Plain, Scripts} {
+	for _, tool := range []string{Ours, Stock, Hand, Waiting, Kapp, Flat, Format, Plain, Scripts, Objects} {
 		if v, found := values[tool]; found {
 			r.Rows = append(r.Rows, Row{
 				Step: step, Tool: tool, Wall: []float64{v}, CPU: v, Peak: v, Requests: map[string]int{"get": int(v)},
@@ -90,6 +90,12 @@ func TestGoals(t *testing.T) {
 		{"list", "`list`", []Result{made(ListName, List, map[string]float64{Ours: 3, Stock: 6, Hand: 2})}, "0.250", "yes"},
 		{"list is slow", "`list`", []Result{made(ListName, List, map[string]float64{Ours: 5, Stock: 6, Hand: 2})}, "0.750", "**no**"},
 		{"time of the server is missing", "`list`", []Result{made(ListName, List, map[string]float64{Ours: 3, Stock: 6})}, "", "not measured"},
+		{"list of objects", "Releases as objects: `list`", []Result{made(ListObjectsName, List, map[string]float64{Objects: 1, Stock: 10})}, "0.100", "yes"},
+		{"list of objects is slow", "Releases as objects: `list`", []Result{made(ListObjectsName, List, map[string]float64{Objects: 2, Stock: 10})}, "0.200", "**no**"},
+		{"history of objects", "Releases as objects: `history`", []Result{made(HistoryName, History, map[string]float64{Objects: 1, Stock: 20})}, "0.050", "yes"},
+		{"memory of objects", "Releases as objects: peak memory of this `history`", []Result{made(HistoryName, History, map[string]float64{Objects: 1, Stock: 20})}, "0.050", "yes"},
+		{"much memory", "Releases as objects: peak memory of this `list`", []Result{made(ListObjectsName, List, map[string]float64{Objects: 3, Stock: 20})}, "0.150", "**no**"},
+		{"no objects", "Releases as objects: peak memory of this `list`", []Result{made(ListObjectsName, List, map[string]float64{Ours: 3, Stock: 20})}, "", "not measured"},
 		{"memory", "Peak memory: ", []Result{
 			made("a", Install, map[string]float64{Ours: 1, Stock: 2}), made("b", Install, map[string]float64{Ours: 3, Stock: 2}),
 			made("c", Install, map[string]float64{Ours: 9}),

@@ -11,12 +11,15 @@ const (
 	FanOutName    = "fan-out"
 	WaitName      = "wait"
 	ListName      = "list"
-	StackName     = "kube-prometheus-stack"
-	RenderName    = "render"
-	StartName     = "start"
-	FormatName    = "format"
-	ScriptsName   = "scripts"
-	GrowthName    = "growth"
+	// ListObjectsName and HistoryName are of large releases, in Secrets and as objects.
+	ListObjectsName = "list-objects"
+	HistoryName     = "history"
+	StackName       = "kube-prometheus-stack"
+	RenderName      = "render"
+	StartName       = "start"
+	FormatName      = "format"
+	ScriptsName     = "scripts"
+	GrowthName      = "growth"
 )
 
 // ChainName returns the name of the workload of n Deployments in a chain.
@@ -47,6 +50,6 @@ func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 func inOrder() []string {
 	return []string{
 		ChainName(10), ChainName(30), ChainName(100), SubchartsName, FanOutName, HooksName(20), HooksName(200),
-		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, StackName, RenderName, FormatName, ScriptsName, StartName,
+		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, ListObjectsName, HistoryName, StackName, RenderName, FormatName, ScriptsName, StartName,
 	}
 }

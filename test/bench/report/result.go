@@ -18,6 +18,7 @@ const (
 	Changed   = "upgrade, 1 % changed"
 	Uninstall = "uninstall"
 	List      = "list"
+	History   = "history"
 
 	Ours    = "ours"
 	Ordered = "ours, ordered"
@@ -26,6 +27,8 @@ const (
 	Format  = "ours, helm.sh/v3"
 	Plain   = "ours, without scripts"
 	Scripts = "ours, with scripts"
+	// Objects is ours with the storage driver crd.
+	Objects = "ours, crd"
 	Stock   = "stock"
 	Waiting = "stock --wait"
 	Helm4   = "Helm 4"
