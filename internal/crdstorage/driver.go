@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/releaseparts"
@@ -66,6 +67,8 @@ type clients struct {
 	leases   holderLeases
 	sections *releaseparts.SecretStore
 	helm     placeholders
+	// raw sends requests for any path; nil if there is no such client.
+	raw rest.Interface
 }
 
 // versionKey identifies a revision of a release.
@@ -85,7 +88,7 @@ func New(o Options) *Driver {
 			}
 			return &clients{
 				objects: releaseapi.NewClient(objects, o.Namespace), leases: holderLeases{kube.CoordinationV1()},
-				sections: &releaseparts.SecretStore{Client: kube}, helm: placeholders{kube},
+				sections: &releaseparts.SecretStore{Client: kube}, helm: placeholders{kube}, raw: kube.Discovery().RESTClient(),
 			}, nil
 		}),
 	}

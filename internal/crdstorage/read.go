@@ -176,11 +176,14 @@ func (d *Driver) heads(ctx context.Context, name string) ([]*storedVersion, erro
 		}
 		found = append(found, v)
 	}
-	slices.SortFunc(found, func(a, b *storedVersion) int {
-		return cmp.Or(cmp.Compare(a.object.Namespace, b.object.Namespace), cmp.Compare(a.object.Spec.ReleaseName, b.object.Spec.ReleaseName),
-			cmp.Compare(a.object.Spec.Revision, b.object.Spec.Revision))
-	})
+	slices.SortFunc(found, compareVersions)
 	return found, nil
+}
+
+// compareVersions orders versions by namespace, name of the release, and revision.
+func compareVersions(a, b *storedVersion) int {
+	return cmp.Or(cmp.Compare(a.object.Namespace, b.object.Namespace), cmp.Compare(a.object.Spec.ReleaseName, b.object.Spec.ReleaseName),
+		cmp.Compare(a.object.Spec.Revision, b.object.Spec.Revision))
 }
 
 // isCommitted reports whether a version belongs to its release.

@@ -6,19 +6,26 @@ package crdstorage
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/releaseparts"
 )
 
 // Revisions returns the revisions of a release, or of all releases if name is empty, without values, manifests,
 // hooks and notes, the oldest revision of a release first. It reads no Secrets.
 func (d *Driver) Revisions(ctx context.Context, name string) ([]releaseparts.Revision, error) {
-	versions, err := d.heads(ctx, name)
+	c, err := d.connect()
+	if err != nil {
+		return nil, err
+	}
+	versions, err := d.committed(ctx, c, name)
 	if err != nil {
 		return nil, err
 	}
@@ -27,6 +34,49 @@ func (d *Driver) Revisions(ctx context.Context, name string) ([]releaseparts.Rev
 		revisions[i] = v.head().Stored(v.object.Name)
 	}
 	return revisions, nil
+}
+
+// committed is like heads, but needs less memory. The driver does not remember the versions, which cannot be updated.
+func (d *Driver) committed(ctx context.Context, c *clients, name string) ([]*storedVersion, error) {
+	selector, parents := "", map[string]*releaseapi.Release{}
+	g, read := errgroup.WithContext(ctx)
+	if name != "" {
+		selector = releaseapi.VersionsOf(name)
+		g.Go(func() error {
+			parent, err := c.objects.Releases.Get(read, name)
+			if apierrors.IsNotFound(err) && !isDefinitionsError(err) {
+				return nil
+			}
+			if err == nil {
+				parents[parent.Namespace+"/"+name] = parent
+			}
+			return err
+		})
+	} else {
+		g.Go(func() error {
+			return c.objects.Releases.Each(read, c.raw, "", func(r *releaseapi.Release) { parents[r.Namespace+"/"+r.Name] = r })
+		})
+	}
+	var objects []*releaseapi.ReleaseVersion
+	g.Go(func() error {
+		return c.objects.Versions.Each(read, c.raw, selector, func(v *releaseapi.ReleaseVersion) { objects = append(objects, v) })
+	})
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var found []*storedVersion
+	for _, object := range objects {
+		if !isCommitted(parents[parentKey(object)], object) {
+			continue
+		}
+		v, err := d.withLease(ctx, c, versionKey{object.Spec.ReleaseName, int(object.Spec.Revision)}, object)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, v)
+	}
+	slices.SortFunc(found, compareVersions)
+	return found, nil
 }
 
 // RevisionOf returns the revision of a release that has an ID, in lower or upper case. If there is none, the error is

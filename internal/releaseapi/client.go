@@ -29,10 +29,10 @@ type Client struct {
 func NewClient(client dynamic.Interface, namespace string) *Client {
 	return &Client{
 		Releases: &Objects[Release, *Release]{
-			client: client.Resource(ReleaseGVR()).Namespace(namespace), resource: ReleaseResource,
+			client: client.Resource(ReleaseGVR()).Namespace(namespace), namespace: namespace, resource: ReleaseResource,
 		},
 		Versions: &Objects[ReleaseVersion, *ReleaseVersion]{
-			client: client.Resource(ReleaseVersionGVR()).Namespace(namespace), resource: ReleaseVersionResource,
+			client: client.Resource(ReleaseVersionGVR()).Namespace(namespace), namespace: namespace, resource: ReleaseVersionResource,
 		},
 	}
 }
@@ -42,8 +42,9 @@ type Objects[T any, P interface {
 	*T
 	Object
 }] struct {
-	client   dynamic.ResourceInterface
-	resource string
+	client    dynamic.ResourceInterface
+	namespace string
+	resource  string
 }
 
 // Get reads an object.

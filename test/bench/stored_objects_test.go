@@ -71,8 +71,9 @@ func measureStored(b *testing.B, w storedWorkload) {
 	b.Helper()
 	c := cluster.Shared(b)
 	secrets, objects := c.Namespace(b), c.Namespace(b)
-	storeAll(b, w, secrets, driver.NewSecrets(unthrottled(b, c).CoreV1().Secrets(secrets)))
-	storeAll(b, w, objects, objectDriver(b, c, objects))
+	inSecrets, asObjects := driver.NewSecrets(unthrottled(b, c).CoreV1().Secrets(secrets)), objectDriver(b, c, objects)
+	storeAll(b, w, secrets, func() driver.Driver { return inSecrets })
+	storeAll(b, w, objects, asObjects)
 	withObjects := ours(b, c)
 	withObjects.env = append(slices.Clone(withObjects.env), "HELM_DRIVER="+crdstorage.DriverName)
 	measure(b, c, workload{
@@ -90,7 +91,7 @@ func readTool(name string, w storedWorkload, p program, namespace string) tool {
 }
 
 // storeAll stores the releases of a workload in order, or in parallel if each has another name.
-func storeAll(b *testing.B, w storedWorkload, namespace string, d driver.Driver) {
+func storeAll(b *testing.B, w storedWorkload, namespace string, newDriver func() driver.Driver) {
 	b.Helper()
 	parallel := 8
 	if w.release(0).Name == w.release(1).Name {
@@ -102,7 +103,7 @@ func storeAll(b *testing.B, w storedWorkload, namespace string, d driver.Driver)
 		group.Go(func() error {
 			rel := w.release(i)
 			rel.Namespace = namespace
-			return d.Create(fmt.Sprintf("sh.helm.release.v1.%s.v%d", rel.Name, rel.Version), rel)
+			return newDriver().Create(fmt.Sprintf("sh.helm.release.v1.%s.v%d", rel.Name, rel.Version), rel)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -110,8 +111,9 @@ func storeAll(b *testing.B, w storedWorkload, namespace string, d driver.Driver)
 	}
 }
 
-// objectDriver installs the definitions of releases, and returns a driver that stores releases as objects.
-func objectDriver(b *testing.B, c *cluster.Cluster, namespace string) driver.Driver {
+// objectDriver installs the definitions of releases, and returns a function that creates drivers that store releases
+// as objects. A driver remembers everything that it has stored.
+func objectDriver(b *testing.B, c *cluster.Cluster, namespace string) func() driver.Driver {
 	b.Helper()
 	config := c.Config()
 	config.QPS = -1
@@ -123,10 +125,12 @@ func objectDriver(b *testing.B, c *cluster.Cluster, namespace string) driver.Dri
 		b.Fatal(err)
 	}
 	kube := unthrottled(b, c)
-	return crdstorage.New(crdstorage.Options{
-		Namespace: namespace, OwnsObjects: true, Log: b.Logf,
-		Connect: func() (kubernetes.Interface, dynamic.Interface, error) { return kube, objects, nil },
-	})
+	return func() driver.Driver {
+		return crdstorage.New(crdstorage.Options{
+			Namespace: namespace, OwnsObjects: true, Log: b.Logf,
+			Connect: func() (kubernetes.Interface, dynamic.Interface, error) { return kube, objects, nil },
+		})
+	}
 }
 
 // largeContents returns the contents of a release that takes about 300 KiB in a Secret.
