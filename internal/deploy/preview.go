@@ -37,6 +37,7 @@ func (r *Run) Nodes() []NodeObjects { return r.strategy.nodes() }
 
 // DryRun asks the server, with dry-run requests, how Perform would change the objects.
 func (r *Run) DryRun(ctx context.Context) ([]objectwriter.DryRunResult, error) {
+	r.setOwner()
 	return r.strategy.dryRun(ctx)
 }
 

@@ -228,7 +228,7 @@ func (r *Run) Contents() []map[string]any {
 // them, prunes obsolete objects, and runs the hooks after it.
 func (r *Run) Perform(ctx context.Context) error {
 	defer r.strategy.close()
-	r.strategy.objects().applier.SetOwner(r.writer.Store().OwnerOf(r.Release()))
+	r.setOwner()
 	r.writer.Background.Start()
 	defer r.writer.Background.Stop()
 	r.strategy.announce()
@@ -245,6 +245,11 @@ func (r *Run) Perform(ctx context.Context) error {
 		return err
 	}
 	return r.deleteHookObjects(ctx)
+}
+
+// setOwner makes the objects refer to the object in which the release is stored, if there is one.
+func (r *Run) setOwner() {
+	r.strategy.objects().applier.SetOwner(r.writer.Store().OwnerOf(r.Release()))
 }
 
 // deploy runs the steps of the strategy, and records in the order record that no more nodes

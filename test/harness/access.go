@@ -69,7 +69,7 @@ func user(name string) rbacv1.Subject {
 func (h *Helm) bindRole(tb testing.TB, name string, subject rbacv1.Subject, rules []rbacv1.PolicyRule) {
 	tb.Helper()
 	client, meta := h.Cluster.Client().RbacV1(), metav1.ObjectMeta{Name: name}
-	_, err := client.Roles(h.Namespace).Create(tb.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
+	_, err := client.Roles(h.Namespace).Create(tb.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: WithStorageRules(rules)}, metav1.CreateOptions{})
 	_, err2 := client.RoleBindings(h.Namespace).Create(tb.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: meta,
 		Subjects:   []rbacv1.Subject{subject},

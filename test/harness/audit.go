@@ -5,6 +5,7 @@ package harness
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,8 +110,14 @@ func (t Trace) WrittenByHelm(verbs ...string) []string {
 }
 
 // IsReleaseSecret reports whether an object, given by "Kind/name", is a Secret that stores a
-// revision.
-func IsReleaseSecret(id string) bool { return strings.HasPrefix(id, "Secret/sh.helm.release.v1.") }
+// revision, or a part of it.
+func IsReleaseSecret(id string) bool {
+	return strings.HasPrefix(id, "Secret/sh.helm.release.v1.") || partName.MatchString(id)
+}
+
+// partName matches the Secrets with parts of a revision of the storage driver "crd": the name of
+// the release, a ULID, the part and a digest.
+var partName = regexp.MustCompile(`^Secret/.+\.[0-9a-hjkmnp-tv-z]{26}\.[a-z]+-\d+-[0-9a-f]+$`)
 
 // ChangeVerbs are the verbs of requests that create or change objects.
 var ChangeVerbs = []string{"create", "update", "patch"}

@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,9 +43,14 @@ func (h *Helm) StartStock(tb testing.TB, args ...string) *Process {
 	return h.StartBinary(tb, binaries.Get(tb).Stock, h.Namespace, args...)
 }
 
-// StartBinary starts the binary at path in a namespace. It is killed if the test ends first.
+// StartBinary starts the binary at path in a namespace. It is killed if the test ends first. If it
+// is stock Helm, and does not know the storage driver of the test run, the rest of the test is
+// skipped.
 func (h *Helm) StartBinary(tb testing.TB, path, namespace string, args ...string) *Process {
 	tb.Helper()
+	if path != binaries.Get(tb).Helm && !slices.Contains([]string{"template", "lint", "package", "show"}, args[0]) {
+		RequireSecrets(tb, filepath.Base(path)+" works on the release")
+	}
 	ctx, cancel := context.WithTimeout(tb.Context(), processTimeout)
 	args = append(append([]string{}, args...), "--namespace", namespace)
 	p := &Process{Cmd: exec.CommandContext(ctx, path, args...), Ended: make(chan struct{})}

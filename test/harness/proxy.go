@@ -40,8 +40,3 @@ func (h *Helm) HoldRequests(tb testing.TB, matches func(fault.Request) bool) (he
 	})
 	return reached, sync.OnceFunc(func() { close(released) })
 }
-
-// CreatesRevision reports whether a request creates a Secret, and thus stores a new revision.
-func CreatesRevision(what fault.Request) bool {
-	return what.Verb == "create" && what.Resource == "secrets"
-}

@@ -5,10 +5,13 @@ package harness
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
@@ -16,10 +19,11 @@ import (
 	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/releasecrds"
 	"github.com/ordered-helm/helm/test/cluster"
+	"github.com/ordered-helm/helm/test/fault"
 )
 
 // StorageDriver returns the storage driver of the test run: the value of HELM_DRIVER, or "secret". "make soak"
-// runs tests with other drivers. Tests that look into stored releases call RequireSecrets.
+// runs tests with other drivers. Tests that cannot run with them call RequireSecrets.
 func StorageDriver() string {
 	if driver := os.Getenv("HELM_DRIVER"); driver != "" {
 		return driver
@@ -27,12 +31,12 @@ func StorageDriver() string {
 	return "secret"
 }
 
-// RequireSecrets skips a test that needs releases in Secrets, for example because stock Helm reads them, if the
-// test run has another storage driver.
-func RequireSecrets(tb testing.TB) {
+// RequireSecrets skips a test that needs releases in Secrets, if the test run has another storage driver. The reason
+// says why, as in "stock Helm reads them".
+func RequireSecrets(tb testing.TB, reason string) {
 	tb.Helper()
 	if driver := StorageDriver(); driver != "secret" {
-		tb.Skipf("HELM_DRIVER=%s: the test needs releases in Secrets", driver)
+		tb.Skipf("HELM_DRIVER=%s: the test needs releases in Secrets: %s", driver, reason)
 	}
 }
 
@@ -67,4 +71,57 @@ func (h *Helm) IsUpdateOf(tb testing.TB, e cluster.Event, release string, revisi
 	}
 	version, err := h.Client.Resource(releaseapi.ReleaseVersionGVR()).Namespace(h.Namespace).Get(tb.Context(), e.Name, metav1.GetOptions{})
 	return err == nil && version.GetLabels()[releaseapi.ReleaseLabel] == release && version.GetLabels()[releaseapi.RevisionLabel] == strconv.Itoa(revision)
+}
+
+// revisionResource returns the resource whose objects are the stored revisions.
+func revisionResource() string {
+	if StorageDriver() == crdstorage.DriverName {
+		return releaseapi.ReleaseVersionResource
+	}
+	return "secrets"
+}
+
+// CreatesRevision reports whether a request stores a new revision.
+func CreatesRevision(what fault.Request) bool {
+	return what.Verb == "create" && what.Resource == revisionResource()
+}
+
+// UpdatesRevision reports whether a request changes a stored revision.
+func UpdatesRevision(what fault.Request) bool {
+	return what.Verb == "update" && what.Resource == revisionResource()
+}
+
+// ListsRevisions reports whether a request lists stored revisions.
+func ListsRevisions(what fault.Request) bool {
+	return what.Verb == "list" && what.Resource == revisionResource()
+}
+
+// storageKinds are the kinds of the storage driver "crd", next to Secrets.
+var storageKinds = map[string]string{
+	releaseapi.ReleaseResource: "Release", releaseapi.ReleaseVersionResource: "ReleaseVersion", "leases": "Lease",
+}
+
+// IsStorageObject reports whether an object belongs to the release storage, not to a release.
+func IsStorageObject(resource, name string) bool {
+	if resource == "secrets" {
+		return IsReleaseSecret("Secret/" + name)
+	}
+	return storageKinds[resource] != ""
+}
+
+// WithStorageRules returns rules in which the permissions for Secrets also apply to the other objects of the
+// storage driver.
+func WithStorageRules(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	if StorageDriver() != crdstorage.DriverName {
+		return rules
+	}
+	added := slices.Clone(rules)
+	for _, rule := range rules {
+		if slices.Contains(rule.Resources, "secrets") {
+			added = append(added, rbacv1.PolicyRule{
+				Verbs: rule.Verbs, APIGroups: []string{releaseapi.Group, "coordination.k8s.io"}, Resources: slices.Sorted(maps.Keys(storageKinds)),
+			})
+		}
+	}
+	return added
 }

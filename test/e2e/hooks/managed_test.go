@@ -284,7 +284,7 @@ func managedKilledBeforeRecording(t *testing.T, h *harness.Helm) {
 	chart := formatChart(t, own(), charts.Object{Kind: "Job", Name: "long", Hook: "pre-install", PodAnnotations: running})
 	proxied := *h
 	held, _ := proxied.HoldRequests(t, func(what fault.Request) bool {
-		return what.Verb == "update" && what.Resource == "secrets" && h.Get(t, "Job/long") != nil
+		return harness.UpdatesRevision(what) && h.Get(t, "Job/long") != nil
 	})
 	p := proxied.Start(t, "install", "rel", chart)
 	harness.AwaitClosed(t, held, "a write of the release after the hook was created")

@@ -12,11 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/ordered-helm/helm/test/fault"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/fault"
 	"github.com/ordered-helm/helm/test/harness"
 )
 
@@ -86,14 +83,14 @@ func runConcurrently(tb testing.TB, h *harness.Helm, do [2][]string, losers []st
 			tb.Errorf("%s does not say what is in the way", do[i][0])
 		}
 	}
-	list, err := h.Cluster.Client().CoreV1().Secrets(h.Namespace).List(tb.Context(), metav1.ListOptions{LabelSelector: "owner=helm"})
+	stored, err := h.Storage().ListReleases()
 	harness.NoError(tb, err)
 	switch {
 	case won == 0:
 		tb.Error("nobody won")
-	case len(list.Items) == 0 && uninstalled:
+	case len(stored) == 0 && uninstalled:
 		h.ExpectObjects(tb, "rel")
-	case len(list.Items) == 0:
+	case len(stored) == 0:
 		tb.Error("the release is lost")
 	default:
 		h.ExpectDeployed(tb)
@@ -136,7 +133,7 @@ func TestConcurrentUpgradeAndUninstall(t *testing.T) {
 		t.Parallel()
 		h := begin(t)
 		direct := *h
-		held, pass := h.HoldRequests(t, func(what fault.Request) bool { return what.Verb == "update" && what.Resource == "secrets" })
+		held, pass := h.HoldRequests(t, harness.UpdatesRevision)
 		uninstall := h.Start(t, "uninstall", "rel")
 		harness.AwaitClosed(t, held, "the attempt to store that it is being removed")
 		other := direct.Start(t, "upgrade", "rel", slowThreeLayers(t, "2", "5s"), "--wait=ordered")
@@ -184,7 +181,7 @@ func holdTwoUpdates(tb testing.TB, h *harness.Helm) (first <-chan struct{}, pass
 	var updates atomic.Int32
 	held, passed := [2]chan struct{}{make(chan struct{}), make(chan struct{})}, [2]chan struct{}{make(chan struct{}), make(chan struct{})}
 	h.UseProxy(tb).Intercept(func(_ http.ResponseWriter, r *http.Request, what fault.Request) bool {
-		if what.Verb != "update" || what.Resource != "secrets" {
+		if !harness.UpdatesRevision(what) {
 			return false
 		}
 		if n := updates.Add(1) - 1; n < 2 {

@@ -20,7 +20,7 @@ func revokePermissions(tb testing.TB, h *harness.Helm, verb, group, resource str
 	roles := h.Cluster.Client().RbacV1().Roles(h.Namespace)
 	role, err := roles.Get(tb.Context(), "of-the-test", metav1.GetOptions{})
 	if err == nil {
-		role.Rules = rules
+		role.Rules = harness.WithStorageRules(rules)
 		_, err = roles.Update(tb.Context(), role, metav1.UpdateOptions{})
 	}
 	harness.NoError(tb, err)

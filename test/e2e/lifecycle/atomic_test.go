@@ -40,14 +40,17 @@ type atomicRun struct {
 func secondRevision() func(fault.Request) bool {
 	made := 0
 	return func(what fault.Request) bool {
-		if what.Verb == "create" && what.Resource == "secrets" {
+		if harness.CreatesRevision(what) {
 			made++
 		}
 		return made == 2
 	}
 }
 
-func isDelete(what fault.Request) bool { return what.Verb == "delete" }
+// isDelete matches the first request that deletes an object of the release.
+func isDelete(what fault.Request) bool {
+	return what.Verb == "delete" && !harness.IsStorageObject(what.Resource, what.Name)
+}
 
 // run runs helm with the arguments through the proxy.
 func (u *atomicRun) run(t *testing.T, args ...string) harness.Result {
@@ -68,7 +71,7 @@ func (u *atomicRun) run(t *testing.T, args ...string) harness.Result {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		undo := u.isRecoveryRequest(what)
-		if u.began || !undo && (what.Verb != "update" || what.Resource != "secrets") {
+		if u.began || !undo && !harness.UpdatesRevision(what) {
 			return false
 		}
 		u.stored = append(u.stored, u.LastRevision(t, "rel").Info.Description)

@@ -7,13 +7,11 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/fault"
@@ -32,8 +30,7 @@ func replaceRecord(tb testing.TB, h *harness.Helm, rel *release.Release, record 
 	if !damaged {
 		tb.Fatal("the release has no record")
 	}
-	secrets := driver.NewSecrets(h.Cluster.Client().CoreV1().Secrets(h.Namespace))
-	harness.NoError(tb, secrets.Update("sh.helm.release.v1."+rel.Name+".v"+strconv.Itoa(rel.Version), rel))
+	harness.NoError(tb, h.Storage().Update(rel))
 }
 
 // TestLifecycleDamagedOrderRecord checks operations on a release whose order record is
@@ -153,7 +150,7 @@ func TestLifecycleConcurrentProcesses(t *testing.T) {
 		second := *h
 		var reads atomic.Int32
 		held, pass := h.HoldRequests(t, func(what fault.Request) bool {
-			return harness.CreatesRevision(what) || what.Verb == "list" && what.Resource == "secrets" && reads.Add(1) > 1
+			return harness.CreatesRevision(what) || harness.ListsRevisions(what) && reads.Add(1) > 1
 		})
 		p := h.Start(t, "install", "rel", charts.Write(t, charts.OddObjects("1")...), "--wait=ordered", "--replace")
 		harness.AwaitClosed(t, held, "the attempt to store a revision")
@@ -212,6 +209,7 @@ func TestLifecycleConcurrentProcesses(t *testing.T) {
 // rejected before anything is changed.
 func TestLifecycleReleaseTooLarge(t *testing.T) {
 	t.Parallel()
+	harness.RequireSecrets(t, "releases as objects have no limit")
 	h := harness.New(t)
 	noise := make([]byte, 900<<10)
 	if _, err := rand.Read(noise); err != nil {

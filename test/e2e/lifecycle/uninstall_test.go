@@ -71,7 +71,7 @@ func deletePropagation(tb testing.TB, h *harness.Helm) map[string]string {
 	tb.Helper()
 	found := map[string]string{}
 	for _, e := range h.Cluster.Audit(tb) {
-		if e.Namespace != h.Namespace || e.Verb != "delete" || e.Stage != cluster.StageComplete || !strings.HasPrefix(e.UserAgent, "Helm/") || e.Resource == "secrets" {
+		if e.Namespace != h.Namespace || e.Verb != "delete" || e.Stage != cluster.StageComplete || !strings.HasPrefix(e.UserAgent, "Helm/") || harness.IsStorageObject(e.Resource, e.Name) {
 			continue
 		}
 		var options metav1.DeleteOptions

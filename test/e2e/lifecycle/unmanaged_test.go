@@ -214,6 +214,7 @@ func TestLifecycleAPIVersionNoLongerServed(t *testing.T) {
 // update the stored release prints what it cannot record.
 func TestLifecycleReleaseUpdateForbidden(t *testing.T) {
 	t.Parallel()
+	harness.RequireSecrets(t, "without permission to update the Release, there is no new revision")
 	h := harness.New(t)
 	h.Allow(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "delete"}},
 		rbacv1.PolicyRule{APIGroups: []string{"", "apps"}, Resources: []string{"configmaps", "deployments", "replicasets", "pods", "events"}, Verbs: []string{"*"}})

@@ -41,7 +41,7 @@ func TestLockIsHeldDuringCleanup(t *testing.T) {
 // lease lasts.
 func TestLockHolderWithoutReadPermission(t *testing.T) {
 	t.Parallel()
-	harness.RequireSecrets(t)
+	harness.RequireSecrets(t, "with releases as objects, no operation works without permission to read them")
 	h := harness.New(t)
 	parts := charts.ThreeLayerObjects("1")
 	parts[1].PodAnnotations, parts[1].Annotations = []string{"devcluster/after: 50s"}, []string{"helm.sh/readiness-timeout: 4m"}

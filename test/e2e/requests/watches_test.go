@@ -148,6 +148,7 @@ func watchesOf(tb testing.TB, asked []cluster.Event) int {
 // repeatedly.
 func TestPollingIsNotThrottled(t *testing.T) {
 	t.Parallel()
+	harness.RequireSecrets(t, "with releases as objects, an install needs permission to list Secrets")
 	const each, ready = 30, 210
 	h := harness.New(t)
 	var text strings.Builder
