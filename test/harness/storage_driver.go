@@ -73,8 +73,8 @@ func (h *Helm) IsUpdateOf(tb testing.TB, e cluster.Event, release string, revisi
 	return err == nil && version.GetLabels()[releaseapi.ReleaseLabel] == release && version.GetLabels()[releaseapi.RevisionLabel] == strconv.Itoa(revision)
 }
 
-// revisionResource returns the resource whose objects are the stored revisions.
-func revisionResource() string {
+// RevisionResource returns the resource whose objects are the stored revisions.
+func RevisionResource() string {
 	if StorageDriver() == crdstorage.DriverName {
 		return releaseapi.ReleaseVersionResource
 	}
@@ -83,17 +83,26 @@ func revisionResource() string {
 
 // CreatesRevision reports whether a request stores a new revision.
 func CreatesRevision(what fault.Request) bool {
-	return what.Verb == "create" && what.Resource == revisionResource()
+	return what.Verb == "create" && what.Resource == RevisionResource()
 }
 
 // UpdatesRevision reports whether a request changes a stored revision.
 func UpdatesRevision(what fault.Request) bool {
-	return what.Verb == "update" && what.Resource == revisionResource()
+	return what.Verb == "update" && what.Resource == RevisionResource()
 }
 
 // ListsRevisions reports whether a request lists stored revisions.
 func ListsRevisions(what fault.Request) bool {
-	return what.Verb == "list" && what.Resource == revisionResource()
+	return what.Verb == "list" && what.Resource == RevisionResource()
+}
+
+// ReadsRevision reports whether a request reads one stored revision of a release.
+func ReadsRevision(what fault.Request, release string, revision int) bool {
+	if StorageDriver() != crdstorage.DriverName {
+		return what.Verb == "get" && what.Name == fmt.Sprintf("sh.helm.release.v1.%s.v%d", release, revision)
+	}
+	selector := fmt.Sprintf("%s,%s=%d", releaseapi.VersionsOf(release), releaseapi.RevisionLabel, revision)
+	return ListsRevisions(what) && what.Query.Get("labelSelector") == selector
 }
 
 // storageKinds are the kinds of the storage driver "crd", next to Secrets.

@@ -84,7 +84,7 @@ func TestOthersRevokePermissions(t *testing.T) {
 			as := h.Grant(t, "*")
 			h.MustRun("install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
 			h.ExpectFailureWhile(t, appliedApp, func() { revokePermissions(t, h, "update", "", "secrets", reads, others) },
-				append(as, "upgrade", "rel", slowThreeLayers(t, "2", "2s"), "--wait=ordered"), "is forbidden", "secrets")
+				append(as, "upgrade", "rel", slowThreeLayers(t, "2", "2s"), "--wait=ordered"), "is forbidden", harness.RevisionResource())
 			restorePermissions(t, h)
 			h.Repair(t, "upgrade", "rel", charts.ThreeLayers(t, "3"), "--wait=ordered")
 			h.ExpectValues(t, "3")
