@@ -60,6 +60,9 @@ func goals() []goal {
 		atMostMemory(0.10, "Releases as objects: peak memory of this `list`: ours ÷ stock with Secrets", ListObjectsName, List),
 		atMost(0.10, "Releases as objects: `history` of 200 revisions of 300 KiB: ours ÷ stock with Secrets", ratioOf{HistoryName, History, []string{Objects}, []string{Stock}}),
 		atMostMemory(0.10, "Releases as objects: peak memory of this `history`: ours ÷ stock with Secrets", HistoryName, History),
+		{"Small release in order: releases as objects ÷ in Secrets, the worst step", fmt.Sprintf("≤ %.2f", maxStorageRatio), func(r Results) verdict { return storageCost(r, StorageName) }},
+		{"Small release without an order: releases as objects ÷ in Secrets, the worst step", fmt.Sprintf("≤ %.2f", maxStorageRatio), func(r Results) verdict { return storageCost(r, UnorderedStorageName) }},
+		atMost(2, "Release of 20 MiB: install as objects ÷ its bytes by hand", ratioOf{LargeReleaseName, Install, []string{Objects}, []string{Hand}}),
 		atMostWithoutHand(0.35, "kube-prometheus-stack, install, without its two Jobs: ours ÷ stock", StackName, Install),
 		{"`template` of charts of the format helm.sh/v3, CPU time: ÷ the same flat charts, the worst step", fmt.Sprintf("≤ %.2f", maxFormatRatio), formatCost},
 		atMostCPU(1.05, "`template` of one object, without scripts, CPU time: ours ÷ stock", ScriptsName, ScriptsStep(1)),
@@ -196,6 +199,25 @@ func fasterThanKapp(r Results, workload string) verdict {
 		}
 	}
 	return verdict{fmt.Sprintf("%.3f (%s)", worst, where), worst < 1}
+}
+
+// maxStorageRatio is the maximum cost of releases as objects, compared with releases in Secrets.
+const maxStorageRatio = 1.05
+
+// storageCost evaluates how much longer the steps of a workload take if releases are stored as objects. It reports
+// the step with the highest ratio.
+func storageCost(r Results, workload string) verdict {
+	worst, where := 0.0, ""
+	for _, step := range []string{Install, Noop, Changed, Uninstall} {
+		ratio, known := r.ratio(workload, step, []string{Objects}, []string{Ours})
+		if !known {
+			return verdict{}
+		}
+		if ratio > worst {
+			worst, where = ratio, step
+		}
+	}
+	return verdict{fmt.Sprintf("%.3f (%s)", worst, where), worst <= maxStorageRatio}
 }
 
 // shortMemory evaluates whether short commands of ours need at most as much more memory than

@@ -56,6 +56,12 @@ func TestGoals(t *testing.T) {
 		}
 		return list
 	}
+	stored := func(objects ...float64) (list []Result) {
+		for i, ratio := range objects {
+			list = append(list, made(StorageName, []string{Install, Noop, Changed, Uninstall}[i], map[string]float64{Ours: 100, Objects: ratio}))
+		}
+		return list
+	}
 	noops := func(counts ...float64) (list []Result) {
 		for i, n := range []int{100, 1000, 5000} {
 			if i < len(counts) {
@@ -121,6 +127,10 @@ func TestGoals(t *testing.T) {
 		{"no cost without scripts", "`template` of one object, without", []Result{made(ScriptsName, ScriptsStep(1), map[string]float64{Plain: 104, Stock: 100})}, "1.040", "yes"},
 		{"costs without scripts", "`template` of 5,000 objects, without", []Result{made(ScriptsName, ScriptsStep(5000), map[string]float64{Plain: 106, Stock: 100})}, "1.060", "**no**"},
 		{"stock was not measured", "`template` of one object, without", []Result{made(ScriptsName, ScriptsStep(1), map[string]float64{Plain: 1})}, "", "not measured"},
+		{"objects cost little", "Small release in order", stored(101, 102, 105, 99), "1.050 (upgrade, 1 % changed)", "yes"},
+		{"objects cost more", "Small release in order", stored(106, 102, 105, 99), "1.060 (install)", "**no**"},
+		{"not all steps with objects", "Small release in order", stored(101), "", "not measured"},
+		{"a large release", "Release of 20 MiB", []Result{made(LargeReleaseName, Install, map[string]float64{Objects: 4, Hand: 2})}, "2.000", "yes"},
 		{"as many requests", "Requests", noops(9, 9, 9), "9, 9, 9", "yes"},
 		{"more requests", "Requests", noops(9, 9, 10), "9, 9, 10", "**no**"},
 		{"not all sizes", "Requests", noops(9, 9), "", "not measured"},

@@ -20,6 +20,10 @@ const (
 	FormatName      = "format"
 	ScriptsName     = "scripts"
 	GrowthName      = "growth"
+
+	StorageName          = "storage"
+	UnorderedStorageName = "storage-unordered"
+	LargeReleaseName     = "large-release"
 )
 
 // ChainName returns the name of the workload of n Deployments in a chain.
@@ -50,6 +54,6 @@ func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 func inOrder() []string {
 	return []string{
 		ChainName(10), ChainName(30), ChainName(100), SubchartsName, FanOutName, HooksName(20), HooksName(200),
-		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, ListObjectsName, HistoryName, StackName, RenderName, FormatName, ScriptsName, StartName,
+		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, ListObjectsName, HistoryName, StorageName, UnorderedStorageName, LargeReleaseName, StackName, RenderName, FormatName, ScriptsName, StartName,
 	}
 }
