@@ -68,7 +68,7 @@ E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certi
 
 # The tests that test-e2e-crd runs with releases as objects, and the packages that soak runs so.
 CRD_TESTS    = ^(TestKilledAtAnyTime|TestHooksOfTwoTerminatedOperations|TestLockIsHeldDuringCleanup|TestLiveLockIsNotTakenOver)$$
-CRD_PACKAGES = ./e2e/recovery ./e2e/faults
+CRD_PACKAGES = $(addprefix ./e2e/,recovery faults lifecycle ordering hooks hookorder interference random readiness requests secrets output)
 
 # The tools that call helm, which test-tools runs with bin/helm.
 OTHER_TOOLS = chart-testing helm-diff helm-unittest helmfile

@@ -44,12 +44,22 @@ func (d *Driver) Delete(key string) (*release.Release, error) {
 	if err := d.discard(ctx, c, v.object); err != nil {
 		return nil, err
 	}
-	return rel, d.afterDelete(ctx, c, v.object)
+	return rel, d.updateParent(ctx, c, k.release, v.object.Name)
 }
 
-// afterDelete updates the Release after a version of it was deleted, or deletes it if no version is left.
-func (d *Driver) afterDelete(ctx context.Context, c *clients, deleted *releaseapi.ReleaseVersion) error {
-	parents, versions, err := d.readObjects(ctx, c, releaseapi.VersionsOf(deleted.Spec.ReleaseName), deleted.Spec.ReleaseName)
+// DeleteUnused deletes what is left of a release that has no revision: its first operation was killed before it had
+// stored one. If that operation still runs, it fails before it changes anything else.
+func (d *Driver) DeleteUnused(ctx context.Context, name string) error {
+	c, err := d.connect()
+	if err != nil {
+		return err
+	}
+	return d.updateParent(ctx, c, name, "")
+}
+
+// updateParent updates the Release after a version of it was deleted, or deletes it if no version is left.
+func (d *Driver) updateParent(ctx context.Context, c *clients, name, deletedVersion string) error {
+	parents, versions, err := d.readObjects(ctx, c, releaseapi.VersionsOf(name), name)
 	if err != nil {
 		return err
 	}
@@ -58,7 +68,7 @@ func (d *Driver) afterDelete(ctx context.Context, c *clients, deleted *releaseap
 		switch {
 		case len(committed) == 0:
 			return d.deleteUnused(ctx, c, parent, versions)
-		case parent.Status.LatestVersion == deleted.Name:
+		case deletedVersion != "" && parent.Status.LatestVersion == deletedVersion:
 			return d.restoreNewest(ctx, c, parent, committed)
 		}
 	}

@@ -8,6 +8,7 @@
 package history
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -96,6 +97,17 @@ func (s *Store) Deployed(name string) ([]*release.Release, error) {
 		return list, nil
 	}
 	return list, err
+}
+
+// DeleteUnused deletes what the storage driver has left of a release that has no revision, because an operation was
+// killed while it stored the first one.
+func (s *Store) DeleteUnused(ctx context.Context, name string) error {
+	if d, leaves := s.releases.Driver.(interface {
+		DeleteUnused(ctx context.Context, release string) error
+	}); leaves {
+		return d.DeleteUnused(ctx, name)
+	}
+	return nil
 }
 
 // Delete deletes a stored revision.

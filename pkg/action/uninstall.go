@@ -12,6 +12,7 @@ import (
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
@@ -132,6 +133,9 @@ func (u *Uninstall) load(ctx context.Context, name string) (*uninstall.Target, *
 	store := history.NewStore(u.cfg.Releases, u.cfg.Log)
 	check := &lease.LockCheck{Store: store, Events: event.NewSink(u.OnEvent, nil), Release: name, Takeover: u.Takeover, Undo: u.undo}
 	state, err := check.Run(ctx)
+	if err == nil && errors.Is(state.Err, driver.ErrReleaseNotFound) {
+		err = store.DeleteUnused(ctx, name)
+	}
 	switch {
 	case err != nil:
 		return nil, nil, err

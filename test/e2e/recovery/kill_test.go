@@ -107,3 +107,29 @@ func (k *killedOperation) kill(after time.Duration, args []string) string {
 		return ""
 	}
 }
+
+// TestKilledBeforeFirstRevision kills an install while it stores its first revision. An uninstall then leaves
+// nothing, and an install succeeds.
+func TestKilledBeforeFirstRevision(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string][]string{
+		"uninstall": {"uninstall", "rel", "--ignore-not-found"}, "install": {"install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t)
+			proxied := *h
+			held, _ := proxied.HoldRequests(t, harness.CreatesRevision)
+			p := proxied.Start(t, "install", "rel", charts.ThreeLayers(t, "1"), "--wait=ordered")
+			harness.AwaitClosed(t, held, "the attempt to store a revision")
+			p.Kill()
+			p.Wait(t)
+			h.MustRun(next...)
+			if name == "install" {
+				h.ExpectDeployed(t)
+				h.MustRun("uninstall", "rel")
+			}
+			h.ExpectNoReleases(t)
+		})
+	}
+}
