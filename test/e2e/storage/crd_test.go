@@ -309,3 +309,27 @@ func TestMissingSection(t *testing.T) {
 	h.MustRun("uninstall", "rel")
 	expectNothingLeft(t, h)
 }
+
+// TestReleaseWithoutRevision checks that an uninstall deletes the Release of an install that was killed before it
+// had stored a revision.
+func TestReleaseWithoutRevision(t *testing.T) {
+	t.Parallel()
+	h := withObjects(t)
+	_, err := h.Client.Resource(releaseapi.ReleaseGVR()).Namespace(h.Namespace).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": releaseapi.APIVersion, "kind": releaseapi.ReleaseKind, "metadata": map[string]any{"name": "rel"},
+	}}, metav1.CreateOptions{})
+	harness.NoError(t, err)
+	h.MustRun("uninstall", "rel", "--ignore-not-found")
+	if left := objectsOf(t, h, releaseapi.ReleaseGVR()); len(left) != 0 {
+		t.Errorf("%d Releases are left", len(left))
+	}
+}
+
+// TestPlanOfUnchangedRelease checks that a plan does not show the references to the Release as changes.
+func TestPlanOfUnchangedRelease(t *testing.T) {
+	t.Parallel()
+	h := withObjects(t)
+	chart := charts.Write(t, charts.Last(""))
+	h.MustRun("install", "rel", chart, "--wait=ordered")
+	h.MustRun("plan", "rel", chart, "--wait=ordered")
+}
