@@ -67,7 +67,7 @@ IN_PROCESS_PACKAGES = ./bench/... ./certificates ./chartserver ./fault ./ociregi
 E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certificates|chartserver|fault|ociregistry|signing|tools)(/|$$)')
 
 # The tests that test-e2e-crd runs with releases as objects, and the packages that soak runs so.
-CRD_TESTS    = ^(TestKilledAtAnyTime|TestHooksOfTwoTerminatedOperations|TestLockIsHeldDuringCleanup|TestLiveLockIsNotTakenOver)$$
+CRD_TESTS    = ^(TestKilledAtAnyTime|TestKilledBeforeFirstRevision|TestHooksOfTwoTerminatedOperations|TestLockIsHeldDuringCleanup|TestLiveLockIsNotTakenOver)$$
 CRD_PACKAGES = $(addprefix ./e2e/,recovery faults lifecycle ordering hooks hookorder interference random readiness requests secrets output)
 
 # The tools that call helm, which test-tools runs with bin/helm.
