@@ -52,7 +52,9 @@ func (d *Driver) Create(key string, rel *release.Release) error {
 	d.remember(k, v)
 	if head.Lease != nil {
 		if v.lease, err = c.leases.write(ctx, parent, head.Lease, nil); err != nil {
-			return err
+			// Nobody would know who works on the revision.
+			d.forget(k)
+			return errors.Join(err, d.discard(ctx, c, v.object), d.updateParent(ctx, c, k.release, v.object.Name))
 		}
 	}
 	return d.discardUncommitted(ctx, c, k.release)

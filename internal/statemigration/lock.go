@@ -23,16 +23,14 @@ const operationName = "state migrate"
 
 // lock is the lock of a release in the old storage: the placeholder of the migration, whose lease names this process.
 type lock struct {
-	// ctx ends when another process takes over the migration.
-	ctx    context.Context //nolint:containedctx // of the migration that holds the lock
 	cancel context.CancelCauseFunc
 	writer *history.Writer
 	lease  *lease.Lease
 }
 
 // lock locks the release in the old storage. It continues an interrupted migration if the process that has begun it is no
-// longer alive.
-func (m *Migration) lock(ctx context.Context, s *state) (*lock, error) {
+// longer alive. The context that it returns ends when another process takes over the migration.
+func (m *Migration) lock(ctx context.Context, s *state) (context.Context, *lock, error) {
 	store := history.NewStore(storage.Init(s.from.driver), m.Log)
 	check := &lease.LockCheck{Store: store, Events: m.Events, Release: m.Release}
 	found, err := check.Run(ctx)
@@ -40,15 +38,26 @@ func (m *Migration) lock(ctx context.Context, s *state) (*lock, error) {
 		err = found.Err
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	held, err := m.holdLock(s, store, found, cancel)
+	if err != nil {
+		cancel(nil)
+		return nil, nil, err
+	}
+	return ctx, held, nil
+}
+
+// holdLock creates the lock, or takes over that of an interrupted migration. cancel is called if the lock is lost.
+func (m *Migration) holdLock(s *state, store *history.Store, found *lease.LockCheckResult, cancel context.CancelCauseFunc) (*lock, error) {
 	if s.from.lock == nil {
-		return m.createLock(ctx, s, store, found)
+		return m.createLock(s, store, found, cancel)
 	}
 	if found.Stale == nil || placeholder.MigrationOf(found.Last) == nil {
 		return nil, fmt.Errorf("the migration of release %s has just been completed or continued by another process: try again", m.Release)
 	}
-	held, err := m.acquire(ctx, store, s.from.lock)
+	held, err := m.acquire(store, s.from.lock, cancel)
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +69,12 @@ func (m *Migration) lock(ctx context.Context, s *state) (*lock, error) {
 }
 
 // createLock creates the placeholder, and then reads the revisions again, which nobody changes from now on.
-func (m *Migration) createLock(ctx context.Context, s *state, store *history.Store, found *lease.LockCheckResult) (*lock, error) {
+func (m *Migration) createLock(s *state, store *history.Store, found *lease.LockCheckResult, cancel context.CancelCauseFunc) (*lock, error) {
 	rel, err := m.newLock(found.Last, false)
 	if err != nil {
 		return nil, err
 	}
-	held, err := m.acquire(ctx, store, rel)
+	held, err := m.acquire(store, rel, cancel)
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +101,11 @@ func (m *Migration) newLock(last *release.Release, copied bool) (*release.Releas
 }
 
 // acquire makes a lease of this process part of rel, the placeholder in the old storage.
-func (m *Migration) acquire(ctx context.Context, store *history.Store, rel *release.Release) (*lock, error) {
-	held := &lock{writer: store.NewWriter(rel)}
+func (m *Migration) acquire(store *history.Store, rel *release.Release, cancel context.CancelCauseFunc) (*lock, error) {
+	held := &lock{cancel: cancel, writer: store.NewWriter(rel)}
 	if err := held.writer.SetStoredRecord(nil); err != nil {
 		return nil, err
 	}
-	held.ctx, held.cancel = context.WithCancelCause(ctx)
 	var err error
 	if held.lease, err = lease.Acquire(held.writer, operationName, rel.Info.Status, held.cancel); err != nil {
 		return nil, err

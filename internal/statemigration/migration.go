@@ -85,14 +85,13 @@ func (m *Migration) Run(ctx context.Context) (*Result, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	held, err := m.lock(ctx, s)
+	ctx, held, err := m.lock(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	defer held.end()
-	ctx = held.ctx
 	if err := m.copyAll(ctx, s); err != nil {
-		return nil, m.undo(s, held, err)
+		return nil, m.undo(context.WithoutCancel(ctx), s, held, err)
 	}
 	if err := m.deleteOld(ctx, s, held); err != nil {
 		return nil, fmt.Errorf("%w: the release is copied to the storage driver %s; run the same command again to continue", err, m.To.Name)
@@ -183,7 +182,7 @@ func (m *Migration) changeOwner(ctx context.Context, s *state) error {
 }
 
 // undo restores the state before a migration that failed with err.
-func (m *Migration) undo(s *state, held *lock, err error) error {
+func (m *Migration) undo(ctx context.Context, s *state, held *lock, err error) error {
 	if lost, _ := errors.AsType[*lease.LostError](err); lost != nil {
 		return err // another process continues
 	}
@@ -197,7 +196,7 @@ func (m *Migration) undo(s *state, held *lock, err error) error {
 			}
 		}
 		if from, ok := s.from.driver.(withPlaceholder); ok {
-			if err := from.CreatePlaceholder(context.WithoutCancel(held.ctx), m.Release); err != nil {
+			if err := from.CreatePlaceholder(ctx, m.Release); err != nil {
 				return err
 			}
 		}

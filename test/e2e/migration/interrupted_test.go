@@ -114,7 +114,7 @@ func steps(t *testing.T) (first, stride int64) {
 
 // describeCurrent returns what Helm says about a release with two revisions.
 func describeCurrent(h *harness.Helm) string {
-	return h.MustRun("history", "rel", "-o", "yaml").Stdout + h.MustRun("get", "all", "rel").Stdout + h.MustRun("get", "all", "rel", "--revision", "1").Stdout
+	return withoutVersions(h.MustRun("history", "rel").Stdout + h.MustRun("get", "all", "rel").Stdout + h.MustRun("get", "all", "rel", "--revision", "1").Stdout)
 }
 
 // checkOwners checks that the objects of the chart have the owners that they have with a storage driver.
