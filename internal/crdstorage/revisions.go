@@ -25,7 +25,7 @@ func (d *Driver) Revisions(ctx context.Context, name string) ([]releaseparts.Rev
 	if err != nil {
 		return nil, err
 	}
-	versions, err := d.committed(ctx, c, name)
+	versions, err := d.committedVersions(ctx, c, name)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +36,8 @@ func (d *Driver) Revisions(ctx context.Context, name string) ([]releaseparts.Rev
 	return revisions, nil
 }
 
-// committed is like heads, but needs less memory. The driver does not remember the versions, which cannot be updated.
-func (d *Driver) committed(ctx context.Context, c *clients, name string) ([]*storedVersion, error) {
+// committedVersions is like heads, but needs less memory. The driver does not remember the versions, which cannot be updated.
+func (d *Driver) committedVersions(ctx context.Context, c *clients, name string) ([]*storedVersion, error) {
 	selector, parents := "", map[string]*releaseapi.Release{}
 	g, read := errgroup.WithContext(ctx)
 	if name != "" {
@@ -148,7 +148,11 @@ func (d *Driver) Newest(ctx context.Context, name string) (*release.Release, err
 	if len(versions) == 0 {
 		return nil, driver.ErrReleaseNotFound
 	}
-	return d.join(ctx, c, versions[len(versions)-1])
+	rel, err := d.join(ctx, c, versions[len(versions)-1])
+	if err != nil {
+		return nil, err
+	}
+	return rel, d.checkPlaceholder(rel)
 }
 
 // IDOf returns the ID of a revision that the driver has read or written; empty if it has not.

@@ -41,7 +41,7 @@ func (o Object) String() string {
 // Remove takes the reference to a Release away from each object that exists and has it. It returns nil when the API
 // server has confirmed that none of them has it. An object that is being deleted can keep it.
 func Remove(ctx context.Context, client metadata.Interface, release types.UID, objects []Object) error {
-	return changeAll(ctx, client, objects, "remove the owner reference from %s: %w", func(live metav1.Object) ([]metav1.OwnerReference, bool) {
+	return changeObjects(ctx, client, objects, "remove the owner reference from %s: %w", func(live metav1.Object) ([]metav1.OwnerReference, bool) {
 		if !IsOwned(live, release) {
 			return nil, false
 		}
@@ -51,7 +51,7 @@ func Remove(ctx context.Context, client metadata.Interface, release types.UID, o
 
 // Add adds a reference to each object that exists and does not have it.
 func Add(ctx context.Context, client metadata.Interface, reference metav1.OwnerReference, objects []Object) error {
-	return changeAll(ctx, client, objects, "add an owner reference to %s: %w", func(live metav1.Object) ([]metav1.OwnerReference, bool) {
+	return changeObjects(ctx, client, objects, "add an owner reference to %s: %w", func(live metav1.Object) ([]metav1.OwnerReference, bool) {
 		references := live.GetOwnerReferences()
 		if live.GetDeletionTimestamp() != nil || slices.Contains(references, reference) {
 			return nil, false
@@ -69,13 +69,13 @@ func IsOwned(object metav1.Object, release types.UID) bool {
 // changeFunc returns the owner references that an object must have. changed is false if it has them.
 type changeFunc func(live metav1.Object) (references []metav1.OwnerReference, changed bool)
 
-// changeAll changes the owner references of the objects that exist. It wraps errors in format, with the object.
-func changeAll(ctx context.Context, client metadata.Interface, objects []Object, format string, change changeFunc) error {
+// changeObjects changes the owner references of the objects that exist. It wraps errors in format, with the object.
+func changeObjects(ctx context.Context, client metadata.Interface, objects []Object, format string, change changeFunc) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxParallel)
 	for _, o := range objects {
 		g.Go(func() error {
-			if err := changeOne(ctx, client.Resource(o.Resource).Namespace(o.Namespace), o.Name, change); err != nil {
+			if err := changeObject(ctx, client.Resource(o.Resource).Namespace(o.Namespace), o.Name, change); err != nil {
 				return fmt.Errorf(format, o, err)
 			}
 			return nil
@@ -84,9 +84,9 @@ func changeAll(ctx context.Context, client metadata.Interface, objects []Object,
 	return g.Wait()
 }
 
-// changeOne changes the owner references of one object. Of the state with which the API server responds to the last
+// changeObject changes the owner references of one object. Of the state with which the API server responds to the last
 // request, change says that nothing has to be changed.
-func changeOne(ctx context.Context, client metadata.ResourceInterface, name string, change changeFunc) error {
+func changeObject(ctx context.Context, client metadata.ResourceInterface, name string, change changeFunc) error {
 	live, err := client.Get(ctx, name, metav1.GetOptions{})
 	for range maxAttempts {
 		if apierrors.IsNotFound(err) {

@@ -26,7 +26,7 @@ const pageSize = 500
 // Find returns the objects in a namespace that have a reference to a Release, of all kinds that the cluster serves and
 // that the account is allowed to list, sorted.
 func Find(ctx context.Context, kinds discovery.DiscoveryInterface, client metadata.Interface, namespace string, release types.UID) ([]Object, error) {
-	resources, err := listable(kinds)
+	resources, err := listableResources(kinds)
 	if err != nil {
 		return nil, fmt.Errorf("find out which kinds the cluster serves: %w", err)
 	}
@@ -56,9 +56,9 @@ func Find(ctx context.Context, kinds discovery.DiscoveryInterface, client metada
 	return found, err
 }
 
-// listable returns the namespaced resources that can be listed and changed, each in the version that the server prefers.
+// listableResources returns the namespaced resources that can be listed and changed, each in the version that the server prefers.
 // An aggregated API that does not respond is left out.
-func listable(kinds discovery.DiscoveryInterface) ([]schema.GroupVersionResource, error) {
+func listableResources(kinds discovery.DiscoveryInterface) ([]schema.GroupVersionResource, error) {
 	lists, err := discovery.ServerPreferredNamespacedResources(kinds)
 	if failed, _ := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err); err != nil && failed == nil {
 		return nil, err

@@ -8,14 +8,11 @@ import (
 	"slices"
 
 	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage"
 
 	"github.com/ordered-helm/helm/internal/placeholder"
+	"github.com/ordered-helm/helm/internal/releaselist"
 )
-
-// headReader is a storage driver that can read releases without values, manifests, hooks and notes.
-type headReader interface {
-	Heads(ctx context.Context, release string) ([]*release.Release, error)
-}
 
 // Releases returns the names of all releases that a storage driver stores, sorted, including those whose migration was
 // interrupted.
@@ -25,21 +22,13 @@ func Releases(ctx context.Context, s Storage) ([]string, error) {
 		return nil, err
 	}
 	var names []string
-	add := func(rel *release.Release) bool {
+	_, err = releaselist.WithoutPayload(ctx, storage.Init(d)).List(func(rel *release.Release) bool {
 		if driverName, _ := placeholder.Of(rel); driverName == "" || driverName == s.Name || placeholder.MigrationOf(rel) != nil {
 			names = append(names, rel.Name)
 		}
 		return false
-	}
-	if reader, ok := d.(headReader); ok {
-		heads, err := reader.Heads(ctx, "")
-		if err != nil {
-			return nil, err
-		}
-		for _, rel := range heads {
-			add(rel)
-		}
-	} else if _, err := d.List(add); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	slices.Sort(names)

@@ -72,7 +72,7 @@ type Result struct {
 // *lease.HeldError. If the new storage driver already stores another release with the name, it is an *ExistsError. If
 // it cannot store a revision, it is a *TooLargeError.
 func (m *Migration) Run(ctx context.Context) (*Result, error) {
-	s, err := m.read()
+	s, err := m.readState()
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (m *Migration) Run(ctx context.Context) (*Result, error) {
 	if err := m.copyAll(ctx, s); err != nil {
 		return nil, m.undo(context.WithoutCancel(ctx), s, held, err)
 	}
-	if err := m.deleteOld(ctx, s, held); err != nil {
+	if err := m.deleteFromOld(ctx, s, held); err != nil {
 		return nil, fmt.Errorf("%w: the release is copied to the storage driver %s; run the same command again to continue", err, m.To.Name)
 	}
 	return &Result{Outcome: Moved, Revisions: len(s.to.revisions)}, nil
@@ -119,7 +119,7 @@ func (m *Migration) copyAll(ctx context.Context, s *state) error {
 	if err := m.lockNew(s); err != nil {
 		return err
 	}
-	if from, ok := s.from.driver.(withPlaceholder); ok {
+	if from, ok := s.from.driver.(placeholderDriver); ok {
 		// It can be in the place of a revision.
 		if err := from.RemovePlaceholder(ctx, m.Release); err != nil {
 			return err
@@ -134,15 +134,15 @@ func (m *Migration) copyAll(ctx context.Context, s *state) error {
 	return m.markCopied(s)
 }
 
-// withPlaceholder is a storage driver with a placeholder for stock Helm for each release.
-type withPlaceholder interface {
+// placeholderDriver is a storage driver with a placeholder for stock Helm for each release.
+type placeholderDriver interface {
 	CreatePlaceholder(ctx context.Context, release string) error
 	RemovePlaceholder(ctx context.Context, release string) error
 }
 
-// deleteOld deletes the release from the old storage, and unlocks it in the new one. Until it is unlocked, the objects of
+// deleteFromOld deletes the release from the old storage, and unlocks it in the new one. Until it is unlocked, the objects of
 // the release get the owner references for the new storage.
-func (m *Migration) deleteOld(ctx context.Context, s *state, held *lock) error {
+func (m *Migration) deleteFromOld(ctx context.Context, s *state, held *lock) error {
 	if !s.isUnlocked() {
 		if err := m.changeOwner(ctx, s); err != nil {
 			return err
@@ -155,7 +155,7 @@ func (m *Migration) deleteOld(ctx context.Context, s *state, held *lock) error {
 				return err
 			}
 		}
-		if to, ok := s.to.driver.(withPlaceholder); ok {
+		if to, ok := s.to.driver.(placeholderDriver); ok {
 			if err := to.CreatePlaceholder(ctx, m.Release); err != nil {
 				return err
 			}
@@ -170,12 +170,12 @@ func (m *Migration) deleteOld(ctx context.Context, s *state, held *lock) error {
 
 // changeOwner changes the owner references of the objects of the release.
 func (m *Migration) changeOwner(ctx context.Context, s *state) error {
-	if _, owns := s.from.driver.(withPlaceholder); owns {
+	if _, owns := s.from.driver.(placeholderDriver); owns {
 		if err := m.Objects.Disown(ctx, s.from.driver, s.to.revisions); err != nil {
 			return err
 		}
 	}
-	if _, owns := s.to.driver.(withPlaceholder); owns {
+	if _, owns := s.to.driver.(placeholderDriver); owns {
 		return m.Objects.Own(ctx, s.to.driver, s.to.revisions)
 	}
 	return nil
@@ -187,15 +187,10 @@ func (m *Migration) undo(ctx context.Context, s *state, held *lock, err error) e
 		return err // another process continues
 	}
 	undone := func() error {
-		for _, rel := range append(s.to.revisions, s.to.lock) {
-			if rel == nil {
-				continue
-			}
-			if err := s.to.delete(rel); err != nil {
-				return err
-			}
+		if err := m.deleteCopies(s.to.driver); err != nil {
+			return err
 		}
-		if from, ok := s.from.driver.(withPlaceholder); ok {
+		if from, ok := s.from.driver.(placeholderDriver); ok {
 			if err := from.CreatePlaceholder(ctx, m.Release); err != nil {
 				return err
 			}
@@ -207,4 +202,19 @@ func (m *Migration) undo(ctx context.Context, s *state, held *lock, err error) e
 		return fmt.Errorf("%w (restoring the state before also failed: %w; run the same command again to continue)", err, undone)
 	}
 	return fmt.Errorf("%w: nothing was moved", err)
+}
+
+// deleteCopies deletes what the migration has stored in the new storage, also if it does not know that because a response
+// was lost. Without the lock of the migration, what is there is another release.
+func (m *Migration) deleteCopies(d driver.Driver) error {
+	copied := stored{driver: d}
+	if err := m.readFrom(&copied, m.To.Name); err != nil || copied.lock == nil {
+		return err
+	}
+	for _, rel := range append(copied.revisions, copied.lock) {
+		if err := copied.delete(rel); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -36,8 +36,8 @@ type stored struct {
 	lock *release.Release
 }
 
-// read reads what both storages contain.
-func (m *Migration) read() (*state, error) {
+// readState reads what both storages contain.
+func (m *Migration) readState() (*state, error) {
 	s := &state{migration: m}
 	var err error
 	if s.from.driver, err = m.From.Open(); err != nil {
@@ -146,18 +146,18 @@ func (s *state) copyRevisions(ctx context.Context) error {
 			return err
 		}
 	}
-	s.to.revisions = nil
 	for _, rel := range s.from.revisions {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if !there[rel.Version] {
-			if err := s.to.driver.Create(keyOf(rel), rel); err != nil {
-				return fmt.Errorf("copy revision %d of release %s to the storage driver %s: %w", rel.Version, rel.Name, s.migration.To.Name, err)
-			}
+		if there[rel.Version] {
+			continue
 		}
-		s.to.revisions = append(s.to.revisions, rel)
+		if err := s.to.driver.Create(keyOf(rel), rel); err != nil {
+			return fmt.Errorf("copy revision %d of release %s to the storage driver %s: %w", rel.Version, rel.Name, s.migration.To.Name, err)
+		}
 	}
+	s.to.revisions = s.from.revisions
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/releaseapi"
+	"github.com/ordered-helm/helm/internal/releaselist"
 	"github.com/ordered-helm/helm/internal/storagedriver"
 )
 
@@ -73,41 +74,27 @@ func Read(ctx context.Context, open Drivers, names []string) (releases []Release
 // key identifies a release in a storage.
 type key struct{ namespace, name, driver string }
 
-// headReader is a storage driver that can read releases without values, manifests, hooks and notes.
-type headReader interface {
-	Heads(ctx context.Context, release string) ([]*release.Release, error)
-}
-
+// revisionsOf returns all revisions that a storage driver stores. Those that it can read without values, manifests, hooks
+// and notes have none, unless they may be the placeholder of a migration.
 func revisionsOf(ctx context.Context, open Drivers, name string) ([]*release.Release, error) {
 	d, err := open(name)
 	if err != nil {
 		return nil, err
 	}
-	if reader, ok := d.(headReader); ok {
-		return headsOf(ctx, d, reader)
-	}
-	return d.List(func(rel *release.Release) bool {
-		rel.Config = nil // what is not needed takes much memory
-		return true
-	})
-}
-
-// headsOf returns the heads of all releases, and the whole of those that may be the placeholder of a migration.
-func headsOf(ctx context.Context, d driver.Driver, reader headReader) ([]*release.Release, error) {
-	heads, err := reader.Heads(ctx, "")
+	revisions, err := releaselist.WithoutPayload(ctx, storage.Init(d)).List(func(*release.Release) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	for i, rel := range heads {
-		if !rel.Info.Status.IsPending() {
+	for i, rel := range revisions {
+		if name != storagedriver.CRD || !rel.Info.Status.IsPending() {
 			continue
 		}
 		whole, err := d.Get(fmt.Sprintf("%s.%s.v%d", storage.HelmStorageType, rel.Name, rel.Version))
 		if err == nil && placeholder.MigrationOf(whole) != nil {
-			heads[i] = whole
+			revisions[i] = whole
 		}
 	}
-	return heads, nil
+	return revisions, nil
 }
 
 // addTo adds a revision that a driver has read.
