@@ -42,9 +42,11 @@ func (h *Helm) ExpectEmptyNamespace(tb testing.TB) {
 	}
 }
 
-// ExpectNoReleases checks that no release is stored in the namespace.
+// ExpectNoReleases checks that no release is stored in the namespace. If a process was killed while it deleted a
+// ReleaseVersion, the garbage collector deletes its Secrets, for which ExpectNoReleases waits.
 func (h *Helm) ExpectNoReleases(tb testing.TB) {
 	tb.Helper()
+	Eventually(tb, "the garbage collector deletes what ReleaseVersions owned", func() bool { return !h.hasOwnedSecret(tb) })
 	secrets, err := h.Cluster.Client().CoreV1().Secrets(h.Namespace).List(tb.Context(), metav1.ListOptions{})
 	NoError(tb, err)
 	for _, s := range secrets.Items {
@@ -62,6 +64,16 @@ func (h *Helm) ExpectNoReleases(tb testing.TB) {
 			tb.Errorf("%s/%s is left", resource.Resource, left.Items[i].GetName())
 		}
 	}
+}
+
+// hasOwnedSecret reports whether the namespace contains a Secret that a ReleaseVersion owns.
+func (h *Helm) hasOwnedSecret(tb testing.TB) bool {
+	tb.Helper()
+	secrets, err := h.Cluster.Client().CoreV1().Secrets(h.Namespace).List(tb.Context(), metav1.ListOptions{})
+	NoError(tb, err)
+	return slices.ContainsFunc(secrets.Items, func(s corev1.Secret) bool {
+		return slices.ContainsFunc(s.OwnerReferences, func(r metav1.OwnerReference) bool { return r.Kind == releaseapi.ReleaseVersionKind })
+	})
 }
 
 // declared returns the contents of objects as JSON, without the fields that the API server and
