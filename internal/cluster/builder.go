@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/kube"
@@ -40,10 +41,10 @@ type Builder interface {
 	// serve the kind, or if it does not serve the declared version and the Kubernetes
 	// client is a custom one. Without a cluster, every version counts as served.
 	InServedVersion(content map[string]any) (map[string]any, error)
-	// ExistingCRDs reports for each name whether a CRD with this name certainly exists in
-	// the cluster, and so does not need to be created. A CRD that cannot be read counts as
-	// missing. With a custom Kubernetes client, all CRDs count as missing.
-	ExistingCRDs(ctx context.Context, names []string) map[string]bool
+	// ExistingCRDs returns by name when those of the CRDs were created that certainly exist in
+	// the cluster, and so do not need to be created. The time is zero for a CRD that cannot be
+	// read. With a custom Kubernetes client, all CRDs count as missing.
+	ExistingCRDs(ctx context.Context, names []string) map[string]time.Time
 }
 
 // delegatingBuilder is the Builder that calls the methods of a Kubernetes client: a custom
@@ -105,7 +106,7 @@ func (b *delegatingBuilder) InServedVersion(content map[string]any) (map[string]
 }
 
 // ExistingCRDs implements Builder.
-func (*delegatingBuilder) ExistingCRDs(context.Context, []string) map[string]bool { return nil }
+func (*delegatingBuilder) ExistingCRDs(context.Context, []string) map[string]time.Time { return nil }
 
 // directBuilder is the Builder that replaces Helm's own Kubernetes client. It sends its own
 // requests over connection. It calls Helm's client, through fallback, only for what the
@@ -174,22 +175,23 @@ func (b *directBuilder) InServedVersion(content map[string]any) (map[string]any,
 }
 
 // ExistingCRDs implements Builder.
-func (b *directBuilder) ExistingCRDs(ctx context.Context, names []string) map[string]bool {
+func (b *directBuilder) ExistingCRDs(ctx context.Context, names []string) map[string]time.Time {
 	if len(names) == 0 {
 		return nil
 	}
-	present := make(map[string]bool, len(names))
+	present := make(map[string]time.Time, len(names))
 	client, err := b.connection.Metadata()
 	if err != nil {
 		return present
 	}
-	found := make([]bool, len(names))
+	found := make([]time.Time, len(names))
 	var g errgroup.Group
 	g.SetLimit(MaxConcurrency)
 	for i, name := range names {
 		g.Go(func() error {
-			_, err := client.Resource(crdResource).Get(ctx, name, metav1.GetOptions{})
-			found[i] = err == nil
+			if crd, err := client.Resource(crdResource).Get(ctx, name, metav1.GetOptions{}); err == nil {
+				found[i] = crd.GetCreationTimestamp().Time
+			}
 			return nil
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/kube"
@@ -57,54 +58,63 @@ func (i *Installer) InstallHooks(ctx context.Context, hooks []*release.Hook) err
 }
 
 // Install creates the CRDs in files, one file after the other, and then waits until the
-// cluster serves their kinds. It does not change CRDs that already exist. created reports
-// whether it created any.
+// cluster serves their kinds, even if another operation has just created them. It does not
+// change CRDs that already exist. created reports whether it created any.
 func (i *Installer) Install(ctx context.Context, files []chart.CRD) (created bool, err error) {
 	var list kube.ResourceList
 	existing := i.existing(ctx, files)
 	for n, file := range files {
-		if name := existing[n]; name != "" {
-			i.log("CRD %s is already present. Skipping.", name)
+		if existing[n].established {
+			i.log("CRD %s is already present. Skipping.", existing[n].name)
 			continue
 		}
 		built, err := i.cluster.Build(file.File.Data, false)
 		var states object.LiveObjects
-		if err == nil {
+		if err == nil && existing[n].name == "" {
 			states, err = i.writer.Create(ctx, built)
 		}
 		switch {
-		case apierrors.IsAlreadyExists(err):
+		case apierrors.IsAlreadyExists(err), err == nil && existing[n].name != "":
 			i.log("CRD %s is already present. Skipping.", built[0].Name)
+			list = append(list, built...)
 			continue
 		case err != nil:
 			return false, fmt.Errorf("failed to install CRD %s: %w", file.Name, err)
 		}
+		created = true
 		list = append(list, states.All(built)...)
 	}
 	if len(list) == 0 {
 		return false, nil
 	}
 	if err := i.waiter.WaitEstablished(ctx, list); err != nil {
-		return true, err
+		return created, err
 	}
 	i.log("Clearing discovery cache")
-	return true, i.cluster.AwaitKinds(ctx, cluster.DefinedKinds(list))
+	return created, i.cluster.AwaitKinds(ctx, cluster.DefinedKinds(list))
 }
 
-// existing returns the name of the first CRD in each file if all CRDs in the file exist,
-// otherwise "". Install does not parse files whose CRDs exist, which saves time because
-// the files are large.
-func (i *Installer) existing(ctx context.Context, files []chart.CRD) []string {
+// existingCRDs says that all CRDs in a file exist.
+type existingCRDs struct {
+	name        string // the first of them; "" if one does not exist
+	established bool   // whether they were created so long ago that the cluster serves their kinds
+}
+
+// existing reports for each file whether all CRDs in it exist. Install does not parse files
+// whose CRDs are established, which saves time because the files are large.
+func (i *Installer) existing(ctx context.Context, files []chart.CRD) []existingCRDs {
 	names := make([][]string, len(files))
 	for n, file := range files {
 		names[n] = cluster.CRDNames(file.File.Data)
 	}
-	exists := i.cluster.ExistingCRDs(ctx, slices.Concat(names...))
-	existing := make([]string, len(files))
+	created := i.cluster.ExistingCRDs(ctx, slices.Concat(names...))
+	existing := make([]existingCRDs, len(files))
 	for n, all := range names {
-		if len(all) > 0 && !slices.ContainsFunc(all, func(name string) bool { return !exists[name] }) {
-			existing[n] = all[0]
+		if len(all) == 0 || slices.ContainsFunc(all, func(name string) bool { return created[name].IsZero() }) {
+			continue
 		}
+		recent := slices.ContainsFunc(all, func(name string) bool { return time.Since(created[name]) < wait.EstablishTimeout })
+		existing[n] = existingCRDs{name: all[0], established: !recent}
 	}
 	return existing
 }

@@ -47,7 +47,7 @@ func (d delegatingWaiter) wait(list kube.ResourceList, timeout time.Duration, jo
 
 // WaitEstablished implements Waiter.
 func (d delegatingWaiter) WaitEstablished(_ context.Context, list kube.ResourceList) error {
-	return d.client.Wait(list, establishTimeout)
+	return d.client.Wait(list, EstablishTimeout)
 }
 
 // WaitDeleted implements Waiter. It does not wait if the client has no WaitForDelete method.

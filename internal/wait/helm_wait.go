@@ -42,7 +42,7 @@ func (w *watchingWaiter) WaitReady(ctx context.Context, list kube.ResourceList, 
 
 // WaitEstablished implements Waiter. It emits no events.
 func (w *watchingWaiter) WaitEstablished(ctx context.Context, list kube.ResourceList) error {
-	h := &helmWait{WaitReadyOptions: WaitReadyOptions{Timeout: establishTimeout}, cluster: w.cluster, events: event.NewSink(nil, nil)}
+	h := &helmWait{WaitReadyOptions: WaitReadyOptions{Timeout: EstablishTimeout}, cluster: w.cluster, events: event.NewSink(nil, nil)}
 	return h.run(ctx, list)
 }
 

@@ -42,8 +42,8 @@ type Waiter interface {
 	NewHookWaiter(ctx context.Context, timeout time.Duration) (HookWaiter, error)
 }
 
-// establishTimeout limits the wait until the API server serves new CRDs.
-const establishTimeout = 60 * time.Second
+// EstablishTimeout limits the wait until the API server serves new CRDs.
+const EstablishTimeout = 60 * time.Second
 
 // watchingWaiter is the Waiter that watches the objects in a cluster.
 type watchingWaiter struct {

@@ -60,3 +60,23 @@ func TestExistingCRDsAreNotWritten(t *testing.T) {
 		}
 	}
 }
+
+// TestCRDOfSimultaneousInstalls installs charts with the same CRD at the same time. Those that do
+// not create it must wait until the cluster serves its kind. Stock Helm does not.
+func TestCRDOfSimultaneousInstalls(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	d := newCRDHook(t, h, "gadgets")
+	var installs []*harness.Process
+	for i := range 8 {
+		name := fmt.Sprintf("rel-%d", i)
+		installs = append(installs, h.Start(t, "install", name, charts.WriteFiles(t, map[string]string{
+			"Chart.yaml": "apiVersion: v2\nname: defining\nversion: 0.1.0\n", "crds/gadgets.yaml": d.manifest(), "templates/all.yaml": d.resource(name),
+		})))
+	}
+	for _, install := range installs {
+		if r := install.Wait(t); r.ExitCode != 0 {
+			t.Errorf("exit code %d\n%s", r.ExitCode, r.Stderr)
+		}
+	}
+}
