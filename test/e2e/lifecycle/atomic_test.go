@@ -229,7 +229,7 @@ func TestLifecycleAtomicRollbackFails(t *testing.T) {
 			if tt.args[0] == "upgrade" {
 				h.MustRun("install", "rel", firstRevision(t, "x"), "--wait=ordered")
 			}
-			r := h.ExpectFailure(t, append(tt.args, "rel", chart(t), "--wait=ordered", "--timeout", "5s"), cause, tt.undo, "ConfigMap/held", "ordered.example/hold")
+			r := h.ExpectFailure(t, append(tt.args, "rel", chart(t), "--wait=ordered", "--timeout", "20s"), cause, tt.undo, "ConfigMap/held", "ordered.example/hold")
 			if first, second := strings.Index(r.Stderr, cause), strings.LastIndex(r.Stderr, "ordered.example/hold"); second < first {
 				t.Errorf("the cause does not come first:\n%s", r.Stderr)
 			}
