@@ -7,6 +7,18 @@
 // string as the value.
 package annotation
 
+// The label and the annotations that Helm sets on each object of a release.
+const (
+	// ManagedByLabel is the label that says that Helm manages an object.
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	// ManagedByHelm is the value of ManagedByLabel.
+	ManagedByHelm = "Helm"
+	// ReleaseName is the name of the release.
+	ReleaseName = "meta.helm.sh/release-name"
+	// ReleaseNamespace is the namespace of the release.
+	ReleaseNamespace = "meta.helm.sh/release-namespace"
+)
+
 // Annotations of a resource, in a template's metadata (docs/reference.md,
 // "Annotations in templates").
 const (

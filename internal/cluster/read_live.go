@@ -19,6 +19,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/metadata"
 
+	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/object"
 )
 
@@ -27,7 +28,7 @@ const (
 	// one list request is cheaper than a get request for each object.
 	minObjectsToList = 8
 	// managedByHelm selects the objects that have Helm's label.
-	managedByHelm = "app.kubernetes.io/managed-by=Helm"
+	managedByHelm = annotation.ManagedByLabel + "=" + annotation.ManagedByHelm
 )
 
 // ReadError reports that the object Info could not be read from the cluster.

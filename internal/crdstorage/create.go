@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ordered-helm/helm/internal/releaseapi"
+	"github.com/ordered-helm/helm/internal/releaseapplication"
 	"github.com/ordered-helm/helm/internal/releaseparts"
 )
 
@@ -40,12 +42,19 @@ func (d *Driver) Create(key string, rel *release.Release) error {
 	if err != nil {
 		return err
 	}
+	isNewest := !d.isBeforeNewest(parent, k)
+	var application *metav1.OwnerReference
+	var describing sync.WaitGroup
+	if isNewest {
+		describing.Go(func() { application = d.describe(ctx, c, parent, rel) })
+	}
 	v, err := d.createVersion(ctx, c, parent, head, sections)
+	describing.Wait()
 	if err != nil {
 		return err
 	}
-	if !d.isBeforeNewest(parent, k) {
-		if err := d.commit(ctx, c, parent, v, rel); err != nil {
+	if isNewest {
+		if err := d.commit(ctx, c, parent, newestVersion{v, rel, application}); err != nil {
 			return errors.Join(err, d.discard(ctx, c, v.object))
 		}
 	}
@@ -138,11 +147,36 @@ func (d *Driver) createVersion(ctx context.Context, c *clients, parent *releasea
 	return v, nil
 }
 
+// describe makes the Application of a release describe a new revision, and creates it for the first one. It returns the
+// reference to an Application that was created. Nothing of the release depends on it, so failures are only logged.
+func (d *Driver) describe(ctx context.Context, c *clients, parent *releaseapi.Release, rel *release.Release) *metav1.OwnerReference {
+	if parent.Status.Revision > 0 {
+		if err := c.applications.Describe(ctx, parent, rel); err != nil {
+			d.options.Log("%v", err)
+		}
+		return nil
+	}
+	application, err := c.applications.Create(ctx, parent, rel)
+	if err != nil {
+		d.options.Log("%v", err)
+	}
+	return application
+}
+
+// newestVersion is a version that is to become the newest one of its release.
+type newestVersion struct {
+	*storedVersion
+	rel *release.Release
+	// application refers to the Application that is to own the Release; nil if that does not change.
+	application *metav1.OwnerReference
+}
+
 // commit makes a version the newest one of its release, if no other was committed since parent was read.
-func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Release, v *storedVersion, rel *release.Release) error {
+func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Release, v newestVersion) error {
 	before := parent.Status
 	for range maxAttempts {
-		d.setNewest(parent, v.object, rel, d.countKnown(parent)+1)
+		d.setNewest(parent, v.object, v.rel, d.countKnown(parent)+1)
+		releaseapplication.SetOwner(parent, v.application, v.rel)
 		updated, err := c.objects.Releases.Update(ctx, parent)
 		if err == nil {
 			d.rememberRelease(updated)

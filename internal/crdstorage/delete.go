@@ -124,5 +124,5 @@ func (d *Driver) deleteUnused(ctx context.Context, c *clients, parent *releaseap
 			return err
 		}
 	}
-	return errors.Join(c.leases.removeAny(ctx, parent), c.helm.remove(ctx, parent))
+	return errors.Join(c.leases.removeAny(ctx, parent), c.helm.remove(ctx, parent), c.applications.Delete(ctx, parent))
 }

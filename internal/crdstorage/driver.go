@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ordered-helm/helm/internal/releaseapi"
+	"github.com/ordered-helm/helm/internal/releaseapplication"
 	"github.com/ordered-helm/helm/internal/releaseparts"
 )
 
@@ -44,7 +45,7 @@ type Options struct {
 	Migration bool
 	// OwnsObjects says whether the Releases own the objects of the releases.
 	OwnsObjects bool
-	// Log is called with a format and arguments, like fmt.Printf.
+	// Log is called with a format and arguments, like fmt.Printf. It is not nil.
 	Log func(string, ...any)
 }
 
@@ -67,6 +68,8 @@ type clients struct {
 	leases   holderLeases
 	sections *releaseparts.SecretStore
 	helm     placeholders
+	// applications are the objects that own the Releases.
+	applications *releaseapplication.Client
 	// raw sends requests for any path; nil if there is no such client.
 	raw rest.Interface
 }
@@ -87,7 +90,7 @@ func New(o Options) *Driver {
 				return nil, err
 			}
 			return &clients{
-				objects: releaseapi.NewClient(objects, o.Namespace), leases: holderLeases{kube.CoordinationV1()},
+				objects: releaseapi.NewClient(objects, o.Namespace), applications: releaseapplication.NewClient(objects, o.Namespace), leases: holderLeases{kube.CoordinationV1()},
 				sections: &releaseparts.SecretStore{Client: kube}, helm: placeholders{kube}, raw: kube.Discovery().RESTClient(),
 			}, nil
 		}),

@@ -4,7 +4,9 @@
 package hooks
 
 import (
+	"context"
 	"errors"
+	"maps"
 
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +18,28 @@ import (
 func (r *eventRun) owner() object.OwningRelease {
 	rel := r.writer.Release()
 	return object.OwningRelease{Name: rel.Name, Namespace: rel.Namespace}
+}
+
+// createObjects creates the objects of a hook. If the Release of a release owns the objects of the release, it also owns
+// those of its managed hooks that can be deleted with it.
+func (r *eventRun) createObjects(ctx context.Context, o *hookObjects) (object.LiveObjects, error) {
+	owner := r.writer.Store().OwnerOf(r.writer.Release())
+	if !o.managed || owner == nil {
+		return r.Writer.CreateHook(ctx, o.list)
+	}
+	states := make(object.LiveObjects, len(o.list))
+	for _, info := range o.list {
+		writer := r.Writer
+		if IsRemovable(info) {
+			writer = writer.OwnedBy(owner)
+		}
+		created, err := writer.CreateHook(ctx, kube.ResourceList{info})
+		maps.Copy(states, created)
+		if err != nil {
+			return states, err
+		}
+	}
+	return states, nil
 }
 
 // expectCreation records which objects of a managed hook are about to be created, and reports whether

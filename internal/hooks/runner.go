@@ -229,7 +229,7 @@ func (r *eventRun) Create(ctx context.Context, h *release.Hook) error {
 }
 
 func (r *eventRun) create(ctx context.Context, o *hookObjects) error {
-	states, err := r.Writer.CreateHook(ctx, o.list)
+	states, err := r.createObjects(ctx, o)
 	o.list = states.All(o.list)
 	if err != nil {
 		return multierror.Append(nil, err) // the error type of Helm

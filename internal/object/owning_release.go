@@ -12,14 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-)
 
-// The label and the annotations that Helm sets on each object of a release.
-const (
-	managedByLabel             = "app.kubernetes.io/managed-by"
-	managedByHelm              = "Helm"
-	releaseNameAnnotation      = "meta.helm.sh/release-name"
-	releaseNamespaceAnnotation = "meta.helm.sh/release-namespace"
+	"github.com/ordered-helm/helm/internal/annotation"
 )
 
 // OwningRelease identifies a release, as the owner of objects.
@@ -36,9 +30,9 @@ func SetOwner(list kube.ResourceList, owner OwningRelease) error {
 		if err != nil {
 			return fmt.Errorf("%s cannot be labeled as owned by the release: %w", Describe(info), err)
 		}
-		object.SetLabels(withEntries(object.GetLabels(), map[string]string{managedByLabel: managedByHelm}))
+		object.SetLabels(withEntries(object.GetLabels(), map[string]string{annotation.ManagedByLabel: annotation.ManagedByHelm}))
 		object.SetAnnotations(withEntries(object.GetAnnotations(), map[string]string{
-			releaseNameAnnotation: owner.Name, releaseNamespaceAnnotation: owner.Namespace,
+			annotation.ReleaseName: owner.Name, annotation.ReleaseNamespace: owner.Namespace,
 		}))
 	}
 	return nil
@@ -66,9 +60,9 @@ func CheckOwner(live runtime.Object, owner OwningRelease) error {
 		have       map[string]string
 		key, value string
 	}{
-		{"label", object.GetLabels(), managedByLabel, managedByHelm},
-		{"annotation", object.GetAnnotations(), releaseNameAnnotation, owner.Name},
-		{"annotation", object.GetAnnotations(), releaseNamespaceAnnotation, owner.Namespace},
+		{"label", object.GetLabels(), annotation.ManagedByLabel, annotation.ManagedByHelm},
+		{"annotation", object.GetAnnotations(), annotation.ReleaseName, owner.Name},
+		{"annotation", object.GetAnnotations(), annotation.ReleaseNamespace, owner.Namespace},
 	} {
 		value, set := want.have[want.key]
 		switch {
@@ -88,7 +82,7 @@ func CheckOwner(live runtime.Object, owner OwningRelease) error {
 // The reason is a message that names that release.
 func OwnedByOther(live *unstructured.Unstructured, owner OwningRelease) (reason string, other bool) {
 	annotations := live.GetAnnotations()
-	found := OwningRelease{annotations[releaseNameAnnotation], annotations[releaseNamespaceAnnotation]}
+	found := OwningRelease{annotations[annotation.ReleaseName], annotations[annotation.ReleaseNamespace]}
 	if found.Name == "" || found == owner {
 		return "", false
 	}

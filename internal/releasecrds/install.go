@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/releaseapi"
 )
 
@@ -169,9 +170,8 @@ func withSpecOf(live, definition *unstructured.Unstructured) *unstructured.Unstr
 
 // managedBy returns the release that contains an object.
 func managedBy(live metav1.Object) string {
-	const nameAnnotation, namespaceAnnotation = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"
-	if name := live.GetAnnotations()[nameAnnotation]; name != "" {
-		return live.GetAnnotations()[namespaceAnnotation] + "/" + name
+	if name := live.GetAnnotations()[annotation.ReleaseName]; name != "" {
+		return live.GetAnnotations()[annotation.ReleaseNamespace] + "/" + name
 	}
 	return ""
 }
