@@ -11,9 +11,11 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/releaseapplication"
 	"github.com/ordered-helm/helm/internal/releaseparts"
@@ -43,41 +45,58 @@ func (d *Driver) Create(key string, rel *release.Release) error {
 		return err
 	}
 	isNewest := !d.isBeforeNewest(parent, k)
-	var application *metav1.OwnerReference
-	var describing sync.WaitGroup
-	if isNewest {
-		describing.Go(func() { application = d.describe(ctx, c, parent, rel) })
-	}
-	v, err := d.createVersion(ctx, c, parent, head, sections)
-	describing.Wait()
+	v, application, err := d.createObjects(ctx, c, parent, newRevision{rel, head, sections, isNewest})
 	if err != nil {
 		return err
 	}
 	if isNewest {
-		if err := d.commit(ctx, c, parent, newestVersion{v, rel, application}); err != nil {
-			return errors.Join(err, d.discard(ctx, c, v.object))
+		if err := d.commit(ctx, c, parent, newestVersion{v, rel, application}, head.Lease); err != nil {
+			return err
 		}
 	}
 	d.remember(k, v)
-	if head.Lease != nil {
-		if v.lease, err = c.leases.write(ctx, parent, head.Lease, nil); err != nil {
-			// Nobody would know who works on the revision.
-			d.forget(k)
-			return errors.Join(err, d.discard(ctx, c, v.object), d.updateParent(ctx, c, k.release, v.object.Name))
+	return d.discardUncommitted(ctx, c, k.release)
+}
+
+// newRevision is what Create stores.
+type newRevision struct {
+	rel      *release.Release
+	head     *releaseparts.Head
+	sections []releaseparts.Section
+	isNewest bool
+}
+
+// createObjects creates a version that does not belong to its release yet and, for the first revision, the placeholder for
+// stock Helm and the Application, to which it returns a reference.
+func (d *Driver) createObjects(ctx context.Context, c *clients, parent *releaseapi.Release, r newRevision) (v *storedVersion, application *metav1.OwnerReference, err error) {
+	var others sync.WaitGroup
+	var placeholderErr error
+	if r.isNewest {
+		others.Go(func() { application = d.describe(ctx, c, parent, r.rel) })
+		if parent.Status.Revision == 0 && !d.options.Migration {
+			others.Go(func() { placeholderErr = c.helm.create(ctx, parent) })
 		}
 	}
-	return d.discardUncommitted(ctx, c, k.release)
+	v, err = d.createVersion(ctx, c, parent, r.head, r.sections)
+	others.Wait()
+	if err == nil && placeholderErr != nil {
+		err = d.discard(ctx, c, v.object)
+	}
+	if placeholderErr != nil {
+		err = errors.Join(placeholderErr, err, d.updateParent(ctx, c, parent.Name, ""))
+	}
+	return v, application, err
 }
 
 // parentFor returns the Release for a new revision, which it creates if there is none. It returns
 // driver.ErrReleaseExists if the revision is allocated.
 func (d *Driver) parentFor(ctx context.Context, c *clients, k versionKey) (*releaseapi.Release, error) {
-	parent, err := c.objects.Releases.Get(ctx, k.release)
-	if apierrors.IsNotFound(err) {
-		parent, err = d.createParent(ctx, c, k.release)
-	}
-	if err != nil {
-		return nil, err
+	parent := d.knownRelease(k.release)
+	if parent == nil || parent.Status.Revision >= int64(k.revision) {
+		var err error
+		if parent, err = d.readOrCreateParent(ctx, c, k.release); err != nil {
+			return nil, err
+		}
 	}
 	if d.isBeforeNewest(parent, k) && d.known(k) == nil {
 		return parent, nil
@@ -94,7 +113,7 @@ func (d *Driver) isBeforeNewest(parent *releaseapi.Release, k versionKey) bool {
 // checkUnallocated returns driver.ErrReleaseExists if a release has a revision, or a later one.
 func (c *clients) checkUnallocated(ctx context.Context, parent *releaseapi.Release, revision int) error {
 	if parent.DeletionTimestamp != nil {
-		return fmt.Errorf("release %s is being deleted: try again when kubectl get releases.helm.sh no longer shows it", parent.Name)
+		return errDeleting(parent)
 	}
 	if int64(revision) > parent.Status.Revision {
 		return nil
@@ -106,22 +125,26 @@ func (c *clients) checkUnallocated(ctx context.Context, parent *releaseapi.Relea
 	return nil
 }
 
-// createParent creates the Release for a first revision, and the placeholder for stock Helm. If another operation
-// creates the Release at the same time, it returns that one, which may have a revision already.
-func (d *Driver) createParent(ctx context.Context, c *clients, name string) (*releaseapi.Release, error) {
+// readOrCreateParent returns the Release of a release. If there is none, it creates one, unless another driver has a
+// release with the name. If another operation creates it at the same time, the Release may have a revision already.
+func (d *Driver) readOrCreateParent(ctx context.Context, c *clients, name string) (parent *releaseapi.Release, err error) {
+	var unused sync.WaitGroup
+	var used error
 	if !d.options.Migration {
-		if err := c.helm.checkUnused(ctx, d.options.Namespace, name); err != nil {
-			return nil, err
-		}
+		unused.Go(func() { used = c.helm.checkUnused(ctx, d.options.Namespace, name) })
 	}
-	parent, err := c.objects.Releases.Create(ctx, releaseapi.NewRelease(d.options.Namespace, name))
+	parent, err = readOptional(c.objects.Releases.Get(ctx, name))
+	if unused.Wait(); parent != nil || err != nil {
+		return parent, err
+	}
+	if used != nil {
+		return nil, used
+	}
+	parent, err = c.objects.Releases.Create(ctx, releaseapi.NewRelease(d.options.Namespace, name))
 	if apierrors.IsAlreadyExists(err) {
 		parent, err = c.objects.Releases.Get(ctx, name)
 	}
-	if err != nil || d.options.Migration {
-		return parent, err
-	}
-	return parent, c.helm.create(ctx, parent)
+	return parent, err
 }
 
 // createVersion creates a version with its sections, which does not belong to the release yet.
@@ -171,8 +194,38 @@ type newestVersion struct {
 	application *metav1.OwnerReference
 }
 
-// commit makes a version the newest one of its release, if no other was committed since parent was read.
-func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Release, v newestVersion) error {
+// commit makes a version the newest one of its release, and its operation the lock holder, if lease is not nil. If it
+// returns an error, the version is deleted.
+func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Release, v newestVersion, lease *orderrecord.Lease) error {
+	if lease == nil {
+		if err := d.setNewestVersion(ctx, c, parent, v); err != nil {
+			return errors.Join(err, d.discard(ctx, c, v.object))
+		}
+		return nil
+	}
+	// The Lease of another holder must not be replaced before the operation has the lock, but there usually is none.
+	var created *coordinationv1.Lease
+	var leaseErr error
+	var locking sync.WaitGroup
+	owner := *parent
+	locking.Go(func() { created, leaseErr = c.leases.Create(ctx, &owner, lease) })
+	err := d.setNewestVersion(ctx, c, parent, v)
+	locking.Wait()
+	if err != nil {
+		return errors.Join(err, c.leases.Remove(ctx, v.object.Namespace, v.object.Spec.ReleaseName, created), d.discard(ctx, c, v.object))
+	}
+	if v.lease = created; created == nil && leaseErr == nil {
+		v.lease, leaseErr = c.leases.Write(ctx, parent, lease, nil)
+	}
+	if leaseErr != nil { // nobody would know who works on the revision
+		return errors.Join(leaseErr, d.discard(ctx, c, v.object), d.updateParent(ctx, c, v.object.Spec.ReleaseName, v.object.Name))
+	}
+	return nil
+}
+
+// setNewestVersion stores in the Release that a version is its newest one, if no other has become that since parent was
+// read.
+func (d *Driver) setNewestVersion(ctx context.Context, c *clients, parent *releaseapi.Release, v newestVersion) error {
 	before := parent.Status
 	for range maxAttempts {
 		d.setNewest(parent, v.object, v.rel, d.countKnown(parent)+1)
@@ -198,8 +251,15 @@ func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Rele
 		if parent.Status.LatestVersion != before.LatestVersion || parent.Status.Revision != before.Revision {
 			return driver.ErrReleaseExists
 		}
+		if parent.DeletionTimestamp != nil {
+			return errDeleting(parent)
+		}
 	}
 	return fmt.Errorf("update Release %s: it was changed %d times in the meantime", parent.Name, maxAttempts)
+}
+
+func errDeleting(parent *releaseapi.Release) error {
+	return fmt.Errorf("release %s is being deleted: try again when kubectl get releases.helm.sh no longer shows it", parent.Name)
 }
 
 // discardUncommitted deletes the versions of a release that were found uncommitted before. Their operations

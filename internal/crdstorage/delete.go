@@ -9,7 +9,9 @@ import (
 	"errors"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/release"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,7 +31,7 @@ func (d *Driver) Delete(key string) (*release.Release, error) {
 		return nil, err
 	}
 	ctx := background()
-	v, err := d.read(ctx, c, k)
+	v, err := d.version(ctx, c, k)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +46,25 @@ func (d *Driver) Delete(key string) (*release.Release, error) {
 	if err := d.discard(ctx, c, v.object); err != nil {
 		return nil, err
 	}
-	return rel, d.updateParent(ctx, c, k.release, v.object.Name)
+	return rel, d.deleted(ctx, c, v)
+}
+
+// deleted updates the Release of v, a version that was deleted.
+func (d *Driver) deleted(ctx context.Context, c *clients, v *storedVersion) error {
+	name := v.object.Spec.ReleaseName
+	parent := d.knownRelease(name)
+	switch {
+	case parent == nil || d.options.Migration:
+	case d.isEmpty(name):
+		// If another operation has changed the Release in the meantime, it may have stored another revision.
+		isDeleted, err := d.deleteUnused(ctx, c, unusedRelease{parent, d.takeUncommitted(name), v.lease})
+		if isDeleted || err != nil {
+			return err
+		}
+	case parent.Status.LatestVersion != v.object.Name:
+		return nil
+	}
+	return d.updateParent(ctx, c, name, v.object.Name)
 }
 
 // DeleteUnused deletes what is left of a release that has no revision: its first operation was killed before it had
@@ -67,7 +87,8 @@ func (d *Driver) updateParent(ctx context.Context, c *clients, name, deletedVers
 		committed := slices.DeleteFunc(slices.Clone(versions), func(v *releaseapi.ReleaseVersion) bool { return !isCommitted(parent, v) })
 		switch {
 		case len(committed) == 0:
-			return d.deleteUnused(ctx, c, parent, versions)
+			_, err := d.deleteUnused(ctx, c, unusedRelease{parent: parent, uncommitted: versions})
+			return err
 		case deletedVersion != "" && parent.Status.LatestVersion == deletedVersion:
 			return d.restoreNewest(ctx, c, parent, committed)
 		}
@@ -107,22 +128,39 @@ func (d *Driver) restoreNewest(ctx context.Context, c *clients, parent *releasea
 	return err
 }
 
-// deleteUnused deletes the Release of which no version is left, and what belongs to it: versions that were not
-// committed, for example. By then, its objects are deleted, or they must stay in the cluster and have no reference to it.
-func (d *Driver) deleteUnused(ctx context.Context, c *clients, parent *releaseapi.Release, uncommitted []*releaseapi.ReleaseVersion) error {
-	d.forgetRelease(parent.Name)
-	err := c.objects.Releases.Delete(ctx, parent.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &parent.UID, ResourceVersion: &parent.ResourceVersion}})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // a conflict: another operation creates a revision
-		return nil
+// unusedRelease is a Release of which no version is left, and what else there is of it.
+type unusedRelease struct {
+	parent *releaseapi.Release
+	// uncommitted are versions that do not belong to the release.
+	uncommitted []*releaseapi.ReleaseVersion
+	// lease is the Lease of the operation that deletes the release; nil if it is not known.
+	lease *coordinationv1.Lease
+}
+
+// deleteUnused deletes a Release of which no version is left, and what else there is of it, and reports whether it has. It
+// does not if another operation creates a revision. By then, the objects of the release are deleted, or they must stay in
+// the cluster and have no reference to it.
+func (d *Driver) deleteUnused(ctx context.Context, c *clients, r unusedRelease) (isDeleted bool, err error) {
+	d.forgetRelease(r.parent.Name)
+	err = c.objects.Releases.Delete(ctx, r.parent.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &r.parent.UID, ResourceVersion: &r.parent.ResourceVersion}})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	// The garbage collector would delete these, too, but it may be slow.
-	for _, v := range uncommitted {
-		if err := d.discard(ctx, c, v); err != nil {
-			return err
-		}
+	var g errgroup.Group
+	for _, v := range r.uncommitted {
+		g.Go(func() error { return d.discard(ctx, c, v) })
 	}
-	return errors.Join(c.leases.removeAny(ctx, parent), c.helm.remove(ctx, parent), c.applications.Delete(ctx, parent))
+	g.Go(func() error {
+		if r.lease != nil {
+			return c.leases.Remove(ctx, r.parent.Namespace, r.parent.Name, r.lease)
+		}
+		return c.leases.RemoveAny(ctx, r.parent)
+	})
+	g.Go(func() error { return c.helm.remove(ctx, r.parent) })
+	g.Go(func() error { return c.applications.Delete(ctx, r.parent) })
+	return true, g.Wait()
 }

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/ordered-helm/helm/internal/holderlease"
 	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/releaseapplication"
 	"github.com/ordered-helm/helm/internal/releaseparts"
@@ -65,7 +66,7 @@ var _ driver.Driver = (*Driver)(nil)
 // clients are the clients for the objects of a namespace.
 type clients struct {
 	objects  *releaseapi.Client
-	leases   holderLeases
+	leases   holderlease.Client
 	sections *releaseparts.SecretStore
 	helm     placeholders
 	// applications are the objects that own the Releases.
@@ -90,7 +91,7 @@ func New(o Options) *Driver {
 				return nil, err
 			}
 			return &clients{
-				objects: releaseapi.NewClient(objects, o.Namespace), applications: releaseapplication.NewClient(objects, o.Namespace), leases: holderLeases{kube.CoordinationV1()},
+				objects: releaseapi.NewClient(objects, o.Namespace), applications: releaseapplication.NewClient(objects, o.Namespace), leases: holderlease.Client{Leases: kube.CoordinationV1()},
 				sections: &releaseparts.SecretStore{Client: kube}, helm: placeholders{kube}, raw: kube.Discovery().RESTClient(),
 			}, nil
 		}),

@@ -5,7 +5,11 @@ package crdstorage
 
 import (
 	"github.com/ordered-helm/helm/internal/releaseapi"
+	"github.com/ordered-helm/helm/internal/releaseparts"
 )
+
+// maxRememberedBytes is the maximum size of all sections that are remembered although the process has only read them.
+const maxRememberedBytes = 16 << 20
 
 // knownObjects is what a process has read and written last, so that an update need not read before it writes.
 // If that is out of date, the update has a conflict.
@@ -14,12 +18,16 @@ type knownObjects struct {
 	versions map[versionKey]*storedVersion
 	// uncommitted are versions that did not belong to their release when they were read, by release.
 	uncommitted map[string][]*releaseapi.ReleaseVersion
+	// complete are the releases all of whose revisions are in versions, unless another process has created one since.
+	complete map[string]bool
 	// waited are the revisions whose operations have waited until the resources were ready.
 	waited map[versionKey]bool
 }
 
 func newKnownObjects() knownObjects {
-	return knownObjects{map[string]*releaseapi.Release{}, map[versionKey]*storedVersion{}, map[string][]*releaseapi.ReleaseVersion{}, map[versionKey]bool{}}
+	return knownObjects{
+		map[string]*releaseapi.Release{}, map[versionKey]*storedVersion{}, map[string][]*releaseapi.ReleaseVersion{}, map[string]bool{}, map[versionKey]bool{},
+	}
 }
 
 // known returns a copy of a revision as it was read or written last; nil if it is unknown.
@@ -37,6 +45,50 @@ func (d *Driver) remember(k versionKey, v *storedVersion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.objects.versions[k] = v
+}
+
+// rememberSections remembers the sections of a known version, as long as all together are small.
+func (d *Driver) rememberSections(v *releaseapi.ReleaseVersion, sections []releaseparts.Section) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	size := sizeOf(sections)
+	for _, known := range d.objects.versions {
+		size += sizeOf(known.sections)
+	}
+	k := versionKey{v.Spec.ReleaseName, int(v.Spec.Revision)}
+	known := d.objects.versions[k]
+	if known == nil || known.object.UID != v.UID || known.object.ResourceVersion != v.ResourceVersion || size > maxRememberedBytes {
+		return
+	}
+	updated := *known
+	updated.sections = sections
+	d.objects.versions[k] = &updated
+}
+
+func sizeOf(sections []releaseparts.Section) (size int) {
+	for _, s := range sections {
+		size += len(s.Data)
+	}
+	return size
+}
+
+// rememberAllKnown notes that all revisions of a release are known.
+func (d *Driver) rememberAllKnown(release string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.objects.complete[release] = true
+}
+
+// isEmpty reports whether all revisions of a release that were known are deleted.
+func (d *Driver) isEmpty(release string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for k := range d.objects.versions {
+		if k.release == release {
+			return false
+		}
+	}
+	return d.objects.complete[release]
 }
 
 // countKnown returns the number of versions of a Release that were not deleted. Operations read all of them before they
@@ -95,6 +147,7 @@ func (d *Driver) rememberRelease(r *releaseapi.Release) {
 func (d *Driver) forgetRelease(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	delete(d.objects.complete, name)
 	delete(d.objects.releases, name)
 }
 

@@ -83,7 +83,7 @@ func (p placeholders) create(ctx context.Context, owner *releaseapi.Release) err
 		return fmt.Errorf("read the placeholder of release %s: %w", owner.Name, err)
 	case !isPlaceholder(existing):
 		return &placeholder.DriverError{Release: owner.Name, Namespace: owner.Namespace, Driver: "secret", Current: DriverName}
-	case !isOwned(existing, owner): // of a Release that is gone, which the garbage collector has not noticed yet
+	case !releaseapi.IsOwned(existing, owner): // of a Release that is gone, which the garbage collector has not noticed yet
 		return errors.Join(p.remove(ctx, owner), p.create(ctx, owner))
 	}
 	return nil

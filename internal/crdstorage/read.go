@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/internal/holderlease"
 	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/releaseparts"
@@ -49,7 +50,7 @@ func sectionPrefix(release, id string) string { return release + "." + id }
 // Lease.
 func (v *storedVersion) head() *releaseparts.Head {
 	head := headOf(v.object)
-	if renewed := renewedAt(v.lease); head.Lease != nil && renewed.After(head.Lease.RenewedAt) {
+	if renewed := holderlease.RenewedAt(v.lease); head.Lease != nil && renewed.After(head.Lease.RenewedAt) {
 		head.Lease.RenewedAt = renewed
 	}
 	return head
@@ -125,21 +126,70 @@ func (d *Driver) version(ctx context.Context, c *clients, k versionKey) (*stored
 	return d.read(ctx, c, k)
 }
 
-// read reads a revision, without its sections. It returns driver.ErrReleaseNotFound if the release does not have
-// it.
+// read reads a revision, without its sections. It returns driver.ErrReleaseNotFound if the release does not have it.
 func (d *Driver) read(ctx context.Context, c *clients, k versionKey) (*storedVersion, error) {
+	parent, object, err := d.readByName(ctx, c, k)
+	if err != nil {
+		return nil, err
+	}
+	if parent == nil || int64(k.revision) > parent.Status.Revision {
+		return nil, driver.ErrReleaseNotFound
+	}
+	if object == nil || !isCommitted(parent, object) {
+		if object, err = d.readByLabel(ctx, c, k); err != nil {
+			return nil, err
+		}
+	}
+	v, err := d.withLease(ctx, c, k, object)
+	if err != nil {
+		return nil, err
+	}
+	d.remember(k, v)
+	return v, nil
+}
+
+// readByName reads a Release and, if its name is known, the ReleaseVersion of a revision. It returns nil for what does not
+// exist. Unlike lists, such requests never wait until the cache of the API server is up to date.
+func (d *Driver) readByName(ctx context.Context, c *clients, k versionKey) (parent *releaseapi.Release, object *releaseapi.ReleaseVersion, err error) {
+	known := d.known(k)
+	g, groupCtx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		parent, err = readOptional(c.objects.Releases.Get(groupCtx, k.release))
+		return err
+	})
+	if known != nil {
+		g.Go(func() (err error) {
+			object, err = readOptional(c.objects.Versions.Get(groupCtx, known.object.Name))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil || parent == nil {
+		return nil, nil, err
+	}
+	d.rememberRelease(parent)
+	if object == nil && int64(k.revision) == parent.Status.Revision && parent.Status.LatestVersion != "" {
+		object, err = readOptional(c.objects.Versions.Get(ctx, parent.Status.LatestVersion))
+	}
+	return parent, object, err
+}
+
+// readOptional returns nil for an object that does not exist.
+func readOptional[T any](object *T, err error) (*T, error) {
+	if apierrors.IsNotFound(err) && !isDefinitionsError(err) {
+		return nil, nil
+	}
+	return object, err
+}
+
+// readByLabel reads the ReleaseVersion of a revision. It returns driver.ErrReleaseNotFound if the release does not have it.
+func (d *Driver) readByLabel(ctx context.Context, c *clients, k versionKey) (*releaseapi.ReleaseVersion, error) {
 	parents, objects, err := d.readObjects(ctx, c, releaseapi.VersionsOf(k.release)+","+releaseapi.RevisionLabel+"="+strconv.Itoa(k.revision), k.release)
 	if err != nil {
 		return nil, err
 	}
 	for _, object := range objects {
 		if isCommitted(parents[parentKey(object)], object) {
-			v, err := d.withLease(ctx, c, k, object)
-			if err != nil {
-				return nil, err
-			}
-			d.remember(k, v)
-			return v, nil
+			return object, nil
 		}
 	}
 	return nil, driver.ErrReleaseNotFound
@@ -175,6 +225,9 @@ func (d *Driver) heads(ctx context.Context, name string) ([]*storedVersion, erro
 			d.remember(k, v)
 		}
 		found = append(found, v)
+	}
+	if name != "" {
+		d.rememberAllKnown(name)
 	}
 	slices.SortFunc(found, compareVersions)
 	return found, nil
@@ -217,11 +270,8 @@ func (d *Driver) readObjects(ctx context.Context, c *clients, selector, name str
 	})
 	g.Go(func() error {
 		if name != "" {
-			parent, err := c.objects.Releases.Get(ctx, name)
-			if apierrors.IsNotFound(err) && !isDefinitionsError(err) {
-				return nil
-			}
-			if err == nil {
+			parent, err := readOptional(c.objects.Releases.Get(ctx, name))
+			if parent != nil && err == nil {
 				parents[parent.Namespace+"/"+name] = parent
 			}
 			return err
@@ -263,13 +313,13 @@ func (d *Driver) withLease(ctx context.Context, c *clients, k versionKey, object
 	if operation == nil {
 		return v, nil
 	}
-	lease, err := c.leases.read(ctx, object.Namespace, object.Spec.ReleaseName)
+	lease, err := c.leases.Read(ctx, object.Namespace, object.Spec.ReleaseName)
 	switch {
 	case err != nil:
 		return nil, err
-	case holderID(lease) == operation.ID:
+	case holderlease.HolderID(lease) == operation.ID:
 		v.lease = lease
-	case before != nil && holderID(before.lease) == operation.ID:
+	case before != nil && holderlease.HolderID(before.lease) == operation.ID:
 		// Another operation has the Lease now. What is known of the heartbeat of this one stays the same.
 		v.lease = before.lease
 	}
@@ -284,6 +334,7 @@ func (d *Driver) join(ctx context.Context, c *clients, v *storedVersion) (*relea
 		if sections, err = c.sections.Read(ctx, sectionOwner(v.object), sectionsOf(v.object)); err != nil {
 			return nil, err
 		}
+		d.rememberSections(v.object, sections)
 	}
 	return releaseparts.Join(v.head(), sections)
 }

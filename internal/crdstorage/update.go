@@ -9,10 +9,12 @@ import (
 	"reflect"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ordered-helm/helm/internal/holderlease"
 	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/releaseparts"
 )
@@ -42,20 +44,28 @@ func (d *Driver) Update(key string, rel *release.Release) error {
 		return err
 	}
 	status := versionStatus(head, releaseparts.References(encoded))
-	if !onlyRenewed(&v.object.Status, &status) {
-		if err := c.sections.Write(ctx, sectionOwner(v.object), encoded); err != nil {
-			return err
-		}
-		if err := d.replaceStatus(ctx, c, v, status); err != nil {
-			return err
-		}
-		if err := d.updateRelease(ctx, c, v, rel); err != nil {
-			return err
-		}
+	if onlyRenewed(&v.object.Status, &status) {
+		d.remember(k, v)
+		return d.updateLease(ctx, c, v, head)
+	}
+	if err := c.sections.Write(ctx, sectionOwner(v.object), encoded); err != nil {
+		return err
+	}
+	unused, err := d.replaceStatus(ctx, c, v, status)
+	if err != nil {
+		return err
 	}
 	v.sections = sections
+	stored := *v
+	d.remember(k, &stored)
+	// The version can be read at any time, because its unused sections are deleted only now.
+	var g errgroup.Group // none is canceled if another one fails
+	g.Go(func() error { return c.sections.Delete(ctx, sectionOwner(stored.object), unused) })
+	g.Go(func() error { return d.updateRelease(ctx, c, &stored, rel) })
+	g.Go(func() error { return d.updateLease(ctx, c, v, head) })
+	err = g.Wait()
 	d.remember(k, v)
-	return d.updateLease(ctx, c, v, head)
+	return err
 }
 
 // onlyRenewed reports whether the heartbeat of the lock holder is all that differs.
@@ -69,17 +79,17 @@ func onlyRenewed(before, after *releaseapi.ReleaseVersionStatus) bool {
 	return reflect.DeepEqual(&renewed, after)
 }
 
-// replaceStatus stores a version with another status, whose sections are written already. Then it deletes the
-// sections that are no longer used, so that the version can be read at any time.
-func (d *Driver) replaceStatus(ctx context.Context, c *clients, v *storedVersion, status releaseapi.ReleaseVersionStatus) error {
+// replaceStatus stores a version with another status, whose sections are written already. It returns the Secrets of
+// sections that are no longer used.
+func (d *Driver) replaceStatus(ctx context.Context, c *clients, v *storedVersion, status releaseapi.ReleaseVersionStatus) (unused []string, err error) {
 	object := *v.object
 	for attempt := 1; ; attempt++ {
-		unused := sectionsOf(&object)
+		before := sectionsOf(&object)
 		object.Status = status
 		updated, err := c.objects.Versions.Update(ctx, &object)
 		if err == nil {
 			v.object = updated
-			return c.sections.Delete(ctx, sectionOwner(updated), without(releaseparts.SecretsOf(unused), releaseparts.SecretsOf(sectionsOf(updated))))
+			return without(releaseparts.SecretsOf(before), releaseparts.SecretsOf(sectionsOf(updated))), nil
 		}
 		if apierrors.IsConflict(err) && attempt < maxAttempts {
 			var current *releaseapi.ReleaseVersion
@@ -89,9 +99,9 @@ func (d *Driver) replaceStatus(ctx context.Context, c *clients, v *storedVersion
 			}
 		}
 		if apierrors.IsNotFound(err) {
-			return driver.ErrReleaseNotFound
+			return nil, driver.ErrReleaseNotFound
 		}
-		return err
+		return nil, err
 	}
 }
 
@@ -134,10 +144,10 @@ func (d *Driver) updateRelease(ctx context.Context, c *clients, v *storedVersion
 func (d *Driver) updateLease(ctx context.Context, c *clients, v *storedVersion, head *releaseparts.Head) error {
 	if head.Lease != nil {
 		known := v.lease
-		if holderID(known) != head.Lease.ID {
+		if holderlease.HolderID(known) != head.Lease.ID {
 			known = nil // that of another operation, whose revision this one has locked
 		}
-		lease, err := c.leases.write(ctx, d.knownRelease(head.Name), head.Lease, known)
+		lease, err := c.leases.Write(ctx, d.knownRelease(head.Name), head.Lease, known)
 		if err == nil {
 			v.lease = lease
 		}
@@ -146,7 +156,7 @@ func (d *Driver) updateLease(ctx context.Context, c *clients, v *storedVersion, 
 	if v.lease == nil {
 		return nil
 	}
-	err := c.leases.remove(ctx, v.object.Namespace, head.Name, holderID(v.lease))
+	err := c.leases.Remove(ctx, v.object.Namespace, head.Name, v.lease)
 	if err == nil {
 		v.lease = nil
 	}

@@ -21,7 +21,9 @@ func Detach(ch *chart.Chart) (bare *chart.Chart, record []byte) {
 		return ch, nil
 	}
 	copied := *ch
-	copied.Files = slices.Clip(ch.Files[:last])
+	if copied.Files = slices.Clip(ch.Files[:last]); last == 0 {
+		copied.Files = nil // as in a chart without files, so that both are stored in the same way
+	}
 	return &copied, ch.Files[last].Data
 }
 

@@ -7,6 +7,7 @@
 package releaseapi
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -109,4 +110,9 @@ func NewReleaseVersion(namespace, name string, spec ReleaseVersionSpec) *Release
 func OwnerReference(owner Object) metav1.OwnerReference {
 	kind := owner.groupVersionKind()
 	return metav1.OwnerReference{APIVersion: APIVersion, Kind: kind.Kind, Name: owner.GetName(), UID: owner.GetUID()}
+}
+
+// IsOwned reports whether an object has a reference to an owner.
+func IsOwned(object metav1.Object, owner Object) bool {
+	return slices.ContainsFunc(object.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
 }
