@@ -11,7 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -121,12 +124,34 @@ func referenceTo(s Section, stored []Reference) (r Reference, isStored bool) {
 	return stored[i], true
 }
 
+// compress compresses data with gzip: in pieces, which are members of the result, at the same time.
 func compress(data []byte) ([]byte, error) {
 	level := gzip.DefaultCompression
 	if len(data) > maxSlowBytes {
 		level = gzip.BestSpeed
 	}
+	pieces := slices.Collect(slices.Chunk(data, maxSlowBytes))
+	if len(pieces) == 0 {
+		pieces = [][]byte{data}
+	}
+	compressed := make([][]byte, len(pieces))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, piece := range pieces {
+		g.Go(func() (err error) {
+			compressed[i], err = compressPiece(piece, level)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return bytes.Join(compressed, nil), nil
+}
+
+func compressPiece(data []byte, level int) ([]byte, error) {
 	var buffer bytes.Buffer
+	buffer.Grow(len(data)/2 + 512)
 	w, err := gzip.NewWriterLevel(&buffer, level)
 	if err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func Split(rel *release.Release) (*Head, []Section, error) {
 	if bare.Chart, record = orderrecord.Detach(rel.Chart); bare.Chart != nil {
 		head.Chart = listedMetadata(bare.Chart.Metadata)
 	}
-	text, err := json.Marshal(&bare)
+	text, err := marshal(&bare)
 	if err != nil {
 		return nil, nil, fmt.Errorf("store release %s, revision %d: %w", rel.Name, rel.Version, err)
 	}
