@@ -83,6 +83,7 @@ func (d *Driver) updateParent(ctx context.Context, c *clients, name, deletedVers
 	if err != nil {
 		return err
 	}
+	repair(parents, versions)
 	for _, parent := range parents {
 		committed := slices.DeleteFunc(slices.Clone(versions), func(v *releaseapi.ReleaseVersion) bool { return !isCommitted(parent, v) })
 		switch {

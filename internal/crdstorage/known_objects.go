@@ -91,6 +91,13 @@ func (d *Driver) isEmpty(release string) bool {
 	return d.objects.complete[release]
 }
 
+// isComplete reports whether all revisions of a release were read.
+func (d *Driver) isComplete(release string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.objects.complete[release]
+}
+
 // countKnown returns the number of versions of a Release that were not deleted. Operations read all of them before they
 // create another one.
 func (d *Driver) countKnown(r *releaseapi.Release) int {

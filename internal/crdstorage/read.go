@@ -132,10 +132,13 @@ func (d *Driver) read(ctx context.Context, c *clients, k versionKey) (*storedVer
 	if err != nil {
 		return nil, err
 	}
-	if parent == nil || int64(k.revision) > parent.Status.Revision {
+	switch {
+	case parent == nil:
 		return nil, driver.ErrReleaseNotFound
-	}
-	if object == nil || !isCommitted(parent, object) {
+	case isCommitted(parent, object):
+	case int64(k.revision) > parent.Status.Revision && d.isComplete(k.release):
+		return nil, driver.ErrReleaseNotFound
+	default:
 		if object, err = d.readByLabel(ctx, c, k); err != nil {
 			return nil, err
 		}
@@ -165,6 +168,9 @@ func (d *Driver) readByName(ctx context.Context, c *clients, k versionKey) (pare
 	}
 	if err := g.Wait(); err != nil || parent == nil {
 		return nil, nil, err
+	}
+	if before := d.knownRelease(k.release); before != nil && before.UID == parent.UID && before.ResourceVersion == parent.ResourceVersion {
+		parent = before // which may be repaired
 	}
 	d.rememberRelease(parent)
 	if object == nil && int64(k.revision) == parent.Status.Revision && parent.Status.LatestVersion != "" {
@@ -210,6 +216,12 @@ func (d *Driver) heads(ctx context.Context, name string) ([]*storedVersion, erro
 	if err != nil {
 		return nil, err
 	}
+	repair(parents, objects)
+	for _, parent := range parents {
+		if name != "" {
+			d.rememberRelease(parent)
+		}
+	}
 	var found []*storedVersion
 	for _, object := range objects {
 		if !isCommitted(parents[parentKey(object)], object) {
@@ -237,17 +249,6 @@ func (d *Driver) heads(ctx context.Context, name string) ([]*storedVersion, erro
 func compareVersions(a, b *storedVersion) int {
 	return cmp.Or(cmp.Compare(a.object.Namespace, b.object.Namespace), cmp.Compare(a.object.Spec.ReleaseName, b.object.Spec.ReleaseName),
 		cmp.Compare(a.object.Spec.Revision, b.object.Spec.Revision))
-}
-
-// isCommitted reports whether a version belongs to its release.
-func isCommitted(parent *releaseapi.Release, v *releaseapi.ReleaseVersion) bool {
-	switch {
-	case parent == nil || v.Spec.Revision > parent.Status.Revision:
-		return false
-	case v.Spec.Revision == parent.Status.Revision:
-		return v.Name == parent.Status.LatestVersion
-	}
-	return true
 }
 
 // parentKey returns the key of the Release of a version in the result of readObjects.
@@ -285,15 +286,7 @@ func (d *Driver) readObjects(ctx context.Context, c *clients, selector, name str
 		}
 		return nil
 	})
-	if err := g.Wait(); err != nil {
-		return nil, nil, err
-	}
-	for _, parent := range parents {
-		if name != "" {
-			d.rememberRelease(parent)
-		}
-	}
-	return parents, versions, nil
+	return parents, versions, g.Wait()
 }
 
 func isDefinitionsError(err error) bool {

@@ -43,11 +43,8 @@ func (d *Driver) committedVersions(ctx context.Context, c *clients, name string)
 	if name != "" {
 		selector = releaseapi.VersionsOf(name)
 		g.Go(func() error {
-			parent, err := c.objects.Releases.Get(read, name)
-			if apierrors.IsNotFound(err) && !isDefinitionsError(err) {
-				return nil
-			}
-			if err == nil {
+			parent, err := readOptional(c.objects.Releases.Get(read, name))
+			if parent != nil && err == nil {
 				parents[parent.Namespace+"/"+name] = parent
 			}
 			return err
@@ -64,6 +61,7 @@ func (d *Driver) committedVersions(ctx context.Context, c *clients, name string)
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+	repair(parents, objects)
 	var found []*storedVersion
 	for _, object := range objects {
 		if !isCommitted(parents[parentKey(object)], object) {

@@ -130,7 +130,13 @@ func (d *Driver) updateRelease(ctx context.Context, c *clients, v *storedVersion
 		updated, err := c.objects.Releases.Update(ctx, parent)
 		if err == nil {
 			d.rememberRelease(updated)
+			if updated.DeletionTimestamp != nil && v.object.Status.Phase == release.StatusDeployed {
+				return errDeleting(updated) // nobody will find the release
+			}
 			return nil
+		}
+		if apierrors.IsNotFound(err) && !isDefinitionsError(err) {
+			return driver.ErrReleaseNotFound
 		}
 		if !apierrors.IsConflict(err) {
 			return err

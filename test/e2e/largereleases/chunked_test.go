@@ -96,8 +96,19 @@ func expectHistory(t *testing.T, h *harness.Helm, want string) {
 // TestLargeRelease runs all operations on a release of 20 MiB.
 func TestLargeRelease(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t)
-	h.Env = append(h.Env, driver)
+	for _, storage := range []string{driver, "HELM_DRIVER=crd"} {
+		t.Run(storage, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t)
+			harness.InstallDefinitions(t, h.Cluster)
+			h.Env = append(h.Env, storage)
+			runLargeRelease(t, h)
+		})
+	}
+}
+
+func runLargeRelease(t *testing.T, h *harness.Helm) {
+	t.Helper()
 	chart := largeChart(t, 20)
 	charts.AddFile(t, chart, "templates/layer.yaml", charts.ConfigMap("layer", "helm.sh/layer: one"))
 	h.MustRun("install", "rel", chart, "--set", "version=1", "--wait=ordered")

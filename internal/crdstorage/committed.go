@@ -1,0 +1,45 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package crdstorage
+
+import (
+	"github.com/ordered-helm/helm/internal/releaseapi"
+)
+
+// isCommitted reports whether a version belongs to its release. It does not before the Release names it. Both can be nil.
+func isCommitted(parent *releaseapi.Release, v *releaseapi.ReleaseVersion) bool {
+	switch {
+	case parent == nil || v == nil:
+		return false
+	case v.Name == parent.Status.LatestVersion, v.Spec.Revision < parent.Status.Revision:
+		return true
+	}
+	return v.Spec.Revision > parent.Status.Revision && hasEnded(v)
+}
+
+// hasEnded reports whether the operation that has created a version has ended. Then the Release has named the version, even
+// if somebody has edited the Release since.
+func hasEnded(v *releaseapi.ReleaseVersion) bool {
+	return v.Status.Phase != "" && !v.Status.Phase.IsPending()
+}
+
+// repair corrects which version Releases name as the newest one, if somebody has edited a Release or deleted a version.
+// versions are all versions of the Releases.
+func repair(parents map[string]*releaseapi.Release, versions []*releaseapi.ReleaseVersion) {
+	newest := map[*releaseapi.Release]*releaseapi.ReleaseVersion{}
+	for _, v := range versions {
+		parent := parents[parentKey(v)]
+		if parent == nil || !isCommitted(parent, v) && !hasEnded(v) {
+			continue
+		}
+		before := newest[parent]
+		// Of two versions with the same revision, the other one is about to be deleted by the operation that has created it.
+		if before == nil || v.Spec.Revision > before.Spec.Revision || v.Spec.Revision == before.Spec.Revision && v.Name == parent.Status.LatestVersion {
+			newest[parent] = v
+		}
+	}
+	for parent, v := range newest {
+		parent.Status.Revision, parent.Status.LatestVersion = v.Spec.Revision, v.Name
+	}
+}
