@@ -61,7 +61,7 @@ func (d *Driver) deleted(ctx context.Context, c *clients, v *storedVersion) erro
 		if isDeleted || err != nil {
 			return err
 		}
-	case parent.Status.LatestVersion != v.object.Name:
+	case d.isComplete(name) && parent.Status.LatestVersion != v.object.Name:
 		return nil
 	}
 	return d.updateParent(ctx, c, name, v.object.Name)
@@ -83,14 +83,15 @@ func (d *Driver) updateParent(ctx context.Context, c *clients, name, deletedVers
 	if err != nil {
 		return err
 	}
-	repair(parents, versions)
 	for _, parent := range parents {
+		wasNewest := deletedVersion != "" && parent.Status.LatestVersion == deletedVersion
+		repair(parents, versions)
 		committed := slices.DeleteFunc(slices.Clone(versions), func(v *releaseapi.ReleaseVersion) bool { return !isCommitted(parent, v) })
 		switch {
 		case len(committed) == 0:
 			_, err := d.deleteUnused(ctx, c, unusedRelease{parent: parent, uncommitted: versions})
 			return err
-		case deletedVersion != "" && parent.Status.LatestVersion == deletedVersion:
+		case wasNewest:
 			return d.restoreNewest(ctx, c, parent, committed)
 		}
 	}

@@ -394,3 +394,28 @@ func TestDefinitionsChangeMeanwhile(t *testing.T) {
 	}
 	expectNothingLeft(t, h)
 }
+
+// TestDeletedRevisions deletes revisions with a driver that knows nothing of the others. The Release must exist until the
+// last one is deleted.
+func TestDeletedRevisions(t *testing.T) {
+	t.Parallel()
+	h := withObjects(t)
+	threeRevisions(t, h)
+	for _, tt := range []struct{ revision, releases, newest int }{{1, 1, 3}, {3, 1, 2}, {2, 0, 0}} {
+		_, err := newDriver(h).Delete(key(tt.revision))
+		harness.NoError(t, err)
+		parents := objectsOf(t, h, releaseapi.ReleaseGVR())
+		if len(parents) != tt.releases {
+			t.Fatalf("after the deletion of revision %d, there are %d Releases", tt.revision, len(parents))
+		}
+		if tt.releases > 0 {
+			parent := &releaseapi.Release{}
+			harness.NoError(t, releaseapi.FromUnstructured(&parents[0], parent))
+			if parent.Status.Revision != int64(tt.newest) {
+				t.Errorf("the newest revision is %d, want %d", parent.Status.Revision, tt.newest)
+			}
+		}
+	}
+	harness.Eventually(t, "the garbage collector deletes the objects", func() bool { return h.Get(t, "ConfigMap/one") == nil })
+	expectNothingLeft(t, h)
+}
