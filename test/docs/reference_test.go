@@ -24,7 +24,7 @@ import (
 
 // notOurs contains the annotation keys in the code that stock Helm defines, and those that only helm
 // package writes.
-var notOurs = []string{"helm.sh/resource-policy", "helm.sh/libraries", "helm.sh/library-copy"}
+var notOurs = []string{"helm.sh/resource-policy", "helm.sh/libraries", "helm.sh/library-copy", "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"}
 
 // chartFields contains the fields that Ordered Helm adds to Chart.yaml.
 var chartFields = []string{"depends-on", "runHooksInParallel"}
