@@ -188,32 +188,48 @@ func TestReleaseDeletedInEachWay(t *testing.T) {
 	}
 }
 
-// TestReleaseDeletedDuringUpgrade deletes the Release while an upgrade waits. The upgrade must fail, and say why.
+// TestReleaseDeletedDuringUpgrade deletes the Release while an upgrade waits. The upgrade must fail, and say why, and the
+// garbage collector delete what the Release owned.
 func TestReleaseDeletedDuringUpgrade(t *testing.T) {
 	t.Parallel()
-	for _, cascade := range []string{"background", "foreground", "orphan"} {
-		t.Run(cascade, func(t *testing.T) {
+	const gone = "no longer exists|release: not found"
+	for name, tt := range map[string]struct {
+		cascade string
+		held    bool   // a finalizer holds the Release until the end of the upgrade
+		ready   bool   // the Pod becomes ready: the upgrade would succeed
+		says    string // alternatives, separated by bars
+	}{
+		"background": {cascade: "background", says: gone},
+		// The Release exists until the garbage collector has deleted the others.
+		"foreground": {cascade: "foreground", says: gone + "|Pod/slow was not ready"},
+		"orphan":     {cascade: "orphan", ready: true, says: gone + "|release rel is being deleted"},
+		"held":       {cascade: "background", held: true, ready: true, says: "release rel is being deleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := withObjects(t)
 			h.MustRun("install", "rel", charts.WriteTemplate(t, plainChart))
-			slow := charts.WriteTemplate(t, plainChart+"---\n"+charts.Manifests(charts.Pod("slow", "", "devcluster/pod: never")))
+			if tt.held {
+				patchRelease(t, h, `{"metadata":{"finalizers":["ordered.example/hold"]}}`)
+			}
+			slow := charts.WriteTemplate(t, plainChart+"---\n"+charts.Manifests(charts.Pod("slow", "", charts.NeverReady...)))
 			r := h.RunWhile(t, "waiting for", func() {
-				if out, err := h.Kubectl(t, "delete", "releases.helm.sh", "rel", "--cascade="+cascade, "--wait=false"); err != nil {
+				if out, err := h.Kubectl(t, "delete", "releases.helm.sh", "rel", "--cascade="+tt.cascade, "--wait=false"); err != nil {
 					t.Errorf("%v: %s", err, out)
 				}
-				if cascade == "orphan" { // the upgrade would succeed
+				if tt.ready {
 					h.Patch(t, "Pod/slow", `{"metadata":{"annotations":{"devcluster/pod":null}}}`)
 				}
 			}, "upgrade", "rel", slow, "--wait=ordered", "--timeout", "10s")
-			said := []string{"no longer exists", "release: not found", "release rel is being deleted"}
-			if cascade == "foreground" {
-				said = append(said, "Pod/slow was not ready") // the Release exists until the garbage collector has deleted the others
-			}
-			if r.ExitCode == 0 || !slices.ContainsFunc(said, func(text string) bool { return strings.Contains(r.Stderr, text) }) {
+			if r.ExitCode == 0 || !slices.ContainsFunc(strings.Split(tt.says, "|"), func(text string) bool { return strings.Contains(r.Stderr, text) }) {
 				t.Errorf("exit code %d:\n%s", r.ExitCode, r.Stderr)
 			}
-			harness.Eventually(t, "the Release and what it owns are deleted", func() bool {
-				return len(objectsOf(t, h, releaseapi.ReleaseGVR())) == 0 && (cascade == "orphan") == (h.Get(t, "ConfigMap/own") != nil && h.Get(t, "Pod/slow") != nil)
+			if tt.held {
+				patchRelease(t, h, `{"metadata":{"finalizers":null}}`)
+			}
+			harness.Eventually(t, "the Release and what it owned are deleted", func() bool {
+				left := h.Get(t, "ConfigMap/own") != nil && h.Get(t, "Pod/slow") != nil
+				return len(objectsOf(t, h, releaseapi.ReleaseGVR())) == 0 && left == (tt.cascade == "orphan")
 			})
 		})
 	}
