@@ -41,6 +41,8 @@ func (e *PartError) wayOut() string {
 	case errors.Is(e.Err, ErrMissing), errors.Is(e.Err, ErrAltered):
 		return fmt.Sprintf("; restore it from a backup, or give up this revision by deleting %s %s: its objects then stay in the cluster, unless another revision has them too",
 			e.Owner.Reference.Kind, e.Owner.Reference.Name)
+	case apierrors.IsForbidden(e.Err) && e.Verb == "read":
+		return fmt.Sprintf("; the account needs the permission to get Secrets in the namespace %s", e.Owner.Namespace)
 	case apierrors.IsForbidden(e.Err):
 		return fmt.Sprintf("; the account needs the permissions to get, create and delete Secrets in the namespace %s", e.Owner.Namespace)
 	}

@@ -172,7 +172,7 @@ func TestForbidden(t *testing.T) {
 				return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("no"))
 			})
 			err := do()
-			if part, _ := errors.AsType[*PartError](err); part == nil || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "needs the permissions") {
+			if part, _ := errors.AsType[*PartError](err); part == nil || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "; the account needs the permission") {
 				t.Errorf("got error %v", err)
 			}
 		})
