@@ -185,11 +185,17 @@ type stockLibrary struct{ library }
 
 func newLibrary(tb testing.TB, h *harness.Helm) library {
 	tb.Helper()
+	return newLibraryWith(tb, h, "memory")
+}
+
+// newLibraryWith returns the library with a storage driver.
+func newLibraryWith(tb testing.TB, h *harness.Helm, driver string) library {
+	tb.Helper()
 	settings := cli.New()
 	settings.KubeConfig = h.Cluster.Kubeconfig()
 	settings.SetNamespace(h.Namespace)
 	config := new(action.Configuration)
-	harness.NoError(tb, config.Init(settings.RESTClientGetter(), h.Namespace, "memory", func(string, ...any) {}))
+	harness.NoError(tb, action.InitConfiguration(config, settings.RESTClientGetter(), h.Namespace, driver, func(string, ...any) {}))
 	return library{config, h.Namespace}
 }
 
