@@ -91,3 +91,28 @@ func TestKeptObjects(t *testing.T) {
 		})
 	}
 }
+
+// TestOtherReleaseTakesObject checks that an object belongs to the Release of the release that takes it, and that the
+// reference has neither controller nor blockOwnerDeletion.
+func TestOtherReleaseTakesObject(t *testing.T) {
+	t.Parallel()
+	h := withObjects(t)
+	dir := charts.WriteTemplate(t, plainChart)
+	h.MustRun("install", "rel", dir, "--wait=ordered")
+	h.MustRun("install", "other", dir, "--take-ownership", "--wait=ordered")
+	references := h.Get(t, "ConfigMap/own").GetOwnerReferences()
+	if len(references) != 1 || references[0].Name != "other" || references[0].Controller != nil || references[0].BlockOwnerDeletion != nil {
+		t.Errorf("the owners are %+v", references)
+	}
+	awaitDeleted := createOwned(t, h)
+	h.MustRun("uninstall", "rel")
+	awaitDeleted()
+	if h.Get(t, "ConfigMap/own") == nil {
+		t.Error("the object is gone")
+	}
+	h.MustRun("uninstall", "other")
+	if h.Get(t, "ConfigMap/own") != nil {
+		t.Error("the object is left")
+	}
+	expectNothingLeft(t, h)
+}
