@@ -78,7 +78,7 @@ func expectNothingLeft(t *testing.T, h *harness.Helm) {
 const ownedChart = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: owned}
-data: {text: {{ quote .Values.text }}}
+data: {text: {{ quote .Values.text }}, service: {{ .Release.Service }}}
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -94,6 +94,9 @@ func TestReleaseAsObjects(t *testing.T) {
 	const password = "correct-horse-battery"
 	h.MustRun("install", "rel", dir, "--set", "text="+password, "--set", "keep=true", "--description", "first")
 	h.MustRun("upgrade", "rel", dir, "--set", "text="+password)
+	if data, _, _ := unstructured.NestedString(h.Get(t, "ConfigMap/owned").Object, "data", "service"); data != "Helm" {
+		t.Errorf("the service of the release is %q", data)
+	}
 	for name, want := range map[string]string{"owned": "Release", "kept": "Release"} {
 		if got := owners(h.Get(t, "ConfigMap/"+name)); got != want {
 			t.Errorf("%s has the owners %q, want %q", name, got, want)
