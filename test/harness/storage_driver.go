@@ -66,10 +66,13 @@ func (h *Helm) IsUpdateOf(tb testing.TB, e cluster.Event, release string, revisi
 	if StorageDriver() != crdstorage.DriverName {
 		return e.Resource == "secrets" && e.Name == fmt.Sprintf("sh.helm.release.v1.%s.v%d", release, revision)
 	}
-	if e.Resource != releaseapi.ReleaseVersionResource {
-		return false
-	}
-	version, err := h.Client.Resource(releaseapi.ReleaseVersionGVR()).Namespace(h.Namespace).Get(tb.Context(), e.Name, metav1.GetOptions{})
+	return e.Resource == releaseapi.ReleaseVersionResource && h.isVersionOf(tb, e.Name, release, revision)
+}
+
+// isVersionOf reports whether a ReleaseVersion is a revision of a release.
+func (h *Helm) isVersionOf(tb testing.TB, name, release string, revision int) bool {
+	tb.Helper()
+	version, err := h.Client.Resource(releaseapi.ReleaseVersionGVR()).Namespace(h.Namespace).Get(tb.Context(), name, metav1.GetOptions{})
 	return err == nil && version.GetLabels()[releaseapi.ReleaseLabel] == release && version.GetLabels()[releaseapi.RevisionLabel] == strconv.Itoa(revision)
 }
 
@@ -97,12 +100,15 @@ func ListsRevisions(what fault.Request) bool {
 }
 
 // ReadsRevision reports whether a request reads one stored revision of a release.
-func ReadsRevision(what fault.Request, release string, revision int) bool {
-	if StorageDriver() != crdstorage.DriverName {
-		return what.Verb == "get" && what.Name == fmt.Sprintf("sh.helm.release.v1.%s.v%d", release, revision)
+func (h *Helm) ReadsRevision(tb testing.TB, what fault.Request, release string, revision int) bool {
+	tb.Helper()
+	if what.Verb != "get" || what.Resource != RevisionResource() {
+		return false
 	}
-	selector := fmt.Sprintf("%s,%s=%d", releaseapi.VersionsOf(release), releaseapi.RevisionLabel, revision)
-	return ListsRevisions(what) && what.Query.Get("labelSelector") == selector
+	if StorageDriver() != crdstorage.DriverName {
+		return what.Name == fmt.Sprintf("sh.helm.release.v1.%s.v%d", release, revision)
+	}
+	return h.isVersionOf(tb, what.Name, release, revision)
 }
 
 // storageKinds are the kinds of the storage driver "crd", next to Secrets.
@@ -115,7 +121,7 @@ func IsStorageObject(resource, name string) bool {
 	if resource == "secrets" {
 		return IsReleaseSecret("Secret/" + name)
 	}
-	return storageKinds[resource] != ""
+	return storageKinds[resource] != "" || resource == "applications"
 }
 
 // WithStorageRules returns rules in which the permissions for Secrets also apply to the other objects of the

@@ -132,7 +132,7 @@ func TestServerOutageUntilTimeout(t *testing.T) {
 			p := h.UseProxy(t)
 			watched := firstWatch(p, "pods")
 			process := h.Start(t, "install", "rel", charts.Write(t, charts.Pod("slow", "first", "devcluster/after: 1s"), charts.Last("first")),
-				"--wait=ordered", "--timeout", "3s")
+				"--wait=ordered", "--timeout", "10s")
 			harness.AwaitClosed(t, watched, "a watch of pods")
 			back := away(t, p)
 			r := process.Wait(t)
@@ -140,7 +140,7 @@ func TestServerOutageUntilTimeout(t *testing.T) {
 			if r.ExitCode != 1 {
 				t.Fatalf("exit code %d, want 1\n%s", r.ExitCode, r.Stderr)
 			}
-			harness.ExpectContains(t, r.Stderr, "the operation timed out after 3s", "increase --timeout", "requests to the Kubernetes API server for")
+			harness.ExpectContains(t, r.Stderr, "the operation timed out after 10s", "increase --timeout", "requests to the Kubernetes API server for")
 			if len(h.ReadTrace(t)["ConfigMap/last"]) > 0 {
 				t.Error("a node was started, though the one before was not seen to be ready")
 			}

@@ -157,7 +157,7 @@ func TestConcurrentUpgradeAndUninstall(t *testing.T) {
 		var created atomic.Bool
 		stored, goOn := upgrader.HoldRequests(t, func(what fault.Request) bool {
 			created.CompareAndSwap(false, harness.CreatesRevision(what))
-			return created.Load() && harness.ReadsRevision(what, "rel", 1)
+			return created.Load() && h.ReadsRevision(t, what, "rel", 1)
 		})
 		upgrade := upgrader.Start(t, "upgrade", "rel", charts.ThreeLayers(t, "2"), "--wait=ordered")
 		harness.AwaitClosed(t, stored, "the new revision")
