@@ -25,8 +25,8 @@ func hasEnded(v *releaseapi.ReleaseVersion) bool {
 }
 
 // repair corrects which version Releases name as the newest one, if somebody has edited a Release or deleted a version.
-// versions are all versions of the Releases.
-func repair(parents map[string]*releaseapi.Release, versions []*releaseapi.ReleaseVersion) {
+// versions are all versions of the Releases. It reports whether there was something to correct.
+func repair(parents map[string]*releaseapi.Release, versions []*releaseapi.ReleaseVersion) (repaired bool) {
 	newest := map[*releaseapi.Release]*releaseapi.ReleaseVersion{}
 	for _, v := range versions {
 		parent := parents[parentKey(v)]
@@ -40,6 +40,44 @@ func repair(parents map[string]*releaseapi.Release, versions []*releaseapi.Relea
 		}
 	}
 	for parent, v := range newest {
-		parent.Status.Revision, parent.Status.LatestVersion = v.Spec.Revision, v.Name
+		if parent.Status.Revision != v.Spec.Revision || parent.Status.LatestVersion != v.Name {
+			parent.Status.Revision, parent.Status.LatestVersion, repaired = v.Spec.Revision, v.Name, true
+		}
 	}
+	return repaired
+}
+
+// splitCommitted returns the versions that belong to Releases, and the others. Of two versions with the same revision, an
+// interrupted operation has left one.
+func splitCommitted(parents map[string]*releaseapi.Release, versions []*releaseapi.ReleaseVersion) (committed, uncommitted []*releaseapi.ReleaseVersion) {
+	type numbered struct {
+		release  string
+		revision int64
+	}
+	chosen := map[numbered]*releaseapi.ReleaseVersion{}
+	for _, v := range versions {
+		parent, number := parents[parentKey(v)], numbered{parentKey(v), v.Spec.Revision}
+		other := chosen[number]
+		switch {
+		case !isCommitted(parent, v):
+			uncommitted = append(uncommitted, v)
+		case other == nil:
+			chosen[number] = v
+		case v.Name == parent.Status.LatestVersion || hasEnded(v) && !hasEnded(other) && other.Name != parent.Status.LatestVersion:
+			chosen[number], uncommitted = v, append(uncommitted, other)
+		default:
+			uncommitted = append(uncommitted, v)
+		}
+	}
+	for _, v := range versions {
+		if chosen[numbered{parentKey(v), v.Spec.Revision}] == v {
+			committed = append(committed, v)
+		}
+	}
+	return committed, uncommitted
+}
+
+// keyOf returns the key of a version.
+func keyOf(v *releaseapi.ReleaseVersion) versionKey {
+	return versionKey{v.Spec.ReleaseName, int(v.Spec.Revision)}
 }

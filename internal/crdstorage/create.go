@@ -39,6 +39,7 @@ func (d *Driver) Create(key string, rel *release.Release) error {
 	if err != nil {
 		return err
 	}
+	d.forgetWaited(k)
 	ctx := background()
 	parent, err := d.parentFor(ctx, c, k)
 	if err != nil {
@@ -55,7 +56,11 @@ func (d *Driver) Create(key string, rel *release.Release) error {
 		}
 	}
 	d.remember(k, v)
-	return d.discardUncommitted(ctx, c, k.release)
+	if isNewest {
+		d.describe(ctx, c, k.release, rel)
+	}
+	d.discardUncommitted(ctx, c, k.release)
+	return nil
 }
 
 // newRevision is what Create stores.
@@ -71,28 +76,30 @@ type newRevision struct {
 func (d *Driver) createObjects(ctx context.Context, c *clients, parent *releaseapi.Release, r newRevision) (v *storedVersion, application *metav1.OwnerReference, err error) {
 	var others sync.WaitGroup
 	var placeholderErr error
-	if r.isNewest {
-		others.Go(func() { application = d.describe(ctx, c, parent, r.rel) })
-		if parent.Status.Revision == 0 && !d.options.Migration {
-			others.Go(func() { placeholderErr = c.helm.create(ctx, parent) })
+	if r.isNewest && parent.Status.Revision == 0 {
+		others.Go(func() { application = d.createApplication(ctx, c, parent, r.rel) })
+		if !d.options.Migration {
+			others.Go(func() { placeholderErr = c.helm.Create(ctx, parent) })
 		}
 	}
 	v, err = d.createVersion(ctx, c, parent, r.head, r.sections)
 	others.Wait()
-	if err == nil && placeholderErr != nil {
-		err = d.discard(ctx, c, v.object)
+	switch {
+	case placeholderErr == nil:
+		return v, application, err
+	case err == nil:
+		err = d.withdraw(ctx, c, v.object, placeholderErr)
+	default:
+		err = errors.Join(placeholderErr, err)
 	}
-	if placeholderErr != nil {
-		err = errors.Join(placeholderErr, err, d.updateParent(ctx, c, parent.Name, ""))
-	}
-	return v, application, err
+	return nil, nil, errors.Join(err, d.updateParent(ctx, c, parent.Name))
 }
 
 // parentFor returns the Release for a new revision, which it creates if there is none. It returns
 // driver.ErrReleaseExists if the revision is allocated.
 func (d *Driver) parentFor(ctx context.Context, c *clients, k versionKey) (*releaseapi.Release, error) {
 	parent := d.knownRelease(k.release)
-	if parent == nil || parent.Status.Revision >= int64(k.revision) {
+	if parent == nil || parent.Status.Revision == 0 || parent.Status.Revision >= int64(k.revision) {
 		var err error
 		if parent, err = d.readOrCreateParent(ctx, c, k.release); err != nil {
 			return nil, err
@@ -131,14 +138,19 @@ func (d *Driver) readOrCreateParent(ctx context.Context, c *clients, name string
 	var unused sync.WaitGroup
 	var used error
 	if !d.options.Migration {
-		unused.Go(func() { used = c.helm.checkUnused(ctx, d.options.Namespace, name) })
+		unused.Go(func() { used = c.helm.CheckUnused(ctx, d.options.Namespace, name) })
 	}
 	parent, err = readOptional(c.objects.Releases.Get(ctx, name))
-	if unused.Wait(); parent != nil || err != nil {
-		return parent, err
-	}
-	if used != nil {
+	unused.Wait()
+	switch {
+	case err != nil:
+		return nil, err
+	case parent != nil && parent.Status.Revision > 0:
+		return parent, nil
+	case used != nil:
 		return nil, used
+	case parent != nil:
+		return parent, nil
 	}
 	parent, err = c.objects.Releases.Create(ctx, releaseapi.NewRelease(d.options.Namespace, name))
 	if apierrors.IsAlreadyExists(err) {
@@ -165,25 +177,30 @@ func (d *Driver) createVersion(ctx context.Context, c *clients, parent *releasea
 	}
 	v := &storedVersion{object: object, sections: sections}
 	if err := c.sections.Write(ctx, sectionOwner(object), encoded); err != nil {
-		return nil, errors.Join(err, d.discard(ctx, c, object))
+		return nil, d.withdraw(ctx, c, object, err)
 	}
 	return v, nil
 }
 
-// describe makes the Application of a release describe a new revision, and creates it for the first one. It returns the
-// reference to an Application that was created. Nothing of the release depends on it, so failures are only logged.
-func (d *Driver) describe(ctx context.Context, c *clients, parent *releaseapi.Release, rel *release.Release) *metav1.OwnerReference {
-	if parent.Status.Revision > 0 {
-		if err := c.applications.Describe(ctx, parent, rel); err != nil {
-			d.options.Log("%v", err)
-		}
-		return nil
-	}
+// createApplication creates the Application of a release, and returns the reference to it. Nothing of the release depends
+// on it, so failures are only logged.
+func (d *Driver) createApplication(ctx context.Context, c *clients, parent *releaseapi.Release, rel *release.Release) *metav1.OwnerReference {
 	application, err := c.applications.Create(ctx, parent, rel)
 	if err != nil {
 		d.options.Log("%v", err)
 	}
 	return application
+}
+
+// describe makes the Application of a release describe a new revision.
+func (d *Driver) describe(ctx context.Context, c *clients, name string, rel *release.Release) {
+	parent := d.knownRelease(name)
+	if parent == nil || parent.Status.Revision == 1 {
+		return // createApplication has described it
+	}
+	if err := c.applications.Describe(ctx, parent, rel); err != nil {
+		d.options.Log("%v", err)
+	}
 }
 
 // newestVersion is a version that is to become the newest one of its release.
@@ -199,7 +216,7 @@ type newestVersion struct {
 func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Release, v newestVersion, lease *orderrecord.Lease) error {
 	if lease == nil {
 		if err := d.setNewestVersion(ctx, c, parent, v); err != nil {
-			return errors.Join(err, d.discard(ctx, c, v.object))
+			return d.withdraw(ctx, c, v.object, err)
 		}
 		return nil
 	}
@@ -212,13 +229,13 @@ func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Rele
 	err := d.setNewestVersion(ctx, c, parent, v)
 	locking.Wait()
 	if err != nil {
-		return errors.Join(err, c.leases.Remove(ctx, v.object.Namespace, v.object.Spec.ReleaseName, created), d.discard(ctx, c, v.object))
+		return errors.Join(d.withdraw(ctx, c, v.object, err), c.leases.Remove(ctx, v.object.Namespace, v.object.Spec.ReleaseName, created))
 	}
 	if v.lease = created; created == nil && leaseErr == nil {
 		v.lease, leaseErr = c.leases.Write(ctx, parent, lease, nil)
 	}
 	if leaseErr != nil { // nobody would know who works on the revision
-		return errors.Join(leaseErr, d.discard(ctx, c, v.object), d.updateParent(ctx, c, v.object.Spec.ReleaseName, v.object.Name))
+		return errors.Join(d.withdraw(ctx, c, v.object, leaseErr), d.updateParent(ctx, c, v.object.Spec.ReleaseName))
 	}
 	return nil
 }
@@ -226,7 +243,7 @@ func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Rele
 // setNewestVersion stores in the Release that a version is its newest one, if no other has become that since parent was
 // read.
 func (d *Driver) setNewestVersion(ctx context.Context, c *clients, parent *releaseapi.Release, v newestVersion) error {
-	before := parent.Status
+	before, uid := parent.Status, parent.UID
 	for range maxAttempts {
 		d.setNewest(parent, v.object, v.rel, d.countKnown(parent)+1)
 		releaseapplication.SetOwner(parent, v.application, v.rel)
@@ -243,6 +260,9 @@ func (d *Driver) setNewestVersion(ctx context.Context, c *clients, parent *relea
 		}
 		if parent, err = c.objects.Releases.Get(ctx, parent.Name); err != nil {
 			return err
+		}
+		if parent.UID != uid {
+			return fmt.Errorf("release %s was deleted in the meantime", parent.Name)
 		}
 		if parent.Status.LatestVersion == v.object.Name { // the response to the update was lost
 			d.rememberRelease(parent)
@@ -262,22 +282,29 @@ func errDeleting(parent *releaseapi.Release) error {
 	return fmt.Errorf("release %s is being deleted: try again when kubectl get releases.helm.sh no longer shows it", parent.Name)
 }
 
-// discardUncommitted deletes the versions of a release that were found uncommitted before. Their operations
-// can no longer commit them, because the number of their revision is allocated now.
-func (d *Driver) discardUncommitted(ctx context.Context, c *clients, release string) error {
-	var errs []error
+// discardUncommitted deletes the versions of a release that were uncommitted when all of it was read. Their operations
+// can no longer commit them, because the number of their revision is allocated now. What cannot be deleted stays
+// uncommitted, so failures are only logged.
+func (d *Driver) discardUncommitted(ctx context.Context, c *clients, release string) {
 	for _, v := range d.takeUncommitted(release) {
-		errs = append(errs, d.discard(ctx, c, v))
+		if _, err := d.discard(ctx, c, v); err != nil {
+			d.options.Log("%v", err)
+		}
 	}
-	return errors.Join(errs...)
 }
 
 // discard deletes a version and its sections, in this order, so that there is no version whose sections are missing. If
-// the process is killed in between, the garbage collector deletes the sections.
-func (d *Driver) discard(ctx context.Context, c *clients, v *releaseapi.ReleaseVersion) error {
-	err := c.objects.Versions.Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(v.UID))})
+// the process is killed in between, the garbage collector deletes the sections. It reports whether the version existed.
+func (d *Driver) discard(ctx context.Context, c *clients, v *releaseapi.ReleaseVersion) (existed bool, err error) {
+	err = c.objects.Versions.Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(v.UID))})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return err
+		return false, err
 	}
-	return c.sections.Delete(ctx, sectionOwner(v), releaseparts.SecretsOf(sectionsOf(v)))
+	return err == nil, c.sections.Delete(ctx, sectionOwner(v), releaseparts.SecretsOf(sectionsOf(v)))
+}
+
+// withdraw deletes a version that cannot be used because of err, which it returns.
+func (d *Driver) withdraw(ctx context.Context, c *clients, v *releaseapi.ReleaseVersion, err error) error {
+	_, discardErr := d.discard(ctx, c, v)
+	return errors.Join(err, discardErr)
 }

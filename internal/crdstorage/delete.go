@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/release"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,6 +21,17 @@ import (
 // Delete implements driver.Deletor. With the last revision of a release, it deletes the Release and all that
 // belongs to it. It returns the release, without values, manifest, hooks and notes if these cannot be read.
 func (d *Driver) Delete(key string) (*release.Release, error) {
+	return d.delete(key, d.deleted)
+}
+
+// Prune is like Delete, but does not delete the Release with the last revision: another one is created next, and the
+// Release owns objects.
+func (d *Driver) Prune(key string) (*release.Release, error) {
+	return d.delete(key, func(context.Context, *clients, *storedVersion) error { return nil })
+}
+
+// delete deletes a revision, and then calls deleted.
+func (d *Driver) delete(key string, deleted func(context.Context, *clients, *storedVersion) error) (*release.Release, error) {
 	k, err := parseKey(key)
 	if err != nil {
 		return nil, err
@@ -43,10 +53,21 @@ func (d *Driver) Delete(key string) (*release.Release, error) {
 		return nil, err
 	}
 	d.forget(k)
-	if err := d.discard(ctx, c, v.object); err != nil {
+	existed, err := d.discard(ctx, c, v.object)
+	if err != nil {
 		return nil, err
 	}
-	return rel, d.deleted(ctx, c, v)
+	if !existed { // what is known is out of date
+		if current, err := d.read(ctx, c, k); err == nil && current.object.UID != v.object.UID {
+			return d.delete(key, deleted)
+		}
+	}
+	// Another operation that holds the lock of the release can no longer renew this Lease.
+	if err := c.leases.Remove(ctx, v.object.Namespace, k.release, v.lease); err != nil {
+		return nil, err
+	}
+	v.lease = nil
+	return rel, deleted(ctx, c, v)
 }
 
 // deleted updates the Release of v, a version that was deleted.
@@ -57,14 +78,14 @@ func (d *Driver) deleted(ctx context.Context, c *clients, v *storedVersion) erro
 	case parent == nil || d.options.Migration:
 	case d.isEmpty(name):
 		// If another operation has changed the Release in the meantime, it may have stored another revision.
-		isDeleted, err := d.deleteUnused(ctx, c, unusedRelease{parent, d.takeUncommitted(name), v.lease})
+		isDeleted, err := d.deleteUnused(ctx, c, parent, d.takeUncommitted(name))
 		if isDeleted || err != nil {
 			return err
 		}
 	case d.isComplete(name) && parent.Status.LatestVersion != v.object.Name:
 		return nil
 	}
-	return d.updateParent(ctx, c, name, v.object.Name)
+	return d.updateParent(ctx, c, name)
 }
 
 // DeleteUnused deletes what is left of a release that has no revision: its first operation was killed before it had
@@ -74,24 +95,22 @@ func (d *Driver) DeleteUnused(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return d.updateParent(ctx, c, name, "")
+	return d.updateParent(ctx, c, name)
 }
 
 // updateParent updates the Release after a version of it was deleted, or deletes it if no version is left.
-func (d *Driver) updateParent(ctx context.Context, c *clients, name, deletedVersion string) error {
-	parents, versions, err := d.readObjects(ctx, c, releaseapi.VersionsOf(name), name)
+func (d *Driver) updateParent(ctx context.Context, c *clients, name string) error {
+	parents, versions, repaired, err := d.readRelease(ctx, c, name)
 	if err != nil {
 		return err
 	}
 	for _, parent := range parents {
-		wasNewest := deletedVersion != "" && parent.Status.LatestVersion == deletedVersion
-		repair(parents, versions)
-		committed := slices.DeleteFunc(slices.Clone(versions), func(v *releaseapi.ReleaseVersion) bool { return !isCommitted(parent, v) })
+		committed, _ := splitCommitted(parents, versions)
 		switch {
 		case len(committed) == 0:
-			_, err := d.deleteUnused(ctx, c, unusedRelease{parent: parent, uncommitted: versions})
+			_, err := d.deleteUnused(ctx, c, parent, versions)
 			return err
-		case wasNewest:
+		case repaired:
 			return d.restoreNewest(ctx, c, parent, committed)
 		}
 	}
@@ -130,21 +149,12 @@ func (d *Driver) restoreNewest(ctx context.Context, c *clients, parent *releasea
 	return err
 }
 
-// unusedRelease is a Release of which no version is left, and what else there is of it.
-type unusedRelease struct {
-	parent *releaseapi.Release
-	// uncommitted are versions that do not belong to the release.
-	uncommitted []*releaseapi.ReleaseVersion
-	// lease is the Lease of the operation that deletes the release; nil if it is not known.
-	lease *coordinationv1.Lease
-}
-
-// deleteUnused deletes a Release of which no version is left, and what else there is of it, and reports whether it has. It
-// does not if another operation creates a revision. By then, the objects of the release are deleted, or they must stay in
-// the cluster and have no reference to it.
-func (d *Driver) deleteUnused(ctx context.Context, c *clients, r unusedRelease) (isDeleted bool, err error) {
-	d.forgetRelease(r.parent.Name)
-	err = c.objects.Releases.Delete(ctx, r.parent.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &r.parent.UID, ResourceVersion: &r.parent.ResourceVersion}})
+// deleteUnused deletes a Release of which no version is left, and what else there is of it: uncommitted are versions that
+// do not belong to it. It reports whether it has deleted the Release: it does not if another operation creates a revision.
+// By then, the objects of the release are deleted, or they must stay in the cluster and have no reference to it.
+func (d *Driver) deleteUnused(ctx context.Context, c *clients, parent *releaseapi.Release, uncommitted []*releaseapi.ReleaseVersion) (isDeleted bool, err error) {
+	d.forgetRelease(parent.Name)
+	err = c.objects.Releases.Delete(ctx, parent.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &parent.UID, ResourceVersion: &parent.ResourceVersion}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return false, nil
 	}
@@ -153,16 +163,14 @@ func (d *Driver) deleteUnused(ctx context.Context, c *clients, r unusedRelease) 
 	}
 	// The garbage collector would delete these, too, but it may be slow.
 	var g errgroup.Group
-	for _, v := range r.uncommitted {
-		g.Go(func() error { return d.discard(ctx, c, v) })
+	for _, v := range uncommitted {
+		g.Go(func() error {
+			_, err := d.discard(ctx, c, v)
+			return err
+		})
 	}
-	g.Go(func() error {
-		if r.lease != nil {
-			return c.leases.Remove(ctx, r.parent.Namespace, r.parent.Name, r.lease)
-		}
-		return c.leases.RemoveAny(ctx, r.parent)
-	})
-	g.Go(func() error { return c.helm.remove(ctx, r.parent) })
-	g.Go(func() error { return c.applications.Delete(ctx, r.parent) })
+	g.Go(func() error { return c.leases.RemoveAny(ctx, parent) })
+	g.Go(func() error { return c.helm.Remove(ctx, parent) })
+	g.Go(func() error { return c.applications.Delete(ctx, parent) })
 	return true, g.Wait()
 }

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/ordered-helm/helm/internal/crdplaceholder"
 	"github.com/ordered-helm/helm/internal/holderlease"
 	"github.com/ordered-helm/helm/internal/releaseapi"
 	"github.com/ordered-helm/helm/internal/releaseapplication"
@@ -68,7 +69,7 @@ type clients struct {
 	objects  *releaseapi.Client
 	leases   holderlease.Client
 	sections *releaseparts.SecretStore
-	helm     placeholders
+	helm     crdplaceholder.Client
 	// applications are the objects that own the Releases.
 	applications *releaseapplication.Client
 	// raw sends requests for any path; nil if there is no such client.
@@ -92,7 +93,7 @@ func New(o Options) *Driver {
 			}
 			return &clients{
 				objects: releaseapi.NewClient(objects, o.Namespace), applications: releaseapplication.NewClient(objects, o.Namespace), leases: holderlease.Client{Leases: kube.CoordinationV1()},
-				sections: &releaseparts.SecretStore{Client: kube}, helm: placeholders{kube}, raw: kube.Discovery().RESTClient(),
+				sections: &releaseparts.SecretStore{Client: kube}, helm: crdplaceholder.Client{Kubernetes: kube, Driver: DriverName}, raw: kube.Discovery().RESTClient(),
 			}, nil
 		}),
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/ordered-helm/helm/internal/releaseparts"
 )
 
-// maxRememberedBytes is the maximum size of all sections that are remembered although the process has only read them.
+// maxRememberedBytes is the maximum size of all sections that are remembered, apart from those of running operations.
 const maxRememberedBytes = 16 << 20
 
 // knownObjects is what a process has read and written last, so that an update need not read before it writes.
@@ -44,17 +44,25 @@ func (d *Driver) known(k versionKey) *storedVersion {
 func (d *Driver) remember(k versionKey, v *storedVersion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if hasEnded(v.object) && d.rememberedBytes()+sizeOf(v.sections) > maxRememberedBytes {
+		v.sections = nil
+	}
 	d.objects.versions[k] = v
+}
+
+// rememberedBytes returns the size of all sections that are remembered. The caller must hold d.mu.
+func (d *Driver) rememberedBytes() (size int) {
+	for _, known := range d.objects.versions {
+		size += sizeOf(known.sections)
+	}
+	return size
 }
 
 // rememberSections remembers the sections of a known version, as long as all together are small.
 func (d *Driver) rememberSections(v *releaseapi.ReleaseVersion, sections []releaseparts.Section) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	size := sizeOf(sections)
-	for _, known := range d.objects.versions {
-		size += sizeOf(known.sections)
-	}
+	size := d.rememberedBytes() + sizeOf(sections)
 	k := versionKey{v.Spec.ReleaseName, int(v.Spec.Revision)}
 	known := d.objects.versions[k]
 	if known == nil || known.object.UID != v.UID || known.object.ResourceVersion != v.ResourceVersion || size > maxRememberedBytes {
@@ -72,10 +80,24 @@ func sizeOf(sections []releaseparts.Section) (size int) {
 	return size
 }
 
-// rememberAllKnown notes that all revisions of a release are known.
-func (d *Driver) rememberAllKnown(release string) {
+// rememberAll replaces what is known of a release: its Release, which is nil if there is none, all its revisions, and the
+// versions that do not belong to it.
+func (d *Driver) rememberAll(release string, parent *releaseapi.Release, versions []*storedVersion, uncommitted []*releaseapi.ReleaseVersion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	for k := range d.objects.versions {
+		if k.release == release {
+			delete(d.objects.versions, k)
+		}
+	}
+	for _, v := range versions {
+		d.objects.versions[keyOf(v.object)] = v
+	}
+	delete(d.objects.releases, release)
+	if parent != nil {
+		d.objects.releases[release] = parent
+	}
+	d.objects.uncommitted[release] = uncommitted
 	d.objects.complete[release] = true
 }
 
@@ -158,14 +180,7 @@ func (d *Driver) forgetRelease(name string) {
 	delete(d.objects.releases, name)
 }
 
-// noteUncommitted notes that a version does not belong to its release.
-func (d *Driver) noteUncommitted(v *releaseapi.ReleaseVersion) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.objects.uncommitted[v.Spec.ReleaseName] = append(d.objects.uncommitted[v.Spec.ReleaseName], v)
-}
-
-// takeUncommitted returns the versions that were noted, and forgets them.
+// takeUncommitted returns the versions that did not belong to the release when all of it was read, and forgets them.
 func (d *Driver) takeUncommitted(release string) []*releaseapi.ReleaseVersion {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -180,6 +195,13 @@ func (d *Driver) SetWaited(release string, revision int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.objects.waited[versionKey{release, revision}] = true
+}
+
+// forgetWaited forgets that an operation on an earlier revision with the same number has waited.
+func (d *Driver) forgetWaited(k versionKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.objects.waited, k)
 }
 
 func (d *Driver) hasWaited(k versionKey) bool {

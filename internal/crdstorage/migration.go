@@ -14,12 +14,12 @@ import (
 // CreatePlaceholder creates the placeholder for stock Helm of a release that was moved to this driver. Its name must not
 // be in use by another driver any more.
 func (d *Driver) CreatePlaceholder(ctx context.Context, name string) error {
-	return d.withParent(ctx, name, func(c *clients) error { return c.helm.create(ctx, d.knownRelease(name)) })
+	return d.withParent(ctx, name, func(c *clients) error { return c.helm.Create(ctx, d.knownRelease(name)) })
 }
 
 // RemovePlaceholder deletes the placeholder for stock Helm of a release that is about to be moved to another driver.
 func (d *Driver) RemovePlaceholder(ctx context.Context, name string) error {
-	err := d.withParent(ctx, name, func(c *clients) error { return c.helm.remove(ctx, d.knownRelease(name)) })
+	err := d.withParent(ctx, name, func(c *clients) error { return c.helm.Remove(ctx, d.knownRelease(name)) })
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -208,39 +209,24 @@ func (d *Driver) heads(ctx context.Context, name string) ([]*storedVersion, erro
 	if err != nil {
 		return nil, err
 	}
-	selector := ""
-	if name != "" {
-		selector = releaseapi.VersionsOf(name)
+	if name == "" {
+		return d.committedVersions(ctx, c, "")
 	}
-	parents, objects, err := d.readObjects(ctx, c, selector, name)
+	parents, objects, _, err := d.readRelease(ctx, c, name)
 	if err != nil {
 		return nil, err
 	}
-	repair(parents, objects)
-	for _, parent := range parents {
-		if name != "" {
-			d.rememberRelease(parent)
-		}
-	}
-	var found []*storedVersion
-	for _, object := range objects {
-		if !isCommitted(parents[parentKey(object)], object) {
-			d.noteUncommitted(object)
-			continue
-		}
-		k := versionKey{object.Spec.ReleaseName, int(object.Spec.Revision)}
-		v, err := d.withLease(ctx, c, k, object)
-		if err != nil {
+	committed, uncommitted := splitCommitted(parents, objects)
+	found := make([]*storedVersion, len(committed))
+	for i, object := range committed {
+		if found[i], err = d.withLease(ctx, c, keyOf(object), object); err != nil {
 			return nil, err
 		}
-		if name != "" {
-			d.remember(k, v)
-		}
-		found = append(found, v)
 	}
-	if name != "" {
-		d.rememberAllKnown(name)
+	var parent *releaseapi.Release
+	for _, parent = range parents { // there is one at most
 	}
+	d.rememberAll(name, parent, found, uncommitted)
 	slices.SortFunc(found, compareVersions)
 	return found, nil
 }
@@ -253,6 +239,36 @@ func compareVersions(a, b *storedVersion) int {
 
 // parentKey returns the key of the Release of a version in the result of readObjects.
 func parentKey(v *releaseapi.ReleaseVersion) string { return v.Namespace + "/" + v.Spec.ReleaseName }
+
+// readRelease reads a Release and all its ReleaseVersions. Both are of one time, or the Release is older: an update of it
+// has a conflict if it names a version that is not among the result.
+//
+// What it returns says which version the Release would name if nobody had edited it. repaired says whether that differs.
+func (d *Driver) readRelease(ctx context.Context, c *clients, name string) (parents map[string]*releaseapi.Release, versions []*releaseapi.ReleaseVersion, repaired bool, err error) {
+	for range maxAttempts {
+		parents, versions, err = d.readObjects(ctx, c, releaseapi.VersionsOf(name), name)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		isComplete := true
+		for _, parent := range parents {
+			latest := parent.Status.LatestVersion
+			if latest == "" || slices.ContainsFunc(versions, func(v *releaseapi.ReleaseVersion) bool { return v.Name == latest }) {
+				continue
+			}
+			// The list may have been answered before this version was created.
+			v, err := readOptional(c.objects.Versions.Get(ctx, latest))
+			if err != nil {
+				return nil, nil, false, err
+			}
+			isComplete = v == nil
+		}
+		if isComplete {
+			return parents, versions, repair(parents, versions), nil
+		}
+	}
+	return nil, nil, false, fmt.Errorf("read release %s: other operations change it all the time", name)
+}
 
 // readObjects reads the ReleaseVersions that a label selector selects, and their Releases: that with a name, or all
 // if it is empty.

@@ -62,16 +62,13 @@ func (d *Driver) committedVersions(ctx context.Context, c *clients, name string)
 		return nil, err
 	}
 	repair(parents, objects)
-	var found []*storedVersion
-	for _, object := range objects {
-		if !isCommitted(parents[parentKey(object)], object) {
-			continue
-		}
-		v, err := d.withLease(ctx, c, versionKey{object.Spec.ReleaseName, int(object.Spec.Revision)}, object)
-		if err != nil {
+	committed, _ := splitCommitted(parents, objects)
+	found := make([]*storedVersion, len(committed))
+	for i, object := range committed {
+		var err error
+		if found[i], err = d.withLease(ctx, c, keyOf(object), object); err != nil {
 			return nil, err
 		}
-		found = append(found, v)
 	}
 	slices.SortFunc(found, compareVersions)
 	return found, nil

@@ -53,6 +53,7 @@ func (d *Driver) Update(key string, rel *release.Release) error {
 	}
 	unused, err := d.replaceStatus(ctx, c, v, status)
 	if err != nil {
+		d.forget(k) // what is known may be out of date
 		return err
 	}
 	v.sections = sections

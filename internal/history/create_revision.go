@@ -52,6 +52,12 @@ type conflictDriver struct {
 	deletedPrevious bool
 }
 
+// pruner is a storage driver that stores more of a release than its revisions, and deletes that with the last of them.
+type pruner interface {
+	// Prune deletes a revision before another one is created. What else there is of the release stays.
+	Prune(key string) (*release.Release, error)
+}
+
 // inUseError wraps an error that inUse returned, so that Create can distinguish it from
 // errors of the storage.
 type inUseError struct{ error }
@@ -75,7 +81,11 @@ func (d *conflictDriver) Query(labels map[string]string) ([]*release.Release, er
 // Delete deletes a revision. If another operation started on the revision just before,
 // Delete stores it again and returns an error.
 func (d *conflictDriver) Delete(key string) (*release.Release, error) {
-	rel, err := d.Driver.Delete(key)
+	remove := d.Driver.Delete
+	if p, ok := d.Driver.(pruner); ok {
+		remove = p.Prune
+	}
+	rel, err := remove(key)
 	if err != nil || rel == nil {
 		return rel, err
 	}

@@ -61,6 +61,8 @@ func (c *Client) Create(ctx context.Context, parent *releaseapi.Release, rel *re
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("read Application %s: %w", parent.Name, err)
+		case existing.GetAnnotations()[releaseUIDAnnotation] == string(parent.UID):
+			return referenceTo(existing), nil // a simultaneous operation has created it
 		case !isForReleases(existing):
 			return nil, nil
 		}
@@ -109,19 +111,26 @@ func (c *Client) Delete(ctx context.Context, parent *releaseapi.Release) error {
 	if ownerOf(parent) == nil && parent.Status.Revision > 0 {
 		return nil
 	}
-	existing, err := c.applications.Get(ctx, parent.Name, metav1.GetOptions{})
-	if apierrors.IsForbidden(err) && ownerOf(parent) == nil {
-		return nil
-	}
-	if apierrors.IsNotFound(err) || err == nil && existing.GetAnnotations()[releaseUIDAnnotation] != string(parent.UID) {
-		return nil
-	}
-	if err == nil {
-		uid, resourceVersion := existing.GetUID(), existing.GetResourceVersion()
-		err = c.applications.Delete(ctx, parent.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &resourceVersion}})
-	}
-	if err == nil || apierrors.IsNotFound(err) {
-		return nil
+	var err error
+	for range maxAttempts {
+		var existing *unstructured.Unstructured
+		existing, err = c.applications.Get(ctx, parent.Name, metav1.GetOptions{})
+		if apierrors.IsForbidden(err) && ownerOf(parent) == nil {
+			return nil
+		}
+		if apierrors.IsNotFound(err) || err == nil && existing.GetAnnotations()[releaseUIDAnnotation] != string(parent.UID) {
+			return nil
+		}
+		if err == nil {
+			uid, resourceVersion := existing.GetUID(), existing.GetResourceVersion()
+			err = c.applications.Delete(ctx, parent.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &resourceVersion}})
+		}
+		if err == nil || apierrors.IsNotFound(err) {
+			return nil
+		}
+		if !apierrors.IsConflict(err) {
+			break
+		}
 	}
 	return fmt.Errorf("delete Application %s: %w", parent.Name, err)
 }

@@ -1,7 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package crdstorage
+// Package crdplaceholder writes the Secrets that keep stock Helm away from releases that are stored as objects
+// (docs/reference.md, "The driver crd"). There is one for each release, at the place of its first revision.
+package crdplaceholder
 
 import (
 	"context"
@@ -25,10 +27,11 @@ import (
 	"github.com/ordered-helm/helm/internal/releasestorage"
 )
 
-// placeholders writes the Secrets that keep stock Helm away from the releases of this driver. There is one for
-// each release, at the place of its first revision.
-type placeholders struct {
-	client kubernetes.Interface
+// Client writes placeholders.
+type Client struct {
+	Kubernetes kubernetes.Interface
+	// Driver is the value of HELM_DRIVER with which the releases are stored.
+	Driver string
 }
 
 // placeholderKey returns the name of the placeholder of a release.
@@ -36,25 +39,25 @@ func placeholderKey(release string) string {
 	return fmt.Sprintf("%s.%s.v1", storage.HelmStorageType, release)
 }
 
-// checkUnused returns a *placeholder.DriverError if another storage driver has a release with this name.
-func (p placeholders) checkUnused(ctx context.Context, namespace, name string) error {
+// CheckUnused returns a *placeholder.DriverError if another storage driver has a release with this name.
+func (c Client) CheckUnused(ctx context.Context, namespace, name string) error {
 	options := releaseSelector(name)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		list, err := p.client.CoreV1().Secrets(namespace).List(ctx, options)
+		list, err := c.Kubernetes.CoreV1().Secrets(namespace).List(ctx, options)
 		if err != nil {
 			return fmt.Errorf("look for release %s in Secrets: %w", name, err)
 		}
 		for i := range list.Items {
-			if isPlaceholder(&list.Items[i]) {
+			if c.isPlaceholder(&list.Items[i]) {
 				continue
 			}
-			return &placeholder.DriverError{Release: name, Namespace: namespace, Driver: "secret", Current: DriverName}
+			return &placeholder.DriverError{Release: name, Namespace: namespace, Driver: "secret", Current: c.Driver}
 		}
 		return nil
 	})
 	g.Go(func() error {
-		list, err := p.client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{LabelSelector: options.LabelSelector, Limit: 1})
+		list, err := c.Kubernetes.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{LabelSelector: options.LabelSelector, Limit: 1})
 		if apierrors.IsForbidden(err) {
 			return nil // an account of this driver needs no permission for ConfigMaps
 		}
@@ -62,44 +65,44 @@ func (p placeholders) checkUnused(ctx context.Context, namespace, name string) e
 			return fmt.Errorf("look for release %s in ConfigMaps: %w", name, err)
 		}
 		if len(list.Items) > 0 {
-			return &placeholder.DriverError{Release: name, Namespace: namespace, Driver: "configmap", Current: DriverName}
+			return &placeholder.DriverError{Release: name, Namespace: namespace, Driver: "configmap", Current: c.Driver}
 		}
 		return nil
 	})
 	return g.Wait()
 }
 
-// create creates the placeholder of a release. Another process may have created it already.
-func (p placeholders) create(ctx context.Context, owner *releaseapi.Release) error {
+// Create creates the placeholder of a release. Another process may have created it already.
+func (c Client) Create(ctx context.Context, owner *releaseapi.Release) error {
 	head := &releaseparts.Head{Name: owner.Name, Namespace: owner.Namespace, Revision: 1, Status: release.StatusPendingInstall}
-	secrets := driver.NewSecrets(&placeholderClient{SecretInterface: p.client.CoreV1().Secrets(owner.Namespace), ctx: ctx, owner: owner})
-	err := secrets.Create(placeholderKey(owner.Name), placeholder.New(DriverName, head, nil))
+	secrets := driver.NewSecrets(&placeholderClient{SecretInterface: c.Kubernetes.CoreV1().Secrets(owner.Namespace), ctx: ctx, owner: owner})
+	err := secrets.Create(placeholderKey(owner.Name), placeholder.New(c.Driver, head, nil))
 	if !errors.Is(err, driver.ErrReleaseExists) {
 		return err
 	}
-	existing, err := p.client.CoreV1().Secrets(owner.Namespace).Get(ctx, placeholderKey(owner.Name), metav1.GetOptions{})
+	existing, err := c.Kubernetes.CoreV1().Secrets(owner.Namespace).Get(ctx, placeholderKey(owner.Name), metav1.GetOptions{})
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the placeholder of release %s: %w", owner.Name, err)
-	case !isPlaceholder(existing):
-		return &placeholder.DriverError{Release: owner.Name, Namespace: owner.Namespace, Driver: "secret", Current: DriverName}
+	case !c.isPlaceholder(existing):
+		return &placeholder.DriverError{Release: owner.Name, Namespace: owner.Namespace, Driver: "secret", Current: c.Driver}
 	case !releaseapi.IsOwned(existing, owner): // of a Release that is gone, which the garbage collector has not noticed yet
-		return errors.Join(p.remove(ctx, owner), p.create(ctx, owner))
+		return errors.Join(c.removeOwned(ctx, existing), c.Create(ctx, owner))
 	}
 	return nil
 }
 
-// remove deletes the placeholder of a release, and the copies of it that stock Helm has stored in attempts to roll
+// Remove deletes the placeholder of a release, and the copies of it that stock Helm has stored in attempts to roll
 // back the release.
-func (p placeholders) remove(ctx context.Context, owner *releaseapi.Release) error {
-	secrets := p.client.CoreV1().Secrets(owner.Namespace)
+func (c Client) Remove(ctx context.Context, owner *releaseapi.Release) error {
+	secrets := c.Kubernetes.CoreV1().Secrets(owner.Namespace)
 	list, err := secrets.List(ctx, releaseSelector(owner.Name))
 	if err != nil {
 		return fmt.Errorf("look for the placeholder of release %s: %w", owner.Name, err)
 	}
 	for i := range list.Items {
 		secret := &list.Items[i]
-		if !isPlaceholder(secret) {
+		if !c.isPlaceholder(secret) || isOfOther(secret, owner) {
 			continue
 		}
 		err := secrets.Delete(ctx, secret.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(secret.UID))})
@@ -110,13 +113,28 @@ func (p placeholders) remove(ctx context.Context, owner *releaseapi.Release) err
 	return nil
 }
 
+// removeOwned deletes the placeholder of another Release, which is gone.
+func (c Client) removeOwned(ctx context.Context, secret *corev1.Secret) error {
+	err := c.Kubernetes.CoreV1().Secrets(secret.Namespace).Delete(ctx, secret.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(secret.UID))})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// isOfOther reports whether another Release owns a placeholder: the release was installed again. Copies that stock Helm has
+// stored have no owner.
+func isOfOther(secret *corev1.Secret, owner *releaseapi.Release) bool {
+	return len(secret.OwnerReferences) > 0 && !releaseapi.IsOwned(secret, owner)
+}
+
 // releaseSelector selects the objects in which Helm stores the revisions of a release.
 func releaseSelector(release string) metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: "owner=helm,name=" + release}
 }
 
 // isPlaceholder reports whether a Secret contains a placeholder of this driver.
-func isPlaceholder(secret *corev1.Secret) bool {
+func (c Client) isPlaceholder(secret *corev1.Secret) bool {
 	text, err := new(releasestorage.Decoder).Text(secret.Data["release"])
 	if err != nil {
 		return false
@@ -126,7 +144,7 @@ func isPlaceholder(secret *corev1.Secret) bool {
 		return false
 	}
 	name, _ := placeholder.Of(&rel)
-	return name == DriverName
+	return name == c.Driver
 }
 
 // placeholderClient is the client with which Helm's driver creates a placeholder. It adds the owner.
