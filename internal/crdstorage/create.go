@@ -50,6 +50,7 @@ func (d *Driver) Create(key string, rel *release.Release) error {
 	if err != nil {
 		return err
 	}
+	owned := *parent // the Release may lose the reference to its Application
 	if isNewest {
 		if err := d.commit(ctx, c, parent, newestVersion{v, rel, application}, head.Lease); err != nil {
 			return err
@@ -57,7 +58,7 @@ func (d *Driver) Create(key string, rel *release.Release) error {
 	}
 	d.remember(k, v)
 	if isNewest {
-		d.describe(ctx, c, k.release, rel)
+		d.describe(ctx, c, &owned, rel)
 	}
 	d.discardUncommitted(ctx, c, k.release)
 	return nil
@@ -192,12 +193,9 @@ func (d *Driver) createApplication(ctx context.Context, c *clients, parent *rele
 	return application
 }
 
-// describe makes the Application of a release describe a new revision.
-func (d *Driver) describe(ctx context.Context, c *clients, name string, rel *release.Release) {
-	parent := d.knownRelease(name)
-	if parent == nil || parent.Status.Revision == 1 {
-		return // createApplication has described it
-	}
+// describe makes the Application that owns a Release describe a new revision. For the first revision, createApplication has
+// done that: nothing owns the Release before.
+func (d *Driver) describe(ctx context.Context, c *clients, parent *releaseapi.Release, rel *release.Release) {
 	if err := c.applications.Describe(ctx, parent, rel); err != nil {
 		d.options.Log("%v", err)
 	}

@@ -5,6 +5,7 @@ package storage
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
@@ -49,7 +50,7 @@ func TestVersionIsCommittedAfterRead(t *testing.T) {
 	versions := h.Client.Resource(releaseapi.ReleaseVersionGVR()).Namespace(h.Namespace)
 	later, err := versions.Get(t.Context(), versionsOf(t, h)[0], metav1.GetOptions{})
 	harness.NoError(t, err)
-	later.SetName(later.GetName()[:25] + "z")
+	later.SetName(later.GetName()[:10] + strings.Repeat("z", 16))
 	later.SetResourceVersion("")
 	later.SetLabels(map[string]string{"heritage": "helm", "helm.sh/release": "rel", "helm.sh/revision": "2"})
 	later.Object["spec"] = map[string]any{"releaseName": "rel", "revision": int64(2)}
