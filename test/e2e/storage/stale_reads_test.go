@@ -28,7 +28,9 @@ func TestReleaseReadAfterVersions(t *testing.T) {
 	h := withObjects(t)
 	dir := threeRevisions(t, h)
 	direct := *h
-	held, pass := h.HoldRequests(t, func(what fault.Request) bool { return what.Verb == "get" && what.Resource == releaseapi.ReleaseResource })
+	held, pass := h.HoldRequests(t, func(what fault.Request) bool {
+		return what.Verb == "get" && what.Resource == releaseapi.ReleaseResource
+	})
 	upgrade := h.Start(t, "upgrade", "rel", dir, "--set", `names=one\,five`)
 	harness.AwaitClosed(t, held, "a request for the Release")
 	direct.MustRun("upgrade", "rel", dir, "--set", `names=one\,four`)
