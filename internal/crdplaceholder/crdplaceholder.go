@@ -87,7 +87,10 @@ func (c Client) Create(ctx context.Context, owner *releaseapi.Release) error {
 	case !c.isPlaceholder(existing):
 		return &placeholder.DriverError{Release: owner.Name, Namespace: owner.Namespace, Driver: "secret", Current: c.Driver}
 	case !releaseapi.IsOwned(existing, owner): // of a Release that is gone, which the garbage collector has not noticed yet
-		return errors.Join(c.removeOwned(ctx, existing), c.Create(ctx, owner))
+		if err := c.deleteSecret(ctx, owner.Name, existing); err != nil {
+			return err
+		}
+		return c.Create(ctx, owner)
 	}
 	return nil
 }
@@ -95,8 +98,7 @@ func (c Client) Create(ctx context.Context, owner *releaseapi.Release) error {
 // Remove deletes the placeholder of a release, and the copies of it that stock Helm has stored in attempts to roll
 // back the release.
 func (c Client) Remove(ctx context.Context, owner *releaseapi.Release) error {
-	secrets := c.Kubernetes.CoreV1().Secrets(owner.Namespace)
-	list, err := secrets.List(ctx, releaseSelector(owner.Name))
+	list, err := c.Kubernetes.CoreV1().Secrets(owner.Namespace).List(ctx, releaseSelector(owner.Name))
 	if err != nil {
 		return fmt.Errorf("look for the placeholder of release %s: %w", owner.Name, err)
 	}
@@ -105,21 +107,20 @@ func (c Client) Remove(ctx context.Context, owner *releaseapi.Release) error {
 		if !c.isPlaceholder(secret) || isOfOther(secret, owner) {
 			continue
 		}
-		err := secrets.Delete(ctx, secret.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(secret.UID))})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete the placeholder of release %s: %w", owner.Name, err)
+		if err := c.deleteSecret(ctx, owner.Name, secret); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// removeOwned deletes the placeholder of another Release, which is gone.
-func (c Client) removeOwned(ctx context.Context, secret *corev1.Secret) error {
+// deleteSecret deletes a placeholder.
+func (c Client) deleteSecret(ctx context.Context, release string, secret *corev1.Secret) error {
 	err := c.Kubernetes.CoreV1().Secrets(secret.Namespace).Delete(ctx, secret.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(secret.UID))})
-	if apierrors.IsNotFound(err) {
-		return nil
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete the placeholder of release %s: %w", release, err)
 	}
-	return err
+	return nil
 }
 
 // isOfOther reports whether another Release owns a placeholder: the release was installed again. Copies that stock Helm has

@@ -7,6 +7,17 @@ import (
 	"github.com/ordered-helm/helm/internal/releaseapi"
 )
 
+// parentKey returns the key of the Release of a version, in maps of Releases.
+func parentKey(v *releaseapi.ReleaseVersion) string { return v.Namespace + "/" + v.Spec.ReleaseName }
+
+// onlyParent returns a map with one Release; without any if it is nil.
+func onlyParent(parent *releaseapi.Release) map[string]*releaseapi.Release {
+	if parent == nil {
+		return nil
+	}
+	return map[string]*releaseapi.Release{parent.Namespace + "/" + parent.Name: parent}
+}
+
 // isCommitted reports whether a version belongs to its release. It does not before the Release names it. Both can be nil.
 func isCommitted(parent *releaseapi.Release, v *releaseapi.ReleaseVersion) bool {
 	switch {

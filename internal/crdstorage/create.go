@@ -89,7 +89,7 @@ func (d *Driver) createObjects(ctx context.Context, c *clients, parent *releasea
 	case placeholderErr == nil:
 		return v, application, err
 	case err == nil:
-		err = d.withdraw(ctx, c, v.object, placeholderErr)
+		err = d.discardAfterError(ctx, c, v.object, placeholderErr)
 	default:
 		err = errors.Join(placeholderErr, err)
 	}
@@ -178,7 +178,7 @@ func (d *Driver) createVersion(ctx context.Context, c *clients, parent *releasea
 	}
 	v := &storedVersion{object: object, sections: sections}
 	if err := c.sections.Write(ctx, sectionOwner(object), encoded); err != nil {
-		return nil, d.withdraw(ctx, c, object, err)
+		return nil, d.discardAfterError(ctx, c, object, err)
 	}
 	return v, nil
 }
@@ -214,7 +214,7 @@ type newestVersion struct {
 func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Release, v newestVersion, lease *orderrecord.Lease) error {
 	if lease == nil {
 		if err := d.setNewestVersion(ctx, c, parent, v); err != nil {
-			return d.withdraw(ctx, c, v.object, err)
+			return d.discardAfterError(ctx, c, v.object, err)
 		}
 		return nil
 	}
@@ -227,13 +227,13 @@ func (d *Driver) commit(ctx context.Context, c *clients, parent *releaseapi.Rele
 	err := d.setNewestVersion(ctx, c, parent, v)
 	locking.Wait()
 	if err != nil {
-		return errors.Join(d.withdraw(ctx, c, v.object, err), c.leases.Remove(ctx, v.object.Namespace, v.object.Spec.ReleaseName, created))
+		return errors.Join(d.discardAfterError(ctx, c, v.object, err), c.leases.Remove(ctx, v.object.Namespace, v.object.Spec.ReleaseName, created))
 	}
 	if v.lease = created; created == nil && leaseErr == nil {
 		v.lease, leaseErr = c.leases.Write(ctx, parent, lease, nil)
 	}
 	if leaseErr != nil { // nobody would know who works on the revision
-		return errors.Join(d.withdraw(ctx, c, v.object, leaseErr), d.updateParent(ctx, c, v.object.Spec.ReleaseName))
+		return errors.Join(d.discardAfterError(ctx, c, v.object, leaseErr), d.updateParent(ctx, c, v.object.Spec.ReleaseName))
 	}
 	return nil
 }
@@ -301,8 +301,8 @@ func (d *Driver) discard(ctx context.Context, c *clients, v *releaseapi.ReleaseV
 	return err == nil, c.sections.Delete(ctx, sectionOwner(v), releaseparts.SecretsOf(sectionsOf(v)))
 }
 
-// withdraw deletes a version that cannot be used because of err, which it returns.
-func (d *Driver) withdraw(ctx context.Context, c *clients, v *releaseapi.ReleaseVersion, err error) error {
+// discardAfterError deletes a version that cannot be used because of err, which it returns.
+func (d *Driver) discardAfterError(ctx context.Context, c *clients, v *releaseapi.ReleaseVersion, err error) error {
 	_, discardErr := d.discard(ctx, c, v)
 	return errors.Join(err, discardErr)
 }

@@ -66,7 +66,6 @@ func (d *Driver) delete(key string, deleted func(context.Context, *clients, *sto
 	if err := c.leases.Remove(ctx, v.object.Namespace, k.release, v.lease); err != nil {
 		return nil, err
 	}
-	v.lease = nil
 	return rel, deleted(ctx, c, v)
 }
 
@@ -100,21 +99,18 @@ func (d *Driver) DeleteUnused(ctx context.Context, name string) error {
 
 // updateParent updates the Release after a version of it was deleted, or deletes it if no version is left.
 func (d *Driver) updateParent(ctx context.Context, c *clients, name string) error {
-	parents, versions, repaired, err := d.readRelease(ctx, c, name)
-	if err != nil {
+	parent, versions, repaired, err := d.readRelease(ctx, c, name)
+	if err != nil || parent == nil {
 		return err
 	}
-	for _, parent := range parents {
-		committed, _ := splitCommitted(parents, versions)
-		switch {
-		case len(committed) == 0:
-			_, err := d.deleteUnused(ctx, c, parent, versions)
-			return err
-		case repaired:
-			return d.restoreNewest(ctx, c, parent, committed)
-		}
+	committed, _ := splitCommitted(onlyParent(parent), versions)
+	switch {
+	case len(committed) == 0:
+		_, err = d.deleteUnused(ctx, c, parent, versions)
+	case repaired:
+		err = d.restoreNewest(ctx, c, parent, committed)
 	}
-	return nil
+	return err
 }
 
 // restoreNewest makes the newest of the versions of a Release that are left the one that the Release names.
@@ -143,10 +139,12 @@ func (d *Driver) restoreNewest(ctx context.Context, c *clients, parent *releasea
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // another operation has created the next revision, or deleted the release
 		return nil
 	}
-	if err == nil {
-		d.rememberRelease(updated)
+	if err != nil {
+		return err
 	}
-	return err
+	d.rememberRelease(updated)
+	d.describe(ctx, c, updated, rel)
+	return nil
 }
 
 // deleteUnused deletes a Release of which no version is left, and what else there is of it: uncommitted are versions that
@@ -169,7 +167,7 @@ func (d *Driver) deleteUnused(ctx context.Context, c *clients, parent *releaseap
 			return err
 		})
 	}
-	g.Go(func() error { return c.leases.RemoveAny(ctx, parent) })
+	g.Go(func() error { return c.leases.RemoveOwned(ctx, parent) })
 	g.Go(func() error { return c.helm.Remove(ctx, parent) })
 	g.Go(func() error { return c.applications.Delete(ctx, parent) })
 	return true, g.Wait()

@@ -190,12 +190,12 @@ func readOptional[T any](object *T, err error) (*T, error) {
 
 // readByLabel reads the ReleaseVersion of a revision. It returns driver.ErrReleaseNotFound if the release does not have it.
 func (d *Driver) readByLabel(ctx context.Context, c *clients, k versionKey) (*releaseapi.ReleaseVersion, error) {
-	parents, objects, err := d.readObjects(ctx, c, releaseapi.VersionsOf(k.release)+","+releaseapi.RevisionLabel+"="+strconv.Itoa(k.revision), k.release)
+	parent, objects, err := d.readObjects(ctx, c, k.release, releaseapi.VersionsOf(k.release)+","+releaseapi.RevisionLabel+"="+strconv.Itoa(k.revision))
 	if err != nil {
 		return nil, err
 	}
 	for _, object := range objects {
-		if isCommitted(parents[parentKey(object)], object) {
+		if isCommitted(parent, object) {
 			return object, nil
 		}
 	}
@@ -212,19 +212,16 @@ func (d *Driver) heads(ctx context.Context, name string) ([]*storedVersion, erro
 	if name == "" {
 		return d.committedVersions(ctx, c, "")
 	}
-	parents, objects, _, err := d.readRelease(ctx, c, name)
+	parent, objects, _, err := d.readRelease(ctx, c, name)
 	if err != nil {
 		return nil, err
 	}
-	committed, uncommitted := splitCommitted(parents, objects)
+	committed, uncommitted := splitCommitted(onlyParent(parent), objects)
 	found := make([]*storedVersion, len(committed))
 	for i, object := range committed {
 		if found[i], err = d.withLease(ctx, c, keyOf(object), object); err != nil {
 			return nil, err
 		}
-	}
-	var parent *releaseapi.Release
-	for _, parent = range parents { // there is one at most
 	}
 	d.rememberAll(name, parent, found, uncommitted)
 	slices.SortFunc(found, compareVersions)
@@ -237,43 +234,34 @@ func compareVersions(a, b *storedVersion) int {
 		cmp.Compare(a.object.Spec.Revision, b.object.Spec.Revision))
 }
 
-// parentKey returns the key of the Release of a version in the result of readObjects.
-func parentKey(v *releaseapi.ReleaseVersion) string { return v.Namespace + "/" + v.Spec.ReleaseName }
-
-// readRelease reads a Release and all its ReleaseVersions. Both are of one time, or the Release is older: an update of it
-// has a conflict if it names a version that is not among the result.
+// readRelease reads a Release, which is nil if it does not exist, and all its ReleaseVersions. Both are of one time, or the
+// Release is older: an update of it has a conflict if it names a version that is not among the result.
 //
-// What it returns says which version the Release would name if nobody had edited it. repaired says whether that differs.
-func (d *Driver) readRelease(ctx context.Context, c *clients, name string) (parents map[string]*releaseapi.Release, versions []*releaseapi.ReleaseVersion, repaired bool, err error) {
+// The returned Release names the version that it would name if nobody had edited it. repaired says whether that differs.
+func (d *Driver) readRelease(ctx context.Context, c *clients, name string) (parent *releaseapi.Release, versions []*releaseapi.ReleaseVersion, repaired bool, err error) {
 	for range maxAttempts {
-		parents, versions, err = d.readObjects(ctx, c, releaseapi.VersionsOf(name), name)
-		if err != nil {
-			return nil, nil, false, err
+		if parent, versions, err = d.readObjects(ctx, c, name, releaseapi.VersionsOf(name)); err != nil || parent == nil {
+			return nil, versions, false, err
 		}
-		isComplete := true
-		for _, parent := range parents {
-			latest := parent.Status.LatestVersion
-			if latest == "" || slices.ContainsFunc(versions, func(v *releaseapi.ReleaseVersion) bool { return v.Name == latest }) {
-				continue
-			}
+		latest := parent.Status.LatestVersion
+		if latest != "" && !slices.ContainsFunc(versions, func(v *releaseapi.ReleaseVersion) bool { return v.Name == latest }) {
 			// The list may have been answered before this version was created.
 			v, err := readOptional(c.objects.Versions.Get(ctx, latest))
 			if err != nil {
 				return nil, nil, false, err
 			}
-			isComplete = v == nil
+			if v != nil {
+				continue
+			}
 		}
-		if isComplete {
-			return parents, versions, repair(parents, versions), nil
-		}
+		return parent, versions, repair(onlyParent(parent), versions), nil
 	}
-	return nil, nil, false, fmt.Errorf("read release %s: other operations change it all the time", name)
+	return nil, nil, false, fmt.Errorf("read release %s: other operations change it all the time, try again", name)
 }
 
-// readObjects reads the ReleaseVersions that a label selector selects, and their Releases: that with a name, or all
-// if it is empty.
-func (d *Driver) readObjects(ctx context.Context, c *clients, selector, name string) (parents map[string]*releaseapi.Release, versions []*releaseapi.ReleaseVersion, err error) {
-	parents = map[string]*releaseapi.Release{}
+// readObjects reads a Release, which is nil if it does not exist, and those of its ReleaseVersions that a label selector
+// selects.
+func (d *Driver) readObjects(ctx context.Context, c *clients, name, selector string) (parent *releaseapi.Release, versions []*releaseapi.ReleaseVersion, err error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		list, err := c.objects.Versions.List(ctx, metav1.ListOptions{LabelSelector: selector})
@@ -285,24 +273,12 @@ func (d *Driver) readObjects(ctx context.Context, c *clients, selector, name str
 		}
 		return nil
 	})
-	g.Go(func() error {
-		if name != "" {
-			parent, err := readOptional(c.objects.Releases.Get(ctx, name))
-			if parent != nil && err == nil {
-				parents[parent.Namespace+"/"+name] = parent
-			}
-			return err
-		}
-		list, err := c.objects.Releases.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		for i := range list.Items {
-			parents[list.Items[i].Namespace+"/"+list.Items[i].Name] = &list.Items[i]
-		}
-		return nil
+	g.Go(func() (err error) {
+		parent, err = readOptional(c.objects.Releases.Get(ctx, name))
+		return err
 	})
-	return parents, versions, g.Wait()
+	err = g.Wait()
+	return parent, versions, err
 }
 
 func isDefinitionsError(err error) bool {

@@ -118,8 +118,8 @@ func (c Client) Remove(ctx context.Context, namespace, release string, lease *co
 	return nil
 }
 
-// RemoveAny deletes the Lease that a Release owns.
-func (c Client) RemoveAny(ctx context.Context, owner *releaseapi.Release) error {
+// RemoveOwned deletes the Lease that a Release owns.
+func (c Client) RemoveOwned(ctx context.Context, owner *releaseapi.Release) error {
 	lease, err := c.Read(ctx, owner.Namespace, owner.Name)
 	if err != nil || lease == nil || !releaseapi.IsOwned(lease, owner) {
 		return err

@@ -65,7 +65,7 @@ func (e *DefinitionsError) Unwrap() error { return e.Err }
 func definitionsError(err error, resource, object string) error {
 	problem := Problem(0)
 	switch {
-	case isPathNotFound(err):
+	case IsPathNotFound(err):
 		problem = ProblemMissing
 	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "strict decoding error: unknown field"):
 		problem = ProblemOlder
@@ -77,9 +77,9 @@ func definitionsError(err error, resource, object string) error {
 	return &DefinitionsError{Problem: problem, Resource: resource + "." + Group, Object: object, Err: err}
 }
 
-// isPathNotFound reports whether the API server does not serve the path of a request. Unlike
+// IsPathNotFound reports whether the API server does not serve the path of a request, for example because a kind is not defined. Unlike
 // for a missing object, its response is then plain text and not a Status, which client-go
 // records as a cause.
-func isPathNotFound(err error) bool {
+func IsPathNotFound(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -80,7 +80,7 @@ func descriptor(rel *release.Release) map[string]any {
 func componentKinds(rel *release.Release) []any {
 	var kinds []schema.GroupKind
 	for _, doc := range render.Split(rel.Manifest) {
-		if h := headOf(doc); h.Kind != "" {
+		if h := decodeKind(doc); h.Kind != "" {
 			kinds = append(kinds, schema.FromAPIVersionAndKind(h.APIVersion, h.Kind).GroupKind())
 		}
 	}
@@ -103,9 +103,9 @@ type document struct {
 	Spec map[string]any `json:"spec"`
 }
 
-// headOf returns the apiVersion and the kind of a document; nothing if it is no object. It decodes only their lines if it
+// decodeKind returns the apiVersion and the kind of a document; nothing if it is no object. It decodes only their lines if it
 // can, because a revision can have thousands of documents.
-func headOf(doc string) document {
+func decodeKind(doc string) document {
 	var lines strings.Builder
 	for line := range strings.Lines(doc) {
 		if strings.HasPrefix(line, "apiVersion:") || strings.HasPrefix(line, "kind:") {

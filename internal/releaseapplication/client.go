@@ -47,10 +47,10 @@ func (c *Client) Create(ctx context.Context, parent *releaseapi.Release, rel *re
 	for range maxAttempts {
 		created, err := c.applications.Create(ctx, wanted, metav1.CreateOptions{})
 		if err == nil {
-			return referenceTo(created), nil
+			return ownerReferenceTo(created), nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
-			if isUnknownKind(err) {
+			if releaseapi.IsPathNotFound(err) {
 				return nil, nil
 			}
 			return nil, fmt.Errorf("create Application %s: %w", parent.Name, err)
@@ -62,8 +62,8 @@ func (c *Client) Create(ctx context.Context, parent *releaseapi.Release, rel *re
 		case err != nil:
 			return nil, fmt.Errorf("read Application %s: %w", parent.Name, err)
 		case existing.GetAnnotations()[releaseUIDAnnotation] == string(parent.UID):
-			return referenceTo(existing), nil // a simultaneous operation has created it
-		case !isForReleases(existing):
+			return ownerReferenceTo(existing), nil // a simultaneous operation has created it
+		case !isCreatedByHelm(existing):
 			return nil, nil
 		}
 		// It describes an earlier Release with the name, whose deletion was interrupted. That deletion can no longer
@@ -71,7 +71,7 @@ func (c *Client) Create(ctx context.Context, parent *releaseapi.Release, rel *re
 		wanted.SetResourceVersion(existing.GetResourceVersion())
 		updated, err := c.applications.Update(ctx, wanted, metav1.UpdateOptions{})
 		if err == nil {
-			return referenceTo(updated), nil
+			return ownerReferenceTo(updated), nil
 		}
 		if wanted.SetResourceVersion(""); !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("update Application %s: %w", parent.Name, err)
@@ -81,10 +81,10 @@ func (c *Client) Create(ctx context.Context, parent *releaseapi.Release, rel *re
 }
 
 // Describe makes the Application that owns parent, a Release, describe rel, a new revision. It does nothing if none owns
-// it. If the revision itself contains the Application, it gets the spec that the chart declares: as Helm, an upgrade that
-// takes over a custom resource does not change what has been in it before.
+// it. If the revision itself contains the Application, it gets the spec that the chart declares: like
+// Helm, an upgrade that takes over a custom resource would not change its fields.
 func (c *Client) Describe(ctx context.Context, parent *releaseapi.Release, rel *release.Release) error {
-	owner := ownerOf(parent)
+	owner := owningApplication(parent)
 	if owner == nil {
 		return nil
 	}
@@ -108,14 +108,14 @@ func (c *Client) Describe(ctx context.Context, parent *releaseapi.Release, rel *
 // Delete deletes the Application of parent, a Release that is deleted.
 func (c *Client) Delete(ctx context.Context, parent *releaseapi.Release) error {
 	// A Release that nothing owns may have an Application if it has no revision: the operation was interrupted.
-	if ownerOf(parent) == nil && parent.Status.Revision > 0 {
+	if owningApplication(parent) == nil && parent.Status.Revision > 0 {
 		return nil
 	}
 	var err error
 	for range maxAttempts {
 		var existing *unstructured.Unstructured
 		existing, err = c.applications.Get(ctx, parent.Name, metav1.GetOptions{})
-		if apierrors.IsForbidden(err) && ownerOf(parent) == nil {
+		if apierrors.IsForbidden(err) && owningApplication(parent) == nil {
 			return nil
 		}
 		if apierrors.IsNotFound(err) || err == nil && existing.GetAnnotations()[releaseUIDAnnotation] != string(parent.UID) {
@@ -141,7 +141,7 @@ func SetOwner(parent *releaseapi.Release, application *metav1.OwnerReference, re
 	switch {
 	case application != nil:
 		parent.OwnerReferences = append(withoutApplications(parent.OwnerReferences), *application)
-	case ownerOf(parent) != nil && declared(rel) != nil:
+	case owningApplication(parent) != nil && declared(rel) != nil:
 		parent.OwnerReferences = withoutApplications(parent.OwnerReferences)
 	}
 }
@@ -150,8 +150,8 @@ func withoutApplications(references []metav1.OwnerReference) []metav1.OwnerRefer
 	return slices.DeleteFunc(slices.Clone(references), isApplication)
 }
 
-// ownerOf returns the reference to the Application that owns a Release; nil if none does.
-func ownerOf(parent *releaseapi.Release) *metav1.OwnerReference {
+// owningApplication returns the reference to the Application that owns a Release; nil if none does.
+func owningApplication(parent *releaseapi.Release) *metav1.OwnerReference {
 	i := slices.IndexFunc(parent.OwnerReferences, func(r metav1.OwnerReference) bool { return isApplication(r) && r.Name == parent.Name })
 	if i < 0 {
 		return nil
@@ -161,16 +161,11 @@ func ownerOf(parent *releaseapi.Release) *metav1.OwnerReference {
 
 func isApplication(r metav1.OwnerReference) bool { return r.APIVersion == apiVersion && r.Kind == kind }
 
-func referenceTo(application *unstructured.Unstructured) *metav1.OwnerReference {
+func ownerReferenceTo(application *unstructured.Unstructured) *metav1.OwnerReference {
 	return &metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: application.GetName(), UID: application.GetUID()}
 }
 
-// isForReleases reports whether Create has created an Application.
-func isForReleases(application *unstructured.Unstructured) bool {
+// isCreatedByHelm reports whether Create has created an Application, for this Release or another one.
+func isCreatedByHelm(application *unstructured.Unstructured) bool {
 	return application.GetAnnotations()[releaseUIDAnnotation] != "" && application.GetDeletionTimestamp() == nil
-}
-
-// isUnknownKind reports whether the cluster does not serve Applications: it does not know the path.
-func isUnknownKind(err error) bool {
-	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -31,7 +31,7 @@ func marshal(rel *release.Release) ([]byte, error) {
 	replacement := make([]byte, 24) // so that no chart can contain it
 	_, _ = rand.Read(replacement)   // never fails
 	replaced, ch := *rel, *rel.Chart
-	ch.Templates, ch.Files = replaceLarge(ch.Templates, replacement), replaceLarge(ch.Files, replacement)
+	ch.Templates, ch.Files = replaceLargeFiles(ch.Templates, replacement), replaceLargeFiles(ch.Files, replacement)
 	replaced.Chart = &ch
 	text, err := json.Marshal(&replaced)
 	if err != nil {
@@ -40,8 +40,8 @@ func marshal(rel *release.Release) ([]byte, error) {
 	return insertData(text, base64.StdEncoding.AppendEncode(nil, replacement), large)
 }
 
-// replaceLarge returns a copy of files in which large ones have other data.
-func replaceLarge(files []*chart.File, data []byte) []*chart.File {
+// replaceLargeFiles returns a copy of files in which large ones have other data.
+func replaceLargeFiles(files []*chart.File, data []byte) []*chart.File {
 	replaced := slices.Clone(files)
 	for i, f := range files {
 		if f != nil && len(f.Data) >= minLargeFile {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -97,8 +98,8 @@ func withApplications(t *testing.T) *harness.Helm {
 	return h
 }
 
-// application returns the Application with the name of the release; nil if there is none.
-func application(t *testing.T, h *harness.Helm) *unstructured.Unstructured {
+// getApplication returns the Application with the name of the release; nil if there is none.
+func getApplication(t *testing.T, h *harness.Helm) *unstructured.Unstructured {
 	t.Helper()
 	found, err := h.Client.Resource(applications()).Namespace(h.Namespace).Get(t.Context(), "rel", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -108,7 +109,7 @@ func application(t *testing.T, h *harness.Helm) *unstructured.Unstructured {
 	return found
 }
 
-func releaseOwners(t *testing.T, h *harness.Helm) string {
+func ownersOfRelease(t *testing.T, h *harness.Helm) string {
 	t.Helper()
 	parents := objectsOf(t, h, releaseapi.ReleaseGVR())
 	if len(parents) != 1 {
@@ -135,7 +136,7 @@ spec: {descriptor: {type: of-the-chart}}
 func TestNoApplication(t *testing.T) { //nolint:paralleltest // as the comment says
 	h := withObjects(t)
 	h.MustRun("install", "rel", charts.WriteTemplate(t, plainChart))
-	if got := releaseOwners(t, h); got != "" {
+	if got := ownersOfRelease(t, h); got != "" {
 		t.Errorf("the Release has the owners %q", got)
 	}
 	h.MustRun("upgrade", "rel", charts.WriteTemplate(t, plainChart))
@@ -150,10 +151,10 @@ func TestApplication(t *testing.T) {
 	h.MustRun("install", "rel", charts.WriteFiles(t, map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 0.1.0\nappVersion: 1.2.3\ndescription: sells things\n", "templates/all.yaml": plainChart,
 	}))
-	if got := releaseOwners(t, h); got != "Application" {
+	if got := ownersOfRelease(t, h); got != "Application" {
 		t.Errorf("the Release has the owners %q", got)
 	}
-	created := application(t, h)
+	created := getApplication(t, h)
 	if created.GetLabels()[releaseapi.HeritageLabel] != releaseapi.Heritage {
 		t.Errorf("the Application has the labels %v", created.GetLabels())
 	}
@@ -163,14 +164,14 @@ func TestApplication(t *testing.T) {
 		"Chart.yaml":         "apiVersion: v2\nname: shop\nversion: 0.2.0\n",
 		"templates/all.yaml": plainChart + "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app}\nspec: {replicas: 0, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {containers: [{name: a, image: a}]}}}\n",
 	}))
-	expectSpec(t, application(t, h), `{"componentKinds":[{"group":"","kind":"ConfigMap"},{"group":"apps","kind":"Deployment"}],"descriptor":{"type":"shop","version":"0.2.0"},"selector":{"matchLabels":{"app.kubernetes.io/instance":"rel"}}}`)
+	expectSpec(t, getApplication(t, h), `{"componentKinds":[{"group":"","kind":"ConfigMap"},{"group":"apps","kind":"Deployment"}],"descriptor":{"type":"shop","version":"0.2.0"},"selector":{"matchLabels":{"app.kubernetes.io/instance":"rel"}}}`)
 
 	h.MustRun("uninstall", "rel", "--keep-history")
-	if application(t, h) == nil {
+	if getApplication(t, h) == nil {
 		t.Error("the Application is gone, although the history is kept")
 	}
 	h.MustRun("uninstall", "rel")
-	if application(t, h) != nil {
+	if getApplication(t, h) != nil {
 		t.Error("the Application is left")
 	}
 	expectNothingLeft(t, h)
@@ -218,15 +219,15 @@ func TestApplicationOfOthers(t *testing.T) {
 	t.Parallel()
 	h := withApplications(t)
 	createApplication(t, h, nil)
-	before := application(t, h).GetResourceVersion()
+	before := getApplication(t, h).GetResourceVersion()
 	chart := charts.WriteTemplate(t, plainChart)
 	h.MustRun("install", "rel", chart)
-	if got := releaseOwners(t, h); got != "" {
+	if got := ownersOfRelease(t, h); got != "" {
 		t.Errorf("the Release has the owners %q", got)
 	}
 	h.MustRun("upgrade", "rel", chart)
 	h.MustRun("uninstall", "rel")
-	if after := application(t, h); after == nil || after.GetResourceVersion() != before {
+	if after := getApplication(t, h); after == nil || after.GetResourceVersion() != before {
 		t.Errorf("the Application was changed to %v", after)
 	}
 }
@@ -238,11 +239,11 @@ func TestApplicationOfDeletedRelease(t *testing.T) {
 	h := withApplications(t)
 	createApplication(t, h, map[string]string{"helm.sh/release-uid": "0d1b7dc4-8a2b-4f1c-9a51-3a0d5f1f9d6e"})
 	h.MustRun("install", "rel", charts.WriteTemplate(t, plainChart))
-	if got := releaseOwners(t, h) + " " + typeOf(application(t, h)); got != "Application app" {
+	if got := ownersOfRelease(t, h) + " " + typeOf(getApplication(t, h)); got != "Application app" {
 		t.Errorf("owners and type are %q", got)
 	}
 	h.MustRun("uninstall", "rel")
-	if application(t, h) != nil {
+	if getApplication(t, h) != nil {
 		t.Error("the Application is left")
 	}
 }
@@ -257,12 +258,12 @@ func TestApplicationOfChart(t *testing.T) {
 			h := withApplications(t)
 			h.MustRun("install", "rel", charts.WriteTemplate(t, first))
 			h.MustRun("upgrade", "rel", charts.WriteTemplate(t, declaringChart))
-			if got := releaseOwners(t, h) + " " + typeOf(application(t, h)); got != " of-the-chart" {
+			if got := ownersOfRelease(t, h) + " " + typeOf(getApplication(t, h)); got != " of-the-chart" {
 				t.Errorf("owners and type are %q", got)
 			}
-			expectSpec(t, application(t, h), `{"descriptor":{"type":"of-the-chart"}}`)
+			expectSpec(t, getApplication(t, h), `{"descriptor":{"type":"of-the-chart"}}`)
 			h.MustRun("uninstall", "rel")
-			if application(t, h) != nil {
+			if getApplication(t, h) != nil {
 				t.Error("the Application is left")
 			}
 			expectNothingLeft(t, h)
@@ -278,10 +279,29 @@ func TestApplicationForbidden(t *testing.T) {
 	chart := charts.WriteTemplate(t, plainChart)
 	r := h.MustRun(append([]string{"install", "rel", chart, "--debug"}, as...)...)
 	harness.ExpectContains(t, r.Stderr, "create Application rel", "forbidden")
-	if got := releaseOwners(t, h); got != "" {
+	if got := ownersOfRelease(t, h); got != "" {
 		t.Errorf("the Release has the owners %q", got)
 	}
 	h.MustRun(append([]string{"upgrade", "rel", chart}, as...)...)
 	h.MustRun(append([]string{"uninstall", "rel"}, as...)...)
 	expectNothingLeft(t, h)
+}
+
+// TestApplicationOfMovedRelease checks that the Application of a release that was moved to the driver crd describes it, and
+// that it goes when the release is moved away.
+func TestApplicationOfMovedRelease(t *testing.T) {
+	t.Parallel()
+	h := withApplications(t)
+	secrets := *h
+	secrets.Env = append(slices.Clone(h.Env), "HELM_DRIVER=secret")
+	secrets.MustRun("install", "rel", charts.WriteTemplate(t, plainChart))
+	h.MustRun("state", "migrate", "rel", "--from", "secret", "--to", "crd")
+	if got := ownersOfRelease(t, h); got != "Application" {
+		t.Errorf("the Release has the owners %q", got)
+	}
+	expectSpec(t, getApplication(t, h), `{"componentKinds":[{"group":"","kind":"ConfigMap"}],"descriptor":{"type":"app","version":"0.1.0"},"selector":{"matchLabels":{"app.kubernetes.io/instance":"rel"}}}`)
+	h.MustRun("state", "migrate", "rel", "--from", "crd", "--to", "secret")
+	if getApplication(t, h) != nil || h.Get(t, "ConfigMap/own") == nil {
+		t.Error("the Application is left, or the object is gone")
+	}
 }
