@@ -264,6 +264,9 @@ func (f *WritableAPI) write(c ReceivedCall) (*unstructured.Unstructured, error) 
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
+		if version := object.GetResourceVersion(); version != "" && version != live.GetResourceVersion() { // the patch has another one
+			return nil, apierrors.NewConflict(groupResource, name, errors.New("the object has been modified"))
+		}
 		return f.store(collection, object), nil
 	}
 	if err := checkPreconditions(c, live); err != nil {

@@ -40,6 +40,19 @@ type ApplyOptions struct {
 	// ThreeWay also compares the live object when a patch for a custom resource is
 	// computed. For built-in kinds, this is always done.
 	ThreeWay bool
+	// OptimisticLocking makes Apply change an object only if nobody has changed it since it
+	// was read: each patch contains the resource version of the live object from which it
+	// was computed. If the server therefore rejects a patch, or the creation of an object
+	// that did not exist, Apply reads the object and computes the patch again, a few times.
+	// A custom Kubernetes client ignores it. It cannot be combined with Force.
+	OptimisticLocking bool
+	// SkipSameState makes Apply send no patch that would only write values in another form
+	// (see patch.Patch.StoresSame), which Helm sends. A custom Kubernetes client ignores it.
+	SkipSameState bool
+	// Declaration returns what to declare of an existing object, instead of info, if that
+	// depends on live, the live object. It is then also the base of the object. Declaration
+	// can be nil. It must be safe for concurrent use. A custom Kubernetes client ignores it.
+	Declaration func(info *object.Info, live *unstructured.Unstructured) (*object.Info, error)
 	// IsAbsent reports whether an object is assumed not to exist. Apply creates such an
 	// object without reading it first. If it exists after all, Apply changes it if MayChange
 	// allows that. IsAbsent can be nil.
@@ -103,7 +116,10 @@ type objectChange struct {
 	// live is the live object, or nil if it does not exist. After a successful change, it
 	// is the new state.
 	live *unstructured.Unstructured
-	// assumedAbsent is true if the object was not read because IsAbsent returned true.
+	// assumedAbsent is true if Apply changes the object if it exists although live is nil: if
+	// it was not read, because IsAbsent returned true, or if the object may have been created
+	// again after it was read. The latter is possible if it has an original, because a
+	// correction of drift does not lock the release, and with OptimisticLocking.
 	assumedAbsent bool
 	// earlier is the previous change of the same object, if the list contains the object
 	// several times.
@@ -148,12 +164,13 @@ func (w *requestWriter) prepareChanges(ctx context.Context, list kube.ResourceLi
 	latest := make(map[sequencer.ID]*objectChange, len(list))
 	for i, info := range list {
 		id := object.IDOf(info)
-		changes[i] = &objectChange{info: info, live: live[info], assumedAbsent: absent[info], earlier: latest[id]}
+		changes[i] = &objectChange{info: info, live: live[info], earlier: latest[id]}
 		if original := originals[id]; original != nil {
 			changes[i].base = original.Object
 		} else if o.KeepForeignFields {
 			changes[i].base = info.Object
 		}
+		changes[i].assumedAbsent = absent[info] || live[info] == nil && (originals[id] != nil || o.OptimisticLocking)
 		latest[id] = changes[i]
 	}
 	return changes, nil

@@ -150,6 +150,13 @@ func TestApply(t *testing.T) {
 			err:   `failed to create resource: configmaps "a" already exists`,
 		},
 		{
+			name: "created again after it was read", there: []string{fakeapi.ConfigMap("a", "x: i, foreign: z")}, originals: []string{fakeapi.ConfigMap("a", "x: i")},
+			target: []string{fakeapi.ConfigMap("a", "x: ii")},
+			fault:  fakeapi.FailFirst("get", apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "a")),
+			calls:  []string{"get configmaps/a", "create configmaps/a", "get configmaps/a", "patch configmaps/a"}, updated: []string{"ConfigMap/a"},
+			data: map[string]string{"a": "map[foreign:z x:ii]"},
+		},
+		{
 			name: "deleted after it was read", there: []string{fakeapi.ConfigMap("a", "x: i")}, originals: []string{fakeapi.ConfigMap("a", "x: i")},
 			target: []string{fakeapi.ConfigMap("a", "x: ii")}, fault: fakeapi.FailFirst("patch", gone),
 			// The object still exists on the server, so the create request fails.

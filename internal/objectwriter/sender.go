@@ -65,19 +65,33 @@ func (s *sender) write(ctx context.Context, ch *objectChange) {
 		ch.outcome, ch.err = createFailed, err
 		return
 	}
-	if s.options.Force {
+	switch {
+	case s.options.Force:
 		err = s.replace(ctx, ch)
-	} else {
+	case s.options.OptimisticLocking:
+		err = s.patchUnlessChanged(ctx, ch)
+	default:
 		err = s.patch(ctx, ch)
 	}
 	switch {
 	case apierrors.IsNotFound(err): // the object was deleted after it was read
-		ch.assumedAbsent = false
-		s.create(ctx, ch)
+		s.createAgain(ctx, ch)
 	case err != nil:
 		ch.outcome, ch.err = changeFailed, err
 		s.log("error updating %s: %v", object.Describe(ch.info), err)
 	}
+}
+
+// createAgain creates the object of ch, which was deleted after it was read.
+func (s *sender) createAgain(ctx context.Context, ch *objectChange) {
+	ch.assumedAbsent = false
+	if s.options.OptimisticLocking { // the decisions that depended on the live object must be made again
+		ch.live = nil
+		if s.defers(ctx, ch, false) {
+			return
+		}
+	}
+	s.create(ctx, ch)
 }
 
 // defers reports whether the change ch is not made because of the option Defer, and records
@@ -150,9 +164,9 @@ func (s *sender) post(ctx context.Context, info *object.Info) (live *unstructure
 	return live, err
 }
 
-// replaceBackoff says how often the replacement of an object is tried while others change the object, for
-// about a second in total. Controllers can change an object many times a second.
-func replaceBackoff() wait.Backoff {
+// conflictBackoff says how often the replacement of an object, or a patch with its resource version, is tried while
+// others change the object, for about a second in total. Controllers can change an object many times a second.
+func conflictBackoff() wait.Backoff {
 	return wait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.5}
 }
 
@@ -168,7 +182,7 @@ func (s *sender) replace(ctx context.Context, ch *objectChange) error {
 	target, resource := declared.DeepCopy(), resourceOf(s.client, ch.info)
 	var replaced *unstructured.Unstructured
 	live := ch.live
-	err = retry.RetryOnConflict(replaceBackoff(), func() (err error) {
+	err = retry.RetryOnConflict(conflictBackoff(), func() (err error) {
 		if live == nil {
 			if live, err = resource.Get(ctx, ch.info.Name, metav1.GetOptions{}); err != nil {
 				return err
@@ -188,6 +202,26 @@ func (s *sender) replace(ctx context.Context, ch *objectChange) error {
 	return nil
 }
 
+// patchUnlessChanged does what patch does, with the option OptimisticLocking. After a conflict, it
+// reads the object again.
+func (s *sender) patchUnlessChanged(ctx context.Context, ch *objectChange) error {
+	return retry.RetryOnConflict(conflictBackoff(), func() error {
+		err := s.patch(ctx, ch)
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		live, readErr := s.get(ctx, ch.info)
+		if readErr != nil {
+			return readErr
+		}
+		ch.live = live
+		if denied := s.mayChange(ch); denied != nil {
+			return denied
+		}
+		return err
+	})
+}
+
 // patch changes the live object of ch with a patch. It sends no request if the object
 // already has the declared state.
 func (s *sender) patch(ctx context.Context, ch *objectChange) error {
@@ -195,11 +229,7 @@ func (s *sender) patch(ctx context.Context, ch *objectChange) error {
 		s.log("%s was not declared before: using the live object as the base of the merge", object.Describe(ch.info))
 		ch.base = ch.live
 	}
-	info, base, err := s.withOwners(ch)
-	if err != nil {
-		return err
-	}
-	p, err := patch.Compute(info, base, ch.live, s.options.ThreeWay)
+	p, err := s.computePatch(ch)
 	if err != nil {
 		return fmt.Errorf("failed to create patch: %w", err)
 	}
@@ -211,12 +241,7 @@ func (s *sender) patch(ctx context.Context, ch *objectChange) error {
 		ch.succeed(unchanged, ch.live)
 		return nil
 	}
-	var patched *unstructured.Unstructured
-	err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
-		patched, err = resourceOf(s.client, ch.info).
-			Patch(ctx, ch.info.Name, p.Type, p.Data, metav1.PatchOptions{FieldManager: s.fieldManager, DryRun: s.dryRun})
-		return err
-	})
+	patched, err := s.sendPatch(ctx, ch, p)
 	if err != nil {
 		return fmt.Errorf("cannot patch %q with kind %s: %w", ch.info.Name, ch.info.Mapping.GroupVersionKind.Kind, err)
 	}
@@ -228,6 +253,44 @@ func (s *sender) patch(ctx context.Context, ch *objectChange) error {
 	s.log("patched %s", object.Describe(ch.info))
 	ch.succeed(updated, patched)
 	return nil
+}
+
+// computePatch returns the patch that changes the live object of ch to its declared state.
+func (s *sender) computePatch(ch *objectChange) (patch.Patch, error) {
+	declared := *ch
+	if s.options.Declaration != nil {
+		var err error
+		if declared.info, err = s.options.Declaration(ch.info, ch.live); err != nil {
+			return patch.Patch{}, err
+		}
+		declared.base = declared.info.Object
+	}
+	info, base, err := s.withOwners(&declared)
+	if err != nil {
+		return patch.Patch{}, err
+	}
+	p, err := patch.Compute(info, base, ch.live, s.options.ThreeWay)
+	if err == nil && s.options.SkipSameState && !p.IsEmpty() && p.StoresSame(info, ch.live) {
+		return patch.Patch{}, nil
+	}
+	return p, err
+}
+
+// sendPatch sends a patch for the live object of ch, and returns the new state of the object.
+func (s *sender) sendPatch(ctx context.Context, ch *objectChange, p patch.Patch) (patched *unstructured.Unstructured, err error) {
+	backoff := retry.DefaultRetry
+	if s.options.OptimisticLocking {
+		backoff.Steps = 1 // the same patch would have the same conflict
+		if p, err = p.WithResourceVersion(ch.live); err != nil {
+			return nil, err
+		}
+	}
+	err = retry.RetryOnConflict(backoff, func() (err error) {
+		patched, err = resourceOf(s.client, ch.info).
+			Patch(ctx, ch.info.Name, p.Type, p.Data, metav1.PatchOptions{FieldManager: s.fieldManager, DryRun: s.dryRun})
+		return err
+	})
+	return patched, err
 }
 
 // isUnchangedBy reports whether patched, the object after the patch, equals the live object

@@ -1,0 +1,124 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package patch
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"helm.sh/helm/v3/pkg/kube"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// WithResourceVersion returns the patch with the resource version of live, the object from
+// which it was computed. The server rejects such a patch with a conflict if the object was
+// changed since.
+func (p Patch) WithResourceVersion(live *unstructured.Unstructured) (Patch, error) {
+	body, metadata := map[string]json.RawMessage{}, map[string]any{}
+	if err := json.Unmarshal(p.Data, &body); err != nil {
+		return Patch{}, fmt.Errorf("read a patch: %w", err)
+	}
+	if declared := body["metadata"]; declared != nil {
+		if err := json.Unmarshal(declared, &metadata); err != nil {
+			return Patch{}, fmt.Errorf("read the metadata of a patch: %w", err)
+		}
+	}
+	metadata["resourceVersion"] = live.GetResourceVersion()
+	documents, err := serialize(metadata)
+	if err != nil {
+		return Patch{}, err
+	}
+	body["metadata"] = documents[0]
+	if documents, err = serialize(body); err != nil {
+		return Patch{}, err
+	}
+	return Patch{p.Type, documents[0]}, nil
+}
+
+// StoresSame reports whether the server would certainly store live, the object in the cluster,
+// as it is if it received the patch: the patch only writes values in another form, such as the
+// quantity 1000m instead of 1, or fields that the server sets itself. The result is false if
+// this is not known, for example for a field that the client libraries do not know.
+func (p Patch) StoresSame(info *resource.Info, live *unstructured.Unstructured) bool {
+	patched, err := p.apply(info, live)
+	if err != nil {
+		return false
+	}
+	before, known := asStored(live)
+	after, alsoKnown := asStored(patched)
+	return known && alsoKnown && equality.Semantic.DeepEqual(before, after)
+}
+
+// apply returns the object as the patch changes it.
+func (p Patch) apply(info *resource.Info, live *unstructured.Unstructured) (patched *unstructured.Unstructured, err error) {
+	defer func() {
+		if problem := recover(); problem != nil { // the library panics on lists that contain a null
+			err = fmt.Errorf("apply a patch: %v", problem)
+		}
+	}()
+	documents, err := serialize(live.Object)
+	if err != nil {
+		return nil, err
+	}
+	var result []byte
+	if p.Type == types.StrategicMergePatchType {
+		result, err = strategicpatch.StrategicMergePatchUsingLookupPatchMeta(documents[0], p.Data, schemaOf(kube.AsVersioned(info), info.Mapping.GroupVersionKind))
+	} else {
+		result, err = jsonpatch.MergePatch(documents[0], p.Data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("apply a patch: %w", err)
+	}
+	patched = &unstructured.Unstructured{}
+	if err := patched.UnmarshalJSON(result); err != nil {
+		return nil, fmt.Errorf("read a patched object: %w", err)
+	}
+	return patched, nil
+}
+
+// asStored returns the content of an object in the form that does not depend on how its values
+// are written: with the Go type of its kind, if there is one. It has no status, and none of the
+// metadata that the server sets. known is false if the object does not fit the Go type.
+func asStored(u *unstructured.Unstructured) (content any, known bool) {
+	fields := maps.Clone(u.Object)
+	delete(fields, "status")
+	if metadata, ok := fields["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		for _, field := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
+			delete(metadata, field)
+		}
+		fields["metadata"] = metadata
+	}
+	typed, err := scheme.Scheme.New(u.GroupVersionKind())
+	if err != nil {
+		return fields, true
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, typed, true); err != nil {
+		return nil, false
+	}
+	if secret, ok := typed.(*corev1.Secret); ok {
+		mergeStringData(secret)
+	}
+	return typed, true
+}
+
+// mergeStringData moves the entries of stringData to data, as the server does.
+func mergeStringData(secret *corev1.Secret) {
+	if secret.Data == nil {
+		secret.Data = make(map[string][]byte, len(secret.StringData))
+	}
+	for key, value := range secret.StringData {
+		secret.Data[key] = []byte(value)
+	}
+	secret.StringData = nil
+}
