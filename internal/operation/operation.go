@@ -66,6 +66,10 @@ type StartOptions struct {
 	Timeouts wait.Timeouts
 	// Bounded says whether Timeouts.Operation limits the whole operation.
 	Bounded bool
+	// Guard, if not nil, is called directly before each request that changes something in the
+	// cluster. If it returns an error, the request is not sent, and the operation ends with
+	// this error as its cause. Guard does not apply to cleanups.
+	Guard func() error
 	// NoCluster says that the Kubernetes client of the configuration works without a
 	// cluster, as a fake does. The operation then calls only this client.
 	NoCluster bool
@@ -98,7 +102,9 @@ func (op *Operation) warnNoResponse(err error) {
 // StartCleanup starts an operation that cleans up after op has failed. The new operation
 // uses the lock that op still has on the release, but has a timeout of its own.
 func (op *Operation) StartCleanup(ctx context.Context) (cleanup *Operation, bounded context.Context, end func()) {
-	cleanup, ctx, end = Start(ctx, op.config, op.options)
+	options := op.options
+	options.Guard = nil
+	cleanup, ctx, end = Start(ctx, op.config, options)
 	cleanup.Events.RedactWith(op.Events.Redactor())
 	held := op.lease.Load()
 	cleanup.lease.Store(held)
@@ -106,9 +112,17 @@ func (op *Operation) StartCleanup(ctx context.Context) (cleanup *Operation, boun
 	return cleanup, ctx, end
 }
 
-// MayChange returns an error if the operation has lost the lock on its release, so that it
-// must not change anything.
-func (op *Operation) MayChange() error { return op.lease.Load().MayChange() }
+// MayChange returns an error if the operation has lost the lock on its release, or if its Guard
+// returns one, so that it must not change anything.
+func (op *Operation) MayChange() error {
+	if guard := op.options.Guard; guard != nil {
+		if err := guard(); err != nil {
+			op.end(err)
+			return err
+		}
+	}
+	return op.lease.Load().MayChange()
+}
 
 // Lock locks the release of w: w stores the lease from its next write on, while the release
 // has the given status. name is the name of the operation, as in "upgrade". Lock returns nil

@@ -94,3 +94,24 @@ func TestDeadline(t *testing.T) {
 	check(true)
 	check(false)
 }
+
+// TestGuard checks that an operation ends when its Guard returns an error, and that the Guard does
+// not apply to its cleanup.
+func TestGuard(t *testing.T) {
+	config := &helmaction.Configuration{KubeClient: &kubefake.PrintingKubeClient{Out: io.Discard}, Log: t.Logf}
+	var problem error
+	op, ctx, end := Start(t.Context(), config, StartOptions{NoCluster: true, Guard: func() error { return problem }})
+	defer end()
+	if err := op.MayChange(); err != nil || ctx.Err() != nil {
+		t.Errorf("got %v, %v", err, ctx.Err())
+	}
+	problem = errors.New("another operation has begun")
+	if err := op.MayChange(); !errors.Is(err, problem) || !errors.Is(context.Cause(ctx), problem) {
+		t.Errorf("got %v, and the cause %v", err, context.Cause(ctx))
+	}
+	cleanup, ctx, endCleanup := op.StartCleanup(context.WithoutCancel(ctx))
+	defer endCleanup()
+	if err := cleanup.MayChange(); err != nil || ctx.Err() != nil {
+		t.Errorf("cleanup: got %v, %v", err, ctx.Err())
+	}
+}

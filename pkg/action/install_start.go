@@ -49,7 +49,7 @@ func (i *Install) validate(mode runMode) (wait.Timeouts, error) {
 	if err := errors.Join(validateOptions(i.WaitStrategy, TakeoverAuto, i.MaxParallelHooks), validateJobs(i.WaitForJobs, i.IgnoreJobs)); err != nil {
 		return wait.Timeouts{}, err
 	}
-	limits, err := newTimeouts(i.Timeout, i.ReadinessTimeout, i.isOrdered())
+	limits, err := operation.NewTimeouts(i.Timeout, i.ReadinessTimeout, i.isOrdered())
 	if err != nil {
 		return wait.Timeouts{}, err
 	}

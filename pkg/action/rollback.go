@@ -106,7 +106,7 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 		return nil
 	}
 	ordered := target.plan != nil
-	limits, err := newTimeouts(r.Timeout, r.ReadinessTimeout, ordered)
+	limits, err := operation.NewTimeouts(r.Timeout, r.ReadinessTimeout, ordered)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,6 @@ package action
 import (
 	"errors"
 	"fmt"
-	"time"
-
-	"github.com/ordered-helm/helm/internal/wait"
 )
 
 // WaitStrategy says whether an operation follows the order that charts declare
@@ -59,30 +56,6 @@ func validateParallelHooks(limit int) error {
 		return fmt.Errorf("invalid limit of %d parallel hooks: must be positive, or 0 for no limit", limit)
 	}
 	return nil
-}
-
-// defaultStandstill is how long a resource may stand still if neither its annotation nor the
-// field ReadinessTimeout limits the wait for it.
-const defaultStandstill = 10 * time.Second
-
-// newTimeouts combines the timeout of the whole operation with the readiness timeout of
-// single resources; if that is 0, resources may stand still for defaultStandstill, or
-// operationTimeout if that is shorter. It is an error if readinessTimeout is negative or longer than
-// operationTimeout.
-func newTimeouts(operationTimeout, readinessTimeout time.Duration, ordered bool) (wait.Timeouts, error) {
-	switch {
-	case ordered && operationTimeout < 0:
-		return wait.Timeouts{}, fmt.Errorf("the timeout %s is negative: increase --timeout (0 means no limit)", operationTimeout)
-	case readinessTimeout < 0:
-		return wait.Timeouts{}, fmt.Errorf("the readiness timeout %s is negative", readinessTimeout)
-	case operationTimeout > 0 && readinessTimeout > operationTimeout:
-		return wait.Timeouts{}, fmt.Errorf("the readiness timeout %s is longer than the timeout of the whole operation, %s: increase --timeout, or lower --readiness-timeout", readinessTimeout, operationTimeout)
-	}
-	standstill := defaultStandstill
-	if operationTimeout > 0 {
-		standstill = min(standstill, operationTimeout)
-	}
-	return wait.Timeouts{Operation: operationTimeout, Readiness: readinessTimeout, Standstill: standstill}, nil
 }
 
 // runMode distinguishes a call that changes the cluster from dry runs and previews.

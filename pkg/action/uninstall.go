@@ -90,7 +90,7 @@ func (u *Uninstall) RunWithContext(ctx context.Context, name string) (*release.U
 	if err := validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks); err != nil {
 		return nil, err
 	}
-	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.WaitStrategy == WaitStrategyOrdered)
+	limits, err := operation.NewTimeouts(u.Timeout, u.ReadinessTimeout, u.WaitStrategy == WaitStrategyOrdered)
 	if err != nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func (u *Upgrade) validate(name string, chrt *chart.Chart, mode runMode) (wait.T
 	if err := errors.Join(validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks), validateJobs(u.WaitForJobs, u.IgnoreJobs)); err != nil {
 		return wait.Timeouts{}, err
 	}
-	limits, err := newTimeouts(u.Timeout, u.ReadinessTimeout, u.isOrdered())
+	limits, err := operation.NewTimeouts(u.Timeout, u.ReadinessTimeout, u.isOrdered())
 	if err != nil {
 		return wait.Timeouts{}, err
 	}
