@@ -124,10 +124,10 @@ type Event struct {
 // Operation describes an operation in its events Started and Finished (docs/reference.md,
 // "Events").
 type Operation struct {
-	// Name is install, upgrade, rollback, uninstall or test.
+	// Name is install, upgrade, rollback, uninstall, test or correct-drift.
 	Name string
 	// Release and Namespace are the name and the namespace of the release. Revision is the
-	// revision that is created, uninstalled or tested.
+	// revision that is created, uninstalled, tested or re-applied.
 	Release, Namespace string
 	Revision           int
 	// Ordered says whether the operation follows an order.

@@ -30,9 +30,9 @@ type HeldError struct {
 	takeover Takeover
 }
 
-// newHeldError returns the error for a revision on which another operation is running, or
+// NewHeldError returns the error for a revision on which another operation is running, or
 // has run since LockCheck.Run read it.
-func newHeldError(current *release.Release) *HeldError {
+func NewHeldError(current *release.Release) *HeldError {
 	return &HeldError{Release: current.Name, Revision: current.Version, Status: current.Info.Status, Holder: HolderOf(current), Helm: ErrPending}
 }
 

@@ -44,7 +44,7 @@ func CreateNext(store *history.Store, events *event.Sink, rel *release.Release, 
 func Create(store *history.Store, rel, stale *release.Release) (deletedPrevious bool, err error) {
 	return store.Create(rel, func(previous *release.Release) error {
 		if history.IsInProgress(previous.Info.Status) && (stale == nil || !isUnchanged(stale, previous)) {
-			return newHeldError(previous)
+			return NewHeldError(previous)
 		}
 		return nil
 	})
@@ -67,11 +67,11 @@ func (s *LockCheckResult) takeOverLast(store *history.Store, events *event.Sink,
 	unchanged := isUnchanged(s.Last, current)
 	switch {
 	case history.IsInProgress(current.Info.Status) && (s.Stale == nil || !unchanged):
-		return nil, newHeldError(current)
+		return nil, NewHeldError(current)
 	case s.Stale == nil:
 		return s.interrupted(store), nil
 	case !unchanged && current.Info.Status != release.StatusFailed:
-		return nil, newHeldError(current) // its lock holder has finished after all
+		return nil, NewHeldError(current) // its lock holder has finished after all
 	}
 	last := &history.InterruptedRevision{Writer: store.NewWriter(AsInterrupted(current)), Status: s.Stale.Info.Status}
 	if err := last.Writer.Write(nil); err != nil && !deleted {
@@ -124,7 +124,7 @@ func ReadUnchanged(store *history.Store, read *release.Release) (*release.Releas
 		return nil, err
 	}
 	if !isUnchanged(read, current) {
-		return nil, newHeldError(current)
+		return nil, NewHeldError(current)
 	}
 	return current, nil
 }

@@ -1,0 +1,91 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package driftcorrection
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/object"
+)
+
+const (
+	// controllerManager is the field manager of the controllers of Kubernetes, among them the
+	// one of HorizontalPodAutoscalers.
+	controllerManager = "kube-controller-manager"
+	scaleSubresource  = "scale"
+)
+
+// isFinishedJob reports whether an object that does not exist is a Job that was probably
+// deleted because it had finished: it declares ttlSecondsAfterFinished.
+func isFinishedJob(info *object.Info) bool {
+	if !object.IsJob(info) {
+		return false
+	}
+	declared, err := object.AsUnstructured(info.Object)
+	if err != nil {
+		return false
+	}
+	_, expires, _ := unstructured.NestedFieldNoCopy(declared.Object, "spec", "ttlSecondsAfterFinished")
+	return expires
+}
+
+// declarationFor returns the declaration of an object without the fields that the release does
+// not control: the status, and the fields that a HorizontalPodAutoscaler has set in live, the
+// object in the cluster.
+func declarationFor(info *object.Info, live *unstructured.Unstructured) (*object.Info, error) {
+	declared, err := object.AsUnstructured(info.Object)
+	if err != nil {
+		return nil, err
+	}
+	scaled, err := scaledFields(live)
+	if err != nil {
+		return nil, fmt.Errorf("read the managed fields of %s: %w", object.Describe(info), err)
+	}
+	if declared.Object["status"] == nil && len(scaled) == 0 {
+		return info, nil
+	}
+	declared = declared.DeepCopy()
+	delete(declared.Object, "status")
+	removeFields(declared.Object, scaled)
+	changed := *info
+	changed.Object = declared
+	return &changed, nil
+}
+
+// scaledFields returns the fields of an object that the controllers of Kubernetes have set last
+// through its subresource scale, in the format of managed fields.
+func scaledFields(live *unstructured.Unstructured) (map[string]any, error) {
+	for _, entry := range live.GetManagedFields() {
+		if entry.Manager != controllerManager || entry.Subresource != scaleSubresource || entry.Operation != metav1.ManagedFieldsOperationUpdate || entry.FieldsV1 == nil {
+			continue
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(entry.FieldsV1.Raw, &fields); err != nil {
+			return nil, err
+		}
+		return fields, nil
+	}
+	return nil, nil
+}
+
+// removeFields removes fields, in the format of managed fields, from the content of an object.
+func removeFields(content, fields map[string]any) {
+	for key, inner := range fields {
+		name, isField := strings.CutPrefix(key, "f:")
+		if !isField {
+			continue
+		}
+		below, _ := inner.(map[string]any)
+		if len(below) == 0 {
+			delete(content, name)
+		} else if nested, ok := content[name].(map[string]any); ok {
+			removeFields(nested, below)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package driftcorrection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/apply"
+	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/objectwriter"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/wait"
+)
+
+// runInOrder corrects the drift of a release that was deployed in order: in the order of the
+// part of its deployment graph that has drifted.
+func (c *correction) runInOrder(ctx context.Context) error {
+	var contents []map[string]any
+	for _, n := range c.plan.Nodes {
+		for _, res := range n.Resources {
+			contents = append(contents, res.Object())
+		}
+	}
+	c.hideSecrets(contents)
+	whole, err := c.build(c.plan)
+	if err != nil {
+		return err
+	}
+	drifted, err := c.findDrift(ctx, whole.All())
+	if err != nil {
+		return err
+	}
+	isDrifted := make(map[*object.Info]bool, len(drifted))
+	for _, info := range drifted {
+		isDrifted[info] = true
+	}
+	part := c.plan.Part(func(res *sequencer.PlannedResource) bool {
+		info := whole.InfoOf(res) // nil if the kind is gone, and with it the object
+		return info == nil || isDrifted[info]
+	})
+	if len(part.Nodes) == 0 {
+		return nil
+	}
+	graph, err := c.build(part)
+	if err != nil {
+		return err
+	}
+	return c.newOrderedCorrection(part, graph).run(ctx)
+}
+
+func (c *correction) build(plan *sequencer.Plan) (*apply.GraphObjects, error) {
+	built, err := apply.BuildObjects(apply.GraphObjectsConfig{Cluster: c.op.Cluster, Plan: plan, Owner: c.owner()})
+	if err != nil {
+		return nil, fmt.Errorf("unable to build kubernetes objects from the manifest of the release: %w", err)
+	}
+	return built, nil
+}
+
+// orderedCorrection re-applies the drifted objects of a release in order.
+type orderedCorrection struct {
+	*correction
+	// part is the part of the deployment graph with the drifted objects, and graph has these
+	// objects.
+	part   *sequencer.Plan
+	graph  *apply.GraphObjects
+	waiter wait.NodeWaiter
+}
+
+func (c *correction) newOrderedCorrection(part *sequencer.Plan, graph *apply.GraphObjects) *orderedCorrection {
+	return &orderedCorrection{correction: c, part: part, graph: graph, waiter: c.op.Waiter.NewNodeWaiter(wait.NodeWaiterConfig{
+		Plan: part, Timeouts: c.op.Timeouts, Jobs: !c.record.IgnoreJobs, Namespace: c.rel.Namespace, Deadline: c.op.Deadline(),
+		HasEnded: hasEnded, IsUnchanged: func(*object.Info) bool { return false }, Done: func(*sequencer.Node) {},
+	})}
+}
+
+// hasEnded reports whether an object is a Job that had already ended when it was changed.
+func hasEnded(info, live *object.Info) bool {
+	job, ok := live.Object.(*unstructured.Unstructured)
+	return ok && object.IsJob(info) && readiness.ComputeCompletion(job).State != readiness.InProgress
+}
+
+func (o *orderedCorrection) run(ctx context.Context) error {
+	defer o.waiter.Close()
+	o.op.Events.Emit(event.Event{Type: event.Planned, Message: "re-applying " + apply.PlanSize(o.part), Nodes: event.PlannedNodes(o.part)})
+	if err := sequencer.Execute(ctx, o.part, o.correctNode); err != nil {
+		execution, ok := errors.AsType[*sequencer.ExecutionError](err)
+		if !ok {
+			return err
+		}
+		return o.waiter.DeployError(ctx, execution)
+	}
+	return o.waiter.AwaitLeaves(ctx, o.graph.All())
+}
+
+// correctNode re-applies the drifted objects of node n, and waits until they are ready if other
+// nodes depend on them. after is the dependency of n that became ready last; nil if n has none.
+func (o *orderedCorrection) correctNode(ctx context.Context, n, after *sequencer.Node) error {
+	if err := o.waiter.CheckLeaves(); err != nil {
+		return err
+	}
+	started := event.Event{Type: event.NodeStarted, Node: n.ID(), Message: object.SummarizeResources(n.Resources)}
+	if after != nil {
+		started.After = after.ID()
+	}
+	o.op.Events.Emit(started)
+	inBackground, err := o.applyAndAwait(ctx, n)
+	if err != nil {
+		o.waiter.RecordFailure()
+		if _, unfinished := errors.AsType[*wait.UnfinishedError](err); !unfinished && !isDescribed(err) {
+			err = apply.Failures(ctx, n, err, o.rel.Namespace, o.op.Events)
+		}
+		o.op.Events.Emit(event.Event{Type: event.NodeFailed, Node: n.ID(), Err: err, Message: err.Error()})
+		return err
+	}
+	if !inBackground {
+		o.op.Events.Emit(event.Event{Type: event.NodeReady, Node: n.ID()})
+	}
+	return nil
+}
+
+// isDescribed reports whether an error already describes resources.
+func isDescribed(err error) bool {
+	_, ok := errors.AsType[failure.Resources](err)
+	return ok
+}
+
+// applyAndAwait re-applies the objects of a node, and waits until they are ready unless none of
+// them had to be changed. If no other node depends on the node, it waits in the background;
+// inBackground reports whether it does.
+func (o *orderedCorrection) applyAndAwait(ctx context.Context, n *sequencer.Node) (inBackground bool, err error) {
+	if err := o.graph.BuildLate(ctx, n, func(kube.ResourceList) error { return nil }); err != nil {
+		return false, err
+	}
+	list := o.graph.OfNode(n)
+	if err := o.waiter.Follow(ctx, n, list); err != nil {
+		return false, err
+	}
+	done, err := o.apply(ctx, list)
+	if err != nil {
+		return false, err
+	}
+	o.op.Events.Emit(event.Event{Type: event.NodeApplied, Node: n.ID(), Message: summarize(done)})
+	if err := o.waiter.Applied(n, done.States); err != nil || len(done.Created)+len(done.Updated) == 0 {
+		return false, err
+	}
+	if n.Awaited {
+		return false, o.waiter.Await(ctx, n)
+	}
+	return o.waiter.AwaitLeaf(ctx, n), nil
+}
+
+// summarize counts objects by what was done with them, as in "1 created, 2 changed".
+func summarize(done *objectwriter.ApplyResult) string {
+	var parts []string
+	for _, part := range []struct {
+		list kube.ResourceList
+		what string
+	}{{done.Created, "created"}, {done.Updated, "changed"}, {done.Unchanged, "unchanged"}} {
+		if len(part.list) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", len(part.list), part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

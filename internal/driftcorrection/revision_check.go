@@ -1,0 +1,139 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package driftcorrection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/lease"
+)
+
+// NotDeployedError reports that the newest revision of a release does not have the status
+// deployed, and that no operation is running on it.
+type NotDeployedError struct {
+	Release  string
+	Revision int
+	Status   release.Status
+}
+
+func (e *NotDeployedError) Error() string {
+	return fmt.Sprintf("revision %d of release %s is %s: there is nothing deployed to re-apply; upgrade the release, or roll it back", e.Revision, e.Release, e.Status)
+}
+
+// InterruptedError reports that the correction of drift stopped, because another operation has
+// begun on the release.
+type InterruptedError struct {
+	Release string
+	// Revision is the revision that was re-applied.
+	Revision int
+	// Err says what was found. It is a *lease.HeldError while the other operation is running.
+	Err error
+}
+
+func (e *InterruptedError) Error() string {
+	return fmt.Sprintf("the correction of drift of release %s stopped at revision %d, because another operation has begun: %v", e.Release, e.Revision, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *InterruptedError) Unwrap() error { return e.Err }
+
+// readDeployed reads the newest revision of a release, which must be deployed.
+func readDeployed(store *history.Store, name string) (*release.Release, error) {
+	revisions, err := store.ReadAll(name)
+	if err != nil {
+		return nil, err
+	}
+	switch rel := history.Newest(revisions); {
+	case rel == nil:
+		return nil, driver.ErrReleaseNotFound
+	case history.IsInProgress(rel.Info.Status):
+		return nil, lease.NewHeldError(rel)
+	case rel.Info.Status != release.StatusDeployed:
+		return nil, &NotDeployedError{Release: name, Revision: rel.Version, Status: rel.Info.Status}
+	default:
+		return rel, nil
+	}
+}
+
+// revisionCheck finds out whether a revision is still the newest one of its release, and
+// deployed. It is safe for concurrent use.
+type revisionCheck struct {
+	store *history.Store
+	rel   *release.Release
+
+	mu    sync.Mutex
+	found *InterruptedError
+}
+
+// run reads the release. It returns an *InterruptedError if another operation has begun on it
+// since rel was read, and any other error if it could not be read.
+func (r *revisionCheck) run(ctx context.Context) error {
+	if found := r.interruption(); found != nil {
+		return found
+	}
+	newest, err := r.newest(ctx)
+	if err != nil {
+		return fmt.Errorf("checking whether another operation has begun on release %s: %w", r.rel.Name, err)
+	}
+	if newest != nil && newest.Version == r.rel.Version && newest.Info.Status == release.StatusDeployed {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.found == nil {
+		r.found = &InterruptedError{Release: r.rel.Name, Revision: r.rel.Version, Err: r.describe(newest)}
+	}
+	return r.found
+}
+
+// interruption returns the error that run has returned because of another operation. It is an
+// untyped nil if there is none.
+func (r *revisionCheck) interruption() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.found == nil {
+		return nil
+	}
+	return r.found
+}
+
+// newest returns the newest revision of the release, perhaps without its manifest; nil if there
+// is none. It reads all revisions: a number that follows that of rel does not suffice to find a
+// newer one, because the history limit may have deleted this one.
+func (r *revisionCheck) newest(ctx context.Context) (*release.Release, error) {
+	revisions, err := r.store.Revisions(ctx, r.rel.Name)
+	if errors.Is(err, driver.ErrReleaseNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var stored []*release.Release
+	for _, revision := range revisions {
+		stored = append(stored, revision.Release)
+	}
+	return history.Newest(stored), nil
+}
+
+// describe returns an error that says what another operation has done, of which newest is the
+// newest revision.
+func (r *revisionCheck) describe(newest *release.Release) error {
+	switch {
+	case newest == nil:
+		return errors.New("the release no longer exists")
+	case !history.IsInProgress(newest.Info.Status):
+		return fmt.Errorf("revision %d is %s", newest.Version, newest.Info.Status)
+	}
+	if complete, err := r.store.Read(newest.Name, newest.Version); err == nil && history.IsInProgress(complete.Info.Status) {
+		newest = complete // which has the order record with the lock holder
+	}
+	return lease.NewHeldError(newest)
+}
