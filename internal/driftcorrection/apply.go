@@ -146,7 +146,8 @@ func (c *correction) declaredByNewest(ctx context.Context, cleanup *operation.Op
 		return nil, err
 	}
 	declared := inventory.New([]*release.Release{complete}, complete)
-	return declared, declared.ReadPlans(ctx, cleanup.Cluster, true)
+	err = declared.ReadPlans(ctx, cleanup.Cluster, true)
+	return declared, err
 }
 
 // confirmCreated returns the created objects with their UIDs. Of an object whose UID is not

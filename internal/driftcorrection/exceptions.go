@@ -66,7 +66,7 @@ func scaledFields(live *unstructured.Unstructured) (map[string]any, error) {
 			continue
 		}
 		var fields map[string]any
-		if err := json.Unmarshal(entry.FieldsV1.Raw, &fields); err != nil {
+		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
 			return nil, err
 		}
 		return fields, nil

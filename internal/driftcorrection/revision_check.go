@@ -89,7 +89,7 @@ func (r *revisionCheck) run(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.found == nil {
-		r.found = &InterruptedError{Release: r.rel.Name, Revision: r.rel.Version, Err: r.describe(newest)}
+		r.found = &InterruptedError{Release: r.rel.Name, Revision: r.rel.Version, Err: describe(newest)}
 	}
 	return r.found
 }
@@ -125,15 +125,12 @@ func (r *revisionCheck) newest(ctx context.Context) (*release.Release, error) {
 
 // describe returns an error that says what another operation has done, of which newest is the
 // newest revision.
-func (r *revisionCheck) describe(newest *release.Release) error {
+func describe(newest *release.Release) error {
 	switch {
 	case newest == nil:
 		return errors.New("the release no longer exists")
 	case !history.IsInProgress(newest.Info.Status):
 		return fmt.Errorf("revision %d is %s", newest.Version, newest.Info.Status)
-	}
-	if complete, err := r.store.Read(newest.Name, newest.Version); err == nil && history.IsInProgress(complete.Info.Status) {
-		newest = complete // which has the order record with the lock holder
 	}
 	return lease.NewHeldError(newest)
 }

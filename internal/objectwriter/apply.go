@@ -50,8 +50,9 @@ type ApplyOptions struct {
 	// (see patch.Patch.StoresSame), which Helm sends. A custom Kubernetes client ignores it.
 	SkipSameState bool
 	// Declaration returns what to declare of an existing object, instead of info, if that
-	// depends on live, the live object. It is then also the base of the object. Declaration
-	// can be nil. It must be safe for concurrent use. A custom Kubernetes client ignores it.
+	// depends on live, the live object. With KeepForeignFields, it is also the base of the
+	// object. Declaration can be nil. It must be safe for concurrent use. A custom Kubernetes
+	// client ignores it.
 	Declaration func(info *object.Info, live *unstructured.Unstructured) (*object.Info, error)
 	// IsAbsent reports whether an object is assumed not to exist. Apply creates such an
 	// object without reading it first. If it exists after all, Apply changes it if MayChange

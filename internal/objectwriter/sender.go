@@ -263,7 +263,9 @@ func (s *sender) computePatch(ch *objectChange) (patch.Patch, error) {
 		if declared.info, err = s.options.Declaration(ch.info, ch.live); err != nil {
 			return patch.Patch{}, err
 		}
-		declared.base = declared.info.Object
+		if s.options.KeepForeignFields {
+			declared.base = declared.info.Object
+		}
 	}
 	info, base, err := s.withOwners(&declared)
 	if err != nil {

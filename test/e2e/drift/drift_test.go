@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/release"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,7 +61,9 @@ func changedFields(t *testing.T, h *harness.Helm) {
 }
 
 func deletedObjects(t *testing.T, h *harness.Helm) {
-	h.MustRun("install", "rel", charts.ThreeLayers(t, "right", charts.Object{Name: "unchanged", Layer: "first"}), "--wait=ordered")
+	objects := charts.ThreeLayerObjects("right")
+	objects[1].PodAnnotations = []string{"devcluster/after: 2s"} // so that not waiting is noticed
+	h.MustRun("install", "rel", charts.Write(t, append(objects, charts.Object{Name: "unchanged", Layer: "first"})...), "--wait=ordered")
 	for _, id := range []string{"ConfigMap/first", "Deployment/app", "ConfigMap/last"} {
 		h.Delete(t, id)
 	}
@@ -105,10 +108,9 @@ func customResources(t *testing.T, h *harness.Helm) {
 		t.Errorf("the spec is %v", spec)
 	}
 	harness.NoError(t, h.Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition").Delete(t.Context(), definition.Name, metav1.DeleteOptions{}))
-	harness.Eventually(t, "the definition is deleted", func() bool {
-		_, err := widgets.Get(t.Context(), "w", metav1.GetOptions{})
-		_, gone := h.Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition").Get(t.Context(), definition.Name, metav1.GetOptions{})
-		return err != nil && gone != nil
+	harness.Eventually(t, "the kind is no longer served", func() bool {
+		_, err := h.Cluster.Client().Discovery().ServerResourcesForGroupVersion(group + "/v1")
+		return apierrors.IsNotFound(err)
 	})
 	newProgram(h).correct(t, "created CustomResourceDefinition/"+definition.Name+" Widget/w")
 	h.MustRun("uninstall", "rel")
@@ -219,13 +221,16 @@ func otherOwner(t *testing.T, h *harness.Helm) {
 	}
 }
 
-// unreadyNodes checks that a correction does not wait for nodes in which it changes nothing.
+// unreadyNodes checks that a correction does not wait for objects that it does not change, neither in
+// nodes of their own nor in those with changed objects.
 func unreadyNodes(t *testing.T, h *harness.Helm) {
-	h.MustRun("install", "rel", charts.ThreeLayers(t, "right"), "--wait=ordered")
+	h.MustRun("install", "rel", charts.ThreeLayers(t, "right", charts.Object{Name: "beside", Layer: "app", Value: "right"}), "--wait=ordered")
 	h.Patch(t, "Deployment/app", `{"spec":{"template":{"metadata":{"annotations":{"devcluster/pod":"never"}}}}}`)
 	h.Patch(t, "ConfigMap/first", `{"data":{"value":"wrong"}}`)
 	h.Delete(t, "ConfigMap/last")
 	newProgram(h).correct(t, "created ConfigMap/last changed ConfigMap/first")
+	h.Patch(t, "ConfigMap/beside", `{"data":{"value":"wrong"}}`)
+	newProgram(h).correct(t, "changed ConfigMap/beside")
 	h.ExpectValues(t, "right")
 }
 

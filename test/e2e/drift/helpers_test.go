@@ -58,7 +58,8 @@ func (p *program) configuration(tb testing.TB) *action.Configuration {
 		c.UserAgent = p.userAgent
 		return c
 	})
-	flags.KubeConfig, flags.Namespace = &path, &p.Namespace
+	cache := tb.TempDir() // so that the program does not know kinds that the cluster had earlier
+	flags.KubeConfig, flags.Namespace, flags.CacheDir = &path, &p.Namespace, &cache
 	cfg := new(action.Configuration)
 	harness.NoError(tb, action.InitConfiguration(cfg, flags, p.Namespace, p.driver, func(string, ...any) {}))
 	return cfg
