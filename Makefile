@@ -7,7 +7,7 @@ SHELL         := bash
 MAKEFLAGS     += --no-print-directory
 
 # A Go workspace that contains the checkout would mix its separate modules: the main
-# module, test and scripts/devcluster.
+# module, cmd/helm-controller, test and scripts/devcluster.
 export GOWORK := off
 
 BIN     := $(CURDIR)/bin
@@ -123,6 +123,19 @@ race: stock ## Build Ordered Helm with the race detector, and link stock Helm: b
 devcluster: ## Build the command that starts dev clusters: bin/devcluster
 	cd scripts/devcluster && go build -p $(JOBS) -trimpath -buildvcs=false -o $(BIN)/devcluster ./cmd/devcluster
 
+# Only the targets of the controller use its workspace: it is a module of its own, so that
+# the module of helm does not depend on controller-runtime.
+CONTROLLER      := $(CURDIR)/cmd/helm-controller
+CONTROLLER_WORK := GOWORK=$(CONTROLLER)/go.work
+
+.PHONY: controller
+controller: ## Build the controller: bin/helm-controller
+	cd $(CONTROLLER) && $(CONTROLLER_WORK) $(GO_BUILD) -o $(BIN)/helm-controller .
+
+.PHONY: generate
+generate: $(TOOLS)/controller-gen ## Generate the code and the CustomResourceDefinition of HelmRequest from its Go types
+	cd $(CONTROLLER) && $(CONTROLLER_WORK) $(TOOLS)/controller-gen object crd:crdVersions=v1 paths=./api/... output:crd:dir=chart/templates
+
 .PHONY: install
 install: build ## Build bin/helm and copy it to PREFIX/bin (PREFIX=/usr/local)
 	install -d '$(DESTDIR)$(PREFIX)/bin'
@@ -137,6 +150,10 @@ dist: ## Build the release archives, their SBOMs and checksums, and the containe
 .PHONY: demo
 demo: build devcluster ## Install the umbrella example in order on a temporary cluster, step by step
 	scripts/demo.sh
+
+.PHONY: demo-controller
+demo-controller: build controller devcluster ## Deploy HelmRequests with the controller on a temporary cluster, step by step
+	scripts/demo-controller.sh
 
 .PHONY: picture
 picture: build devcluster $(TOOLS)/terminal-to-html ## Regenerate the picture in the README (needs tmux and chromium)
@@ -163,10 +180,11 @@ test-unit: ## Run the unit tests without the race detector: a quick check while 
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector
 	$(GO_TEST) $(RACE) ./...
+	cd $(CONTROLLER) && $(CONTROLLER_WORK) $(GO_TEST) $(RACE) ./...
 	cd test && $(GO_TEST_RACE) $(if $(RUN),-run '$(RUN)') $(IN_PROCESS_PACKAGES)
 
 .PHONY: test-e2e
-test-e2e: build stock helm4 devcluster ## Run the end-to-end tests on their own dev clusters
+test-e2e: build stock helm4 controller devcluster ## Run the end-to-end tests on their own dev clusters
 	cd test && BINARIES=$(BIN) $(GO_TEST_BINARIES) $(if $(RUN),,-skip '$(RACE_PATTERN)') -parallel 16 -timeout 25m $(E2E_PACKAGES)
 
 # "make soak" runs all of them.
@@ -198,15 +216,16 @@ test-tools: build stock devcluster ## Run tools that call helm, such as helmfile
 	cd test && BINARIES=$(BIN) TOOLS=$(TOOLS) $(GO_TEST_BINARIES) -timeout 20m ./tools
 
 .PHONY: soak
-soak: build stock devcluster ## Kill 200 operations at random moments, run malicious scripts on busy processors, then 8 processes on 50 releases for ten minutes
+soak: build stock controller devcluster ## Kill 200 operations at random moments, run malicious scripts on busy processors, then 8 processes on 50 releases for ten minutes
 	cd test && ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
 	cd test && HELM_DRIVER=crd ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
 	cd test && HELM_DRIVER=crd BINARIES=$(BIN) go test -count=1 -parallel 16 -timeout 60m $(CRD_PACKAGES)
+	cd test && ORDERED_HELM_CONTROLLER_KILLS=100 BINARIES=$(BIN) go test -count=1 -v -timeout 30m -run TestKilledController ./e2e/controller
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 10m -run TestAttacksUnderLoad ./scripts
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 
 .PHONY: protections
-protections: build stock helm4 devcluster ## Remove each protection of releases from the code in turn, and check that tests then fail (about an hour)
+protections: build stock helm4 controller devcluster ## Remove each protection of releases from the code in turn, and check that tests then fail (about an hour)
 	scripts/protections
 
 .PHONY: test-devcluster
@@ -218,7 +237,7 @@ fuzz: ## Run every fuzz target (FUZZTIME=30s each; FUZZ=pattern selects targets)
 	FUZZTIME='$(FUZZTIME)' FUZZ='$(FUZZ)' scripts/fuzz.sh
 
 .PHONY: bench
-bench: build stock helm4 devcluster $(TOOLS)/kapp ## Run the benchmarks, print the tables and write docs/benchmarks.md (BENCH=pattern selects benchmarks)
+bench: build stock helm4 controller devcluster $(TOOLS)/kapp ## Run the benchmarks, print the tables and write docs/benchmarks.md (BENCH=pattern selects benchmarks)
 	go test -run '^$$' -bench '$(BENCH)' ./internal/sequencer
 	cd test && BINARIES=$(BIN) KAPP=$(TOOLS)/kapp NELM='$(NELM)' BENCH_ROUNDS=$(BENCH_ROUNDS) BENCH_WRITE=$(CURDIR)/docs \
 		go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./bench
@@ -228,7 +247,7 @@ bench-page: ## Regenerate docs/benchmarks.md from earlier measurements
 	cd test && BENCH_WRITE=$(CURDIR)/docs go test -count=1 -run '^$$' ./bench
 
 .PHONY: lint
-lint: lint-format lint-workflows lint-protections lint-go lint-test lint-devcluster ## Run all linters, without changing files
+lint: lint-format lint-workflows lint-protections lint-go lint-controller lint-test lint-devcluster ## Run all linters, without changing files
 
 .PHONY: lint-format
 lint-format: ## List Go files that gofmt would change
@@ -247,17 +266,22 @@ lint-protections: ## Check that the patches that remove protections still apply
 .PHONY: vuln
 vuln: $(TOOLS)/govulncheck ## Check the dependencies of all modules for known vulnerabilities (needs the network)
 	$(TOOLS)/govulncheck ./...
+	cd $(CONTROLLER) && $(CONTROLLER_WORK) $(TOOLS)/govulncheck ./...
 	cd test && $(TOOLS)/govulncheck ./...
 	cd scripts/devcluster && $(TOOLS)/govulncheck ./...
 
 # Linters read compiled dependencies. With the flags of the builds above, they reuse the
 # packages that are already in the build cache.
-lint-go lint-test lint-devcluster: export GOFLAGS := -trimpath -buildvcs=false
-lint-go lint-test: export CGO_ENABLED := 0
+lint-go lint-controller lint-test lint-devcluster: export GOFLAGS := -trimpath -buildvcs=false
+lint-go lint-controller lint-test: export CGO_ENABLED := 0
 
 .PHONY: lint-go
 lint-go: $(TOOLS)/golangci-lint ## Run golangci-lint, including go vet, on the main module
 	$(TOOLS)/golangci-lint run --allow-serial-runners ./...
+
+.PHONY: lint-controller
+lint-controller: $(TOOLS)/golangci-lint ## Run golangci-lint, including go vet, on the controller's module
+	cd $(CONTROLLER) && $(CONTROLLER_WORK) $(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml --allow-serial-runners ./...
 
 .PHONY: lint-test
 lint-test: $(TOOLS)/golangci-lint ## Run golangci-lint, including go vet, on the tests' module
@@ -270,6 +294,7 @@ lint-devcluster: $(TOOLS)/golangci-lint ## Run golangci-lint, including go vet, 
 .PHONY: format
 format: $(TOOLS)/golangci-lint ## Format the Go files of all modules
 	$(TOOLS)/golangci-lint fmt ./...
+	cd $(CONTROLLER) && $(TOOLS)/golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...
 	cd test && $(TOOLS)/golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...
 	cd scripts/devcluster && $(TOOLS)/golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...
 

@@ -11,56 +11,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 release=demo
 chart=examples/umbrella
 
-step() { printf '\n==> %s\n' "$*" >&2; }
-fail() {
-	printf 'demo: %s\n' "$*" >&2
-	exit 1
-}
-
 for binary in helm devcluster; do
-	[[ -x bin/$binary ]] || fail "bin/$binary is missing: start this with 'make demo'"
+	[[ -x bin/$binary ]] || {
+		echo "bin/$binary is missing: start this with 'make demo'" >&2
+		exit 1
+	}
 done
-
-# The cluster stops when its standard input, a pipe, is closed. This happens when the script ends,
-# even if it is killed, so no command below may inherit the pipe.
-alone() { "$@" {alive}>&-; }
-
-finish() {
-	local code=$?
-	trap '' INT TERM HUP
-	step "Stop the cluster"
-	exec {alive}>&-
-	wait "$cluster" || code=1
-	rm -rf "$dir"
-	if ((code == 0)); then
-		printf '\nThe demo has finished.\n' >&2
-	else
-		printf '\nThe demo failed.\n' >&2
-	fi
-	exit "$code"
-}
-
-step "Build the dev cluster, unless it was built before"
-bin/devcluster binaries >/dev/null
-
-# Ignore the user's own settings and clusters.
-dir=$(mktemp -d "${TMPDIR:-/tmp}/ordered-helm-demo.XXXXXX")
-unset "${!HELM_@}"
-export KUBECONFIG=$dir/kubeconfig
-export HELM_CACHE_HOME=$dir/helm/cache HELM_CONFIG_HOME=$dir/helm/config HELM_DATA_HOME=$dir/helm/data
-
-step "Start a cluster in $dir"
-exec {alive}> >(exec bin/devcluster run --dir "$dir" --with-parent --remove-dir >/dev/null)
-cluster=$!
-trap finish EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
-# The cluster exits if it does not become ready.
-until [[ -s $KUBECONFIG ]]; do
-	kill -0 "$cluster" 2>/dev/null || fail "the cluster did not start"
-	alone sleep 0.1
-done
+# shellcheck source=scripts/demo-cluster.sh
+source scripts/demo-cluster.sh
 
 # The pods take a moment to become ready, so that the order is visible: the queue is ready
 # long before the database, and nodes that need both start only when both are ready.

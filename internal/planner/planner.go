@@ -156,6 +156,12 @@ type OrderError struct{ error }
 
 func (e *OrderError) Unwrap() error { return e.error }
 
+// RenderError reports that a chart cannot be rendered with its values, in contrast to the other errors of
+// Render.
+type RenderError struct{ error }
+
+func (e *RenderError) Unwrap() error { return e.error }
+
 // Render renders the chart. It also builds the plan if the release is deployed in order, or
 // if the declared order of a chart applies (sequencer.Chart.Sequenced). An invalid order
 // causes an *OrderError if the plan is needed or in a dry run, otherwise only a warning. In
@@ -169,8 +175,11 @@ func (p *Planner) Render(ctx context.Context) (*Rendered, error) {
 	}
 	result, err := render.Chart(p.Chart, chartOptions)
 	rendered := &Rendered{Result: result, Values: renderevents.ValuesOf(chartOptions.Values)}
-	if err != nil || !p.needsPlan() {
-		return rendered, err
+	if err != nil {
+		return rendered, &RenderError{err}
+	}
+	if !p.needsPlan() {
+		return rendered, nil
 	}
 	plan, err := p.build(result)
 	var ignored []string
@@ -229,7 +238,7 @@ func (p *Planner) chartOptions(ctx context.Context) (render.Options, error) {
 	}
 	values, err := p.events().RenderValues(ctx, caps)
 	if err != nil {
-		return render.Options{}, err
+		return render.Options{}, &RenderError{err}
 	}
 	lookups, err := p.lookupConfig()
 	chartOptions := render.Options{

@@ -1,8 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package binaries builds the programs that tests run, Ordered Helm, stock Helm and Helm 4, with
-// make.
+// Package binaries builds the programs that tests run, Ordered Helm, its controller, stock
+// Helm and Helm 4, with make.
 package binaries
 
 import (
@@ -23,6 +23,8 @@ type Set struct {
 	Helm, Stock string
 	// Helm4 is unmodified Helm 4.
 	Helm4 string
+	// Controller is the controller of Ordered Helm.
+	Controller string
 }
 
 // built builds the programs, once per test process.
@@ -30,7 +32,7 @@ var built = sync.OnceValues(build)
 
 // Get builds the programs with make, and returns their paths. It builds them once per
 // process, and only one process at a time builds. If the environment variable BINARIES is set,
-// it builds nothing, and returns the programs helm, stock-helm and helm4 in that directory.
+// it builds nothing, and returns the programs helm, stock-helm, helm4 and helm-controller in that directory.
 func Get(tb testing.TB) Set {
 	tb.Helper()
 	set, err := Build()
@@ -88,13 +90,15 @@ func build() (Set, error) {
 	defer func() { _ = lock.Unlock() }()
 	// The build is for all tests of the process, so the end of the first test must not cancel
 	// it.
-	cmd := exec.Command("make", "-C", root, "build", "stock", "helm4") //nolint:noctx // see above
+	cmd := exec.Command("make", "-C", root, "build", "stock", "helm4", "controller") //nolint:noctx // see above
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return Set{}, fmt.Errorf("make build stock helm4: %w\n%s", err, out)
+		return Set{}, fmt.Errorf("make build stock helm4 controller: %w\n%s", err, out)
 	}
 	return in(bin), nil
 }
 
 func in(bin string) Set {
-	return Set{Helm: filepath.Join(bin, "helm"), Stock: filepath.Join(bin, "stock-helm"), Helm4: filepath.Join(bin, "helm4")}
+	return Set{
+		Helm: filepath.Join(bin, "helm"), Stock: filepath.Join(bin, "stock-helm"), Helm4: filepath.Join(bin, "helm4"), Controller: filepath.Join(bin, "helm-controller"),
+	}
 }

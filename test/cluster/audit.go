@@ -54,8 +54,9 @@ type Event struct {
 	Namespace, Name string
 	// URI is the path and query of the request.
 	URI string
-	// User and UserAgent identify the client.
-	User, UserAgent string
+	// User and UserAgent identify the client. ImpersonatedUser is the user as which it has sent the
+	// request; empty if that is User.
+	User, UserAgent, ImpersonatedUser string
 	// Received is the time at which the request was received, Completed the time at which the
 	// stage was reached.
 	Received, Completed time.Time
@@ -86,7 +87,9 @@ type line struct {
 	Verb       string
 	User       struct{ Username string }
 	UserAgent  string
-	ObjectRef  struct {
+	// ImpersonatedUser is the user as which the client has sent the request.
+	ImpersonatedUser struct{ Username string }
+	ObjectRef        struct {
 		Resource, Subresource, Namespace, Name string
 		APIGroup                               string
 	}
@@ -99,21 +102,22 @@ type line struct {
 
 func (l line) event() Event {
 	return Event{
-		Stage:       l.Stage,
-		Verb:        l.Verb,
-		Group:       l.ObjectRef.APIGroup,
-		Resource:    l.ObjectRef.Resource,
-		Subresource: l.ObjectRef.Subresource,
-		Namespace:   l.ObjectRef.Namespace,
-		Name:        l.ObjectRef.Name,
-		URI:         l.RequestURI,
-		User:        l.User.Username,
-		UserAgent:   l.UserAgent,
-		Received:    l.RequestReceivedTimestamp,
-		Completed:   l.StageTimestamp,
-		Code:        l.ResponseStatus.Code,
-		Request:     l.RequestObject,
-		Response:    l.ResponseObject,
+		Stage:            l.Stage,
+		Verb:             l.Verb,
+		Group:            l.ObjectRef.APIGroup,
+		Resource:         l.ObjectRef.Resource,
+		Subresource:      l.ObjectRef.Subresource,
+		Namespace:        l.ObjectRef.Namespace,
+		Name:             l.ObjectRef.Name,
+		URI:              l.RequestURI,
+		User:             l.User.Username,
+		UserAgent:        l.UserAgent,
+		ImpersonatedUser: l.ImpersonatedUser.Username,
+		Received:         l.RequestReceivedTimestamp,
+		Completed:        l.StageTimestamp,
+		Code:             l.ResponseStatus.Code,
+		Request:          l.RequestObject,
+		Response:         l.ResponseObject,
 	}
 }
 

@@ -34,7 +34,7 @@ type Trace map[string][]Write
 type Write struct {
 	Verb     string
 	Received time.Time
-	// ByHelm is true if the client was Ordered Helm or stock Helm.
+	// ByHelm is true if the client was Ordered Helm, its controller, or stock Helm.
 	ByHelm bool
 	// Stored is the object as it was stored, and version is its resource version. Both are
 	// empty for Secrets and for deletions.
@@ -52,7 +52,7 @@ func (h *Helm) ReadTrace(tb testing.TB) Trace {
 			e.Subresource != "" && e.Subresource != "status" || e.Verb == "get" || e.Verb == "list" || e.Verb == "watch" {
 			continue
 		}
-		w := Write{Verb: e.Verb, Received: e.Received, ByHelm: strings.HasPrefix(e.UserAgent, "Helm/")}
+		w := Write{Verb: e.Verb, Received: e.Received, ByHelm: strings.HasPrefix(e.UserAgent, "Helm/") || e.UserAgent == "helm-controller"}
 		if e.Verb != "delete" && len(e.Response) > 0 {
 			if err := json.Unmarshal(e.Response, &w.Stored); err != nil {
 				tb.Fatalf("%s %s: %v", e.Verb, e.URI, err)

@@ -1,0 +1,187 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/fault"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// TestOtherReleases checks requests for releases that others have installed.
+func TestOtherReleases(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	chart := e.storeChart(t, "chart", chartFiles("1.0.0", ""))
+	e.MustRun("install", "by-hand", charts.WriteFiles(t, chartFiles("1.0.0", "")))
+	e.request(t, "by-hand", chart+"  values: {v: request}")
+	e.awaitNotReady(t, "by-hand", "ReleaseNotOwned", true, "another program has installed it", "spec.adopt")
+	if got := e.value(t, "by-hand"); got != "default" {
+		t.Errorf("the value is %q", got)
+	}
+	e.change(t, "by-hand", `{"adopt":true}`)
+	e.awaitReady(t, "by-hand", "Deployed")
+	e.expectHistory(t, "by-hand", "superseded deployed")
+
+	e.request(t, "first", chart)
+	e.awaitReady(t, "first", "Deployed")
+	e.request(t, "second", chart+"  releaseName: first")
+	e.awaitNotReady(t, "second", "ReleaseClaimed", true, "HelmRequest first is for the same release")
+	e.delete(t, "first")
+	e.awaitReady(t, "second", "Deployed")
+
+	e.change(t, "second", `{"releaseName":"third"}`)
+	e.awaitNotReady(t, "second", "ReleaseNameChanged", true, "release first is installed")
+	e.change(t, "second", `{"releaseName":"first"}`)
+	e.awaitReady(t, "second", "Deployed")
+
+	// A request that did not install the release does not uninstall it.
+	e.MustRun("install", "kept", charts.WriteFiles(t, chartFiles("1.0.0", "")))
+	e.request(t, "kept", chart)
+	e.awaitNotReady(t, "kept", "ReleaseNotOwned", true)
+	e.delete(t, "kept")
+	e.expectHistory(t, "kept", "deployed")
+}
+
+// TestRetries checks that a failed deployment is tried again, and that a failed upgrade with spec.atomic is rolled
+// back.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	needs := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ required \"no name\" .Values.name }}, namespace: {{ .Values.namespace | default .Release.Namespace }}}\n"
+	chart := e.storeChart(t, "chart", chartFiles("1.0.0", needs))
+	e.request(t, "shop", chart+"  values: {name: a}")
+	e.awaitReady(t, "shop", "Deployed")
+	e.change(t, "shop", `{"atomic":true,"values":{"name":"b","namespace":"does-not-exist"}}`)
+	o := e.await(t, "shop", harness.HasCondition("Ready", "False", ""))
+	if !harness.HasCondition("Reconciling", "True", "")(o) || harness.IntAt(o, "status.lastAttempt.failures") < 1 {
+		t.Errorf("status: %v", o.Object["status"])
+	}
+	harness.Eventually(t, "the upgrade is tried again", func() bool {
+		o, err := e.requests().Get(t.Context(), "shop", metav1.GetOptions{})
+		return err == nil && harness.IntAt(o, "status.lastAttempt.failures") >= 2
+	})
+	e.change(t, "shop", `{"values":{"name":"c","namespace":null}}`)
+	o = e.awaitReady(t, "shop", "Deployed")
+	if got, _, _ := unstructuredString(o.Object, "status", "lastError"); got != "" {
+		t.Errorf("the last error is still there: %q", got)
+	}
+}
+
+func unstructuredString(o map[string]any, path ...string) (string, bool, error) {
+	var value any = o
+	for _, key := range path {
+		m, _ := value.(map[string]any)
+		value = m[key]
+	}
+	text, is := value.(string)
+	return text, is, nil
+}
+
+// TestServerOutage makes the API server unreachable for the controller while it deploys.
+func TestServerOutage(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	proxy := fault.New(t, e.Cluster.Config())
+	var down atomic.Bool
+	proxy.Intercept(func(w http.ResponseWriter, _ *http.Request, _ fault.Request) bool {
+		if down.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	harness.NoError(t, proxy.WriteKubeconfig(file, e.Namespace))
+	e.kubeconfig = file
+	e.startController(t)
+	chart := e.storeChart(t, "chart", chartFiles("1.0.0", ""))
+	e.request(t, "before", chart)
+	e.awaitReady(t, "before", "Deployed")
+	down.Store(true)
+	for i := range 5 {
+		e.request(t, fmt.Sprintf("during-%d", i), chart)
+	}
+	e.change(t, "before", `{"values":{"v":"during"}}`)
+	down.Store(false)
+	for i := range 5 {
+		e.awaitReady(t, fmt.Sprintf("during-%d", i), "Deployed")
+	}
+	e.awaitReady(t, "before", "Deployed")
+	e.expectHistory(t, "before", "superseded deployed")
+}
+
+// TestForbiddenUninstall deletes a request whose service account may not uninstall its release.
+func TestForbiddenUninstall(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	chart := e.storeChart(t, "chart", chartFiles("1.0.0", ""))
+	for _, name := range []string{"healed", "abandoned"} {
+		e.request(t, name, chart)
+		e.awaitReady(t, name, "Deployed")
+	}
+	bindings := e.Cluster.Client().RbacV1().RoleBindings(e.Namespace)
+	binding, err := bindings.Get(t.Context(), "deployer", metav1.GetOptions{})
+	harness.NoError(t, err)
+	harness.NoError(t, bindings.Delete(t.Context(), "deployer", metav1.DeleteOptions{}))
+	for _, name := range []string{"healed", "abandoned"} {
+		harness.NoError(t, e.requests().Delete(t.Context(), name, metav1.DeleteOptions{}))
+		e.awaitNotReady(t, name, "Forbidden", false, "to delete the HelmRequest without uninstalling the release, set spec.suspend")
+	}
+	e.change(t, "abandoned", `{"suspend":true}`)
+	e.awaitGone(t, "abandoned")
+	_, err = bindings.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "deployer"}, RoleRef: binding.RoleRef, Subjects: binding.Subjects}, metav1.CreateOptions{})
+	harness.NoError(t, err)
+	e.awaitGone(t, "healed")
+	harness.ExpectContains(t, e.history(t, "healed"), "not found")
+	e.expectHistory(t, "abandoned", "deployed")
+}
+
+// TestNamespaceDeletion deletes the namespace of requests.
+func TestNamespaceDeletion(t *testing.T) {
+	t.Parallel()
+	e := newClusterWideEnv(t)
+	e.startController(t)
+	chart := e.storeChart(t, "chart", chartFiles("1.0.0", ""))
+	e.request(t, "shop", chart)
+	e.request(t, "broken", e.storeChart(t, "broken", chartFiles("1.0.0", "---\n{{ fail \"no\" }}\n")))
+	e.awaitReady(t, "shop", "Deployed")
+	e.awaitNotReady(t, "broken", "RenderFailed", true)
+	namespaces := e.Cluster.Client().CoreV1().Namespaces()
+	harness.NoError(t, namespaces.Delete(t.Context(), e.Namespace, metav1.DeleteOptions{}))
+	harness.Eventually(t, "the namespace is deleted", func() bool {
+		_, err := namespaces.Get(t.Context(), e.Namespace, metav1.GetOptions{})
+		return err != nil
+	})
+}
+
+// TestLeaderElection kills the replica that works, and lets the other one go on.
+func TestLeaderElection(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	flags := []string{"--leader-elect", "--leader-election-namespace", e.system}
+	first := e.startController(t, flags...)
+	first.AwaitLine(t, "Starting workers")
+	second := e.startController(t, flags...)
+	chart := e.storeChart(t, "chart", chartFiles("1.0.0", ""))
+	e.request(t, "a", chart)
+	e.awaitReady(t, "a", "Deployed")
+	first.Kill()
+	if log := first.Wait(t).Stderr; !strings.Contains(log, "revision 1 of release a is deployed") {
+		t.Error("the first replica has not deployed the release")
+	}
+	e.request(t, "b", chart)
+	e.awaitReady(t, "b", "Deployed")
+	second.AwaitLine(t, "revision 1 of release b is deployed")
+	e.expectHistory(t, "a", "deployed")
+}

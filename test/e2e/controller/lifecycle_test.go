@@ -1,0 +1,208 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// TestLifecycle takes a release through its life with its HelmRequest, and with the command line in between.
+func TestLifecycle(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", ""))+"  values: {v: one}")
+	o := e.awaitReady(t, "shop", "Deployed")
+	e.expectHistory(t, "shop", "deployed")
+	if got := harness.IntAt(o, "status.release.revision"); got != 1 || e.value(t, "shop") != "one" {
+		t.Errorf("revision %d, value %q", got, e.value(t, "shop"))
+	}
+
+	e.change(t, "shop", `{"values":{"v":"two"}}`)
+	e.awaitReady(t, "shop", "Deployed")
+	e.expectHistory(t, "shop", "superseded deployed")
+
+	e.change(t, "shop", `{"rollbackTo":1}`)
+	o = e.awaitReady(t, "shop", "RolledBack")
+	harness.ExpectContains(t, messageOf(o), "revision 3 has the content of revision 1")
+	if got := e.value(t, "shop"); got != "one" {
+		t.Errorf("after the rollback: %q", got)
+	}
+	e.change(t, "shop", `{"rollbackTo":null}`)
+	e.awaitReady(t, "shop", "Deployed")
+	e.expectHistory(t, "shop", "superseded superseded superseded deployed")
+
+	// Changes that are not about the chart and the values make no revision.
+	e.change(t, "shop", `{"timeout":"7m","interval":"1h"}`)
+	e.awaitReady(t, "shop", "Deployed")
+	e.expectHistory(t, "shop", "superseded superseded superseded deployed")
+
+	e.delete(t, "shop")
+	if got := e.value(t, "shop"); got != "" {
+		t.Errorf("after the uninstall: %q", got)
+	}
+	harness.ExpectContains(t, e.history(t, "shop"), "not found")
+}
+
+// TestByHand works with the command line on what the controller has deployed.
+func TestByHand(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", ""))+"  values: {v: one}")
+	e.awaitReady(t, "shop", "Deployed")
+	harness.ExpectContains(t, e.MustRun("list").Stdout, "shop", "deployed", "app-1.0.0")
+	harness.ExpectContains(t, e.MustRun("status", "shop").Stdout, "STATUS: deployed")
+
+	dir := charts.WriteFiles(t, chartFiles("1.0.0", ""))
+	e.MustRun("upgrade", "shop", dir, "--set", "v=hand")
+	o := e.awaitReady(t, "shop", "DeployedByHand")
+	if !harness.HasCondition("DeployedByHand", "True", "")(o) {
+		t.Error("no condition DeployedByHand")
+	}
+	harness.ExpectContains(t, messageOf(o), "revision 2 of release shop was not deployed by the controller")
+	if got := e.value(t, "shop"); got != "hand" {
+		t.Errorf("after an upgrade by hand: %q", got)
+	}
+	e.MustRun("rollback", "shop", "1")
+	harness.Eventually(t, "the rollback is noticed", func() bool {
+		o, err := e.requests().Get(t.Context(), "shop", metav1.GetOptions{})
+		return err == nil && harness.HasCondition("Ready", "True", "DeployedByHand")(o) && messageOf(o)[:len("revision 3")] == "revision 3"
+	})
+
+	harness.NoError(t, harness.MergePatch(t.Context(), e.requests(), "shop", `{"metadata":{"annotations":{"helm.sh/reconcile":"1"}}}`))
+	o = e.awaitReady(t, "shop", "Deployed")
+	if harness.HasCondition("DeployedByHand", "", "")(o) {
+		t.Error("the condition DeployedByHand is still there")
+	}
+
+	e.MustRun("uninstall", "shop")
+	harness.Eventually(t, "the release is installed again", func() bool { return e.history(t, "shop") == "deployed" })
+	e.awaitReady(t, "shop", "Deployed")
+}
+
+// TestOrder checks the order of an installation and an uninstall with the audit log.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	e.Started = harness.Now()
+	e.request(t, "rel", e.storePackage(t, "chart", pack(t, charts.ThreeLayers(t, "one"))))
+	e.awaitReady(t, "rel", "Deployed")
+	manifest := e.MustRun("get", "manifest", "rel").Stdout
+	order := &harness.Order{}
+	order.AddManifest(t, manifest)
+	order.CheckInstall(t, e.ReadTrace(t), 2)
+	e.Started = harness.Now()
+	e.delete(t, "rel")
+	e.CheckUninstallOrder(t, manifest)
+}
+
+// TestDependencies checks that requests are deployed after the requests on which they depend, and uninstalled
+// before them.
+func TestDependencies(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	chart := e.storeChart(t, "chart", chartFiles("1.0.0", ""))
+	e.request(t, "web", chart+"  dependsOn: [database]")
+	e.awaitNotReady(t, "web", "DependencyNotReady", false, "database (does not exist)")
+	e.request(t, "database", chart+"  dependsOn: [web]")
+	e.awaitNotReady(t, "web", "DependencyCycle", true, "web → database → web")
+	e.awaitNotReady(t, "database", "DependencyCycle", true, "database → web → database")
+	e.change(t, "database", `{"dependsOn":null}`)
+	e.awaitReady(t, "database", "Deployed")
+	e.awaitReady(t, "web", "Deployed")
+	trace := e.ReadTrace(t)
+	if first, second := trace.Created("ConfigMap/database-own"), trace.Created("ConfigMap/web-own"); !first.Before(second) {
+		t.Errorf("database was created at %s, web at %s", first, second)
+	}
+	// The dependency is deleted first, as by kubectl.
+	harness.NoError(t, e.requests().Delete(t.Context(), "database", metav1.DeleteOptions{}))
+	harness.NoError(t, e.requests().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	e.awaitGone(t, "database")
+	e.awaitGone(t, "web")
+	trace = e.ReadTrace(t)
+	_, web := trace.Deleted("ConfigMap/web-own")
+	database, _ := trace.Deleted("ConfigMap/database-own")
+	if web.IsZero() || database.Before(web) {
+		t.Errorf("web was deleted at %s, database at %s", web, database)
+	}
+}
+
+// TestSuspend suspends a request, changes it, resumes it, and deletes it while it is suspended.
+func TestSuspend(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", ""))+"  values: {v: one}")
+	e.awaitReady(t, "shop", "Deployed")
+	e.change(t, "shop", `{"suspend":true,"values":{"v":"two"}}`)
+	harness.Eventually(t, "shop is suspended", func() bool {
+		o, err := e.requests().Get(t.Context(), "shop", metav1.GetOptions{})
+		return err == nil && harness.HasCondition("Suspended", "True", "")(o)
+	})
+	e.expectHistory(t, "shop", "deployed")
+	e.change(t, "shop", `{"suspend":false}`)
+	o := e.awaitReady(t, "shop", "Deployed")
+	if harness.HasCondition("Suspended", "", "")(o) || e.value(t, "shop") != "two" {
+		t.Errorf("after resuming: value %q", e.value(t, "shop"))
+	}
+	e.change(t, "shop", `{"suspend":true}`)
+	e.delete(t, "shop")
+	e.expectHistory(t, "shop", "superseded deployed")
+}
+
+// TestChangeEndsOperation changes a request during an operation that would wait for a long time.
+func TestChangeEndsOperation(t *testing.T) {
+	t.Parallel()
+	e, p := start(t)
+	hanging := "---\napiVersion: v1\nkind: Pod\nmetadata: {name: {{ .Release.Name }}-pod, annotations: {devcluster/pod: hang}}\nspec: {containers: [{name: c, image: x}]}\n"
+	slow := e.storeChart(t, "slow", chartFiles("1.0.0", hanging))
+	e.storeChart(t, "fast", chartFiles("1.0.1", ""))
+	e.request(t, "shop", slow+"  timeout: 1h")
+	e.await(t, "shop", harness.HasCondition("Reconciling", "True", "Installing"))
+	harness.Eventually(t, "the pod exists", func() bool { return e.value(t, "shop") != "" })
+	e.change(t, "shop", `{"chart":{"configMap":{"name":"fast"}}}`)
+	e.awaitReady(t, "shop", "Deployed")
+	if _, found := p.NextLine("the request has changed during the operation"); !found {
+		t.Error("the operation was not canceled")
+	}
+	e.request(t, "other", slow+"  timeout: 1h")
+	e.await(t, "other", harness.HasCondition("Reconciling", "True", "Installing"))
+	e.delete(t, "other")
+	harness.ExpectContains(t, e.history(t, "other"), "not found")
+}
+
+// TestDrift changes objects of a release, which the controller changes back without a revision: when the annotation
+// asks for it, and after the interval.
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", ""))+"  values: {v: one}")
+	e.awaitReady(t, "shop", "Deployed")
+	e.Patch(t, "ConfigMap/shop-own", `{"data":{"v":"changed","other":"kept"}}`)
+	harness.NoError(t, harness.MergePatch(t.Context(), e.requests(), "shop", `{"metadata":{"annotations":{"helm.sh/reconcile":"1"}}}`))
+	harness.Eventually(t, "the change is undone", func() bool { return e.value(t, "shop") == "one" })
+	if other, _, _ := unstructuredString(e.Get(t, "ConfigMap/shop-own").Object, "data", "other"); other != "kept" {
+		t.Errorf("a key that the chart does not declare is %q", other)
+	}
+	e.change(t, "shop", `{"interval":"10s"}`)
+	e.awaitReady(t, "shop", "Deployed")
+	e.Delete(t, "ConfigMap/shop-own")
+	harness.Eventually(t, "the object is created again", func() bool { return e.value(t, "shop") == "one" })
+	e.awaitReady(t, "shop", "Deployed")
+	e.expectHistory(t, "shop", "deployed")
+	harness.Eventually(t, "an event says so", func() bool {
+		events, err := e.Cluster.Client().CoreV1().Events(e.Namespace).List(t.Context(), metav1.ListOptions{})
+		harness.NoError(t, err)
+		for _, event := range events.Items {
+			if event.Reason == "DriftCorrected" && strings.Contains(event.Message, "ConfigMap/shop-own") {
+				return true
+			}
+		}
+		return false
+	})
+}

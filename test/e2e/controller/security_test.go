@@ -1,0 +1,262 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ordered-helm/helm/test/chartserver"
+	"github.com/ordered-helm/helm/test/cluster"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// secretWord is in Secrets that must never be seen elsewhere.
+const secretWord = "the-word-of-another-tenant"
+
+// limitedRules are what a service account needs for releases of ConfigMaps.
+func limitedRules() []rbacv1.PolicyRule {
+	rule := func(group string, resources ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: []string{"*"}}
+	}
+	return []rbacv1.PolicyRule{rule("", "secrets", "configmaps"), rule("helm.sh", "releases", "releaseversions"), rule("coordination.k8s.io", "leases"), rule("rbac.authorization.k8s.io", "roles", "rolebindings")}
+}
+
+// otherTenant returns the namespace of another tenant, which contains a Secret, and is seen by the
+// controller, too.
+func (e *env) otherTenant(t *testing.T) string {
+	t.Helper()
+	other := e.Cluster.Namespace(t)
+	e.createSecret(t, other, "secret", map[string]string{"word": secretWord, "values.yaml": "v: " + secretWord})
+	return other
+}
+
+// TestTenantsAreIsolated tries, as a tenant, to reach what belongs to others or to the cluster.
+func TestTenantsAreIsolated(t *testing.T) {
+	t.Parallel()
+	e, p := start(t)
+	other := e.otherTenant(t)
+	server := chartserver.Start(t, t.TempDir(), chartserver.Options{})
+	e.CreateServiceAccount(t, "limited", limitedRules())
+	chart := func(name, more string) string { return e.storeChart(t, name, chartFiles("1.0.0", "---\n"+more)) }
+	manifest := func(head, namespace string) string {
+		return head + "\nmetadata: {name: attack-" + e.Namespace + namespace + "}\n"
+	}
+	for _, c := range []struct {
+		name, spec, reason string
+		stalled            bool
+	}{
+		{"foreign-namespace", chart("foreign-namespace", manifest("apiVersion: v1\nkind: ConfigMap", ", namespace: "+other)), "Forbidden", false},
+		{"foreign-kind", chart("foreign-kind", manifest("apiVersion: v1\nkind: Service\nspec: {ports: [{port: 80}]}", "")), "Forbidden", false},
+		{"cluster-role", chart("cluster-role", manifest("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nrules: []", "")), "Forbidden", false},
+		{"namespace", chart("namespace", manifest("apiVersion: v1\nkind: Namespace", "")), "Forbidden", false},
+		{"escalation", chart("escalation", manifest("apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: [{kind: ServiceAccount, name: limited}]", "")), "Forbidden", false},
+		{"definition", e.storeChart(t, "definition", withFile(chartFiles("1.0.0", ""), "crds/a.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: attacks.example.com}\nspec: {group: example.com, scope: Namespaced, names: {kind: Attack, plural: attacks}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n")), "Forbidden", false},
+		{"lookup", chart("lookup", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lookup}\ndata: {word: {{ (lookup \"v1\" \"Secret\" \""+other+"\" \"secret\").data.word }}}\n"), "RenderFailed", false},
+		{"script", e.storeChart(t, "script", scriptChart("[cluster]", `print(cluster.get("v1", "ConfigMap", "`+other+`", "kube-root-ca.crt").data["ca.crt"])`)) + "  acceptPermissions: [cluster]", "", false},
+		{"filesystem", chart("filesystem", "") + "  acceptPermissions: [filesystem]", "PermissionRefused", true},
+		{"environment", chart("environment", "") + "  acceptPermissions: [environment]", "PermissionRefused", true},
+		{"network", chart("network", "") + "  acceptPermissions: [network]", "PermissionRefused", true},
+		{"not-accepted", e.storeChart(t, "not-accepted", scriptChart("[cluster]", "")), "ScriptPermissionMissing", true},
+		{"values", chart("values", "") + "  valuesFrom: [{kind: Secret, name: ../" + other + "/secret}]", "", false},
+		{"account", strings.Replace(chart("account", ""), "  chart:", "  serviceAccountName: ../"+other+"/default\n  chart:", 1), "", false},
+		{"account-user", strings.Replace(chart("account-user", ""), "  chart:", "  serviceAccountName: '"+other+":default'\n  chart:", 1), "ServiceAccountNotFound", false},
+		{"schema-file", e.storeChart(t, "schema-file", withFile(chartFiles("1.0.0", ""), "values.schema.json", `{"$ref": "file:///etc/passwd"}`)), "InvalidChart", false},
+		{"schema-server", e.storeChart(t, "schema-server", withFile(chartFiles("1.0.0", ""), "values.schema.json", `{"$id": "`+server.URL+`/", "properties": {"v": {"$ref": "v.json"}}}`)), "InvalidChart", false},
+		{"schema-of-schema", e.storeChart(t, "schema-of-schema", withFile(chartFiles("1.0.0", ""), "values.schema.json", `{"$schema": "`+server.URL+`/schema"}`)), "InvalidChart", false},
+	} {
+		spec := "  serviceAccountName: limited\n" + c.spec
+		if strings.Count(spec, "serviceAccountName") == 2 {
+			spec = c.spec
+		}
+		harness.NoError(t, e.Create(t.Context(), "apiVersion: "+requestAPI+"\nkind: HelmRequest\nmetadata: {name: "+c.name+"}\nspec:\n"+spec+"\n"))
+		o := e.await(t, c.name, harness.HasCondition("Ready", "False", c.reason))
+		if got := harness.HasCondition("Stalled", "True", "")(o); got != c.stalled {
+			t.Errorf("%s: stalled is %t, want %t: %s", c.name, got, c.stalled, messageOf(o))
+		}
+		if status := fmt.Sprint(o.Object["status"]); strings.Contains(status, secretWord) || strings.Contains(status, "root:") {
+			t.Errorf("%s: the status contains what the tenant must not see: %s", c.name, status)
+		}
+		t.Logf("%s: %s", c.name, messageOf(o))
+	}
+	if requests := server.Requests(); len(requests) > 0 {
+		t.Errorf("requests because of schemas: %v", requests)
+	}
+	p.Kill()
+	if log := p.Wait(t).Stderr; strings.Contains(log, secretWord) {
+		t.Errorf("the log contains a Secret:\n%s", log)
+	}
+	for _, event := range e.Cluster.AuditIn(t, other) {
+		if event.UserAgent == "helm-controller" && event.Code < 300 {
+			t.Errorf("the controller was allowed to %s %s", event.Verb, event.URI)
+		}
+	}
+	objects, err := e.Cluster.Client().CoreV1().ConfigMaps(other).List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=attack-" + e.Namespace})
+	if err != nil || len(objects.Items) > 0 {
+		t.Errorf("objects in the namespace of another tenant: %v, %v", objects.Items, err)
+	}
+}
+
+// withFile adds a file to a chart.
+func withFile(files map[string]string, name, text string) map[string]string {
+	files[name] = text
+	return files
+}
+
+// scriptChart returns a chart with a script that runs a statement after rendering.
+func scriptChart(permissions, statement string) map[string]string {
+	files := chartFiles("1.0.0", "")
+	files["Chart.yaml"] = strings.Replace(files["Chart.yaml"], "annotations: {", "annotations: {helm.sh/scripts: enabled, ", 1)
+	files["ext/permissions.yaml"] = "lua: " + permissions + "\n"
+	files["ext/lua/main.lua"] = `events.on("post-render", 0.5, function() ` + statement + " end)\n"
+	return files
+}
+
+// TestServiceAccounts checks requests without a service account, and with one that does not exist.
+func TestServiceAccounts(t *testing.T) {
+	t.Parallel()
+	e, p := start(t)
+	chart := e.storeChart(t, "chart", chartFiles("1.0.0", ""))
+	create := func(name, spec string) {
+		harness.NoError(t, e.Create(t.Context(), "apiVersion: "+requestAPI+"\nkind: HelmRequest\nmetadata: {name: "+name+"}\nspec:\n"+spec))
+	}
+	create("none", chart)
+	e.awaitNotReady(t, "none", "NoServiceAccount", true, "set spec.serviceAccountName")
+	create("missing", chart+"  serviceAccountName: later\n")
+	e.awaitNotReady(t, "missing", "ServiceAccountNotFound", false, `service account "later" not found`)
+	// A service account that does not exist must not be used, even if it is in a RoleBinding.
+	e.CreateServiceAccount(t, "later", limitedRules())
+	e.awaitReady(t, "missing", "Deployed")
+	p.Kill()
+	p.Wait(t)
+	e.startController(t, "--default-service-account", "deployer")
+	e.awaitReady(t, "none", "Deployed")
+}
+
+// TestControllerHasFewPermissions checks that the controller itself cannot read Secrets.
+func TestControllerHasFewPermissions(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	account := "system:serviceaccount:" + e.system + ":helm-controller"
+	for _, c := range []struct {
+		verb, resource string
+		want           bool
+	}{
+		{"get", "secrets", false}, {"list", "secrets", false}, {"get", "configmaps", false}, {"create", "pods", false}, {"create", "rolebindings.rbac.authorization.k8s.io", false},
+		{"impersonate", "serviceaccounts", true}, {"list", "helmrequests.helm.sh", true}, {"delete", "helmrequests.helm.sh", false},
+		{"impersonate", "users", false}, {"impersonate", "groups", false},
+	} {
+		out, _ := e.Kubectl(t, "auth", "can-i", c.verb, c.resource, "--as", account)
+		if got := strings.TrimSpace(out) == "yes"; got != c.want {
+			t.Errorf("%s %s: got %q, want %t", c.verb, c.resource, out, c.want)
+		}
+	}
+}
+
+// TestAllowedChartSources checks from where charts are downloaded.
+func TestAllowedChartSources(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	publish(t, folder, chartFiles("1.0.0", ""))
+	allowed := chartserver.Start(t, folder, chartserver.Options{})
+	forbidden := chartserver.Start(t, folder, chartserver.Options{})
+	allowed.Answer("/charts/redirect.tgz", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, forbidden.URL+"/app-1.0.0.tgz", http.StatusFound)
+	})
+	serve := func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, folder+"/app-1.0.0.tgz") }
+	allowed.Answer("/charts/app.tgz", serve)
+	allowed.Answer("/charts2/app.tgz", serve)
+	e := newEnv(t)
+	e.startController(t, "--allow-chart-source", allowed.URL+"/charts")
+	e.request(t, "allowed", "  chart: {url: "+allowed.URL+"/charts/app.tgz}")
+	e.awaitReady(t, "allowed", "Deployed")
+	for name, url := range map[string]string{
+		"other-host": forbidden.URL + "/charts/app.tgz", "redirect": allowed.URL + "/charts/redirect.tgz",
+		"other-path": allowed.URL + "/charts2/app.tgz", "parent": allowed.URL + "/charts/../app-1.0.0.tgz",
+	} {
+		e.request(t, name, "  chart: {url: '"+url+"'}")
+		e.awaitNotReady(t, name, "ChartSourceRefused", true, "--allow-chart-source")
+	}
+	if requests := forbidden.Requests(); len(requests) > 0 {
+		t.Errorf("requests to a host that is not allowed: %v", requests)
+	}
+}
+
+// TestLocalChartSources checks that charts are not downloaded from the machine of the controller.
+func TestLocalChartSources(t *testing.T) {
+	t.Parallel()
+	server := chartserver.Start(t, t.TempDir(), chartserver.Options{})
+	e := newEnv(t)
+	e.startController(t, "--allow-local-chart-sources=false")
+	for name, source := range map[string]string{
+		"loopback": "url: " + server.URL + "/a.tgz", "name": "url: '" + strings.Replace(server.URL, "127.0.0.1", "localhost", 1) + "/a.tgz'",
+		"metadata": "url: 'http://169.254.169.254/latest/meta-data/'", "repository": "repository: " + server.URL + ", name: app",
+		"registry": "oci: oci://" + strings.TrimPrefix(server.URL, "http://") + "/app, version: 1.0.0, plainHTTP: true",
+	} {
+		e.request(t, name, "  chart: {"+source+"}")
+		e.awaitNotReady(t, name, "ChartSourceRefused", true, "local address")
+	}
+	if requests := server.Requests(); len(requests) > 0 {
+		t.Errorf("requests to a local server: %v", requests)
+	}
+}
+
+// TestSecretsAreMasked makes operations fail with Secrets in their errors.
+func TestSecretsAreMasked(t *testing.T) {
+	t.Parallel()
+	e, p := start(t, "--log-level", "debug")
+	const word = "word-in-a-secret"
+	e.createSecret(t, e.Namespace, "values", map[string]string{"values.yaml": "v: " + word})
+	for name, template := range map[string]string{
+		"template": "{{ fail .Values.v }}",
+		"server":   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.v | quote }}, labels: {a: \"{{ .Values.v }} !\"}}",
+		"hook":     "apiVersion: v1\nkind: Pod\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install, devcluster/pod: fail, devcluster/log: '{{ .Values.v }}'}}\nspec: {restartPolicy: Never, containers: [{name: c, image: x}]}",
+	} {
+		e.request(t, name, e.storeChart(t, name, chartFiles("1.0.0", "---\n"+template+"\n"))+"  valuesFrom: [{kind: Secret, name: values}]")
+		o := e.await(t, name, harness.HasCondition("Ready", "False", ""))
+		if status := fmt.Sprint(o.Object["status"]); strings.Contains(status, word) {
+			t.Errorf("%s: the status contains a value of a Secret: %s", name, status)
+		}
+	}
+	p.Kill()
+	if log := p.Wait(t).Stderr; strings.Contains(log, word) {
+		t.Error("the log contains a value of a Secret")
+	}
+	events, err := e.Cluster.Client().CoreV1().Events(e.Namespace).List(t.Context(), metav1.ListOptions{})
+	harness.NoError(t, err)
+	for _, event := range events.Items {
+		if event.Source.Component == "helm-controller" && strings.Contains(event.Message, word) {
+			t.Errorf("an event contains a value of a Secret: %s", event.Message)
+		}
+	}
+}
+
+// TestWritesAsServiceAccount checks in the audit log that the controller writes nothing but requests and events
+// as itself.
+func TestWritesAsServiceAccount(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", "")))
+	e.awaitReady(t, "shop", "Deployed")
+	e.delete(t, "shop")
+	seen := 0
+	for _, event := range e.Cluster.AuditIn(t, e.Namespace) {
+		if event.UserAgent != "helm-controller" || event.Stage != cluster.StageComplete || event.Verb == "get" || event.Verb == "list" || event.Verb == "watch" {
+			continue
+		}
+		own := event.Resource == "helmrequests" || event.Resource == "events"
+		if impersonated := event.ImpersonatedUser == "system:serviceaccount:"+e.Namespace+":deployer"; impersonated == own {
+			t.Errorf("%s %s as %q for %q", event.Verb, event.URI, event.User, event.ImpersonatedUser)
+		}
+		seen++
+	}
+	if seen == 0 {
+		t.Error("the controller has written nothing")
+	}
+}
