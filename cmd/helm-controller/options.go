@@ -72,7 +72,10 @@ func parseOptions(args []string, out io.Writer) (*options, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: helm-controller has only flags", f.Arg(0))
 	}
-	return o, o.validate()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 // drivers returns the storage drivers that are possible. With sql, releases would not belong to the service

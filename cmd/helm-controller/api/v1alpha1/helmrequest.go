@@ -354,7 +354,7 @@ type HelmRequestList struct {
 	Items []HelmRequest `json:"items"`
 }
 
-// Release returns the name of the release.
+// ReleaseName returns the name of the release.
 func (r *HelmRequest) ReleaseName() string {
 	if r.Spec.ReleaseName != "" {
 		return r.Spec.ReleaseName

@@ -80,12 +80,12 @@ func hasPrefix(u *url.URL, prefix string) bool {
 
 func (t *limitedTransport) dial(_ context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: dialTimeout, Control: t.checkAddress}
-	conn, err := d.DialContext(t.ctx, network, address)
+	conn, err := d.DialContext(t.ctx, network, address) //nolint:contextcheck // Helm's packages pass no context
 	if err != nil {
 		return nil, err
 	}
 	c := &limitedConn{Conn: conn, transport: t}
-	c.stop = context.AfterFunc(t.ctx, func() { _ = conn.Close() })
+	c.stop = context.AfterFunc(t.ctx, func() { _ = conn.Close() }) //nolint:contextcheck // see above
 	return c, nil
 }
 

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ordered-helm/helm/pkg/action"
@@ -18,7 +19,7 @@ func (r *run) correctDrift(ctx context.Context) error {
 	if corrected == nil {
 		return err
 	}
-	if changed := append(corrected.Created, corrected.Changed...); len(changed) > 0 {
+	if changed := slices.Concat(corrected.Created, corrected.Changed); len(changed) > 0 {
 		r.event(ctx, "DriftCorrected", "corrected %s of release %s", strings.Join(changed, ", "), r.request.ReleaseName())
 	}
 	return err

@@ -65,7 +65,7 @@ func (c *requestCollector) Describe(descriptions chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *requestCollector) Collect(all chan<- prometheus.Metric) {
 	var list v1alpha1.HelmRequestList
-	if err := c.requests.List(context.Background(), &list, client.UnsafeDisableDeepCopy); err != nil { //nolint:forbidigo // the interface has no context, and the list comes from the cache
+	if err := c.requests.List(context.Background(), &list, client.UnsafeDisableDeepCopy); err != nil {
 		return
 	}
 	counts := map[[2]string]int{}

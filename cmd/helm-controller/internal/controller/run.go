@@ -160,7 +160,8 @@ func (r *run) setFinalizer(ctx context.Context, want bool) error {
 		controllerutil.RemoveFinalizer(r.request, v1alpha1.Finalizer)
 	}
 	patch := client.MergeFromWithOptions(r.stored, client.MergeFromWithOptimisticLock{})
-	if err := r.cached.Patch(ctx, r.request, patch); client.IgnoreNotFound(err) != nil {
+	err := r.cached.Patch(ctx, r.request, patch)
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("change the finalizer: %w", err)
 	}
 	r.stored = r.request.DeepCopy()

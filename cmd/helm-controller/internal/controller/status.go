@@ -173,7 +173,8 @@ func (r *run) patchStatus(ctx context.Context) error {
 	if equality.Semantic.DeepEqual(r.stored.Status, r.request.Status) {
 		return nil
 	}
-	if err := r.cached.Status().Patch(ctx, r.request, client.MergeFrom(r.stored)); client.IgnoreNotFound(err) != nil {
+	err := r.cached.Status().Patch(ctx, r.request, client.MergeFrom(r.stored))
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
 	r.stored = r.request.DeepCopy()

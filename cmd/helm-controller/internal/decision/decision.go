@@ -24,9 +24,10 @@ type Action string
 const (
 	// Report means that nothing is to be done now, apart from writing the status.
 	Report Action = "report"
-	// ReadRelease and LoadChart mean that State.Release and State.Desired are needed.
+	// ReadRelease means that State.Release is needed.
 	ReadRelease Action = "read-release"
-	LoadChart   Action = "load-chart"
+	// LoadChart means that State.Desired is needed.
+	LoadChart Action = "load-chart"
 
 	AddFinalizer    Action = "add-finalizer"
 	RemoveFinalizer Action = "remove-finalizer"
