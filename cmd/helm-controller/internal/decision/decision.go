@@ -29,14 +29,14 @@ const (
 	// LoadChart means that State.Desired is needed.
 	LoadChart Action = "load-chart"
 
+	// AddFinalizer and the others below are changes of the request and of its release.
 	AddFinalizer    Action = "add-finalizer"
 	RemoveFinalizer Action = "remove-finalizer"
-
-	Install      Action = "install"
-	Upgrade      Action = "upgrade"
-	Rollback     Action = "rollback"
-	CorrectDrift Action = "correct-drift"
-	Uninstall    Action = "uninstall"
+	Install         Action = "install"
+	Upgrade         Action = "upgrade"
+	Rollback        Action = "rollback"
+	CorrectDrift    Action = "correct-drift"
+	Uninstall       Action = "uninstall"
 )
 
 // Decision is an Action with its parameters.
