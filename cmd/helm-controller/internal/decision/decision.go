@@ -21,6 +21,7 @@ import (
 // Action is what to do next.
 type Action string
 
+// The actions. Those below Report only serve the next decision; the others change the request or its release.
 const (
 	// Report means that nothing is to be done now, apart from writing the status.
 	Report Action = "report"
@@ -29,7 +30,6 @@ const (
 	// LoadChart means that State.Desired is needed.
 	LoadChart Action = "load-chart"
 
-	// AddFinalizer and the others below are changes of the request and of its release.
 	AddFinalizer    Action = "add-finalizer"
 	RemoveFinalizer Action = "remove-finalizer"
 	Install         Action = "install"
