@@ -136,6 +136,13 @@ controller: ## Build the controller: bin/helm-controller
 generate: $(TOOLS)/controller-gen ## Generate the code and the CustomResourceDefinition of HelmRequest from its Go types
 	cd $(CONTROLLER) && $(CONTROLLER_WORK) $(TOOLS)/controller-gen object crd:crdVersions=v1 paths=./api/... output:crd:dir=chart/templates
 
+# The version of the main module that the controller requires need not be published.
+.PHONY: tidy-controller
+tidy-controller: ## Run go mod tidy in the controller's module
+	cd $(CONTROLLER) && go mod edit -replace $(MAIN_MODULE)=../.. && go mod tidy; go mod edit -dropreplace $(MAIN_MODULE)
+
+MAIN_MODULE := github.com/ordered-helm/helm
+
 .PHONY: install
 install: build ## Build bin/helm and copy it to PREFIX/bin (PREFIX=/usr/local)
 	install -d '$(DESTDIR)$(PREFIX)/bin'
