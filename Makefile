@@ -149,7 +149,7 @@ install: build ## Build bin/helm and copy it to PREFIX/bin (PREFIX=/usr/local)
 	install -m 0755 $(BIN)/helm '$(DESTDIR)$(PREFIX)/bin/helm'
 
 .PHONY: dist
-dist: ## Build the release archives, their SBOMs and checksums, and the container image: dist/ (VERSION=v1.2.3)
+dist: ## Build the release archives, their SBOMs and checksums, and the container images: dist/ (VERSION=v1.2.3)
 	LDFLAGS='$(LDFLAGS)' scripts/dist.sh
 
 ##@ Try

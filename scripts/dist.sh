@@ -4,9 +4,9 @@
 #
 # Builds helm for every platform of a release. For each platform, it writes an archive and the
 # SBOM of the binary (CycloneDX) to dist/. An archive also contains manual pages, completion
-# scripts and the definition of the kind Chart. It also writes the checksums of all these files,
-# and a container image for Linux, as an OCI image layout, to dist/image. The same commit always
-# results in the same files.
+# scripts, the definition of the kind Chart, and the chart of the controller. It also writes the checksums of all these files,
+# and container images of helm and of the controller for Linux, as OCI image layouts, to dist/image
+# and dist/image-controller. The same commit always results in the same files.
 #
 # VERSION    version in the names of the archives; the default is from git describe
 # PLATFORMS  platforms to build for, as "os/arch ..."; by default all platforms of a release
@@ -47,7 +47,13 @@ archive() {
 	tar -C dist ${options[@]+"${options[@]}"} -cf - "$1" | gzip -n >"dist/$1.tar.gz"
 }
 
-images=()
+# The controller is a module of its own, with a workspace for builds of this checkout.
+build_controller() {
+	GOOS=linux GOARCH=$1 CGO_ENABLED=0 GOWORK=$PWD/cmd/helm-controller/go.work go -C cmd/helm-controller build \
+		-trimpath -buildvcs=false -ldflags "${LDFLAGS:-}" -o "$PWD/dist/image-controller/helm-controller-$1" .
+}
+
+images=() controllers=()
 for platform in $platforms; do
 	os=${platform%/*}
 	arch=${platform#*/}
@@ -61,20 +67,27 @@ for platform in $platforms; do
 		-ldflags "${LDFLAGS:-}" -o "dist/$name/$binary" ./cmd/helm
 	go run ./scripts/sbom -version "$version" "dist/$name/$binary" >"dist/$name.cdx.json"
 	cp -R LICENSE README.md SECURITY.md docs/crds dist/share/man dist/share/completions "dist/$name/"
+	mkdir "dist/$name/charts"
+	cp -R cmd/helm-controller/chart "dist/$name/charts/helm-controller"
 	archive "$name"
 	if [[ $os == linux ]]; then
 		mkdir -p dist/image
 		mv "dist/$name/$binary" "dist/image/helm-$arch"
 		images+=("$arch=dist/image/helm-$arch")
+		build_controller "$arch"
+		go run ./scripts/sbom -version "$version" "dist/image-controller/helm-controller-$arch" >"dist/helm-controller-$version-linux-$arch.cdx.json"
+		controllers+=("$arch=dist/image-controller/helm-controller-$arch")
 	fi
 	rm -r "dist/${name:?}"
 done
 rm -r dist/share
 
 if ((${#images[@]} > 0)); then
-	echo "building the container image" >&2
+	echo "building the container images" >&2
 	go run ./scripts/image -version "$version" -created "$SOURCE_DATE_EPOCH" -output dist/image "${images[@]}"
 	rm dist/image/helm-*
+	go run ./scripts/image -version "$version" -created "$SOURCE_DATE_EPOCH" -program helm-controller -output dist/image-controller "${controllers[@]}"
+	rm dist/image-controller/helm-controller-*
 fi
 
 cd dist

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	// The image of the controller has no certificates of authorities.
 	"github.com/spf13/pflag"
+	_ "golang.org/x/crypto/x509roots/fallback"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"

@@ -61,13 +61,14 @@ func run(args []string) error {
 	version := flags.String("version", "", "version of the image")
 	created := flags.Int64("created", 0, "time of the image, in seconds since 1970")
 	output := flags.String("output", "", "directory to write the OCI image layout to")
+	program := flags.String("program", "helm", "name of the program in the image")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() == 0 || *output == "" {
 		return errors.New("missing arguments: -output DIRECTORY and at least one ARCHITECTURE=BINARY are required")
 	}
-	i := &imageWriter{directory: *output, created: time.Unix(*created, 0).UTC(), labels: map[string]string{
+	i := &imageWriter{directory: *output, program: *program, created: time.Unix(*created, 0).UTC(), labels: map[string]string{
 		"org.opencontainers.image.title": "Ordered Helm", "org.opencontainers.image.version": *version,
 		"org.opencontainers.image.source": "https://github.com/ordered-helm/helm", "org.opencontainers.image.licenses": "Apache-2.0",
 	}}
@@ -91,6 +92,8 @@ func run(args []string) error {
 // imageWriter writes an image to a directory.
 type imageWriter struct {
 	directory string
+	// program is the name of the program.
+	program string
 	created   time.Time
 	labels    map[string]string
 }
@@ -112,7 +115,7 @@ func (i *imageWriter) manifest(architecture, binary string) (descriptor, error) 
 	config, err := i.writeJSON(typeConfig, object{
 		"created": i.created, "architecture": architecture, "os": "linux",
 		"config": object{
-			"User": fmt.Sprintf("%d:%d", user, user), "Entrypoint": []string{"/usr/local/bin/helm"}, "WorkingDir": "/home/helm",
+			"User": fmt.Sprintf("%d:%d", user, user), "Entrypoint": []string{"/usr/local/bin/" + i.program}, "WorkingDir": "/home/helm",
 			"Env": []string{"PATH=/usr/local/bin", "HOME=/home/helm"}, "Labels": i.labels,
 		},
 		"rootfs":  object{"type": "layers", "diff_ids": []string{layer.Digest}}, // the layer is not compressed
@@ -139,7 +142,7 @@ func (i *imageWriter) layer(binary []byte) ([]byte, error) {
 		{Typeflag: tar.TypeDir, Name: "usr/", Mode: 0o755},
 		{Typeflag: tar.TypeDir, Name: "usr/local/", Mode: 0o755},
 		{Typeflag: tar.TypeDir, Name: "usr/local/bin/", Mode: 0o755},
-		{Typeflag: tar.TypeReg, Name: "usr/local/bin/helm", Mode: 0o755, Size: int64(len(binary))},
+		{Typeflag: tar.TypeReg, Name: "usr/local/bin/" + i.program, Mode: 0o755, Size: int64(len(binary))},
 	} {
 		h.ModTime = i.created
 		if err := archive.WriteHeader(&h); err != nil {

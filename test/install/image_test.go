@@ -28,11 +28,24 @@ import (
 // of all its parts, and that the program in it starts.
 func TestImage(t *testing.T) {
 	t.Parallel()
-	root, dir, other := binaries.Root(t), t.TempDir(), filepath.Join(t.TempDir(), "helm")
+	set := binaries.Get(t)
+	for name, c := range map[string]struct{ path, argument, says string }{
+		"helm": {set.Helm, "version", "+ordered."}, "helm-controller": {set.Controller, "--help", "--leader-elect"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkImage(t, name, c.path, c.argument, c.says)
+		})
+	}
+}
+
+// checkImage checks the image of a program that prints a text if it is started with an argument.
+func checkImage(t *testing.T, name, program, argument, says string) {
+	t.Helper()
+	root, dir, other := binaries.Root(t), t.TempDir(), filepath.Join(t.TempDir(), name)
 	write(t, other, "the program for another platform\n")
-	program := binaries.Get(t).Helm
 	build := func(to string) {
-		output(t, nil, "go", "-C", root, "run", "-trimpath", "-buildvcs=false", "./scripts/image", "-version", "v1.2.3", "-created", "1767323045", "-output", to,
+		output(t, nil, "go", "-C", root, "run", "-trimpath", "-buildvcs=false", "./scripts/image", "-version", "v1.2.3", "-created", "1767323045", "-program", name, "-output", to,
 			runtime.GOARCH+"="+program, "other="+other)
 	}
 	layout, again := filepath.Join(dir, "image"), filepath.Join(dir, "again")
@@ -51,18 +64,18 @@ func TestImage(t *testing.T) {
 		fetch(t, store, fetched, &manifest)
 		var config v1.Image
 		fetch(t, store, manifest.Config, &config)
-		if config.Architecture != architecture || config.Config.User != "65532:65532" || !slices.Equal(config.Config.Entrypoint, []string{"/usr/local/bin/helm"}) ||
+		if config.Architecture != architecture || config.Config.User != "65532:65532" || !slices.Equal(config.Config.Entrypoint, []string{"/usr/local/bin/" + name}) ||
 			len(manifest.Layers) != 1 || config.RootFS.DiffIDs[0] != manifest.Layers[0].Digest {
 			t.Errorf("the configuration for %s is %+v", architecture, config)
 		}
 		layer, err := content.FetchAll(t.Context(), store, manifest.Layers[0]) // compares the digest
 		check(t, err)
 		started := filepath.Join(dir, architecture)
-		if files := unpack(t, layer, started); files != "home home/helm tmp usr usr/local usr/local/bin usr/local/bin/helm" {
+		if files := unpack(t, layer, started); files != "home home/helm tmp usr usr/local usr/local/bin usr/local/bin/"+name {
 			t.Errorf("the image contains %s", files)
 		}
 		if architecture == runtime.GOARCH {
-			if out, err := exec.CommandContext(t.Context(), started, "version", "--short").CombinedOutput(); err != nil || !strings.Contains(string(out), "+ordered.") {
+			if out, err := exec.CommandContext(t.Context(), started, argument).CombinedOutput(); err != nil || !strings.Contains(string(out), says) {
 				t.Errorf("%v: %s", err, out)
 			}
 		}
