@@ -370,3 +370,81 @@ func TestEveryPageIsListed(t *testing.T) {
 		}
 	}
 }
+
+// section returns the text of a section of a page, from its heading to the next one.
+func section(t *testing.T, page, heading string) string {
+	t.Helper()
+	_, text, found := strings.Cut(read(t, page), "\n"+heading+"\n")
+	if !found {
+		t.Fatalf("%s has no heading %q", page, heading)
+	}
+	text, _, _ = strings.Cut(text, "\n#")
+	return text
+}
+
+// firstCells returns the texts in backquotes in the first cells of the tables in a text.
+func firstCells(text string) []string {
+	var found []string
+	for line := range strings.Lines(text) {
+		if cells, is := strings.CutPrefix(line, "| "); is {
+			first, _, _ := strings.Cut(cells, " | ")
+			found = append(found, quoted(first)...)
+		}
+	}
+	return found
+}
+
+// TestControllerFlagsAreDocumented compares the flags of helm-controller with the reference.
+func TestControllerFlagsAreDocumented(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), binaries.Get(t).Controller, "--help").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var want []string
+	for _, m := range regexp.MustCompile(`(?m)^ +(--[a-z-]+)`).FindAllStringSubmatch(string(out), -1) {
+		want = append(want, m[1])
+	}
+	wantSame(t, "flags of helm-controller", firstCells(section(t, "docs/reference.md", "### Flags of helm-controller")), want)
+}
+
+// controllerDir is the directory of the module of the controller.
+const controllerDir = "cmd/helm-controller/"
+
+// TestReasonsAreDocumented compares the reasons of the conditions of HelmRequests in the code with the reference.
+func TestReasonsAreDocumented(t *testing.T) {
+	t.Parallel()
+	reason := regexp.MustCompile(`^[A-Z][A-Za-z]+$`)
+	var want []string
+	for _, file := range []string{"internal/decision/decision.go", "internal/chartsource/chartsource.go", "internal/controller/failure.go"} {
+		for _, value := range constants(t, filepath.Join(binaries.Root(t), controllerDir, file)) {
+			if reason.MatchString(value) && value != "Suspended" {
+				want = append(want, value)
+			}
+		}
+	}
+	// These are no constants.
+	want = append(want, "Installing", "Upgrading", "RollingBack", "Uninstalling", "ValuesNotFound", "InvalidValues")
+	_, table, _ := strings.Cut(section(t, "docs/reference.md", "### Status"), "**Reasons.**")
+	_, table, _ = strings.Cut(table, "| --- ")
+	wantSame(t, "reasons", firstCells(table), want)
+}
+
+// TestFieldsOfHelmRequestAreDocumented compares the fields of spec and status in the definition with the reference.
+func TestFieldsOfHelmRequestAreDocumented(t *testing.T) {
+	t.Parallel()
+	definition := read(t, controllerDir+"chart/templates/helm.sh_helmrequests.yaml")
+	for field, heading := range map[string]string{"spec": "### Fields of spec", "status": "### Status"} {
+		_, text, _ := strings.Cut(definition, "\n          "+field+":\n")
+		text, _, _ = strings.Cut(text, "\n            type: object\n")
+		var want []string
+		for _, m := range regexp.MustCompile(`(?m)^              ([A-Za-z]+):$`).FindAllStringSubmatch(text, -1) {
+			want = append(want, m[1])
+		}
+		if len(want) == 0 {
+			t.Errorf("no fields of %s were found", field)
+		}
+		documented, _, _ := strings.Cut(section(t, "docs/reference.md", heading), "\n\nThe ") // the first table
+		wantSame(t, "fields of "+field, firstCells(documented), want)
+	}
+}

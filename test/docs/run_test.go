@@ -31,6 +31,9 @@ func TestMain(m *testing.M) { cluster.Main(m) }
 // commands. Other tests check their content.
 var notPages = []string{"docs/reference.md", "docs/differences.md", "docs/lint.md", "docs/benchmarks.md", "docs/permissions.md"}
 
+// controllerPage is the page whose commands need a running controller.
+const controllerPage = "docs/controller.md"
+
 // pages returns the paths of the pages that are run, relative to the root of the repository.
 func pages(tb testing.TB) []string {
 	tb.Helper()
@@ -76,6 +79,9 @@ func parsePage(tb testing.TB, name string) *Page {
 // TestPages follows every page: it runs the commands and compares their output with the page.
 func TestPages(t *testing.T) {
 	for _, name := range pages(t) {
+		if name == controllerPage {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			page := parsePage(t, name)
@@ -85,6 +91,35 @@ func TestPages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestControllerPage follows the page about the controller, with a running controller. It is no part of TestPages, whose
+// pages run at the same time, because it installs the same roles as one of them.
+func TestControllerPage(t *testing.T) {
+	page := parsePage(t, controllerPage)
+	checkParts(t, controllerPage, page)
+	r := newReader(t, controllerPage)
+	r.startController("team-a")
+	r.follow(page)
+}
+
+// startController starts a controller for the HelmRequests in a namespace, which the page creates. It has the
+// permissions of the reader: test/e2e/controller tests those of its chart.
+func (r *reader) startController(namespace string) {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), binaries.Get(r.t).Controller, "--namespace", namespace,
+		"--allow-local-chart-sources", "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
+	var log bytes.Buffer
+	cmd.Env, cmd.Stderr = r.env, &log
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() {
+		_ = cmd.Wait() // the end of the test kills it
+		if r.t.Failed() {
+			r.t.Logf("log of the controller:\n%s", log.String())
+		}
+	})
 }
 
 // checkParts checks that every Part of a page occurs in a file on the page or in examples/.
@@ -129,7 +164,7 @@ func examples(t *testing.T, end string) []string {
 type reader struct {
 	t    *testing.T
 	page string
-	// dir is the working directory, which contains a link to examples/.
+	// dir is the working directory, which contains links to examples/ and cmd/.
 	dir       string
 	env       []string
 	namespace string
@@ -149,6 +184,7 @@ func newReader(t *testing.T, page string) *reader {
 		filepath.Join(commands, "helm4"):   binaries.Get(t).Helm4,
 		filepath.Join(commands, "kubectl"): shared.Kubectl(),
 		filepath.Join(r.dir, "examples"):   filepath.Join(binaries.Root(t), "examples"),
+		filepath.Join(r.dir, "cmd"):        filepath.Join(binaries.Root(t), "cmd"),
 	} {
 		if err := os.Symlink(target, link); err != nil {
 			t.Fatal(err)
