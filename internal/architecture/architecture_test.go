@@ -33,7 +33,7 @@ type goPackage struct {
 	imports []string
 }
 
-// productPackages returns all packages below cmd, pkg and internal.
+// productPackages returns all packages of the main module below cmd, pkg and internal.
 func productPackages(t *testing.T) []goPackage {
 	t.Helper()
 	var packages []goPackage
@@ -42,8 +42,8 @@ func productPackages(t *testing.T) []goPackage {
 			if err != nil || !entry.IsDir() {
 				return err
 			}
-			if entry.Name() == "testdata" {
-				return fs.SkipDir
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); entry.Name() == "testdata" || err == nil {
+				return fs.SkipDir // a directory with a go.mod is another module
 			}
 			found, err := build.ImportDir(path, 0)
 			if noGo := (*build.NoGoError)(nil); errors.As(err, &noGo) {
