@@ -9,13 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"time"
 
 	"github.com/go-logr/logr"
 	// The image of the controller has no certificates of authorities.
 	"github.com/spf13/pflag"
-	_ "golang.org/x/crypto/x509roots/fallback"
+	_ "golang.org/x/crypto/x509roots/fallback" // the image has no certificates of authorities
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -94,10 +95,22 @@ func newManager(cfg *rest.Config, o *options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	if err := errors.Join(m.AddHealthzCheck("ping", healthz.Ping), m.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+	if err := errors.Join(m.AddHealthzCheck("ping", healthz.Ping), m.AddReadyzCheck("cache", cacheCheck(m))); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// cacheCheck returns a check that succeeds when the cache contains the HelmRequests.
+func cacheCheck(m ctrl.Manager) healthz.Checker {
+	return func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !m.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the HelmRequests have not been read yet")
+		}
+		return nil
+	}
 }
 
 // kindCheckInterval is the interval at which awaitKind looks for the kind.

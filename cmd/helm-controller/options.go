@@ -34,7 +34,10 @@ type options struct {
 // time after which Kubernetes kills a process by default.
 const shutdownTimeout = 25 * time.Second
 
-const defaultConcurrency = 32
+const (
+	defaultConcurrency = 32
+	defaultMaxTimeout  = time.Hour
+)
 
 const usage = `Deploys the HelmRequests of a cluster: it installs, upgrades and uninstalls their releases,
 each as the service account that the HelmRequest names.
@@ -56,6 +59,8 @@ func parseOptions(args []string, out io.Writer) (*options, error) {
 	f.StringVar(&c.StorageDriver, "storage-driver", storagedriver.CRD, "where releases are stored: "+strings.Join(drivers(), ", "))
 	f.StringSliceVar(&o.namespaces, "namespace", nil, "namespace whose HelmRequests are processed; can be repeated (default: all namespaces)")
 	f.IntVar(&c.Concurrency, "concurrency", defaultConcurrency, "maximum number of HelmRequests that are processed at the same time")
+	f.IntVar(&c.ConcurrencyPerNamespace, "concurrency-per-namespace", defaultConcurrency/2, "maximum number of operations that run at the same time in one namespace")
+	f.DurationVar(&c.MaxTimeout, "max-timeout", defaultMaxTimeout, "maximum timeout of an operation; longer timeouts of HelmRequests are shortened")
 	f.StringSliceVar(&c.Charts.Allowed, "allow-chart-source", nil, "prefix of the URLs from which charts are downloaded, such as https://charts.example.com/ or oci://registry.example.com/charts; can be repeated (default: all URLs)")
 	f.BoolVar(&c.Charts.AllowLocal, "allow-local-chart-sources", false, "download charts from loopback and link-local addresses, too")
 	f.Int64Var(&c.Charts.MaxBytes, "max-chart-bytes", chartsource.DefaultMaxBytes, "maximum number of bytes of a download, which can be the index of a repository")
@@ -91,6 +96,12 @@ func (o *options) validate() error {
 	}
 	if c.Concurrency < 1 {
 		return fmt.Errorf("invalid --concurrency %d: must be positive", c.Concurrency)
+	}
+	if c.ConcurrencyPerNamespace < 1 {
+		return fmt.Errorf("invalid --concurrency-per-namespace %d: must be positive", c.ConcurrencyPerNamespace)
+	}
+	if c.MaxTimeout <= 0 {
+		return fmt.Errorf("invalid --max-timeout %s: must be positive", c.MaxTimeout)
 	}
 	if c.Charts.MaxBytes < 1 {
 		return fmt.Errorf("invalid --max-chart-bytes %d: must be positive", c.Charts.MaxBytes)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	helmaction "helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/lifecycle"
@@ -26,6 +27,9 @@ type Rollback struct {
 	// WaitStrategy, if WaitStrategyOrdered, makes the rollback wait until all resources are
 	// ready, even if the earlier revision was not deployed in order.
 	WaitStrategy WaitStrategy
+	// Labels are set in the new revision, in addition to the labels of the earlier one. Helm's
+	// own labels, such as "owner", are an error.
+	Labels map[string]string
 	// IgnoreOrder makes the rollback change and delete all objects at the same time,
 	// without ordering, even if the earlier revision was deployed in order.
 	IgnoreOrder bool
@@ -92,6 +96,9 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	if err := errors.Join(validateOptions(r.WaitStrategy, r.Takeover, r.MaxParallelHooks), validateJobs(r.WaitForJobs, r.IgnoreJobs)); err != nil {
 		return err
 	}
+	if driver.ContainsSystemLabels(r.Labels) {
+		return reservedLabelsError()
+	}
 	if err := r.cfg.KubeClient.IsReachable(); err != nil {
 		return err
 	}
@@ -112,7 +119,7 @@ func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
 	}
 	op, ctx, end := operation.Start(ctx, r.cfg, operation.StartOptions{Notify: r.OnEvent, Timeouts: limits, Bounded: ordered})
 	defer end()
-	run := &rollbackRun{action: r, op: op, target: target, rel: target.newRelease()}
+	run := &rollbackRun{action: r, op: op, target: target, rel: target.newRelease(r.Labels)}
 	op.Announce(Operation{Name: "rollback", Release: name, Namespace: run.rel.Namespace, Revision: run.rel.Version, Ordered: ordered})
 	return op.Finish(ctx, run.rollBack(ctx))
 }

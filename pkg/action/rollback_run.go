@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
@@ -151,15 +152,20 @@ func (r *rollbackRun) rollBack(ctx context.Context) error {
 	return r.conclude()
 }
 
-// newRelease returns the new revision, which is a copy of the revision to return to.
-func (t *rollbackTarget) newRelease() *release.Release {
+// newRelease returns the new revision, which is a copy of the revision to return to, with more labels.
+func (t *rollbackTarget) newRelease(more map[string]string) *release.Release {
+	labels := maps.Clone(t.revision.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, more)
 	return &release.Release{
 		Name: t.current.Name, Namespace: t.current.Namespace, Chart: t.revision.Chart, Config: t.revision.Config,
 		Info: &release.Info{
 			FirstDeployed: t.current.Info.FirstDeployed, LastDeployed: helmtime.Now(), Status: release.StatusPendingRollback,
 			Notes: t.revision.Info.Notes, Description: fmt.Sprintf("Rollback to %d", t.revision.Version),
 		},
-		Version: t.current.Version + 1, Labels: t.revision.Labels, Manifest: t.revision.Manifest, Hooks: history.CopyHooks(t.revision.Hooks),
+		Version: t.current.Version + 1, Labels: labels, Manifest: t.revision.Manifest, Hooks: history.CopyHooks(t.revision.Hooks),
 	}
 }
 

@@ -150,7 +150,7 @@ func TestForbiddenUninstall(t *testing.T) {
 // TestNamespaceDeletion deletes the namespace of requests.
 func TestNamespaceDeletion(t *testing.T) {
 	t.Parallel()
-	e := newClusterWideEnv(t)
+	e := newClusterWideEnv(t) // otherwise, the permissions of the controller are deleted, too
 	e.startController(t)
 	chart := e.storeChart(t, "chart", chartFiles("1.0.0", ""))
 	e.request(t, "shop", chart)

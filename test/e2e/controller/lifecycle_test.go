@@ -81,6 +81,21 @@ func TestByHand(t *testing.T) {
 		t.Error("the condition DeployedByHand is still there")
 	}
 
+	// An upgrade by hand to another chart, with the same values and so the labels of the controller, is not taken for
+	// the chart of the request.
+	other := chartFiles("1.0.0", "")
+	other["templates/all.yaml"] = strings.ReplaceAll(other["templates/all.yaml"], ".Values.v", `"other"`)
+	e.MustRun("upgrade", "shop", charts.WriteFiles(t, other), "--reuse-values")
+	e.awaitReady(t, "shop", "DeployedByHand")
+	harness.NoError(t, harness.MergePatch(t.Context(), e.requests(), "shop", `{"metadata":{"annotations":{"helm.sh/reconcile":"2"}}}`))
+	e.awaitReady(t, "shop", "Deployed")
+	if got := e.value(t, "shop"); got != "one" {
+		t.Errorf("after the annotation: %q", got)
+	}
+
+	e.MustRun("uninstall", "shop", "--keep-history")
+	harness.Eventually(t, "the release is installed again", func() bool { return e.value(t, "shop") == "one" })
+	e.awaitReady(t, "shop", "Deployed")
 	e.MustRun("uninstall", "shop")
 	harness.Eventually(t, "the release is installed again", func() bool { return e.history(t, "shop") == "deployed" })
 	e.awaitReady(t, "shop", "Deployed")
@@ -131,6 +146,24 @@ func TestDependencies(t *testing.T) {
 	if web.IsZero() || database.Before(web) {
 		t.Errorf("web was deleted at %s, database at %s", web, database)
 	}
+}
+
+// TestRollbackTo rolls back to the oldest revision that is kept, and to one that was not made by the controller.
+func TestRollbackTo(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	e.MustRun("install", "shop", charts.WriteFiles(t, chartFiles("1.0.0", "")), "--set", "v=hand")
+	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", ""))+"  values: {v: one}\n  adopt: true\n  historyMax: 2")
+	e.awaitReady(t, "shop", "Deployed")
+	e.change(t, "shop", `{"rollbackTo":9}`)
+	e.awaitNotReady(t, "shop", "RevisionNotFound", true, "it has 1, 2")
+	e.change(t, "shop", `{"rollbackTo":1}`)
+	e.awaitReady(t, "shop", "RolledBack")
+	if got := e.value(t, "shop"); got != "hand" {
+		t.Errorf("after the rollback: %q", got)
+	}
+	e.delete(t, "shop")
+	harness.ExpectContains(t, e.history(t, "shop"), "not found")
 }
 
 // TestSuspend suspends a request, changes it, resumes it, and deletes it while it is suspended.

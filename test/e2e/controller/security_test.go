@@ -12,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/chartserver"
 	"github.com/ordered-helm/helm/test/cluster"
 	"github.com/ordered-helm/helm/test/harness"
@@ -68,6 +69,7 @@ func TestTenantsAreIsolated(t *testing.T) {
 		{"account", strings.Replace(chart("account", ""), "  chart:", "  serviceAccountName: ../"+other+"/default\n  chart:", 1), "", false},
 		{"account-user", strings.Replace(chart("account-user", ""), "  chart:", "  serviceAccountName: '"+other+":default'\n  chart:", 1), "ServiceAccountNotFound", false},
 		{"schema-file", e.storeChart(t, "schema-file", withFile(chartFiles("1.0.0", ""), "values.schema.json", `{"$ref": "file:///etc/passwd"}`)), "InvalidChart", false},
+		{"schema-draft", e.storeChart(t, "schema-draft", withFile(chartFiles("1.0.0", ""), "values.schema.json", `{"$schema": "file://json-schema.org/etc/passwd"}`)), "InvalidChart", false},
 		{"schema-server", e.storeChart(t, "schema-server", withFile(chartFiles("1.0.0", ""), "values.schema.json", `{"$id": "`+server.URL+`/", "properties": {"v": {"$ref": "v.json"}}}`)), "InvalidChart", false},
 		{"schema-of-schema", e.storeChart(t, "schema-of-schema", withFile(chartFiles("1.0.0", ""), "values.schema.json", `{"$schema": "`+server.URL+`/schema"}`)), "InvalidChart", false},
 	} {
@@ -101,6 +103,26 @@ func TestTenantsAreIsolated(t *testing.T) {
 	if err != nil || len(objects.Items) > 0 {
 		t.Errorf("objects in the namespace of another tenant: %v, %v", objects.Items, err)
 	}
+}
+
+// TestPermissionsOfUninstall tries to get the permission "filesystem" for the scripts of a release that was installed
+// by hand, when its HelmRequest is deleted.
+func TestPermissionsOfUninstall(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", "")))
+	e.awaitReady(t, "shop", "Deployed")
+	files := scriptChart("[filesystem]", "")
+	files["ext/lua/main.lua"] = `events.on("pre-delete", 0.5, function() error(io.open("/etc/hostname"):read("*a")) end)` + "\n"
+	e.MustRun("upgrade", "shop", charts.WriteFiles(t, files), "--accept-perms", "filesystem")
+	e.change(t, "shop", `{"acceptPermissions":["filesystem"]}`)
+	e.awaitNotReady(t, "shop", "PermissionRefused", true)
+	harness.NoError(t, e.requests().Delete(t.Context(), "shop", metav1.DeleteOptions{}))
+	e.awaitNotReady(t, "shop", "PermissionRefused", true, "spec.suspend")
+	e.change(t, "shop", `{"acceptPermissions":null}`)
+	e.awaitNotReady(t, "shop", "ScriptPermissionMissing", true, "filesystem")
+	e.change(t, "shop", `{"suspend":true}`)
+	e.awaitGone(t, "shop")
 }
 
 // withFile adds a file to a chart.

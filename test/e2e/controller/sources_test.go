@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -152,12 +153,41 @@ func TestChangedDigest(t *testing.T) {
 	e.change(t, "shop", `{"values":{"v":"two"}}`)
 	e.awaitNotReady(t, "shop", "ChartDigestChanged", true, "set spec.chart.digest to the new digest")
 	e.expectHistory(t, "shop", "deployed")
+	// It is refused again and again.
+	e.change(t, "shop", `{"values":{"v":"three"}}`)
+	e.awaitNotReady(t, "shop", "ChartDigestChanged", true)
+	s.Answer("/index.yaml", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	e.change(t, "shop", `{"values":{"v":"four"}}`)
+	e.awaitNotReady(t, "shop", "ChartUnavailable", false)
+	s.Answer("/index.yaml", nil)
+	e.awaitNotReady(t, "shop", "ChartDigestChanged", true)
 	message := messageOf(e.await(t, "shop", harness.HasCondition("Stalled", "True", "")))
 	digest := message[strings.Index(message, "and is ")+len("and is "):]
 	digest, _, _ = strings.Cut(digest, ";")
 	e.change(t, "shop", `{"chart":{"digest":"`+digest+`"}}`)
 	e.awaitReady(t, "shop", "Deployed")
 	e.expectHistory(t, "shop", "superseded deployed")
+}
+
+// TestChangeDuringDownload changes a request while its chart is downloaded.
+func TestChangeDuringDownload(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	folder := t.TempDir()
+	publish(t, folder, chartFiles("1.0.0", ""))
+	s := chartserver.Start(t, folder, chartserver.Options{})
+	requested, changed := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s.Answer("/app-1.0.0.tgz", func(w http.ResponseWriter, r *http.Request) {
+		once.Do(func() { close(requested); <-changed })
+		http.ServeFile(w, r, filepath.Join(folder, "app-1.0.0.tgz"))
+	})
+	e.request(t, "shop", "  chart: {repository: "+s.URL+", name: app}\n  values: {v: one}")
+	harness.AwaitClosed(t, requested, "the download")
+	e.change(t, "shop", `{"values":{"v":"two"}}`)
+	close(changed)
+	harness.Eventually(t, "the change is deployed", func() bool { return e.value(t, "shop") == "two" })
+	e.awaitReady(t, "shop", "Deployed")
 }
 
 // TestNewVersion publishes a new version of a chart, which is deployed after the interval.

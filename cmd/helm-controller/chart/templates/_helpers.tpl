@@ -12,13 +12,10 @@ app.kubernetes.io/version: {{ .Chart.Version }}
 {{- define "helm-controller.rules" -}}
 - apiGroups: [helm.sh]
   resources: [helmrequests]
-  verbs: [get, list, watch, patch]
+  verbs: [patch]
 - apiGroups: [helm.sh]
   resources: [helmrequests/status]
   verbs: [patch]
-- apiGroups: [helm.sh]
-  resources: [releases]
-  verbs: [get, list, watch]
 # This is the power of the controller: it can do whatever these service accounts can.
 - apiGroups: [""]
   resources: [serviceaccounts]

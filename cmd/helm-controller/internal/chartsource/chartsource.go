@@ -69,7 +69,7 @@ type Options struct {
 }
 
 // DefaultMaxBytes is the default of Options.MaxBytes.
-const DefaultMaxBytes = 50 << 20
+const DefaultMaxBytes = 10 << 20
 
 // Chart is a chart and the digest of the package from which it was loaded.
 type Chart struct {

@@ -93,7 +93,8 @@ func registryClient(source v1alpha1.ChartSource, transport *http.Transport, cred
 	if source.PlainHTTP {
 		options = append(options, registry.ClientOptPlainHTTP())
 	}
-	if creds.username != "" || creds.password != "" {
+	// The index of a repository can name any registry.
+	if source.OCI != "" && (creds.username != "" || creds.password != "") {
 		options = append(options, registry.ClientOptBasicAuth(creds.username, creds.password))
 	}
 	return registry.NewClient(options...)

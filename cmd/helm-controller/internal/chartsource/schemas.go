@@ -5,6 +5,7 @@ package chartsource
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
@@ -49,14 +50,22 @@ func foreignReference(schema any) string {
 	return ""
 }
 
+// knownDrafts returns the values of "$schema" that need not be read.
+func knownDrafts() []string {
+	return []string{
+		"http://json-schema.org/draft-04/schema", "http://json-schema.org/draft-06/schema", "http://json-schema.org/draft-07/schema",
+		"https://json-schema.org/draft-04/schema", "https://json-schema.org/draft-06/schema", "https://json-schema.org/draft-07/schema",
+		"https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema",
+	}
+}
+
 // isForeign reports whether a keyword refers to another document.
 func isForeign(keyword, value string) bool {
 	switch keyword {
 	case "$ref", "$dynamicRef", "$recursiveRef":
 		return !strings.HasPrefix(value, "#")
 	case "$schema":
-		_, address, _ := strings.Cut(value, "://")
-		return !strings.HasPrefix(address, "json-schema.org/")
+		return !slices.Contains(knownDrafts(), strings.TrimSuffix(value, "#"))
 	}
 	return false
 }

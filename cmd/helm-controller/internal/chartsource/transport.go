@@ -5,6 +5,7 @@ package chartsource
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -47,7 +48,9 @@ func newTransport(ctx context.Context, o Options, c *credentials) *limitedTransp
 	}
 	t := &limitedTransport{ctx: ctx, options: o, left: o.MaxBytes}
 	t.transport = &http.Transport{
-		Proxy: t.checkURL, DialContext: t.dial, TLSClientConfig: c.tls, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
+		Proxy: t.checkURL, DialContext: t.dial, TLSClientConfig: c.tls, TLSHandshakeTimeout: dialTimeout,
+		// With HTTP/2, Proxy is not called for every request.
+		TLSNextProto:          map[string]func(string, *tls.Conn) http.RoundTripper{},
 		ResponseHeaderTimeout: headerTimeout, MaxResponseHeaderBytes: 1 << 20,
 		DisableCompression: true, // the limit would not apply to the decompressed response
 	}
@@ -58,6 +61,10 @@ func newTransport(ctx context.Context, o Options, c *credentials) *limitedTransp
 func (t *limitedTransport) checkURL(r *http.Request) (*url.URL, error) {
 	if len(t.options.Allowed) > 0 && !slices.ContainsFunc(t.options.Allowed, func(prefix string) bool { return hasPrefix(r.URL, prefix) }) {
 		return nil, t.exceed(&refusedError{fmt.Sprintf("the administrator does not allow charts from %s://%s%s (option --allow-chart-source)", r.URL.Scheme, r.URL.Host, r.URL.Path)})
+	}
+	// A proxy resolves the other names itself.
+	if ip := net.ParseIP(r.URL.Hostname()); ip != nil && !t.options.AllowLocal && isLocal(ip) {
+		return nil, t.exceed(localAddressError(ip.String()))
 	}
 	return http.ProxyFromEnvironment(r)
 }
@@ -70,12 +77,14 @@ func hasPrefix(u *url.URL, prefix string) bool {
 	if err != nil || u.Host != allowed.Host {
 		return false
 	}
-	path, want := u.Path, strings.TrimSuffix(allowed.Path, "/")
+	path, isAllowedScheme, want := u.Path, u.Scheme == allowed.Scheme, strings.TrimSuffix(allowed.Path, "/")
 	if allowed.Scheme == "oci" {
-		path, _ = strings.CutPrefix(path, "/v2")
-		return strings.Trim(path, "/") == "" || path == want || strings.HasPrefix(path, want+"/")
+		path, isAllowedScheme = strings.CutPrefix(path, "/v2")
+		if isAllowedScheme && strings.Trim(path, "/") == "" {
+			return true // a request for the version of the API
+		}
 	}
-	return u.Scheme == allowed.Scheme && !strings.Contains(path, "/../") && (path == want || strings.HasPrefix(path, want+"/"))
+	return isAllowedScheme && !strings.Contains(path, "/../") && (path == want || strings.HasPrefix(path, want+"/"))
 }
 
 func (t *limitedTransport) dial(_ context.Context, network, address string) (net.Conn, error) {
@@ -98,10 +107,25 @@ func (t *limitedTransport) checkAddress(_, address string, _ syscall.RawConn) er
 	if err != nil {
 		return err
 	}
-	if ip := net.ParseIP(host); ip == nil || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsInterfaceLocalMulticast() || ip.IsMulticast() || ip.IsUnspecified() {
-		return t.exceed(&refusedError{fmt.Sprintf("charts are not downloaded from the local address %s (option --allow-local-chart-sources)", host)})
+	if ip := net.ParseIP(host); ip == nil || isLocal(ip) {
+		return t.exceed(localAddressError(host))
 	}
 	return nil
+}
+
+func localAddressError(host string) error {
+	return &refusedError{fmt.Sprintf("charts are not downloaded from the local address %s (option --allow-local-chart-sources)", host)}
+}
+
+// isLocal reports whether an address is that of the machine, or of the services that only a machine can reach.
+func isLocal(ip net.IP) bool {
+	if ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() {
+		return true
+	}
+	// The metadata services of cloud providers that have no link-local address.
+	return slices.ContainsFunc([]string{"fd00:ec2::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"}, func(service string) bool {
+		return ip.Equal(net.ParseIP(service))
+	})
 }
 
 // exceed records that a limit was exceeded, and returns err.

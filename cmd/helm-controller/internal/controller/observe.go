@@ -23,13 +23,14 @@ import (
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
-// digestLabel is the label of a release with the beginning of the digest of its chart.
+// digestLabel is the label of a release with its revision and the beginning of the digest of its chart. An upgrade
+// or rollback by hand keeps the label, which then has the number of another revision.
 const digestLabel = "helm.sh/chart-digest"
 
-// shortDigest returns a digest as the value of a label, which can have 63 characters.
-func shortDigest(digest string) string {
+// digestLabelOf returns the value of digestLabel, which can have 63 characters.
+func digestLabelOf(revision int, digest string) string {
 	_, hexadecimal, _ := strings.Cut(digest, ":")
-	return hexadecimal[:min(len(hexadecimal), 48)]
+	return fmt.Sprintf("%d.%s", revision, hexadecimal[:min(len(hexadecimal), 48)])
 }
 
 // readRelease reads what is stored of the release.
@@ -93,7 +94,7 @@ func haveSameContent(a, b *release.Release) bool {
 			return false
 		}
 	}
-	return a.Labels[digestLabel] == b.Labels[digestLabel] && reflect.DeepEqual(a.Chart.Metadata, b.Chart.Metadata)
+	return reflect.DeepEqual(a.Chart.Metadata, b.Chart.Metadata)
 }
 
 // haveSameValues reports whether values are equal when they are stored.
@@ -125,7 +126,7 @@ func (r *run) loadDesired(ctx context.Context) (err error) {
 // isDesired reports whether the newest revision has the chart and the values that the request asks for.
 func (r *run) isDesired(chart v1alpha1.DeployedChart) bool {
 	rel := r.newest
-	return rel != nil && rel.Labels[v1alpha1.RequestLabel] == r.request.Name && rel.Labels[digestLabel] == shortDigest(chart.Digest) &&
+	return rel != nil && rel.Labels[v1alpha1.RequestLabel] == r.request.Name && rel.Labels[digestLabel] == digestLabelOf(rel.Version, chart.Digest) &&
 		haveSameValues(rel.Config, r.values.Merged)
 }
 

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"helm.sh/helm/v3/pkg/release"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,15 +22,23 @@ import (
 
 // perform runs an operation on the release. The next step decides about its result.
 func (r *run) perform(ctx context.Context, d decision.Decision) (*ctrl.Result, error) {
+	operation, end, started := r.startOperation(ctx)
+	if !started {
+		return &ctrl.Result{RequeueAfter: busyDelay}, nil
+	}
+	defer end()
+	if changed, err := r.hasChanged(ctx); changed || err != nil {
+		return &ctrl.Result{RequeueAfter: time.Millisecond}, err
+	}
 	if err := r.begin(ctx, d.Action); err != nil {
 		return nil, err
 	}
-	key := client.ObjectKeyFromObject(r.request)
-	operation, end := r.running.start(redact.WithObserver(ctx, func(s *redact.Redactor) { r.secrets.Store(s) }), key, r.request)
-	defer end()
-	started := time.Now()
+	if r.request.Generation != r.generation { // the response to the write of the status says so
+		return &ctrl.Result{RequeueAfter: time.Millisecond}, nil
+	}
+	begun := time.Now()
 	err := r.operate(operation, d.Action)
-	r.metrics.observe(d.Action, err, time.Since(started))
+	r.metrics.observe(d.Action, err, time.Since(begun))
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -44,8 +54,10 @@ func (r *run) perform(ctx context.Context, d decision.Decision) (*ctrl.Result, e
 		r.event(ctx, "Uninstalled", "release %s is uninstalled", r.request.ReleaseName())
 		return nil, nil
 	}
-	if err := r.readRelease(ctx); err != nil {
-		return nil, r.failed(ctx, err)
+	if d.Action == decision.Rollback { // the others return the revision
+		if err := r.readRelease(ctx); err != nil {
+			return nil, r.failed(ctx, err)
+		}
 	}
 	r.setRelease()
 	if r.state.Desired != nil {
@@ -53,6 +65,25 @@ func (r *run) perform(ctx context.Context, d decision.Decision) (*ctrl.Result, e
 	}
 	r.event(ctx, pastTense(d.Action), "revision %d of release %s is deployed", r.state.Release.Revision, r.request.ReleaseName())
 	return nil, nil
+}
+
+// busyDelay is the time after which a request is processed again that has to wait for others in its namespace.
+const busyDelay = time.Second
+
+// startOperation returns the context of an operation. started is false if too many operations run in the namespace.
+func (r *run) startOperation(ctx context.Context) (operation context.Context, end func(), started bool) {
+	ctx = redact.WithObserver(ctx, func(s *redact.Redactor) { r.secrets.Store(s) })
+	return r.running.start(ctx, r.request)
+}
+
+// hasChanged reports whether the request has changed since the run began. From startOperation on, a change cancels
+// the operation.
+func (r *run) hasChanged(ctx context.Context) (bool, error) {
+	now := new(v1alpha1.HelmRequest)
+	if err := r.cached.Get(ctx, client.ObjectKeyFromObject(r.request), now); err != nil {
+		return true, client.IgnoreNotFound(err)
+	}
+	return now.Generation != r.generation, nil
 }
 
 func pastTense(a decision.Action) string {
@@ -85,6 +116,11 @@ func (r *run) endFailed(ctx context.Context, a decision.Action, err error) (*ctr
 // it is only recorded when it ends.
 func (r *run) begin(ctx context.Context, a decision.Action) error {
 	attempt := r.newAttempt(string(a))
+	// If the controller is killed because of the operation, for example because of its memory, the attempt has
+	// failed, so that it is not repeated immediately and again and again.
+	attempt.Failures++
+	retry := metav1.NewTime(r.state.Now.Add(decision.Backoff(attempt.Failures)))
+	attempt.RetryTime = &retry
 	if a == decision.Install || a == decision.Upgrade || a == decision.Rollback {
 		attempt.Revision = r.state.Release.Revision + 1
 	}
@@ -114,10 +150,13 @@ func (r *run) setRelease() {
 		return
 	}
 	s.Release = &v1alpha1.ReleaseReference{Name: r.newest.Name, Revision: int64(r.newest.Version)}
-	if r.chart != nil && r.newest.Labels[digestLabel] == shortDigest(r.chart.Digest) {
+	m := r.newest.Chart.Metadata
+	switch {
+	case r.chart != nil && r.newest.Labels[digestLabel] == digestLabelOf(r.newest.Version, r.chart.Digest):
 		deployed := r.chart.Deployed()
 		s.Chart = &deployed
-	} else if m := r.newest.Chart.Metadata; m != nil {
+	case s.Chart != nil && s.Chart.FullName == m.Name+"-"+m.Version: // keeps its digest
+	default:
 		s.Chart = &v1alpha1.DeployedChart{Name: m.Name, Version: m.Version, FullName: m.Name + "-" + m.Version}
 	}
 }
@@ -141,14 +180,15 @@ func (r *run) operate(ctx context.Context, a decision.Action) error {
 
 // labels returns the labels of the releases that the request deploys.
 func (r *run) labels() map[string]string {
-	return map[string]string{v1alpha1.RequestLabel: r.request.Name, digestLabel: shortDigest(r.chart.Digest)}
+	return map[string]string{v1alpha1.RequestLabel: r.request.Name, digestLabel: digestLabelOf(int(r.state.Release.Revision)+1, r.chart.Digest)}
 }
 
 func (r *run) timeout() time.Duration {
+	timeout := defaultTimeout
 	if t := r.request.Spec.Timeout; t != nil {
-		return t.Duration
+		timeout = t.Duration
 	}
-	return defaultTimeout
+	return min(timeout, r.options.MaxTimeout)
 }
 
 // defaultTimeout is the default of spec.timeout.
@@ -179,36 +219,46 @@ func (r *run) install(ctx context.Context) error {
 	i := action.NewInstall(r.cfg)
 	i.ReleaseName, i.Namespace, i.Labels = r.request.ReleaseName(), r.request.Namespace, r.labels()
 	i.WaitStrategy, i.Wait = r.waits()
-	i.Timeout, i.Atomic, i.AcceptPermissions = r.timeout(), r.request.Spec.Atomic, r.request.Spec.AcceptPermissions
+	i.Timeout, i.Atomic, i.AcceptPermissions = r.timeout(), r.request.Spec.Atomic, r.state.Permissions()
 	i.Replace = r.newest != nil // it is uninstalled
 	i.OnEvent = r.logEvents(ctx)
-	_, err := i.RunWithContext(ctx, r.chart.Chart, r.values.Merged)
-	return err
+	rel, err := i.RunWithContext(ctx, r.chart.Chart, r.values.Merged)
+	return r.setNewest(rel, err)
 }
 
 func (r *run) upgrade(ctx context.Context) error {
 	u := action.NewUpgrade(r.cfg)
 	u.Namespace, u.Labels, u.ResetValues, u.MaxHistory = r.request.Namespace, r.labels(), true, r.historyMax()
 	u.WaitStrategy, u.Wait = r.waits()
-	u.Timeout, u.Atomic, u.AcceptPermissions = r.timeout(), r.request.Spec.Atomic, r.request.Spec.AcceptPermissions
+	u.Timeout, u.Atomic, u.AcceptPermissions = r.timeout(), r.request.Spec.Atomic, r.state.Permissions()
 	u.OnEvent = r.logEvents(ctx)
-	_, err := u.RunWithContext(ctx, r.request.ReleaseName(), r.chart.Chart, r.values.Merged)
+	rel, err := u.RunWithContext(ctx, r.request.ReleaseName(), r.chart.Chart, r.values.Merged)
+	return r.setNewest(rel, err)
+}
+
+// setNewest sets the newest revision after an action, unless that has failed. It returns err.
+func (r *run) setNewest(rel *release.Release, err error) error {
+	if err == nil {
+		r.newest = rel
+		r.state.Release = &decision.Release{Revision: int64(rel.Version), Status: rel.Info.Status, Request: rel.Labels[v1alpha1.RequestLabel]}
+	}
 	return err
 }
 
 func (r *run) rollBack(ctx context.Context) error {
 	b := action.NewRollback(r.cfg)
-	b.Version, b.MaxHistory = int(*r.request.Spec.RollbackTo), r.historyMax()
+	b.Version, b.MaxHistory = int(*r.request.Spec.RollbackTo), 0 // the target must stay; the next upgrade deletes old revisions
+	b.Labels = map[string]string{v1alpha1.RequestLabel: r.request.Name}
 	strategy, wait := r.waits()
 	b.IgnoreOrder, b.Wait = strategy == action.WaitStrategyNone, wait
-	b.Timeout, b.AcceptPermissions = r.timeout(), r.request.Spec.AcceptPermissions
+	b.Timeout, b.AcceptPermissions = r.timeout(), r.state.Permissions()
 	b.OnEvent = r.logEvents(ctx)
 	return b.RunWithContext(ctx, r.request.ReleaseName())
 }
 
 func (r *run) uninstall(ctx context.Context) error {
 	u := action.NewUninstall(r.cfg)
-	u.Timeout, u.AcceptPermissions, u.IgnoreNotFound = r.timeout(), r.request.Spec.AcceptPermissions, true
+	u.Timeout, u.AcceptPermissions, u.IgnoreNotFound = r.timeout(), r.state.Permissions(), true
 	u.Wait = r.request.Spec.WaitStrategy != v1alpha1.WaitNone
 	u.OnEvent = r.logEvents(ctx)
 	_, err := u.RunWithContext(ctx, r.request.ReleaseName())

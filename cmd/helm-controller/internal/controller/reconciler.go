@@ -31,8 +31,11 @@ type Options struct {
 	// permission "network".
 	ScriptNetworkNamespaces []string
 	Charts                  chartsource.Options
-	// Concurrency is the maximum number of requests that are processed at the same time.
-	Concurrency int
+	// Concurrency is the maximum number of requests that are processed at the same time, and
+	// ConcurrencyPerNamespace that of operations in one namespace.
+	Concurrency, ConcurrencyPerNamespace int
+	// MaxTimeout limits the timeouts of requests.
+	MaxTimeout time.Duration
 }
 
 // Reconciler reconciles HelmRequests.

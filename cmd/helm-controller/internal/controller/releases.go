@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"helm.sh/helm/v3/pkg/release"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -112,6 +113,9 @@ func (w *releaseWatch) revision(ctx context.Context, key client.ObjectKey) (*int
 	case err != nil:
 		return nil, fmt.Errorf("read Release %s: %w", key, err)
 	}
-	revision := stateOf(u).revision
-	return &revision, nil
+	state := stateOf(u)
+	if state.phase == string(release.StatusUninstalled) { // by "helm uninstall --keep-history"
+		return new(int64), nil
+	}
+	return &state.revision, nil
 }

@@ -35,6 +35,8 @@ type run struct {
 	// stored is the request as it was last read or written.
 	stored *v1alpha1.HelmRequest
 	state  decision.State
+	// generation is the generation of the request for which the run decides.
+	generation int64
 
 	// connection and cfg are those of the service account; nil until they are needed.
 	connection *serviceaccount.Connection
@@ -56,7 +58,7 @@ func (r *Reconciler) newRun(ctx context.Context, request *v1alpha1.HelmRequest) 
 	if account == "" {
 		account = r.options.DefaultServiceAccount
 	}
-	n := &run{Reconciler: r, request: request, stored: request.DeepCopy(), state: decision.State{
+	n := &run{Reconciler: r, request: request, stored: request.DeepCopy(), generation: request.Generation, state: decision.State{
 		Request: request, Account: account, AllowsNetwork: slices.Contains(r.options.ScriptNetworkNamespaces, request.Namespace),
 	}}
 	var err error

@@ -19,8 +19,13 @@ var errChanged = errors.New("the HelmRequest has changed")
 // runningOperations are the operations that run now. An operation is canceled when its request changes, so
 // that the change does not have to wait until, for example, a mistake has reached its timeout.
 type runningOperations struct {
-	mu     sync.Mutex
-	cancel map[client.ObjectKey]runningOperation
+	// maxPerNamespace is the maximum number of operations in one namespace, so that those of one user that wait for
+	// a long time do not keep all others from running.
+	maxPerNamespace int
+
+	mu          sync.Mutex
+	cancel      map[client.ObjectKey]runningOperation
+	inNamespace map[string]int
 }
 
 type runningOperation struct {
@@ -29,23 +34,31 @@ type runningOperation struct {
 	cancel     context.CancelCauseFunc
 }
 
-func newRunningOperations() *runningOperations {
-	return &runningOperations{cancel: map[client.ObjectKey]runningOperation{}}
+func newRunningOperations(maxPerNamespace int) *runningOperations {
+	return &runningOperations{maxPerNamespace: maxPerNamespace, cancel: map[client.ObjectKey]runningOperation{}, inNamespace: map[string]int{}}
 }
 
-// start returns the context of an operation because of a request. The caller must call end when it has
-// ended.
-func (o *runningOperations) start(ctx context.Context, key client.ObjectKey, r *v1alpha1.HelmRequest) (_ context.Context, end func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
+// start returns the context of an operation because of a request. started is false if too many operations run in
+// the namespace. Otherwise, the caller must call end when the operation has ended.
+func (o *runningOperations) start(ctx context.Context, r *v1alpha1.HelmRequest) (_ context.Context, end func(), started bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.inNamespace[r.Namespace] >= o.maxPerNamespace {
+		return nil, nil, false
+	}
+	key, namespace := client.ObjectKeyFromObject(r), r.Namespace
+	ctx, cancel := context.WithCancelCause(ctx)
 	o.cancel[key] = runningOperation{r.Generation, !r.DeletionTimestamp.IsZero(), cancel}
+	o.inNamespace[namespace]++
 	return ctx, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		delete(o.cancel, key)
+		if o.inNamespace[namespace]--; o.inNamespace[namespace] == 0 {
+			delete(o.inNamespace, namespace)
+		}
 		cancel(nil)
-	}
+	}, true
 }
 
 // changed cancels the operation of a request that has changed since it began. Deleting a request changes its

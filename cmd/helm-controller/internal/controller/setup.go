@@ -39,7 +39,7 @@ func AddTo(ctx context.Context, m ctrl.Manager, o Options) error {
 	}
 	r := &Reconciler{
 		options: o, cached: m.GetClient(), direct: m.GetAPIReader(), accounts: accounts, recorder: m.GetEventRecorder(Name),
-		running: newRunningOperations(),
+		running: newRunningOperations(o.ConcurrencyPerNamespace),
 	}
 	if r.metrics, err = newMetrics(m.GetClient()); err != nil {
 		return err

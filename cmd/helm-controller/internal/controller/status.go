@@ -33,7 +33,7 @@ func (r *run) report(ctx context.Context, d decision.Decision) (*ctrl.Result, er
 	if r.state.Release != nil || r.state.Failure != nil {
 		r.setChecked()
 	}
-	if r.state.Release != nil && (d.Status == nil || !d.Status.ByHand) {
+	if r.state.Release != nil && r.state.Failure == nil && (d.Status == nil || !d.Status.ByHand) {
 		r.setRelease()
 	}
 	if d.Status != nil {
@@ -56,11 +56,11 @@ func (r *run) setChecked() {
 func (r *run) setStatus(d decision.Decision) {
 	status, s := d.Status, &r.request.Status
 	set, remove := r.conditions()
+	s.ObservedGeneration = r.request.Generation
 	if status.Phase == decision.Suspended {
 		set(v1alpha1.ConditionSuspended, "True", status)
 		return
 	}
-	s.ObservedGeneration = r.request.Generation
 	remove(v1alpha1.ConditionSuspended)
 	ready := metav1.ConditionFalse
 	if status.Phase == decision.Ready {
@@ -100,9 +100,10 @@ func (r *run) setAttempt(d decision.Decision) {
 	s.LastError = truncate(failure.Message, maxError)
 	if !r.hasBegun {
 		s.LastAttempt = r.newAttempt(prepareOperation)
+		s.LastAttempt.Failures++
 	}
 	s.LastAttempt.RetryTime = nil
-	if s.LastAttempt.Failures++; d.After > 0 && d.Status.Phase == decision.Failing {
+	if d.After > 0 && d.Status.Phase == decision.Failing {
 		retry := metav1.NewTime(r.state.Now.Add(d.After))
 		s.LastAttempt.RetryTime = &retry
 	}

@@ -122,7 +122,7 @@ func decideDeployment(s State) Decision {
 	if after := s.untilRetry(); after > 0 {
 		return Decision{Action: Report, After: after}
 	}
-	if waiting := s.awaitDependencies(); waiting != nil {
+	if waiting := s.awaitDependencies(); waiting != nil && (s.isRequested() || !isReady(s)) {
 		return report(waiting, 0)
 	}
 	if s.Release == nil {
@@ -144,7 +144,11 @@ func isConcluded(s State) bool {
 	if isStalled(s) {
 		return !isRefusal(meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled).Reason)
 	}
-	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady) && !meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionSuspended)
+	return isReady(s) && !meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionSuspended)
+}
+
+func isReady(s State) bool {
+	return meta.IsStatusConditionTrue(s.Request.Status.Conditions, v1alpha1.ConditionReady)
 }
 
 func isStalled(s State) bool {

@@ -4,6 +4,7 @@
 package decision
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,6 +185,8 @@ func newRequests() []decisionCase {
 		{name: "resumed", state: newState(deployed, func(s *State) { setCondition(s, v1alpha1.ConditionSuspended, "True", ReasonSuspended) }), action: ReadRelease},
 		{name: "dependency does not exist", state: newState(dependsOn("db"), dependency("db", Dependency{})), action: Report, phase: Waiting, reason: ReasonDependencyNotReady, says: "db (does not exist)"},
 		{name: "dependency is not ready", state: newState(dependsOn("db", "mq"), dependency("db", Dependency{Exists: true, Ready: true}), dependency("mq", Dependency{Exists: true})), action: Report, phase: Waiting, reason: ReasonDependencyNotReady, says: "ready: mq"},
+		{name: "dependency is not ready any more", state: newState(deployed, interval(time.Minute, time.Hour), dependsOn("db"), dependency("db", Dependency{Exists: true})), action: ReadRelease},
+		{name: "changed while a dependency is not ready", state: newState(deployed, changed, dependsOn("db"), dependency("db", Dependency{Exists: true})), action: Report, phase: Waiting, reason: ReasonDependencyNotReady},
 		{name: "dependencies are ready", state: newState(dependsOn("db"), dependency("db", Dependency{Exists: true, Ready: true})), action: ReadRelease},
 	}
 }
@@ -274,8 +277,9 @@ func byHand() []decisionCase {
 		{name: "operation by hand is running", state: newState(deployed, known(4), stored(4, release.StatusPendingUpgrade)), action: Report, phase: Waiting, reason: ReasonOperationByHand, after: pollInterval},
 		{name: "uninstalled by hand", state: newState(deployed, known(0), stored(0, "")), action: LoadChart},
 		{name: "uninstalled by hand, chart read", state: newState(deployed, known(0), stored(0, ""), desired("a", false)), action: Install},
+		{name: "upgraded by hand with atomic", state: newState(deployed, atomic, known(4), stored(4, release.StatusDeployed)), action: Report, phase: Ready, reason: ReasonDeployedByHand},
 		{name: "rolled back because of atomic", state: newState(deployed, atomic, func(s *State) {
-			s.Request.Status.Release.Revision = 2
+			s.Request.Status.Release.Revision, s.Request.Status.LastAttempt.Failures = 2, 1
 			setCondition(s, v1alpha1.ConditionReady, "Unknown", "Upgrading")
 		}, stored(4, release.StatusDeployed), desired("b", false)), action: Upgrade},
 	}
@@ -323,6 +327,8 @@ func deletions() []decisionCase {
 		{name: "deleted, operation was killed", state: newState(deployed, deleting, stored(3, release.StatusUninstalling)), action: Uninstall},
 		{name: "deleted without finalizer", state: newState(deployed, deleting, request(func(r *v1alpha1.HelmRequest) { r.Finalizers = nil })), action: Report},
 		{name: "deleted before anything was tried", state: newState(deleting), action: RemoveFinalizer},
+		{name: "deleted after only the preparation was tried", state: newState(deleting, status(func(s *v1alpha1.HelmRequestStatus) { s.LastAttempt = &v1alpha1.Attempt{Operation: "prepare"} })), action: RemoveFinalizer},
+		{name: "deleted with the permission filesystem", state: newState(deployed, deleting, spec(func(s *v1alpha1.HelmRequestSpec) { s.AcceptPermissions = []string{"filesystem"} })), action: Report, phase: Stalled, reason: ReasonPermissionRefused, says: "spec.suspend"},
 		{name: "deleted while suspended", state: newState(deployed, deleting, suspended), action: RemoveFinalizer},
 		{name: "deleted, release is gone", state: newState(deployed, deleting, stored(0, "")), action: Uninstall},
 		{name: "deleted, uninstalled", state: newState(deployed, deleting, stored(0, ""), func(s *State) { s.IsUninstalled = true }), action: RemoveFinalizer},
@@ -353,5 +359,25 @@ func TestBackoff(t *testing.T) {
 	}
 	if last != maxBackoff {
 		t.Errorf("got %s at last, want %s", last, maxBackoff)
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	for name, c := range map[string]struct {
+		accepted, want []string
+		network        bool
+	}{
+		"none":               {},
+		"cluster":            {accepted: []string{"cluster"}, want: []string{"cluster"}},
+		"never allowed":      {accepted: []string{"filesystem", "cluster", "environment"}, want: []string{"cluster"}, network: true},
+		"network":            {accepted: []string{"network"}, want: []string{"network"}, network: true},
+		"network is refused": {accepted: []string{"network"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newState(func(s *State) { s.Request.Spec.AcceptPermissions, s.AllowsNetwork = c.accepted, c.network })
+			if got := s.Permissions(); !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
 	}
 }

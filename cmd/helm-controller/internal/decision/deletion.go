@@ -22,10 +22,13 @@ func decideDeletion(s State) Decision {
 	switch {
 	case !slices.Contains(r.Finalizers, v1alpha1.Finalizer):
 		return Decision{Action: Report}
-	case r.Spec.Suspend, s.IsUninstalled, r.Status.Release == nil && r.Status.LastAttempt == nil:
+	case r.Spec.Suspend, s.IsUninstalled, s.hasInstalledNothing():
 		return Decision{Action: RemoveFinalizer}
 	case s.Account == "":
 		return report(&Status{Phase: Stalled, Reason: ReasonNoServiceAccount, Message: "the release cannot be uninstalled without a service account: set spec.serviceAccountName; " + keepHint}, 0)
+	}
+	if refused := s.refusedPermission(); refused != "" { // of the scripts that run before and after an uninstall
+		return report(&Status{Phase: Stalled, Reason: ReasonPermissionRefused, Message: refused + "; " + keepHint}, 0)
 	}
 	if waiting := s.awaitDependents(); waiting != nil {
 		return *waiting
@@ -42,6 +45,12 @@ func decideDeletion(s State) Decision {
 	}
 	// Even without a revision, an installation that was killed may have left something.
 	return Decision{Action: Uninstall}
+}
+
+// hasInstalledNothing reports whether no operation on the release was ever started.
+func (s State) hasInstalledNothing() bool {
+	a := s.Request.Status.LastAttempt
+	return s.Request.Status.Release == nil && (a == nil || a.Revision == 0)
 }
 
 // dependentsGracePeriod is the time for which the deletion of a request waits for the deletion of its dependents to

@@ -62,6 +62,13 @@ func (s State) refusedPermission() string {
 	return ""
 }
 
+// Permissions returns those of the accepted permissions that scripts can have in a controller.
+func (s State) Permissions() []string {
+	return slices.DeleteFunc(slices.Clone(s.Request.Spec.AcceptPermissions), func(p string) bool {
+		return slices.Contains(neverAllowed(), p) || p == networkPermission && !s.AllowsNetwork
+	})
+}
+
 // claimedBy returns the name of the request that has a better right to the release: the one that has deployed
 // it or, if none has, the oldest one.
 func (s State) claimedBy() string {

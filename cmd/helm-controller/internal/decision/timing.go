@@ -63,7 +63,7 @@ func (s State) isByHand(revision int64) bool {
 	if r.Status.Release == nil || revision == r.Status.Release.Revision {
 		return false
 	}
-	if a := r.Status.LastAttempt; a != nil && a.Revision > 0 && (revision == a.Revision || r.Spec.Atomic && revision == a.Revision+1) {
+	if a := r.Status.LastAttempt; a != nil && a.Revision > 0 && (revision == a.Revision || r.Spec.Atomic && a.Failures > 0 && revision == a.Revision+1) {
 		return false
 	}
 	return true

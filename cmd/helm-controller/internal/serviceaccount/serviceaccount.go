@@ -40,6 +40,8 @@ type Connector struct {
 	// config is the configuration of the controller, which has the right to impersonate.
 	config *rest.Config
 	client kubernetes.Interface
+	// version is the version of the API server.
+	version versionCache
 
 	mu sync.Mutex
 	// kinds are the kinds of the cluster, which all connections share: every account can read
@@ -76,6 +78,7 @@ func (c *Connector) Connect(ctx context.Context, namespace, name string) (*Conne
 	}
 	config := rest.CopyConfig(c.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + namespace + ":" + name}
+	config.Wrap(c.version.wrap)
 	shared, err := c.sharedKinds()
 	if err != nil {
 		return nil, err
@@ -90,7 +93,9 @@ func (c *Connector) sharedKinds() (*kinds, error) {
 	if c.kinds != nil && time.Since(c.kinds.read) < discoveryAge {
 		return c.kinds, nil
 	}
-	client, err := discovery.NewDiscoveryClientForConfig(c.config)
+	config := rest.CopyConfig(c.config)
+	config.Wrap(c.version.wrap)
+	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("create a discovery client: %w", err)
 	}
