@@ -5,31 +5,20 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"helm.sh/helm/v3/pkg/release"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ordered-helm/helm/cmd/helm-controller/api/v1alpha1"
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/decision"
-	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
 // perform runs an operation on the release. The next step decides about its result.
 func (r *run) perform(ctx context.Context, d decision.Decision) (*ctrl.Result, error) {
-	operation, end, started := r.startOperation(ctx)
-	if !started {
-		return &ctrl.Result{RequeueAfter: busyDelay}, nil
-	}
-	defer end()
-	if changed, err := r.hasChanged(ctx); changed || err != nil {
-		return &ctrl.Result{RequeueAfter: time.Millisecond}, err
-	}
 	if err := r.begin(ctx, d.Action); err != nil {
 		return nil, err
 	}
@@ -37,24 +26,26 @@ func (r *run) perform(ctx context.Context, d decision.Decision) (*ctrl.Result, e
 		return &ctrl.Result{RequeueAfter: time.Millisecond}, nil
 	}
 	begun := time.Now()
-	err := r.operate(operation, d.Action)
+	err := r.operate(r.operation, d.Action) //nolint:contextcheck // it is derived from ctx
 	r.metrics.observe(d.Action, err, time.Since(begun))
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case errors.Is(context.Cause(operation), errChanged):
+	case r.isCanceled():
 		ctrl.LoggerFrom(ctx).Info("the request has changed during the operation", "operation", d.Action)
 		return &ctrl.Result{RequeueAfter: time.Millisecond}, r.recordRelease(ctx)
 	case err != nil:
 		return r.endFailed(ctx, d.Action, err)
-	case d.Action == decision.CorrectDrift:
+	}
+	r.request.Status.LastAttempt.Failures, r.request.Status.LastAttempt.RetryTime = 0, nil
+	switch d.Action {
+	case decision.CorrectDrift:
 		return r.report(ctx, decision.Decision{Action: decision.Report, Status: d.Status, After: d.After})
-	case d.Action == decision.Uninstall:
+	case decision.Uninstall:
 		r.newest, r.state.Release, r.state.IsUninstalled = nil, &decision.Release{}, true
 		r.event(ctx, "Uninstalled", "release %s is uninstalled", r.request.ReleaseName())
 		return nil, nil
-	}
-	if d.Action == decision.Rollback { // the others return the revision
+	case decision.Rollback: // the others return the revision
 		if err := r.readRelease(ctx); err != nil {
 			return nil, r.failed(ctx, err)
 		}
@@ -65,25 +56,6 @@ func (r *run) perform(ctx context.Context, d decision.Decision) (*ctrl.Result, e
 	}
 	r.event(ctx, pastTense(d.Action), "revision %d of release %s is deployed", r.state.Release.Revision, r.request.ReleaseName())
 	return nil, nil
-}
-
-// busyDelay is the time after which a request is processed again that has to wait for others in its namespace.
-const busyDelay = time.Second
-
-// startOperation returns the context of an operation. started is false if too many operations run in the namespace.
-func (r *run) startOperation(ctx context.Context) (operation context.Context, end func(), started bool) {
-	ctx = redact.WithObserver(ctx, func(s *redact.Redactor) { r.secrets.Store(s) })
-	return r.running.start(ctx, r.request)
-}
-
-// hasChanged reports whether the request has changed since the run began. From startOperation on, a change cancels
-// the operation.
-func (r *run) hasChanged(ctx context.Context) (bool, error) {
-	now := new(v1alpha1.HelmRequest)
-	if err := r.cached.Get(ctx, client.ObjectKeyFromObject(r.request), now); err != nil {
-		return true, client.IgnoreNotFound(err)
-	}
-	return now.Generation != r.generation, nil
 }
 
 func pastTense(a decision.Action) string {

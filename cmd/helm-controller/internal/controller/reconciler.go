@@ -71,6 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	defer run.close()
 	for range maxSteps {
 		result, err := run.step(ctx)
 		if result != nil || err != nil {
@@ -95,9 +96,9 @@ func (r *run) step(ctx context.Context) (*ctrl.Result, error) {
 	case decision.Report:
 		return r.report(ctx, d)
 	case decision.ReadRelease:
-		return nil, r.failed(ctx, r.readRelease(ctx))
+		return r.prepare(ctx, r.readRelease)
 	case decision.LoadChart:
-		return nil, r.failed(ctx, r.loadDesired(ctx))
+		return r.prepare(ctx, r.loadDesired)
 	case decision.AddFinalizer:
 		return nil, r.setFinalizer(ctx, true)
 	case decision.RemoveFinalizer:

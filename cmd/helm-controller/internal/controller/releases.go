@@ -50,7 +50,7 @@ func newRelease() *unstructured.Unstructured {
 func (w *releaseWatch) Start(ctx context.Context) error {
 	for {
 		if w.exists() {
-			return w.watch(ctx)
+			return w.watch()
 		}
 		select {
 		case <-ctx.Done():
@@ -65,20 +65,15 @@ func (w *releaseWatch) exists() bool {
 	return err == nil
 }
 
-func (w *releaseWatch) watch(ctx context.Context) error {
+func (w *releaseWatch) watch() error {
 	changed := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return stateOf(e.ObjectOld) != stateOf(e.ObjectNew) }}
 	events := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request { return w.enqueue(ctx, o) })
+	// Requests that the first events cause must already see the Releases. Reading them waits until they are synced.
+	w.started.Store(true)
 	var cached client.Object = newRelease()
 	if err := w.controller.Watch(source.Kind(w.manager.GetCache(), cached, events, changed)); err != nil {
 		return fmt.Errorf("watch the Releases: %w", err)
 	}
-	if _, err := w.manager.GetCache().GetInformer(ctx, newRelease()); err != nil { // waits until it is synced
-		if ctx.Err() != nil {
-			return nil
-		}
-		return fmt.Errorf("watch the Releases: %w", err)
-	}
-	w.started.Store(true)
 	return nil
 }
 

@@ -38,6 +38,10 @@ type run struct {
 	// generation is the generation of the request for which the run decides.
 	generation int64
 
+	// operation is the context of what takes time, and end ends it; nil before open was called.
+	operation context.Context //nolint:containedctx // it is canceled from outside of the run
+	end       func()
+
 	// connection and cfg are those of the service account; nil until they are needed.
 	connection *serviceaccount.Connection
 	cfg        *action.Configuration
