@@ -94,8 +94,8 @@ type imageWriter struct {
 	directory string
 	// program is the name of the program.
 	program string
-	created   time.Time
-	labels    map[string]string
+	created time.Time
+	labels  map[string]string
 }
 
 // manifest writes the layer, the configuration and the manifest for one architecture.

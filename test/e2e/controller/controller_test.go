@@ -85,7 +85,8 @@ func (e *env) useCluster(t *testing.T) {
 func start(t *testing.T, flags ...string) (*env, *harness.Process) {
 	t.Helper()
 	e := newEnv(t)
-	return e, e.startController(t, flags...)
+	p := e.startController(t, flags...)
+	return e, p
 }
 
 // chartDir is the directory of the chart of the controller.

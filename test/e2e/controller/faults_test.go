@@ -95,7 +95,7 @@ func TestServerOutage(t *testing.T) {
 	e := newEnv(t)
 	proxy := fault.New(t, e.Cluster.Config())
 	var down atomic.Bool
-	proxy.Intercept(func(w http.ResponseWriter, _ *http.Request, _ fault.Request) bool {
+	proxy.Intercept(func(_ http.ResponseWriter, _ *http.Request, _ fault.Request) bool {
 		if down.Load() {
 			panic(http.ErrAbortHandler)
 		}
