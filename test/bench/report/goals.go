@@ -63,6 +63,13 @@ func goals() []goal {
 		{"Small release in order: releases as objects ÷ in Secrets, the worst step", fmt.Sprintf("≤ %.2f", maxStorageRatio), func(r Results) verdict { return storageCost(r, StorageName) }},
 		{"Small release without an order: releases as objects ÷ in Secrets, the worst step", fmt.Sprintf("≤ %.2f", maxStorageRatio), func(r Results) verdict { return storageCost(r, UnorderedStorageName) }},
 		atMost(2, "Release of 20 MiB: install as objects ÷ its bytes by hand", ratioOf{LargeReleaseName, Install, []string{Objects}, []string{Hand}}),
+		atMost(0.50, "200 HelmRequests until all are ready ÷ 200 runs of `install` in eight processes", ratioOf{ControllerName, Install, []string{Controller}, []string{Objects}}),
+		controllerGoal("Controller: median time from a change of a HelmRequest to the first write of the release", ControllerName, FirstWrite, func(r Row) (string, bool) {
+			return fmt.Sprintf("%.0f ms", 1000*r.seconds()), r.seconds() < maxFirstWrite.Seconds()
+		}, "< 200 ms"),
+		controllerGoal("Controller: memory with 1,000 unchanged HelmRequests", IdleControllerName, Idle, func(r Row) (string, bool) {
+			return fmt.Sprintf("%.0f MiB", r.Peak), r.Peak < maxIdleMemory
+		}, "< 200 MiB"),
 		atMostWithoutHand(0.35, "kube-prometheus-stack, install, without its two Jobs: ours ÷ stock", StackName, Install),
 		{"`template` of charts of the format helm.sh/v3, CPU time: ÷ the same flat charts, the worst step", fmt.Sprintf("≤ %.2f", maxFormatRatio), formatCost},
 		atMostCPU(1.05, "`template` of one object, without scripts, CPU time: ours ÷ stock", ScriptsName, ScriptsStep(1)),
@@ -174,6 +181,25 @@ func atMostLonger(limit time.Duration, name, workload, step string) goal {
 		}
 		more := scripts.seconds() - plain.seconds()
 		return verdict{fmt.Sprintf("%.0f ms", 1000*more), more <= limit.Seconds()}
+	}}
+}
+
+const (
+	// maxFirstWrite is the maximum time from a change of a HelmRequest to the first write of the release, and
+	// maxIdleMemory the maximum memory of the controller, in MiB.
+	maxFirstWrite = 200 * time.Millisecond
+	maxIdleMemory = 200
+)
+
+// controllerGoal returns a goal about one step of the controller.
+func controllerGoal(name, workload, step string, evaluate func(Row) (measured string, met bool), limit string) goal {
+	return goal{name, limit, func(r Results) verdict {
+		row, found := r[workload].row(step, Controller)
+		if !found {
+			return verdict{}
+		}
+		measured, met := evaluate(row)
+		return verdict{measured, met}
 	}}
 }
 

@@ -13,7 +13,7 @@ import (
 // tool all have the given value.
 func made(name, step string, values map[string]float64) Result {
 	r := Result{Name: name, Title: "made " + name}
-	for _, tool := range []string{Ours, Stock, Hand, Waiting, Kapp, Flat, Format, Plain, Scripts, Objects} {
+	for _, tool := range []string{Ours, Stock, Hand, Waiting, Kapp, Flat, Format, Plain, Scripts, Objects, Controller} {
 		if v, found := values[tool]; found {
 			r.Rows = append(r.Rows, Row{
 				Step: step, Tool: tool, Wall: []float64{v}, CPU: v, Peak: v, Requests: map[string]int{"get": int(v)},
@@ -131,6 +131,11 @@ func TestGoals(t *testing.T) {
 		{"objects cost more", "Small release in order", stored(106, 102, 105, 99), "1.060 (install)", "**no**"},
 		{"not all steps with objects", "Small release in order", stored(101), "", "not measured"},
 		{"a large release", "Release of 20 MiB", []Result{made(LargeReleaseName, Install, map[string]float64{Objects: 4, Hand: 2})}, "2.000", "yes"},
+		{"the controller", "200 HelmRequests", []Result{made(ControllerName, Install, map[string]float64{Controller: 4, Objects: 8})}, "0.500", "yes"},
+		{"the controller reacts", "Controller: median", []Result{made(ControllerName, FirstWrite, map[string]float64{Controller: 0.199})}, "199 ms", "yes"},
+		{"the controller is slow", "Controller: median", []Result{made(ControllerName, FirstWrite, map[string]float64{Controller: 0.2})}, "200 ms", "**no**"},
+		{"the controller needs memory", "Controller: memory", []Result{made(IdleControllerName, Idle, map[string]float64{Controller: 200})}, "200 MiB", "**no**"},
+		{"the controller was not measured", "Controller: memory", nil, "", "not measured"},
 		{"as many requests", "Requests", noops(9, 9, 9), "9, 9, 9", "yes"},
 		{"more requests", "Requests", noops(9, 9, 10), "9, 9, 10", "**no**"},
 		{"not all sizes", "Requests", noops(9, 9), "", "not measured"},

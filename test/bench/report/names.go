@@ -24,6 +24,9 @@ const (
 	StorageName          = "storage"
 	UnorderedStorageName = "storage-unordered"
 	LargeReleaseName     = "large-release"
+
+	ControllerName     = "controller"
+	IdleControllerName = "controller-idle"
 )
 
 // ChainName returns the name of the workload of n Deployments in a chain.
@@ -54,6 +57,6 @@ func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 func inOrder() []string {
 	return []string{
 		ChainName(10), ChainName(30), ChainName(100), SubchartsName, FanOutName, HooksName(20), HooksName(200),
-		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, ListObjectsName, HistoryName, StorageName, UnorderedStorageName, LargeReleaseName, StackName, RenderName, FormatName, ScriptsName, StartName,
+		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, ListObjectsName, HistoryName, StorageName, UnorderedStorageName, LargeReleaseName, ControllerName, IdleControllerName, StackName, RenderName, FormatName, ScriptsName, StartName,
 	}
 }

@@ -19,6 +19,10 @@ const (
 	Uninstall = "uninstall"
 	List      = "list"
 	History   = "history"
+	// FirstWrite is the time from a change of a HelmRequest to the first write of a revision, and Idle a minute without
+	// changes.
+	FirstWrite = "change to first write"
+	Idle       = "a minute"
 
 	Ours    = "ours"
 	Ordered = "ours, ordered"
@@ -29,9 +33,11 @@ const (
 	Scripts = "ours, with scripts"
 	// Objects is ours with the storage driver crd.
 	Objects = "ours, crd"
-	Stock   = "stock"
-	Waiting = "stock --wait"
-	Helm4   = "Helm 4"
+	// Controller is the controller.
+	Controller = "controller"
+	Stock      = "stock"
+	Waiting    = "stock --wait"
+	Helm4      = "Helm 4"
 	// Helm4Waiting is Helm 4 with --wait=watcher, which is what its plain --wait means.
 	Helm4Waiting = "Helm 4 --wait=watcher"
 	Hand         = "hand"
