@@ -65,14 +65,30 @@ func owners(o *unstructured.Unstructured) string {
 // expectNothingLeft checks that nothing of any release is left in the namespace.
 func expectNothingLeft(t *testing.T, h *harness.Helm) {
 	t.Helper()
+	for _, name := range leftObjects(t, h) {
+		t.Errorf("%s is left", name)
+	}
+}
+
+// awaitNothingLeft is like expectNothingLeft, but waits for the garbage collector. It can take half a minute until that
+// knows new kinds.
+func awaitNothingLeft(t *testing.T, h *harness.Helm) {
+	t.Helper()
+	harness.Eventually(t, "nothing is left", func() bool { return len(leftObjects(t, h)) == 0 })
+}
+
+// leftObjects returns what is stored of releases in the namespace.
+func leftObjects(t *testing.T, h *harness.Helm) (names []string) {
+	t.Helper()
 	for _, resource := range []schema.GroupVersionResource{
 		releaseapi.ReleaseGVR(), releaseapi.ReleaseVersionGVR(),
 		{Version: "v1", Resource: "secrets"}, {Group: "coordination.k8s.io", Version: "v1", Resource: "leases"},
 	} {
 		for _, o := range objectsOf(t, h, resource) {
-			t.Errorf("%s %s is left", resource.Resource, o.GetName())
+			names = append(names, resource.Resource+" "+o.GetName())
 		}
 	}
+	return names
 }
 
 const ownedChart = `apiVersion: v1
