@@ -311,8 +311,26 @@ func (d *Driver) withLease(ctx context.Context, c *clients, k versionKey, object
 	return v, nil
 }
 
-// join reads the sections of a version, unless they are known, and returns the release.
+// join reads the sections of a version, unless they are known, and returns the release. An operation may replace them
+// meanwhile. join then reads the version again.
 func (d *Driver) join(ctx context.Context, c *clients, v *storedVersion) (*release.Release, error) {
+	for range maxAttempts {
+		rel, err := d.joinOnce(ctx, c, v)
+		if part, _ := errors.AsType[*releaseparts.PartError](err); part == nil || d.options.Namespace == "" {
+			return rel, err
+		}
+		current, readErr := readOptional(c.objects.Versions.Get(ctx, v.object.Name))
+		if readErr != nil || current == nil || current.UID != v.object.UID || reflect.DeepEqual(current.Status.Payload, v.object.Status.Payload) {
+			return rel, err
+		}
+		if v, readErr = d.withLease(ctx, c, keyOf(current), current); readErr != nil {
+			return nil, readErr
+		}
+	}
+	return d.joinOnce(ctx, c, v)
+}
+
+func (d *Driver) joinOnce(ctx context.Context, c *clients, v *storedVersion) (*release.Release, error) {
 	sections := v.sections
 	if sections == nil {
 		var err error

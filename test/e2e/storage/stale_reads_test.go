@@ -10,6 +10,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordered-helm/helm/internal/releaseapi"
@@ -40,6 +41,57 @@ func TestReleaseReadAfterVersions(t *testing.T) {
 	if direct.Get(t, "ConfigMap/four") != nil || direct.Get(t, "ConfigMap/five") == nil {
 		t.Error("the objects are not those of the last upgrade")
 	}
+}
+
+// TestPartsReplacedAfterRead replaces a Secret of a revision between the request for the revision and that for the Secret,
+// as an operation does that stores a changed revision.
+func TestPartsReplacedAfterRead(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"get manifest rel", "get hooks rel --revision 1", "upgrade rel DIR --set names=one"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			h := withObjects(t)
+			dir := charts.WriteTemplate(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n")
+			h.MustRun("install", "rel", dir)
+			name := versionsOf(t, h)[0]
+			direct := *h
+			held, pass := h.HoldRequests(t, func(what fault.Request) bool {
+				return what.Verb == "get" && what.Resource == "secrets" && strings.HasPrefix(what.Name, "rel."+name)
+			})
+			reader := h.Start(t, strings.Fields(strings.ReplaceAll(command, "DIR", dir))...)
+			harness.AwaitClosed(t, held, "a request for a Secret")
+			replaceParts(t, &direct, name)
+			pass()
+			reader.ExpectExit(t, 0)
+		})
+	}
+}
+
+// replaceParts replaces the Secrets of a ReleaseVersion with copies.
+func replaceParts(t *testing.T, h *harness.Helm, name string) {
+	t.Helper()
+	secrets := h.Cluster.Client().CoreV1().Secrets(h.Namespace)
+	versions := h.Client.Resource(releaseapi.ReleaseVersionGVR()).Namespace(h.Namespace)
+	version, err := versions.Get(t.Context(), name, metav1.GetOptions{})
+	harness.NoError(t, err)
+	payload, _, err := unstructured.NestedSlice(version.Object, "status", "payload")
+	harness.NoError(t, err)
+	for _, entry := range payload {
+		section, _ := entry.(map[string]any)
+		parts, _ := section["secrets"].([]any)
+		for i, part := range parts {
+			was, err := secrets.Get(t.Context(), fmt.Sprint(part), metav1.GetOptions{})
+			harness.NoError(t, err)
+			harness.NoError(t, secrets.Delete(t.Context(), was.Name, metav1.DeleteOptions{}))
+			was.Name, was.ResourceVersion, was.UID = strings.Replace(was.Name, "-0-", "-9-", 1), "", "" // the rest is a digest
+			_, err = secrets.Create(t.Context(), was, metav1.CreateOptions{})
+			harness.NoError(t, err)
+			parts[i] = was.Name
+		}
+	}
+	harness.NoError(t, unstructured.SetNestedSlice(version.Object, payload, "status", "payload"))
+	_, err = versions.Update(t.Context(), version, metav1.UpdateOptions{})
+	harness.NoError(t, err)
 }
 
 // TestVersionIsCommittedAfterRead checks that a program does not delete a revision that did not belong to the release when
