@@ -162,6 +162,11 @@ type RenderError struct{ error }
 
 func (e *RenderError) Unwrap() error { return e.error }
 
+// Format implements fmt.Formatter, because with --debug, Helm prints more of an error than its message.
+func (e *RenderError) Format(s fmt.State, verb rune) {
+	fmt.Fprintf(s, fmt.FormatString(s, verb), e.error)
+}
+
 // Render renders the chart. It also builds the plan if the release is deployed in order, or
 // if the declared order of a chart applies (sequencer.Chart.Sequenced). An invalid order
 // causes an *OrderError if the plan is needed or in a dry run, otherwise only a warning. In
