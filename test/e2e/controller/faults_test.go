@@ -89,8 +89,8 @@ func unstructuredString(o map[string]any, path ...string) (string, bool, error) 
 	return text, is, nil
 }
 
-// TestServerOutage makes the API server unreachable for the controller while it deploys.
-func TestServerOutage(t *testing.T) {
+// TestOutageOfServer makes the API server unreachable for the controller while it deploys.
+func TestOutageOfServer(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	proxy := fault.New(t, e.Cluster.Config())
