@@ -13,6 +13,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/fault"
@@ -74,19 +75,9 @@ func TestRetries(t *testing.T) {
 	})
 	e.change(t, "shop", `{"values":{"name":"c","namespace":null}}`)
 	o = e.awaitReady(t, "shop", "Deployed")
-	if got, _, _ := unstructuredString(o.Object, "status", "lastError"); got != "" {
+	if got, _, _ := unstructured.NestedString(o.Object, "status", "lastError"); got != "" {
 		t.Errorf("the last error is still there: %q", got)
 	}
-}
-
-func unstructuredString(o map[string]any, path ...string) (string, bool, error) {
-	var value any = o
-	for _, key := range path {
-		m, _ := value.(map[string]any)
-		value = m[key]
-	}
-	text, is := value.(string)
-	return text, is, nil
 }
 
 // TestOutageOfServer makes the API server unreachable for the controller while it deploys.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/test/harness"
 )
@@ -99,7 +100,7 @@ func (e *env) expectOnly(t *testing.T, values map[string]string) {
 	harness.NoError(t, err)
 	deployed := map[string]int{}
 	for _, version := range versions.Items {
-		phase, _, _ := unstructuredString(version.Object, "status", "phase")
+		phase, _, _ := unstructured.NestedString(version.Object, "status", "phase")
 		if name := version.GetLabels()["helm.sh/release"]; phase == "deployed" {
 			deployed[name]++
 		} else if _, exists := values[name]; !exists {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/harness"
@@ -219,7 +220,7 @@ func TestDrift(t *testing.T) {
 	e.Patch(t, "ConfigMap/shop-own", `{"data":{"v":"changed","other":"kept"}}`)
 	harness.NoError(t, harness.MergePatch(t.Context(), e.requests(), "shop", `{"metadata":{"annotations":{"helm.sh/reconcile":"1"}}}`))
 	harness.Eventually(t, "the change is undone", func() bool { return e.value(t, "shop") == "one" })
-	if other, _, _ := unstructuredString(e.Get(t, "ConfigMap/shop-own").Object, "data", "other"); other != "kept" {
+	if other, _, _ := unstructured.NestedString(e.Get(t, "ConfigMap/shop-own").Object, "data", "other"); other != "kept" {
 		t.Errorf("a key that the chart does not declare is %q", other)
 	}
 	e.change(t, "shop", `{"interval":"10s"}`)

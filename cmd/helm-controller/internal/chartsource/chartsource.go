@@ -68,7 +68,7 @@ type Options struct {
 	MaxBytes int64
 }
 
-// DefaultMaxBytes is the default of Options.MaxBytes.
+// DefaultMaxBytes is the maximum unless the administrator sets another one.
 const DefaultMaxBytes = 10 << 20
 
 // Chart is a chart and the digest of the package from which it was loaded.
@@ -87,7 +87,7 @@ func (c *Chart) Deployed() v1alpha1.DeployedChart {
 // Read reads the chart of a request. client is that of the service account of the request. The error is
 // an *Error, unless the API server returned another one.
 func Read(ctx context.Context, client kubernetes.Interface, r *v1alpha1.HelmRequest, o Options) (*Chart, error) {
-	data, err := readPackage(ctx, client, r, o)
+	data, err := readChartPackage(ctx, client, r, o)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func Read(ctx context.Context, client kubernetes.Interface, r *v1alpha1.HelmRequ
 	return c, checkInstallable(c.Chart)
 }
 
-func readPackage(ctx context.Context, client kubernetes.Interface, r *v1alpha1.HelmRequest, o Options) ([]byte, error) {
+func readChartPackage(ctx context.Context, client kubernetes.Interface, r *v1alpha1.HelmRequest, o Options) ([]byte, error) {
 	switch source := r.Spec.Chart; {
 	case source.Secret != nil:
 		secret, err := client.CoreV1().Secrets(r.Namespace).Get(ctx, source.Secret.Name, metav1.GetOptions{})

@@ -43,9 +43,6 @@ type limitedTransport struct {
 }
 
 func newTransport(ctx context.Context, o Options, c *credentials) *limitedTransport {
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
 	t := &limitedTransport{ctx: ctx, options: o, left: o.MaxBytes}
 	t.transport = &http.Transport{
 		Proxy: t.checkURL, DialContext: t.dial, TLSClientConfig: c.tls, TLSHandshakeTimeout: dialTimeout,

@@ -117,9 +117,9 @@ func decideDeployment(s State) Decision {
 		return Decision{Action: AddFinalizer}
 	}
 	if !s.isDue() && isConcluded(s) {
-		return Decision{Action: Report, After: s.untilDue()}
+		return Decision{Action: Report, After: s.timeUntilDue()}
 	}
-	if after := s.untilRetry(); after > 0 {
+	if after := s.timeUntilRetry(); after > 0 {
 		return Decision{Action: Report, After: after}
 	}
 	if waiting := s.awaitDependencies(); waiting != nil && (s.isRequested() || !isReady(s)) {
@@ -175,9 +175,9 @@ func decideRevision(s State) Decision {
 	}
 	switch {
 	case isDigestChanged(s):
-		return report(digestChanged(s), s.untilDueAgain())
+		return report(digestChanged(s), s.interval())
 	case s.hasStalledWith(s.Desired.Inputs):
-		return Decision{Action: Report, After: s.untilDueAgain()}
+		return Decision{Action: Report, After: s.interval()}
 	case rel.Revision == 0 || rel.Status == release.StatusUninstalled:
 		return Decision{Action: Install}
 	case s.Desired.IsNewest && rel.Status == release.StatusDeployed:
@@ -197,9 +197,9 @@ func (s State) hasStalledWith(inputs string) bool {
 // is due, and report status.
 func (s State) keep(status *Status) Decision {
 	if s.isDue() || s.hasFailedToCorrectDrift() {
-		return Decision{Action: CorrectDrift, Status: status, After: s.untilDueAgain()}
+		return Decision{Action: CorrectDrift, Status: status, After: s.interval()}
 	}
-	return report(status, s.untilDue())
+	return report(status, s.timeUntilDue())
 }
 
 // decideByHand decides about a release whose newest revision was not deployed by the controller. Until
@@ -219,7 +219,7 @@ func decideByHand(s State) Decision {
 	}
 	status.Phase, status.Reason = Stalled, ReasonFailedByHand
 	status.Message = fmt.Sprintf("revision %d of release %s, which the controller has not deployed, is %s%s", rel.Revision, s.Request.ReleaseName(), rel.Status, hint)
-	return report(status, s.untilDueAgain())
+	return report(status, s.interval())
 }
 
 // hasFailedToCorrectDrift reports whether the last attempt to correct drift has failed, and is repeated now.

@@ -33,7 +33,7 @@ func decideDeletion(s State) Decision {
 	if waiting := s.awaitDependents(); waiting != nil {
 		return *waiting
 	}
-	if after := s.untilRetry(); after > 0 && r.Status.LastAttempt.Operation == string(Uninstall) {
+	if after := s.timeUntilRetry(); after > 0 && r.Status.LastAttempt.Operation == string(Uninstall) {
 		return Decision{Action: Report, After: after}
 	}
 	if s.Release == nil {

@@ -33,7 +33,7 @@ func decideFailure(s State) Decision {
 		return decideFailedDeletion(s)
 	}
 	if s.Failure.IsPermanent {
-		return report(&Status{Phase: Stalled, Reason: s.Failure.Reason, Message: s.Failure.Message}, s.untilDueAgain())
+		return report(&Status{Phase: Stalled, Reason: s.Failure.Reason, Message: s.Failure.Message}, s.interval())
 	}
 	return report(&Status{Phase: Failing, Reason: s.Failure.Reason, Message: s.Failure.Message}, Backoff(s.failures()+1))
 }
@@ -69,6 +69,7 @@ func (s State) isByHand(revision int64) bool {
 	return true
 }
 
+// interval returns spec.interval; 0 if there is none.
 func (s State) interval() time.Duration {
 	if i := s.Request.Spec.Interval; i != nil {
 		return i.Duration
@@ -79,11 +80,11 @@ func (s State) interval() time.Duration {
 // isDue reports whether the release is to be compared with the request, because the interval has passed or
 // because the annotation asks for it.
 func (s State) isDue() bool {
-	return s.isAnnotated() || s.interval() > 0 && s.untilDue() <= 0
+	return s.isAnnotated() || s.interval() > 0 && s.timeUntilDue() <= 0
 }
 
-// untilDue returns the time until isDue is true; 0 if it never will be or is already.
-func (s State) untilDue() time.Duration {
+// timeUntilDue returns the time until isDue is true; 0 if it never will be or is already.
+func (s State) timeUntilDue() time.Duration {
 	last := s.Request.Status.LastCheckTime
 	if s.interval() <= 0 || last == nil {
 		return 0
@@ -91,12 +92,9 @@ func (s State) untilDue() time.Duration {
 	return max(0, last.Add(s.interval()).Sub(s.Now))
 }
 
-// untilDueAgain returns the time until isDue is true again, if the release is compared now.
-func (s State) untilDueAgain() time.Duration { return s.interval() }
-
-// untilRetry returns the time until the last attempt, which has failed, is repeated; 0 if something else is to be
+// timeUntilRetry returns the time until the last attempt, which has failed, is repeated; 0 if something else is to be
 // tried now.
-func (s State) untilRetry() time.Duration {
+func (s State) timeUntilRetry() time.Duration {
 	a := s.Request.Status.LastAttempt
 	if a == nil || a.RetryTime == nil || s.isRequested() {
 		return 0

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"helm.sh/helm/v3/pkg/storage/driver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -131,9 +130,6 @@ func (c *Connection) Clientset() (kubernetes.Interface, error) {
 // Configuration returns the configuration for actions on releases in the namespace of the account,
 // which are stored by the given storage driver. log receives the debug log.
 func (c *Connection) Configuration(storageDriver string, log func(string, ...any)) (*action.Configuration, error) {
-	if storageDriver == "" {
-		storageDriver = driver.SecretsDriverName
-	}
 	cfg := new(action.Configuration)
 	if err := action.InitConfiguration(cfg, &getter{c}, c.namespace, storageDriver, log); err != nil {
 		return nil, fmt.Errorf("open the release storage: %w", err)
