@@ -23,7 +23,6 @@ import (
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/chartsource"
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/decision"
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/requestvalues"
-	"github.com/ordered-helm/helm/cmd/helm-controller/internal/serviceaccount"
 	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -42,10 +41,9 @@ type run struct {
 	operation context.Context //nolint:containedctx // it is canceled from outside of the run
 	end       func()
 
-	// connection and cfg are those of the service account; nil until they are needed.
-	connection *serviceaccount.Connection
-	cfg        *action.Configuration
-	client     kubernetes.Interface
+	// cfg and client are those of the service account; nil until they are needed.
+	cfg    *action.Configuration
+	client kubernetes.Interface
 	// newest is the newest revision; nil if there is none, or if it was not read.
 	newest *release.Release
 	chart  *chartsource.Chart
@@ -192,7 +190,7 @@ func (r *run) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.connection, r.cfg, r.client = connection, cfg, client
+	r.cfg, r.client = cfg, client
 	return nil
 }
 

@@ -55,7 +55,7 @@ func (r *run) setChecked() {
 // setStatus sets the conditions for a decision.
 func (r *run) setStatus(d decision.Decision) {
 	status, s := d.Status, &r.request.Status
-	set, remove := r.conditions()
+	set, remove := conditionsOf(r.request)
 	s.ObservedGeneration = r.request.Generation
 	if status.Phase == decision.Suspended {
 		set(v1alpha1.ConditionSuspended, "True", status)
@@ -130,8 +130,7 @@ func (r *run) newAttempt(operation string) *v1alpha1.Attempt {
 
 // setProgressing sets the conditions while an operation runs.
 func setProgressing(request *v1alpha1.HelmRequest, a decision.Action) {
-	r := &run{request: request}
-	set, remove := r.conditions()
+	set, remove := conditionsOf(request)
 	reason := map[decision.Action]string{
 		decision.Install: "Installing", decision.Upgrade: "Upgrading", decision.Rollback: "RollingBack", decision.Uninstall: "Uninstalling",
 	}[a]
@@ -144,12 +143,12 @@ func setProgressing(request *v1alpha1.HelmRequest, a decision.Action) {
 	remove(v1alpha1.ConditionDeployedByHand)
 }
 
-// conditions returns functions that set and remove conditions of the request.
-func (r *run) conditions() (set func(string, metav1.ConditionStatus, *decision.Status), remove func(string)) {
-	list := &r.request.Status.Conditions
+// conditionsOf returns functions that set and remove conditions of a request.
+func conditionsOf(request *v1alpha1.HelmRequest) (set func(string, metav1.ConditionStatus, *decision.Status), remove func(string)) {
+	list := &request.Status.Conditions
 	set = func(kind string, value metav1.ConditionStatus, status *decision.Status) {
 		meta.SetStatusCondition(list, metav1.Condition{
-			Type: kind, Status: value, Reason: status.Reason, Message: truncate(status.Message, maxMessage), ObservedGeneration: r.request.Generation,
+			Type: kind, Status: value, Reason: status.Reason, Message: truncate(status.Message, maxMessage), ObservedGeneration: request.Generation,
 		})
 	}
 	return set, func(kind string) { meta.RemoveStatusCondition(list, kind) }
