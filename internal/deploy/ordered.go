@@ -20,6 +20,7 @@ import (
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/prune"
+	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -249,7 +250,7 @@ func (o *orderedStrategy) deleteCreated(ctx context.Context, cleanup *operation.
 	deletion := &prune.OrderedDeletion{
 		Cluster: cleanup.Cluster, Writer: cleanup.Writer, Waiter: cleanup.Waiter, Events: cleanup.Events, Namespace: rel.Namespace,
 		Propagation: metav1.DeletePropagationBackground, InfoOf: o.graph.InfoOf, Partial: true,
-		Removal: sequencer.PlanRemoval([]*sequencer.Plan{o.run.plan}, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
+		Removal: removal.OrderOf([]*sequencer.Plan{o.run.plan}, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			info := o.graph.InfoOf(res)
 			if info == nil || !slices.Contains(created, info) {
 				return sequencer.ID{}, false

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -68,7 +69,7 @@ func chartsBefore(charts map[string]*sequencer.PlannedChart, path string) []stri
 
 // RemovedNodes describes the nodes whose objects r deletes, in the order of their deletion.
 // A node that is deleted in several steps is described only once.
-func RemovedNodes(r *sequencer.Removal) []PlannedNode {
+func RemovedNodes(r *removal.Order) []PlannedNode {
 	var nodes []PlannedNode
 	index := map[string]int{}
 	for _, g := range r.Groups {

@@ -26,6 +26,7 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/prune"
+	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -231,7 +232,7 @@ func (r *Removal) newDeletion() *prune.OrderedDeletion {
 		Cluster: op.Cluster, Writer: op.Writer, Waiter: op.Waiter, Events: op.Events, Namespace: r.writer.Release().Namespace,
 		Propagation: metav1.DeletePropagationBackground, Partial: true, WhyKeep: r.whyKeep,
 		InfoOf: func(res *sequencer.PlannedResource) *object.Info { return infos[res] },
-		Removal: sequencer.PlanRemoval([]*sequencer.Plan{plan}, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
+		Removal: removal.OrderOf([]*sequencer.Plan{plan}, func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			return object.IDOf(infos[res]), true
 		}),
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
+	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/wait"
 )
@@ -46,7 +47,7 @@ func (o *ObsoleteObjects) Ordered(remaining kube.ResourceList) *OrderedDeletion 
 	return &OrderedDeletion{
 		Cluster: o.Cluster, Writer: o.Writer, Waiter: o.Waiter, Events: o.Events, Namespace: o.Namespace, Propagation: metav1.DeletePropagationBackground,
 		InfoOf: o.Inventory.InfoOf, Partial: true,
-		Removal: sequencer.PlanRemoval(o.Inventory.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
+		Removal: removal.OrderOf(o.Inventory.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			id, exists := o.Inventory.IDOf(res)
 			return id, exists && kept[id] == nil && !o.Spared[id]
 		}),

@@ -27,6 +27,7 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -44,7 +45,7 @@ type Progress interface {
 
 // OrderedDeletion deletes objects in the reverse order of deployment: the objects of a node
 // are deleted after those of all its dependents no longer exist. The unit of deletion is a
-// sequencer.RemovalGroup, here called group: objects of one node that are deleted in parallel.
+// removal.Group, here called group: objects of one node that are deleted in parallel.
 type OrderedDeletion struct {
 	Cluster cluster.Reader
 	Writer  objectwriter.Writer
@@ -57,7 +58,7 @@ type OrderedDeletion struct {
 	// that only the timeout of the operation applies.
 	Timeout time.Duration
 	// Removal contains the groups to delete and their order.
-	Removal *sequencer.Removal
+	Removal *removal.Order
 	// InfoOf returns the object that a resource of the deployment graph declares, or nil if
 	// the object cannot exist in the cluster.
 	InfoOf func(*sequencer.PlannedResource) *object.Info
@@ -118,7 +119,7 @@ func (d *OrderedDeletion) Deleted() kube.ResourceList {
 
 // removeGroup deletes the existing objects of group, and emits events if there are any.
 // after is the last of the groups that had to be deleted before it; nil if there was none.
-func (d *OrderedDeletion) removeGroup(ctx context.Context, group, after *sequencer.RemovalGroup) error {
+func (d *OrderedDeletion) removeGroup(ctx context.Context, group, after *removal.Group) error {
 	node := group.Node.ID()
 	found, err := d.Find(ctx, group)
 	if err == nil {
@@ -157,7 +158,7 @@ func (d *OrderedDeletion) removeGroup(ctx context.Context, group, after *sequenc
 
 // deleteGroup deletes the objects in found.List. If other groups must be deleted after group,
 // it waits until these objects and the pods that they owned no longer exist.
-func (d *OrderedDeletion) deleteGroup(ctx context.Context, group *sequencer.RemovalGroup, found *FoundObjects) error {
+func (d *OrderedDeletion) deleteGroup(ctx context.Context, group *removal.Group, found *FoundObjects) error {
 	var awaitGone wait.AwaitGone
 	if group.Awaited {
 		var err error
@@ -194,7 +195,7 @@ type FoundObjects struct {
 
 // Find looks for the objects of a group in the cluster. With a Kubernetes client that is not
 // connected to a cluster, it assumes that all of them exist.
-func (d *OrderedDeletion) Find(ctx context.Context, group *sequencer.RemovalGroup) (*FoundObjects, error) {
+func (d *OrderedDeletion) Find(ctx context.Context, group *removal.Group) (*FoundObjects, error) {
 	list := d.objectsOf(group)
 	existing, err := d.existing(ctx, list)
 	if err != nil {
@@ -204,7 +205,7 @@ func (d *OrderedDeletion) Find(ctx context.Context, group *sequencer.RemovalGrou
 }
 
 // objectsOf returns the objects of a group, in Helm's uninstall order of kinds.
-func (d *OrderedDeletion) objectsOf(group *sequencer.RemovalGroup) kube.ResourceList {
+func (d *OrderedDeletion) objectsOf(group *removal.Group) kube.ResourceList {
 	var list kube.ResourceList
 	for _, res := range inUninstallOrder(group.Resources) {
 		if info := d.InfoOf(res); info != nil {
@@ -265,7 +266,7 @@ func inUninstallOrder(resources []*sequencer.PlannedResource) []*sequencer.Plann
 
 // awaitGone calls untilGone, which waits until the objects of a group and their pods no longer
 // exist. It limits the wait to d.Timeout, and emits events about changes of the objects.
-func (d *OrderedDeletion) awaitGone(ctx context.Context, group *sequencer.RemovalGroup, untilGone func(context.Context, func(watcher.Report)) error) error {
+func (d *OrderedDeletion) awaitGone(ctx context.Context, group *removal.Group, untilGone func(context.Context, func(watcher.Report)) error) error {
 	if d.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d.Timeout, failure.DeletionTimeout(d.Timeout))

@@ -13,6 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/testutil/chartgen"
+	"github.com/ordered-helm/helm/internal/testutil/plans"
 )
 
 // edgesOf returns the edges, one per line.
@@ -36,7 +37,7 @@ func edgesOf(p *sequencer.Plan) string {
 }
 
 func TestEdges(t *testing.T) {
-	named := v3("shop", v3("a"), v3("b"))
+	named := plans.V3("shop", plans.V3("a"), plans.V3("b"))
 	named.DependsOnKey = "depends-on.helm.sh/subcharts"
 	const layers = "depends-on.helm.sh/layers"
 	tests := []struct {
@@ -45,27 +46,27 @@ func TestEdges(t *testing.T) {
 		list []sequencer.Resource
 		want string
 	}{
-		{"none", v3("shop"), all("shop Job/a", "shop Job/b"), ""},
-		{"no order", v2("shop"), all("shop Job/a layer=x", "shop Job/b after=x"), ""},
+		{"none", plans.V3("shop"), plans.Resources("shop Job/a", "shop Job/b"), ""},
+		{"no order", plans.V2("shop"), plans.Resources("shop Job/a layer=x", "shop Job/b after=x"), ""},
 		{
-			"every reason", v3("shop"), all("shop Job/a layer=x", "shop Job/b layer=y after=x", "shop Job/c layer=y after=x", "shop Job/d after=y"),
+			"every reason", plans.V3("shop"), plans.Resources("shop Job/a layer=x", "shop Job/b layer=y after=x", "shop Job/c layer=y after=x", "shop Job/d after=y"),
 			"shop:x < shop:y | shop/templates/b.yaml Job/b " + layers + "=x | shop/templates/c.yaml Job/c " + layers + "=x\n" +
 				"shop:y < shop:(Job/d) | shop/templates/d.yaml Job/d " + layers + "=y\n",
 		},
 		{
-			"implied", v3("shop"), all("shop Job/a layer=x", "shop Job/b layer=y after=x", "shop Job/c layer=z after=x,y"),
+			"implied", plans.V3("shop"), plans.Resources("shop Job/a layer=x", "shop Job/b layer=y after=x", "shop Job/c layer=z after=x,y"),
 			"shop:x < shop:y | shop/templates/b.yaml Job/b " + layers + "=x\n" +
 				"shop:x < shop:z (implied) | shop/templates/c.yaml Job/c " + layers + "=x\n" +
 				"shop:y < shop:z | shop/templates/c.yaml Job/c " + layers + "=y\n",
 		},
 		{
-			"implicit, where nothing implies it", v3("shop"), all("shop Job/a layer=x", "shop Job/b layer=y after=x", "shop Job/c"),
+			"implicit, where nothing implies it", plans.V3("shop"), plans.Resources("shop Job/a layer=x", "shop Job/b layer=y after=x", "shop Job/c"),
 			"shop:x < shop:y | shop/templates/b.yaml Job/b " + layers + "=x\nshop:y < shop | implicit\n",
 		},
-		{"layer that is not there", v3("shop"), all("shop Job/a layer=x after=gone"), ""},
+		{"layer that is not there", plans.V3("shop"), plans.Resources("shop Job/a layer=x after=gone"), ""},
 		{
-			"charts as wholes", ownAfter(with(v3("shop", v3("a"), v3("b"), v3("c")), tagged(dep("a"), "t"), tagged(dep("b", "a"), "t"), dep("c", "t")), "a", "c"),
-			all("shop Job/x", "shop/a Job/y", "shop/b Job/z", "shop/c Job/u"),
+			"charts as wholes", plans.OwnAfter(plans.WithDependencies(plans.V3("shop", plans.V3("a"), plans.V3("b"), plans.V3("c")), plans.Tagged(plans.Dependency("a"), "t"), plans.Tagged(plans.Dependency("b", "a"), "t"), plans.Dependency("c", "t")), "a", "c"),
+			plans.Resources("shop Job/x", "shop/a Job/y", "shop/b Job/z", "shop/c Job/u"),
 			"all of shop/a < own of shop (implied) | shop/Chart.yaml  helm.sh/depends-on/subcharts=a\n" +
 				"all of shop/c < own of shop | shop/Chart.yaml  helm.sh/depends-on/subcharts=c\n" +
 				"all of shop/a < all of shop/b | shop/Chart.yaml  depends-on of dependency b=a\n" +
@@ -73,11 +74,11 @@ func TestEdges(t *testing.T) {
 				"all of shop/b < all of shop/c | shop/Chart.yaml  depends-on of dependency c=t\n",
 		},
 		{
-			"key as it is written", ownAfter(named, "b"), all("shop Job/x", "shop/b Job/y"),
+			"key as it is written", plans.OwnAfter(named, "b"), plans.Resources("shop Job/x", "shop/b Job/y"),
 			"all of shop/b < own of shop | shop/Chart.yaml  depends-on.helm.sh/subcharts=b\n",
 		},
 		{
-			"subchart's file", v3("shop", with(v3("a", v3("b"), v3("c")), dep("c as d"), dep("b", "c"))), nil,
+			"subchart's file", plans.V3("shop", plans.WithDependencies(plans.V3("a", plans.V3("b"), plans.V3("c")), plans.Dependency("c as d"), plans.Dependency("b", "c"))), nil,
 			"all of shop/a/c < all of shop/a/b | shop/charts/a/Chart.yaml  depends-on of dependency b=c\n",
 		},
 	}
@@ -170,12 +171,12 @@ func TestEdgesAreTheOrder(t *testing.T) {
 // TestEdgesOfALargeChart checks that there are not more edges than declarations.
 func TestEdgesOfALargeChart(t *testing.T) {
 	const n = 2000
-	sub := v3("sub")
+	sub := plans.V3("sub")
 	var list []sequencer.Resource
 	for i := range n {
-		list = append(list, res(fmt.Sprintf("shop/sub Job/s%d layer=l%d", i, i)), res(fmt.Sprintf("shop Job/o%d layer=l%d", i, i)))
+		list = append(list, plans.Resource(fmt.Sprintf("shop/sub Job/s%d layer=l%d", i, i)), plans.Resource(fmt.Sprintf("shop Job/o%d layer=l%d", i, i)))
 	}
-	p, err := sequencer.Build(sequencer.Input{Root: ownAfter(v3("shop", sub), "sub"), Resources: append(list, res("shop Job/rest")), Namespace: "default"})
+	p, err := sequencer.Build(sequencer.Input{Root: plans.OwnAfter(plans.V3("shop", sub), "sub"), Resources: append(list, plans.Resource("shop Job/rest")), Namespace: "default"})
 	if err != nil {
 		t.Fatal(err)
 	}

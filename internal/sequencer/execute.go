@@ -63,14 +63,14 @@ func (e *ExecutionError) Unwrap() []error {
 // After the first failure, or when ctx is done, Execute starts no further nodes and waits for
 // the running ones. It returns all failures in one error, which wraps an *ExecutionError.
 func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, after *Node) error) error {
-	return executionError(ctx, p.Nodes, dag.WalkValues(ctx, p.graph, p.Nodes, deploy))
+	return NewExecutionError(ctx, p.Nodes, dag.WalkValues(ctx, p.graph, p.Nodes, deploy))
 }
 
-// executionError combines the outcomes of nodes in one error, or returns nil if all
+// NewExecutionError combines the outcomes of nodes in one error, or returns nil if all
 // succeeded. A node whose resources are deleted in several groups occurs several times in
 // nodes. Its failures are combined. It counts as not started if none of its groups failed,
 // but at least one was not started.
-func executionError(ctx context.Context, nodes []*Node, outcomes []dag.VisitOutcome) error {
+func NewExecutionError(ctx context.Context, nodes []*Node, outcomes []dag.VisitOutcome) error {
 	e := &ExecutionError{}
 	failed, notStarted := map[string]int{}, map[string]bool{}
 	for i, n := range nodes {

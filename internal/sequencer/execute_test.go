@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/testutil/plans"
 )
 
 // recorder records when nodes start and end, in the time of the test's bubble.
@@ -61,7 +62,7 @@ func (r *recorder) deploy(_ context.Context, n, after *sequencer.Node) error {
 
 // chain returns a plan with a slow layer and an independent chain of fast layers.
 func chain(t *testing.T) *sequencer.Plan {
-	return build(t, v3("shop"), all("shop Job/slow layer=slow",
+	return plans.Build(t, plans.V3("shop"), plans.Resources("shop Job/slow layer=slow",
 		"shop Job/a layer=a", "shop Job/b layer=b after=a", "shop Job/c layer=c after=b", "shop Job/end after=slow,c"))
 }
 
@@ -95,7 +96,7 @@ func TestASlowBranchDoesNotDelayAnIndependentOne(t *testing.T) {
 // are reported.
 func TestAfterAFailureNothingNewStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := build(t, v3("shop"), all(
+		p := plans.Build(t, plans.V3("shop"), plans.Resources(
 			"shop Job/bad layer=bad", "shop Job/worse layer=worse", "shop Job/long layer=long", "shop Job/next after=long", "shop Job/last after=bad", "shop ConfigMap/rest"))
 		r := newRecorder()
 		bad, worse := errors.New("bad"), errors.New("worse")
@@ -154,7 +155,7 @@ func TestExecuteWhenTheContextEnds(t *testing.T) {
 	})
 	t.Run("with the last node", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		p := build(t, v3("shop"), all("shop ConfigMap/a"))
+		p := plans.Build(t, plans.V3("shop"), plans.Resources("shop ConfigMap/a"))
 		err := sequencer.Execute(ctx, p, func(context.Context, *sequencer.Node, *sequencer.Node) error {
 			cancel()
 			return nil
@@ -166,7 +167,7 @@ func TestExecuteWhenTheContextEnds(t *testing.T) {
 }
 
 func TestExecuteNothing(t *testing.T) {
-	if err := sequencer.Execute(t.Context(), build(t, v3("shop"), nil), nil); err != nil {
+	if err := sequencer.Execute(t.Context(), plans.Build(t, plans.V3("shop"), nil), nil); err != nil {
 		t.Error(err)
 	}
 	visited := 0

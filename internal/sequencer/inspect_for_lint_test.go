@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/testutil/plans"
 )
 
 // TestInspect checks that all errors are found, not only the first ones that Build reports.
 func TestInspect(t *testing.T) {
-	root := v3("shop")
+	root := plans.V3("shop")
 	root.DependsOnSubcharts = []string{"nowhere"}
-	in := sequencer.Input{Root: root, Namespace: "default", Resources: all(
+	in := sequencer.Input{Root: root, Namespace: "default", Resources: plans.Resources(
 		"shop ConfigMap/a layer=a depends-on.helm.sh/layers=b", "shop ConfigMap/b layer=b depends-on.helm.sh/layers=a",
 		"shop ConfigMap/c layer=c depends-on.helm.sh/layers=c", "shop ConfigMap/d layer=d depends-on.helm.sh/layers=unknown",
 		"shop ConfigMap/e helm.sh/readiness-timeout=never helm.sh/readiness-success=never", "shop ConfigMap/e",
@@ -51,7 +52,7 @@ func TestInspect(t *testing.T) {
 
 // TestInspectOfWhatIsRight checks that the plan is the same as that of Build.
 func TestInspectOfWhatIsRight(t *testing.T) {
-	in := sequencer.Input{Root: v3("shop"), Namespace: "default", Resources: all(
+	in := sequencer.Input{Root: plans.V3("shop"), Namespace: "default", Resources: plans.Resources(
 		"shop ConfigMap/a layer=a", "shop ConfigMap/b layer=b depends-on.helm.sh/layers=a", "shop ConfigMap/c",
 	)}
 	plan, err := sequencer.Build(in)
@@ -62,5 +63,5 @@ func TestInspectOfWhatIsRight(t *testing.T) {
 	if len(got.Errors) > 0 || len(got.Warnings) > 0 {
 		t.Fatalf("got %+v", got)
 	}
-	wantPlan(t, got.Plan, describe(plan))
+	plans.ExpectPlan(t, got.Plan, plans.Describe(plan))
 }

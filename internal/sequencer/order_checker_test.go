@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/testutil/plans"
 )
 
 // reference is a way in which one object can need another.
@@ -118,7 +119,7 @@ func annotated(t *testing.T, template, annotations string) sequencer.Resource {
 	if !strings.Contains(template, "%[1]s") { // it is a needed object
 		template = strings.Replace(template, "name: to", "name: to, annotations: {%[1]s}", 1)
 	}
-	return object(t, fmt.Sprintf(template, annotations))
+	return plans.ParseResource(t, fmt.Sprintf(template, annotations))
 }
 
 // TestUnmetNeeds checks every kind of reference to an object that is deployed too late, in
@@ -126,7 +127,7 @@ func annotated(t *testing.T, template, annotations string) sequencer.Resource {
 func TestUnmetNeeds(t *testing.T) {
 	for _, ref := range references {
 		t.Run(ref.name, func(t *testing.T) {
-			late := build(t, v3("shop"), []sequencer.Resource{annotated(t, ref.from, "helm.sh/layer: first"), annotated(t, ref.to, "")})
+			late := plans.Build(t, plans.V3("shop"), []sequencer.Resource{annotated(t, ref.from, "helm.sh/layer: first"), annotated(t, ref.to, "")})
 			if len(late.Unmet) != 1 {
 				t.Fatalf("in no layer: %d unmet needs, want one: %v", len(late.Unmet), late.Unmet)
 			}
@@ -141,11 +142,11 @@ func TestUnmetNeeds(t *testing.T) {
 				if to != "" {
 					resources = append(resources, annotated(t, ref.to, to))
 				}
-				if p := build(t, v3("shop"), resources); len(p.Unmet) > 0 {
+				if p := plans.Build(t, plans.V3("shop"), resources); len(p.Unmet) > 0 {
 					t.Errorf("in %s: %v", name, p.Unmet)
 				}
 			}
-			same := build(t, v3("shop"), []sequencer.Resource{annotated(t, ref.from, "helm.sh/layer: first"), annotated(t, ref.to, "helm.sh/layer: first")})
+			same := plans.Build(t, plans.V3("shop"), []sequencer.Resource{annotated(t, ref.from, "helm.sh/layer: first"), annotated(t, ref.to, "helm.sh/layer: first")})
 			if want := strings.Contains(ref.to, "CustomResourceDefinition"); (len(same.Unmet) > 0) != want {
 				t.Errorf("in the same layer: %v, want one: %v", same.Unmet, want)
 			}
@@ -176,7 +177,7 @@ func TestUnmetNeedsOfSeveralLayers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			users := []sequencer.Resource{user("first", "helm.sh/layer: db"), user("second", tt.second)}
-			p := build(t, v3("shop"), append(slices.Clone(users), annotated(t, account, "")))
+			p := plans.Build(t, plans.V3("shop"), append(slices.Clone(users), annotated(t, account, "")))
 			if len(p.Unmet) != 2 {
 				t.Fatalf("%d unmet needs, want two: %v", len(p.Unmet), p.Unmet)
 			}
@@ -188,7 +189,7 @@ func TestUnmetNeedsOfSeveralLayers(t *testing.T) {
 			if tt.mended == "" {
 				return
 			}
-			if p := build(t, v3("shop"), append(users, annotated(t, account, tt.mended))); len(p.Unmet) > 0 {
+			if p := plans.Build(t, plans.V3("shop"), append(users, annotated(t, account, tt.mended))); len(p.Unmet) > 0 {
 				t.Errorf("mended as proposed, there is still %v", p.Unmet)
 			}
 		})
@@ -210,12 +211,12 @@ func TestOptionalReferencesAreNoNeeds(t *testing.T) {
 					"configMap: {name:", "secret: {secretName:", "configMapRef", "secretRef", "configMapKeyRef", "secretKeyRef").Replace(spec)
 			}
 			template := fmt.Sprintf(pod, spec)
-			p := build(t, v3("shop"), []sequencer.Resource{annotated(t, template, "helm.sh/layer: first"), annotated(t, to, "")})
+			p := plans.Build(t, plans.V3("shop"), []sequencer.Resource{annotated(t, template, "helm.sh/layer: first"), annotated(t, to, "")})
 			if len(p.Unmet) > 0 {
 				t.Errorf("%s: %v", spec, p.Unmet)
 			}
 			needed := strings.Replace(template, "optional: true", "optional: false", 1)
-			p = build(t, v3("shop"), []sequencer.Resource{annotated(t, needed, "helm.sh/layer: first"), annotated(t, to, "")})
+			p = plans.Build(t, plans.V3("shop"), []sequencer.Resource{annotated(t, needed, "helm.sh/layer: first"), annotated(t, to, "")})
 			if len(p.Unmet) != 1 {
 				t.Errorf("%s is not found when it is not optional", spec)
 			}
@@ -232,42 +233,42 @@ func TestNoNeeds(t *testing.T) {
 	}{
 		{
 			"what nothing waits for may wait for anything",
-			v3("shop"), []sequencer.Resource{annotated(t, inPodWith("serviceAccountName: to"), ""), annotated(t, account, "")},
+			plans.V3("shop"), []sequencer.Resource{annotated(t, inPodWith("serviceAccountName: to"), ""), annotated(t, account, "")},
 		},
 		{
 			"side by side",
-			v3("shop"), []sequencer.Resource{
-				annotated(t, inPodWith("serviceAccountName: to"), "helm.sh/layer: a"), annotated(t, account, "helm.sh/layer: b"), res("shop ConfigMap/last"),
+			plans.V3("shop"), []sequencer.Resource{
+				annotated(t, inPodWith("serviceAccountName: to"), "helm.sh/layer: a"), annotated(t, account, "helm.sh/layer: b"), plans.Resource("shop ConfigMap/last"),
 			},
 		},
 		{
 			"an object of the same name in another namespace",
-			v3("shop"), []sequencer.Resource{
+			plans.V3("shop"), []sequencer.Resource{
 				annotated(t, inPodWith("serviceAccountName: to"), "helm.sh/layer: a"),
-				object(t, `{apiVersion: v1, kind: ServiceAccount, metadata: {name: to, namespace: other}}`),
+				plans.ParseResource(t, `{apiVersion: v1, kind: ServiceAccount, metadata: {name: to, namespace: other}}`),
 			},
 		},
 		{
 			"an object of the same name and another kind",
-			v3("shop"), []sequencer.Resource{annotated(t, inPodWith("serviceAccountName: to"), "helm.sh/layer: a"), annotated(t, secret, "")},
+			plans.V3("shop"), []sequencer.Resource{annotated(t, inPodWith("serviceAccountName: to"), "helm.sh/layer: a"), annotated(t, secret, "")},
 		},
 		{
 			"the namespace that the release is in is there already",
-			v3("shop"), []sequencer.Resource{
-				res("shop ConfigMap/a layer=a ns=default"), object(t, `{apiVersion: v1, kind: Namespace, metadata: {name: default}}`),
+			plans.V3("shop"), []sequencer.Resource{
+				plans.Resource("shop ConfigMap/a layer=a ns=default"), plans.ParseResource(t, `{apiVersion: v1, kind: Namespace, metadata: {name: default}}`),
 			},
 		},
 		{
 			"an object that is of no namespace",
-			v3("shop"), []sequencer.Resource{
-				object(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r, namespace: to, annotations: {helm.sh/layer: a}}}`),
-				object(t, namespace),
+			plans.V3("shop"), []sequencer.Resource{
+				plans.ParseResource(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r, namespace: to, annotations: {helm.sh/layer: a}}}`),
+				plans.ParseResource(t, namespace),
 			},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if p := build(t, tt.root, tt.resources); len(p.Unmet) > 0 {
+			if p := plans.Build(t, tt.root, tt.resources); len(p.Unmet) > 0 {
 				t.Errorf("got %v", p.Unmet)
 			}
 		})
@@ -286,7 +287,7 @@ func in(chart string, r sequencer.Resource) sequencer.Resource {
 // correction.
 func TestMessagesOfUnmetNeeds(t *testing.T) {
 	fromLayer := annotated(t, inPodWith("serviceAccountName: to"), "helm.sh/layer: first")
-	siblings := with(v3("shop", v3("a"), v3("b")), dep("a"), dep("b", "a"))
+	siblings := plans.WithDependencies(plans.V3("shop", plans.V3("a"), plans.V3("b")), plans.Dependency("a"), plans.Dependency("b", "a"))
 	tests := []struct {
 		name      string
 		root      *sequencer.Chart
@@ -295,65 +296,65 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 	}{
 		{
 			"from a layer to what is in none",
-			v3("shop"), []sequencer.Resource{fromLayer, object(t, account)},
+			plans.V3("shop"), []sequencer.Resource{fromLayer, plans.ParseResource(t, account)},
 			`Pod/from in layer "first" of chart shop (shop/templates/all.yaml) needs ServiceAccount/to, which is deployed after it, ` +
 				`in unlayered resources of chart shop (shop/templates/all.yaml): ` +
 				`annotate ServiceAccount/to with helm.sh/layer: first, or an earlier layer`,
 		},
 		{
 			"from a layer to a later one",
-			v3("shop"), []sequencer.Resource{fromLayer, annotated(t, account, "helm.sh/layer: second, depends-on.helm.sh/layers: first")},
+			plans.V3("shop"), []sequencer.Resource{fromLayer, annotated(t, account, "helm.sh/layer: second, depends-on.helm.sh/layers: first")},
 			`in layer "second" of chart shop (shop/templates/all.yaml): annotate ServiceAccount/to with helm.sh/layer: first, or`,
 		},
 		{
 			"from a single resource",
-			v3("shop"), []sequencer.Resource{annotated(t, inPodWith("serviceAccountName: to"), "depends-on.helm.sh/layers: gone"), object(t, account)},
+			plans.V3("shop"), []sequencer.Resource{annotated(t, inPodWith("serviceAccountName: to"), "depends-on.helm.sh/layers: gone"), plans.ParseResource(t, account)},
 			`Pod/from in Pod/from of chart shop (shop/templates/all.yaml) needs ServiceAccount/to, which is deployed after it, ` +
 				`in unlayered resources of chart shop (shop/templates/all.yaml): annotate ServiceAccount/to with helm.sh/layer and a layer that Pod/from depends on`,
 		},
 		{
 			"from a subchart to its parent",
-			ownAfter(with(v3("shop", v3("a")), dep("a")), "a"), []sequencer.Resource{in("shop/a", fromLayer), object(t, account)},
+			plans.OwnAfter(plans.WithDependencies(plans.V3("shop", plans.V3("a")), plans.Dependency("a")), "a"), []sequencer.Resource{in("shop/a", fromLayer), plans.ParseResource(t, account)},
 			`(shop/templates/all.yaml): move the ServiceAccount to chart shop/a, or remove the dependency on that chart from depends-on.helm.sh/subcharts of chart shop`,
 		},
 		{
 			"from one subchart to a later one",
-			siblings, []sequencer.Resource{in("shop/a", fromLayer), in("shop/b", object(t, account))},
+			siblings, []sequencer.Resource{in("shop/a", fromLayer), in("shop/b", plans.ParseResource(t, account))},
 			`which is deployed after it, in unlayered resources of chart shop/b (shop/b/templates/all.yaml): ` +
 				`reverse the order of charts shop/a and shop/b, which is declared by depends-on in Chart.yaml, or move the ServiceAccount`,
 		},
 		{
 			"a definition in the same layer is not served in time",
-			v3("shop"), []sequencer.Resource{
-				object(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {helm.sh/layer: l}}}`), annotated(t, crd, "helm.sh/layer: l"),
+			plans.V3("shop"), []sequencer.Resource{
+				plans.ParseResource(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {helm.sh/layer: l}}}`), annotated(t, crd, "helm.sh/layer: l"),
 			},
 			`Widget/w in layer "l" of chart shop (shop/templates/all.yaml) needs CustomResourceDefinition/to, which is deployed at the same time (shop/templates/all.yaml): ` +
 				`put CustomResourceDefinition/to into a separate layer (helm.sh/layer), and list that layer in depends-on.helm.sh/layers of Widget/w`,
 		},
 		{
 			"a definition beside it may not be served in time",
-			with(v3("shop", v3("a"), v3("b")), dep("a"), dep("b")), []sequencer.Resource{
-				in("shop/a", object(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}`)), in("shop/b", object(t, crd)),
+			plans.WithDependencies(plans.V3("shop", plans.V3("a"), plans.V3("b")), plans.Dependency("a"), plans.Dependency("b")), []sequencer.Resource{
+				in("shop/a", plans.ParseResource(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}`)), in("shop/b", plans.ParseResource(t, crd)),
 			},
 			`needs CustomResourceDefinition/to, which is not ordered before it, in unlayered resources of chart shop/b (shop/b/templates/all.yaml): ` +
 				`make chart shop/a depend on chart shop/b, with depends-on or depends-on.helm.sh/subcharts in Chart.yaml, or move the CustomResourceDefinition`,
 		},
 		{
 			"a namespace of the chart that it is in",
-			v3("shop", v3("a")), []sequencer.Resource{in("shop/a", res("shop ConfigMap/c ns=to")), object(t, namespace)},
+			plans.V3("shop", plans.V3("a")), []sequencer.Resource{in("shop/a", plans.Resource("shop ConfigMap/c ns=to")), plans.ParseResource(t, namespace)},
 			`which is not ordered before it, in unlayered resources of chart shop (shop/templates/all.yaml): ` +
 				`a chart cannot depend on its parent: move the Namespace to chart shop/a, or to a chart that it depends on`,
 		},
 		{
 			"a namespace beside it",
-			v3("shop"), []sequencer.Resource{res("shop ConfigMap/c ns=to layer=a"), annotated(t, namespace, "helm.sh/layer: b")},
+			plans.V3("shop"), []sequencer.Resource{plans.Resource("shop ConfigMap/c ns=to layer=a"), annotated(t, namespace, "helm.sh/layer: b")},
 			`ConfigMap/c in layer "a" of chart shop (shop/templates/c.yaml) needs Namespace/to, which is not ordered before it, in layer "b" of chart shop (shop/templates/all.yaml): ` +
 				`put Namespace/to into a separate layer (helm.sh/layer), and list that layer in depends-on.helm.sh/layers of ConfigMap/c`,
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := build(t, tt.root, tt.resources)
+			p := plans.Build(t, tt.root, tt.resources)
 			if len(p.Unmet) != 1 || !strings.Contains(p.Unmet[0].String(), tt.want) {
 				t.Fatalf("got %v\nwant %s", p.Unmet, tt.want)
 			}
@@ -367,8 +368,8 @@ func TestMessagesOfUnmetNeeds(t *testing.T) {
 
 // TestUnmetNeedsAreNamedOnce checks two references from one object to another.
 func TestUnmetNeedsAreNamedOnce(t *testing.T) {
-	p := build(t, v3("shop"), []sequencer.Resource{
-		annotated(t, inPodWith("imagePullSecrets: [{name: to}], volumes: [{secret: {secretName: to}}]"), "helm.sh/layer: first"), object(t, secret),
+	p := plans.Build(t, plans.V3("shop"), []sequencer.Resource{
+		annotated(t, inPodWith("imagePullSecrets: [{name: to}], volumes: [{secret: {secretName: to}}]"), "helm.sh/layer: first"), plans.ParseResource(t, secret),
 	})
 	if len(p.Unmet) != 1 {
 		t.Errorf("got %v", p.Unmet)
@@ -396,15 +397,15 @@ func TestLateBindings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := build(t, v3("shop"), []sequencer.Resource{annotated(t, inPodWith(tt.spec), "helm.sh/layer: first"), annotated(t, tt.binding, tt.annotations)})
+			p := plans.Build(t, plans.V3("shop"), []sequencer.Resource{annotated(t, inPodWith(tt.spec), "helm.sh/layer: first"), annotated(t, tt.binding, tt.annotations)})
 			if len(p.Unmet) > 0 {
 				t.Errorf("a binding is no need: %v", p.Unmet)
 			}
 			if !tt.warns {
-				wantWarnings(t, p)
+				plans.ExpectWarnings(t, p)
 				return
 			}
-			wantWarnings(t, p, `/b in unlayered resources of chart shop (shop/templates/all.yaml) is deployed after Pod/from in layer "first" of chart shop (shop/templates/all.yaml), whose service account it grants permissions to`)
+			plans.ExpectWarnings(t, p, `/b in unlayered resources of chart shop (shop/templates/all.yaml) is deployed after Pod/from in layer "first" of chart shop (shop/templates/all.yaml), whose service account it grants permissions to`)
 		})
 	}
 }

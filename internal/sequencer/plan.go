@@ -148,6 +148,10 @@ type UnmetNeed struct {
 	suggestedLayer string
 }
 
+// Graph returns the graph of a plan. The vertex of a node is its index in Plan.Nodes; the other vertices have
+// no resources. An edge leads from a vertex to one that must be ready before it.
+func Graph(p *Plan) *dag.Graph { return p.graph }
+
 // Levels groups the nodes by level, for printing. During deployment, no node waits for a
 // whole level.
 func (p *Plan) Levels() [][]*Node {

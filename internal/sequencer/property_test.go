@@ -4,16 +4,20 @@
 package sequencer_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ordered-helm/helm/internal/graphview"
+	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/testutil/chartgen"
+	"github.com/ordered-helm/helm/internal/testutil/plans"
 )
 
 // randomCharts is the number of random charts for which the properties are checked.
@@ -174,7 +178,7 @@ func planText(t *testing.T, p *sequencer.Plan) string {
 	if err := (&graphview.View{Plan: p}).Write(&b, graphview.FormatText); err != nil {
 		t.Fatal(err)
 	}
-	b.WriteString(describe(p))
+	b.WriteString(plans.Describe(p))
 	for _, w := range p.Warnings {
 		b.WriteString(w.String() + "\n")
 	}
@@ -200,7 +204,7 @@ func TestPlansAreTheSameOnEveryRun(t *testing.T) {
 		want := planText(t, first)
 		for run := range 100 {
 			if run%2 == 1 {
-				shuffle(in, r)
+				chartgen.Shuffle(in, r)
 			}
 			p, err := sequencer.Build(in)
 			if err != nil {
@@ -213,29 +217,49 @@ func TestPlansAreTheSameOnEveryRun(t *testing.T) {
 	}
 }
 
-func shuffle(in sequencer.Input, r *rand.Rand) {
-	r.Shuffle(len(in.Resources), func(i, j int) { in.Resources[i], in.Resources[j] = in.Resources[j], in.Resources[i] })
-	var subcharts func(c *sequencer.Chart)
-	subcharts = func(c *sequencer.Chart) {
-		r.Shuffle(len(c.Subcharts), func(i, j int) { c.Subcharts[i], c.Subcharts[j] = c.Subcharts[j], c.Subcharts[i] })
-		r.Shuffle(len(c.Dependencies), func(i, j int) {
-			c.Dependencies[i], c.Dependencies[j] = c.Dependencies[j], c.Dependencies[i]
-		})
-		for _, sub := range c.Subcharts {
-			subcharts(sub)
-		}
-	}
-	subcharts(in.Root)
-}
-
 // needy returns an input whose plan has warnings and unmet needs of each kind, and several
 // of most kinds.
 func needy(t *testing.T) sequencer.Input {
 	binding := `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: %s}, subjects: [{kind: ServiceAccount, name: to}]}`
-	return sequencer.Input{Namespace: "default", Root: v3("shop", v2("old"), v2("older")), Resources: append(
-		all("shop Job/a layer=a after=gone", "shop Job/b layer=b after=gone,lost", "shop/old Job/c layer=x", "shop/older Job/d layer=x",
+	return sequencer.Input{Namespace: "default", Root: plans.V3("shop", plans.V2("old"), plans.V2("older")), Resources: append(
+		plans.Resources("shop Job/a layer=a after=gone", "shop Job/b layer=b after=gone,lost", "shop/old Job/c layer=x", "shop/older Job/d layer=x",
 			"shop Job/e after=a ns=one", "shop Job/e after=a ns=two", "shop Namespace/one", "shop Namespace/two"),
 		annotated(t, inPodWith("serviceAccountName: to, imagePullSecrets: [{name: to}], volumes: [{configMap: {name: to}}]"), "helm.sh/layer: first"),
-		object(t, account), object(t, secret), object(t, configMap),
-		object(t, strings.Replace(binding, "%s", "z", 1)), object(t, strings.Replace(binding, "%s", "y", 1)))}
+		plans.ParseResource(t, account), plans.ParseResource(t, secret), plans.ParseResource(t, configMap),
+		plans.ParseResource(t, strings.Replace(binding, "%s", "z", 1)), plans.ParseResource(t, strings.Replace(binding, "%s", "y", 1)))}
+}
+
+// TestRemovalOfOnePlanIsItsReverse deletes everything in one plan: each node as a whole,
+// once, and as soon as its dependents no longer exist.
+func TestRemovalOfOnePlanIsItsReverse(t *testing.T) {
+	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
+		rec := recorded(r, d.plan)
+		planned := removal.OrderOf([]*sequencer.Plan{d.plan}, func(r *sequencer.PlannedResource) (sequencer.ID, bool) { return r.ID, true })
+		err := planned.Execute(t.Context(), func(ctx context.Context, g, after *removal.Group) error {
+			if !slices.Equal(g.Resources, g.Node.Resources) {
+				t.Errorf("seed %d: %s is removed in part", d.seed, g.Node.ID())
+			}
+			if after == nil {
+				return rec.deploy(ctx, g.Node, nil)
+			}
+			return rec.deploy(ctx, g.Node, after.Node)
+		})
+		if err != nil || len(rec.started) != len(d.plan.Nodes) || len(rec.startedTwice) > 0 {
+			t.Fatalf("seed %d: removed %d of %d nodes, %v twice, %v", d.seed, len(rec.started), len(d.plan.Nodes), rec.startedTwice, err)
+		}
+		free := map[string]time.Duration{} // when the dependents of a node no longer exist
+		for _, n := range d.plan.Nodes {
+			for _, res := range n.Resources {
+				for _, first := range d.expected.Before(res.ID.Name) {
+					id := d.nodeOf[first].ID()
+					free[id] = max(free[id], rec.ended[n.ID()])
+				}
+			}
+		}
+		for id, at := range rec.started {
+			if at != free[id] || rec.ended[rec.after[id]] != at {
+				t.Fatalf("seed %d: %s was removed at %s, after %q, but could be at %s", d.seed, id, at, rec.after[id], free[id])
+			}
+		}
+	})
 }

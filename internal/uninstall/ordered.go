@@ -21,6 +21,7 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/prune"
+	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/wait"
 )
@@ -44,7 +45,7 @@ func (o *ordered) prepare(ctx context.Context) (kept string, err error) {
 	o.deletion = &prune.OrderedDeletion{
 		Cluster: o.op.Cluster, Writer: o.op.Writer, Waiter: o.op.Waiter, Events: o.op.Events, Namespace: o.writer.Release().Namespace,
 		Propagation: propagation(o.options.Propagation, o.op.Log), Timeout: o.options.ReadinessTimeout, InfoOf: inv.InfoOf, Progress: o.writer.Progress,
-		Removal: sequencer.PlanRemoval(inv.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
+		Removal: removal.OrderOf(inv.Plans(), func(res *sequencer.PlannedResource) (sequencer.ID, bool) {
 			id, exists := inv.IDOf(res)
 			return id, exists && !object.PolicyKeeps(policies[id]) && !o.options.Spared[id]
 		}),

@@ -3,7 +3,11 @@
 
 package chartgen
 
-import "github.com/ordered-helm/helm/internal/sequencer"
+import (
+	"math/rand/v2"
+
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
 
 // Namespace is the namespace of the releases in Input and Render.
 const Namespace = "test"
@@ -47,4 +51,20 @@ func (t *chartCopy) input(in *sequencer.Input) *sequencer.Chart {
 		}
 	}
 	return c
+}
+
+// Shuffle changes the order of everything in the input of which the plan must not depend.
+func Shuffle(in sequencer.Input, r *rand.Rand) {
+	r.Shuffle(len(in.Resources), func(i, j int) { in.Resources[i], in.Resources[j] = in.Resources[j], in.Resources[i] })
+	var subcharts func(c *sequencer.Chart)
+	subcharts = func(c *sequencer.Chart) {
+		r.Shuffle(len(c.Subcharts), func(i, j int) { c.Subcharts[i], c.Subcharts[j] = c.Subcharts[j], c.Subcharts[i] })
+		r.Shuffle(len(c.Dependencies), func(i, j int) {
+			c.Dependencies[i], c.Dependencies[j] = c.Dependencies[j], c.Dependencies[i]
+		})
+		for _, sub := range c.Subcharts {
+			subcharts(sub)
+		}
+	}
+	subcharts(in.Root)
 }

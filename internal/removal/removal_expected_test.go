@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sequencer_test
+package removal_test
 
 import (
 	"math/rand/v2"

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sequencer_test
+package removal_test
 
 import (
 	"context"
@@ -15,8 +15,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/testutil/chartgen"
 )
+
+// randomReleases is the number of random releases for which the properties are checked.
+const randomReleases = 1000
 
 // removalLog records when objects are deleted, by their index.
 type removalLog struct {
@@ -25,23 +30,23 @@ type removalLog struct {
 	clock      int
 	start, end map[int]int // on a logical clock on which no two times are equal
 	from, to   map[int]time.Duration
-	groupOf    map[int]*sequencer.RemovalGroup
+	groupOf    map[int]*removal.Group
 	again      int
 }
 
 // remove executes the removal. Each group takes a random time, and many of the times are
 // equal. The given group fails.
-func (r *revisions) remove(ctx context.Context, removal *sequencer.Removal, fails *sequencer.RemovalGroup, err error) (*removalLog, error) {
+func (r *revisions) remove(ctx context.Context, order *removal.Order, fails *removal.Group, err error) (*removalLog, error) {
 	l := &removalLog{
 		begin: time.Now(), start: map[int]int{}, end: map[int]int{},
-		from: map[int]time.Duration{}, to: map[int]time.Duration{}, groupOf: map[int]*sequencer.RemovalGroup{},
+		from: map[int]time.Duration{}, to: map[int]time.Duration{}, groupOf: map[int]*removal.Group{},
 	}
 	rng := rand.New(rand.NewPCG(r.seed, 5))
-	takes := map[*sequencer.RemovalGroup]time.Duration{}
-	for _, g := range removal.Groups {
+	takes := map[*removal.Group]time.Duration{}
+	for _, g := range order.Groups {
 		takes[g] = time.Duration(rng.IntN(4)) * time.Second
 	}
-	result := removal.Execute(ctx, func(_ context.Context, g, _ *sequencer.RemovalGroup) error {
+	result := order.Execute(ctx, func(_ context.Context, g, _ *removal.Group) error {
 		l.note(r, g, l.start, l.from)
 		time.Sleep(takes[g])
 		l.note(r, g, l.end, l.to)
@@ -53,7 +58,7 @@ func (r *revisions) remove(ctx context.Context, removal *sequencer.Removal, fail
 	return l, result
 }
 
-func (l *removalLog) note(r *revisions, g *sequencer.RemovalGroup, clock map[int]int, at map[int]time.Duration) {
+func (l *removalLog) note(r *revisions, g *removal.Group, clock map[int]int, at map[int]time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clock++
@@ -66,11 +71,11 @@ func (l *removalLog) note(r *revisions, g *sequencer.RemovalGroup, clock map[int
 	}
 }
 
-func forRandomRevisions(t *testing.T, check func(t *testing.T, r *revisions, removal *sequencer.Removal)) {
-	for seed := range uint64(randomCharts) {
+func forRandomRevisions(t *testing.T, check func(t *testing.T, r *revisions, order *removal.Order)) {
+	for seed := range uint64(randomReleases) {
 		r := randomRevisions(t, seed)
-		removal := sequencer.PlanRemoval(r.plans, r.choose)
-		synctest.Test(t, func(t *testing.T) { check(t, r, removal) })
+		order := removal.OrderOf(r.plans, r.choose)
+		synctest.Test(t, func(t *testing.T) { check(t, r, order) })
 	}
 }
 
@@ -78,9 +83,9 @@ func forRandomRevisions(t *testing.T, check func(t *testing.T, r *revisions, rem
 // objects that must be deleted before it no longer exist, and not earlier.
 func TestRemovalKeepsEveryOrder(t *testing.T) {
 	pairs, shared, ignored := 0, 0, 0
-	forRandomRevisions(t, func(t *testing.T, r *revisions, removal *sequencer.Removal) {
+	forRandomRevisions(t, func(t *testing.T, r *revisions, order *removal.Order) {
 		ignored += r.ignored
-		l, err := r.remove(t.Context(), removal, nil, nil)
+		l, err := r.remove(t.Context(), order, nil, nil)
 		if err != nil || l.again > 0 {
 			t.Fatalf("seed %d: %v, %d went again", r.seed, err, l.again)
 		}
@@ -110,7 +115,7 @@ func TestRemovalKeepsEveryOrder(t *testing.T) {
 			}
 		}
 	})
-	if pairs < 10*randomCharts || shared < randomCharts || ignored < randomCharts/20 {
+	if pairs < 10*randomReleases || shared < randomReleases || ignored < randomReleases/20 {
 		t.Errorf("%d pairs were in order, %d objects in two plans and %d plans contradict: too few to tell", pairs, shared, ignored)
 	}
 }
@@ -118,10 +123,10 @@ func TestRemovalKeepsEveryOrder(t *testing.T) {
 // TestRemovalGroups checks which objects form a group, whether a group is awaited, and that
 // groups are sorted by the order of deletion.
 func TestRemovalGroups(t *testing.T) {
-	forRandomRevisions(t, func(t *testing.T, r *revisions, removal *sequencer.Removal) {
+	forRandomRevisions(t, func(t *testing.T, r *revisions, order *removal.Order) {
 		at := map[int]int{}
 		byPlace := map[string]int{}
-		for g, group := range removal.Groups {
+		for g, group := range order.Groups {
 			awaited, place := false, ""
 			for _, res := range group.Resources {
 				i := r.index[res.ID.Name]
@@ -178,12 +183,12 @@ func (r *revisions) placeOf(t *testing.T, name string, res *sequencer.PlannedRes
 func TestRemovalAfterAFailure(t *testing.T) {
 	failed := errors.New("failed")
 	spared := 0
-	forRandomRevisions(t, func(t *testing.T, r *revisions, removal *sequencer.Removal) {
-		if len(removal.Groups) == 0 {
+	forRandomRevisions(t, func(t *testing.T, r *revisions, order *removal.Order) {
+		if len(order.Groups) == 0 {
 			return
 		}
-		bad := removal.Groups[int(r.seed)%len(removal.Groups)]
-		l, err := r.remove(t.Context(), removal, bad, failed)
+		bad := order.Groups[int(r.seed)%len(order.Groups)]
+		l, err := r.remove(t.Context(), order, bad, failed)
 		var failure *sequencer.ExecutionError
 		if !errors.As(err, &failure) || !errors.Is(err, failed) || len(failure.Failed) != 1 || failure.Failed[0].Node != bad.Node {
 			t.Fatalf("seed %d: got %v", r.seed, err)
@@ -201,19 +206,19 @@ func TestRemovalAfterAFailure(t *testing.T) {
 				}
 			}
 		}
-		r.checkNotStarted(t, removal, l, failure)
+		r.checkNotStarted(t, order, l, failure)
 	})
-	if spared < randomCharts {
+	if spared < randomReleases {
 		t.Errorf("only %d objects were spared: too few to tell", spared)
 	}
 }
 
 // checkNotStarted compares the nodes that are reported as not started with the objects that
 // were not deleted.
-func (r *revisions) checkNotStarted(t *testing.T, removal *sequencer.Removal, l *removalLog, failure *sequencer.ExecutionError) {
+func (r *revisions) checkNotStarted(t *testing.T, order *removal.Order, l *removalLog, failure *sequencer.ExecutionError) {
 	t.Helper()
 	var want, got []string
-	for _, g := range removal.Groups {
+	for _, g := range order.Groups {
 		_, went := l.start[r.index[g.Resources[0].ID.Name]]
 		if id := g.Node.ID(); !went && id != failure.Failed[0].Node.ID() && !slices.Contains(want, id) {
 			want = append(want, id)
@@ -233,25 +238,25 @@ func TestRemovalIsTheSameOnEveryRun(t *testing.T) {
 	for seed := range uint64(50) {
 		r := randomRevisions(t, seed)
 		rng := rand.New(rand.NewPCG(seed, 6))
-		want := groupsText(sequencer.PlanRemoval(r.plans, r.choose))
+		want := groupsText(removal.OrderOf(r.plans, r.choose))
 		for run := range 20 {
 			var plans []*sequencer.Plan
 			for _, in := range r.inputs {
-				shuffle(in, rng)
+				chartgen.Shuffle(in, rng)
 				p, err := sequencer.Build(in)
 				if err != nil {
 					t.Fatal(err)
 				}
 				plans = append(plans, p)
 			}
-			if got := groupsText(sequencer.PlanRemoval(plans, r.choose)); got != want {
+			if got := groupsText(removal.OrderOf(plans, r.choose)); got != want {
 				t.Fatalf("seed %d, run %d: got:\n%s\nwant:\n%s", seed, run, got, want)
 			}
 		}
 	}
 }
 
-func groupsText(r *sequencer.Removal) string {
+func groupsText(r *removal.Order) string {
 	var b strings.Builder
 	for _, g := range r.Groups {
 		fmt.Fprintf(&b, "%s %v", g.Node.ID(), g.Awaited)
@@ -261,39 +266,4 @@ func groupsText(r *sequencer.Removal) string {
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-// TestRemovalOfOnePlanIsItsReverse deletes everything in one plan: each node as a whole,
-// once, and as soon as its dependents no longer exist.
-func TestRemovalOfOnePlanIsItsReverse(t *testing.T) {
-	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
-		rec := recorded(r, d.plan)
-		planned := sequencer.PlanRemoval([]*sequencer.Plan{d.plan}, everything)
-		err := planned.Execute(t.Context(), func(ctx context.Context, g, after *sequencer.RemovalGroup) error {
-			if !slices.Equal(g.Resources, g.Node.Resources) {
-				t.Errorf("seed %d: %s is removed in part", d.seed, g.Node.ID())
-			}
-			if after == nil {
-				return rec.deploy(ctx, g.Node, nil)
-			}
-			return rec.deploy(ctx, g.Node, after.Node)
-		})
-		if err != nil || len(rec.started) != len(d.plan.Nodes) || len(rec.startedTwice) > 0 {
-			t.Fatalf("seed %d: removed %d of %d nodes, %v twice, %v", d.seed, len(rec.started), len(d.plan.Nodes), rec.startedTwice, err)
-		}
-		free := map[string]time.Duration{} // when the dependents of a node no longer exist
-		for _, n := range d.plan.Nodes {
-			for _, res := range n.Resources {
-				for _, first := range d.expected.Before(res.ID.Name) {
-					id := d.nodeOf[first].ID()
-					free[id] = max(free[id], rec.ended[n.ID()])
-				}
-			}
-		}
-		for id, at := range rec.started {
-			if at != free[id] || rec.ended[rec.after[id]] != at {
-				t.Fatalf("seed %d: %s was removed at %s, after %q, but could be at %s", d.seed, id, at, rec.after[id], free[id])
-			}
-		}
-	})
 }

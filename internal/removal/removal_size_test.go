@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sequencer
+package removal
 
 import (
 	"context"
@@ -10,21 +10,22 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/dag"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // widePlans returns plans with a number of nodes. Half of them are in a chart that must be
 // ready as a whole before the chart with the other half, so that as many pairs of nodes as
 // possible are ordered. In the second plan some objects are in other nodes, and the third
 // plan contradicts both.
-func widePlans(tb testing.TB, nodes int) []*Plan {
+func widePlans(tb testing.TB, nodes int) []*sequencer.Plan {
 	tb.Helper()
-	var plans []*Plan
+	var plans []*sequencer.Plan
 	for i, first := range []string{"a", "a", "b"} {
 		then := map[string]string{"a": "b", "b": "a"}[first]
-		in := Input{Namespace: "big", Root: &Chart{
+		in := sequencer.Input{Namespace: "big", Root: &sequencer.Chart{
 			Name: "umbrella", Sequenced: true,
-			Subcharts:    []*Chart{{Name: "a", Sequenced: true}, {Name: "b", Sequenced: true}},
-			Dependencies: []Dependency{{Name: first}, {Name: then, DependsOn: []string{first}}},
+			Subcharts:    []*sequencer.Chart{{Name: "a", Sequenced: true}, {Name: "b", Sequenced: true}},
+			Dependencies: []sequencer.Dependency{{Name: first}, {Name: then, DependsOn: []string{first}}},
 		}}
 		for n := range nodes {
 			chart, layer := "a", n
@@ -34,13 +35,13 @@ func widePlans(tb testing.TB, nodes int) []*Plan {
 			if i == 1 && n%10 < 4 {
 				layer = (n + 2) % nodes
 			}
-			in.Resources = append(in.Resources, Resource{Chart: "umbrella/" + chart, Object: map[string]any{
+			in.Resources = append(in.Resources, sequencer.Resource{Chart: "umbrella/" + chart, Object: map[string]any{
 				"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
 					"name": fmt.Sprint(n), "annotations": map[string]any{"helm.sh/layer": fmt.Sprint("l", layer)},
 				},
 			}})
 		}
-		p, err := Build(in)
+		p, err := sequencer.Build(in)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func widePlans(tb testing.TB, nodes int) []*Plan {
 	return plans
 }
 
-func all(r *PlannedResource) (ID, bool) { return r.ID, true }
+func all(r *sequencer.PlannedResource) (sequencer.ID, bool) { return r.ID, true }
 
 // size returns the number of vertices and edges of a graph.
 func size(g *dag.Graph) (vertices, edges int) {
@@ -66,15 +67,15 @@ func TestRemovalGrowsWithThePlans(t *testing.T) {
 		plans := widePlans(t, nodes)
 		bound := 0
 		for _, p := range plans {
-			vertices, edges := size(p.graph)
+			vertices, edges := size(sequencer.Graph(p))
 			bound += 5*vertices + edges
 		}
-		r := PlanRemoval(plans, all)
+		r := OrderOf(plans, all)
 		if vertices, edges := size(r.graph); vertices+edges > bound {
 			t.Errorf("%d nodes: %d vertices and %d edges, want no more than %d together", nodes, vertices, edges, bound)
 		}
 		var removed atomic.Int64
-		err := r.Execute(t.Context(), func(_ context.Context, g, _ *RemovalGroup) error {
+		err := r.Execute(t.Context(), func(_ context.Context, g, _ *Group) error {
 			removed.Add(int64(len(g.Resources)))
 			return nil
 		})
@@ -92,8 +93,8 @@ func BenchmarkRemoval(b *testing.B) {
 			plans := widePlans(b, nodes)
 			b.ReportAllocs()
 			for b.Loop() {
-				r := PlanRemoval(plans, all)
-				if err := r.Execute(b.Context(), func(context.Context, *RemovalGroup, *RemovalGroup) error { return nil }); err != nil {
+				r := OrderOf(plans, all)
+				if err := r.Execute(b.Context(), func(context.Context, *Group, *Group) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sequencer_test
+package removal_test
 
 import (
 	"context"
@@ -14,7 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
+	"github.com/ordered-helm/helm/internal/testutil/plans"
 )
 
 // everything chooses all resources, identified only by name.
@@ -31,13 +33,13 @@ func only(names ...string) func(*sequencer.PlannedResource) (sequencer.ID, bool)
 
 // removed executes a removal in which each group takes a second. It returns each group as
 // "start node [resources]", with "!" if the group is awaited.
-func removed(t *testing.T, r *sequencer.Removal) string {
+func removed(t *testing.T, r *removal.Order) string {
 	t.Helper()
-	started := map[*sequencer.RemovalGroup]time.Duration{}
+	started := map[*removal.Group]time.Duration{}
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		begin := time.Now()
-		err := r.Execute(t.Context(), func(_ context.Context, g, _ *sequencer.RemovalGroup) error {
+		err := r.Execute(t.Context(), func(_ context.Context, g, _ *removal.Group) error {
 			mu.Lock()
 			if _, twice := started[g]; twice {
 				t.Errorf("%s is removed twice", g.Node.ID())
@@ -67,8 +69,10 @@ func removed(t *testing.T, r *sequencer.Removal) string {
 }
 
 func TestPlanRemoval(t *testing.T) {
-	abc := all("shop Job/a layer=a", "shop Job/b layer=b after=a", "shop Job/c layer=c after=b", "shop Job/d")
-	planOf := func(resources ...string) *sequencer.Plan { return build(t, v3("shop"), all(resources...)) }
+	abc := plans.Resources("shop Job/a layer=a", "shop Job/b layer=b after=a", "shop Job/c layer=c after=b", "shop Job/d")
+	planOf := func(resources ...string) *sequencer.Plan {
+		return plans.Build(t, plans.V3("shop"), plans.Resources(resources...))
+	}
 	tests := []struct {
 		name   string
 		plans  []*sequencer.Plan
@@ -76,14 +80,14 @@ func TestPlanRemoval(t *testing.T) {
 		want   []string
 	}{
 		{"no plan", nil, everything, nil},
-		{"nothing chosen", []*sequencer.Plan{build(t, v3("shop"), abc)}, only(), nil},
+		{"nothing chosen", []*sequencer.Plan{plans.Build(t, plans.V3("shop"), abc)}, only(), nil},
 		{"no resources", []*sequencer.Plan{sequencer.SingleNode("shop")}, everything, nil},
 		{
-			"everything of one plan", []*sequencer.Plan{build(t, v3("shop"), abc)}, everything,
+			"everything of one plan", []*sequencer.Plan{plans.Build(t, plans.V3("shop"), abc)}, everything,
 			[]string{"0s shop [Job/d]!", "1s shop:c [Job/c]!", "2s shop:b [Job/b]!", "3s shop:a [Job/a]"},
 		},
 		{
-			"over nodes in which nothing is chosen", []*sequencer.Plan{build(t, v3("shop"), abc)}, only("a", "c"),
+			"over nodes in which nothing is chosen", []*sequencer.Plan{plans.Build(t, plans.V3("shop"), abc)}, only("a", "c"),
 			[]string{"0s shop:c [Job/c]!", "1s shop:a [Job/a]"},
 		},
 		{
@@ -92,9 +96,9 @@ func TestPlanRemoval(t *testing.T) {
 		},
 		{
 			"over charts in which nothing is chosen",
-			[]*sequencer.Plan{build(t,
-				ownAfter(with(v3("shop", v3("db"), v3("app"), v3("none")), dep("db"), dep("none", "db"), dep("app", "none")), "app"),
-				all("shop/db Job/a", "shop/app Job/b", "shop/app Job/skipped", "shop Job/c"))},
+			[]*sequencer.Plan{plans.Build(t,
+				plans.OwnAfter(plans.WithDependencies(plans.V3("shop", plans.V3("db"), plans.V3("app"), plans.V3("none")), plans.Dependency("db"), plans.Dependency("none", "db"), plans.Dependency("app", "none")), "app"),
+				plans.Resources("shop/db Job/a", "shop/app Job/b", "shop/app Job/skipped", "shop Job/c"))},
 			only("a", "b", "c"),
 			[]string{"0s shop [Job/c]!", "1s shop/app [Job/b]!", "2s shop/db [Job/a]"},
 		},
@@ -117,7 +121,7 @@ func TestPlanRemoval(t *testing.T) {
 			[]string{"0s shop:a [Job/a]!", "1s shop:b [Job/b]"},
 		},
 		{
-			"the same twice", []*sequencer.Plan{build(t, v3("shop"), abc), build(t, v3("shop"), abc)}, everything,
+			"the same twice", []*sequencer.Plan{plans.Build(t, plans.V3("shop"), abc), plans.Build(t, plans.V3("shop"), abc)}, everything,
 			[]string{"0s shop [Job/d]!", "1s shop:c [Job/c]!", "2s shop:b [Job/b]!", "3s shop:a [Job/a]"},
 		},
 		{
@@ -148,7 +152,7 @@ func TestPlanRemoval(t *testing.T) {
 		{
 			"beside a plan without an order",
 			[]*sequencer.Plan{
-				sequencer.Unordered("shop", all("shop Job/a layer=a", "shop Job/b layer=b after=a", "shop Job/x"), "default"),
+				sequencer.Unordered("shop", plans.Resources("shop Job/a layer=a", "shop Job/b layer=b after=a", "shop Job/x"), "default"),
 				planOf("shop Job/a layer=a", "shop Job/b layer=b after=a", "shop Job/c"),
 			}, everything,
 			[]string{"0s shop [Job/x]", "0s shop [Job/c]!", "1s shop [Job/b]!", "2s shop [Job/a]"},
@@ -166,10 +170,10 @@ func TestPlanRemoval(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := sequencer.PlanRemoval(tt.plans, tt.choose)
+			r := removal.OrderOf(tt.plans, tt.choose)
 			want := ""
 			if tt.want != nil {
-				want = lines(tt.want...)
+				want = plans.Lines(tt.want...)
 			}
 			if got := removed(t, r); got != want {
 				t.Errorf("got:\n%swant:\n%s", got, want)
@@ -197,7 +201,7 @@ func TestRemovalGroupsThatGoTogether(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, g := range sequencer.PlanRemoval([]*sequencer.Plan{build(t, v3("shop"), all(resources...))}, everything).Groups {
+	for _, g := range removal.OrderOf([]*sequencer.Plan{plans.Build(t, plans.V3("shop"), plans.Resources(resources...))}, everything).Groups {
 		got = append(got, g.Node.ID())
 	}
 	if want := slices.Concat(first, second, third); !slices.Equal(got, want) {
@@ -208,8 +212,8 @@ func TestRemovalGroupsThatGoTogether(t *testing.T) {
 // TestPlanRemovalAsksOnceForEachResource uses a choose function with side effects.
 func TestPlanRemovalAsksOnceForEachResource(t *testing.T) {
 	asked := map[*sequencer.PlannedResource]int{}
-	plan := build(t, v3("shop"), all("shop Job/a layer=a", "shop Job/b after=a", "shop Job/c"))
-	sequencer.PlanRemoval([]*sequencer.Plan{plan, build(t, v3("shop"), all("shop Job/a"))}, func(r *sequencer.PlannedResource) (sequencer.ID, bool) {
+	plan := plans.Build(t, plans.V3("shop"), plans.Resources("shop Job/a layer=a", "shop Job/b after=a", "shop Job/c"))
+	removal.OrderOf([]*sequencer.Plan{plan, plans.Build(t, plans.V3("shop"), plans.Resources("shop Job/a"))}, func(r *sequencer.PlannedResource) (sequencer.ID, bool) {
 		asked[r]++
 		return r.ID, asked[r] == 1
 	})
@@ -230,11 +234,11 @@ func TestRemovalThatFails(t *testing.T) {
 	// The layer "l" is split into four groups, because in the second plan two of its
 	// objects are in other layers and one does not exist.
 	plans := []*sequencer.Plan{
-		build(t, v3("shop"), all("shop Job/base layer=base", "shop Job/a layer=l after=base", "shop Job/b layer=l", "shop Job/c layer=l", "shop Job/d layer=l", "shop Job/top after=l")),
-		build(t, v3("shop"), all("shop Job/a layer=a", "shop Job/b layer=b", "shop Job/d layer=l after=a,b")),
+		plans.Build(t, plans.V3("shop"), plans.Resources("shop Job/base layer=base", "shop Job/a layer=l after=base", "shop Job/b layer=l", "shop Job/c layer=l", "shop Job/d layer=l", "shop Job/top after=l")),
+		plans.Build(t, plans.V3("shop"), plans.Resources("shop Job/a layer=a", "shop Job/b layer=b", "shop Job/d layer=l after=a,b")),
 	}
 	remove := func(fail map[string]error) error {
-		return sequencer.PlanRemoval(plans, everything).Execute(t.Context(), func(_ context.Context, g, _ *sequencer.RemovalGroup) error {
+		return removal.OrderOf(plans, everything).Execute(t.Context(), func(_ context.Context, g, _ *removal.Group) error {
 			return fail[g.Resources[0].ID.Name]
 		})
 	}
@@ -259,7 +263,7 @@ func TestRemovalThatFails(t *testing.T) {
 	}
 	t.Run("two parts of a node", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			err := sequencer.PlanRemoval(plans, everything).Execute(t.Context(), func(_ context.Context, g, _ *sequencer.RemovalGroup) error {
+			err := removal.OrderOf(plans, everything).Execute(t.Context(), func(_ context.Context, g, _ *removal.Group) error {
 				time.Sleep(time.Second)
 				return map[string]error{"a": bad, "b": worse}[g.Resources[0].ID.Name]
 			})
@@ -277,7 +281,8 @@ func TestRemovalWhenTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the user said so")
 	var got []string
-	err := sequencer.PlanRemoval([]*sequencer.Plan{chain(t)}, only("a", "b", "c")).Execute(ctx, func(_ context.Context, g, _ *sequencer.RemovalGroup) error {
+	chain := plans.Build(t, plans.V3("shop"), plans.Resources("shop Job/a layer=a", "shop Job/b layer=b after=a", "shop Job/c layer=c after=b"))
+	err := removal.OrderOf([]*sequencer.Plan{chain}, only("a", "b", "c")).Execute(ctx, func(_ context.Context, g, _ *removal.Group) error {
 		got = append(got, g.Node.ID())
 		cancel(why)
 		return nil
@@ -286,24 +291,24 @@ func TestRemovalWhenTheContextEnds(t *testing.T) {
 	if !errors.Is(err, why) || !errors.As(err, &failure) || len(failure.NotStarted) != 2 || !slices.Equal(got, []string{"shop:c"}) {
 		t.Errorf("removed %q, %v", got, err)
 	}
-	if err := sequencer.PlanRemoval(nil, everything).Execute(ctx, nil); err != nil {
+	if err := removal.OrderOf(nil, everything).Execute(ctx, nil); err != nil {
 		t.Errorf("there was nothing to do, but got %v", err)
 	}
 }
 
 // TestUnordered checks that all resources are in one node, whatever they declare.
 func TestUnordered(t *testing.T) {
-	resources := append(all(
+	resources := append(plans.Resources(
 		"shop Job/b layer=b after=a", "shop/sub Job/a layer=a", "elsewhere ConfigMap/c helm.sh/readiness-timeout=never", "shop Job/b ns=other", "shop/sub Job/b", "shop Widget/made"),
-		object(t, `{apiVersion: v1, kind: List, metadata: {annotations: {helm.sh/resource-policy: keep}}, items: [
+		plans.ParseResource(t, `{apiVersion: v1, kind: List, metadata: {annotations: {helm.sh/resource-policy: keep}}, items: [
 			{apiVersion: v1, kind: Secret, metadata: {name: s, runHooksInParallel: true}},
 			{kind: ConfigMapList, items: [{metadata: {name: l}}]},
 			{apiVersion: v1, kind: Secret, metadata: {name: s, annotations: {helm.sh/resource-policy: delete}}}]}`),
-		object(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {group: "", scope: Cluster, names: {kind: Widget}}}`),
-		object(t, `{apiVersion: v1, kind: Pod, metadata: {generateName: p-}}`), object(t, `{apiVersion: v1, kind: Pod, metadata: {generateName: p-}}`))
+		plans.ParseResource(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {group: "", scope: Cluster, names: {kind: Widget}}}`),
+		plans.ParseResource(t, `{apiVersion: v1, kind: Pod, metadata: {generateName: p-}}`), plans.ParseResource(t, `{apiVersion: v1, kind: Pod, metadata: {generateName: p-}}`))
 	p := sequencer.Unordered("shop", resources, "default")
-	wantPlan(t, p, lines("0 shop [Secret/s ConfigMap/c ConfigMap/l CustomResourceDefinition/d Pod/ Pod/ Job/a Job/b Job/b Widget/made]"))
-	wantWarnings(t, p)
+	plans.ExpectPlan(t, p, plans.Lines("0 shop [Secret/s ConfigMap/c ConfigMap/l CustomResourceDefinition/d Pod/ Pod/ Job/a Job/b Job/b Widget/made]"))
+	plans.ExpectWarnings(t, p)
 	if len(p.Charts) != 1 || p.Charts[0].Path != "shop" || !p.Nodes[0].Unsequenced || p.Nodes[0].Awaited {
 		t.Errorf("got %+v, charts %+v", p.Nodes[0], p.Charts)
 	}

@@ -1,7 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sequencer_test
+// Package plans builds deployment graphs for tests from short texts, and compares them with expected texts.
+package plans
 
 import (
 	"fmt"
@@ -13,47 +14,47 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// v3 returns a chart whose declarations apply.
-func v3(name string, subcharts ...*sequencer.Chart) *sequencer.Chart {
+// V3 returns a chart whose declarations apply.
+func V3(name string, subcharts ...*sequencer.Chart) *sequencer.Chart {
 	return &sequencer.Chart{Name: name, Sequenced: true, Subcharts: subcharts}
 }
 
-// v2 returns a chart whose declarations do not apply.
-func v2(name string, subcharts ...*sequencer.Chart) *sequencer.Chart {
+// V2 returns a chart whose declarations do not apply.
+func V2(name string, subcharts ...*sequencer.Chart) *sequencer.Chart {
 	return &sequencer.Chart{Name: name, Subcharts: subcharts}
 }
 
-// dep returns an entry of the dependencies: "name" or "name as alias", and the names that
+// Dependency returns an entry of the dependencies: "name" or "name as alias", and the names that
 // it depends on.
-func dep(name string, dependsOn ...string) sequencer.Dependency {
+func Dependency(name string, dependsOn ...string) sequencer.Dependency {
 	name, alias, _ := strings.Cut(name, " as ")
 	return sequencer.Dependency{Name: name, Alias: alias, DependsOn: dependsOn}
 }
 
-func tagged(d sequencer.Dependency, tags ...string) sequencer.Dependency {
+func Tagged(d sequencer.Dependency, tags ...string) sequencer.Dependency {
 	d.Tags = tags
 	return d
 }
 
-func disabled(d sequencer.Dependency) sequencer.Dependency {
+func Disabled(d sequencer.Dependency) sequencer.Dependency {
 	d.Disabled = true
 	return d
 }
 
-// with sets the dependencies of a chart.
-func with(c *sequencer.Chart, dependencies ...sequencer.Dependency) *sequencer.Chart {
+// WithDependencies sets the dependencies of a chart.
+func WithDependencies(c *sequencer.Chart, dependencies ...sequencer.Dependency) *sequencer.Chart {
 	c.Dependencies = dependencies
 	return c
 }
 
-// ownAfter sets the subcharts that must be ready before the chart's own resources.
-func ownAfter(c *sequencer.Chart, names ...string) *sequencer.Chart {
+// OwnAfter sets the subcharts that must be ready before the chart's own resources.
+func OwnAfter(c *sequencer.Chart, names ...string) *sequencer.Chart {
 	c.DependsOnSubcharts = names
 	return c
 }
 
-// res parses a resource of the form "chart Kind/name layer=a after=b,c".
-func res(text string) sequencer.Resource {
+// Resource parses a resource of the form "chart Kind/name layer=a after=b,c".
+func Resource(text string) sequencer.Resource {
 	fields := strings.Fields(text)
 	kind, name, _ := strings.Cut(fields[1], "/")
 	annotations := map[string]any{}
@@ -77,16 +78,16 @@ func res(text string) sequencer.Resource {
 	}
 }
 
-func all(texts ...string) []sequencer.Resource {
+func Resources(texts ...string) []sequencer.Resource {
 	resources := make([]sequencer.Resource, len(texts))
 	for i, text := range texts {
-		resources[i] = res(text)
+		resources[i] = Resource(text)
 	}
 	return resources
 }
 
-// object parses a resource of the chart "shop" from YAML.
-func object(t *testing.T, text string) sequencer.Resource {
+// ParseResource parses a resource of the chart "shop" from YAML.
+func ParseResource(t *testing.T, text string) sequencer.Resource {
 	t.Helper()
 	var o map[string]any
 	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
@@ -95,7 +96,7 @@ func object(t *testing.T, text string) sequencer.Resource {
 	return sequencer.Resource{Chart: "shop", File: "shop/templates/all.yaml", Object: o}
 }
 
-func build(t *testing.T, root *sequencer.Chart, resources []sequencer.Resource) *sequencer.Plan {
+func Build(t *testing.T, root *sequencer.Chart, resources []sequencer.Resource) *sequencer.Plan {
 	t.Helper()
 	p, err := sequencer.Build(sequencer.Input{Root: root, Resources: resources, Namespace: "default"})
 	if err != nil {
@@ -104,8 +105,8 @@ func build(t *testing.T, root *sequencer.Chart, resources []sequencer.Resource) 
 	return p
 }
 
-// describe returns each node as "level ID [resources] < dependencies".
-func describe(p *sequencer.Plan) string {
+// Describe returns each node as "level ID [resources] < dependencies".
+func Describe(p *sequencer.Plan) string {
 	var b strings.Builder
 	for i, n := range p.Nodes {
 		var resources, after []string
@@ -124,16 +125,16 @@ func describe(p *sequencer.Plan) string {
 	return b.String()
 }
 
-func lines(texts ...string) string { return strings.Join(texts, "\n") + "\n" }
+func Lines(texts ...string) string { return strings.Join(texts, "\n") + "\n" }
 
-func wantPlan(t *testing.T, p *sequencer.Plan, want string) {
+func ExpectPlan(t *testing.T, p *sequencer.Plan, want string) {
 	t.Helper()
-	if got := describe(p); got != want {
+	if got := Describe(p); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }
 
-func wantWarnings(t *testing.T, p *sequencer.Plan, parts ...string) {
+func ExpectWarnings(t *testing.T, p *sequencer.Plan, parts ...string) {
 	t.Helper()
 	if len(p.Warnings) != len(parts) {
 		t.Fatalf("warnings %q, want %d", p.Warnings, len(parts))

@@ -1,7 +1,9 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sequencer
+// Package removal computes the order in which objects of a release are deleted: each one after everything
+// that depends on it (docs/reference.md, "Uninstall").
+package removal
 
 import (
 	"cmp"
@@ -10,33 +12,34 @@ import (
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/dag"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// Removal is the order in which resources are deleted: each one after everything that
-// depends on it. It is used by uninstall, pruning and --cleanup-on-fail. A Removal must
+// Order is the order in which resources are deleted: each one after everything that
+// depends on it. It is used by uninstall, pruning and --cleanup-on-fail. An Order must
 // not be changed.
-type Removal struct {
+type Order struct {
 	// Groups are sorted by the order of deletion.
-	Groups []*RemovalGroup
+	Groups []*Group
 
 	// graph has a vertex for each group. The other vertices are gates: they have no resources
 	// and only connect groups. An edge leads from a group to one that is deleted before it.
 	graph *dag.Graph
 }
 
-// RemovalGroup is a set of resources that are deleted as a unit: they are in the same node
+// Group is a set of resources that are deleted as a unit: they are in the same node
 // of every plan that contains them.
-type RemovalGroup struct {
+type Group struct {
 	// Node is the node that contains the resources in the first plan that has them.
-	Node *Node
+	Node *sequencer.Node
 	// Resources are the resources of the group as that node contains them, in its order.
-	Resources []*PlannedResource
+	Resources []*sequencer.PlannedResource
 	// Awaited reports whether another group can be deleted only after this one no longer
 	// exists.
 	Awaited bool
 
 	// positions lists the nodes that contain the resources, one for each plan that has
-	// them. vertex is the number of the group's vertex in Removal.graph.
+	// them. vertex is the number of the group's vertex in Order.graph.
 	positions []planPosition
 	vertex    int
 }
@@ -45,7 +48,7 @@ type RemovalGroup struct {
 // Plan.Nodes.
 type planPosition struct{ plan, node int }
 
-// PlanRemoval computes the order in which to delete resources of several plans, for example
+// OrderOf computes the order in which to delete resources of several plans, for example
 // those of the stored revisions of a release. It calls choose once for each resource of each
 // plan. choose returns the ID of the object that the resource describes, and whether to delete
 // it. If a plan contains several resources with the same ID, only the first counts.
@@ -53,14 +56,14 @@ type planPosition struct{ plan, node int }
 // A resource is deleted after everything that depends on it, directly or indirectly, in
 // any of the plans. If the order of a plan contradicts the orders of earlier plans, it
 // applies only to resources that the earlier plans do not contain.
-func PlanRemoval(plans []*Plan, choose func(*PlannedResource) (ID, bool)) *Removal {
+func OrderOf(plans []*sequencer.Plan, choose func(*sequencer.PlannedResource) (sequencer.ID, bool)) *Order {
 	groups := groupObjects(plans, choose)
-	r := &Removal{Groups: groups, graph: removalGraph(plans, groups)}
+	r := &Order{Groups: groups, graph: removalGraph(plans, groups)}
 	before, after := r.graph.Depths(len(groups)), r.graph.Reverse().Depths(len(groups))
 	for _, g := range r.Groups {
 		g.Awaited = after[g.vertex] > 0
 	}
-	slices.SortFunc(r.Groups, func(x, y *RemovalGroup) int {
+	slices.SortFunc(r.Groups, func(x, y *Group) int {
 		return cmp.Or(cmp.Compare(before[x.vertex], before[y.vertex]), slices.CompareFunc(x.positions, y.positions, comparePositions))
 	})
 	return r
@@ -79,31 +82,31 @@ func comparePositions(x, y planPosition) int {
 // the running ones. It returns all failures in one error, which wraps an *ExecutionError. A
 // node whose resources are in several groups occurs there at most once: as failed if any of
 // these groups failed, or as not started if any was not started and none failed.
-func (r *Removal) Execute(ctx context.Context, remove func(ctx context.Context, g, after *RemovalGroup) error) error {
-	groups := make([]*RemovalGroup, len(r.Groups))
+func (r *Order) Execute(ctx context.Context, remove func(ctx context.Context, g, after *Group) error) error {
+	groups := make([]*Group, len(r.Groups))
 	for _, g := range r.Groups {
 		groups[g.vertex] = g
 	}
 	walked := dag.WalkValues(ctx, r.graph, groups, remove)
-	nodes, outcomes := make([]*Node, len(groups)), make([]dag.VisitOutcome, len(groups))
+	nodes, outcomes := make([]*sequencer.Node, len(groups)), make([]dag.VisitOutcome, len(groups))
 	for i, g := range r.Groups {
 		nodes[i], outcomes[i] = g.Node, walked[g.vertex]
 	}
-	return executionError(ctx, nodes, outcomes)
+	return sequencer.NewExecutionError(ctx, nodes, outcomes)
 }
 
 // deletedObject is an object to delete. positions lists its node in each plan that
 // contains it.
 type deletedObject struct {
-	resource  *PlannedResource
+	resource  *sequencer.PlannedResource
 	positions []planPosition
 }
 
 // selectObjects returns the objects that choose selects, in the order in which they first
 // occur in the plans.
-func selectObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*deletedObject {
+func selectObjects(plans []*sequencer.Plan, choose func(*sequencer.PlannedResource) (sequencer.ID, bool)) []*deletedObject {
 	var objects []*deletedObject
-	known := map[ID]*deletedObject{}
+	known := map[sequencer.ID]*deletedObject{}
 	for i, plan := range plans {
 		for j, n := range plan.Nodes {
 			for _, r := range n.Resources {
@@ -128,9 +131,9 @@ func selectObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*d
 
 // groupObjects puts the objects that choose selects into groups. Objects that are in the
 // same node in every plan form one group.
-func groupObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*RemovalGroup {
-	var groups []*RemovalGroup
-	byPositions := map[string]*RemovalGroup{}
+func groupObjects(plans []*sequencer.Plan, choose func(*sequencer.PlannedResource) (sequencer.ID, bool)) []*Group {
+	var groups []*Group
+	byPositions := map[string]*Group{}
 	for _, o := range selectObjects(plans, choose) {
 		var key []byte
 		for _, at := range o.positions {
@@ -139,7 +142,7 @@ func groupObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*Re
 		g := byPositions[string(key)]
 		if g == nil {
 			first := o.positions[0]
-			g = &RemovalGroup{Node: plans[first.plan].Nodes[first.node], positions: o.positions, vertex: len(groups)}
+			g = &Group{Node: plans[first.plan].Nodes[first.node], positions: o.positions, vertex: len(groups)}
 			byPositions[string(key)] = g
 			groups = append(groups, g)
 		}
@@ -152,7 +155,7 @@ func groupObjects(plans []*Plan, choose func(*PlannedResource) (ID, bool)) []*Re
 // are deleted. The vertex of a group is its index. If the order of a plan would cause a
 // cycle, because it contradicts earlier plans, it applies only to resources that no
 // earlier plan contains.
-func removalGraph(plans []*Plan, groups []*RemovalGroup) *dag.Graph {
+func removalGraph(plans []*sequencer.Plan, groups []*Group) *dag.Graph {
 	useAll := slices.Repeat([]bool{true}, len(plans))
 	g := graphOfFirstPlans(plans, groups, useAll)
 	if g.Cycle() == nil {
@@ -170,7 +173,7 @@ func removalGraph(plans []*Plan, groups []*RemovalGroup) *dag.Graph {
 
 // graphOfFirstPlans is like removalGraph, but for the first len(useAll) plans. If useAll[i] is
 // false, the order of plan i applies only to resources that no earlier plan contains.
-func graphOfFirstPlans(plans []*Plan, groups []*RemovalGroup, useAll []bool) *dag.Graph {
+func graphOfFirstPlans(plans []*sequencer.Plan, groups []*Group, useAll []bool) *dag.Graph {
 	inNode := make([][][]int, len(useAll)) // by plan and node, the vertices of the groups in it
 	for i := range useAll {
 		inNode[i] = make([][]int, len(plans[i].Nodes))
@@ -184,7 +187,7 @@ func graphOfFirstPlans(plans []*Plan, groups []*RemovalGroup, useAll []bool) *da
 	}
 	graph := dag.New(len(groups))
 	for i, nodes := range inNode {
-		addReversedPlan(graph, plans[i].graph, nodes)
+		addReversedPlan(graph, sequencer.Graph(plans[i]), nodes)
 	}
 	return graph
 }
