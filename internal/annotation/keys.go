@@ -54,6 +54,9 @@ const (
 	// RunHooksInParallel says whether hooks of the chart that have the same weight run in
 	// parallel.
 	RunHooksInParallel = "helm.sh/run-hooks-in-parallel"
+	// HookScope says when the hooks of the chart and its subcharts run: before and after the nodes of
+	// the chart, or of the whole release.
+	HookScope = "helm.sh/hook-scope"
 	// Sequencing enables or disables the order that the chart declares. It must be
 	// SequencingEnabled or SequencingDisabled.
 	Sequencing         = "helm.sh/sequencing"
@@ -92,7 +95,7 @@ func Keys() []string {
 // ChartKeys returns the keys of the annotations in Chart.yaml that declare the order of
 // charts and hooks.
 func ChartKeys() []string {
-	return []string{DependsOnSubcharts, DependsOnSubchartsCanonical, RunHooksInParallel, Sequencing}
+	return []string{DependsOnSubcharts, DependsOnSubchartsCanonical, RunHooksInParallel, HookScope, Sequencing}
 }
 
 // CanonicalKey returns the form of key that Kubernetes accepts, if key is an alternative

@@ -105,6 +105,9 @@ func CheckSequencing(annotations map[string]any) error {
 const (
 	// HookModeField says whether hooks of the chart that have the same weight run in parallel.
 	HookModeField = "runHooksInParallel"
+	// HookScopeField says when the hooks of the chart run (see HookScope). It can also stand in an entry
+	// under "dependencies", for the subchart.
+	HookScopeField = "hookScope"
 	// DependsOnField, in an entry under "dependencies", lists the siblings that must be ready
 	// before the subchart.
 	DependsOnField = "depends-on"
@@ -118,6 +121,8 @@ func ChartFieldProblem(field string) (reason string, kind ErrorKind) {
 			DependsOnField, DependsOnSubchartsCanonical), Misplaced
 	case field != HookModeField && isAlmost(field, HookModeField):
 		return didYouMean(HookModeField), UnknownKey
+	case field != HookScopeField && isAlmost(field, HookScopeField):
+		return didYouMean(HookScopeField), UnknownKey
 	}
 	return "", UnknownKey
 }
@@ -125,8 +130,10 @@ func ChartFieldProblem(field string) (reason string, kind ErrorKind) {
 // DependencyFieldProblem is like KeyProblem, for a field of an entry under "dependencies" in
 // Chart.yaml.
 func DependencyFieldProblem(field string) (reason string, kind ErrorKind) {
-	if field != DependsOnField && isAlmost(field, DependsOnField) {
-		return didYouMean(DependsOnField), UnknownKey
+	for _, known := range []string{DependsOnField, HookScopeField} {
+		if field != known && isAlmost(field, known) {
+			return didYouMean(known), UnknownKey
+		}
 	}
 	return "", UnknownKey
 }

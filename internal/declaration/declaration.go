@@ -42,6 +42,9 @@ type Chart struct {
 	DependsOnKey string
 	// Hooks says whether the hooks of the chart run in parallel.
 	Hooks hookorder.Mode
+	// HookScope says when the hooks of the chart run: annotation.HookScopeChart or
+	// annotation.HookScopeRelease; empty if the Chart.yaml does not say so.
+	HookScope string
 	// ManagesHooks reports whether the objects of the chart's hooks belong to the release:
 	// whether the chart is of the format helm.sh/v3.
 	ManagesHooks bool
@@ -69,6 +72,8 @@ type Dependency struct {
 	// DependsOn lists the sibling charts, by alias, name or tag, that must be ready before
 	// this one is deployed.
 	DependsOn []string
+	// HookScope is that of the subchart, as in Chart.HookScope.
+	HookScope string
 }
 
 // NameInTree returns the name of the dependency in the tree of charts: its alias if it has
@@ -87,8 +92,8 @@ func (d *Chart) AnySequenced() bool {
 
 // Declares reports whether the Chart.yaml declares an order.
 func (d *Chart) Declares() bool {
-	return len(d.DependsOnSubcharts) > 0 || d.Problem != nil ||
-		slices.ContainsFunc(d.Dependencies, func(e Dependency) bool { return len(e.DependsOn) > 0 })
+	return len(d.DependsOnSubcharts) > 0 || d.HookScope != "" || d.Problem != nil ||
+		slices.ContainsFunc(d.Dependencies, func(e Dependency) bool { return len(e.DependsOn) > 0 || e.HookScope != "" })
 }
 
 // Read returns what the Chart.yaml of ch and those of its subcharts declare. It
@@ -170,6 +175,7 @@ type rawChart struct {
 	APIVersion         string           `json:"apiVersion"`
 	Annotations        map[string]any   `json:"annotations"`
 	RunHooksInParallel any              `json:"runHooksInParallel"`
+	HookScope          any              `json:"hookScope"`
 	Dependencies       []*rawDependency `json:"dependencies"`
 }
 
@@ -179,6 +185,7 @@ type rawDependency struct {
 	Version   string   `json:"version"`
 	Tags      []string `json:"tags"`
 	DependsOn any      `json:"depends-on"`
+	HookScope any      `json:"hookScope"`
 }
 
 // metadataFiles lists the files that contain the metadata of a chart.
@@ -189,7 +196,7 @@ var metadataFiles = [...]string{chartutil.ChartfileName, chartformat.Requirement
 // readRaw uses its metadata.
 func readRaw(ch *chart.Chart) (*rawChart, error) {
 	raw := &rawChart{}
-	if isTranslated(ch) && !slices.ContainsFunc(ch.Raw, declaresDependsOn) {
+	if isTranslated(ch) && !slices.ContainsFunc(ch.Raw, declaresOrder) {
 		raw.fromMetadata(ch.Metadata) // which has everything else that is read here
 		return raw, nil
 	}
@@ -210,9 +217,10 @@ func readRaw(ch *chart.Chart) (*rawChart, error) {
 	return raw, nil
 }
 
-// declaresDependsOn reports whether f is a generated Chart.yaml with the field depends-on.
-func declaresDependsOn(f *chart.File) bool {
-	return f.Name == chartutil.ChartfileName && bytes.Contains(f.Data, []byte(annotation.DependsOnField+":"))
+// declaresOrder reports whether f is a generated Chart.yaml with a field that only Ordered Helm knows.
+func declaresOrder(f *chart.File) bool {
+	return f.Name == chartutil.ChartfileName &&
+		(bytes.Contains(f.Data, []byte(annotation.DependsOnField+":")) || bytes.Contains(f.Data, []byte(annotation.HookScopeField+":")))
 }
 
 // isTranslated reports whether ch is a chart of the format helm.sh/v3. Its flat Chart.yaml was generated.
@@ -254,6 +262,9 @@ func (d *Chart) readSequencing(raw *rawChart) error {
 		subcharts = append(subcharts, names...)
 	}
 	d.DependsOnSubcharts = sortUnique(subcharts)
+	scope, err := hookScope(raw)
+	problems = append(problems, err)
+	d.HookScope = scope
 	for i, e := range raw.Dependencies {
 		if e == nil {
 			continue
@@ -262,8 +273,12 @@ func (d *Chart) readSequencing(raw *rawChart) error {
 		if err != nil {
 			problems = append(problems, &DependencyError{Index: i, Name: e.Name, Err: err})
 		}
+		scope, err := annotation.ReadHookScope(annotation.HookScopeField, e.HookScope)
+		if err != nil {
+			problems = append(problems, &DependencyError{Index: i, Name: e.Name, Err: err})
+		}
 		d.Dependencies = append(d.Dependencies, Dependency{
-			Name: e.Name, Alias: e.Alias, Version: e.Version, Tags: e.Tags, DependsOn: sortUnique(names),
+			Name: e.Name, Alias: e.Alias, Version: e.Version, Tags: e.Tags, DependsOn: sortUnique(names), HookScope: scope,
 		})
 	}
 	return errors.Join(problems...)
@@ -272,6 +287,22 @@ func (d *Chart) readSequencing(raw *rawChart) error {
 func sortUnique(names []string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// hookScope returns the hook scope that the field hookScope or an annotation declares. If both do, they
+// must agree.
+func hookScope(raw *rawChart) (string, error) {
+	field, err := annotation.ReadHookScope(annotation.HookScopeField, raw.HookScope)
+	if err != nil {
+		return "", err
+	}
+	scope, err := annotation.ReadHookScope(annotation.HookScope, raw.Annotations[annotation.HookScope])
+	if err == nil && field != "" && scope != "" && field != scope {
+		err = &annotation.ValueError{
+			Key: annotation.HookScope, Value: scope, Reason: fmt.Sprintf("conflicts with %s: %q", annotation.HookScopeField, field), Kind: annotation.Conflict,
+		}
+	}
+	return cmp.Or(field, scope), err
 }
 
 // hookMode returns the mode that the field runHooksInParallel or an annotation declares.

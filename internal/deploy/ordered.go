@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +37,9 @@ type orderedStrategy struct {
 	waiter  wait.NodeWaiter
 	// chartWaits waits for the handlers of charts.
 	chartWaits *chartWaits
+	// hookSteps is locked while the hooks of a chart run, if the number of hooks that run in parallel is
+	// limited.
+	hookSteps sync.Mutex
 }
 
 // newOrdered returns an orderedStrategy, and builds the objects of the deployment graph.
@@ -146,7 +150,7 @@ func (o *orderedStrategy) steps() []step { return []step{{Applying, o.applyAll},
 
 // applyAll applies all nodes, and waits until they are ready.
 func (o *orderedStrategy) applyAll(ctx context.Context) error {
-	if err := sequencer.Execute(ctx, o.run.plan, o.deployNode); err != nil {
+	if err := sequencer.Execute(ctx, o.run.plan, o.visit); err != nil {
 		var execution *sequencer.ExecutionError
 		if !errors.As(err, &execution) {
 			return err
@@ -166,9 +170,18 @@ func (o *orderedStrategy) prune(ctx context.Context) error {
 	return nil
 }
 
-// deployNode applies node n, and waits until it is ready if other nodes depend on it. after
-// is the dependency of n that became ready last; nil if n has no dependencies.
-func (o *orderedStrategy) deployNode(ctx context.Context, n, after *sequencer.Node) error {
+// visit deploys a node or runs a step. after is the dependency of v that finished last; nil if v has no
+// dependencies.
+func (o *orderedStrategy) visit(ctx context.Context, v, after sequencer.Vertex) error {
+	if s, isStep := v.(*sequencer.Step); isStep {
+		return o.runStep(ctx, s)
+	}
+	return o.deployNode(ctx, v.(*sequencer.Node), after)
+}
+
+// deployNode applies node n, and waits until it is ready if other nodes or steps depend on it. after
+// is the dependency of n that finished last; nil if n has no dependencies.
+func (o *orderedStrategy) deployNode(ctx context.Context, n *sequencer.Node, after sequencer.Vertex) error {
 	r := o.run
 	if err := o.waiter.CheckLeaves(); err != nil {
 		return err // a node without dependents has failed in the background
@@ -204,7 +217,7 @@ func (o *orderedStrategy) applyAndAwait(ctx context.Context, n *sequencer.Node) 
 		return false, err
 	}
 	o.run.emit(event.Event{Type: event.NodeApplied, Node: n.ID(), Message: summary})
-	if n.Awaited {
+	if n.Awaited || n.AwaitedByStep {
 		if err := o.waiter.Await(ctx, n); err != nil {
 			return false, err
 		}

@@ -288,7 +288,7 @@ func (r *Run) runHooks(ctx context.Context, hookEvent release.HookEvent) error {
 		r.op.Log("hooks disabled for %s", r.Release().Name)
 		return context.Cause(ctx)
 	}
-	if err := r.op.Hooks(r.options.Hooks.Options).Run(ctx, r.writer, hookEvent); err != nil {
+	if err := r.op.Hooks(r.hooksOf("")).Run(ctx, r.writer, hookEvent); err != nil {
 		return r.options.Hooks.Error(hookEvent, err)
 	}
 	return context.Cause(ctx)

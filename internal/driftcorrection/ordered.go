@@ -92,7 +92,10 @@ func hasEnded(info, live *object.Info) bool {
 func (o *orderedCorrection) run(ctx context.Context) error {
 	defer o.waiter.Close()
 	o.op.Events.Emit(event.Event{Type: event.Planned, Message: "re-applying " + apply.PlanSize(o.part), Nodes: event.PlannedNodes(o.part)})
-	if err := sequencer.Execute(ctx, o.part, o.correctNode); err != nil {
+	err := sequencer.Execute(ctx, o.part, func(ctx context.Context, v, after sequencer.Vertex) error {
+		return o.correctNode(ctx, v.(*sequencer.Node), after) // a part of a plan has no steps
+	})
+	if err != nil {
 		execution, ok := errors.AsType[*sequencer.ExecutionError](err)
 		if !ok {
 			return err
@@ -104,7 +107,7 @@ func (o *orderedCorrection) run(ctx context.Context) error {
 
 // correctNode re-applies the drifted objects of node n, and waits until they are ready if other
 // nodes depend on them. after is the dependency of n that became ready last; nil if n has none.
-func (o *orderedCorrection) correctNode(ctx context.Context, n, after *sequencer.Node) error {
+func (o *orderedCorrection) correctNode(ctx context.Context, n *sequencer.Node, after sequencer.Vertex) error {
 	if err := o.waiter.CheckLeaves(); err != nil {
 		return err
 	}

@@ -73,6 +73,9 @@ func RemovedNodes(r *removal.Order) []PlannedNode {
 	var nodes []PlannedNode
 	index := map[string]int{}
 	for _, g := range r.Groups {
+		if g.Step != nil {
+			continue
+		}
 		id := g.Node.ID()
 		if i, known := index[id]; known {
 			nodes[i].Resources += len(g.Resources)

@@ -22,6 +22,19 @@ import (
 // record, or if the order record does not describe an order. If the manifest cannot be read, the
 // error is a *placeholder.UnreadableError.
 func Plan(rel *release.Release) (*sequencer.Plan, *orderrecord.Record, error) {
+	return PlanFor(rel, PlanOptions{})
+}
+
+// PlanOptions say for what PlanFor rebuilds a deployment graph.
+type PlanOptions struct {
+	// Operation is the operation that follows the graph; empty if the graph is only shown.
+	Operation sequencer.Operation
+	// DisableHooks says that the operation runs no hooks.
+	DisableHooks bool
+}
+
+// PlanFor is like Plan, for an operation. The graph contains the steps that run the hooks of charts.
+func PlanFor(rel *release.Release, o PlanOptions) (*sequencer.Plan, *orderrecord.Record, error) {
 	if err := placeholder.CheckReadable(rel); err != nil {
 		return nil, nil, err
 	}
@@ -33,19 +46,23 @@ func Plan(rel *release.Release) (*sequencer.Plan, *orderrecord.Record, error) {
 	if err != nil {
 		return nil, nil, &orderrecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
-	plan, err := sequencer.Build(sequencer.Input{Root: rec.Charts, Resources: resources, Namespace: rel.Namespace})
+	in := sequencer.Input{Root: rec.Charts, Resources: resources, Namespace: rel.Namespace, Operation: o.Operation}
+	if !o.DisableHooks {
+		in.Hooks = render.PlannedHooks(rec.Charts, rel.Hooks)
+	}
+	plan, err := sequencer.Build(in)
 	if err != nil {
 		return nil, nil, &orderrecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
 	return plan, rec, nil
 }
 
-// PlanOrSingleNode is like Plan, but for a revision that was not deployed in order it
+// PlanOrSingleNode is like PlanFor, but for a revision that was not deployed in order it
 // returns a graph with a single node, which contains all resources. If lenient is true, it
 // does the same for a revision whose order record cannot be used, instead of returning an
 // error.
-func PlanOrSingleNode(rel *release.Release, lenient bool) (*sequencer.Plan, error) {
-	plan, _, err := Plan(rel)
+func PlanOrSingleNode(rel *release.Release, lenient bool, o PlanOptions) (*sequencer.Plan, error) {
+	plan, _, err := PlanFor(rel, o)
 	if plan != nil {
 		return plan, nil
 	}

@@ -52,13 +52,15 @@ type Operation struct {
 	NoHooks bool
 	// Namespace is the namespace of the release.
 	Namespace string
+	// ChartOf returns the path of the chart that contains a template.
+	ChartOf func(file string) string
 }
 
 // Find returns the references from resources of the plan to objects that only hooks create, if
-// no hook of the operation creates the object before the resources are deployed and keeps it. A
+// no hook of the operation creates the object before the resource is deployed and keeps it. A
 // resource cannot become ready without the object, unless it already exists in the cluster.
 func (op Operation) Find(plan *sequencer.Plan, hooks []Hook) []sequencer.UnmetNeed {
-	late := op.lateObjects(hooks)
+	late := op.lateObjects(plan, hooks)
 	if len(late) == 0 {
 		return nil
 	}
@@ -68,11 +70,11 @@ func (op Operation) Find(plan *sequencer.Plan, hooks []Hook) []sequencer.UnmetNe
 		}
 	}
 	var unmet []sequencer.UnmetNeed
-	for _, n := range plan.Nodes {
+	for i, n := range plan.Nodes {
 		for _, r := range n.Resources {
 			seen := map[objectid.ID]bool{}
 			for _, id := range op.references(r) {
-				if l := late[id]; l != nil && !seen[id] {
+				if l := late[id]; l != nil && !seen[id] && !l.existsBefore(plan, i) {
 					seen[id] = true
 					unmet = append(unmet, sequencer.UnmetNeed{From: r, FromNode: n, To: &l.object, HookProblem: l.problem})
 				}
@@ -103,23 +105,52 @@ func (op Operation) references(r *sequencer.PlannedResource) []objectid.ID {
 type lateObject struct {
 	object  sequencer.PlannedResource
 	problem string
+	// steps are the steps of the plan in which hooks create the object and keep it. It exists before
+	// the nodes that come after one of them.
+	steps []*sequencer.Step
+}
+
+// existsBefore reports whether the object exists before the node with index i in plan.Nodes is deployed.
+func (l *lateObject) existsBefore(plan *sequencer.Plan, i int) bool {
+	return slices.ContainsFunc(l.steps, func(s *sequencer.Step) bool { return plan.ComesAfterStep(i, s) })
+}
+
+// stepsOf returns the steps of the plan in which a hook runs that keeps its objects.
+func (op Operation) stepsOf(plan *sequencer.Plan, h Hook) []*sequencer.Step {
+	if len(plan.Steps) == 0 || slices.Contains(h.DeletePolicies, release.HookSucceeded) {
+		return nil
+	}
+	scope := plan.HookScope(op.ChartOf(h.File))
+	var steps []*sequencer.Step
+	for _, s := range plan.Steps {
+		if s.Chart == scope && slices.Contains(h.Events, s.HookEvent) {
+			steps = append(steps, s)
+		}
+	}
+	return steps
 }
 
 // lateObjects returns the objects that hooks create, but that do not exist when the operation
 // deploys the resources.
-func (op Operation) lateObjects(hooks []Hook) map[objectid.ID]*lateObject {
+func (op Operation) lateObjects(plan *sequencer.Plan, hooks []Hook) map[objectid.ID]*lateObject {
 	late, inTime := map[objectid.ID]*lateObject{}, map[objectid.ID]bool{}
 	for _, h := range hooks {
+		steps := op.stepsOf(plan, h)
 		problem := op.problemOf(h)
+		if problem == "" && len(steps) > 0 {
+			problem = fmt.Sprintf("which the %s create (%s), but only later: move it to an earlier hook, or make it an ordinary resource", steps[0].Title(), h.File)
+		}
 		for _, object := range flatten(h.Object) {
 			id := objectid.Scopes{}.Identify(object, op.Namespace)
 			if problem == "" {
 				inTime[id] = true
-			} else if late[id] == nil {
-				late[id] = &lateObject{
-					sequencer.PlannedResource{ID: id, File: h.File, APIVersion: field.String(object, "apiVersion")}, problem,
-				}
+				continue
 			}
+			if late[id] == nil {
+				planned := sequencer.PlannedResource{ID: id, File: h.File, APIVersion: field.String(object, "apiVersion")}
+				late[id] = &lateObject{object: planned, problem: problem}
+			}
+			late[id].steps = append(late[id].steps, steps...)
 		}
 	}
 	for id := range inTime {

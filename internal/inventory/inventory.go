@@ -39,6 +39,9 @@ type Inventory struct {
 	// plans are the deployment graphs of the revisions. If their orders contradict each
 	// other, the graph that comes first takes precedence.
 	plans []*sequencer.Plan
+	// basePlan says for what ReadPlans builds the deployment graph of base, which is planOfBase.
+	basePlan   history.PlanOptions
+	planOfBase *sequencer.Plan
 	// objects are the objects of all revisions, without duplicates. If several revisions
 	// declare an object, its declarations are merged. byID contains the same objects by
 	// identity, and index the index of each in objects.
@@ -90,6 +93,13 @@ func New(revisions []*release.Release, base *release.Release) *Inventory {
 	}
 	return inv
 }
+
+// PlanBaseFor makes ReadPlans build the deployment graph of base for an operation, with the steps that run
+// hooks of charts.
+func (inv *Inventory) PlanBaseFor(o history.PlanOptions) { inv.basePlan = o }
+
+// BasePlan returns the deployment graph of base; nil before ReadPlans.
+func (inv *Inventory) BasePlan() *sequencer.Plan { return inv.planOfBase }
 
 // wasDeployed reports whether a revision is deployed, or was before it was superseded or
 // uninstalled.

@@ -83,9 +83,16 @@ func unknownKindError(err error) error {
 
 // addRevision adds the deployment graph and the objects of a revision.
 func (inv *Inventory) addRevision(c cluster.Builder, rel *release.Release, lenient bool) error {
-	plan, err := history.PlanOrSingleNode(rel, lenient)
+	var options history.PlanOptions
+	if rel == inv.base {
+		options = inv.basePlan
+	}
+	plan, err := history.PlanOrSingleNode(rel, lenient, options)
 	if err != nil {
 		return err
+	}
+	if rel == inv.base {
+		inv.planOfBase = plan
 	}
 	ids, err := inv.addPlan(c, rel, plan)
 	for _, id := range ids {

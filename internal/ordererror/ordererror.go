@@ -86,6 +86,21 @@ func DependencyOfKey(key string) string {
 	return name
 }
 
+// ConflictError reports that two declarations about one chart or resource contradict each other.
+type ConflictError struct {
+	// Subject is the chart or resource, for example "chart shop/database".
+	Subject       string
+	First, Second Declaration
+}
+
+// Declaration is a value that a file declares.
+type Declaration struct{ File, Key, Value string }
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%s: %s: %q conflicts with %s: %q in %s, for %s: remove one of them",
+		e.First.File, e.First.Key, e.First.Value, e.Second.Key, e.Second.Value, e.Second.File, e.Subject)
+}
+
 // CycleError reports that charts or layers depend on each other in a cycle.
 type CycleError struct {
 	// Edges lists the dependencies in the cycle. The To of each is the From of the next,

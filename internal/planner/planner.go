@@ -61,6 +61,15 @@ type RenderOptions struct {
 	Handlers scripthandlers.Options
 }
 
+// operation returns the operation for which the chart is rendered. An upgrade of a release of which no revision
+// was ever deployed counts as an installation.
+func (o RenderOptions) operation() sequencer.Operation {
+	if o.Release.IsUpgrade {
+		return sequencer.Upgrade
+	}
+	return sequencer.Install
+}
+
 // Planner renders a chart with values, and builds the plan from the rendered documents.
 type Planner struct {
 	// Chart is the chart of the release without an order record, after Helm has processed
@@ -286,16 +295,23 @@ func (p *Planner) build(result *render.Result) (*sequencer.Plan, error) {
 		return nil, err
 	}
 	o := p.options
-	plan, err := sequencer.Build(sequencer.Input{
-		Root: p.Root, Resources: resources, Namespace: o.Release.Namespace, WrittenKeys: result.WrittenKeys,
-	})
+	in := sequencer.Input{
+		Root: p.Root, Resources: resources, Namespace: o.Release.Namespace, WrittenKeys: result.WrittenKeys, Operation: o.operation(),
+	}
+	if !o.DisableHooks {
+		in.Hooks = render.PlannedHooks(p.Root, result.Hooks)
+	}
+	plan, err := sequencer.Build(in)
 	if err != nil {
 		return nil, err
 	}
-	op := hookneeds.Operation{IsUpgrade: o.Release.IsUpgrade, NoHooks: o.DisableHooks, Namespace: o.Release.Namespace}
+	op := hookneeds.Operation{IsUpgrade: o.Release.IsUpgrade, NoHooks: o.DisableHooks, Namespace: o.Release.Namespace, ChartOf: p.chartOf}
 	plan.Unmet = append(plan.Unmet, op.Find(plan, hookneeds.Hooks(result.Hooks))...)
 	return plan, nil
 }
+
+// chartOf returns the path of the chart that contains a template.
+func (p *Planner) chartOf(file string) string { return render.ChartOf(p.Root, file) }
 
 func (p *Planner) warnings(plan *sequencer.Plan) []string {
 	var warnings []string

@@ -24,23 +24,27 @@ func (d *OrderedDeletion) removalError(ctx context.Context, err error) error {
 		return err
 	}
 	result := &failure.RemovalError{Cause: context.Cause(ctx)}
-	for _, node := range execution.Failed {
+	for _, failed := range execution.Failed {
 		var failures failure.Resources
-		if !errors.As(node.Err, &failures) {
+		var hook *failure.HookError
+		switch {
+		case errors.As(failed.Err, &hook):
+			failures = hook.Hooks
+		case !errors.As(failed.Err, &failures):
 			f := &failure.Resource{
-				State: failure.NotDeleted, Reason: failure.NotDeleted, Message: node.Err.Error(), Err: node.Err, Outcome: "could not be deleted",
+				State: failure.NotDeleted, Reason: failure.NotDeleted, Message: failed.Err.Error(), Err: failed.Err, Outcome: "could not be deleted",
 			}
 			f.SetInterrupted(result.Cause, "deleted")
 			failures = failure.Resources{f}
 		}
 		for _, f := range failures {
-			f.Node, f.Title = node.Node.ID(), node.Node.Title()
+			f.Node, f.Title = failed.Vertex.ID(), failed.Vertex.Title()
 			f.SetReleaseNamespace(d.Namespace)
 		}
 		result.Resources = append(result.Resources, failures...)
 	}
-	for _, n := range execution.NotStarted {
-		result.NotDeleted = append(result.NotDeleted, n.ID())
+	for _, v := range execution.NotStarted {
+		result.NotDeleted = append(result.NotDeleted, v.ID())
 	}
 	return result
 }

@@ -80,9 +80,9 @@ func TestRemovalError(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			execution := &sequencer.ExecutionError{NotStarted: []*sequencer.Node{base}}
+			execution := &sequencer.ExecutionError{NotStarted: []sequencer.Vertex{base}}
 			if tt.err != nil {
-				execution.Failed = []sequencer.NodeError{{Node: top, Err: tt.err}}
+				execution.Failed = []sequencer.VertexError{{Vertex: top, Err: tt.err}}
 			}
 			if tt.cause != nil {
 				cancel(tt.cause)

@@ -65,6 +65,8 @@ type OrderedDeletion struct {
 	// WhyKeep returns why an object must not be deleted, or "" if it can be deleted. live is
 	// its state in the cluster. If WhyKeep is nil, all objects are deleted.
 	WhyKeep func(live *unstructured.Unstructured) string
+	// RunStep runs a step of Removal. It can be nil if there are none.
+	RunStep func(ctx context.Context, s *sequencer.Step) error
 	// Progress can be nil.
 	Progress Progress
 	// Partial is true if only some of the release's objects are deleted, so that events about
@@ -120,6 +122,9 @@ func (d *OrderedDeletion) Deleted() kube.ResourceList {
 // removeGroup deletes the existing objects of group, and emits events if there are any.
 // after is the last of the groups that had to be deleted before it; nil if there was none.
 func (d *OrderedDeletion) removeGroup(ctx context.Context, group, after *removal.Group) error {
+	if group.Step != nil {
+		return d.RunStep(ctx, group.Step)
+	}
 	node := group.Node.ID()
 	found, err := d.Find(ctx, group)
 	if err == nil {
@@ -129,7 +134,7 @@ func (d *OrderedDeletion) removeGroup(ctx context.Context, group, after *removal
 	if started {
 		e := event.Event{Type: event.NodeDeleting, Node: node, Message: object.Summarize(found.List)}
 		if after != nil {
-			e.After = after.Node.ID()
+			e.After = after.Vertex().ID()
 		}
 		d.Events.Emit(e)
 		if d.Progress != nil {
@@ -296,7 +301,9 @@ func (d *OrderedDeletion) Extent() string {
 func (d *OrderedDeletion) NodeCount() int {
 	ids := map[string]bool{}
 	for _, group := range d.Removal.Groups {
-		ids[group.Node.ID()] = true
+		if group.Node != nil {
+			ids[group.Node.ID()] = true
+		}
 	}
 	return len(ids)
 }

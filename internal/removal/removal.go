@@ -28,10 +28,12 @@ type Order struct {
 }
 
 // Group is a set of resources that are deleted as a unit: they are in the same node
-// of every plan that contains them.
+// of every plan that contains them. A group without resources stands for a step of a plan.
 type Group struct {
-	// Node is the node that contains the resources in the first plan that has them.
+	// Node is the node that contains the resources in the first plan that has them; nil if Step is set.
 	Node *sequencer.Node
+	// Step is a step of a plan, in the reverse order of that plan.
+	Step *sequencer.Step
 	// Resources are the resources of the group as that node contains them, in its order.
 	Resources []*sequencer.PlannedResource
 	// Awaited reports whether another group can be deleted only after this one no longer
@@ -39,14 +41,22 @@ type Group struct {
 	Awaited bool
 
 	// positions lists the nodes that contain the resources, one for each plan that has
-	// them. vertex is the number of the group's vertex in Order.graph.
+	// them, or the step. vertex is the number of the group's vertex in Order.graph.
 	positions []planPosition
 	vertex    int
 }
 
-// planPosition is a node of a plan: the index of the plan, and the index of the node in
-// Plan.Nodes.
-type planPosition struct{ plan, node int }
+// Vertex returns the node or the step of the group.
+func (g *Group) Vertex() sequencer.Vertex {
+	if g.Step != nil {
+		return g.Step
+	}
+	return g.Node
+}
+
+// planPosition is a node or a step of a plan: the index of the plan, and the number of the vertex
+// in its graph.
+type planPosition struct{ plan, vertex int }
 
 // OrderOf computes the order in which to delete resources of several plans, for example
 // those of the stored revisions of a release. It calls choose once for each resource of each
@@ -56,8 +66,10 @@ type planPosition struct{ plan, node int }
 // A resource is deleted after everything that depends on it, directly or indirectly, in
 // any of the plans. If the order of a plan contradicts the orders of earlier plans, it
 // applies only to resources that the earlier plans do not contain.
+//
+// The steps of the plans take part, too: only a plan for the operation Uninstall has any.
 func OrderOf(plans []*sequencer.Plan, choose func(*sequencer.PlannedResource) (sequencer.ID, bool)) *Order {
-	groups := groupObjects(plans, choose)
+	groups := addSteps(groupObjects(plans, choose), plans)
 	r := &Order{Groups: groups, graph: removalGraph(plans, groups)}
 	before, after := r.graph.Depths(len(groups)), r.graph.Reverse().Depths(len(groups))
 	for _, g := range r.Groups {
@@ -70,7 +82,7 @@ func OrderOf(plans []*sequencer.Plan, choose func(*sequencer.PlannedResource) (s
 }
 
 func comparePositions(x, y planPosition) int {
-	return cmp.Or(cmp.Compare(x.plan, y.plan), cmp.Compare(x.node, y.node))
+	return cmp.Or(cmp.Compare(x.plan, y.plan), cmp.Compare(x.vertex, y.vertex))
 }
 
 // Execute calls remove once for each group g, in its own goroutine, as soon as remove has
@@ -88,11 +100,11 @@ func (r *Order) Execute(ctx context.Context, remove func(ctx context.Context, g,
 		groups[g.vertex] = g
 	}
 	walked := dag.WalkValues(ctx, r.graph, groups, remove)
-	nodes, outcomes := make([]*sequencer.Node, len(groups)), make([]dag.VisitOutcome, len(groups))
+	vertices, outcomes := make([]sequencer.Vertex, len(groups)), make([]dag.VisitOutcome, len(groups))
 	for i, g := range r.Groups {
-		nodes[i], outcomes[i] = g.Node, walked[g.vertex]
+		vertices[i], outcomes[i] = g.Vertex(), walked[g.vertex]
 	}
-	return sequencer.NewExecutionError(ctx, nodes, outcomes)
+	return sequencer.NewExecutionError(ctx, vertices, outcomes)
 }
 
 // deletedObject is an object to delete. positions lists its node in each plan that
@@ -137,16 +149,26 @@ func groupObjects(plans []*sequencer.Plan, choose func(*sequencer.PlannedResourc
 	for _, o := range selectObjects(plans, choose) {
 		var key []byte
 		for _, at := range o.positions {
-			key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(at.plan)), uint64(at.node))
+			key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(at.plan)), uint64(at.vertex))
 		}
 		g := byPositions[string(key)]
 		if g == nil {
 			first := o.positions[0]
-			g = &Group{Node: plans[first.plan].Nodes[first.node], positions: o.positions, vertex: len(groups)}
+			g = &Group{Node: plans[first.plan].Nodes[first.vertex], positions: o.positions, vertex: len(groups)}
 			byPositions[string(key)] = g
 			groups = append(groups, g)
 		}
 		g.Resources = append(g.Resources, o.resource)
+	}
+	return groups
+}
+
+// addSteps adds a group for each step of the plans.
+func addSteps(groups []*Group, plans []*sequencer.Plan) []*Group {
+	for i, p := range plans {
+		for j, s := range p.Steps {
+			groups = append(groups, &Group{Step: s, positions: []planPosition{{i, len(p.Nodes) + j}}, vertex: len(groups)})
+		}
 	}
 	return groups
 }
@@ -174,38 +196,38 @@ func removalGraph(plans []*sequencer.Plan, groups []*Group) *dag.Graph {
 // graphOfFirstPlans is like removalGraph, but for the first len(useAll) plans. If useAll[i] is
 // false, the order of plan i applies only to resources that no earlier plan contains.
 func graphOfFirstPlans(plans []*sequencer.Plan, groups []*Group, useAll []bool) *dag.Graph {
-	inNode := make([][][]int, len(useAll)) // by plan and node, the vertices of the groups in it
+	inVertex := make([][][]int, len(useAll)) // by plan and its vertex, the vertices of the groups in it
 	for i := range useAll {
-		inNode[i] = make([][]int, len(plans[i].Nodes))
+		inVertex[i] = make([][]int, len(plans[i].Nodes)+len(plans[i].Steps))
 	}
 	for _, g := range groups {
 		for _, at := range g.positions {
 			if at.plan < len(useAll) && (useAll[at.plan] || at == g.positions[0]) {
-				inNode[at.plan][at.node] = append(inNode[at.plan][at.node], g.vertex)
+				inVertex[at.plan][at.vertex] = append(inVertex[at.plan][at.vertex], g.vertex)
 			}
 		}
 	}
 	graph := dag.New(len(groups))
-	for i, nodes := range inNode {
-		addReversedPlan(graph, sequencer.Graph(plans[i]), nodes)
+	for i, groups := range inVertex {
+		addReversedPlan(graph, sequencer.Graph(plans[i]), groups)
 	}
 	return graph
 }
 
-// addReversedPlan adds the reverse of a plan's order to graph. inNode lists, for each node
+// addReversedPlan adds the reverse of a plan's order to graph. inVertex lists, for each node and step
 // of the plan, the vertices of its groups. Each vertex of the plan becomes two gates, one
 // before its groups and one after them, so that the number of edges is proportional to the
 // size of the plan.
-func addReversedPlan(graph, plan *dag.Graph, inNode [][]int) {
+func addReversedPlan(graph, plan *dag.Graph, inVertex [][]int) {
 	before, after := make([]int, plan.Len()), make([]int, plan.Len())
 	for v := range before {
 		before[v] = graph.AddVertex()
 		after[v] = before[v]
-		if v >= len(inNode) || len(inNode[v]) == 0 {
+		if v >= len(inVertex) || len(inVertex[v]) == 0 {
 			continue
 		}
 		after[v] = graph.AddVertex()
-		for _, group := range inNode[v] {
+		for _, group := range inVertex[v] {
 			graph.AddEdge(group, before[v])
 			graph.AddEdge(after[v], group)
 		}

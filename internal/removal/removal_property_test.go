@@ -190,7 +190,7 @@ func TestRemovalAfterAFailure(t *testing.T) {
 		bad := order.Groups[int(r.seed)%len(order.Groups)]
 		l, err := r.remove(t.Context(), order, bad, failed)
 		var failure *sequencer.ExecutionError
-		if !errors.As(err, &failure) || !errors.Is(err, failed) || len(failure.Failed) != 1 || failure.Failed[0].Node != bad.Node {
+		if !errors.As(err, &failure) || !errors.Is(err, failed) || len(failure.Failed) != 1 || failure.Failed[0].Vertex != bad.Vertex() {
 			t.Fatalf("seed %d: got %v", r.seed, err)
 		}
 		if l.again > 0 || len(l.end) != len(l.start) {
@@ -220,7 +220,7 @@ func (r *revisions) checkNotStarted(t *testing.T, order *removal.Order, l *remov
 	var want, got []string
 	for _, g := range order.Groups {
 		_, went := l.start[r.index[g.Resources[0].ID.Name]]
-		if id := g.Node.ID(); !went && id != failure.Failed[0].Node.ID() && !slices.Contains(want, id) {
+		if id := g.Node.ID(); !went && id != failure.Failed[0].Vertex.ID() && !slices.Contains(want, id) {
 			want = append(want, id)
 		}
 	}

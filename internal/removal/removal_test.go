@@ -268,7 +268,7 @@ func TestRemovalThatFails(t *testing.T) {
 				return map[string]error{"a": bad, "b": worse}[g.Resources[0].ID.Name]
 			})
 			var failure *sequencer.ExecutionError
-			if !errors.As(err, &failure) || !errors.Is(err, bad) || !errors.Is(err, worse) || len(failure.Failed) != 1 || failure.Failed[0].Node.Layer != "l" {
+			if !errors.As(err, &failure) || !errors.Is(err, bad) || !errors.Is(err, worse) || len(failure.Failed) != 1 || failure.Failed[0].Vertex.(*sequencer.Node).Layer != "l" {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -21,7 +21,7 @@ import (
 func ChartTree(d *declaration.Chart, processed *chart.Chart) *sequencer.Chart {
 	c := &sequencer.Chart{
 		Name: processed.Name(), Sequenced: d.Sequenced(), OptedOut: d.OptedOut, Declares: d.Declares(),
-		DependsOnSubcharts: d.DependsOnSubcharts, DependsOnKey: d.DependsOnKey, ManagesHooks: d.ManagesHooks, Problem: d.Problem, Mistakes: d.Mistakes,
+		DependsOnSubcharts: d.DependsOnSubcharts, DependsOnKey: d.DependsOnKey, ManagesHooks: d.ManagesHooks, HookScope: d.HookScope, Problem: d.Problem, Mistakes: d.Mistakes,
 	}
 	if d.Hooks.IsParallel() {
 		c.HookMode = string(d.Hooks)
@@ -65,7 +65,7 @@ func removeSelfDependencies(d *declaration.Chart, dependencies []sequencer.Depen
 // the second copy: there, they have their own names. matchDependency adds the ignored alias
 // to the tags, so that depends-on can still refer to it.
 func matchDependency(d *declaration.Chart, e declaration.Dependency, present map[string]*chart.Chart) sequencer.Dependency {
-	s := sequencer.Dependency{Name: e.Name, Alias: e.Alias, Tags: e.Tags, DependsOn: e.DependsOn}
+	s := sequencer.Dependency{Name: e.Name, Alias: e.Alias, Tags: e.Tags, DependsOn: e.DependsOn, HookScope: e.HookScope}
 	if present[e.NameInTree()] != nil {
 		return s
 	}

@@ -32,3 +32,12 @@ func HookModes(root *sequencer.Chart, namespace string) hookorder.ChartModes {
 	walk(root, root.Name)
 	return modes
 }
+
+// PlannedHooks returns hooks of a release in the form that sequencer.Build needs. root is the tree of charts.
+func PlannedHooks(root *sequencer.Chart, hooks []*release.Hook) []sequencer.Hook {
+	planned := make([]sequencer.Hook, len(hooks))
+	for i, h := range hooks {
+		planned[i] = sequencer.Hook{Chart: ChartOf(root, h.Path), Events: h.Events}
+	}
+	return planned
+}

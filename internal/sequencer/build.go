@@ -22,10 +22,11 @@ import (
 // already exist in the cluster. Build returns such references in Plan.Unmet.
 func Build(in Input) (*Plan, error) {
 	b := newBuilder(in)
-	if err := errors.Join(b.readResources(in), b.resolveSubcharts()); err != nil {
+	if err := errors.Join(b.readResources(in), b.resolveSubcharts(), b.resolveHookScopes()); err != nil {
 		return nil, err
 	}
 	b.makeNodes()
+	b.makeHookSteps()
 	b.connect()
 	if cycle := b.graph.Cycle(); cycle != nil {
 		return nil, cycleError(cycle, b.declaredEdges())
@@ -61,6 +62,7 @@ type builder struct {
 	resources []*draftResource
 	byID      map[ID]*draftResource
 	nodes     []*draftNode
+	steps     []*Step
 	graph     *dag.Graph
 	// declarations lists all declared dependencies, for Plan.Edges.
 	declarations []edgeDeclaration[draftEnd]
@@ -87,6 +89,11 @@ type draftChart struct {
 	after, ownAfter []*draftChart
 	layers          map[string]*draftNode
 	nodes           []*draftNode // sorted by compareNodes
+	// hookScope is the chart before and after whose nodes the hooks of this chart run; nil if they run
+	// before and after everything in the release. preHooks and postHooks are the steps that run the hooks
+	// whose scope is this chart; nil if there are none.
+	hookScope           *draftChart
+	preHooks, postHooks *Step
 	// Gates are vertices without resources that stand for the beginning or end of a chart:
 	// beforeAll comes before the chart and its subcharts, beforeOwn before the chart's own
 	// resources, and afterAll after the chart and its subcharts.
@@ -184,9 +191,10 @@ func compareNodes(x, y *draftNode) int {
 }
 
 // newPlan converts the graph to a plan. It sorts the nodes by level and renumbers the
-// vertices of the graph accordingly: nodes come first, gates (see draftChart) last.
+// vertices of the graph accordingly: nodes come first, then steps, and last gates (see draftChart).
 func (b *builder) newPlan() *Plan {
-	levels, dependents := b.graph.Depths(len(b.nodes)), b.graph.Reverse().Depths(len(b.nodes))
+	reverse := b.graph.Reverse()
+	levels, dependents, followers := b.graph.Depths(len(b.nodes)), reverse.Depths(len(b.nodes)), reverse.Depths(len(b.nodes)+len(b.steps))
 	sorted := slices.Clone(b.nodes)
 	slices.SortStableFunc(sorted, func(x, y *draftNode) int { return cmp.Compare(levels[x.vertex], levels[y.vertex]) })
 	numbers := make([]int, b.graph.Len())
@@ -198,15 +206,16 @@ func (b *builder) newPlan() *Plan {
 		numbers[n.vertex] = i
 		n.planned = n.plannedNode()
 		n.planned.index, n.planned.Level, n.planned.Awaited = i, levels[n.vertex], dependents[n.vertex] > 0
+		n.planned.AwaitedByStep = !n.planned.Awaited && followers[n.vertex] > 0
 		p.Nodes = append(p.Nodes, n.planned)
 	}
-	p.graph = b.graph.Renumbered(numbers)
+	p.graph, p.Steps = b.graph.Renumbered(numbers), b.steps
 	makeIDsUnique(p.Nodes)
 	for _, d := range b.declarations {
 		p.declarations = append(p.declarations, edgeDeclaration[EdgeEnd]{d.first.planned(), d.then.planned(), d.reason})
 	}
 	for _, c := range b.charts {
-		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: sortedPaths(c.after), OwnAfter: sortedPaths(c.ownAfter), Sequenced: c.Sequenced})
+		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: sortedPaths(c.after), OwnAfter: sortedPaths(c.ownAfter), Sequenced: c.Sequenced, HookScope: c.hookScopePath()})
 	}
 	return p
 }

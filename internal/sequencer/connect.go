@@ -13,7 +13,7 @@ import (
 // gates (see draftChart) instead of an edge for each pair of nodes, so that the number of
 // edges stays proportional to the number of declarations.
 func (b *builder) connect() {
-	b.graph = dag.New(len(b.nodes))
+	b.graph = dag.New(len(b.nodes) + len(b.steps))
 	for _, c := range b.charts {
 		c.beforeAll, c.beforeOwn, c.afterAll = b.graph.AddVertex(), b.graph.AddVertex(), b.graph.AddVertex()
 	}
@@ -27,17 +27,23 @@ func (b *builder) connect() {
 // connectGates connects the gates of the chart c to its nodes, to the gates of its parent,
 // and to the gates of the charts that it depends on.
 func (b *builder) connectGates(c *draftChart) {
-	b.graph.AddEdge(c.beforeOwn, c.beforeAll)
+	if c.preHooks != nil {
+		b.graph.AddEdge(c.preHooks.vertex, c.beforeAll)
+	}
+	if c.postHooks != nil {
+		b.graph.AddEdge(c.afterAll, c.postHooks.vertex)
+	}
+	b.graph.AddEdge(c.beforeOwn, c.start())
 	if len(c.nodes) == 0 && len(c.subcharts) == 0 {
-		b.graph.AddEdge(c.afterAll, c.beforeOwn) // keeps the order transitive across a chart without nodes
+		b.graph.AddEdge(c.end(), c.beforeOwn) // keeps the order transitive across a chart without nodes
 	}
 	for _, n := range c.nodes {
 		b.graph.AddEdge(n.vertex, c.beforeOwn)
-		b.graph.AddEdge(c.afterAll, n.vertex)
+		b.graph.AddEdge(c.end(), n.vertex)
 	}
 	if c.parent != nil {
-		b.graph.AddEdge(c.beforeAll, c.parent.beforeAll)
-		b.graph.AddEdge(c.parent.afterAll, c.afterAll)
+		b.graph.AddEdge(c.beforeAll, c.parent.start())
+		b.graph.AddEdge(c.parent.end(), c.afterAll)
 	}
 	for _, sibling := range c.after {
 		b.graph.AddEdge(c.beforeAll, sibling.afterAll)

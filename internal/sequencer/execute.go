@@ -12,24 +12,24 @@ import (
 	"github.com/ordered-helm/helm/internal/dag"
 )
 
-// ExecutionError reports which nodes failed, and which were skipped because of these
+// ExecutionError reports which nodes and steps failed, and which were skipped because of these
 // failures or because the context was done.
 type ExecutionError struct {
-	// Failed lists the nodes that failed, in the order of the plan or of deletion.
-	Failed []NodeError
-	// NotStarted lists the skipped nodes, in the same order.
-	NotStarted []*Node
+	// Failed lists the nodes and steps that failed, in the order of the plan or of deletion.
+	Failed []VertexError
+	// NotStarted lists the skipped nodes and steps, in the same order.
+	NotStarted []Vertex
 }
 
-// NodeError says in which node of the deployment graph the error Err occurred.
-type NodeError struct {
-	Node *Node
-	Err  error
+// VertexError says in which node or step of the deployment graph the error Err occurred.
+type VertexError struct {
+	Vertex Vertex
+	Err    error
 }
 
-func (e NodeError) Error() string { return fmt.Sprintf("%s: %v", e.Node.Title(), e.Err) }
+func (e VertexError) Error() string { return fmt.Sprintf("%s: %v", e.Vertex.Title(), e.Err) }
 
-func (e NodeError) Unwrap() error { return e.Err }
+func (e VertexError) Unwrap() error { return e.Err }
 
 func (e *ExecutionError) Error() string {
 	var parts []string
@@ -38,8 +38,8 @@ func (e *ExecutionError) Error() string {
 	}
 	if len(e.NotStarted) > 0 {
 		var ids []string
-		for _, n := range e.NotStarted {
-			ids = append(ids, n.ID())
+		for _, v := range e.NotStarted {
+			ids = append(ids, v.ID())
 		}
 		parts = append(parts, "skipped (blocked by this failure): "+strings.Join(ids, ", "))
 	}
@@ -55,42 +55,49 @@ func (e *ExecutionError) Unwrap() []error {
 	return errs
 }
 
-// Execute calls deploy once for each node n of p, in its own goroutine, as soon as deploy
-// has returned without an error for all dependencies of n. The argument after is the
-// dependency of n that finished last, or nil if n has none. If n.Awaited is set, deploy
-// must not return before n is ready.
+// Execute calls visit once for each node and step v of p, in its own goroutine, as soon as visit
+// has returned without an error for everything on which v depends. The argument after is the
+// dependency of v that finished last, or nil if v has none. If the field Awaited or AwaitedByStep of
+// a node is set, visit must not return before the node is ready.
 //
-// After the first failure, or when ctx is done, Execute starts no further nodes and waits for
-// the running ones. It returns all failures in one error, which wraps an *ExecutionError.
-func Execute(ctx context.Context, p *Plan, deploy func(ctx context.Context, n, after *Node) error) error {
-	return NewExecutionError(ctx, p.Nodes, dag.WalkValues(ctx, p.graph, p.Nodes, deploy))
+// After the first failure, or when ctx is done, Execute starts nothing else and waits for
+// what is running. It returns all failures in one error, which wraps an *ExecutionError.
+func Execute(ctx context.Context, p *Plan, visit func(ctx context.Context, v, after Vertex) error) error {
+	all := p.Vertices()
+	outcomes := dag.Walk(ctx, p.graph, len(all), func(ctx context.Context, v, after int) error {
+		if after < 0 {
+			return visit(ctx, all[v], nil)
+		}
+		return visit(ctx, all[v], all[after])
+	})
+	return NewExecutionError(ctx, all, outcomes)
 }
 
-// NewExecutionError combines the outcomes of nodes in one error, or returns nil if all
+// NewExecutionError combines the outcomes of vertices in one error, or returns nil if all
 // succeeded. A node whose resources are deleted in several groups occurs several times in
-// nodes. Its failures are combined. It counts as not started if none of its groups failed,
+// vertices. Its failures are combined. It counts as not started if none of its groups failed,
 // but at least one was not started.
-func NewExecutionError(ctx context.Context, nodes []*Node, outcomes []dag.VisitOutcome) error {
+func NewExecutionError(ctx context.Context, vertices []Vertex, outcomes []dag.VisitOutcome) error {
 	e := &ExecutionError{}
 	failed, notStarted := map[string]int{}, map[string]bool{}
-	for i, n := range nodes {
+	for i, v := range vertices {
 		if outcomes[i].Err == nil {
 			continue
 		}
-		if at, again := failed[n.ID()]; again {
+		if at, again := failed[v.ID()]; again {
 			e.Failed[at].Err = errors.Join(e.Failed[at].Err, outcomes[i].Err)
 			continue
 		}
-		failed[n.ID()] = len(e.Failed)
-		e.Failed = append(e.Failed, NodeError{n, outcomes[i].Err})
+		failed[v.ID()] = len(e.Failed)
+		e.Failed = append(e.Failed, VertexError{v, outcomes[i].Err})
 	}
-	for i, n := range nodes {
+	for i, v := range vertices {
 		if outcomes[i].Started {
 			continue
 		}
-		if _, known := failed[n.ID()]; !known && !notStarted[n.ID()] {
-			notStarted[n.ID()] = true
-			e.NotStarted = append(e.NotStarted, n)
+		if _, known := failed[v.ID()]; !known && !notStarted[v.ID()] {
+			notStarted[v.ID()] = true
+			e.NotStarted = append(e.NotStarted, v)
 		}
 	}
 	switch {

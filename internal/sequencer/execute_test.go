@@ -79,7 +79,7 @@ func TestASlowBranchDoesNotDelayAnIndependentOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
 		r.takes = slowly
-		if err := sequencer.Execute(t.Context(), chain(t), r.deploy); err != nil {
+		if err := sequencer.Execute(t.Context(), chain(t), plans.OfNodes(r.deploy)); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range map[string]time.Duration{
@@ -104,7 +104,7 @@ func TestAfterAFailureNothingNewStarts(t *testing.T) {
 			return map[string]time.Duration{"bad": time.Second, "worse": 2 * time.Second, "long": time.Minute}[n.Layer]
 		}
 		r.fails = func(n *sequencer.Node) error { return map[string]error{"bad": bad, "worse": worse}[n.Layer] }
-		err := sequencer.Execute(t.Context(), p, r.deploy)
+		err := sequencer.Execute(t.Context(), p, plans.OfNodes(r.deploy))
 		if since := time.Since(r.begin); since != time.Minute {
 			t.Errorf("returned after %s: what was started must end, after 1m", since)
 		}
@@ -112,7 +112,7 @@ func TestAfterAFailureNothingNewStarts(t *testing.T) {
 		if !errors.As(err, &failure) || !errors.Is(err, bad) || !errors.Is(err, worse) {
 			t.Fatalf("got %v", err)
 		}
-		if len(failure.Failed) != 2 || failure.Failed[0].Node.Layer != "bad" || failure.Failed[1].Node.Layer != "worse" {
+		if len(failure.Failed) != 2 || plans.Node(failure.Failed[0].Vertex).Layer != "bad" || plans.Node(failure.Failed[1].Vertex).Layer != "worse" {
 			t.Errorf("failed: %v", failure.Failed)
 		}
 		want := "layer \"bad\" of chart shop: bad\nlayer \"worse\" of chart shop: worse\nskipped (blocked by this failure): shop:(Job/last), shop:(Job/next), shop"
@@ -131,7 +131,7 @@ func TestExecuteWhenTheContextEnds(t *testing.T) {
 		why := errors.New("the user said so")
 		cancel(why)
 		r := newRecorder()
-		err := sequencer.Execute(ctx, chain(t), r.deploy)
+		err := sequencer.Execute(ctx, chain(t), plans.OfNodes(r.deploy))
 		var failure *sequencer.ExecutionError
 		if !errors.Is(err, why) || !errors.As(err, &failure) || len(failure.NotStarted) != 5 || len(r.order) > 0 {
 			t.Errorf("got %v, started %v", err, r.order)
@@ -143,7 +143,7 @@ func TestExecuteWhenTheContextEnds(t *testing.T) {
 			defer cancel()
 			r := newRecorder()
 			r.takes = slowly
-			err := sequencer.Execute(ctx, chain(t), r.deploy)
+			err := sequencer.Execute(ctx, chain(t), plans.OfNodes(r.deploy))
 			var failure *sequencer.ExecutionError
 			if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failure) || len(failure.Failed) > 0 {
 				t.Fatalf("got %v", err)
@@ -156,7 +156,7 @@ func TestExecuteWhenTheContextEnds(t *testing.T) {
 	t.Run("with the last node", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		p := plans.Build(t, plans.V3("shop"), plans.Resources("shop ConfigMap/a"))
-		err := sequencer.Execute(ctx, p, func(context.Context, *sequencer.Node, *sequencer.Node) error {
+		err := sequencer.Execute(ctx, p, func(context.Context, sequencer.Vertex, sequencer.Vertex) error {
 			cancel()
 			return nil
 		})
@@ -171,7 +171,7 @@ func TestExecuteNothing(t *testing.T) {
 		t.Error(err)
 	}
 	visited := 0
-	err := sequencer.Execute(t.Context(), sequencer.SingleNode("shop"), func(context.Context, *sequencer.Node, *sequencer.Node) error {
+	err := sequencer.Execute(t.Context(), sequencer.SingleNode("shop"), func(context.Context, sequencer.Vertex, sequencer.Vertex) error {
 		visited++
 		return nil
 	})

@@ -10,6 +10,8 @@ package sequencer
 import (
 	"cmp"
 
+	"helm.sh/helm/v3/pkg/release"
+
 	"github.com/ordered-helm/helm/internal/objectid"
 )
 
@@ -26,6 +28,30 @@ type Input struct {
 	// WrittenKeys contains the keys of annotations as their templates contain them, for
 	// messages, if the keys in Resources are in canonical form instead. It can be nil.
 	WrittenKeys map[AnnotationKey]string
+	// Operation is the operation for which the plan is built. It decides which hooks of charts run as
+	// Steps, and in which order.
+	Operation Operation
+	// Hooks are the hooks of the release. Only those in charts with a hook scope matter.
+	Hooks []Hook
+}
+
+// Operation is what a plan is built for. The empty Operation is for plans that only show an order.
+type Operation string
+
+// The operations. In a plan for Uninstall, the hooks that run after the deletion of a chart stand before
+// its nodes, because deletion follows the plan in reverse.
+const (
+	Install   Operation = "install"
+	Upgrade   Operation = "upgrade"
+	Rollback  Operation = "rollback"
+	Uninstall Operation = "uninstall"
+)
+
+// Hook is a hook of a release.
+type Hook struct {
+	// Chart is the path of its chart, as in Resource.Chart.
+	Chart  string
+	Events []release.HookEvent
 }
 
 // AnnotationKey is the key of an annotation in a template. Object is the kind and the name of
@@ -70,6 +96,9 @@ type Chart struct {
 	// unless a hook declares something else: whether the chart is of the format helm.sh/v3.
 	// The plan does not depend on it.
 	ManagesHooks bool `json:"managesHooks,omitempty"`
+	// HookScope says when the hooks of the chart and its subcharts run: annotation.HookScopeChart or
+	// annotation.HookScopeRelease. If it is empty, the chart declares nothing.
+	HookScope string `json:"hookScope,omitempty"`
 	// Problem is the error in the order that the Chart.yaml declares, or nil.
 	Problem error `json:"-"`
 	// Mistakes are errors about keys and values in the Chart.yaml that have no effect, but
@@ -87,6 +116,8 @@ type Dependency struct {
 	// DependsOn lists the sibling charts, by name, alias or tag, that must be ready before
 	// this one.
 	DependsOn []string `json:"dependsOn,omitempty"`
+	// HookScope is that of the subchart, as in Chart.HookScope.
+	HookScope string `json:"hookScope,omitempty"`
 	// Disabled reports whether a condition or tag excludes the dependency from the release.
 	Disabled bool `json:"disabled,omitempty"`
 }

@@ -17,6 +17,8 @@ import (
 type Plan struct {
 	// Nodes are sorted by level, chart path and layer name.
 	Nodes []*Node
+	// Steps contains what happens between the nodes, sorted by chart.
+	Steps []*Step
 	// Charts lists each chart before its subcharts, which are sorted by name.
 	Charts []*PlannedChart
 	// Warnings lists probable mistakes in the charts, in a deterministic order.
@@ -25,8 +27,8 @@ type Plan struct {
 	Unmet []UnmetNeed
 
 	// graph has a vertex for each node: its number is the index of the node in Nodes. The
-	// other vertices are gates: they have no resources and stand for the beginning or end
-	// of a chart.
+	// vertices of the steps follow. The other vertices are gates: they have no resources and
+	// stand for the beginning or end of a chart.
 	graph *dag.Graph
 	// declarations lists the declared dependencies, from which Edges computes its result.
 	declarations []edgeDeclaration[EdgeEnd]
@@ -47,6 +49,9 @@ type Node struct {
 	Level int
 	// Awaited reports whether other nodes depend on this one, and start only when it is ready.
 	Awaited bool
+	// AwaitedByStep reports whether a step starts only when this node is ready, although no other
+	// node depends on it. It is then waited for with the timeout of a node on which nothing depends.
+	AwaitedByStep bool
 	// DependsOn lists the layers of the same chart that the node depends on, sorted.
 	DependsOn []string
 	// Resources are sorted by Helm's install order of kinds, then by name.
@@ -125,6 +130,9 @@ type PlannedChart struct {
 	// Sequenced reports whether the annotations of the chart's resources about order and
 	// readiness apply.
 	Sequenced bool
+	// HookScope is the path of the chart before and after whose nodes the hooks of this chart run. It
+	// is empty if they run before and after everything in the release.
+	HookScope string
 }
 
 // UnmetNeed is a reference from one resource of a release to another that the order cannot
@@ -148,8 +156,8 @@ type UnmetNeed struct {
 	suggestedLayer string
 }
 
-// Graph returns the graph of a plan. The vertex of a node is its index in Plan.Nodes; the other vertices have
-// no resources. An edge leads from a vertex to one that must be ready before it.
+// Graph returns the graph of a plan. The vertex of a node is its index in Plan.Nodes. The vertices of
+// Plan.Steps follow, and then others that only connect them. An edge leads from a vertex to one that must be ready before it.
 func Graph(p *Plan) *dag.Graph { return p.graph }
 
 // Levels groups the nodes by level, for printing. During deployment, no node waits for a
@@ -182,7 +190,7 @@ func (p *Plan) Dependencies(i int) []int { return p.graph.DependenciesAmong(len(
 // Part returns a plan for some of the resources of p: those for which keep returns true. It
 // has only the nodes that contain any of them. A node waits for the same nodes as in p,
 // even if it depends on them only through nodes that the result does not have. The nodes have
-// the order and the levels that they have in p. Warnings, unmet needs and declarations are
+// the order and the levels that they have in p. Steps, warnings, unmet needs and declarations are
 // omitted.
 func (p *Plan) Part(keep func(*PlannedResource) bool) *Plan {
 	part := &Plan{Charts: p.Charts}

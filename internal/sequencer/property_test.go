@@ -82,7 +82,7 @@ func TestEveryOrderIsKept(t *testing.T) {
 	pairs := 0
 	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
 		rec := recorded(r, d.plan)
-		if err := sequencer.Execute(t.Context(), d.plan, rec.deploy); err != nil {
+		if err := sequencer.Execute(t.Context(), d.plan, plans.OfNodes(rec.deploy)); err != nil {
 			t.Fatal(err)
 		}
 		if len(rec.started) != len(d.plan.Nodes) || len(rec.startedTwice) > 0 {
@@ -105,7 +105,7 @@ func TestEveryOrderIsKept(t *testing.T) {
 func TestNoOrderIsInvented(t *testing.T) {
 	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
 		rec := recorded(r, d.plan)
-		if err := sequencer.Execute(t.Context(), d.plan, rec.deploy); err != nil {
+		if err := sequencer.Execute(t.Context(), d.plan, plans.OfNodes(rec.deploy)); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range d.plan.Nodes {
@@ -140,9 +140,9 @@ func TestNothingStartsThatDependsOnAFailure(t *testing.T) {
 			}
 			return nil
 		}
-		err := sequencer.Execute(t.Context(), d.plan, rec.deploy)
+		err := sequencer.Execute(t.Context(), d.plan, plans.OfNodes(rec.deploy))
 		var failure *sequencer.ExecutionError
-		if !errors.As(err, &failure) || len(failure.Failed) != 1 || failure.Failed[0].Node != bad || !errors.Is(err, failed) {
+		if !errors.As(err, &failure) || len(failure.Failed) != 1 || failure.Failed[0].Vertex != bad || !errors.Is(err, failed) {
 			t.Fatalf("seed %d: got %v", d.seed, err)
 		}
 		if rec.running != 0 || len(rec.ended) != len(rec.started) {

@@ -34,10 +34,13 @@ type ordered struct {
 	inventory *inventory.Inventory
 	options   Options
 	deletion  *prune.OrderedDeletion
+	// runHooks runs the hooks of a step of the deployment graph.
+	runHooks func(context.Context, *sequencer.Step) error
 }
 
 func (o *ordered) prepare(ctx context.Context) (kept string, err error) {
 	inv := o.inventory
+	inv.PlanBaseFor(history.PlanOptions{Operation: sequencer.Uninstall, DisableHooks: o.options.DisableHooks})
 	if err := inv.ReadPlans(ctx, o.op.Cluster, false); err != nil {
 		return "", fmt.Errorf("uninstall: %w: use --wait=false to delete everything without ordering", err)
 	}
@@ -50,6 +53,7 @@ func (o *ordered) prepare(ctx context.Context) (kept string, err error) {
 			return id, exists && !object.PolicyKeeps(policies[id]) && !o.options.Spared[id]
 		}),
 		WhyKeep: func(live *unstructured.Unstructured) string { return inv.WhyKeep(live, policies, true) },
+		RunStep: o.runHooks,
 	}
 	return o.listKept(policies), o.recordProgress()
 }
@@ -103,3 +107,5 @@ func (o *ordered) deletionError(_ context.Context, err error) error {
 func (o *ordered) waitTimeout() time.Duration { return wait.UntilOperationEnds }
 
 func (o *ordered) restoresRelease() bool { return false }
+
+func (o *ordered) plan() *sequencer.Plan { return o.inventory.BasePlan() }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -79,16 +80,20 @@ type Run struct {
 	kept string
 	// isDeleting is true after the deletion of objects has begun.
 	isDeleting bool
-	// errs contains the errors that did not stop the uninstall.
-	errs     []error
-	response *release.UninstallReleaseResponse
+	// mu guards errs, the errors that did not stop the uninstall.
+	mu   sync.Mutex
+	errs []error
+	// hookSteps is locked while the hooks of a chart run, if the number of hooks that run in parallel is
+	// limited.
+	hookSteps sync.Mutex
+	response  *release.UninstallReleaseResponse
 }
 
 // New returns a Run that uninstalls the release t. It sends no requests.
 func New(op *operation.Operation, t *Target, o Options) *Run {
 	w := op.Store.NewWriter(t.Release)
-	return &Run{
-		op: op, options: o, target: t, writer: w, strategy: newStrategy(op, w, t.inventory, o),
+	r := &Run{
+		op: op, options: o, target: t, writer: w,
 		start: &lease.UninstallStart{
 			Store: op.Store, Writer: w, State: t.state,
 			Lock:   func() (*lease.Lease, error) { return op.Lock(w, "uninstall", release.StatusUninstalling) },
@@ -96,6 +101,8 @@ func New(op *operation.Operation, t *Target, o Options) *Run {
 		},
 		response: &release.UninstallReleaseResponse{Release: t.Release},
 	}
+	r.strategy = newStrategy(r)
+	return r
 }
 
 // Prepare determines which objects to delete. It changes nothing in the cluster.
@@ -156,7 +163,7 @@ func (r *Run) Begin(ctx context.Context) (err error) {
 func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, error) {
 	r.writer.Background.Start()
 	defer r.writer.Background.Stop()
-	runner := r.hooks()
+	runner := r.hooks("")
 	if err := r.runPreDeleteHooks(ctx, runner); err != nil {
 		return r.response, err
 	}
@@ -219,14 +226,17 @@ func (r *Run) deleteHookObjects(ctx context.Context) error {
 
 func (r *Run) addError(err error) {
 	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		r.errs = append(r.errs, err)
 	}
 }
 
-// hooks returns the runner of the hooks. If this uninstall continues an interrupted one, the
+// hooks returns the runner of those hooks whose scope is the chart with the path scope, or that run before and
+// after everything in the release if scope is empty. If this uninstall continues an interrupted one, the
 // runner skips hooks that have already succeeded, because objects that they need may no
 // longer exist.
-func (r *Run) hooks() *hooks.Runner {
+func (r *Run) hooks(scope string) *hooks.Runner {
 	o, rel := r.options.Hooks, r.target.Release
 	o.Modes = history.HookModesOrWarn(rel, r.op.Events)
 	if r.start.IsContinued() {
@@ -235,7 +245,25 @@ func (r *Run) hooks() *hooks.Runner {
 			return !succeeded || slices.Contains(h.Events, release.HookPreDelete) && slices.Contains(h.Events, release.HookPostDelete)
 		}
 	}
-	return r.op.Hooks(o)
+	return r.op.Hooks(o.OfScope(r.strategy.plan(), scope))
+}
+
+// runStep runs the hooks of a step of the deployment graph. If a post-delete hook fails, the uninstall continues,
+// as it does if one fails that runs after everything else.
+func (r *Run) runStep(ctx context.Context, s *sequencer.Step) error {
+	if r.options.Hooks.Limit > 0 {
+		r.hookSteps.Lock()
+		defer r.hookSteps.Unlock()
+	}
+	err := r.hooks(s.Chart).Run(ctx, r.writer, s.HookEvent)
+	switch {
+	case err == nil || ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		return context.Cause(ctx)
+	case s.HookEvent == release.HookPostDelete:
+		r.addError(err)
+		return nil
+	}
+	return hooks.StepError(s, err)
 }
 
 // runPreDeleteHooks recovers the hooks of operations that terminated unexpectedly, and then

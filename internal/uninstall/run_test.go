@@ -227,7 +227,7 @@ func TestHooksOfContinuedUninstall(t *testing.T) {
 	if err := run.Begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	runner := run.hooks()
+	runner := run.hooks("")
 	var again []string
 	for _, h := range run.target.Release.Hooks {
 		if runner.Filter(h) {

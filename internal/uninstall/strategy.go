@@ -10,9 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ordered-helm/helm/internal/history"
-	"github.com/ordered-helm/helm/internal/inventory"
-	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // strategy consists of the steps of Run that depend on whether the release is uninstalled in
@@ -32,16 +30,18 @@ type strategy interface {
 	deletionError(ctx context.Context, err error) error
 	// waitTimeout returns how long to wait until the deleted objects no longer exist.
 	waitTimeout() time.Duration
+	// plan returns the deployment graph whose steps deleteObjects runs; nil if it runs none.
+	plan() *sequencer.Plan
 	// restoresRelease reports whether the stored release is restored to its previous state if
 	// the uninstall fails before it has deleted an object or run a hook.
 	restoresRelease() bool
 }
 
-func newStrategy(op *operation.Operation, w *history.Writer, inv *inventory.Inventory, o Options) strategy {
-	if o.Ordered {
-		return &ordered{op: op, writer: w, inventory: inv, options: o}
+func newStrategy(r *Run) strategy {
+	if r.options.Ordered {
+		return &ordered{op: r.op, writer: r.writer, inventory: r.target.inventory, options: r.options, runHooks: r.runStep}
 	}
-	return &unordered{op: op, writer: w, inventory: inv, options: o}
+	return &unordered{op: r.op, writer: r.writer, inventory: r.target.inventory, options: r.options}
 }
 
 // propagation converts Options.Propagation to the type of Kubernetes. As in Helm, an unknown

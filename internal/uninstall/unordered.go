@@ -22,6 +22,7 @@ import (
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
 
@@ -132,3 +133,5 @@ func (u *unordered) deletionError(ctx context.Context, err error) error {
 func (u *unordered) waitTimeout() time.Duration { return u.options.Timeout }
 
 func (u *unordered) restoresRelease() bool { return true }
+
+func (u *unordered) plan() *sequencer.Plan { return nil }

@@ -112,7 +112,7 @@ func (w *watchingNodeWaiter) unfinishedWithDependents(ctx context.Context) []str
 	var unfinished []string
 	for _, n := range w.Plan.Nodes {
 		for _, o := range w.states[n].objects {
-			if n.Awaited && o.isUnfinished(ctx) {
+			if (n.Awaited || n.AwaitedByStep) && o.isUnfinished(ctx) {
 				unfinished = append(unfinished, o.resource.ID.String())
 			}
 		}
@@ -127,24 +127,32 @@ type UnfinishedError struct{}
 func (*UnfinishedError) Error() string { return "not ready yet when another resource failed" }
 
 // newDeployError returns an error that contains the failures of the nodes in err.Failed, and
-// the IDs of the nodes that were skipped because of these failures, in the order of plan.
+// the IDs of the nodes and steps that were skipped because of these failures, in the order of plan.
 func newDeployError(ctx context.Context, plan *sequencer.Plan, err *sequencer.ExecutionError) *failure.DeployError {
 	e := &failure.DeployError{Cause: context.Cause(ctx)}
 	notStarted := err.NotStarted
+	var hooks []string
 	for _, failed := range err.Failed {
 		var found failure.Resources
+		var hook *failure.HookError
 		_, unfinished := errors.AsType[*UnfinishedError](failed.Err)
 		switch {
+		case errors.As(failed.Err, &hook):
+			e.Resources = append(e.Resources, hook.Hooks...)
+			hooks = append(hooks, hook.NeverStarted...)
 		case errors.As(failed.Err, &found):
 			e.Resources = append(e.Resources, found...)
 		case !unfinished: // the node was not started because a leaf failed (waitlimit.ErrOtherFailure)
-			notStarted = append(notStarted, failed.Node)
+			notStarted = append(notStarted, failed.Vertex)
 		}
 	}
-	for _, n := range plan.Nodes {
-		if slices.Contains(notStarted, n) {
-			e.NeverStarted = append(e.NeverStarted, n.ID())
+	for _, v := range plan.Vertices() {
+		if slices.Contains(notStarted, v) {
+			e.NeverStarted = append(e.NeverStarted, v.ID())
 		}
+	}
+	for _, name := range hooks {
+		e.NeverStarted = append(e.NeverStarted, "hook "+name)
 	}
 	sortByNode(plan, e.Resources)
 	return e
@@ -153,8 +161,8 @@ func newDeployError(ctx context.Context, plan *sequencer.Plan, err *sequencer.Ex
 // sortByNode sorts failures by the positions of their nodes in plan.Nodes.
 func sortByNode(plan *sequencer.Plan, list []*failure.Resource) {
 	position := map[string]int{}
-	for i, n := range plan.Nodes {
-		position[n.ID()] = i
+	for i, v := range plan.Vertices() {
+		position[v.ID()] = i
 	}
 	slices.SortStableFunc(list, func(a, b *failure.Resource) int { return position[a.Node] - position[b.Node] })
 }

@@ -53,7 +53,7 @@ type NodeWaiter interface {
 	// as the server returned them.
 	Applied(n *sequencer.Node, states object.LiveObjects) error
 	// Await waits until all objects of a node are ready at the same time. Each object has
-	// its own limit. The error is a failure.Resources or an *UnfinishedError.
+	// its own limit; those of a node on which no other node depends have the limits of a leaf. The error is a failure.Resources or an *UnfinishedError.
 	Await(ctx context.Context, n *sequencer.Node) error
 	// AwaitLeaf starts to wait in the background for a leaf: a node without dependents. It
 	// reports whether the leaf has objects to wait for. If the leaf fails, AwaitLeaves

@@ -5,6 +5,7 @@
 package plans
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -143,5 +144,18 @@ func ExpectWarnings(t *testing.T, p *sequencer.Plan, parts ...string) {
 		if !strings.Contains(p.Warnings[i].String(), part) {
 			t.Errorf("the warning %q does not say %q", p.Warnings[i], part)
 		}
+	}
+}
+
+// Node returns v, which must be a node.
+func Node(v sequencer.Vertex) *sequencer.Node { return v.(*sequencer.Node) }
+
+// OfNodes returns an argument of sequencer.Execute that calls deploy, for a plan without steps.
+func OfNodes(deploy func(ctx context.Context, n, after *sequencer.Node) error) func(ctx context.Context, v, after sequencer.Vertex) error {
+	return func(ctx context.Context, v, after sequencer.Vertex) error {
+		if after == nil {
+			return deploy(ctx, Node(v), nil)
+		}
+		return deploy(ctx, Node(v), Node(after))
 	}
 }
