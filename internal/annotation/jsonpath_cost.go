@@ -14,8 +14,8 @@ import (
 const (
 	// maxExpressionLength limits the length of an expression, in bytes.
 	maxExpressionLength = 4096
-	// maxExpressions limits how many expressions one annotation can contain.
-	maxExpressions = 100
+	// MaxExpressions is the maximum number of expressions under one key.
+	MaxExpressions = 100
 	// maxDescents limits how often a path can contain "..", which visits all nested values.
 	// Each further occurrence multiplies the work by the depth of the object.
 	maxDescents = 1

@@ -34,16 +34,16 @@ const operatorCharacters = "=!<>~"
 
 func operators() []string { return []string{"==", "!=", "<=", ">=", "<", ">"} }
 
-// readReadinessExpressions reads a list of expressions from value, the value of the annotation
+// ReadReadinessExpressions reads a list of expressions from value, the value of the annotation
 // with the given key. It returns the valid expressions, and an error that joins a *ValueError
 // for each of the others.
-func readReadinessExpressions(key string, value any) ([]ReadinessExpression, error) {
+func ReadReadinessExpressions(key string, value any) ([]ReadinessExpression, error) {
 	texts, err := ReadItems(key, value)
 	if err != nil {
 		return nil, err
 	}
-	if len(texts) > maxExpressions {
-		return nil, newErrorOfKind(InvalidExpression, key, value, "has %d expressions; the maximum is %d", len(texts), maxExpressions)
+	if len(texts) > MaxExpressions {
+		return nil, newErrorOfKind(InvalidExpression, key, value, "has %d expressions; the maximum is %d", len(texts), MaxExpressions)
 	}
 	var list []ReadinessExpression
 	var problems []error

@@ -44,18 +44,18 @@ func ReadResourceSequencing(annotations map[string]any) (ResourceSequencing, err
 	var problems [5]error
 	r.Layer, problems[0] = readLayer(annotations)
 	problems[1] = r.readDependsOn(annotations)
-	r.Success, problems[2] = readReadinessExpressions(ReadinessSuccess, annotations[ReadinessSuccess])
-	r.Failure, problems[3] = readReadinessExpressions(ReadinessFailure, annotations[ReadinessFailure])
+	r.Success, problems[2] = ReadReadinessExpressions(ReadinessSuccess, annotations[ReadinessSuccess])
+	r.Failure, problems[3] = ReadReadinessExpressions(ReadinessFailure, annotations[ReadinessFailure])
 	r.Timeout, problems[4] = ReadDuration(ReadinessTimeout, annotations[ReadinessTimeout])
 	return r, errors.Join(problems[:]...)
 }
 
 func readLayer(annotations map[string]any) (string, error) {
-	layer, err := readLayerName(Layer, annotations[Layer])
+	layer, err := ReadLayerName(Layer, annotations[Layer])
 	if err != nil {
 		return "", err
 	}
-	group, err := readLayerName(ResourceGroup, annotations[ResourceGroup])
+	group, err := ReadLayerName(ResourceGroup, annotations[ResourceGroup])
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +72,7 @@ func (r *ResourceSequencing) readDependsOn(annotations map[string]any) error {
 		DependsOnLayers, dependsOnLayersProposed,
 		DependsOnResourceGroups, dependsOnResourceGroupsProposed,
 	} {
-		names, err := readLayerNames(key, annotations[key])
+		names, err := ReadLayerNames(key, annotations[key])
 		problems = append(problems, err)
 		if len(names) > 0 && r.DependsOnKey == "" {
 			r.DependsOnKey = key

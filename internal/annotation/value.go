@@ -163,8 +163,9 @@ func ReadNames(key string, value any) ([]string, error) {
 	return normalize(names), nil
 }
 
-// readLayerNames reads a list of names of layers, and checks each name.
-func readLayerNames(key string, value any) ([]string, error) {
+// ReadLayerNames reads a list of names of layers, as ReadNames does, and checks each name. The
+// error is a *ValueError.
+func ReadLayerNames(key string, value any) ([]string, error) {
 	names, err := ReadNames(key, value)
 	if err != nil {
 		return nil, err
@@ -177,9 +178,9 @@ func readLayerNames(key string, value any) ([]string, error) {
 	return names, nil
 }
 
-// readLayerName reads and checks the name of one layer. The result is empty if value is
-// nil or empty.
-func readLayerName(key string, value any) (string, error) {
+// ReadLayerName reads and checks the name of one layer. The result is empty if value is
+// nil or empty. key is only for errors, which are of type *ValueError.
+func ReadLayerName(key string, value any) (string, error) {
 	switch v := value.(type) {
 	case nil:
 		return "", nil
