@@ -31,6 +31,7 @@ func BenchmarkResource(b *testing.B) {
 		},
 		"names":        func(i int) string { return fmt.Sprintf("name: release-chart-%d-%d", i%charts, i) },
 		"namePatterns": func(i int) string { return fmt.Sprintf("name: '*-chart-%d-%d*'", i%charts, i) },
+		"nameSuffixes": func(i int) string { return fmt.Sprintf("name: 'release-*-%d'", i) },
 		"labels":       func(i int) string { return fmt.Sprintf("labels: {app: app-%d}", i) },
 	} {
 		var text strings.Builder

@@ -88,24 +88,31 @@ func matchSegments(pattern, path []string) bool {
 	return !slices.ContainsFunc(pattern[i:], func(s string) bool { return s != anySegments })
 }
 
-// matchName reports whether a pattern, in which * stands for any text, matches a name. It works as
-// matchSegments does.
-func matchName(pattern, name string) bool {
-	i, j, retry, retryAt := 0, 0, -1, 0
-	for j < len(name) {
-		switch {
-		case i < len(pattern) && pattern[i] == '*':
-			retry, retryAt = i+1, j
-			i++
-		case i < len(pattern) && pattern[i] == name[j]:
-			i++
-			j++
-		case retry >= 0:
-			retryAt++
-			i, j = retry, retryAt
-		default:
+// matchName reports whether a pattern, in which * stands for any text, matches a name.
+func matchName(pattern, name string) bool { return parseNamePattern(pattern).matches(name) }
+
+// namePattern is a parsed pattern: the texts before, between and after each *.
+type namePattern []string
+
+func parseNamePattern(pattern string) namePattern { return strings.Split(pattern, "*") }
+
+// matches reports whether the pattern matches a name. Each text between two * is found at the first
+// possible place, which leaves the most for the others.
+func (p namePattern) matches(name string) bool {
+	first, last := p[0], p[len(p)-1]
+	if len(p) == 1 {
+		return name == first
+	}
+	if len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {
+		return false
+	}
+	rest := name[len(first) : len(name)-len(last)]
+	for _, text := range p[1 : len(p)-1] {
+		at := strings.Index(rest, text)
+		if at < 0 {
 			return false
 		}
+		rest = rest[at+len(text):]
 	}
-	return strings.Trim(pattern[i:], "*") == ""
+	return true
 }

@@ -6,7 +6,6 @@ package orderfile
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ordered-helm/helm/internal/annotation"
@@ -38,7 +37,7 @@ func (e *Evaluation) Resource(r Resource) (ResourceOrder, error) {
 	if e == nil || len(e.resources.rules) == 0 {
 		return ResourceOrder{}, nil
 	}
-	rules := e.candidates.of(r, &e.resources).match(r)
+	rules := e.resourceRules(r)
 	if len(rules) == 0 {
 		return ResourceOrder{}, nil
 	}
@@ -76,78 +75,4 @@ func tooManyExpressions(r *rule, key string) error {
 	return &Error{File: r.place.File, Line: r.place.Line, Path: r.place.Path + "." + key, Problem: fmt.Sprintf(
 		"a resource that this rule matches has more than %d expressions, together with those of other rules: use fewer expressions, or rules that match fewer resources",
 		annotation.MaxExpressions)}
-}
-
-// candidateKey is what many resources of a release have in common.
-type candidateKey struct{ chart, group, kind string }
-
-// candidates are the rules that can match the resources with the same candidateKey.
-type candidates struct {
-	// byName contains the rules with a name that has no *, and others the rest.
-	byName map[string][]*rule
-	others []*rule
-}
-
-// candidateCache contains candidates that were determined before.
-type candidateCache struct {
-	known map[candidateKey]*candidates
-	// size is the number of rules in known.
-	size int
-}
-
-// maxCachedRules limits the size of a candidateCache, because many charts with many rules would
-// otherwise need a lot of memory.
-const maxCachedRules = 1_000_000
-
-// of returns the candidates among rules for a resource.
-func (c *candidateCache) of(r Resource, rules *ruleIndex) *candidates {
-	key := candidateKey{r.Chart, r.Group, r.Kind}
-	if found, known := c.known[key]; known {
-		return found
-	}
-	if c.known == nil || c.size > maxCachedRules {
-		c.known, c.size = map[candidateKey]*candidates{}, 0
-	}
-	found := &candidates{byName: map[string][]*rule{}}
-	for _, rule := range rules.find(r.Chart) {
-		m := &rule.resource.Match
-		switch {
-		case m.Kind != "" && m.Kind != r.Kind || m.Group != "" && m.Group != r.Group:
-			continue
-		case m.Name != "" && !strings.Contains(m.Name, "*"):
-			found.byName[m.Name] = append(found.byName[m.Name], rule)
-		default:
-			found.others = append(found.others, rule)
-		}
-		c.size++
-	}
-	c.known[key] = found
-	return found
-}
-
-// match returns the candidates that match a resource, in the order of the files and rules.
-func (c *candidates) match(r Resource) []*rule {
-	var found []*rule
-	for _, rule := range c.byName[r.Name] {
-		if rule.resource.Match.matchesLabels(r.Labels) {
-			found = append(found, rule)
-		}
-	}
-	for _, rule := range c.others {
-		m := &rule.resource.Match
-		if (m.Name == "" || matchName(m.Name, r.Name)) && m.matchesLabels(r.Labels) {
-			found = append(found, rule)
-		}
-	}
-	sortRules(found)
-	return found
-}
-
-func (m *Match) matchesLabels(labels map[string]string) bool {
-	for key, value := range m.Labels {
-		if actual, found := labels[key]; !found || actual != value {
-			return false
-		}
-	}
-	return true
 }

@@ -20,6 +20,8 @@ type rule struct {
 	// chart or resource is the rule itself.
 	chart    *ChartRule
 	resource *ResourceRule
+	// name is the parsed name that resources must have; nil if they can have any.
+	name namePattern
 	// matched reports whether the rule has matched something.
 	matched bool
 }

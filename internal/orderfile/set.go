@@ -44,7 +44,8 @@ type Evaluation struct {
 	charts, resources ruleIndex
 	// aboutDisabled contains the rules that are about disabled subcharts.
 	aboutDisabled map[*rule]bool
-	candidates    candidateCache
+	// criteria finds the rules that can match a resource.
+	criteria criteriaIndex
 }
 
 // Evaluate applies the files to the charts of a release, the root chart first.
@@ -63,6 +64,7 @@ func (s *Set) Evaluate(charts []ChartNode) *Evaluation {
 			e.resources.add(&rule{file: f, strength: i, pattern: r.chart, place: r.Rule, resource: r})
 		}
 	}
+	e.criteria.add(e.resources.rules)
 	for _, c := range charts {
 		for _, r := range e.charts.find(c.Path) {
 			r.matched = true
