@@ -112,6 +112,7 @@ func newDagCmd(a *app) *cobra.Command {
 	f.BoolVar(&client.Devel, "devel", false, "allow development versions, like --version '>0.0.0-0'; --version takes precedence")
 	f.BoolVar(&client.DependencyUpdate, "dependency-update", false, "update the chart's dependencies first if any is missing")
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the chart's JSON schema")
+	addOrderFlag(cmd, &client.OrderFile)
 	f.BoolVar(&client.EnableDNS, "enable-dns", false, "allow templates to resolve host names")
 	a.addScriptFlags(cmd, &client.ScriptOptions)
 	addValueFlags(f, &in.values)

@@ -132,6 +132,7 @@ func (in *installActionInput) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.SubNotes, "render-subchart-notes", false, "also print the notes of subcharts")
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the chart's JSON schema")
 	f.StringToStringVarP(&client.Labels, "labels", "l", nil, "labels for the stored release: key1=val1,key2=val2")
+	addOrderFlag(cmd, &client.OrderFile)
 	f.BoolVar(&client.EnableDNS, "enable-dns", false, "allow templates to resolve host names")
 	f.BoolVar(&client.HideNotes, "hide-notes", false, "do not print the notes of the chart; they are still stored")
 	f.BoolVar(&client.TakeOwnership, "take-ownership", false, "adopt existing resources that belong to no release or to another one")

@@ -163,6 +163,8 @@ func (in *upgradeActionInput) addReleaseFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.ReuseValues, "reuse-values", false, "use all values of the last revision, overridden by the values given now; --reset-values takes precedence")
 	f.BoolVar(&client.ResetThenReuseValues, "reset-then-reuse-values", false, "use the default values of the new chart, overridden by the previously given values, then by those given now; --reset-values and --reuse-values take precedence")
 	f.BoolVar(&client.SkipSchemaValidation, "skip-schema-validation", false, "do not validate values against the chart's JSON schema")
+	addOrderFlag(cmd, &client.OrderFile)
+	f.BoolVar(&client.ReuseOrder, reuseOrderFlagName, false, "[not in stock Helm] use the order file that was given with --order for the current revision; --order takes precedence")
 	f.BoolVar(&client.EnableDNS, "enable-dns", false, "allow templates to resolve host names")
 	f.BoolVar(&client.SubNotes, "render-subchart-notes", false, "also print the notes of subcharts")
 	f.BoolVar(&client.HideNotes, "hide-notes", false, "do not print the notes of the chart; they are still stored")
@@ -312,7 +314,7 @@ func (in *upgradeActionInput) asInstall(replace bool) *installActionInput {
 	install.DisableHooks = upgrade.DisableHooks
 	install.SkipCRDs = upgrade.SkipCRDs
 	install.Timeout, install.ReadinessTimeout = upgrade.Timeout, upgrade.ReadinessTimeout
-	install.Wait, install.WaitStrategy = upgrade.Wait, upgrade.WaitStrategy
+	install.Wait, install.WaitStrategy, install.OrderFile = upgrade.Wait, upgrade.WaitStrategy, upgrade.OrderFile
 	install.WaitForJobs, install.IgnoreJobs = upgrade.WaitForJobs, upgrade.IgnoreJobs
 	install.Atomic = upgrade.Atomic
 	install.Devel, install.DependencyUpdate = upgrade.Devel, upgrade.DependencyUpdate

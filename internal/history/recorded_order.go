@@ -46,7 +46,11 @@ func PlanFor(rel *release.Release, o PlanOptions) (*sequencer.Plan, *orderrecord
 	if err != nil {
 		return nil, nil, &orderrecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
-	in := sequencer.Input{Root: rec.Charts, Resources: resources, Namespace: rel.Namespace, Operation: o.Operation}
+	files, err := rec.Set()
+	if err != nil {
+		return nil, nil, &orderrecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+	}
+	in := sequencer.Input{Root: rec.Charts, Resources: resources, Namespace: rel.Namespace, OrderFiles: files, Operation: o.Operation}
 	if !o.DisableHooks {
 		in.Hooks = render.PlannedHooks(rec.Charts, rel.Hooks)
 	}

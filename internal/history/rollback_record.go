@@ -17,7 +17,7 @@ import (
 // record that cannot be used.
 func RollbackRecord(target *release.Release, revision int, order *orderrecord.Record) *orderrecord.Record {
 	if order != nil {
-		return &orderrecord.Record{Revision: revision, Ordered: true, Charts: order.Charts, DocumentCharts: order.DocumentCharts}
+		return &orderrecord.Record{Revision: revision, Ordered: true, Charts: order.Charts, DocumentCharts: order.DocumentCharts, OrderFiles: order.OrderFiles}
 	}
 	rec, err := orderrecord.Read(target)
 	if err != nil || rec == nil || !rec.Ordered && !DeclaresHooks(rec.Charts) {

@@ -74,6 +74,12 @@ func (r *Record) check() error {
 	if err := checkCharts(r.Charts); err != nil || !r.Ordered {
 		return err
 	}
+	if len(r.OrderFiles) > maxCharts+1 {
+		return fmt.Errorf("it has more than %d order files", maxCharts+1)
+	}
+	if _, err := r.Set(); err != nil {
+		return err
+	}
 	return checkDependencies(r.Charts)
 }
 

@@ -25,8 +25,8 @@ import (
 // as in "install -o json".
 const fileName = directory + "record.json"
 
-// version is the version of the JSON format that this package writes.
-const version = 1
+// version is the newest version of the JSON format. Record.format returns the one that a record needs.
+const version = 2
 
 // Record is the order record of one revision.
 type Record struct {
@@ -51,6 +51,8 @@ type Record struct {
 	// the document comes from. It is empty if the Source comments in the manifest contain
 	// this information.
 	DocumentCharts []string `json:"documents,omitempty"`
+	// OrderFiles are the order files that apply to the release, the strongest first.
+	OrderFiles []OrderFile `json:"orderFiles,omitempty"`
 	// Earlier is what the revision stores about earlier revisions. Use EarlierFor to read
 	// it.
 	Earlier *EarlierRevisions `json:"earlier,omitempty"`
@@ -143,7 +145,7 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 func WithRecord(ch *chart.Chart, r *Record) (*chart.Chart, error) {
 	files := removeRecord(ch.Files)
 	if r != nil {
-		r.Version = version
+		r.Version = r.format()
 		data, err := encode(r)
 		if err != nil {
 			return nil, fmt.Errorf("write the order record: %w", err)

@@ -39,6 +39,9 @@ type RenderOptions struct {
 	// Ordered says whether the release is deployed in order. Render then fails if there is
 	// no valid plan.
 	Ordered bool
+	// OrderFile is an order file that applies in addition to those of the charts, and before them; nil if there
+	// is none.
+	OrderFile *OrderFile
 	// DryRun says whether this is a dry run. Render then also fails if the charts declare an
 	// invalid order that the operation would not use.
 	DryRun bool
@@ -289,15 +292,33 @@ func isSequenced(c *sequencer.Chart) bool {
 	return c.Sequenced || slices.ContainsFunc(c.Subcharts, isSequenced)
 }
 
+// DocumentsPlan builds the plan of documents, without the hooks of charts.
+func (p *Planner) DocumentsPlan(docs []render.Document) (*sequencer.Plan, error) {
+	in, err := p.input(render.DocumentResources(docs))
+	if err != nil {
+		return nil, err
+	}
+	return sequencer.Build(in)
+}
+
+// input returns the input of a plan for resources.
+func (p *Planner) input(resources []sequencer.Resource) (sequencer.Input, error) {
+	files, err := p.orderSet()
+	o := p.options
+	return sequencer.Input{Root: p.Root, Resources: resources, Namespace: o.Release.Namespace, OrderFiles: files, Operation: o.operation()}, err
+}
+
 func (p *Planner) build(result *render.Result) (*sequencer.Plan, error) {
 	resources, err := result.Resources(p.Root, p.options.IncludeCRDs)
 	if err != nil {
 		return nil, err
 	}
-	o := p.options
-	in := sequencer.Input{
-		Root: p.Root, Resources: resources, Namespace: o.Release.Namespace, WrittenKeys: result.WrittenKeys, Operation: o.operation(),
+	in, err := p.input(resources)
+	if err != nil {
+		return nil, err
 	}
+	o := p.options
+	in.WrittenKeys = result.WrittenKeys
 	if !o.DisableHooks {
 		in.Hooks = render.PlannedHooks(p.Root, result.Hooks)
 	}
@@ -334,7 +355,10 @@ func (p *Planner) warnings(plan *sequencer.Plan) []string {
 func (p *Planner) Record(rel *release.Release, r *Rendered) *orderrecord.Record {
 	switch {
 	case p.options.Ordered:
-		return &orderrecord.Record{Revision: rel.Version, Ordered: true, IgnoreJobs: p.options.IgnoreJobs, Charts: p.Root, DocumentCharts: r.Charts}
+		return &orderrecord.Record{
+			Revision: rel.Version, Ordered: true, IgnoreJobs: p.options.IgnoreJobs, Charts: p.Root, DocumentCharts: r.Charts,
+			OrderFiles: p.recordedOrderFiles(),
+		}
 	case len(rel.Hooks) > 0 && history.DeclaresHooks(p.Root):
 		return &orderrecord.Record{Revision: rel.Version, Charts: p.Root}
 	}

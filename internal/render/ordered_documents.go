@@ -27,8 +27,8 @@ type OrderedDocument struct {
 // OrderDocuments sorts documents in deployment order. CustomResourceDefinitions from crds/
 // directories come first, followed by the nodes of the deployment graph and, within a node,
 // its resources. A List whose items are in several nodes is split into a document for each
-// item. Documents that contain only comments are left out. plan is the plan of docs (see
-// DocumentsPlan).
+// item. Documents that contain only comments are left out. plan is the plan of the resources in
+// docs (see DocumentResources).
 func OrderDocuments(docs []Document, plan *sequencer.Plan) ([]OrderedDocument, error) {
 	var ordered []OrderedDocument
 	var sources []Document
@@ -66,12 +66,6 @@ func OrderDocuments(docs []Document, plan *sequencer.Plan) ([]OrderedDocument, e
 		}
 	}
 	return ordered, nil
-}
-
-// DocumentsPlan builds the plan of documents. root is the tree of charts, and namespace is the
-// namespace of the release.
-func DocumentsPlan(docs []Document, root *sequencer.Chart, namespace string) (*sequencer.Plan, error) {
-	return sequencer.Build(sequencer.Input{Root: root, Resources: documentResources(docs), Namespace: namespace})
 }
 
 // orderedDocument returns d, the document that contains the resource r, as a document of

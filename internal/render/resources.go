@@ -29,12 +29,12 @@ func Resources(manifest string, charts []string, root *sequencer.Chart, withCRDs
 	if err != nil {
 		return nil, err
 	}
-	return documentResources(docs), nil
+	return DocumentResources(docs), nil
 }
 
-// documentResources returns the resources in docs. Other documents are CustomResourceDefinitions
+// DocumentResources returns the resources in docs. Other documents are CustomResourceDefinitions
 // from crds/ directories, or contain only comments.
-func documentResources(docs []Document) []sequencer.Resource {
+func DocumentResources(docs []Document) []sequencer.Resource {
 	resources := make([]sequencer.Resource, 0, len(docs))
 	for _, d := range docs {
 		if !d.CRD && len(d.Resource.Object) > 0 {
@@ -105,7 +105,7 @@ func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Re
 	if err != nil {
 		return nil, err
 	}
-	return documentResources(docs), nil
+	return DocumentResources(docs), nil
 }
 
 // Documents returns the documents of the manifest, in the order in which they are stored.

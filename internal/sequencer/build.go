@@ -12,6 +12,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/dag"
 	"github.com/ordered-helm/helm/internal/objectid"
+	"github.com/ordered-helm/helm/internal/orderfile"
 )
 
 // Build computes the plan of a release: the graph in which its resources are deployed. If
@@ -22,7 +23,7 @@ import (
 // already exist in the cluster. Build returns such references in Plan.Unmet.
 func Build(in Input) (*Plan, error) {
 	b := newBuilder(in)
-	if err := errors.Join(b.readResources(in), b.resolveSubcharts(), b.resolveHookScopes()); err != nil {
+	if err := errors.Join(b.readResources(in), b.resolveSubcharts(), b.resolveRules(), b.resolveHookScopes()); err != nil {
 		return nil, err
 	}
 	b.makeNodes()
@@ -38,6 +39,7 @@ func Build(in Input) (*Plan, error) {
 func newBuilder(in Input) *builder {
 	b := &builder{input: in, byPath: map[string]*draftChart{}}
 	b.addChart(in.Root, nil)
+	b.evaluateOrderFiles()
 	return b
 }
 
@@ -45,6 +47,7 @@ func newBuilder(in Input) *builder {
 // references and the warnings.
 func (b *builder) buildPlan() *Plan {
 	plan := b.newPlan()
+	b.warnUnmatchedRules()
 	c := orderChecker{builder: b, plan: plan, order: plan.graph.Reachability()}
 	c.findUnmetNeeds()
 	c.warnLateBindings()
@@ -71,6 +74,8 @@ type builder struct {
 	dependencies     dependencyCounter
 	unknownSubcharts int
 	warnings         []Warning
+	// order evaluates the order files.
+	order *orderfile.Evaluation
 	// crds maps each custom kind that the release defines to its CustomResourceDefinition.
 	crds map[objectid.GroupKind]ID
 }
@@ -79,6 +84,11 @@ type builder struct {
 // charts and its vertices in the graph.
 type draftChart struct {
 	*Chart
+	// Sequenced reports whether what the chart itself declares applies: because of Chart.Sequenced, or because
+	// an order file names the chart.
+	Sequenced bool
+	// order is what order files say about the chart.
+	order      orderfile.ChartOrder
 	path, file string
 	index      int // in builder.charts
 	parent     *draftChart
@@ -115,7 +125,7 @@ type draftNode struct {
 func (b *builder) addChart(c *Chart, parent *draftChart) {
 	draft := &draftChart{
 		Chart: c, path: c.Name, file: c.Name, index: len(b.charts), parent: parent,
-		ignored: c.Declares && !c.Sequenced && !c.OptedOut, layers: map[string]*draftNode{},
+		layers: map[string]*draftNode{},
 	}
 	if parent != nil {
 		draft.path = parent.path + "/" + c.Name

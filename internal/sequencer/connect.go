@@ -80,12 +80,20 @@ func (b *builder) connectResource(r *draftResource, missing map[string]bool) {
 		first := r.chart.layers[layer]
 		if first != nil {
 			b.graph.AddEdge(r.node.vertex, first.vertex)
-			b.declare(nodeEnd(first), nodeEnd(r.node), Reason{File: r.File, Key: b.input.writtenKey(r, r.order.KeyOf(layer)), Value: layer, Resource: r.ID.String()})
+			b.declare(nodeEnd(first), nodeEnd(r.node), b.reasonOf(r, layer))
 		} else if !missing[layer] {
 			missing[layer] = true
 			b.warnUnknownLayer(r, layer)
 		}
 	}
+}
+
+// reasonOf returns the declaration because of which r depends on a layer.
+func (b *builder) reasonOf(r *draftResource, layer string) Reason {
+	if rule, is := r.rules[layer]; is {
+		return ruleReason(rule, r.ID.String())
+	}
+	return Reason{File: r.File, Key: b.input.writtenKey(r, r.order.KeyOf(layer)), Value: layer, Resource: r.ID.String()}
 }
 
 // declaredEdges returns those edges that can be part of a cycle and that a chart declares,

@@ -60,10 +60,13 @@ func (b *builder) resolveHookScopes() error {
 	return errors.Join(problems...)
 }
 
-// scopeDeclarations returns the declarations of the hook scope of c that count: its own, and that in the
-// Chart.yaml of its parent.
+// scopeDeclarations returns the declarations of the hook scope of c that count: that of order files, its own, and
+// that in the Chart.yaml of its parent.
 func (b *builder) scopeDeclarations(c *draftChart) []scopeDeclaration {
 	var declared []scopeDeclaration
+	if s := c.order.HookScope; s != nil {
+		declared = append(declared, scopeDeclaration{s.Value, s.Rule.File, s.Rule.Path + "." + s.Key})
+	}
 	if c.Sequenced && c.HookScope != "" {
 		declared = append(declared, scopeDeclaration{c.HookScope, c.file + "/Chart.yaml", annotation.HookScopeField})
 	}

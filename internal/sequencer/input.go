@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/objectid"
+	"github.com/ordered-helm/helm/internal/orderfile"
 )
 
 // Input describes the release for which Build computes a plan.
@@ -28,6 +29,8 @@ type Input struct {
 	// WrittenKeys contains the keys of annotations as their templates contain them, for
 	// messages, if the keys in Resources are in canonical form instead. It can be nil.
 	WrittenKeys map[AnnotationKey]string
+	// OrderFiles are the order files that apply to the release. It can be nil.
+	OrderFiles *orderfile.Set
 	// Operation is the operation for which the plan is built. It decides which hooks of charts run as
 	// Steps, and in which order.
 	Operation Operation

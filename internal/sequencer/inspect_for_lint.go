@@ -27,8 +27,9 @@ const maxCycles = 20
 // Build, it continues after errors: it ignores invalid declarations and checks the others.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
-	i := &Inspection{Errors: joinederror.Split(errors.Join(b.readResources(in), b.resolveSubcharts()))}
+	i := &Inspection{Errors: joinederror.Split(errors.Join(b.readResources(in), b.resolveSubcharts(), b.resolveRules(), b.resolveHookScopes()))}
 	b.makeNodes()
+	b.makeHookSteps()
 	b.connect()
 	cycle := b.graph.Cycle()
 	if cycle == nil {
@@ -49,6 +50,7 @@ func Inspect(in Input) *Inspection {
 		})
 		cycle = b.graph.Cycle()
 	}
+	b.warnUnmatchedRules()
 	b.warnExpressions()
 	b.warnIgnoredDeclarations()
 	i.Warnings = b.warnings

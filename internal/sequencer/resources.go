@@ -15,6 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/joinederror"
 	"github.com/ordered-helm/helm/internal/kind"
 	"github.com/ordered-helm/helm/internal/objectid"
+	"github.com/ordered-helm/helm/internal/orderfile"
 )
 
 // draftResource is a resource while Build computes the plan.
@@ -25,6 +26,8 @@ type draftResource struct {
 	index int // in builder.resources
 	rank  int // the position of its kind in Helm's install order
 	order annotation.ResourceSequencing
+	// rules contains the rules of order files that add layers to order.DependsOn.
+	rules map[string]orderfile.Reference
 }
 
 // readResources sets b.resources. It replaces each List with its items, determines the IDs
@@ -52,7 +55,7 @@ func (b *builder) readResources(in Input) error {
 			}
 			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
 		}
-		problems = append(problems, b.dependencies.add(len(res.order.DependsOn), r.File))
+		problems = append(problems, b.applyRules(res), b.dependencies.add(len(res.order.DependsOn), r.File))
 		if b.dependencies.exceeded() {
 			res.order.DependsOn = nil
 		}

@@ -30,6 +30,8 @@ const (
 	// WarningLateBinding is about a role binding that grants permissions to the service
 	// account of a workload, but is deployed only after the workload is ready.
 	WarningLateBinding WarningKind = "late binding"
+	// WarningUnmatchedRule is about a rule of an order file that matches no chart and no resource.
+	WarningUnmatchedRule WarningKind = "unmatched rule"
 	// WarningUnknownKey is about a key or field that has no effect, but resembles one that
 	// declares an order, or is one of these in the wrong place.
 	WarningUnknownKey WarningKind = "unknown key"
@@ -68,9 +70,11 @@ func (b *builder) warnUnknownLayer(r *draftResource, layer string) {
 	} else if nearest := similar.Nearest(layer, slices.Sorted(maps.Keys(r.chart.layers))); nearest != "" {
 		hint = fmt.Sprintf("; did you mean %q?", nearest)
 	}
-	b.warn(WarningUnknownLayer, r, b.input.writtenKey(r, r.order.KeyOf(layer)), layer, fmt.Sprintf(
-		"%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored%s", r.File, r.ID, layer, r.chart.path, hint))
-	b.warnings[len(b.warnings)-1].Hint = hint
+	reason := b.reasonOf(r, layer)
+	b.warn(WarningUnknownLayer, r, reason.Key, layer, fmt.Sprintf(
+		"%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored%s", reason.File, r.ID, layer, r.chart.path, hint))
+	w := &b.warnings[len(b.warnings)-1]
+	w.File, w.Hint = reason.File, hint
 }
 
 // warnExpressions warns about readiness expressions whose path is probably wrong.

@@ -43,6 +43,9 @@ type Install struct {
 	// A negative value, or one longer than Timeout, is an error (docs/reference.md,
 	// "Time").
 	ReadinessTimeout time.Duration
+	// OrderFile is an order file that applies in addition to those of the charts, and before them; nil if there
+	// is none. It requires WaitStrategyOrdered (docs/reference.md, "Order files").
+	OrderFile *OrderFile
 	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
 	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.
 	MaxParallelHooks int

@@ -351,7 +351,7 @@ func (i *Install) plannerOptions(mode runMode, out *scriptOutput) planner.Render
 		Release: chartutil.ReleaseOptions{
 			Name: i.ReleaseName, Namespace: i.Namespace, Revision: 1, IsInstall: !upgrade, IsUpgrade: upgrade,
 		},
-		Ordered: i.isOrdered(), AllowIgnored: i.AllowIgnoredOrder, IgnoreJobs: i.IgnoreJobs, DisableHooks: i.DisableHooks, DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
+		Ordered: i.isOrdered(), OrderFile: i.OrderFile, AllowIgnored: i.AllowIgnoredOrder, IgnoreJobs: i.IgnoreJobs, DisableHooks: i.DisableHooks, DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
 		EnableDNS: i.EnableDNS, SubNotes: i.SubNotes, IncludeCRDs: i.IncludeCRDs, HideSecret: i.HideSecret,
 		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer,
 		Handlers: i.handlers(i.Lifecycle, i.cfg, out, mode.looksUp()),

@@ -52,7 +52,7 @@ func (r *installRun) arrange(ctx context.Context, rendered *planner.Rendered) er
 	}
 	plan := rendered.Plan
 	if rendered.Changed() {
-		if plan, err = render.DocumentsPlan(docs, r.planner.Root, i.Namespace); err != nil {
+		if plan, err = r.planner.DocumentsPlan(docs); err != nil {
 			return err
 		}
 	}

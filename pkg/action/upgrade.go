@@ -50,6 +50,11 @@ type Upgrade struct {
 	// FollowHookLogs makes the operation read the log of each running hook about once a
 	// second, and report its last line in an event of type EventHookLog.
 	FollowHookLogs bool
+	// OrderFile is an order file that applies in addition to those of the charts, and before them; nil if there
+	// is none. It requires WaitStrategyOrdered. If it is nil and ReuseOrder is set, the OrderFile of the current
+	// revision is used (docs/reference.md, "Order files").
+	OrderFile  *OrderFile
+	ReuseOrder bool
 	// Takeover says what to do if another operation has locked the release and may have
 	// terminated unexpectedly. An empty value means TakeoverAuto. If the release is not
 	// taken over, the error is a *HeldError (docs/reference.md, "Release locks").
@@ -125,7 +130,7 @@ func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mod
 
 // validate checks the options, and that the cluster is reachable. It returns the timeouts.
 func (u *Upgrade) validate(name string, chrt *chart.Chart, mode runMode) (wait.Timeouts, error) {
-	if err := errors.Join(validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks), validateJobs(u.WaitForJobs, u.IgnoreJobs)); err != nil {
+	if err := errors.Join(validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks), validateJobs(u.WaitForJobs, u.IgnoreJobs), validateOrderFile(u.OrderFile, u.WaitStrategy)); err != nil {
 		return wait.Timeouts{}, err
 	}
 	limits, err := operation.NewTimeouts(u.Timeout, u.ReadinessTimeout, u.isOrdered())

@@ -161,10 +161,14 @@ func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[str
 	if vals, err = u.values(chrt, r.current, vals); err != nil {
 		return err
 	}
+	orderFile, err := r.orderFile()
+	if err != nil {
+		return err
+	}
 	revision := r.last.Version + 1
 	r.planner, err = planner.New(ctx, u.cfg, chrt, vals, planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
-		Ordered: u.isOrdered(), AllowIgnored: u.AllowIgnoredOrder, IgnoreJobs: u.IgnoreJobs, DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
+		Ordered: u.isOrdered(), OrderFile: orderFile, AllowIgnored: u.AllowIgnoredOrder, IgnoreJobs: u.IgnoreJobs, DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,
 		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer,
 		Handlers: u.handlers(u.Lifecycle, u.cfg, r.output, r.mode.looksUp()),
