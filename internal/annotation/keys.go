@@ -7,6 +7,8 @@
 // string as the value.
 package annotation
 
+import "slices"
+
 // The label and the annotations that Helm sets on each object of a release.
 const (
 	// ManagedByLabel is the label that says that Helm manages an object.
@@ -38,6 +40,12 @@ const (
 	ReadinessFailure = "helm.sh/readiness-failure"
 	// ReadinessTimeout is how long the resource can take to become ready.
 	ReadinessTimeout = "helm.sh/readiness-timeout"
+	// DependsOnExternal lists objects and releases outside of the release that must be ready
+	// before the resource is deployed (package externalneed). In Chart.yaml, it applies to the
+	// whole chart.
+	DependsOnExternal = "depends-on.helm.sh/external"
+	// ExternalTimeout is how long to wait for the objects and releases in DependsOnExternal.
+	ExternalTimeout = "helm.sh/external-timeout"
 	// ResourcePolicy is Helm's resource policy. With the value "keep", Helm does not delete
 	// the resource.
 	ResourcePolicy = "helm.sh/resource-policy"
@@ -81,6 +89,7 @@ const (
 const (
 	dependsOnLayersProposed         = "helm.sh/depends-on/layers"
 	dependsOnResourceGroupsProposed = "helm.sh/depends-on/resource-groups"
+	dependsOnExternalProposed       = "helm.sh/depends-on/external"
 )
 
 // Keys returns the keys, in canonical form, of the sequencing annotations: those that
@@ -88,14 +97,33 @@ const (
 func Keys() []string {
 	return []string{
 		Layer, ResourceGroup, DependsOnLayers, DependsOnResourceGroups,
-		ReadinessSuccess, ReadinessFailure, ReadinessTimeout,
+		ReadinessSuccess, ReadinessFailure, ReadinessTimeout, DependsOnExternal, ExternalTimeout,
 	}
 }
 
 // ChartKeys returns the keys of the annotations in Chart.yaml that declare the order of
 // charts and hooks.
 func ChartKeys() []string {
-	return []string{DependsOnSubcharts, DependsOnSubchartsCanonical, RunHooksInParallel, HookScope, Sequencing}
+	return append(ChartListKeys(), ExternalTimeout, RunHooksInParallel, HookScope, Sequencing)
+}
+
+// ChartListKeys returns those of ChartKeys whose values are lists.
+func ChartListKeys() []string {
+	return []string{DependsOnSubcharts, DependsOnSubchartsCanonical, DependsOnExternal, dependsOnExternalProposed}
+}
+
+// IsChartList reports whether key is one of ChartListKeys.
+func IsChartList(key string) bool { return slices.Contains(ChartListKeys(), key) }
+
+// CanonicalChartKey is like CanonicalKey, for an annotation in Chart.yaml.
+func CanonicalChartKey(key string) string {
+	switch key {
+	case DependsOnSubcharts:
+		return DependsOnSubchartsCanonical
+	case dependsOnExternalProposed:
+		return DependsOnExternal
+	}
+	return key
 }
 
 // CanonicalKey returns the form of key that Kubernetes accepts, if key is an alternative
@@ -107,6 +135,8 @@ func CanonicalKey(key string) string {
 		return DependsOnLayers
 	case dependsOnResourceGroupsProposed:
 		return DependsOnResourceGroups
+	case dependsOnExternalProposed:
+		return DependsOnExternal
 	}
 	return key
 }
@@ -115,7 +145,7 @@ func CanonicalKey(key string) string {
 // is a list.
 func IsList(key string) bool {
 	switch CanonicalKey(key) {
-	case DependsOnLayers, DependsOnResourceGroups, ReadinessSuccess, ReadinessFailure:
+	case DependsOnLayers, DependsOnResourceGroups, DependsOnExternal, ReadinessSuccess, ReadinessFailure:
 		return true
 	}
 	return false
@@ -125,7 +155,7 @@ func IsList(key string) bool {
 // canonical form or not.
 func IsSequencingKey(key string) bool {
 	switch key {
-	case Layer, ResourceGroup, ReadinessTimeout:
+	case Layer, ResourceGroup, ReadinessTimeout, ExternalTimeout:
 		return true
 	}
 	return IsList(key)

@@ -59,7 +59,7 @@ func KeyProblem(key string) (reason string, kind ErrorKind) {
 	default:
 		return fmt.Sprintf("has no effect in a template: use %s in Chart.yaml", suggestedKey(meant)), Misplaced
 	}
-	meant := suggestedKey(nearestKey(key, append(Keys(), dependsOnLayersProposed, dependsOnResourceGroupsProposed)))
+	meant := suggestedKey(nearestKey(key, append(Keys(), dependsOnLayersProposed, dependsOnResourceGroupsProposed, dependsOnExternalProposed)))
 	switch {
 	case strings.HasPrefix(lower, "depends-on.helm.sh/") || strings.HasPrefix(lower, "helm.sh/depend"):
 		meant = cmp.Or(meant, similar.Nearest(lower, Keys()), DependsOnLayers)
@@ -143,10 +143,7 @@ func didYouMean(key string) string { return fmt.Sprintf("unknown key: did you me
 // suggestedKey returns the form of key, which can be empty, that messages suggest: the one
 // with a single slash.
 func suggestedKey(key string) string {
-	if key == DependsOnSubcharts {
-		return DependsOnSubchartsCanonical
-	}
-	return CanonicalKey(key)
+	return CanonicalChartKey(CanonicalKey(key))
 }
 
 // nearestKey returns the key in known that key almost equals, or "" if there is none.

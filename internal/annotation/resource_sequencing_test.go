@@ -25,6 +25,7 @@ func TestEverySpellingOfAKey(t *testing.T) {
 		{"depends-on.helm.sh/layers", ResourceSequencing{DependsOn: []string{"1s"}, DependsOnKey: "depends-on.helm.sh/layers"}},
 		{"depends-on.helm.sh/resource-groups", ResourceSequencing{DependsOn: []string{"1s"}, DependsOnKey: "depends-on.helm.sh/resource-groups"}},
 		{"helm.sh/readiness-timeout", ResourceSequencing{Timeout: time.Second}},
+		{"helm.sh/external-timeout", ResourceSequencing{ExternalTimeout: time.Second}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.key, func(t *testing.T) {
@@ -60,6 +61,7 @@ func TestLegalKey(t *testing.T) {
 	for key, want := range map[string]string{
 		"helm.sh/depends-on/layers":          "depends-on.helm.sh/layers",
 		"helm.sh/depends-on/resource-groups": "depends-on.helm.sh/resource-groups",
+		"helm.sh/depends-on/external":        "depends-on.helm.sh/external",
 		"depends-on.helm.sh/layers":          "depends-on.helm.sh/layers",
 		"helm.sh/layer":                      "helm.sh/layer",
 		"helm.sh/readiness-success":          "helm.sh/readiness-success",
@@ -75,7 +77,8 @@ func TestLegalKey(t *testing.T) {
 	for key, want := range map[string]bool{
 		"helm.sh/depends-on/layers": true, "depends-on.helm.sh/resource-groups": true,
 		"helm.sh/readiness-success": true, "helm.sh/readiness-failure": true,
-		"helm.sh/layer": false, "helm.sh/readiness-timeout": false,
+		"helm.sh/depends-on/external": true, "depends-on.helm.sh/external": true,
+		"helm.sh/layer": false, "helm.sh/readiness-timeout": false, "helm.sh/external-timeout": false,
 	} {
 		if IsList(key) != want {
 			t.Errorf("IsList(%q) = %v", key, !want)

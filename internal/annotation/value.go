@@ -5,12 +5,14 @@ package annotation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/ordered-helm/helm/internal/externalneed"
 	"github.com/ordered-helm/helm/internal/text"
 )
 
@@ -40,6 +42,8 @@ const (
 	InvalidLayerName ErrorKind = "layer name"
 	// InvalidExpression is an invalid readiness expression.
 	InvalidExpression ErrorKind = "expression"
+	// InvalidExternal is a string that does not name an external dependency.
+	InvalidExternal ErrorKind = "external dependency"
 	// InvalidDuration is an invalid duration.
 	InvalidDuration ErrorKind = "duration"
 	// Conflict is a value that contradicts the value of an alternative key.
@@ -161,6 +165,23 @@ func ReadNames(key string, value any) ([]string, error) {
 		names = append(names, strings.Split(item, ",")...)
 	}
 	return normalize(names), nil
+}
+
+// ReadExternal reads a list of external dependencies, separated like the names that ReadNames
+// reads. It returns them in the canonical form of package externalneed.
+func ReadExternal(key string, value any) ([]string, error) {
+	names, err := ReadNames(key, value)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		need, err := externalneed.Parse(name)
+		if problem, ok := errors.AsType[*externalneed.ParseError](err); ok {
+			return nil, newErrorOfKind(InvalidExternal, key, value, "%q: %s", name, problem.Reason)
+		}
+		names[i] = need.String()
+	}
+	return names, nil
 }
 
 // ReadLayerNames reads a list of names of layers, as ReadNames does, and checks each name. The

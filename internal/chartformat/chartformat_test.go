@@ -338,6 +338,7 @@ data:
 		{"label with an invalid key", withLabels("version: 1.0.0, a b: c"), "Chart.yaml:5: metadata.labels.a b: the key is not valid", NotCanonical},
 		{"annotation that is a number", minimal + "  annotations: {a: 7}\n", `Chart.yaml:6: metadata.annotations.a: is not a string: write "7"`, NotCanonical},
 		{"annotation that is a list", minimal + "  annotations: {depends-on.helm.sh/subcharts: [db]}\n", `Chart.yaml:6: metadata.annotations.depends-on.helm.sh/subcharts: is not a string: write '["db"]'`, NotCanonical},
+		{"external dependencies with two slashes", minimal + "  annotations: {helm.sh/depends-on/external: Secret/a}\n", "Chart.yaml:6: metadata.annotations.helm.sh/depends-on/external: the key is not valid for an annotation: use depends-on.helm.sh/external", NotCanonical},
 		{"annotation with two slashes", minimal + "  annotations: {helm.sh/depends-on/subcharts: db}\n", "Chart.yaml:6: metadata.annotations.helm.sh/depends-on/subcharts: the key is not valid for an annotation: use depends-on.helm.sh/subcharts", NotCanonical},
 		{"annotation with an invalid key", minimal + "  annotations: {a b: c}\n", "Chart.yaml:6: metadata.annotations.a b: the key is not valid", NotCanonical},
 		{"hooks in metadata", minimal + "  runHooksInParallel: true\n", "Chart.yaml:6: metadata.runHooksInParallel: belongs in data.runHooksInParallel", NotCanonical},

@@ -93,8 +93,8 @@ func (w *writer) addAnnotations(r *reader, n *yaml.Node) {
 				continue
 			}
 			value = annotationValue(key.Value, value)
-			if key.Value == annotation.DependsOnSubcharts && yamledit.Lookup(resolved, annotation.DependsOnSubchartsCanonical) == nil {
-				key.Value = annotation.DependsOnSubchartsCanonical
+			if canonical := annotation.CanonicalChartKey(key.Value); canonical != key.Value && yamledit.Lookup(resolved, canonical) == nil {
+				key.Value = canonical
 			}
 			w.annotations.add(withStrings(key), value)
 		}
@@ -131,7 +131,7 @@ func (w *writer) separateLibraries() {
 
 // annotationValue returns the value of an annotation as a string.
 func annotationValue(key string, value *yaml.Node) *yaml.Node {
-	if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsCanonical {
+	if annotation.IsChartList(key) {
 		if text, change, err := annotation.CanonicalValue(key, value); err == nil && change {
 			return yamledit.Text(text)
 		}

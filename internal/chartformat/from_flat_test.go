@@ -28,7 +28,7 @@ engine: gotpl
 runHooksInParallel: true
 deprecated: true
 keywords: [a, 7]
-annotations: {helm.sh/sequencing: enabled, a: yes, helm.sh/depends-on/subcharts: [db]}
+annotations: {helm.sh/sequencing: enabled, a: yes, helm.sh/depends-on/subcharts: [db], helm.sh/depends-on/external: [Secret/a]}
 dependencies:
 - {name: db, version: 1.0, enabled: true, import-values: [{child: a, parent: b}], depends-on: [queue]}
 - {name: queue, version: ^2}
@@ -42,6 +42,7 @@ metadata:
   annotations:
     a: "true"
     depends-on.helm.sh/subcharts: '["db"]'
+    depends-on.helm.sh/external: '["Secret/a"]'
 data:
   runHooksInParallel: true
   deprecated: true

@@ -125,8 +125,8 @@ func (r *reader) checkLabel(key, text string, n *yaml.Node) {
 func (r *reader) checkAnnotationKey(key string, n *yaml.Node) {
 	switch {
 	case !r.checksObject:
-	case key == annotation.DependsOnSubcharts:
-		r.notCanonicalf(n, "metadata.annotations."+key, "the key is not valid for an annotation: use %s", annotation.DependsOnSubchartsCanonical)
+	case annotation.CanonicalChartKey(key) != key:
+		r.notCanonicalf(n, "metadata.annotations."+key, "the key is not valid for an annotation: use %s", annotation.CanonicalChartKey(key))
 	case len(validation.IsQualifiedName(strings.ToLower(key))) > 0:
 		r.notCanonicalf(n, "metadata.annotations."+key, "the key is not valid for an annotation")
 	}

@@ -142,7 +142,7 @@ func (r *reader) readAnnotations(n *yaml.Node, flat *flatChart) {
 		if r.isReserved(key, value, field) {
 			continue
 		}
-		if key == annotation.DependsOnSubcharts || key == annotation.DependsOnSubchartsCanonical {
+		if annotation.IsChartList(key) {
 			text, changed, err := annotation.CanonicalValue(key, value)
 			switch {
 			case err != nil:

@@ -109,7 +109,7 @@ func splitSubchartPath(name string) (own string, depth int) {
 // canonicalChartYAML converts the annotations in a Chart.yaml to canonical form. A file
 // that cannot be parsed is returned unchanged, so that Helm's loader reports the error.
 func canonicalChartYAML(data []byte) ([]byte, error) {
-	if !bytes.Contains(data, []byte("/subcharts")) && !bytes.Contains(data, []byte(annotation.RunHooksInParallel)) {
+	if !slices.ContainsFunc([]string{"/subcharts", "/external", annotation.RunHooksInParallel}, func(key string) bool { return bytes.Contains(data, []byte(key)) }) {
 		return data, nil // it has none of the annotations that canonicalChartValue converts
 	}
 	root, err := yamledit.Parse(string(data))
@@ -138,10 +138,10 @@ func canonicalChartYAML(data []byte) ([]byte, error) {
 // canonicalChartValue converts the value of an annotation in Chart.yaml to canonical form.
 // change is false if the value needs no conversion.
 func canonicalChartValue(key string, value *yaml.Node) (text string, change bool, err error) {
-	switch key {
-	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
+	switch {
+	case annotation.IsChartList(key):
 		return annotation.CanonicalValue(key, value)
-	case annotation.RunHooksInParallel:
+	case key == annotation.RunHooksInParallel:
 		var b bool
 		if value.ShortTag() == "!!bool" && value.Decode(&b) == nil {
 			return strconv.FormatBool(b), true, nil

@@ -275,8 +275,8 @@ func TestLoaders(t *testing.T) {
 // rewritten, in the root chart and in subcharts, packed or not.
 func TestLegalForm(t *testing.T) {
 	const (
-		illegal = "# shop\nannotations:\n  a: \"b\" # c\n  helm.sh/depends-on/subcharts: [\"bar\", 'rabbitmq'] # why\n  depends-on.helm.sh/subcharts:\n  - x\n  helm.sh/run-hooks-in-parallel: true\nkeywords:   [x]\n"
-		legal   = "# shop\nannotations:\n  a: \"b\" # c\n  helm.sh/depends-on/subcharts: '[\"bar\",\"rabbitmq\"]' # why\n  depends-on.helm.sh/subcharts: '[\"x\"]'\n  helm.sh/run-hooks-in-parallel: 'true'\nkeywords:   [x]\n"
+		illegal = "# shop\nannotations:\n  a: \"b\" # c\n  helm.sh/depends-on/subcharts: [\"bar\", 'rabbitmq'] # why\n  depends-on.helm.sh/subcharts:\n  - x\n  helm.sh/depends-on/external: [Secret/a]\n  helm.sh/run-hooks-in-parallel: true\nkeywords:   [x]\n"
+		legal   = "# shop\nannotations:\n  a: \"b\" # c\n  helm.sh/depends-on/subcharts: '[\"bar\",\"rabbitmq\"]' # why\n  depends-on.helm.sh/subcharts: '[\"x\"]'\n  helm.sh/depends-on/external: '[\"Secret/a\"]'\n  helm.sh/run-hooks-in-parallel: 'true'\nkeywords:   [x]\n"
 	)
 	write := func(more string) tree {
 		packed := tree{"Chart.yaml": chartYAML("packed", more), "charts/inner/Chart.yaml": chartYAML("inner", more), "templates/x": "kept"}

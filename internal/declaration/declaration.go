@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"time"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -40,6 +41,14 @@ type Chart struct {
 	// DependsOnKey is the key of the annotation that contains DependsOnSubcharts, for
 	// messages. If there are two, it is the first.
 	DependsOnKey string
+	// External lists the objects and releases outside of the release that must be ready before
+	// anything of the chart is deployed, in the canonical form of package externalneed, sorted.
+	External []string
+	// ExternalKey is the key of the annotation that contains External, for messages. If there
+	// are two, it is the first.
+	ExternalKey string
+	// ExternalTimeout is the timeout of the wait for External, or 0 if there is none.
+	ExternalTimeout time.Duration
 	// Hooks says whether the hooks of the chart run in parallel.
 	Hooks hookorder.Mode
 	// HookScope says when the hooks of the chart run: annotation.HookScopeChart or
@@ -92,7 +101,7 @@ func (d *Chart) AnySequenced() bool {
 
 // Declares reports whether the Chart.yaml declares an order.
 func (d *Chart) Declares() bool {
-	return len(d.DependsOnSubcharts) > 0 || d.HookScope != "" || d.Problem != nil ||
+	return len(d.DependsOnSubcharts) > 0 || len(d.External) > 0 || d.HookScope != "" || d.Problem != nil ||
 		slices.ContainsFunc(d.Dependencies, func(e Dependency) bool { return len(e.DependsOn) > 0 || e.HookScope != "" })
 }
 
@@ -265,6 +274,7 @@ func (d *Chart) readSequencing(raw *rawChart) error {
 	scope, err := hookScope(raw)
 	problems = append(problems, err)
 	d.HookScope = scope
+	problems = append(problems, d.readExternal(raw.Annotations))
 	for i, e := range raw.Dependencies {
 		if e == nil {
 			continue
@@ -282,6 +292,14 @@ func (d *Chart) readSequencing(raw *rawChart) error {
 		})
 	}
 	return errors.Join(problems...)
+}
+
+// readExternal sets the fields of d that declare external dependencies.
+func (d *Chart) readExternal(annotations map[string]any) error {
+	var listErr, timeoutErr error
+	d.External, d.ExternalKey, listErr = annotation.ReadChartExternal(annotations)
+	d.ExternalTimeout, timeoutErr = annotation.ReadDuration(annotation.ExternalTimeout, annotations[annotation.ExternalTimeout])
+	return errors.Join(listErr, timeoutErr)
 }
 
 func sortUnique(names []string) []string {

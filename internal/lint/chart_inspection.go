@@ -92,7 +92,7 @@ func inspect(ctx context.Context, files chartFiles, o RenderOptions) (*chartInsp
 // package are about. A chart that contains none of them is rendered only by Helm's rules.
 func orderKeywords() []string {
 	return []string{
-		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh",
+		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh", "helm.sh/external",
 		"helm.sh/sequencing", "hooks-in-parallel", annotation.HookModeField, annotation.DependsOnField, "hook-delete-timeout", "hook-policy", "crd-install", "test-failure",
 	}
 }

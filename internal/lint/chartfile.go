@@ -70,17 +70,18 @@ func severityIn(c *source.Files) string {
 func (f *findings) checkChartAnnotation(c *source.Files, key, value *yaml.Node) {
 	at := c.At(chartutil.ChartfileName, key)
 	isScalar := yamledit.Resolve(value).Kind == yaml.ScalarNode
-	switch key.Value {
-	case annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical:
+	switch {
+	case annotation.IsChartList(key.Value):
 		if _, _, err := annotation.CanonicalValue(key.Value, value); err != nil {
 			f.add(rule.MalformedValue, at, err.Error())
 		}
 		// checkOrder reports all other errors
-	case annotation.RunHooksInParallel:
+	case key.Value == annotation.ExternalTimeout && isScalar: // checkOrder reports invalid values
+	case key.Value == annotation.RunHooksInParallel:
 		if !isScalar { // checkOrder reports invalid scalars, together with those of the field
 			f.add(rule.InvalidHookMode, at, key.Value+": must be true, false or otherChartsOnly")
 		}
-	case annotation.Sequencing:
+	case key.Value == annotation.Sequencing:
 		err, _ := errors.AsType[*annotation.ValueError](annotation.CheckSequencing(map[string]any{key.Value: annotation.DecodeYAML(value)}))
 		if err != nil {
 			f.addAs(rule.MalformedValue, severityIn(c), at, err.Error())
@@ -108,6 +109,8 @@ func ruleOf(e *annotation.ValueError) rule.Rule {
 	switch e.Kind {
 	case annotation.InvalidLayerName:
 		return rule.InvalidLayerName
+	case annotation.InvalidExternal:
+		return rule.MalformedValue
 	case annotation.InvalidExpression:
 		return rule.MalformedExpression
 	case annotation.InvalidDuration:

@@ -196,7 +196,7 @@ func canonicalFiles(files []*chartloader.BufferedFile) ([]*chartloader.BufferedF
 func removeInvalidDependencies(data []byte) []byte {
 	return rewritten(data, func(root *yaml.Node) (changes []yamledit.Change) {
 		annotations := yamledit.Resolve(yamledit.Lookup(root, "annotations"))
-		for _, key := range []string{annotation.DependsOnSubcharts, annotation.DependsOnSubchartsCanonical} {
+		for _, key := range annotation.ChartListKeys() {
 			value := yamledit.Lookup(annotations, key)
 			if value == nil {
 				continue

@@ -28,7 +28,7 @@ type convertedKey struct{ object, key string }
 // false, as for almost all documents, there is nothing to convert.
 func mayContainOrder(text string) bool {
 	return slices.ContainsFunc([]string{
-		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.Layer, annotation.ResourceGroup, hookModeField,
+		"helm.sh/depends-on/", "depends-on.helm.sh/", "helm.sh/readiness-", annotation.ExternalTimeout, annotation.Layer, annotation.ResourceGroup, hookModeField,
 	}, func(part string) bool { return strings.Contains(text, part) })
 }
 

@@ -29,6 +29,7 @@ func TestCanonicalForm(t *testing.T) {
 		{"what is legal stays", job("        helm.sh/layer: a # c\n        depends-on.helm.sh/layers: '[\"b\"]'"), job("        helm.sh/layer: a # c\n        depends-on.helm.sh/layers: '[\"b\"]'")},
 		{"the key with two slashes", job("        helm.sh/depends-on/layers: b # c"), job("        depends-on.helm.sh/layers: b # c")},
 		{"the other key with two slashes", job("        \"helm.sh/depends-on/resource-groups\": \"b\""), job("        \"depends-on.helm.sh/resource-groups\": \"b\"")},
+		{"the key of external dependencies with two slashes", job("        helm.sh/depends-on/external: [Secret/b, release:c] # d"), job("        depends-on.helm.sh/external: '[\"Secret/b\",\"release:c\"]' # d")},
 		{"a flow list", job("        a: b\n        helm.sh/depends-on/layers: [\"database, queue\"]"), job("        a: b\n        depends-on.helm.sh/layers: '[\"database, queue\"]'")},
 		{"a block list", job("        helm.sh/depends-on/layers:\n            - b\n            - c # last\n        a: b"), job("        depends-on.helm.sh/layers: '[\"b\",\"c\"]'\n        a: b")},
 		{"a list under a legal key", job("        depends-on.helm.sh/layers: [b]"), job("        depends-on.helm.sh/layers: '[\"b\"]'")},

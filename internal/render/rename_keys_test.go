@@ -22,6 +22,7 @@ func annotated(annotations ...string) string {
 var renamedKeys = map[string]map[bool][]string{
 	"renamed":         {true: {annotated("helm.sh/depends-on/layers: b # c"), annotated(`"helm.sh/depends-on/resource-groups": '["b"]'`, "x: y")}},
 	"both":            {true: {annotated("helm.sh/depends-on/layers: b", "helm.sh/depends-on/resource-groups: c")}},
+	"external":        {true: {annotated("helm.sh/depends-on/external: Secret/b")}},
 	"JSON":            {true: {`{"kind": "A", "metadata": {"name": "a", "annotations": {"helm.sh/depends-on/layers": "b"}}}`}},
 	"canonical":       {true: {annotated("depends-on.helm.sh/layers: b", "helm.sh/layer: c")}},
 	"a list":          {false: {annotated("helm.sh/depends-on/layers: [b]")}},

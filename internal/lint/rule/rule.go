@@ -108,7 +108,7 @@ var (
 		"Remove the leading status.",
 	}
 	MalformedDuration = Rule{
-		"malformed-duration", Error, "a readiness timeout is not a duration",
+		"malformed-duration", Error, "a timeout is not a duration",
 		`Use a number with a unit, such as "30s" or "5m".`,
 	}
 	MalformedExpression = Rule{
