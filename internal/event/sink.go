@@ -12,7 +12,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/redact"
-	"github.com/ordered-helm/helm/internal/watcher"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 )
 
 // Sink passes the events of an operation to the caller of the operation, one at a time and
@@ -74,7 +74,7 @@ func (s *Sink) Warnf(format string, args ...any) { s.Warn(fmt.Sprintf(format, ar
 
 // Notice emits a notice of the watcher as an event of type Observing: the API server cannot
 // be reached, is read instead of watched, or can be reached again.
-func (s *Sink) Notice(n watcher.Notice) { s.Emit(Event{Type: Observing, Message: n.String()}) }
+func (s *Sink) Notice(n notice.Notice) { s.Emit(Event{Type: Observing, Message: n.String()}) }
 
 // RedactError returns err without the contents of Secrets.
 func (s *Sink) RedactError(err error) error { return failure.Redact(s.Redactor(), err) }

@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/text"
 	"github.com/ordered-helm/helm/internal/watcher"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 )
 
 // WaitReadyOptions are the options of Waiter.WaitReady.
@@ -108,8 +109,8 @@ func (w *helmWait) wait(ctx context.Context, group *watcher.TargetGroup, rules *
 
 // notice passes a notice on to the user, except NoticePolling: it would surprise users of
 // --wait to read that objects are polled, because Helm always polls.
-func (w *helmWait) notice(n watcher.Notice) {
-	if n.Kind != watcher.NoticePolling {
+func (w *helmWait) notice(n notice.Notice) {
+	if n.Kind != notice.Polling {
 		w.events.Notice(n)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/watcher"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 )
 
 // UntilOperationEnds as WaitDeletedOptions.Timeout means that only the context limits the
@@ -38,7 +39,7 @@ func (w *watchingWaiter) waitDeleted(ctx context.Context, list kube.ResourceList
 		return err
 	}
 	if objectWatcher == nil {
-		if objectWatcher, err = newWatcher(ctx, w.cluster, func(watcher.Notice) {}); err != nil {
+		if objectWatcher, err = newWatcher(ctx, w.cluster, func(notice.Notice) {}); err != nil {
 			return err
 		}
 		defer objectWatcher.Close()

@@ -17,11 +17,12 @@ import (
 	"github.com/ordered-helm/helm/internal/podwatch"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/watcher"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 )
 
 // newWatcher returns a Watcher that watches objects until it is closed, even if ctx ends
 // first. It calls notify if objects cannot be watched or the API server does not respond.
-func newWatcher(ctx context.Context, c *cluster.Connection, notify func(watcher.Notice)) (*watcher.Watcher, error) {
+func newWatcher(ctx context.Context, c *cluster.Connection, notify func(notice.Notice)) (*watcher.Watcher, error) {
 	client, err := c.DynamicNoRetry()
 	if err != nil {
 		return nil, err

@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 )
 
 var (
@@ -56,21 +55,5 @@ func failedFirst(r Report) int {
 // Unwrap returns Cause.
 func (e *NotReadyError) Unwrap() error { return e.Cause }
 
-// ForbiddenError reports that the account is allowed neither to watch nor to read an object.
-// Verb is the API verb that was denied.
-type ForbiddenError struct {
-	Verb      string
-	Resource  schema.GroupResource
-	Namespace string
-	Name      string
-	Err       error
-}
-
-// Error names the missing permission.
-func (e *ForbiddenError) Error() string {
-	return fmt.Sprintf("cannot observe %q: no permission to %s %s %s; grant the verbs get, list and watch: %v",
-		e.Name, e.Verb, e.Resource, inNamespace(e.Namespace), e.Err)
-}
-
-// Unwrap returns Err, the response of the server.
-func (e *ForbiddenError) Unwrap() error { return e.Err }
+// ForbiddenError reports that the account is not allowed to observe an object.
+type ForbiddenError = notice.ForbiddenError

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/fakeapi"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 )
 
-func (b *fixture) expectNotices(want ...NoticeKind) {
+func (b *fixture) expectNotices(want ...notice.Kind) {
 	b.Helper()
 	synctest.Wait()
-	var got []NoticeKind
+	var got []notice.Kind
 	for _, n := range b.notices.all() {
 		got = append(got, n.Kind)
 	}
@@ -111,12 +112,12 @@ func TestAPIThatIsAwayForAWhile(t *testing.T) {
 		b.api.CloseWatches()
 		time.Sleep(time.Minute)
 		b.expectWaiting(w)
-		b.expectNotices(NoticeUnreachable)
+		b.expectNotices(notice.Unreachable)
 		b.api.Put(deployments, b.deployment("a", true))
 		b.transport.RefuseConnections(false)
 		<-w.done
 		b.expectOver(w, nil)
-		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		b.expectNotices(notice.Unreachable, notice.Reachable)
 		if got := w.reports[0].Unobserved; got < time.Minute || got > time.Minute+2*maxRetryInterval {
 			b.Errorf("unobserved for %s, want a minute", got)
 		}
@@ -139,10 +140,10 @@ func TestConnectionsThatAreDroppedAreNoWatches(t *testing.T) {
 		b.api.CloseWatches()
 		time.Sleep(time.Minute)
 		b.expectWaiting(w)
-		b.expectNotices(NoticeUnreachable)
+		b.expectNotices(notice.Unreachable)
 		b.transport.DropConnections(false)
 		b.expectTimeout(w, began, 70*time.Second)
-		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		b.expectNotices(notice.Unreachable, notice.Reachable)
 	})
 }
 
@@ -201,7 +202,7 @@ func TestForbiddenWatchIsReplacedByReading(t *testing.T) {
 				b.api.Put(deployments, b.deployment("b", true))
 				time.Sleep(pollInterval)
 				b.expectOver(later, nil)
-				b.expectNotices(NoticePolling)
+				b.expectNotices(notice.Polling)
 				if n := b.api.Count("watch deployments"); n != 1 {
 					b.Errorf("%d watches were tried", n)
 				}
@@ -284,7 +285,7 @@ func TestForbiddenListAfterExpiry(t *testing.T) {
 		b.api.Put(deployments, b.deployment("a", true))
 		time.Sleep(pollInterval)
 		b.expectOver(w, nil)
-		b.expectNotices(NoticePolling)
+		b.expectNotices(notice.Polling)
 	})
 }
 
@@ -298,7 +299,7 @@ func TestPollingOutlivesAnOutage(t *testing.T) {
 		b.transport.RefuseConnections(false)
 		<-w.done
 		b.expectOver(w, nil)
-		b.expectNotices(NoticePolling, NoticeUnreachable, NoticeReachable)
+		b.expectNotices(notice.Polling, notice.Unreachable, notice.Reachable)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/ordered-helm/helm/internal/fakeapi"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 )
 
 var (
@@ -29,7 +30,7 @@ type fixture struct {
 	transport *fakeapi.Transport
 	client    dynamic.Interface
 	watcher   *Watcher
-	notices   *recorder[Notice]
+	notices   *recorder[notice.Notice]
 }
 
 // recorder records the arguments of callbacks.
@@ -55,7 +56,7 @@ func runTest(t *testing.T, test func(b *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.NewServer(t)
-		b := &fixture{T: t, api: api, transport: &fakeapi.Transport{Handler: api}, notices: &recorder[Notice]{}}
+		b := &fixture{T: t, api: api, transport: &fakeapi.Transport{Handler: api}, notices: &recorder[notice.Notice]{}}
 		b.client = fakeapi.Client(t, "http://127.0.0.1", b.transport)
 		b.watcher = New(t.Context(), Config{Client: b.client, Notify: b.notices.add})
 		defer b.watcher.Close()

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordered-helm/helm/internal/fakeapi"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 )
 
 func terminating(obj *unstructured.Unstructured, finalizers ...string) *unstructured.Unstructured {
@@ -230,7 +231,7 @@ func TestWaitGoneOutlivesAnOutageAtItsStart(t *testing.T) {
 		b.transport.RefuseConnections(false)
 		time.Sleep(2 * maxRetryInterval)
 		b.expectOver(w, nil)
-		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		b.expectNotices(notice.Unreachable, notice.Reachable)
 
 		b.transport.RefuseConnections(true)
 		w = b.waitGone(target)

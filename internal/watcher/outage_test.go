@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 	"github.com/ordered-helm/helm/internal/watcher/objectreader"
 )
 
@@ -133,7 +134,7 @@ func TestNeitherWatchNorReadingIsTrouble(t *testing.T) {
 				w := b.expectOne("a")
 				time.Sleep(time.Minute)
 				b.expectWaiting(w)
-				b.expectNotices(NoticeUnreachable)
+				b.expectNotices(notice.Unreachable)
 				b.watcher.Close()
 				b.expectOver(w, ErrClosed)
 				if r := w.reports[0]; r.Unobserved < 50*time.Second || r.ObserveError == nil || !strings.Contains(r.ObserveError.Error(), c.want) {
@@ -155,7 +156,7 @@ func TestReadingEndsAnOutage(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.transport.RefuseConnections(false)
 		time.Sleep(time.Minute)
-		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		b.expectNotices(notice.Unreachable, notice.Reachable)
 		b.api.Put(deployments, b.deployment("a", true))
 		<-w.done
 		b.expectOver(w, nil)
@@ -210,20 +211,20 @@ func TestFirstReadCountsAsTrouble(t *testing.T) {
 		b.api.Fail("get jobs", http.StatusInternalServerError)
 		w := b.wait(b.watcher.ExpectReady(targetOf(jobs, b.job("j", jobRuns))))
 		b.api.Put(jobs, b.job("j", jobComplete))
-		b.expectNotices(NoticeUnreachable)
+		b.expectNotices(notice.Unreachable)
 		b.api.CloseWatches()
 		time.Sleep(time.Minute)
-		b.expectNotices(NoticeUnreachable)
+		b.expectNotices(notice.Unreachable)
 		b.api.Fail("get jobs", 0)
 		<-w.done
 		b.expectOver(w, nil)
-		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		b.expectNotices(notice.Unreachable, notice.Reachable)
 		b.watcher.Close()
 		b.expectOver(healthy, ErrClosed)
 	})
 }
 
-// TestOneStreamInTrouble checks that NoticeReachable is not sent while another stream is
+// TestOneStreamInTrouble checks that notice.Reachable is not sent while another stream is
 // still unreachable.
 func TestOneStreamInTrouble(t *testing.T) {
 	runTest(t, func(b *fixture) {
@@ -238,14 +239,14 @@ func TestOneStreamInTrouble(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		afflict("jobs", http.StatusInternalServerError)
-		b.expectNotices(NoticeUnreachable)
+		b.expectNotices(notice.Unreachable)
 		afflict("deployments", http.StatusInternalServerError)
 		afflict("deployments", 0)
-		b.expectNotices(NoticeUnreachable)
+		b.expectNotices(notice.Unreachable)
 		afflict("jobs", 0)
-		b.expectNotices(NoticeUnreachable, NoticeReachable)
+		b.expectNotices(notice.Unreachable, notice.Reachable)
 		afflict("deployments", http.StatusInternalServerError)
-		b.expectNotices(NoticeUnreachable, NoticeReachable, NoticeUnreachable)
+		b.expectNotices(notice.Unreachable, notice.Reachable, notice.Unreachable)
 		b.watcher.Close()
 		b.expectOver(broken, ErrClosed)
 		b.expectOver(healthy, ErrClosed)

@@ -3,7 +3,11 @@
 
 package watcher
 
-import "time"
+import (
+	"time"
+
+	"github.com/ordered-helm/helm/internal/watcher/notice"
+)
 
 // outageGracePeriod is added to the duration of each outage, because changes that happened
 // during the outage arrive only some time after it.
@@ -77,19 +81,19 @@ func (r *reachability) markRestored(since time.Time) {
 		r.pastOutages += outageGracePeriod
 	}
 	r.outageStart, r.err, r.unreachable = time.Time{}, nil, false
-	r.notify(NoticeReachable, nil)
+	r.notify(notice.Reachable, nil)
 }
 
-// notifyUnreachable sends NoticeUnreachable, unless the API server already does not respond
+// notifyUnreachable sends notice.Unreachable, unless the API server already does not respond
 // to some stream. It must be called before r is marked as unreachable.
 func (r *reachability) notifyUnreachable(err error) {
 	if !r.watcher.hasUnreachableStream() {
-		r.notify(NoticeUnreachable, err)
+		r.notify(notice.Unreachable, err)
 	}
 }
 
-func (r *reachability) notify(kind NoticeKind, err error) {
-	r.watcher.notify(Notice{
+func (r *reachability) notify(kind notice.Kind, err error) {
+	r.watcher.notify(notice.Notice{
 		Kind: kind, Resource: r.key.resource, Namespace: r.key.namespace,
 		Interval: pollInterval, Err: err,
 	})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ordered-helm/helm/internal/fakeapi"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 )
 
 // host serves an API on its own port. It can stop, closing all connections, and start again
@@ -82,7 +83,7 @@ func expectNoGoroutines(t *testing.T) {
 // TestRealConnections observes objects of many groups over TCP, while the API restarts,
 // compacts its history and closes its watches.
 func TestRealConnections(t *testing.T) {
-	b := &fixture{T: t, api: fakeapi.NewServer(t), notices: &recorder[Notice]{}}
+	b := &fixture{T: t, api: fakeapi.NewServer(t), notices: &recorder[notice.Notice]{}}
 	h := &host{t: t, api: b.api}
 	h.start()
 	defer h.stop()
@@ -130,7 +131,7 @@ func TestRealConnections(t *testing.T) {
 // TestCloseWhileTheAPIIsAway checks that Close stops everything even if the API is
 // unavailable.
 func TestCloseWhileTheAPIIsAway(t *testing.T) {
-	b := &fixture{T: t, api: fakeapi.NewServer(t), notices: &recorder[Notice]{}}
+	b := &fixture{T: t, api: fakeapi.NewServer(t), notices: &recorder[notice.Notice]{}}
 	h := &host{t: t, api: b.api}
 	h.start()
 	h.stop()
@@ -138,7 +139,7 @@ func TestCloseWhileTheAPIIsAway(t *testing.T) {
 	defer carrier.CloseIdleConnections()
 	down := make(chan struct{})
 	b.watcher = New(t.Context(), Config{
-		Client: fakeapi.Client(t, "http://api", carrier), Notify: func(Notice) { close(down) },
+		Client: fakeapi.Client(t, "http://api", carrier), Notify: func(notice.Notice) { close(down) },
 	})
 	obj := b.deployment("a", false)
 	g := b.watcher.ExpectReady(targetOf(deployments, obj))

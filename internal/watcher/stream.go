@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/ordered-helm/helm/internal/timing"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 	"github.com/ordered-helm/helm/internal/watcher/objectreader"
 	"github.com/ordered-helm/helm/internal/watcher/observation"
 )
@@ -56,7 +57,8 @@ type stream struct {
 	version      string // the resource version from which the next watch starts; if empty, it lists first
 	// coveredFrom is the resource version from which the stream was started: it has
 	// delivered all changes after this version. coverage counts how often it was started. An
-	// object that was registered after the latest start has missed no change.
+	// object that was registered after the latest start has missed no change. coveredFrom is
+	// empty if the stream was started with a list.
 	coveredFrom string
 	coverage    int
 	// epoch is incremented at each restart. The results of attempts with an older epoch are
@@ -94,7 +96,10 @@ func (s *stream) ensureRunning(objects []*watchedObject) {
 	switch {
 	case s.polling: // restart, to read immediately
 	case list:
-		s.version = ""
+		s.version, s.coveredFrom = "", ""
+		if !s.running {
+			s.coverage++
+		}
 	case !s.running:
 		s.version, s.coveredFrom = from, from
 		s.coverage++
@@ -123,6 +128,10 @@ func (s *stream) markAwaited(objects []*watchedObject) (from string, list bool) 
 	for _, i := range objects {
 		i.awaited = true
 		i.outagesBefore = s.reachability.outages(time.Now())
+		if i.group.unwritten {
+			list = list || !s.covers(i)
+			continue
+		}
 		if i.queue.IsIncomparable() {
 			list = true
 			continue
@@ -135,6 +144,19 @@ func (s *stream) markAwaited(objects []*watchedObject) (from string, list bool) 
 		}
 	}
 	return from, list
+}
+
+// covers reports whether the stream, without a restart, delivers all changes of i, whose group does
+// not write it, after i was read. Otherwise a list is needed: the version of such an object is
+// usually too old to start a watch from it.
+func (s *stream) covers(i *watchedObject) bool {
+	switch {
+	case !s.running:
+		return false
+	case s.version == "" || i.coverage == s.coverage: // a list is in progress, or follows
+		return true
+	}
+	return !i.queue.IsIncomparable() && !observation.Before(i.queue.Version(), s.coveredFrom)
 }
 
 // run makes attempts to watch or poll until no group waits or the Watcher is closed.
@@ -218,7 +240,7 @@ func (s *stream) finishAttempt(ctx context.Context, a *watchAttempt) (pause bool
 		return a.version == "" && !a.healthy
 	case objectreader.IsNotAllowed(a.err) && !s.polling:
 		s.polling = true
-		s.reachability.notify(NoticePolling, a.err)
+		s.reachability.notify(notice.Polling, a.err)
 		return false
 	case apierrors.IsNotFound(a.err):
 		// The API server does not serve the resource, or not yet. Because it responded, this

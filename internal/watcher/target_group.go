@@ -29,6 +29,8 @@ type TargetGroup struct {
 	// observations.
 	changed chan struct{}
 	options WaitOptions
+	// unwritten says that the operation does not write the targets (see Watcher.ObserveReady).
+	unwritten bool
 	// changedObjects have new observations in their queues. Guarded by the watcher's mu.
 	changedObjects []*watchedObject
 }

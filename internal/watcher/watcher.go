@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
 	"github.com/ordered-helm/helm/internal/watcher/objectreader"
 )
 
@@ -31,7 +32,7 @@ type Config struct {
 	// Notify, if not nil, is called with notices about problems with watching, by one
 	// goroutine at a time, and not after Close has returned. It must return quickly, because
 	// the Watcher is locked meanwhile, and must not call the Watcher or its groups.
-	Notify func(Notice)
+	Notify func(notice.Notice)
 }
 
 // Watcher observes the objects for which one operation waits. Each wait is a TargetGroup.
@@ -51,7 +52,7 @@ type Watcher struct {
 	// TargetGroup.
 	mu                  sync.Mutex
 	closed              bool
-	notifiedUnreachable bool // whether NoticeUnreachable was sent, and NoticeReachable not yet
+	notifiedUnreachable bool // whether notice.Unreachable was sent, and notice.Reachable not yet
 	streams             map[streamKey]*stream
 }
 
@@ -79,6 +80,15 @@ func New(ctx context.Context, config Config) *Watcher {
 // called are kept.
 func (w *Watcher) ExpectReady(targets ...Target) *TargetGroup {
 	return w.newGroup(targets, (*watchedObject).readinessStatus)
+}
+
+// ObserveReady is like ExpectReady, for objects that the operation does not write, so that Applied
+// is not called. They need not exist. Any number of such groups for objects of the same API
+// resource and namespace open one watch in total.
+func (w *Watcher) ObserveReady(targets ...Target) *TargetGroup {
+	g := w.newGroup(targets, (*watchedObject).readinessStatus)
+	g.unwritten = true
+	return g
 }
 
 // ExpectCompletion returns a group that waits until its targets, which are Jobs and Pods,
@@ -153,13 +163,13 @@ func (w *Watcher) stopCause(ctx context.Context) error {
 	return ErrClosed
 }
 
-// notify calls Config.Notify. It drops NoticeReachable unless NoticeUnreachable was sent
+// notify calls Config.Notify. It drops notice.Reachable unless notice.Unreachable was sent
 // before and the API server responds to all streams again. The caller must have locked mu.
-func (w *Watcher) notify(n Notice) {
+func (w *Watcher) notify(n notice.Notice) {
 	switch n.Kind {
-	case NoticeUnreachable:
+	case notice.Unreachable:
 		w.notifiedUnreachable = true
-	case NoticeReachable:
+	case notice.Reachable:
 		if !w.notifiedUnreachable || w.hasUnreachableStream() {
 			return
 		}

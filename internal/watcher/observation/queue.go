@@ -59,6 +59,16 @@ func (q *Queue) SetBaseline(o Observation) {
 	}
 }
 
+// StartWithQueued makes the first of the observations in the Queue, which must not be empty, the
+// baseline.
+func (q *Queue) StartWithQueued() {
+	queued := q.Take()
+	q.SetBaseline(queued[0])
+	for _, o := range queued[1:] {
+		q.Add(o, false)
+	}
+}
+
 // Add adds an observation if it is newer than the previous one, and reports whether it did.
 // awaited says whether a group waits for the object. If versions cannot be compared, the
 // first observation after the baseline must come from a read while awaited is true.

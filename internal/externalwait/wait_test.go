@@ -1,0 +1,481 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package externalwait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/failure"
+	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/watcher/notice"
+)
+
+func TestReadyAtOnce(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		b.put(secrets, secret(namespace, "a"))
+		b.put(secrets, secret("infra", "b"))
+		b.put(deployments, deployment("web", 1))
+		b.put(secrets, revision("data", "kafka", "2", "deployed"))
+		w := b.wait(b.Context(), time.Minute, "Secret/a", "Secret/infra/b", "Deployment.apps/web", "Deployment/web", "release:data/kafka", "Secret/a")
+		b.expectReady(w, 0)
+		if got := b.api.Count("watch secrets") + b.api.Count("watch deployments"); got != 0 {
+			t.Errorf("%d watches were opened", got)
+		}
+		if got, want := len(b.api.Requests()), 5; got != want {
+			t.Errorf("got %d requests, want %d: %q", got, want, b.api.Requests())
+		}
+	})
+}
+
+// TestBecomesReady checks waits that succeed because something changes in the cluster.
+func TestBecomesReady(t *testing.T) {
+	for _, c := range []struct {
+		name, need    string
+		before, after func(b *fixture)
+		within        time.Duration
+	}{
+		{
+			name: "an object appears", need: "Secret/infra/a",
+			after: func(b *fixture) { b.put(secrets, secret("infra", "a")) },
+		},
+		{
+			name: "an object becomes ready", need: "Deployment/web",
+			before: func(b *fixture) { b.put(deployments, deployment("web", 0)) },
+			after:  func(b *fixture) { b.put(deployments, deployment("web", 1)) },
+		},
+		{
+			name: "a cluster-scoped object appears", need: "Namespace/infra",
+			after: func(b *fixture) {
+				b.put(namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: infra}, status: {phase: Active}}")
+			},
+		},
+		{
+			name: "an object may not be watched", need: "Secret/a", within: 2 * time.Second,
+			before: func(b *fixture) {
+				b.api.Fail("watch secrets", http.StatusForbidden)
+				b.api.Fail("list secrets", http.StatusForbidden)
+			},
+			after: func(b *fixture) { b.put(secrets, secret(namespace, "a")) },
+		},
+		{
+			name: "a kind appears, then the object", need: "Widget.example.com/a", within: discoveryInterval,
+			after: func(b *fixture) {
+				b.kinds.serve("example.com/v1", "Widget", "widgets", true)
+				time.AfterFunc(discoveryInterval-time.Millisecond, func() {
+					b.put(widgets, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: shop}}")
+				})
+			},
+		},
+		{
+			name: "a kind without a group appears with the object", need: "Widget/a", within: discoveryInterval,
+			after: func(b *fixture) {
+				b.kinds.serve("example.com/v1", "Widget", "widgets", true)
+				b.put(widgets, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: shop}}")
+			},
+		},
+		{
+			name: "a release becomes deployed", need: "release:kafka", within: releaseInterval,
+			before: func(b *fixture) {
+				b.put(secrets, revision(namespace, "kafka", "9", "deployed"))
+				b.put(secrets, revision(namespace, "kafka", "10", "pending-upgrade"))
+			},
+			after: func(b *fixture) { b.put(secrets, revision(namespace, "kafka", "10", "deployed")) },
+		},
+		{
+			name: "a release appears in another namespace", need: "release:data/kafka", within: releaseInterval,
+			before: func(b *fixture) { b.put(secrets, revision(namespace, "kafka", "1", "deployed")) },
+			after:  func(b *fixture) { b.put(secrets, revision("data", "kafka", "1", "deployed")) },
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			runTest(t, func(b *fixture) {
+				if c.before != nil {
+					c.before(b)
+				}
+				w := b.wait(b.Context(), time.Hour, c.need)
+				b.expectWaiting(w, time.Minute)
+				c.after(b)
+				b.expectReady(w, c.within)
+				if want := c.need + " Ready"; !slices.Contains(b.reports, want) {
+					t.Errorf("got reports %q, want %q", b.reports, want)
+				}
+			})
+		})
+	}
+}
+
+// TestUnmet checks the errors of waits that fail.
+func TestUnmet(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		needs   []string
+		before  func(b *fixture)
+		took    time.Duration
+		want    string
+		reason  string
+		timeout time.Duration
+	}{
+		{
+			name: "an object never appears", needs: []string{"Secret/infra/a"}, took: 30 * time.Second, reason: "NotFound",
+			want: "Secret/a in namespace infra is an external dependency that was not ready within 30s: not found on the server",
+		},
+		{
+			name: "an object does not become ready", needs: []string{"Deployment/web"}, took: 30 * time.Second,
+			before: func(b *fixture) { b.put(deployments, deployment("web", 0)) },
+			want:   "Deployment/web is an external dependency that was not ready within 30s: Available: 0/1",
+		},
+		{
+			name: "a kind never appears", needs: []string{"Widget.example.com/a"}, took: 30 * time.Second, reason: "UnknownKind",
+			want: "Widget/a is an external dependency that was not ready within 30s: the cluster does not serve the kind Widget.example.com; is its CustomResourceDefinition missing?",
+		},
+		{
+			name: "a kind in another group", needs: []string{"Deployment.example.com/a"}, took: 30 * time.Second, reason: "UnknownKind",
+			want: "does not serve the kind Deployment.example.com",
+		},
+		{
+			name: "a release never appears", needs: []string{"release:data/kafka"}, took: 30 * time.Second, reason: "NotFound",
+			want: "release/kafka in namespace data is an external dependency that was not deployed within 30s: there is no such release",
+		},
+		{
+			name: "a release has failed", needs: []string{"release:kafka"}, took: 30 * time.Second, reason: "NotDeployed",
+			before: func(b *fixture) { b.put(secrets, revision(namespace, "kafka", "3", "failed")) },
+			want:   `release/kafka is an external dependency that was not deployed within 30s: its newest revision, 3, has the status "failed", not deployed`,
+		},
+		{
+			name: "an object has failed", needs: []string{"Job/migrate"}, reason: "BackoffLimitExceeded",
+			before: func(b *fixture) {
+				b.put(jobs, `{apiVersion: batch/v1, kind: Job, metadata: {name: migrate, namespace: shop}, status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: it failed}]}}`)
+			},
+			want: "Job/migrate is an external dependency that failed",
+		},
+		{
+			name: "an object may not be read", needs: []string{"Deployment/infra/web", "Secret/a"}, reason: "Forbidden",
+			before: func(b *fixture) { b.api.Fail("get deployments", http.StatusForbidden) },
+			want:   "Deployment/web in namespace infra (Forbidden)",
+		},
+		{
+			name: "a cluster-scoped object may not be read", needs: []string{"Namespace/infra"}, reason: "Forbidden",
+			before: func(b *fixture) { b.api.Fail("get namespaces", http.StatusForbidden) },
+			want:   `not allowed to get namespaces in the cluster: grant it a ClusterRole for apiGroups: [""], resources: ["namespaces"], verbs: [get, list, watch]`,
+		},
+		{
+			name: "a release may not be read", needs: []string{"release:data/kafka"}, reason: "Forbidden",
+			before: func(b *fixture) { b.api.Fail("list secrets", http.StatusForbidden) },
+			want:   `not allowed to list secrets in namespace "data": grant it a Role for apiGroups: [""], resources: ["secrets"], verbs: [list]`,
+		},
+		{
+			name: "two groups have the kind", needs: []string{"Cache/a"}, reason: "Invalid",
+			want: "several API groups have the kind Cache: a.example.com, b.example.com; write the kind with its group, as in Cache.a.example.com",
+		},
+		{
+			name: "a namespace of a cluster-scoped object", needs: []string{"Namespace/shop/infra"}, reason: "Invalid",
+			want: "Namespace/infra is an external dependency that cannot be read: Namespace is cluster-scoped: remove the namespace",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			runTest(t, func(b *fixture) {
+				if c.before != nil {
+					c.before(b)
+				}
+				w := b.wait(b.Context(), 30*time.Second, c.needs...)
+				unmet := b.expectUnmet(w, time.Hour)
+				if w.took != c.took {
+					t.Errorf("the wait took %s, want %s", w.took, c.took)
+				}
+				if !strings.Contains(unmet.Error(), c.want) {
+					t.Errorf("got  %s\nwant %s", unmet, c.want)
+				}
+				if c.reason != "" && unmet.Unmet[0].Reason != c.reason {
+					t.Errorf("got the reason %q, want %q", unmet.Unmet[0].Reason, c.reason)
+				}
+				if timedOut := errors.Is(unmet, context.DeadlineExceeded); timedOut != (c.took > 0) {
+					t.Errorf("got the cause %v", unmet.Cause)
+				}
+			})
+		})
+	}
+}
+
+// TestResources checks the failures that the operation prints.
+func TestResources(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		b.put(deployments, deployment("web", 0))
+		unmet := b.expectUnmet(b.wait(b.Context(), time.Minute, "Deployment/web", "release:kafka"), time.Hour)
+		list := unmet.Resources()
+		if len(list) != 2 || list[0].Resource != "Deployment/web" || list[0].State != string(readiness.InProgress) || list[0].Waited != time.Minute ||
+			list[0].Remedy != "to allow more time, increase helm.sh/external-timeout" || list[0].OtherNamespace || list[1].Resource != "release/kafka" {
+			t.Errorf("got %+v", list)
+		}
+		want := "2 resources are not ready: Deployment/web (LessAvailable), release/kafka (NotFound)"
+		if got := (&failure.DeployError{Resources: list}).Summary(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if !errors.Is(list, context.DeadlineExceeded) {
+			t.Error("the cause is missing")
+		}
+	})
+}
+
+// TestOutage checks that the time in which the API server does not respond does not count for the
+// timeout, and that the wait continues after it.
+func TestOutage(t *testing.T) {
+	for _, need := range []string{"Secret/a", "release:kafka", "Widget/a"} {
+		t.Run(need, func(t *testing.T) {
+			runTest(t, func(b *fixture) {
+				w := b.wait(b.Context(), 20*time.Second, need)
+				b.expectWaiting(w, 5*time.Second)
+				b.transport.RefuseConnections(true)
+				b.api.CloseWatches()
+				b.kinds.setError(errors.New("connection refused"))
+				b.expectWaiting(w, time.Minute)
+				b.transport.RefuseConnections(false)
+				b.kinds.setError(nil)
+				b.kinds.serve("example.com/v1", "Widget", "widgets", true)
+				b.put(secrets, secret(namespace, "a"))
+				b.put(widgets, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: shop}}")
+				b.put(secrets, revision(namespace, "kafka", "1", "deployed"))
+				b.expectReady(w, 5*time.Second)
+			})
+		})
+	}
+	t.Run("at the start", func(t *testing.T) {
+		runTest(t, func(b *fixture) {
+			b.put(secrets, secret(namespace, "a"))
+			b.transport.RefuseConnections(true)
+			w := b.wait(b.Context(), 20*time.Second, "Secret/a", "release:kafka")
+			b.expectWaiting(w, time.Minute)
+			b.transport.RefuseConnections(false)
+			unmet := b.expectUnmet(w, 25*time.Second)
+			if len(unmet.Unmet) != 1 || !unmet.Unmet[0].Need.Release {
+				t.Errorf("got %v", unmet)
+			}
+		})
+	})
+}
+
+// TestAtTheSameTime checks that a need that is no longer ready is waited for again.
+func TestAtTheSameTime(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		b.put(secrets, secret(namespace, "a"))
+		w := b.wait(b.Context(), 0, "Secret/a", "release:kafka")
+		b.expectWaiting(w, time.Minute)
+		b.api.Delete(secrets, namespace, "a")
+		b.put(secrets, revision(namespace, "kafka", "1", "deployed"))
+		b.expectWaiting(w, time.Minute)
+		b.put(secrets, secret(namespace, "a"))
+		b.expectReady(w, 0)
+	})
+}
+
+// TestManyObjects checks that waits for objects of the same kind and namespace share one watch.
+func TestManyObjects(t *testing.T) {
+	const count = 200
+	name := func(i int) (ns, name string) { return []string{"infra", namespace}[i%2], fmt.Sprintf("s%d", i) }
+	for _, parallel := range []bool{false, true} {
+		t.Run(fmt.Sprintf("parallel %v", parallel), func(t *testing.T) {
+			runTest(t, func(b *fixture) {
+				var texts []string
+				for i := range count {
+					ns, name := name(i)
+					texts = append(texts, "Secret/"+ns+"/"+name)
+				}
+				var waits []*waiting
+				if parallel {
+					for _, text := range texts {
+						waits = append(waits, b.wait(b.Context(), time.Hour, text))
+					}
+				} else {
+					waits = append(waits, b.wait(b.Context(), time.Hour, texts...))
+				}
+				b.expectWaiting(waits[0], time.Second)
+				for i := range count {
+					b.put(secrets, secret(name(i)))
+				}
+				for _, w := range waits {
+					b.expectReady(w, time.Second)
+				}
+				if got := b.api.Count("watch secrets"); got != 2 {
+					t.Errorf("%d watches were opened, want one for each of two namespaces", got)
+				}
+				if got := b.api.Count("list secrets"); got > 6 {
+					t.Errorf("%d lists were read", got)
+				}
+			})
+		})
+	}
+}
+
+// TestLaterWaits checks that a later wait uses the watch of an earlier one.
+func TestLaterWaits(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		for _, name := range []string{"a", "b", "c"} {
+			w := b.wait(b.Context(), 0, "Secret/"+name)
+			b.expectWaiting(w, 5*time.Second)
+			b.put(secrets, secret(namespace, name))
+			b.expectReady(w, 0)
+		}
+		if got := b.api.Count("watch secrets"); got != 1 {
+			t.Errorf("%d watches were opened", got)
+		}
+	})
+}
+
+// TestDiscoveryInterval checks how often many waits for unknown kinds repeat the discovery.
+func TestDiscoveryInterval(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		var waits []*waiting
+		for i := range 20 {
+			waits = append(waits, b.wait(b.Context(), 30*time.Second, fmt.Sprintf("Widget%d/a", i%3)))
+		}
+		for _, w := range waits {
+			b.expectUnmet(w, time.Minute)
+		}
+		if got, limit := b.kinds.reads, int(30*time.Second/discoveryInterval)+2; got > limit {
+			t.Errorf("the discovery was read %d times, want at most %d", got, limit)
+		}
+	})
+}
+
+// TestEnds checks that a wait ends when its context ends or the Waiter is closed.
+func TestEnds(t *testing.T) {
+	needs := []string{"Secret/a", "release:kafka", "Widget/a"}
+	t.Run("operation cancelled", func(t *testing.T) {
+		runTest(t, func(b *fixture) {
+			ctx, cancel := context.WithCancel(b.Context())
+			w := b.wait(ctx, 0, needs...)
+			b.expectWaiting(w, time.Second)
+			cancel()
+			unmet := b.expectUnmet(w, 0)
+			if len(unmet.Unmet) != 3 || !errors.Is(unmet, context.Canceled) || !strings.Contains(unmet.Resources()[0].Error(), "when the operation was cancelled") {
+				t.Errorf("got %v", unmet)
+			}
+		})
+	})
+	t.Run("operation timed out", func(t *testing.T) {
+		runTest(t, func(b *fixture) {
+			limit := &failure.TimeoutError{Limit: 10 * time.Second}
+			ctx, cancel := context.WithTimeoutCause(b.Context(), limit.Limit, limit)
+			defer cancel()
+			f := b.expectUnmet(b.wait(ctx, time.Minute, needs...), 11*time.Second).Resources()[0]
+			if !strings.Contains(f.Error(), "when the operation timed out after 10s") || f.Remedy != "to allow more time, increase --timeout" {
+				t.Errorf("got %v, %s", f, f.Remedy)
+			}
+		})
+	})
+	t.Run("closed", func(t *testing.T) {
+		runTest(t, func(b *fixture) {
+			w := b.wait(b.Context(), 0, needs...)
+			b.expectWaiting(w, time.Second)
+			b.waiter.Close()
+			if unmet := b.expectUnmet(w, 0); !errors.Is(unmet, ErrClosed) {
+				t.Errorf("got %v", unmet.Cause)
+			}
+			if err := b.waiter.Wait(b.Context(), b.needs("Secret/a"), 0); !errors.Is(err, ErrClosed) {
+				t.Errorf("got %v", err)
+			}
+		})
+	})
+}
+
+// TestMissedEvent checks that an object is read once more when the timeout expires.
+func TestMissedEvent(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		w := b.wait(b.Context(), 10*time.Second, "Secret/a")
+		b.expectWaiting(w, time.Second)
+		b.api.PauseWatches(true)
+		b.put(secrets, secret(namespace, "a"))
+		b.expectReady(w, 11*time.Second)
+		b.api.PauseWatches(false)
+	})
+}
+
+// TestCauses checks that the causes of an object that is not ready are found.
+func TestCauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newFixture(t, func(c *Config) {
+			c.WithoutTimeout = func(do func(context.Context)) { do(t.Context()) }
+		})
+		defer b.waiter.Close()
+		b.put(pods, `{apiVersion: v1, kind: Pod, metadata: {name: db, namespace: shop}, spec: {containers: [{name: db, image: x}]},
+			status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: no node has enough memory}]}}`)
+		unmet := b.expectUnmet(b.wait(t.Context(), 10*time.Second, "Pod/db", "Secret/a"), time.Minute)
+		if causes := unmet.Unmet[0].Causes; len(causes) == 0 || causes[0].Reason != "Unschedulable" {
+			t.Errorf("got %+v", causes)
+		}
+	})
+}
+
+func TestCheck(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		b.put(secrets, secret(namespace, "a"))
+		b.put(deployments, deployment("web", 0))
+		b.put(secrets, revision(namespace, "kafka", "1", "deployed"))
+		b.api.Fail("get jobs", http.StatusForbidden)
+		needs := b.needs("Secret/a", "Secret/infra/a", "Deployment/web", "release:kafka", "release:data/kafka", "Widget/a", "Cache/a", "Job/x", "Service/a")
+		statuses, err := b.waiter.Check(b.Context(), needs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i, s := range statuses {
+			if s.Need != needs[i] {
+				t.Errorf("got the status of %s, want %s", s.Need, needs[i])
+			}
+			got = append(got, fmt.Sprintf("%s %s", s.State, s.Reason))
+		}
+		want := []string{
+			"Ready Ready", "Missing NotFound", "InProgress LessAvailable", "Ready Deployed", "Missing NotFound", "Missing UnknownKind", "InProgress Invalid", "InProgress Forbidden", "Missing NotFound",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		if n := b.api.Count("watch secrets"); n != 0 {
+			t.Errorf("%d watches were opened", n)
+		}
+		b.transport.RefuseConnections(true)
+		if _, err := b.waiter.Check(b.Context(), needs); err == nil {
+			t.Error("got no error although the API server is away")
+		}
+	})
+}
+
+// TestWithoutCluster checks that objects count as ready if there is no cluster.
+func TestWithoutCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newFixture(t, func(c *Config) { c.Cluster = nil })
+		defer b.waiter.Close()
+		b.expectReady(b.wait(t.Context(), 0, "Secret/a", "Widget/b"), 0)
+		if statuses, err := b.waiter.Check(t.Context(), b.needs("Secret/a")); err != nil || statuses[0].State != readiness.Ready {
+			t.Errorf("got %+v, %v", statuses, err)
+		}
+	})
+}
+
+// TestNotices checks that notices of the watcher are passed on.
+func TestNotices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notices []notice.Kind
+		b := newFixture(t, func(c *Config) {
+			c.Notify = func(n notice.Notice) { notices = append(notices, n.Kind) }
+		})
+		defer b.waiter.Close()
+		b.transport.RefuseConnections(true)
+		b.put(secrets, secret(namespace, "a"))
+		w := b.wait(t.Context(), 0, "Secret/a")
+		b.expectWaiting(w, 10*time.Second)
+		b.transport.RefuseConnections(false)
+		b.expectReady(w, 10*time.Second)
+		if want := []notice.Kind{notice.Unreachable, notice.Reachable}; !slices.Equal(notices, want) {
+			t.Errorf("got %v", notices)
+		}
+	})
+}
