@@ -36,6 +36,13 @@ func CheckTimeouts(p *sequencer.Plan, operationTimeout time.Duration) error {
 			}
 		}
 	}
+	for _, s := range p.Steps {
+		if operationTimeout > 0 && s.Timeout > operationTimeout {
+			reason := s.External[0].Reasons[0]
+			problems = append(problems, fmt.Errorf("%s: %s: %s is longer than the timeout of the whole operation, %s: increase --timeout",
+				reason.File, annotation.ExternalTimeout, s.Timeout, operationTimeout))
+		}
+	}
 	return errors.Join(problems...)
 }
 

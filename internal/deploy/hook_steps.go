@@ -11,12 +11,20 @@ import (
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// runStep runs the hooks of a chart.
+// runStep waits for external dependencies, or runs the hooks of a chart.
 func (o *orderedStrategy) runStep(ctx context.Context, s *sequencer.Step) error {
-	r := o.run
 	if err := o.waiter.CheckLeaves(); err != nil {
 		return err // a node without dependents has failed in the background
 	}
+	if len(s.External) > 0 {
+		return o.awaitExternal(ctx, s)
+	}
+	return o.runChartHooks(ctx, s)
+}
+
+// runChartHooks runs the hooks of a chart.
+func (o *orderedStrategy) runChartHooks(ctx context.Context, s *sequencer.Step) error {
+	r := o.run
 	if r.options.Hooks.Limit > 0 {
 		o.hookSteps.Lock()
 		defer o.hookSteps.Unlock()

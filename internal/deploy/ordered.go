@@ -16,6 +16,7 @@ import (
 	"github.com/ordered-helm/helm/internal/apply"
 	"github.com/ordered-helm/helm/internal/earlierjobs"
 	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/externalwait"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
@@ -40,6 +41,9 @@ type orderedStrategy struct {
 	// hookSteps is locked while the hooks of a chart run, if the number of hooks that run in parallel is
 	// limited.
 	hookSteps sync.Mutex
+	// external waits for the external dependencies of all steps. externalWaiter creates it.
+	externalOnce sync.Once
+	external     *externalwait.Waiter
 }
 
 // newOrdered returns an orderedStrategy, and builds the objects of the deployment graph.
@@ -299,4 +303,7 @@ func (o *orderedStrategy) pruner() pruner {
 	return &orderedPruner{run: o.run}
 }
 
-func (o *orderedStrategy) close() { o.waiter.Close() }
+func (o *orderedStrategy) close() {
+	o.closeExternal()
+	o.waiter.Close()
+}

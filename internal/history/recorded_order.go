@@ -29,8 +29,9 @@ func Plan(rel *release.Release) (*sequencer.Plan, *orderrecord.Record, error) {
 type PlanOptions struct {
 	// Operation is the operation that follows the graph; empty if the graph is only shown.
 	Operation sequencer.Operation
-	// DisableHooks says that the operation runs no hooks.
-	DisableHooks bool
+	// DisableHooks says that the operation runs no hooks, and IgnoreExternal that it does not wait for external
+	// dependencies.
+	DisableHooks, IgnoreExternal bool
 }
 
 // PlanFor is like Plan, for an operation. The graph contains the steps that run the hooks of charts.
@@ -50,7 +51,7 @@ func PlanFor(rel *release.Release, o PlanOptions) (*sequencer.Plan, *orderrecord
 	if err != nil {
 		return nil, nil, &orderrecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}
-	in := sequencer.Input{Root: rec.Charts, Resources: resources, Namespace: rel.Namespace, OrderFiles: files, Operation: o.Operation}
+	in := sequencer.Input{Root: rec.Charts, Resources: resources, Namespace: rel.Namespace, OrderFiles: files, Operation: o.Operation, IgnoreExternal: o.IgnoreExternal}
 	if !o.DisableHooks {
 		in.Hooks = render.PlannedHooks(rec.Charts, rel.Hooks)
 	}

@@ -28,6 +28,7 @@ func (op *Operation) connect(ctx context.Context) {
 	}
 	client, getter := cluster.WithContext(ctx, op.config.KubeClient, op.config.RESTClientGetter, op.MayChange, op.warnNoResponse)
 	connection := cluster.Connect(getter, op.Events.RedactLog(op.Log))
+	op.connection = connection
 	op.Waiter = wait.New(connection, op.Events, op.WithoutTimeout)
 	if helm, ok := client.(*kube.Client); ok {
 		op.Cluster, op.Writer, op.hookLogs = cluster.New(helm, connection), objectwriter.NewRequestWriter(connection), hooks.NewLogReader(connection)

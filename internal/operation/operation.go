@@ -45,6 +45,8 @@ type Operation struct {
 	hookLogs hooks.LogReader
 	// jobPods reads the pods of Jobs; nil if the operation delegates.
 	jobPods earlierjobs.PodReader
+	// connection is the connection to the cluster; nil if there is none.
+	connection *cluster.Connection
 	// delegates is the result of Delegates.
 	delegates bool
 	// announced is the argument of Announce with the deadline; nil before Announce is

@@ -101,6 +101,36 @@ func (e *ConflictError) Error() string {
 		e.First.File, e.First.Key, e.First.Value, e.Second.Key, e.Second.Value, e.Second.File, e.Subject)
 }
 
+// ExternalError reports that an external dependency is invalid.
+type ExternalError struct {
+	// File and Key are the place of the declaration, and Resource is the resource that it is about; empty if
+	// it is about a chart.
+	File, Resource, Key string
+	// Value is the declared dependency.
+	Value string
+	Err   error
+}
+
+func (e *ExternalError) Error() string {
+	where := e.File
+	if e.Resource != "" {
+		where += ": " + e.Resource
+	}
+	return fmt.Sprintf("%s: %s: %q: %v", where, e.Key, e.Value, e.Err)
+}
+
+func (e *ExternalError) Unwrap() error { return e.Err }
+
+// OwnObjectError reports that an external dependency is an object of the release itself.
+type OwnObjectError struct {
+	// File is the template of the object.
+	File string
+}
+
+func (e *OwnObjectError) Error() string {
+	return fmt.Sprintf("is part of the same release (%s): use layers instead (helm.sh/layer and depends-on.helm.sh/layers)", e.File)
+}
+
 // CycleError reports that charts or layers depend on each other in a cycle.
 type CycleError struct {
 	// Edges lists the dependencies in the cycle. The To of each is the From of the next,

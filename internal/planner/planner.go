@@ -7,6 +7,7 @@ package planner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/lifecycle"
+	"github.com/ordered-helm/helm/internal/ordererror"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/renderevents"
@@ -326,9 +328,26 @@ func (p *Planner) build(result *render.Result) (*sequencer.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.checkExternalReleases(plan); err != nil {
+		return nil, err
+	}
 	op := hookneeds.Operation{IsUpgrade: o.Release.IsUpgrade, NoHooks: o.DisableHooks, Namespace: o.Release.Namespace, ChartOf: p.chartOf}
 	plan.Unmet = append(plan.Unmet, op.Find(plan, hookneeds.Hooks(result.Hooks))...)
 	return plan, nil
+}
+
+// checkExternalReleases returns an error if an external dependency of the release is the release itself.
+func (p *Planner) checkExternalReleases(plan *sequencer.Plan) error {
+	rel := p.options.Release
+	for _, s := range plan.Steps {
+		for _, e := range s.External {
+			if e.Need.Release && e.Need.Name == rel.Name && (e.Need.Namespace == "" || e.Need.Namespace == rel.Namespace) {
+				r := e.Reasons[0]
+				return &ordererror.ExternalError{File: r.File, Resource: r.Resource, Key: r.Key, Value: r.Value, Err: errors.New("is this release itself: remove it")}
+			}
+		}
+	}
+	return nil
 }
 
 // chartOf returns the path of the chart that contains a template.

@@ -166,6 +166,9 @@ func groupObjects(plans []*sequencer.Plan, choose func(*sequencer.PlannedResourc
 // addSteps adds a group for each step of the plans.
 func addSteps(groups []*Group, plans []*sequencer.Plan) []*Group {
 	for i, p := range plans {
+		if p.Operation != sequencer.Uninstall {
+			continue
+		}
 		for j, s := range p.Steps {
 			groups = append(groups, &Group{Step: s, positions: []planPosition{{i, len(p.Nodes) + j}}, vertex: len(groups)})
 		}

@@ -21,7 +21,8 @@ import (
 func ChartTree(d *declaration.Chart, processed *chart.Chart) *sequencer.Chart {
 	c := &sequencer.Chart{
 		Name: processed.Name(), Sequenced: d.Sequenced(), OptedOut: d.OptedOut, Declares: d.Declares(),
-		DependsOnSubcharts: d.DependsOnSubcharts, DependsOnKey: d.DependsOnKey, ManagesHooks: d.ManagesHooks, HookScope: d.HookScope, Problem: d.Problem, Mistakes: d.Mistakes,
+		DependsOnSubcharts: d.DependsOnSubcharts, DependsOnKey: d.DependsOnKey, ManagesHooks: d.ManagesHooks, HookScope: d.HookScope,
+		External: d.External, ExternalKey: d.ExternalKey, ExternalTimeout: d.ExternalTimeout, Problem: d.Problem, Mistakes: d.Mistakes,
 	}
 	if d.Hooks.IsParallel() {
 		c.HookMode = string(d.Hooks)

@@ -23,11 +23,11 @@ import (
 // already exist in the cluster. Build returns such references in Plan.Unmet.
 func Build(in Input) (*Plan, error) {
 	b := newBuilder(in)
-	if err := errors.Join(b.readResources(in), b.resolveSubcharts(), b.resolveRules(), b.resolveHookScopes()); err != nil {
+	if err := errors.Join(b.readResources(in), b.resolveSubcharts(), b.resolveRules(), b.resolveHookScopes(), b.readExternal()); err != nil {
 		return nil, err
 	}
 	b.makeNodes()
-	b.makeHookSteps()
+	b.makeSteps()
 	b.connect()
 	if cycle := b.graph.Cycle(); cycle != nil {
 		return nil, cycleError(cycle, b.declaredEdges())
@@ -64,6 +64,7 @@ type builder struct {
 	byPath    map[string]*draftChart
 	resources []*draftResource
 	byID      map[ID]*draftResource
+	byName    map[[2]string][]*draftResource // by kind and name
 	nodes     []*draftNode
 	steps     []*Step
 	graph     *dag.Graph
@@ -104,6 +105,9 @@ type draftChart struct {
 	// whose scope is this chart; nil if there are none.
 	hookScope           *draftChart
 	preHooks, postHooks *Step
+	// external lists the external dependencies of the chart, and externalSteps the steps that wait for them.
+	external      []externalDeclaration
+	externalSteps []*Step
 	// Gates are vertices without resources that stand for the beginning or end of a chart:
 	// beforeAll comes before the chart and its subcharts, beforeOwn before the chart's own
 	// resources, and afterAll after the chart and its subcharts.
@@ -118,6 +122,8 @@ type draftNode struct {
 	resources []*draftResource
 	vertex    int   // its number in builder.graph
 	planned   *Node // the same node in the plan; set by newPlan
+	// externalSteps are the steps that wait for the external dependencies of the node.
+	externalSteps []*Step
 }
 
 // addChart adds the chart c and then its subcharts, sorted by name. parent is nil for the
@@ -158,7 +164,7 @@ func (b *builder) makeNodes() {
 	nodes := map[key]*draftNode{}
 	for _, r := range b.resources {
 		k := key{chart: r.chart, layer: r.order.Layer}
-		if k.layer == "" && len(r.order.DependsOn) > 0 {
+		if k.layer == "" && (len(r.order.DependsOn) > 0 || len(r.external) > 0) {
 			k.alone = r
 		}
 		n := nodes[k]
@@ -211,7 +217,7 @@ func (b *builder) newPlan() *Plan {
 	for v := range numbers {
 		numbers[v] = v
 	}
-	p := &Plan{Nodes: make([]*Node, 0, len(sorted)), declarations: make([]edgeDeclaration[EdgeEnd], 0, len(b.declarations))}
+	p := &Plan{Operation: b.input.Operation, Nodes: make([]*Node, 0, len(sorted)), declarations: make([]edgeDeclaration[EdgeEnd], 0, len(b.declarations))}
 	for i, n := range sorted {
 		numbers[n.vertex] = i
 		n.planned = n.plannedNode()
@@ -221,6 +227,11 @@ func (b *builder) newPlan() *Plan {
 	}
 	p.graph, p.Steps = b.graph.Renumbered(numbers), b.steps
 	makeIDsUnique(p.Nodes)
+	for _, s := range p.Steps {
+		if s.waiting != nil {
+			s.Node, s.waiting = s.waiting.planned, nil
+		}
+	}
 	for _, d := range b.declarations {
 		p.declarations = append(p.declarations, edgeDeclaration[EdgeEnd]{d.first.planned(), d.then.planned(), d.reason})
 	}

@@ -21,6 +21,7 @@ func (b *builder) connect() {
 		b.connectGates(c)
 		b.connectLayers(c)
 	}
+	b.connectExternalSteps()
 	b.graph.Normalize()
 }
 

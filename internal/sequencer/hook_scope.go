@@ -4,9 +4,7 @@
 package sequencer
 
 import (
-	"cmp"
 	"errors"
-	"slices"
 
 	"helm.sh/helm/v3/pkg/release"
 
@@ -99,12 +97,6 @@ func (b *builder) makeHookSteps() {
 				scope.postHooks = b.addStep(&Step{Chart: scope.path, HookEvent: event})
 			}
 		}
-	}
-	slices.SortFunc(b.steps, func(x, y *Step) int {
-		return cmp.Or(cmp.Compare(x.Chart, y.Chart), cmp.Compare(x.HookEvent, y.HookEvent))
-	})
-	for i, s := range b.steps {
-		s.vertex = len(b.nodes) + i
 	}
 }
 

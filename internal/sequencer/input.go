@@ -9,6 +9,7 @@ package sequencer
 
 import (
 	"cmp"
+	"time"
 
 	"helm.sh/helm/v3/pkg/release"
 
@@ -34,6 +35,8 @@ type Input struct {
 	// Operation is the operation for which the plan is built. It decides which hooks of charts run as
 	// Steps, and in which order.
 	Operation Operation
+	// IgnoreExternal omits the waits for external dependencies.
+	IgnoreExternal bool
 	// Hooks are the hooks of the release. Only those in charts with a hook scope matter.
 	Hooks []Hook
 }
@@ -99,6 +102,12 @@ type Chart struct {
 	// unless a hook declares something else: whether the chart is of the format helm.sh/v3.
 	// The plan does not depend on it.
 	ManagesHooks bool `json:"managesHooks,omitempty"`
+	// External lists the external dependencies of the chart, in the canonical form of package externalneed.
+	External []string `json:"external,omitempty"`
+	// ExternalKey is the key of the annotation that declares External, for messages.
+	ExternalKey string `json:"externalKey,omitempty"`
+	// ExternalTimeout limits the wait for External; 0 if the chart declares no limit.
+	ExternalTimeout time.Duration `json:"externalTimeout,omitempty"`
 	// HookScope says when the hooks of the chart and its subcharts run: annotation.HookScopeChart or
 	// annotation.HookScopeRelease. If it is empty, the chart declares nothing.
 	HookScope string `json:"hookScope,omitempty"`

@@ -27,9 +27,9 @@ const maxCycles = 20
 // Build, it continues after errors: it ignores invalid declarations and checks the others.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
-	i := &Inspection{Errors: joinederror.Split(errors.Join(b.readResources(in), b.resolveSubcharts(), b.resolveRules(), b.resolveHookScopes()))}
+	i := &Inspection{Errors: joinederror.Split(errors.Join(b.readResources(in), b.resolveSubcharts(), b.resolveRules(), b.resolveHookScopes(), b.readExternal()))}
 	b.makeNodes()
-	b.makeHookSteps()
+	b.makeSteps()
 	b.connect()
 	cycle := b.graph.Cycle()
 	if cycle == nil {

@@ -57,6 +57,7 @@ func (b *builder) applyRules(r *draftResource) error {
 		r.setTimeout(order.Timeout),
 	)
 	r.addDependencies(order.DependsOn)
+	r.externalRules = order.External
 	r.Success, r.Failure = append(r.Success, order.Success...), append(r.Failure, order.Failure...)
 	return err
 }

@@ -17,6 +17,8 @@ import (
 type Plan struct {
 	// Nodes are sorted by level, chart path and layer name.
 	Nodes []*Node
+	// Operation is that of Input.
+	Operation Operation
 	// Steps contains what happens between the nodes, sorted by chart.
 	Steps []*Step
 	// Charts lists each chart before its subcharts, which are sorted by name.

@@ -26,6 +26,10 @@ type draftResource struct {
 	index int // in builder.resources
 	rank  int // the position of its kind in Helm's install order
 	order annotation.ResourceSequencing
+	// external lists the external dependencies of the resource. externalRules contains the rules of order files
+	// that declare some, until readExternal.
+	external      []externalDeclaration
+	externalRules []orderfile.Reference
 	// rules contains the rules of order files that add layers to order.DependsOn.
 	rules map[string]orderfile.Reference
 }

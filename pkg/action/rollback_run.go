@@ -98,7 +98,7 @@ func (r *Rollback) orderOf(rel *release.Release) (*sequencer.Plan, *orderrecord.
 	if r.IgnoreOrder {
 		return nil, nil, nil
 	}
-	plan, rec, err := history.PlanFor(rel, history.PlanOptions{Operation: sequencer.Rollback, DisableHooks: r.DisableHooks})
+	plan, rec, err := history.PlanFor(rel, history.PlanOptions{Operation: sequencer.Rollback, DisableHooks: r.DisableHooks, IgnoreExternal: r.undo != nil})
 	if history.IsInvalidRecord(err) && r.Wait && r.WaitStrategy == WaitStrategyNone {
 		return nil, nil, nil
 	}

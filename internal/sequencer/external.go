@@ -1,0 +1,161 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sequencer
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ordered-helm/helm/internal/externalneed"
+	"github.com/ordered-helm/helm/internal/ordererror"
+	"github.com/ordered-helm/helm/internal/orderfile"
+)
+
+// External is an external dependency: an object or a release outside of the release.
+type External struct {
+	Need externalneed.Need
+	// Reasons lists the declarations of the dependency, at least one.
+	Reasons []Reason
+}
+
+// externalDeclaration is one declaration of an external dependency.
+type externalDeclaration struct {
+	need    externalneed.Need
+	timeout time.Duration
+	reason  Reason
+}
+
+// readExternal sets the external dependencies of charts and resources.
+func (b *builder) readExternal() error {
+	var problems []error
+	for _, c := range b.charts {
+		var declared []externalDeclaration
+		if c.Sequenced {
+			for _, text := range c.External {
+				reason := Reason{File: c.file + "/Chart.yaml", Key: c.ExternalKey, Value: text}
+				problems = append(problems, b.addExternal(&declared, text, c.ExternalTimeout, reason))
+			}
+		}
+		problems = append(problems, b.addExternalRules(&declared, c.order.External, ""))
+		c.external = declared
+	}
+	for _, r := range b.resources {
+		for _, text := range r.order.External {
+			reason := Reason{File: r.File, Key: b.input.writtenKey(r, r.order.KeyOfExternal(text)), Value: text, Resource: r.ID.String()}
+			problems = append(problems, b.addExternal(&r.external, text, r.order.ExternalTimeout, reason))
+		}
+		problems = append(problems, b.addExternalRules(&r.external, r.externalRules, r.ID.String()))
+		r.externalRules = nil
+	}
+	return errors.Join(problems...)
+}
+
+func (b *builder) addExternalRules(list *[]externalDeclaration, rules []orderfile.Reference, resource string) error {
+	var problems []error
+	for _, r := range rules {
+		problems = append(problems, b.addExternal(list, r.Name, 0, ruleReason(r, resource)))
+	}
+	return errors.Join(problems...)
+}
+
+// addExternal adds a declaration to list. It returns an error if the text is no external dependency, or if the
+// object is part of the release.
+func (b *builder) addExternal(list *[]externalDeclaration, text string, timeout time.Duration, reason Reason) error {
+	need, err := externalneed.Parse(text)
+	if err != nil {
+		return &ordererror.ExternalError{File: reason.File, Resource: reason.Resource, Key: reason.Key, Value: text, Err: err}
+	}
+	if own := b.findOwn(need); own != nil {
+		return &ordererror.ExternalError{File: reason.File, Resource: reason.Resource, Key: reason.Key, Value: text, Err: &ordererror.OwnObjectError{File: own.File}}
+	}
+	if err := b.dependencies.add(1, reason.File); err != nil || b.dependencies.exceeded() {
+		return err
+	}
+	*list = append(*list, externalDeclaration{need, timeout, reason})
+	return nil
+}
+
+// findOwn returns the resource of the release that an external dependency names; nil if there is none.
+func (b *builder) findOwn(n externalneed.Need) *draftResource {
+	if n.Release {
+		return nil
+	}
+	if b.byName == nil {
+		b.byName = map[[2]string][]*draftResource{}
+		for _, r := range b.resources {
+			key := [2]string{r.ID.Kind, r.ID.Name}
+			b.byName[key] = append(b.byName[key], r)
+		}
+	}
+	for _, r := range b.byName[[2]string{n.Kind, n.Name}] {
+		isGroup := n.Group == "" || n.Group == r.ID.Group
+		if isGroup && (r.ID.Namespace == cmp.Or(n.Namespace, b.input.Namespace) || r.ID.Namespace == "" && n.Namespace == "") {
+			return r
+		}
+	}
+	return nil
+}
+
+// makeExternalSteps creates the steps that wait for external dependencies: for each chart and each node, one step for
+// the dependencies with the same timeout.
+func (b *builder) makeExternalSteps() {
+	if b.input.Operation == Uninstall || b.input.IgnoreExternal {
+		return
+	}
+	for _, c := range b.charts {
+		c.externalSteps = b.addExternalSteps(c.external, Step{Chart: c.path}, nil)
+	}
+	for _, n := range b.nodes {
+		var declared []externalDeclaration
+		for _, r := range n.resources {
+			declared = append(declared, r.external...)
+		}
+		n.externalSteps = b.addExternalSteps(declared, Step{Chart: n.chart.path}, n)
+	}
+}
+
+func (b *builder) addExternalSteps(declared []externalDeclaration, step Step, n *draftNode) []*Step {
+	slices.SortStableFunc(declared, func(x, y externalDeclaration) int {
+		return cmp.Or(cmp.Compare(x.timeout, y.timeout), cmp.Compare(x.need.String(), y.need.String()), compareReasons(x.reason, y.reason))
+	})
+	var steps []*Step
+	for i, d := range declared {
+		if i == 0 || declared[i-1].timeout != d.timeout {
+			s := step
+			s.Timeout, s.waiting, s.number = d.timeout, n, len(steps)
+			steps = append(steps, b.addStep(&s))
+		}
+		s := steps[len(steps)-1]
+		if last := len(s.External) - 1; last >= 0 && s.External[last].Need == d.need {
+			s.External[last].Reasons = append(s.External[last].Reasons, d.reason)
+			continue
+		}
+		s.External = append(s.External, External{d.need, []Reason{d.reason}})
+	}
+	return steps
+}
+
+// connectExternalSteps makes each chart and node with external dependencies wait for them. The wait begins when
+// everything else on which it depends is ready.
+func (b *builder) connectExternalSteps() {
+	for _, c := range b.charts {
+		b.insertBefore(c.beforeAll, c.externalSteps)
+	}
+	for _, n := range b.nodes {
+		b.insertBefore(n.vertex, n.externalSteps)
+	}
+}
+
+// insertBefore makes steps depend on all that the vertex depends on, and the vertex on the steps.
+func (b *builder) insertBefore(vertex int, steps []*Step) {
+	before := slices.Clone(b.graph.Dependencies(vertex))
+	for _, s := range steps {
+		for _, v := range before {
+			b.graph.AddEdge(s.vertex, v)
+		}
+		b.graph.AddEdge(vertex, s.vertex)
+	}
+}
