@@ -1,0 +1,184 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package orderfiles
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// header begins every order file.
+const header = "apiVersion: helm.sh/v1alpha1\nkind: Order\n"
+
+// others returns a chart whose subcharts db and app declare nothing, like charts of other people. db has hooks.
+// orderFile is the content of its order.yaml after the header; empty if it has none.
+func others(t *testing.T, value, orderFile string) string {
+	t.Helper()
+	hooks := []charts.Object{{Kind: "Job", Name: "before", Hook: "pre-install,pre-upgrade,pre-rollback"}, {Kind: "Job", Name: "after", Hook: "post-install,post-upgrade,post-rollback"}}
+	dir := charts.Chart{Name: "shop", APIVersion: "v2", Subcharts: []charts.Chart{
+		{Name: "db", APIVersion: "v2", Objects: append([]charts.Object{{Kind: "Deployment", Name: "db", Value: value}, {Name: "settings", Value: value}}, hooks...)},
+		{Name: "app", APIVersion: "v2", Objects: []charts.Object{{Kind: "Deployment", Name: "app", Value: value}}},
+	}}.Write(t)
+	if orderFile != "" {
+		write(t, filepath.Join(dir, "order.yaml"), header+orderFile)
+	}
+	return dir
+}
+
+// given writes an order file for --order.
+func given(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "given.yaml")
+	write(t, path, header+text)
+	return path
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const (
+	// appAfterDB makes app depend on db, whose hooks run in their place.
+	appAfterDB = "charts: [{path: db, hookScope: chart}, {path: app, dependsOn: [db]}]\n"
+	// settingsFirst makes everything else of db depend on its settings.
+	settingsFirst = "resources: [{match: {chart: db, kind: ConfigMap}, layer: settings}, {match: {chart: db, kind: Deployment}, layer: database, dependsOn: [settings]}]\n"
+)
+
+// expectOrder checks that the objects were written by an operation one after the other, each after the one before it
+// was ready.
+func expectOrder(t *testing.T, h *harness.Helm, ids ...string) {
+	t.Helper()
+	recorded := h.ReadTrace(t).Since(h.Started)
+	for i, id := range ids {
+		writes := recorded.HelmWrites(id, harness.ChangeVerbs...)
+		if len(writes) == 0 {
+			t.Errorf("%s was not written", id)
+			continue
+		}
+		if i > 0 {
+			if ready := recorded.Ready(ids[i-1]); ready.IsZero() || writes[0].Received.Before(ready) {
+				t.Errorf("%s was written at %s, but %s was ready at %s", id, writes[0].Received, ids[i-1], ready)
+			}
+		}
+	}
+}
+
+// TestOrderFileOperations checks that an order file alone puts charts that declare nothing in order, in every
+// operation.
+func TestOrderFileOperations(t *testing.T) {
+	t.Parallel()
+	chain := []string{"Job/before", "ConfigMap/settings", "Deployment/db", "Job/after", "Deployment/app"}
+	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
+		"in the chart": func(t *testing.T, h *harness.Helm) {
+			operate(t, h, func(value string) []string { return []string{others(t, value, appAfterDB+settingsFirst)} }, chain)
+		},
+		"given with --order": func(t *testing.T, h *harness.Helm) {
+			file := given(t, appAfterDB+settingsFirst)
+			operate(t, h, func(value string) []string { return []string{others(t, value, ""), "--order", file} }, chain)
+		},
+		"both": func(t *testing.T, h *harness.Helm) {
+			file := given(t, settingsFirst)
+			operate(t, h, func(value string) []string { return []string{others(t, value, appAfterDB), "--order", file} }, chain)
+		},
+	})
+}
+
+func operate(t *testing.T, h *harness.Helm, chart func(value string) []string, chain []string) {
+	h.Started = harness.Now()
+	h.MustRun(append([]string{"install", "rel", "--wait=ordered"}, chart("1")...)...)
+	expectOrder(t, h, chain...)
+	h.Started = harness.Now()
+	h.MustRun(append([]string{"upgrade", "rel", "--wait=ordered"}, chart("2")...)...)
+	expectOrder(t, h, chain...)
+	h.Started = harness.Now()
+	h.MustRun("rollback", "rel", "1") // the stored revision contains the files
+	expectOrder(t, h, chain...)
+	h.Started = harness.Now()
+	h.MustRun("uninstall", "rel")
+	recorded := h.ReadTrace(t).Since(h.Started)
+	_, gone := recorded.Deleted("Deployment/app")
+	deleted, _ := recorded.Deleted("Deployment/db")
+	if gone.IsZero() || deleted.Before(gone) {
+		t.Errorf("Deployment/db was deleted at %s, but Deployment/app was gone at %s", deleted, gone)
+	}
+}
+
+// TestOrderFileReuse checks what an upgrade does with the order file that was given for the last revision.
+func TestOrderFileReuse(t *testing.T) {
+	t.Parallel()
+	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
+		"dropped": func(t *testing.T, h *harness.Helm) {
+			file := given(t, appAfterDB)
+			h.MustRun("install", "rel", others(t, "1", ""), "--wait=ordered", "--order", file)
+			r := h.MustRun("upgrade", "rel", others(t, "2", ""), "--wait=ordered")
+			harness.ExpectContains(t, r.Stderr, "the order file "+file+" (2 rules about charts, 0 rules about resources), with which revision 1 was deployed, no longer applies", "--reuse-order")
+		},
+		"reused": func(t *testing.T, h *harness.Helm) {
+			h.MustRun("install", "rel", others(t, "1", ""), "--wait=ordered", "--order", given(t, appAfterDB))
+			h.Started = harness.Now()
+			r := h.MustRun("upgrade", "rel", others(t, "2", ""), "--wait=ordered", "--reuse-order")
+			if strings.Contains(r.Stderr, "no longer applies") {
+				t.Error(r.Stderr)
+			}
+			expectOrder(t, h, "Job/before", "Deployment/db", "Job/after", "Deployment/app")
+		},
+		"replaced": func(t *testing.T, h *harness.Helm) {
+			h.MustRun("install", "rel", others(t, "1", ""), "--wait=ordered", "--order", given(t, appAfterDB))
+			r := h.MustRun("upgrade", "rel", others(t, "2", ""), "--wait=ordered", "--order", given(t, settingsFirst))
+			if strings.Contains(r.Stderr, "no longer applies") {
+				t.Error(r.Stderr)
+			}
+		},
+	})
+}
+
+// TestOrderFileErrors checks that invalid order files are refused before anything is changed.
+func TestOrderFileErrors(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		orderFile string
+		args      []string
+		want      []string
+	}{
+		"without an ordered wait": {"", []string{"--order", given(t, appAfterDB)}, []string{"an order file has an effect only in an ordered operation"}},
+		"a URL":                   {"", []string{"--order", "https://example.com/order.yaml", "--wait=ordered"}, []string{"must be a local file, not a URL"}},
+		"standard input":          {"", []string{"--order", "-", "--wait=ordered"}, []string{"cannot be read from standard input"}},
+		"a missing file":          {"", []string{"--order", "/nonexistent/order.yaml", "--wait=ordered"}, []string{"/nonexistent/order.yaml"}},
+		"an unknown field":        {"chart: []\n", []string{"--wait=ordered"}, []string{"shop/order.yaml:3:", "chart", `"charts"`}},
+		"an unknown subchart":     {"charts: [{path: app, dependsOn: [nothing]}]\n", []string{"--wait=ordered"}, []string{"shop/order.yaml: charts[0].dependsOn", `"nothing"`}},
+		"the parent of its chart": {"charts: [{path: ../x}]\n", []string{"--wait=ordered"}, []string{"shop/order.yaml:3:", "charts[0].path"}},
+		"a cycle": {
+			"charts: [{path: app, dependsOn: [db]}, {path: db, dependsOn: [app]}]\n", []string{"--wait=ordered"},
+			[]string{"dependency cycle", "subchart app depends on subchart db (shop/order.yaml: charts[0].dependsOn)"},
+		},
+		"another group, given with --order": {"", []string{"--wait=ordered", "--order", otherKind(t)}, []string{"apiVersion helm.sh/v1alpha1 and the kind Order"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t)
+			r := h.Run(append([]string{"install", "rel", others(t, "1", tt.orderFile)}, tt.args...)...)
+			if r.ExitCode == 0 {
+				t.Error("it succeeded")
+			}
+			harness.ExpectContains(t, r.Stderr, tt.want...)
+			h.ExpectNoReleases(t)
+		})
+	}
+}
+
+func otherKind(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "other.yaml")
+	write(t, path, "apiVersion: v1\nkind: ConfigMap\n")
+	return path
+}
