@@ -10,11 +10,9 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -139,9 +137,9 @@ func (a *Applier) ApplyNode(ctx context.Context, list kube.ResourceList) (Result
 	if err == nil && len(done.Deferred) > 0 {
 		done, err = a.applyDeferred(ctx, done)
 	}
-	result := Result{Summary: summarize(done), States: done.States}
+	result := Result{Summary: done.Summary(), States: done.States}
 	if err != nil {
-		a.recordUnknownCreations(err)
+		a.recordUnconfirmedCreations(err)
 		return result, err
 	}
 	if a.config.RecreatePods {
@@ -182,7 +180,7 @@ func (a *Applier) ApplyAll(ctx context.Context, list kube.ResourceList) (Result,
 	a.recordResult(done)
 	result := Result{States: done.States, Pruned: done.Pruned}
 	if err != nil {
-		a.recordUnknownCreations(err)
+		a.recordUnconfirmedCreations(err)
 		return result, err
 	}
 	if a.config.RecreatePods && !done.Pruned {
@@ -274,19 +272,11 @@ func (a *Applier) mayChange(info *object.Info, live *unstructured.Unstructured) 
 	return nil
 }
 
-// recordUnknownCreations adds to created the objects that may have been created although,
+// recordUnconfirmedCreations adds to created the objects that may have been created although,
 // according to err, the server did not respond to their create requests. It skips objects
 // that existed before.
-func (a *Applier) recordUnknownCreations(err error) {
-	var failed *objectwriter.ApplyError
-	if !errors.As(err, &failed) {
-		return
-	}
-	for _, f := range failed.Failures {
-		if f.NoResponse && a.IsAbsent(f.Info) {
-			a.recordResult(&objectwriter.ApplyResult{Created: kube.ResourceList{f.Info}})
-		}
-	}
+func (a *Applier) recordUnconfirmedCreations(err error) {
+	a.recordResult(&objectwriter.ApplyResult{Created: objectwriter.UnconfirmedCreations(err).Filter(a.IsAbsent)})
 }
 
 func (a *Applier) recordResult(done *objectwriter.ApplyResult) {
@@ -298,20 +288,6 @@ func (a *Applier) recordResult(done *objectwriter.ApplyResult) {
 	for _, info := range done.Unchanged {
 		a.unchanged[info] = true
 	}
-}
-
-// summarize counts objects by what was done with them, as in "1 created, 2 changed".
-func summarize(done *objectwriter.ApplyResult) string {
-	var parts []string
-	for _, part := range []struct {
-		list kube.ResourceList
-		what string
-	}{{done.Created, "created"}, {done.Updated, "changed"}, {done.Unchanged, "unchanged"}} {
-		if len(part.list) > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", len(part.list), part.what))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 // IsUnchanged reports whether an object needed no change, because it already was as

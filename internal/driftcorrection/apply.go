@@ -36,7 +36,7 @@ func (c *correction) findDrift(ctx context.Context, list kube.ResourceList) (kub
 	if err := errors.Join(foreign...); err != nil {
 		return nil, err
 	}
-	list = list.Filter(func(info *object.Info) bool { return live[info] != nil || !isFinishedJob(info) })
+	list = list.Filter(func(info *object.Info) bool { return live[info] != nil || !hasTTLAfterFinished(info) })
 	o := c.options()
 	o.Live = func(context.Context, kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error) {
 		return live, nil
@@ -53,12 +53,13 @@ func (c *correction) findDrift(ctx context.Context, list kube.ResourceList) (kub
 }
 
 // options returns the options with which objects are compared and re-applied. The base of each
-// object is its declaration, so that fields which others have set stay.
+// object is its declaration, so that fields which others have set stay. A Job that does not exist
+// is not created if it was probably deleted because it had finished.
 func (c *correction) options() objectwriter.ApplyOptions {
 	return objectwriter.ApplyOptions{
 		KeepForeignFields: true, ThreeWay: true, OptimisticLocking: true, SkipSameState: true, Declaration: declarationFor, MayChange: c.checkOwner,
 		Defer: func(_ context.Context, info *object.Info, live *unstructured.Unstructured, _ bool) (bool, error) {
-			return live == nil && isFinishedJob(info), nil
+			return live == nil && hasTTLAfterFinished(info), nil
 		},
 	}
 }
@@ -77,42 +78,27 @@ func (c *correction) checkOwner(info *object.Info, live *unstructured.Unstructur
 func (c *correction) apply(ctx context.Context, list kube.ResourceList) (*objectwriter.ApplyResult, error) {
 	done, err := c.writer.Apply(ctx, list, c.options())
 	c.recordWritten(done)
-	created := append(done.States.All(done.Created), maybeCreated(err)...)
+	created := append(done.States.All(done.Created), objectwriter.UnconfirmedCreations(err)...)
 	if len(created) == 0 {
 		return done, failure.PreferContextCause(ctx, err)
 	}
-	unread := c.check.run(context.WithoutCancel(ctx))
-	if interrupted := c.check.interruption(); interrupted != nil {
+	checkErr := c.check.run(context.WithoutCancel(ctx))
+	if interrupted := c.check.interruptedError(); interrupted != nil {
 		c.deleteCreated(context.WithoutCancel(ctx), created)
 		return done, interrupted
 	}
-	return done, errors.Join(failure.PreferContextCause(ctx, err), unread)
+	return done, errors.Join(failure.PreferContextCause(ctx, err), checkErr)
 }
 
-// maybeCreated returns the objects that may have been created although, according to err, the
-// server did not respond to the create requests.
-func maybeCreated(err error) kube.ResourceList {
-	var list kube.ResourceList
-	if failed, ok := errors.AsType[*objectwriter.ApplyError](err); ok {
-		for _, f := range failed.Failures {
-			if f.NoResponse {
-				list = append(list, f.Info)
-			}
-		}
-	}
-	return list
-}
-
-// deleteCreated deletes created objects again. If it fails, it records this in the result of the
-// operation.
+// deleteCreated deletes created objects again. If it fails, it records the error in cleanupErr.
 func (c *correction) deleteCreated(ctx context.Context, created kube.ResourceList) {
 	cleanup, ctx, end := c.op.StartCleanup(ctx)
 	defer end()
 	err := c.deleteUndeclared(ctx, cleanup, created)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if err != nil {
-		c.undoErr = errors.Join(c.undoErr, fmt.Errorf("objects that were created may be left; delete them unless the release needs them (%s): %w", object.Summarize(created), err))
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.cleanupErr = errors.Join(c.cleanupErr, fmt.Errorf("objects that were created may be left; delete them unless the release needs them (%s): %w", object.Summarize(created), err))
 	}
 }
 

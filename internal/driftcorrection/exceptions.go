@@ -21,9 +21,9 @@ const (
 	scaleSubresource  = "scale"
 )
 
-// isFinishedJob reports whether an object that does not exist is a Job that was probably
-// deleted because it had finished: it declares ttlSecondsAfterFinished.
-func isFinishedJob(info *object.Info) bool {
+// hasTTLAfterFinished reports whether an object is a Job that the cluster deletes some time after
+// it has finished.
+func hasTTLAfterFinished(info *object.Info) bool {
 	if !object.IsJob(info) {
 		return false
 	}
@@ -31,8 +31,8 @@ func isFinishedJob(info *object.Info) bool {
 	if err != nil {
 		return false
 	}
-	_, expires, _ := unstructured.NestedFieldNoCopy(declared.Object, "spec", "ttlSecondsAfterFinished")
-	return expires
+	_, hasTTL, _ := unstructured.NestedFieldNoCopy(declared.Object, "spec", "ttlSecondsAfterFinished")
+	return hasTTL
 }
 
 // declarationFor returns the declaration of an object without the fields that the release does

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,27 +15,26 @@ import (
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
-	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// runInOrder corrects the drift of a release that was deployed in order: in the order of the
-// part of its deployment graph that has drifted.
-func (c *correction) runInOrder(ctx context.Context) error {
+// runOrdered corrects the drift of a release that was deployed in order: in the order of the
+// part of its deployment graph whose objects have drifted.
+func (c *correction) runOrdered(ctx context.Context) error {
 	var contents []map[string]any
 	for _, n := range c.plan.Nodes {
 		for _, res := range n.Resources {
 			contents = append(contents, res.Object())
 		}
 	}
-	c.hideSecrets(contents)
-	whole, err := c.build(c.plan)
+	c.redactSecrets(contents)
+	declared, err := c.buildObjects(c.plan)
 	if err != nil {
 		return err
 	}
-	drifted, err := c.findDrift(ctx, whole.All())
+	drifted, err := c.findDrift(ctx, declared.All())
 	if err != nil {
 		return err
 	}
@@ -44,21 +42,22 @@ func (c *correction) runInOrder(ctx context.Context) error {
 	for _, info := range drifted {
 		isDrifted[info] = true
 	}
-	part := c.plan.Part(func(res *sequencer.PlannedResource) bool {
-		info := whole.InfoOf(res) // nil if the kind is gone, and with it the object
+	driftedPlan := c.plan.Part(func(res *sequencer.PlannedResource) bool {
+		info := declared.InfoOf(res) // nil if the kind is gone, and with it the object
 		return info == nil || isDrifted[info]
 	})
-	if len(part.Nodes) == 0 {
+	if len(driftedPlan.Nodes) == 0 {
 		return nil
 	}
-	graph, err := c.build(part)
+	objects, err := c.buildObjects(driftedPlan)
 	if err != nil {
 		return err
 	}
-	return c.newOrderedCorrection(part, graph).run(ctx)
+	return c.newOrderedCorrection(driftedPlan, objects).run(ctx)
 }
 
-func (c *correction) build(plan *sequencer.Plan) (*apply.GraphObjects, error) {
+// buildObjects builds the objects of a deployment graph.
+func (c *correction) buildObjects(plan *sequencer.Plan) (*apply.GraphObjects, error) {
 	built, err := apply.BuildObjects(apply.GraphObjectsConfig{Cluster: c.op.Cluster, Plan: plan, Owner: c.owner()})
 	if err != nil {
 		return nil, fmt.Errorf("unable to build kubernetes objects from the manifest of the release: %w", err)
@@ -69,16 +68,16 @@ func (c *correction) build(plan *sequencer.Plan) (*apply.GraphObjects, error) {
 // orderedCorrection re-applies the drifted objects of a release in order.
 type orderedCorrection struct {
 	*correction
-	// part is the part of the deployment graph with the drifted objects, and graph has these
+	// driftedPlan is the part of the deployment graph with the drifted objects, which are in
 	// objects.
-	part   *sequencer.Plan
-	graph  *apply.GraphObjects
-	waiter wait.NodeWaiter
+	driftedPlan *sequencer.Plan
+	objects     *apply.GraphObjects
+	waiter      wait.NodeWaiter
 }
 
-func (c *correction) newOrderedCorrection(part *sequencer.Plan, graph *apply.GraphObjects) *orderedCorrection {
-	return &orderedCorrection{correction: c, part: part, graph: graph, waiter: c.op.Waiter.NewNodeWaiter(wait.NodeWaiterConfig{
-		Plan: part, Timeouts: c.op.Timeouts, Jobs: !c.record.IgnoreJobs, Namespace: c.rel.Namespace, Deadline: c.op.Deadline(),
+func (c *correction) newOrderedCorrection(driftedPlan *sequencer.Plan, objects *apply.GraphObjects) *orderedCorrection {
+	return &orderedCorrection{correction: c, driftedPlan: driftedPlan, objects: objects, waiter: c.op.Waiter.NewNodeWaiter(wait.NodeWaiterConfig{
+		Plan: driftedPlan, Timeouts: c.op.Timeouts, Jobs: !c.record.IgnoreJobs, Namespace: c.rel.Namespace, Deadline: c.op.Deadline(),
 		HasEnded: hasEnded, IsUnchanged: func(*object.Info) bool { return false }, Done: func(*sequencer.Node) {},
 	})}
 }
@@ -91,8 +90,8 @@ func hasEnded(info, live *object.Info) bool {
 
 func (o *orderedCorrection) run(ctx context.Context) error {
 	defer o.waiter.Close()
-	o.op.Events.Emit(event.Event{Type: event.Planned, Message: "re-applying " + apply.PlanSize(o.part), Nodes: event.PlannedNodes(o.part)})
-	err := sequencer.Execute(ctx, o.part, func(ctx context.Context, v, after sequencer.Vertex) error {
+	o.op.Events.Emit(event.Event{Type: event.Planned, Message: "re-applying " + apply.PlanSize(o.driftedPlan), Nodes: event.PlannedNodes(o.driftedPlan)})
+	err := sequencer.Execute(ctx, o.driftedPlan, func(ctx context.Context, v, after sequencer.Vertex) error {
 		return o.correctNode(ctx, v.(*sequencer.Node), after) // a part of a plan has no steps
 	})
 	if err != nil {
@@ -102,14 +101,14 @@ func (o *orderedCorrection) run(ctx context.Context) error {
 		}
 		return o.waiter.DeployError(ctx, execution)
 	}
-	return o.waiter.AwaitLeaves(ctx, o.graph.All())
+	return o.waiter.AwaitLeaves(ctx, o.objects.All())
 }
 
 // correctNode re-applies the drifted objects of node n, and waits until they are ready if other
 // nodes depend on them. after is the dependency of n that became ready last; nil if n has none.
 func (o *orderedCorrection) correctNode(ctx context.Context, n *sequencer.Node, after sequencer.Vertex) error {
 	if err := o.waiter.CheckLeaves(); err != nil {
-		return err
+		return err // a node without dependents has failed in the background
 	}
 	started := event.Event{Type: event.NodeStarted, Node: n.ID(), Message: object.SummarizeResources(n.Resources)}
 	if after != nil {
@@ -141,10 +140,10 @@ func isDescribed(err error) bool {
 // them had to be changed. If no other node depends on the node, it waits in the background;
 // inBackground reports whether it does.
 func (o *orderedCorrection) applyAndAwait(ctx context.Context, n *sequencer.Node) (inBackground bool, err error) {
-	if err := o.graph.BuildLate(ctx, n, func(kube.ResourceList) error { return nil }); err != nil {
+	if err := o.objects.BuildLate(ctx, n, func(kube.ResourceList) error { return nil }); err != nil {
 		return false, err
 	}
-	list := o.graph.OfNode(n)
+	list := o.objects.OfNode(n)
 	if err := o.waiter.Follow(ctx, n, list); err != nil {
 		return false, err
 	}
@@ -152,7 +151,7 @@ func (o *orderedCorrection) applyAndAwait(ctx context.Context, n *sequencer.Node
 	if err != nil {
 		return false, err
 	}
-	o.op.Events.Emit(event.Event{Type: event.NodeApplied, Node: n.ID(), Message: summarize(done)})
+	o.op.Events.Emit(event.Event{Type: event.NodeApplied, Node: n.ID(), Message: done.Summary()})
 	if err := o.waiter.Applied(n, done.States); err != nil || len(done.Created)+len(done.Updated) == 0 {
 		return false, err
 	}
@@ -160,18 +159,4 @@ func (o *orderedCorrection) applyAndAwait(ctx context.Context, n *sequencer.Node
 		return false, o.waiter.Await(ctx, n)
 	}
 	return o.waiter.AwaitLeaf(ctx, n), nil
-}
-
-// summarize counts objects by what was done with them, as in "1 created, 2 changed".
-func summarize(done *objectwriter.ApplyResult) string {
-	var parts []string
-	for _, part := range []struct {
-		list kube.ResourceList
-		what string
-	}{{done.Created, "created"}, {done.Updated, "changed"}, {done.Unchanged, "unchanged"}} {
-		if len(part.list) > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", len(part.list), part.what))
-		}
-	}
-	return strings.Join(parts, ", ")
 }

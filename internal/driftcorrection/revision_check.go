@@ -69,15 +69,16 @@ type revisionCheck struct {
 	store *history.Store
 	rel   *release.Release
 
-	mu    sync.Mutex
-	found *InterruptedError
+	mu sync.Mutex
+	// interrupted is the error of run if another operation has begun; otherwise nil.
+	interrupted *InterruptedError
 }
 
 // run reads the release. It returns an *InterruptedError if another operation has begun on it
 // since rel was read, and any other error if it could not be read.
 func (r *revisionCheck) run(ctx context.Context) error {
-	if found := r.interruption(); found != nil {
-		return found
+	if err := r.interruptedError(); err != nil {
+		return err
 	}
 	newest, err := r.newest(ctx)
 	if err != nil {
@@ -88,21 +89,21 @@ func (r *revisionCheck) run(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.found == nil {
-		r.found = &InterruptedError{Release: r.rel.Name, Revision: r.rel.Version, Err: describe(newest)}
+	if r.interrupted == nil {
+		r.interrupted = &InterruptedError{Release: r.rel.Name, Revision: r.rel.Version, Err: otherOperationError(newest)}
 	}
-	return r.found
+	return r.interrupted
 }
 
-// interruption returns the error that run has returned because of another operation. It is an
-// untyped nil if there is none.
-func (r *revisionCheck) interruption() error {
+// interruptedError returns the *InterruptedError that run has returned; nil if it has returned
+// none.
+func (r *revisionCheck) interruptedError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.found == nil {
-		return nil
+	if r.interrupted == nil {
+		return nil // not a nil *InterruptedError, which would be an error
 	}
-	return r.found
+	return r.interrupted
 }
 
 // newest returns the newest revision of the release, perhaps without its manifest; nil if there
@@ -123,9 +124,9 @@ func (r *revisionCheck) newest(ctx context.Context) (*release.Release, error) {
 	return history.Newest(stored), nil
 }
 
-// describe returns an error that says what another operation has done, of which newest is the
-// newest revision.
-func describe(newest *release.Release) error {
+// otherOperationError returns an error that says what another operation has done, after which
+// newest is the newest revision; nil if the release is gone.
+func otherOperationError(newest *release.Release) error {
 	switch {
 	case newest == nil:
 		return errors.New("the release no longer exists")

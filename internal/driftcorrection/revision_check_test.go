@@ -48,13 +48,13 @@ func TestRevisionCheck(t *testing.T) {
 			check := &revisionCheck{store: history.NewStore(releases, t.Logf), rel: &release.Release{Name: "rel", Version: 2}}
 			err := check.run(t.Context())
 			if tt.want == "" {
-				if err != nil || check.interruption() != nil {
+				if err != nil || check.interruptedError() != nil {
 					t.Errorf("got the error %v", err)
 				}
 				return
 			}
 			interrupted, ok := errors.AsType[*InterruptedError](err)
-			if !ok || interrupted.Revision != 2 || !strings.Contains(err.Error(), tt.want) || !errors.Is(check.interruption(), err) {
+			if !ok || interrupted.Revision != 2 || !strings.Contains(err.Error(), tt.want) || !errors.Is(check.interruptedError(), err) {
 				t.Errorf("got the error %v, want %q", err, tt.want)
 			}
 			if held, ok := errors.AsType[*lease.HeldError](err); ok != strings.Contains(tt.want, "of release") {
@@ -70,8 +70,8 @@ func TestRevisionCheckFails(t *testing.T) {
 	unreadable := errors.New("unreadable")
 	releases.Driver = failingDriver{releases.Driver, unreadable}
 	check := &revisionCheck{store: history.NewStore(releases, t.Logf), rel: &release.Release{Name: "rel", Version: 2}}
-	if err := check.run(t.Context()); !errors.Is(err, unreadable) || check.interruption() != nil {
-		t.Errorf("got %v, %v", err, check.interruption())
+	if err := check.run(t.Context()); !errors.Is(err, unreadable) || check.interruptedError() != nil {
+		t.Errorf("got %v, %v", err, check.interruptedError())
 	}
 }
 

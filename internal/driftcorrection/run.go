@@ -100,8 +100,8 @@ func (d *CorrectDrift) RunWithContext(ctx context.Context, name string) (*Result
 	}
 	op.Announce(event.Operation{Name: operationName, Release: name, Namespace: rel.Namespace, Revision: rel.Version, Ordered: c.plan != nil})
 	err = c.run(bounded)
-	if interrupted := check.interruption(); interrupted != nil {
-		err = errors.Join(interrupted, c.undoErr) // other errors are only consequences
+	if interrupted := check.interruptedError(); interrupted != nil {
+		err = errors.Join(interrupted, c.cleanupErr) // other errors are only consequences
 	}
 	return c.sortedResult(), op.Finish(bounded, err)
 }
@@ -120,9 +120,9 @@ type correction struct {
 	// mu guards the fields below.
 	mu     sync.Mutex
 	result Result
-	// undoErr says which objects may be left although they should have been deleted again; nil
-	// if there are none.
-	undoErr error
+	// cleanupErr says which objects may be left although they should have been deleted again;
+	// nil if there are none.
+	cleanupErr error
 }
 
 func newCorrection(op *operation.Operation, rel *release.Release, check *revisionCheck) (*correction, error) {
@@ -145,8 +145,14 @@ func (c *correction) owner() object.OwningRelease {
 
 func (c *correction) run(ctx context.Context) error {
 	if c.plan != nil {
-		return c.runInOrder(ctx)
+		return c.runOrdered(ctx)
 	}
+	return c.runUnordered(ctx)
+}
+
+// runUnordered corrects the drift of a release that was not deployed in order. Like Helm, it does
+// not wait until objects are ready.
+func (c *correction) runUnordered(ctx context.Context) error {
 	list, err := c.op.Cluster.Build([]byte(c.rel.Manifest), false)
 	if err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from the manifest of the release: %w", err)
@@ -155,7 +161,7 @@ func (c *correction) run(ctx context.Context) error {
 	if err := object.SetOwner(list, c.owner()); err != nil {
 		return err
 	}
-	c.hideSecrets(object.Contents(list))
+	c.redactSecrets(object.Contents(list))
 	drifted, err := c.findDrift(ctx, list)
 	if err != nil || len(drifted) == 0 {
 		return err
@@ -171,9 +177,9 @@ func lastDeclarations(list kube.ResourceList) kube.ResourceList {
 	return list.Filter(func(info *object.Info) bool { return last[object.IDOf(info)] == info })
 }
 
-// hideSecrets redacts the contents of the Secrets of the release in all later messages of the
+// redactSecrets redacts the contents of the Secrets of the release in all later messages of the
 // operation. contents are those of its objects.
-func (c *correction) hideSecrets(contents []map[string]any) {
+func (c *correction) redactSecrets(contents []map[string]any) {
 	c.op.Events.RedactWith(redact.ForObjects(append(contents, redact.HookObjects(c.rel.Hooks)...)))
 }
 
@@ -181,8 +187,8 @@ func (c *correction) hideSecrets(contents []map[string]any) {
 func (c *correction) recordWritten(done *objectwriter.ApplyResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.result.Created = append(c.result.Created, names(done.Created)...)
-	c.result.Changed = append(c.result.Changed, names(done.Updated)...)
+	c.result.Created = append(c.result.Created, objectNames(done.Created)...)
+	c.result.Changed = append(c.result.Changed, objectNames(done.Updated)...)
 	c.result.Unchanged += len(done.Unchanged)
 }
 
@@ -190,14 +196,15 @@ func (c *correction) recordWritten(done *objectwriter.ApplyResult) {
 func (c *correction) recordDeleted(list kube.ResourceList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, name := range names(list) {
+	for _, name := range objectNames(list) {
 		if i := slices.Index(c.result.Created, name); i >= 0 {
 			c.result.Created = slices.Delete(c.result.Created, i, i+1)
 		}
 	}
 }
 
-func names(list kube.ResourceList) []string {
+// objectNames returns kinds and names, as in "Deployment/shop".
+func objectNames(list kube.ResourceList) []string {
 	var names []string
 	for _, info := range list {
 		names = append(names, object.IDOf(info).String())

@@ -6,7 +6,9 @@ package objectwriter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/kube"
@@ -85,6 +87,21 @@ type ApplyResult struct {
 	// Pruned is true if the originals that are not in the list were deleted (see the option
 	// Prune).
 	Pruned bool
+}
+
+// Summary says how many objects were created, changed and left unchanged, as in "1 created,
+// 2 changed".
+func (r *ApplyResult) Summary() string {
+	var parts []string
+	for _, part := range []struct {
+		list kube.ResourceList
+		what string
+	}{{r.Created, "created"}, {r.Updated, "changed"}, {r.Unchanged, "unchanged"}} {
+		if len(part.list) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", len(part.list), part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (w *requestWriter) Apply(ctx context.Context, list kube.ResourceList, o ApplyOptions) (*ApplyResult, error) {

@@ -4,7 +4,10 @@
 package objectwriter
 
 import (
+	"errors"
 	"strings"
+
+	"helm.sh/helm/v3/pkg/kube"
 
 	"github.com/ordered-helm/helm/internal/object"
 )
@@ -44,4 +47,20 @@ func (e *ApplyError) Unwrap() []error {
 		errs[i] = failure
 	}
 	return errs
+}
+
+// UnconfirmedCreations returns the objects that may have been created although, according to
+// err, an error of Apply, the server did not respond to the create requests.
+func UnconfirmedCreations(err error) kube.ResourceList {
+	failed, ok := errors.AsType[*ApplyError](err)
+	if !ok {
+		return nil
+	}
+	var list kube.ResourceList
+	for _, failure := range failed.Failures {
+		if failure.NoResponse {
+			list = append(list, failure.Info)
+		}
+	}
+	return list
 }

@@ -54,8 +54,8 @@ func (p Patch) StoresSame(info *resource.Info, live *unstructured.Unstructured) 
 	if err != nil {
 		return false
 	}
-	before, known := asStored(live)
-	after, alsoKnown := asStored(patched)
+	before, known := normalize(live)
+	after, alsoKnown := normalize(patched)
 	return known && alsoKnown && equality.Semantic.DeepEqual(before, after)
 }
 
@@ -86,10 +86,10 @@ func (p Patch) apply(info *resource.Info, live *unstructured.Unstructured) (patc
 	return patched, nil
 }
 
-// asStored returns the content of an object in the form that does not depend on how its values
+// normalize returns the content of an object in a form that does not depend on how its values
 // are written: with the Go type of its kind, if there is one. It has no status, and none of the
 // metadata that the server sets. known is false if the object does not fit the Go type.
-func asStored(u *unstructured.Unstructured) (content any, known bool) {
+func normalize(u *unstructured.Unstructured) (content any, known bool) {
 	fields := maps.Clone(u.Object)
 	delete(fields, "status")
 	if metadata, ok := fields["metadata"].(map[string]any); ok {
