@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	// The image of the controller has no certificates of authorities.
 	"github.com/spf13/pflag"
 	_ "golang.org/x/crypto/x509roots/fallback" // the image has no certificates of authorities
 	"k8s.io/apimachinery/pkg/api/meta"

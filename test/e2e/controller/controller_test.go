@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -236,6 +237,24 @@ func (e *env) awaitGone(t *testing.T, name string) {
 	harness.Eventually(t, name+" is deleted", func() bool {
 		_, err := e.requests().Get(t.Context(), name, metav1.GetOptions{})
 		return err != nil
+	})
+}
+
+// annotate sets the annotation helm.sh/reconcile of a HelmRequest.
+func (e *env) annotate(t *testing.T, name, value string) {
+	t.Helper()
+	harness.NoError(t, harness.MergePatch(t.Context(), e.requests(), name, `{"metadata":{"annotations":{"helm.sh/reconcile":"`+value+`"}}}`))
+}
+
+// awaitEvent waits for an event of a HelmRequest. kind is Normal or Warning.
+func (e *env) awaitEvent(t *testing.T, name, kind, reason, text string) {
+	t.Helper()
+	harness.Eventually(t, "an event "+reason+" of "+name, func() bool {
+		events, err := e.Cluster.Client().CoreV1().Events(e.Namespace).List(t.Context(), metav1.ListOptions{})
+		harness.NoError(t, err)
+		return slices.ContainsFunc(events.Items, func(event corev1.Event) bool {
+			return event.InvolvedObject.Name == name && event.Type == kind && event.Reason == reason && strings.Contains(event.Message, text)
+		})
 	})
 }
 

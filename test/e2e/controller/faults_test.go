@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,8 @@ import (
 )
 
 // TestOtherReleases checks requests for releases that others have installed.
+//   - "The first one makes the release belong to the HelmRequest"
+//   - "The others are stalled until that one is deleted"
 func TestOtherReleases(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -53,6 +56,25 @@ func TestOtherReleases(t *testing.T) {
 	e.awaitNotReady(t, "kept", "ReleaseNotOwned", true)
 	e.delete(t, "kept")
 	e.expectHistory(t, "kept", "deployed")
+}
+
+// TestReleaseInOtherDriver adopts a release that is stored by another driver, which is possible after it was moved.
+//   - "A release in another storage driver must be moved first"
+func TestReleaseInOtherDriver(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	secrets := *e.Helm
+	secrets.Env = append(slices.Clone(e.Env), "HELM_DRIVER=secret")
+	secrets.MustRun("install", "shop", charts.WriteFiles(t, chartFiles("1.0.0", "")))
+	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", ""))+"  adopt: true\n  values: {v: request}")
+	e.awaitNotReady(t, "shop", "OperationFailed", false, "is stored by the storage driver secret")
+	if got := e.value(t, "shop"); got != "default" {
+		t.Errorf("the value is %q", got)
+	}
+	e.MustRun("state", "migrate", "shop", "--from", "secret", "--to", "crd")
+	e.annotate(t, "shop", "1")
+	e.awaitReady(t, "shop", "Deployed")
+	e.expectHistory(t, "shop", "superseded deployed")
 }
 
 // TestRetries checks that a failed deployment is tried again, and that a failed upgrade with spec.atomic is rolled
@@ -113,6 +135,7 @@ func TestOutageOfServer(t *testing.T) {
 }
 
 // TestForbiddenUninstall deletes a request whose service account may not uninstall its release.
+//   - "This also works if an uninstall fails: set suspend on a HelmRequest that is being deleted"
 func TestForbiddenUninstall(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -139,6 +162,8 @@ func TestForbiddenUninstall(t *testing.T) {
 }
 
 // TestNamespaceDeletion deletes the namespace of requests.
+//   - "If the namespace is being deleted, the roles of the service account may be gone already"
+//   - "cluster-scoped objects of the release and objects in other namespaces stay"
 func TestNamespaceDeletion(t *testing.T) {
 	t.Parallel()
 	e := newClusterWideEnv(t) // otherwise, the permissions of the controller are deleted, too
@@ -148,22 +173,61 @@ func TestNamespaceDeletion(t *testing.T) {
 	e.request(t, "broken", e.storeChart(t, "broken", chartFiles("1.0.0", "---\n{{ fail \"no\" }}\n")))
 	e.awaitReady(t, "shop", "Deployed")
 	e.awaitNotReady(t, "broken", "RenderFailed", true)
+	// The account of this release has no permissions any more when the namespace is deleted.
+	outside := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: outside, namespace: " + e.system + "}\n"
+	e.CreateServiceAccount(t, "limited", limitedRules())
+	e.allowIn(t, e.system, "limited")
+	harness.NoError(t, e.Create(t.Context(), strings.Replace(requestOf("outside", e.storeChart(t, "outside", chartFiles("1.0.0", outside))), "deployer", "limited", 1)))
+	e.awaitReady(t, "outside", "Deployed")
+	harness.NoError(t, e.Cluster.Client().RbacV1().RoleBindings(e.Namespace).Delete(t.Context(), "limited", metav1.DeleteOptions{}))
+	harness.NoError(t, e.requests().Delete(t.Context(), "outside", metav1.DeleteOptions{}))
+	e.awaitNotReady(t, "outside", "Forbidden", false)
 	namespaces := e.Cluster.Client().CoreV1().Namespaces()
 	harness.NoError(t, namespaces.Delete(t.Context(), e.Namespace, metav1.DeleteOptions{}))
 	harness.Eventually(t, "the namespace is deleted", func() bool {
 		_, err := namespaces.Get(t.Context(), e.Namespace, metav1.GetOptions{})
 		return err != nil
 	})
+	_, err := e.Cluster.Client().CoreV1().ConfigMaps(e.system).Get(t.Context(), "outside", metav1.GetOptions{})
+	harness.NoError(t, err)
+}
+
+// allowIn allows a service account of the namespace to change ConfigMaps in another namespace.
+func (e *env) allowIn(t *testing.T, namespace, account string) {
+	t.Helper()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: account}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}}}}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: account}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: e.Namespace, Name: account}},
+	}
+	client := e.Cluster.Client().RbacV1()
+	_, err := client.Roles(namespace).Create(t.Context(), role, metav1.CreateOptions{})
+	harness.NoError(t, err)
+	_, err = client.RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{})
+	harness.NoError(t, err)
 }
 
 // TestLeaderElection kills the replica that works, and lets the other one go on.
+//   - "With --leader-elect, several replicas can run"
+//   - "One works, and the others wait for its Lease"
+//   - "and /readyz when it has read the HelmRequests, also in replicas that wait"
 func TestLeaderElection(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	flags := []string{"--leader-elect", "--leader-election-namespace", e.system}
 	first := e.startController(t, flags...)
 	first.AwaitLine(t, "Starting workers")
-	second := e.startController(t, flags...)
+	health := freeAddress(t)
+	second := e.startController(t, append(flags, "--health-probe-bind-address", health)...)
+	harness.Eventually(t, "the replica that waits is ready", func() bool {
+		response, err := http.Get("http://" + health + "/readyz") //nolint:noctx // it ends soon
+		if err != nil {
+			return false
+		}
+		return response.Body.Close() == nil && response.StatusCode == http.StatusOK
+	})
+	_, err := e.Cluster.Client().CoordinationV1().Leases(e.system).Get(t.Context(), "helm-controller.helm.sh", metav1.GetOptions{})
+	harness.NoError(t, err)
 	chart := e.storeChart(t, "chart", chartFiles("1.0.0", ""))
 	e.request(t, "a", chart)
 	e.awaitReady(t, "a", "Deployed")

@@ -29,13 +29,14 @@ const (
 
 // TestKilledController kills the controller at random moments while requests are created, changed and deleted. In
 // the end, everything is as the last changes require, and nothing was deployed twice or left behind.
+//   - "Nothing is installed twice, and nothing is left behind"
 func TestKilledController(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	kills := harness.CountFromEnv(t, killsEnv, defaultKills)
 	seed := harness.NewSeed(t)
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // the test must be repeatable
-	slow := "---\napiVersion: v1\nkind: Pod\nmetadata: {name: {{ .Release.Name }}-pod, annotations: {devcluster/after: 300ms}}\nspec: {containers: [{name: c, image: x}]}\n" +
+	slow := podTemplate("devcluster/after: 300ms") +
 		"---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: {{ .Release.Name }}-hook, annotations: {helm.sh/hook: 'pre-install,pre-upgrade,pre-delete', helm.sh/hook-delete-policy: before-hook-creation}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}\n"
 	chart := e.storeChart(t, "chart", chartFiles("1.0.0", slow))
 	values := map[string]string{} // of the requests that exist

@@ -15,6 +15,13 @@ import (
 )
 
 // TestLifecycle takes a release through its life with its HelmRequest, and with the command line in between.
+//   - "helm-controller deploys charts in the cluster in which it runs"
+//   - "asks it for a release in the namespace of the HelmRequest"
+//   - "A change of fields other than the chart and the values, such as timeout, creates no revision"
+//   - "An upgrade uses the values of the HelmRequest only"
+//   - "The release has the labels helm.sh/request, with the name of the HelmRequest, and helm.sh/chart-digest"
+//   - "Events of a HelmRequest have the reason Installed, Upgraded, RolledBack, Uninstalled or DriftCorrected"
+//   - "release | in the namespace and the cluster of the HelmRequest"
 func TestLifecycle(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -23,6 +30,14 @@ func TestLifecycle(t *testing.T) {
 	e.expectHistory(t, "shop", "deployed")
 	if got := harness.IntAt(o, "status.release.revision"); got != 1 || e.value(t, "shop") != "one" {
 		t.Errorf("revision %d, value %q", got, e.value(t, "shop"))
+	}
+	if out, err := e.Kubectl(t, "get", "hreq", "shop"); err != nil || !strings.Contains(out, "app-1.0.0") {
+		t.Errorf("kubectl get hreq: %v\n%s", err, out)
+	}
+	digest, _, _ := unstructured.NestedString(o.Object, "status", "chart", "digest")
+	labels := "helm.sh/request=shop,helm.sh/chart-digest=1." + strings.TrimPrefix(digest, "sha256:")[:48]
+	if got := e.MustRun("list", "--short", "--selector", labels).Stdout; got != "shop\n" {
+		t.Errorf("with the labels %s, there is %q", labels, got)
 	}
 
 	e.change(t, "shop", `{"values":{"v":"two"}}`)
@@ -44,14 +59,35 @@ func TestLifecycle(t *testing.T) {
 	e.awaitReady(t, "shop", "Deployed")
 	e.expectHistory(t, "shop", "superseded superseded superseded deployed")
 
+	// An upgrade does not reuse the values of the revision before.
+	e.change(t, "shop", `{"values":null,"historyMax":2}`)
+	e.awaitReady(t, "shop", "Deployed")
+	e.expectHistory(t, "shop", "superseded deployed")
+	if got := e.value(t, "shop"); got != "default" {
+		t.Errorf("without values: %q", got)
+	}
+
 	e.delete(t, "shop")
 	if got := e.value(t, "shop"); got != "" {
 		t.Errorf("after the uninstall: %q", got)
 	}
 	harness.ExpectContains(t, e.history(t, "shop"), "not found")
+	for _, reason := range []string{"Installed", "Upgraded", "RolledBack", "Uninstalled"} {
+		e.awaitEvent(t, "shop", "Normal", reason, "release shop is ")
+	}
 }
 
 // TestByHand works with the command line on what the controller has deployed.
+//   - "The controller runs the same operations as the command, and both work on the same releases"
+//   - "The releases of HelmRequests are releases like any other"
+//   - "helm rollback and all other commands work on them, if they use the storage driver of the controller"
+//   - "The controller records in the status which revision it has deployed"
+//   - "The controller then does not deploy the HelmRequest over it"
+//   - "If that revision is deployed, Ready is true"
+//   - "A change of the spec or of the annotation helm.sh/reconcile ends this: the HelmRequest is deployed again"
+//   - "If somebody uninstalls the release, the HelmRequest is installed again"
+//   - "With the storage driver crd, the controller watches the Releases and notices this immediately"
+//   - "or was deployed by hand, there is a warning with the reason of the condition"
 func TestByHand(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -67,6 +103,7 @@ func TestByHand(t *testing.T) {
 		t.Error("no condition DeployedByHand")
 	}
 	harness.ExpectContains(t, messageOf(o), "revision 2 of release shop was not deployed by the controller")
+	e.awaitEvent(t, "shop", "Warning", "DeployedByHand", "revision 2 of release shop")
 	if got := e.value(t, "shop"); got != "hand" {
 		t.Errorf("after an upgrade by hand: %q", got)
 	}
@@ -76,7 +113,7 @@ func TestByHand(t *testing.T) {
 		return err == nil && harness.HasCondition("Ready", "True", "DeployedByHand")(o) && messageOf(o)[:len("revision 3")] == "revision 3"
 	})
 
-	harness.NoError(t, harness.MergePatch(t.Context(), e.requests(), "shop", `{"metadata":{"annotations":{"helm.sh/reconcile":"1"}}}`))
+	e.annotate(t, "shop", "1")
 	o = e.awaitReady(t, "shop", "Deployed")
 	if harness.HasCondition("DeployedByHand", "", "")(o) {
 		t.Error("the condition DeployedByHand is still there")
@@ -88,7 +125,7 @@ func TestByHand(t *testing.T) {
 	other["templates/all.yaml"] = strings.ReplaceAll(other["templates/all.yaml"], ".Values.v", `"other"`)
 	e.MustRun("upgrade", "shop", charts.WriteFiles(t, other), "--reuse-values")
 	e.awaitReady(t, "shop", "DeployedByHand")
-	harness.NoError(t, harness.MergePatch(t.Context(), e.requests(), "shop", `{"metadata":{"annotations":{"helm.sh/reconcile":"2"}}}`))
+	e.annotate(t, "shop", "2")
 	e.awaitReady(t, "shop", "Deployed")
 	if got := e.value(t, "shop"); got != "one" {
 		t.Errorf("after the annotation: %q", got)
@@ -103,6 +140,7 @@ func TestByHand(t *testing.T) {
 }
 
 // TestOrder checks the order of an installation and an uninstall with the audit log.
+//   - "The finalizer helm.sh/uninstall keeps a HelmRequest until its release is uninstalled, in reverse order"
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -120,6 +158,7 @@ func TestOrder(t *testing.T) {
 
 // TestDependencies checks that requests are deployed after the requests on which they depend, and uninstalled
 // before them.
+//   - "kubectl delete deletes one object after the other"
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -150,6 +189,9 @@ func TestDependencies(t *testing.T) {
 }
 
 // TestRollbackTo rolls back to the oldest revision that is kept, and to one that was not made by the controller.
+//   - "As long as rollbackTo is set, the chart and the values of the HelmRequest are neither read nor deployed"
+//   - "Remove the field to deploy the chart again"
+//   - "With adopt, the first operation on the release upgrades it, or rolls it back if rollbackTo is set"
 func TestRollbackTo(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -163,24 +205,52 @@ func TestRollbackTo(t *testing.T) {
 	if got := e.value(t, "shop"); got != "hand" {
 		t.Errorf("after the rollback: %q", got)
 	}
+	// The chart and the values are not read meanwhile.
+	harness.NoError(t, e.Cluster.Client().CoreV1().ConfigMaps(e.Namespace).Delete(t.Context(), "chart", metav1.DeleteOptions{}))
+	before := e.history(t, "shop")
+	e.change(t, "shop", `{"values":{"v":"two"},"valuesFrom":[{"kind":"Secret","name":"missing"}]}`)
+	e.awaitReady(t, "shop", "RolledBack")
+	e.expectHistory(t, "shop", before)
+	e.change(t, "shop", `{"rollbackTo":null,"valuesFrom":null}`)
+	e.awaitNotReady(t, "shop", "ChartNotFound", false, "ConfigMap chart not found")
+	chart := e.storeChart(t, "chart", chartFiles("1.0.0", ""))
+	e.annotate(t, "shop", "1")
+	e.awaitReady(t, "shop", "Deployed")
+	if got := e.value(t, "shop"); got != "two" {
+		t.Errorf("without rollbackTo: %q", got)
+	}
 	e.delete(t, "shop")
 	harness.ExpectContains(t, e.history(t, "shop"), "not found")
+
+	e.request(t, "new", chart+"  rollbackTo: 1")
+	e.awaitNotReady(t, "new", "RevisionNotFound", true, "it has none")
+	for _, value := range []string{"one", "two"} {
+		e.MustRun("upgrade", "--install", "adopted", charts.WriteFiles(t, chartFiles("1.0.0", "")), "--set", "v="+value)
+	}
+	e.request(t, "adopted", chart+"  adopt: true\n  rollbackTo: 1")
+	e.awaitReady(t, "adopted", "RolledBack")
+	e.expectHistory(t, "adopted", "superseded superseded deployed")
+	if got := e.value(t, "adopted"); got != "one" {
+		t.Errorf("after the rollback of an adopted release: %q", got)
+	}
 }
 
 // TestSuspend suspends a request, changes it, resumes it, and deletes it while it is suspended.
+//   - "While suspend is true, the controller does not change the release, and the condition Suspended is true"
+//   - "If the HelmRequest is suspended, or if the release does not belong to it, it is deleted and the release stays"
 func TestSuspend(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
 	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", ""))+"  values: {v: one}")
 	e.awaitReady(t, "shop", "Deployed")
 	e.change(t, "shop", `{"suspend":true,"values":{"v":"two"}}`)
-	harness.Eventually(t, "shop is suspended", func() bool {
-		o, err := e.requests().Get(t.Context(), "shop", metav1.GetOptions{})
-		return err == nil && harness.HasCondition("Suspended", "True", "")(o)
-	})
+	o := e.await(t, "shop", harness.HasCondition("Suspended", "True", "Suspended"))
+	if !harness.HasCondition("Ready", "True", "Deployed")(o) {
+		t.Errorf("the conditions have changed: %v", o.Object["status"])
+	}
 	e.expectHistory(t, "shop", "deployed")
 	e.change(t, "shop", `{"suspend":false}`)
-	o := e.awaitReady(t, "shop", "Deployed")
+	o = e.awaitReady(t, "shop", "Deployed")
 	if harness.HasCondition("Suspended", "", "")(o) || e.value(t, "shop") != "two" {
 		t.Errorf("after resuming: value %q", e.value(t, "shop"))
 	}
@@ -190,11 +260,12 @@ func TestSuspend(t *testing.T) {
 }
 
 // TestChangeEndsOperation changes a request during an operation that would wait for a long time.
+//   - "so that a correction does not have to wait for a timeout"
+//   - "A running operation is canceled, because the spec has changed; the release can then have the status failed"
 func TestChangeEndsOperation(t *testing.T) {
 	t.Parallel()
 	e, p := start(t)
-	hanging := "---\napiVersion: v1\nkind: Pod\nmetadata: {name: {{ .Release.Name }}-pod, annotations: {devcluster/pod: hang}}\nspec: {containers: [{name: c, image: x}]}\n"
-	slow := e.storeChart(t, "slow", chartFiles("1.0.0", hanging))
+	slow := e.storeChart(t, "slow", chartFiles("1.0.0", podTemplate("devcluster/pod: never")))
 	e.storeChart(t, "fast", chartFiles("1.0.1", ""))
 	e.request(t, "shop", slow+"  timeout: 1h")
 	e.await(t, "shop", harness.HasCondition("Reconciling", "True", "Installing"))
@@ -208,18 +279,32 @@ func TestChangeEndsOperation(t *testing.T) {
 	e.await(t, "other", harness.HasCondition("Reconciling", "True", "Installing"))
 	e.delete(t, "other")
 	harness.ExpectContains(t, e.history(t, "other"), "not found")
+	e.request(t, "suspended", slow+"  timeout: 1h")
+	e.await(t, "suspended", harness.HasCondition("Reconciling", "True", "Installing"))
+	harness.Eventually(t, "the pod exists", func() bool { return e.value(t, "suspended") != "" })
+	e.change(t, "suspended", `{"suspend":true}`)
+	e.await(t, "suspended", harness.HasCondition("Suspended", "True", ""))
+	e.expectHistory(t, "suspended", "failed")
 }
 
 // TestDrift changes objects of a release, which the controller changes back without a revision: when the annotation
 // asks for it, and after the interval.
+//   - "upgrades the release if something has changed, and otherwise corrects drift"
+//   - "An event (DriftCorrected) names the objects"
+//   - "The value can be any text, such as the time"
+//   - "status.handledRequest contains the last value that was processed"
 func TestDrift(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
 	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", ""))+"  values: {v: one}")
 	e.awaitReady(t, "shop", "Deployed")
 	e.Patch(t, "ConfigMap/shop-own", `{"data":{"v":"changed","other":"kept"}}`)
-	harness.NoError(t, harness.MergePatch(t.Context(), e.requests(), "shop", `{"metadata":{"annotations":{"helm.sh/reconcile":"1"}}}`))
+	e.annotate(t, "shop", "the time, or any other text")
 	harness.Eventually(t, "the change is undone", func() bool { return e.value(t, "shop") == "one" })
+	e.await(t, "shop", func(o *unstructured.Unstructured) bool {
+		handled, _, _ := unstructured.NestedString(o.Object, "status", "handledRequest")
+		return handled == "the time, or any other text"
+	})
 	if other, _, _ := unstructured.NestedString(e.Get(t, "ConfigMap/shop-own").Object, "data", "other"); other != "kept" {
 		t.Errorf("a key that the chart does not declare is %q", other)
 	}
@@ -229,14 +314,5 @@ func TestDrift(t *testing.T) {
 	harness.Eventually(t, "the object is created again", func() bool { return e.value(t, "shop") == "one" })
 	e.awaitReady(t, "shop", "Deployed")
 	e.expectHistory(t, "shop", "deployed")
-	harness.Eventually(t, "an event says so", func() bool {
-		events, err := e.Cluster.Client().CoreV1().Events(e.Namespace).List(t.Context(), metav1.ListOptions{})
-		harness.NoError(t, err)
-		for _, event := range events.Items {
-			if event.Reason == "DriftCorrected" && strings.Contains(event.Message, "ConfigMap/shop-own") {
-				return true
-			}
-		}
-		return false
-	})
+	e.awaitEvent(t, "shop", "Normal", "DriftCorrected", "ConfigMap/shop-own")
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -43,6 +44,8 @@ func TestIdleRequests(t *testing.T) {
 }
 
 // TestEndpoints reads the metrics and the health checks.
+//   - "/metrics has the metrics of controller-runtime, and these"
+//   - "/healthz succeeds while the process runs"
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	metrics, health := freeAddress(t), freeAddress(t)
@@ -63,6 +66,9 @@ func TestEndpoints(t *testing.T) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(response.Body)
 	harness.NoError(t, err)
+	if families["controller_runtime_reconcile_total"] == nil {
+		t.Error("there are no metrics of controller-runtime")
+	}
 	for _, c := range []struct {
 		name   string
 		labels map[string]string
@@ -110,13 +116,20 @@ func metricValue(family *dto.MetricFamily, labels map[string]string) float64 {
 
 // TestMissingDefinitions starts the controller in a cluster without the definitions of HelmRequests, and then
 // without those of releases.
+//   - "Before the definition of HelmRequest is installed, the controller waits for it, and its endpoints do not respond"
 func TestMissingDefinitions(t *testing.T) {
 	t.Parallel()
 	e := &env{Helm: harness.New(t)}
 	e.Cluster = cluster.New(t, cluster.Options{})
 	e.useCluster(t)
-	p := e.startController(t)
+	health := freeAddress(t)
+	p := e.startController(t, "--health-probe-bind-address", health)
 	p.AwaitLine(t, "waiting for the CustomResourceDefinition of HelmRequest to be installed")
+	client := http.Client{Timeout: time.Second}
+	if response, err := client.Get("http://" + health + "/healthz"); err == nil { //nolint:noctx // it has a timeout
+		harness.NoError(t, response.Body.Close())
+		t.Error("the controller responds before the definition of HelmRequest is installed")
+	}
 	e.installAccess(t, "replicas=1")
 	e.createDeployer(t)
 	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", "")))

@@ -4,13 +4,16 @@
 package controller
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ordered-helm/helm/test/charts"
 	"github.com/ordered-helm/helm/test/chartserver"
@@ -39,6 +42,9 @@ func (e *env) otherTenant(t *testing.T) string {
 }
 
 // TestTenantsAreIsolated tries, as a tenant, to reach what belongs to others or to the cluster.
+//   - "Scripts run in the process of the controller"
+//   - "cluster reads as the service account"
+//   - "Schemas that refer to other documents"
 func TestTenantsAreIsolated(t *testing.T) {
 	t.Parallel()
 	e, p := start(t)
@@ -107,6 +113,7 @@ func TestTenantsAreIsolated(t *testing.T) {
 
 // TestPermissionsOfUninstall tries to get the permission "filesystem" for the scripts of a release that was installed
 // by hand, when its HelmRequest is deleted.
+//   - "Scripts that run before or after the uninstall get no more permissions than any others"
 func TestPermissionsOfUninstall(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -141,6 +148,9 @@ func scriptChart(permissions, statement string) map[string]string {
 }
 
 // TestServiceAccounts checks requests without a service account, and with one that does not exist.
+//   - "A HelmRequest without serviceAccountName uses the service account that --default-service-account names"
+//   - "The service account must exist, even if roles are bound to its name"
+//   - "The service account needs the permissions for releases as objects and for the objects of the chart"
 func TestServiceAccounts(t *testing.T) {
 	t.Parallel()
 	e, p := start(t)
@@ -182,6 +192,7 @@ func TestControllerHasFewPermissions(t *testing.T) {
 }
 
 // TestAllowedChartSources checks from where charts are downloaded.
+//   - "--allow-chart-source limits them to URLs with certain prefixes"
 func TestAllowedChartSources(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -211,6 +222,7 @@ func TestAllowedChartSources(t *testing.T) {
 }
 
 // TestLocalChartSources checks that charts are not downloaded from the machine of the controller.
+//   - "Charts are not downloaded from loopback and link-local addresses"
 func TestLocalChartSources(t *testing.T) {
 	t.Parallel()
 	server := chartserver.Start(t, t.TempDir(), chartserver.Options{})
@@ -230,55 +242,103 @@ func TestLocalChartSources(t *testing.T) {
 }
 
 // TestSecretsAreMasked makes operations fail with Secrets in their errors.
+//   - "The texts in these Secrets, and those in Secrets of the release, are masked in conditions, events and logs"
+//   - "Logs are JSON on standard error, one object per line"
+//   - "With --log-level debug, they contain the steps of each operation"
 func TestSecretsAreMasked(t *testing.T) {
 	t.Parallel()
 	e, p := start(t, "--log-level", "debug")
-	const word = "word-in-a-secret"
+	const word, chartWord = "word-in-a-secret", "password-of-the-chart"
+	isMasked := func(text string) bool { return !strings.Contains(text, word) && !strings.Contains(text, chartWord) }
 	e.createSecret(t, e.Namespace, "values", map[string]string{"values.yaml": "v: " + word})
 	for name, template := range map[string]string{
 		"template": "{{ fail .Values.v }}",
 		"server":   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.v | quote }}, labels: {a: \"{{ .Values.v }} !\"}}",
+		"release":  "apiVersion: v1\nkind: Secret\nmetadata: {name: release}\nstringData: {word: " + chartWord + "}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: release, labels: {a: " + chartWord + " !}}",
 		"hook":     "apiVersion: v1\nkind: Pod\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install, devcluster/pod: fail, devcluster/log: '{{ .Values.v }}'}}\nspec: {restartPolicy: Never, containers: [{name: c, image: x}]}",
 	} {
 		e.request(t, name, e.storeChart(t, name, chartFiles("1.0.0", "---\n"+template+"\n"))+"  valuesFrom: [{kind: Secret, name: values}]")
 		o := e.await(t, name, harness.HasCondition("Ready", "False", ""))
-		if status := fmt.Sprint(o.Object["status"]); strings.Contains(status, word) {
+		if status := fmt.Sprint(o.Object["status"]); !isMasked(status) {
 			t.Errorf("%s: the status contains a value of a Secret: %s", name, status)
 		}
 	}
 	p.Kill()
-	if log := p.Wait(t).Stderr; strings.Contains(log, word) {
+	log := p.Wait(t).Stderr
+	if !isMasked(log) {
 		t.Error("the log contains a value of a Secret")
 	}
+	for line := range strings.Lines(log) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("a line of the log is no JSON: %s", line)
+		}
+	}
+	harness.ExpectContains(t, log, `"level":"DEBUG"`, `"msg":"node-failed"`)
 	events, err := e.Cluster.Client().CoreV1().Events(e.Namespace).List(t.Context(), metav1.ListOptions{})
 	harness.NoError(t, err)
+	if len(events.Items) == 0 {
+		t.Error("there are no events")
+	}
 	for _, event := range events.Items {
-		if event.Source.Component == "helm-controller" && strings.Contains(event.Message, word) {
+		if event.ReportingController == "helm-controller" && !isMasked(event.Message) {
 			t.Errorf("an event contains a value of a Secret: %s", event.Message)
 		}
 	}
 }
 
-// TestWritesAsServiceAccount checks in the audit log that the controller writes nothing but requests and events
-// as itself.
-func TestWritesAsServiceAccount(t *testing.T) {
+// TestActsAsServiceAccount checks in the audit log that the controller does everything for releases as the service
+// account of their HelmRequests, and what it does as itself.
+//   - "The controller impersonates the service account of the HelmRequest"
+//   - "It does everything for the release as this account"
+//   - "As itself, it only reads and changes HelmRequests and their status"
+func TestActsAsServiceAccount(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
 	e.request(t, "shop", e.storeChart(t, "chart", chartFiles("1.0.0", "")))
 	e.awaitReady(t, "shop", "Deployed")
 	e.delete(t, "shop")
-	seen := 0
+	seen := map[string]bool{}
 	for _, event := range e.Cluster.AuditIn(t, e.Namespace) {
-		if event.UserAgent != "helm-controller" || event.Stage != cluster.StageComplete || event.Verb == "get" || event.Verb == "list" || event.Verb == "watch" {
+		if event.UserAgent != "helm-controller" || event.Stage != cluster.StageComplete {
 			continue
 		}
-		own := event.Resource == "helmrequests" || event.Resource == "events"
-		if impersonated := event.ImpersonatedUser == "system:serviceaccount:"+e.Namespace+":deployer"; impersonated == own {
+		reads := event.Verb == "get" || event.Verb == "list" || event.Verb == "watch"
+		own := event.Resource == "helmrequests" || event.Resource == "events" && !reads || reads && (event.Resource == "serviceaccounts" || event.Resource == "namespaces")
+		impersonated := event.ImpersonatedUser == "system:serviceaccount:"+e.Namespace+":deployer"
+		if watchesReleases := event.Verb != "get" && reads && event.Resource == "releases"; impersonated == own && !watchesReleases {
 			t.Errorf("%s %s as %q for %q", event.Verb, event.URI, event.User, event.ImpersonatedUser)
 		}
-		seen++
+		if impersonated {
+			seen[event.Verb+" "+event.Resource] = true
+		}
 	}
-	if seen == 0 {
-		t.Error("the controller has written nothing")
+	for _, want := range []string{"get configmaps", "get secrets", "create configmaps", "create releaseversions", "delete configmaps"} {
+		if !seen[want] {
+			t.Errorf("the controller has not sent the request %s as the service account: %v", want, seen)
+		}
+	}
+}
+
+// TestUserRoles checks the roles of the chart for users, which are added to those of Kubernetes.
+//   - "values are part of the HelmRequest, which everyone with the role view can read"
+func TestUserRoles(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	text := h.MustRun("template", "helm-controller", chartDir(t), "--show-only", "templates/user-roles.yaml").Stdout
+	verbs := map[string][]string{} // by role of Kubernetes
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		var role rbacv1.ClusterRole
+		harness.NoError(t, yaml.Unmarshal([]byte(document), &role))
+		for label := range role.Labels {
+			if name, aggregated := strings.CutPrefix(label, "rbac.authorization.k8s.io/aggregate-to-"); aggregated && len(role.Rules) == 1 && slices.Equal(role.Rules[0].Resources, []string{"helmrequests"}) {
+				verbs[name] = role.Rules[0].Verbs
+			}
+		}
+	}
+	if got := verbs["view"]; !slices.Equal(got, []string{"get", "list", "watch"}) {
+		t.Errorf("the role view allows to %v HelmRequests", got)
+	}
+	if got := verbs["edit"]; !slices.Contains(got, "create") || !slices.Contains(got, "delete") {
+		t.Errorf("the role edit allows to %v HelmRequests", got)
 	}
 }

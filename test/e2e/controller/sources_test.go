@@ -49,6 +49,7 @@ func fileText(t *testing.T, name string) string {
 }
 
 // TestChartSources deploys charts from every kind of source.
+//   - "Signatures and provenance files are not verified"
 func TestChartSources(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -68,6 +69,9 @@ func TestChartSources(t *testing.T) {
 		e.MustRun("registry", "login", registry.Host(), "-u", "anna", "-p", "s3cret-word", "--ca-file", registry.CAFile())
 		e.MustRun("push", file, "oci://"+registry.Host()+"/charts", "--ca-file", registry.CAFile())
 	}
+	if out, err := e.Kubectl(t, "create", "configmap", "chart", "--from-file", "app.tgz="+filepath.Join(folder, "app-1.2.0.tgz")); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	e.createSecret(t, e.Namespace, "chart", map[string]string{"app.tgz": fileText(t, filepath.Join(folder, "app-1.0.0.tgz"))})
 	for _, c := range []struct{ name, source, want string }{
 		{"repository", "repository: " + open.URL + ", name: app", "2.0.0"},
@@ -79,6 +83,7 @@ func TestChartSources(t *testing.T) {
 		{"oci-range", "oci: oci://" + plain.Host() + "/charts/app, version: 1.x, plainHTTP: true", "1.2.0"},
 		{"oci-credentials", "oci: oci://" + registry.Host() + "/charts/app, version: 1.2.0, credentialsSecret: registry", "1.2.0"},
 		{"secret", "secret: {name: chart, key: app.tgz}", "1.0.0"},
+		{"config-map", "configMap: {name: chart, key: app.tgz}", "1.2.0"},
 	} {
 		e.request(t, c.name, "  chart: {"+c.source+"}")
 		o := e.awaitReady(t, c.name, "Deployed")
@@ -87,6 +92,10 @@ func TestChartSources(t *testing.T) {
 }
 
 // TestInvalidCharts checks what the controller says about charts that cannot be deployed.
+//   - "The package must contain the dependencies of the chart"
+//   - "Library charts cannot be installed"
+//   - "Downloads have these limits: 10 MiB (--max-chart-bytes), which includes the index of a repository"
+//   - "If it is not ready, or was deployed by hand, there is a warning"
 func TestInvalidCharts(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t, "--max-chart-bytes", "100000")
@@ -94,6 +103,9 @@ func TestInvalidCharts(t *testing.T) {
 	publish(t, folder, chartFiles("1.0.0", ""))
 	s := chartserver.Start(t, folder, chartserver.Options{})
 	s.Answer("/broken/index.yaml", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	s.Answer("/large/index.yaml", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "apiVersion: v1\nentries: {}\n"+strings.Repeat("# more\n", 20000))
+	})
 	s.Answer("/page.tgz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>not a chart</html>") })
 	s.Answer("/endless.tgz", func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
@@ -119,6 +131,7 @@ func TestInvalidCharts(t *testing.T) {
 		{"no-chart", "  chart: {repository: " + s.URL + ", name: other}", "ChartNotFound", false, []string{`chart "other" not found`}},
 		{"no-version", "  chart: {repository: " + s.URL + ", name: app, version: ^3.0}", "ChartNotFound", false, []string{"^3.0"}},
 		{"no-url", "  chart: {url: " + s.URL + "/missing.tgz}", "ChartNotFound", false, []string{"404"}},
+		{"large-index", "  chart: {repository: " + s.URL + "/large, name: app}", "ChartUnavailable", false, []string{"larger than 100000 bytes"}},
 		{"no-archive", "  chart: {url: " + s.URL + "/page.tgz}", "InvalidChart", false, nil},
 		{"endless", "  chart: {url: " + s.URL + "/endless.tgz}", "ChartUnavailable", false, []string{"larger than 100000 bytes"}},
 		{"digest", "  chart: {url: " + s.URL + "/app-1.0.0.tgz, digest: 'sha256:" + strings.Repeat("0", 64) + "'}", "ChartDigestMismatch", false, []string{"spec.chart.digest is sha256:00"}},
@@ -135,12 +148,15 @@ func TestInvalidCharts(t *testing.T) {
 		e.awaitNotReady(t, c.name, c.reason, c.stalled, c.want...)
 		harness.ExpectContains(t, e.history(t, c.name), "not found")
 	}
+	e.awaitEvent(t, "template", "Warning", "RenderFailed", "nil pointer")
 	// What cannot be deployed is deleted without a release.
 	e.delete(t, "template")
 	e.delete(t, "no-chart")
 }
 
 // TestChangedDigest changes the contents of a chart under the same version.
+//   - "and the message names both digests"
+//   - "To deploy it nevertheless, set digest to the new one"
 func TestChangedDigest(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -191,6 +207,7 @@ func TestChangeDuringDownload(t *testing.T) {
 }
 
 // TestNewVersion publishes a new version of a chart, which is deployed after the interval.
+//   - "looks for a new version of the chart, if version is a range or is not set"
 func TestNewVersion(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -205,6 +222,8 @@ func TestNewVersion(t *testing.T) {
 }
 
 // TestValues combines values from all sources, and checks what the controller says if they cannot be read.
+//   - "The values of valuesFrom are merged in their order, later ones over earlier ones, and values over them"
+//   - "A null removes a default of the chart, as in Helm"
 func TestValues(t *testing.T) {
 	t.Parallel()
 	e, _ := start(t)
@@ -245,7 +264,20 @@ func TestValues(t *testing.T) {
 	e.awaitReady(t, "missing-key", "Deployed")
 }
 
+// numbered returns a list of n items, separated by commas. format is the format of an item with its number.
+func numbered(format string, n int) string {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(items, ", ")
+}
+
 // TestInvalidRequests checks what the API server says about requests that the definition forbids.
+//   - "The name of a HelmRequest can have 63 characters"
+//   - "Exactly one of these is set in chart"
+//   - "If releaseName is not set, it can have 53, and must be a valid release name"
+//   - "There are no git repositories, and no directories of charts"
 func TestInvalidRequests(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -266,6 +298,11 @@ func TestInvalidRequests(t *testing.T) {
 		{strings.Repeat("n", 54), "  chart: {url: 'https://example.com/a.tgz'}", "set spec.releaseName"},
 		{strings.Repeat("n", 64), "  chart: {url: 'https://example.com/a.tgz'}\n  releaseName: a", "63 characters at most"},
 		{"kind", "  chart: {url: 'https://example.com/a.tgz'}\n  valuesFrom: [{kind: File, name: a}]", "spec.valuesFrom[0].kind"},
+		{"git", "  chart: {url: 'git+https://example.com/charts'}", "spec.chart.url"},
+		{"sha1", "  chart: {url: 'https://example.com/a.tgz', digest: 'sha1:" + strings.Repeat("0", 40) + "'}", "spec.chart.digest"},
+		{"dependencies", "  chart: {url: 'https://example.com/a.tgz'}\n  dependsOn: [" + numbered("d%d", 65) + "]", "must have at most 64 items"},
+		{"many-values", "  chart: {url: 'https://example.com/a.tgz'}\n  valuesFrom: [" + numbered("{kind: Secret, name: s%d}", 33) + "]", "must have at most 32 items"},
+		{"permissions", "  chart: {url: 'https://example.com/a.tgz'}\n  acceptPermissions: [" + numbered("p%d", 17) + "]", "must have at most 16 items"},
 	} {
 		err := e.Create(t.Context(), requestOf(c.name, c.spec))
 		if err == nil {

@@ -65,6 +65,9 @@ func (c *correction) expectInterrupted(t *testing.T, text string) {
 
 // TestUpgradeBeforeWrite lets an upgrade run after the correction has found drift, and before it
 // reads the object for the patch. The value of the upgrade must stay.
+//   - "An operation can therefore begin at any time, and takes precedence"
+//   - "CorrectDrift checks that its revision is still the newest one, and deployed"
+//   - "Otherwise it stops"
 func TestUpgradeBeforeWrite(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{"in order": {"--wait=ordered"}, "without an order": nil} {
@@ -88,6 +91,8 @@ func TestUpgradeBeforeWrite(t *testing.T) {
 
 // TestUpgradeDuringPatch lets an upgrade run after the correction has checked that there is none,
 // and before the server receives the patch. The value of the upgrade must stay.
+//   - "Each patch has the resource version of the object from which it was computed before that check"
+//   - "If somebody else has changed the object since, the server rejects the patch"
 func TestUpgradeDuringPatch(t *testing.T) {
 	t.Parallel()
 	direct := harness.New(t)
@@ -105,6 +110,7 @@ func TestUpgradeDuringPatch(t *testing.T) {
 
 // TestChangeDuringPatch lets another client change the object before the server receives the patch.
 // The correction computes the patch again.
+//   - "CorrectDrift then reads the object again, and checks again"
 func TestChangeDuringPatch(t *testing.T) {
 	t.Parallel()
 	direct := harness.New(t)
@@ -125,6 +131,7 @@ func TestChangeDuringPatch(t *testing.T) {
 
 // TestOperationDuringCreation lets another operation run before the server receives the request to
 // create an object.
+//   - "If another operation has begun while an object was created, it is deleted again"
 func TestOperationDuringCreation(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -184,6 +191,8 @@ func TestUpgradeAfterCreation(t *testing.T) {
 
 // TestCreationDuringUpgrade lets the correction create an object after an upgrade has found that it
 // does not exist, and before the upgrade creates it. The upgrade must succeed.
+//   - "CorrectDrift does not lock the release, because the lock is part of the stored release"
+//   - "An upgrade or rollback that does not know that the object exists again changes it"
 func TestCreationDuringUpgrade(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{"in order": {"--wait=ordered"}, "without an order": nil} {
@@ -241,6 +250,7 @@ func TestLostCreation(t *testing.T) {
 
 // TestUpgradeInProgress checks that the error names the lock holder if the other operation is still
 // running.
+//   - "If another operation begins later, it is a *DriftInterruptedError"
 func TestUpgradeInProgress(t *testing.T) {
 	t.Parallel()
 	direct := harness.New(t)

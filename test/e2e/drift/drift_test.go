@@ -25,6 +25,20 @@ import (
 )
 
 // TestCorrection checks what a correction changes and creates.
+//   - "it re-applies the manifest of the deployed revision"
+//   - "It creates no revision, runs no hooks, and the stored release stays as it is"
+//   - "An object that does not exist is created again"
+//   - "Declared fields with other values are set back"
+//   - "Fields that the manifest does not declare stay as they are"
+//   - "An object that is as declared gets no request that could change it"
+//   - "If nothing has drifted, CorrectDrift only reads"
+//   - "Values that the server stores in another form"
+//   - "what depends on a changed object is changed only when that object is ready again"
+//   - "It does not wait for objects that it does not change"
+//   - "Otherwise it does not wait"
+//   - "a Job with ttlSecondsAfterFinished that no longer exists"
+//   - "If an object does not have the label and annotations with which Helm marks the objects of this release"
+//   - "If the release is locked at the beginning, the error is a *HeldError"
 func TestCorrection(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -279,6 +293,7 @@ func hooks(t *testing.T, h *harness.Helm) {
 
 // TestOwnerReferences checks that a correction sets the references to the Release again, with the
 // storage driver "crd".
+//   - "With the driver crd, it gets its owner reference again"
 func TestOwnerReferences(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -17,6 +17,7 @@ import (
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/serviceaccount"
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/releaseapi"
+	"github.com/ordered-helm/helm/internal/watcher"
 	"github.com/ordered-helm/helm/pkg/action"
 )
 
@@ -117,6 +118,7 @@ func operationReason(err error) string {
 	var deploy *action.DeployError
 	var hook *action.HookError
 	var removal *action.RemovalError
+	var existing *watcher.NotReadyError // of an uninstall without an order
 	switch {
 	case errors.As(err, &held), errors.As(err, &interrupted):
 		return reasonOperationInProgress
@@ -126,7 +128,7 @@ func operationReason(err error) string {
 		return reasonHookFailed
 	case errors.As(err, &deploy):
 		return reasonDeploymentFailed
-	case errors.As(err, &removal):
+	case errors.As(err, &removal), errors.As(err, &existing):
 		return reasonRemovalFailed
 	}
 	return ""

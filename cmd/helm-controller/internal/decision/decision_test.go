@@ -4,7 +4,6 @@
 package decision
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +146,9 @@ type decisionCase struct {
 	says string
 }
 
+// TestDecide checks what the controller does in each situation.
+//   - "When a HelmRequest is created or changed"
+//   - "there is no release of the name, or it was uninstalled"
 func TestDecide(t *testing.T) {
 	for _, cases := range [][]decisionCase{newRequests(), unchangedRequests(), refusedRequests(), revisions(), byHand(), rollbacks(), failures(), deletions()} {
 		for _, c := range cases {
@@ -173,6 +175,13 @@ func (c decisionCase) check(t *testing.T) {
 	}
 }
 
+// newRequests are HelmRequests whose release is not installed, that are suspended, or that wait for others.
+//   - "Suspend or delete the HelmRequest to prevent that"
+//   - "A HelmRequest is deployed when all HelmRequests in dependsOn are ready"
+//   - "If a dependency becomes unready later, nothing changes for those that depend on it"
+//   - "When their interval passes, their drift is corrected"
+//   - "After a change of a HelmRequest, or a failure, its dependencies must be ready again"
+//   - "When suspend is removed, the HelmRequest is compared with its release"
 func newRequests() []decisionCase {
 	return []decisionCase{
 		{name: "new request", state: newState(request(func(r *v1alpha1.HelmRequest) { r.Finalizers = nil })), action: AddFinalizer},
@@ -182,15 +191,25 @@ func newRequests() []decisionCase {
 		{name: "release that was uninstalled with its history kept", state: newState(stored(2, release.StatusUninstalled), desired("a", false)), action: Install},
 		{name: "suspended", state: newState(spec(func(s *v1alpha1.HelmRequestSpec) { s.Suspend = true })), action: Report, phase: Suspended, reason: ReasonSuspended},
 		{name: "suspended although due", state: newState(deployed, annotated, spec(func(s *v1alpha1.HelmRequestSpec) { s.Suspend = true })), action: Report, phase: Suspended, reason: ReasonSuspended},
+		{name: "suspended, release uninstalled by hand", state: newState(deployed, known(0), spec(func(s *v1alpha1.HelmRequestSpec) { s.Suspend = true })), action: Report, phase: Suspended, reason: ReasonSuspended},
 		{name: "resumed", state: newState(deployed, func(s *State) { setCondition(s, v1alpha1.ConditionSuspended, "True", ReasonSuspended) }), action: ReadRelease},
 		{name: "dependency does not exist", state: newState(dependsOn("db"), dependency("db", Dependency{})), action: Report, phase: Waiting, reason: ReasonDependencyNotReady, says: "db (does not exist)"},
 		{name: "dependency is not ready", state: newState(dependsOn("db", "mq"), dependency("db", Dependency{Exists: true, Ready: true}), dependency("mq", Dependency{Exists: true})), action: Report, phase: Waiting, reason: ReasonDependencyNotReady, says: "ready: mq"},
 		{name: "dependency is not ready any more", state: newState(deployed, interval(time.Minute, time.Hour), dependsOn("db"), dependency("db", Dependency{Exists: true})), action: ReadRelease},
 		{name: "changed while a dependency is not ready", state: newState(deployed, changed, dependsOn("db"), dependency("db", Dependency{Exists: true})), action: Report, phase: Waiting, reason: ReasonDependencyNotReady},
+		{name: "failed, and a dependency is not ready any more", state: newState(failing, func(s *State) { s.Now = s.Now.Add(time.Minute) }, dependsOn("db"), dependency("db", Dependency{Exists: true})), action: Report, phase: Waiting, reason: ReasonDependencyNotReady},
 		{name: "dependencies are ready", state: newState(dependsOn("db"), dependency("db", Dependency{Exists: true, Ready: true})), action: ReadRelease},
 	}
 }
 
+// unchangedRequests are HelmRequests that were deployed or have stalled, and may have to be compared again.
+//   - "the newest revision was deployed from the same package of the chart with the same values, and its status is deployed"
+//   - "A stalled HelmRequest is not tried again by itself"
+//   - "a change of the spec or of the annotation;"
+//   - "with an interval: when it has passed, the controller reads the chart and the values"
+//   - "With an interval, the controller compares the HelmRequest with its release whenever the interval has passed"
+//   - "Without an interval, nothing of this happens by itself"
+//   - "asks for one such comparison, including the correction of drift, when its value changes"
 func unchangedRequests() []decisionCase {
 	return []decisionCase{
 		{name: "unchanged", state: newState(deployed), action: Report},
@@ -215,33 +234,11 @@ func unchangedRequests() []decisionCase {
 	}
 }
 
-func refusedRequests() []decisionCase {
-	permissions := func(names ...string) change {
-		return spec(func(s *v1alpha1.HelmRequestSpec) { s.AcceptPermissions = names })
-	}
-	claim := func(c Claim) change { return func(s *State) { s.Claims = append(s.Claims, c) } }
-	return []decisionCase{
-		{name: "no service account", state: newState(func(s *State) { s.Account = "" }), action: Report, phase: Stalled, reason: ReasonNoServiceAccount},
-		{name: "no finalizer for refused requests", state: newState(func(s *State) { s.Account, s.Request.Finalizers = "", nil }), action: Report, phase: Stalled, reason: ReasonNoServiceAccount},
-		{name: "permission filesystem", state: newState(permissions("cluster", "filesystem")), action: Report, phase: Stalled, reason: ReasonPermissionRefused, says: `"filesystem"`},
-		{name: "permission environment", state: newState(permissions("environment")), action: Report, phase: Stalled, reason: ReasonPermissionRefused, says: `"environment"`},
-		{name: "permission network", state: newState(permissions("network")), action: Report, phase: Stalled, reason: ReasonPermissionRefused, says: "--allow-script-network"},
-		{name: "permission network where allowed", state: newState(permissions("network"), func(s *State) { s.AllowsNetwork = true }), action: ReadRelease},
-		{name: "permission cluster", state: newState(permissions("cluster")), action: ReadRelease},
-		{name: "release name changed", state: newState(deployed, changed, spec(func(s *v1alpha1.HelmRequestSpec) { s.ReleaseName = "other" })), action: Report, phase: Stalled, reason: ReasonReleaseNameChanged, says: "release shop is installed"},
-		{name: "release name changed before the installation", state: newState(changed, spec(func(s *v1alpha1.HelmRequestSpec) { s.ReleaseName = "other" })), action: ReadRelease},
-		{name: "older request for the same release", state: newState(claim(Claim{Name: "old", Created: now().Add(-2 * time.Hour)})), action: Report, phase: Stalled, reason: ReasonReleaseClaimed, says: "HelmRequest old"},
-		{name: "younger request for the same release", state: newState(claim(Claim{Name: "young", Created: now()})), action: ReadRelease},
-		{name: "request of the same age with a smaller name", state: newState(claim(Claim{Name: "a", Created: now().Add(-time.Hour)})), action: Report, phase: Stalled, reason: ReasonReleaseClaimed},
-		{name: "request of the same age with a larger name", state: newState(claim(Claim{Name: "z", Created: now().Add(-time.Hour)})), action: ReadRelease},
-		{name: "younger request that has the release", state: newState(claim(Claim{Name: "young", Created: now(), HasRelease: true})), action: Report, phase: Stalled, reason: ReasonReleaseClaimed},
-		{name: "older request, but this one has the release", state: newState(deployed, claim(Claim{Name: "old", Created: now().Add(-2 * time.Hour)})), action: Report},
-		{name: "depends on itself", state: newState(dependsOn("shop")), action: Report, phase: Stalled, reason: ReasonDependencyCycle, says: "shop → shop"},
-		{name: "cycle", state: newState(dependsOn("a"), dependency("a", Dependency{Exists: true, DependsOn: []string{"x", "b"}}), dependency("x", Dependency{}), dependency("b", Dependency{Exists: true, DependsOn: []string{"shop"}})), action: Report, phase: Stalled, reason: ReasonDependencyCycle, says: "shop → a → b → shop"},
-		{name: "cycle of others", state: newState(dependsOn("a"), dependency("a", Dependency{Exists: true, Ready: true, DependsOn: []string{"b"}}), dependency("b", Dependency{Exists: true, DependsOn: []string{"a"}})), action: ReadRelease},
-	}
-}
-
+// revisions are HelmRequests whose release exists.
+//   - "the newest revision has another chart or other values, or is not deployed"
+//   - "another program, or another HelmRequest, has installed the release"
+//   - "If the package of the deployed version has another digest than when it was deployed"
+//   - "The rule does not apply if digest is set"
 func revisions() []decisionCase {
 	owner := func(name string) change { return func(s *State) { s.Release.Request = name } }
 	adopt := spec(func(s *v1alpha1.HelmRequestSpec) { s.Adopt = true })
@@ -257,16 +254,23 @@ func revisions() []decisionCase {
 		}, stored(3, release.StatusDeployed), desired("a", true)), action: Report, phase: Ready, reason: ReasonDeployed},
 		{name: "release of another program", state: newState(stored(1, release.StatusDeployed), owner("")), action: Report, phase: Stalled, reason: ReasonReleaseNotOwned, says: "another program has installed it"},
 		{name: "release of another request", state: newState(stored(1, release.StatusDeployed), owner("other")), action: Report, phase: Stalled, reason: ReasonReleaseNotOwned, says: "HelmRequest other"},
+		{name: "release of another program, rolled back as the first operation", state: newState(stored(2, release.StatusDeployed), owner(""), adopt, rollbackTo(1, RollbackTarget{Exists: true})), action: Rollback},
 		{name: "release of another program, adopted", state: newState(stored(1, release.StatusDeployed), owner(""), adopt, desired("a", false)), action: Upgrade},
-		{name: "digest of the chart changed", state: newState(deployed, changed, stored(3, release.StatusDeployed), desired("b", false), otherDigest), action: Report, phase: Stalled, reason: ReasonChartDigestChanged, says: "sha256:bb"},
+		{name: "digest of the chart changed", state: newState(deployed, changed, stored(3, release.StatusDeployed), desired("b", false), otherDigest), action: Report, phase: Stalled, reason: ReasonChartDigestChanged, says: "their digest was sha256:aa, and is sha256:bb"},
 		{name: "digest of the chart changed, and accepted", state: newState(deployed, changed, stored(3, release.StatusDeployed), desired("b", false), otherDigest, spec(func(s *v1alpha1.HelmRequestSpec) { s.Chart.Digest = "sha256:bb" })), action: Upgrade},
 		{name: "digest of a chart in a ConfigMap changed", state: newState(deployed, changed, stored(3, release.StatusDeployed), desired("b", false), otherDigest, spec(func(s *v1alpha1.HelmRequestSpec) {
 			s.Chart = v1alpha1.ChartSource{ConfigMap: &v1alpha1.KeyReference{}}
 		})), action: Upgrade},
+		{name: "digest of a chart that the controller has not deployed", state: newState(deployed, changed, stored(3, release.StatusDeployed), desired("b", false), otherDigest, status(func(s *v1alpha1.HelmRequestStatus) { s.Chart.Digest = "" })), action: Upgrade},
 		{name: "digest of another version", state: newState(deployed, changed, stored(3, release.StatusDeployed), desired("b", false), otherDigest, func(s *State) { s.Desired.Chart.FullName = "shop-1.1.0" }), action: Upgrade},
 	}
 }
 
+// byHand are HelmRequests on whose release another program has worked.
+//   - "somebody else has created the newest revision"
+//   - "If the newest revision is another one, somebody has upgraded or rolled back by hand"
+//   - "The controller looks again every 15 seconds"
+//   - "With an interval, drift is corrected to the revision that was deployed by hand"
 func byHand() []decisionCase {
 	return []decisionCase{
 		{name: "upgraded by hand", state: newState(deployed, known(4), stored(4, release.StatusDeployed)), action: Report, phase: Ready, reason: ReasonDeployedByHand, says: "revision 4"},
@@ -285,6 +289,10 @@ func byHand() []decisionCase {
 	}
 }
 
+// rollbacks are HelmRequests with spec.rollbackTo.
+//   - "rollbackTo is set, and the newest revision does not have the content of that revision"
+//   - "rollbackTo is set, and the newest revision has the content of that revision"
+//   - "A revision that does not exist stalls the HelmRequest, and so does rollbackTo before the first installation"
 func rollbacks() []decisionCase {
 	return []decisionCase{
 		{name: "roll back", state: newState(deployed, changed, stored(3, release.StatusDeployed), rollbackTo(1, RollbackTarget{Exists: true})), action: Rollback},
@@ -294,90 +302,5 @@ func rollbacks() []decisionCase {
 		{name: "no release to roll back", state: newState(stored(0, ""), rollbackTo(1, RollbackTarget{})), action: Report, phase: Stalled, reason: ReasonRevisionNotFound, says: "it has none"},
 		{name: "rolled back, then upgraded by hand", state: newState(deployed, known(5), stored(5, release.StatusDeployed), rollbackTo(1, RollbackTarget{Exists: true})), action: Report, phase: Ready, reason: ReasonDeployedByHand},
 		{name: "rolled back, interval has passed", state: newState(deployed, interval(time.Minute, time.Hour), stored(3, release.StatusDeployed), rollbackTo(1, RollbackTarget{Exists: true, IsNewest: true})), action: CorrectDrift, phase: Ready, reason: ReasonRolledBack, after: time.Minute},
-	}
-}
-
-func failures() []decisionCase {
-	temporary := Failure{Reason: "DeploymentFailed", Message: "not ready"}
-	permanent := Failure{Reason: "RenderFailed", Message: "nil pointer", IsPermanent: true}
-	return []decisionCase{
-		{name: "first failure", state: newState(failed(temporary)), action: Report, phase: Failing, reason: "DeploymentFailed", after: 5 * time.Second, says: "not ready"},
-		{name: "fourth failure", state: newState(failing, failed(temporary)), action: Report, phase: Failing, reason: "DeploymentFailed", after: 40 * time.Second},
-		{name: "first failure after a change", state: newState(failing, changed, failed(temporary)), action: Report, phase: Failing, reason: "DeploymentFailed", after: 5 * time.Second},
-		{name: "permanent failure", state: newState(failed(permanent)), action: Report, phase: Stalled, reason: "RenderFailed"},
-		{name: "permanent failure with interval", state: newState(interval(time.Minute, 0), failed(permanent)), action: Report, phase: Stalled, reason: "RenderFailed", after: time.Minute},
-		{name: "back-off", state: newState(failing), action: Report, after: 20 * time.Second},
-		{name: "back-off ends with a change", state: newState(failing, changed), action: ReadRelease},
-		{name: "back-off ends with the annotation", state: newState(failing, annotated), action: ReadRelease},
-		{name: "interval does not end a back-off", state: newState(failing, interval(10*time.Second, time.Hour)), action: Report, after: 20 * time.Second},
-		{name: "back-off is over", state: newState(failing, func(s *State) { s.Now = s.Now.Add(20 * time.Second) }), action: ReadRelease},
-		{name: "correcting drift has failed", state: newState(failing, interval(time.Hour, time.Minute), func(s *State) {
-			s.Request.Status.LastAttempt.Operation, s.Now = string(CorrectDrift), s.Now.Add(20*time.Second)
-		}, stored(3, release.StatusDeployed), desired("a", true)), action: CorrectDrift, phase: Ready, reason: ReasonDeployed, after: time.Hour},
-	}
-}
-
-func deletions() []decisionCase {
-	forbidden := Failure{Reason: "Forbidden", Message: "may not", IsForbidden: true}
-	terminating := func(s *State) { s.NamespaceTerminating = true }
-	suspended := spec(func(s *v1alpha1.HelmRequestSpec) { s.Suspend = true })
-	return []decisionCase{
-		{name: "deleted", state: newState(deployed, deleting), action: ReadRelease},
-		{name: "deleted, release read", state: newState(deployed, deleting, stored(3, release.StatusDeployed)), action: Uninstall},
-		{name: "deleted, operation was killed", state: newState(deployed, deleting, stored(3, release.StatusUninstalling)), action: Uninstall},
-		{name: "deleted without finalizer", state: newState(deployed, deleting, request(func(r *v1alpha1.HelmRequest) { r.Finalizers = nil })), action: Report},
-		{name: "deleted before anything was tried", state: newState(deleting), action: RemoveFinalizer},
-		{name: "deleted after only the preparation was tried", state: newState(deleting, status(func(s *v1alpha1.HelmRequestStatus) { s.LastAttempt = &v1alpha1.Attempt{Operation: "prepare"} })), action: RemoveFinalizer},
-		{name: "deleted with the permission filesystem", state: newState(deployed, deleting, spec(func(s *v1alpha1.HelmRequestSpec) { s.AcceptPermissions = []string{"filesystem"} })), action: Report, phase: Stalled, reason: ReasonPermissionRefused, says: "spec.suspend"},
-		{name: "deleted while suspended", state: newState(deployed, deleting, suspended), action: RemoveFinalizer},
-		{name: "deleted, release is gone", state: newState(deployed, deleting, stored(0, "")), action: Uninstall},
-		{name: "deleted, uninstalled", state: newState(deployed, deleting, stored(0, ""), func(s *State) { s.IsUninstalled = true }), action: RemoveFinalizer},
-		{name: "deleted, release is uninstalled", state: newState(deployed, deleting, stored(3, release.StatusUninstalled)), action: RemoveFinalizer},
-		{name: "deleted, release belongs to another request", state: newState(deployed, deleting, stored(3, release.StatusDeployed), func(s *State) { s.Release.Request = "other" }), action: RemoveFinalizer},
-		{name: "deleted, no service account", state: newState(deployed, deleting, func(s *State) { s.Account = "" }), action: Report, phase: Stalled, reason: ReasonNoServiceAccount, says: "spec.suspend"},
-		{name: "deleted with its dependents", state: newState(deployed, deleting, func(s *State) { s.Dependents = []Dependent{{"web", true}, {"api", false}} }), action: Report, phase: Waiting, reason: ReasonDependentNotUninstalled, says: "web"},
-		{name: "deleted with its dependents in a cycle", state: newState(deployed, deleting, dependsOn("web"), dependency("web", Dependency{Exists: true, DependsOn: []string{"shop"}}), func(s *State) { s.Dependents = []Dependent{{"web", true}} }), action: ReadRelease},
-		{name: "deleted before its dependents", state: newState(deployed, deleting, func(s *State) { s.Dependents = []Dependent{{"web", false}} }), action: Report, after: dependentsGracePeriod},
-		{name: "deleted without its dependents", state: newState(deployed, deleting, func(s *State) { s.Dependents, s.Now = []Dependent{{"web", false}}, s.Now.Add(dependentsGracePeriod) }), action: ReadRelease},
-		{name: "deleted, failed", state: newState(deployed, deleting, failed(forbidden)), action: Report, phase: Failing, reason: "Forbidden", after: 5 * time.Second, says: "spec.suspend"},
-		{name: "deleted, failed with its namespace", state: newState(deployed, deleting, failed(forbidden), terminating), action: RemoveFinalizer},
-		{name: "deleted, failed otherwise with its namespace", state: newState(deployed, deleting, failed(Failure{Reason: "HookFailed"}), terminating), action: Report, phase: Failing, reason: "HookFailed", after: 5 * time.Second},
-		{name: "deleted, permanent failure", state: newState(deployed, deleting, failed(Failure{Reason: "ScriptPermissionMissing", IsPermanent: true})), action: Report, phase: Stalled, reason: "ScriptPermissionMissing"},
-		{name: "deleted during a back-off of an upgrade", state: newState(failing, deleting), action: ReadRelease},
-		{name: "deleted during a back-off of the uninstall", state: newState(deleting, failing, status(func(s *v1alpha1.HelmRequestStatus) { s.LastAttempt.Operation = string(Uninstall) })), action: Report, after: 20 * time.Second},
-	}
-}
-
-func TestBackoff(t *testing.T) {
-	var last time.Duration
-	for failures := int64(1); failures < 100; failures++ {
-		got := Backoff(failures)
-		if got < last || got < minBackoff || got > maxBackoff {
-			t.Errorf("%d failures: %s after %s", failures, got, last)
-		}
-		last = got
-	}
-	if last != maxBackoff {
-		t.Errorf("got %s at last, want %s", last, maxBackoff)
-	}
-}
-
-func TestPermissions(t *testing.T) {
-	for name, c := range map[string]struct {
-		accepted, want []string
-		network        bool
-	}{
-		"none":               {},
-		"cluster":            {accepted: []string{"cluster"}, want: []string{"cluster"}},
-		"never allowed":      {accepted: []string{"filesystem", "cluster", "environment"}, want: []string{"cluster"}, network: true},
-		"network":            {accepted: []string{"network"}, want: []string{"network"}, network: true},
-		"network is refused": {accepted: []string{"network"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newState(func(s *State) { s.Request.Spec.AcceptPermissions, s.AllowsNetwork = c.accepted, c.network })
-			if got := s.Permissions(); !slices.Equal(got, c.want) {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
-		})
 	}
 }

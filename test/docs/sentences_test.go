@@ -1,0 +1,169 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ordered-helm/helm/test/binaries"
+)
+
+// noPromises contains parts of the sentences about the controller that no test can check, because they explain
+// something or give advice.
+var noPromises = []string{
+	"The page about the controller explains how to install and use it",
+	"This section is the reference",
+	"These can change that",
+	"It then",
+	"These fields can be added",
+	"A version of a chart should never change",
+	"Reading an index takes about fifty times its size in memory",
+	"A proxy has to take care of that itself, if it resolves names",
+	"Put passwords into a Secret, and name it in valuesFrom",
+	"A program such as a controller calls it from time to time",
+	"package in a Secret or ConfigMap | about 1 MiB, the limit of Kubernetes",
+}
+
+// TestSentencesAreTested checks that a test exists for each sentence of the reference about the controller and the
+// correction of drift. The comment of the test quotes a part of the sentence in a list. A row of a table that is about
+// a field, a flag, a metric or a reason counts as tested if tests use its name.
+func TestSentencesAreTested(t *testing.T) {
+	t.Parallel()
+	tests := testFiles(t, "cmd/helm-controller", "test/e2e/controller", "test/e2e/drift")
+	quotes := slices.Clone(noPromises)
+	for _, m := range regexp.MustCompile(`(?m)^//   - "(.+)"$`).FindAllStringSubmatch(tests, -1) {
+		quotes = append(quotes, m[1])
+	}
+	names := strings.ToLower(tests)
+	isUsed := func(name string) bool {
+		name, _, _ = strings.Cut(name, ":")
+		return strings.Contains(names, strings.ToLower(name))
+	}
+	var all []string
+	for _, lines := range []string{between(t, "## HelmRequest", "## The version"), between(t, "### Correcting drift", "## Events")} {
+		for _, s := range sentences(lines) {
+			all = append(all, s.text)
+			if len(s.names) > 0 && !slices.ContainsFunc(s.names, func(name string) bool { return !isUsed(name) }) {
+				continue
+			}
+			if !slices.ContainsFunc(quotes, func(quote string) bool { return strings.Contains(s.text, quote) }) {
+				t.Errorf("no comment of a test quotes a part of this sentence of docs/reference.md: %s", s.text)
+			}
+		}
+	}
+	for _, quote := range quotes {
+		if !slices.ContainsFunc(all, func(text string) bool { return strings.Contains(text, quote) }) {
+			t.Errorf("docs/reference.md does not contain this part of a sentence any more: %s", quote)
+		}
+	}
+}
+
+// testFiles returns the text of all tests in directories of the repository.
+func testFiles(t *testing.T, dirs ...string) string {
+	t.Helper()
+	var text strings.Builder
+	for _, dir := range dirs {
+		err := filepath.WalkDir(filepath.Join(binaries.Root(t), dir), func(file string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(file, "_test.go") {
+				return err
+			}
+			content, err := os.ReadFile(file)
+			text.Write(content)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return text.String()
+}
+
+// between returns the text of the reference from one heading to another one.
+func between(t *testing.T, from, to string) string {
+	t.Helper()
+	_, text, found := strings.Cut(read(t, "docs/reference.md"), "\n"+from+"\n")
+	text, _, alsoFound := strings.Cut(text, "\n"+to+"\n")
+	if !found || !alsoFound {
+		t.Fatalf("docs/reference.md has no headings %q and %q", from, to)
+	}
+	return text
+}
+
+// sentence is a sentence, or a row of a table, without markup.
+type sentence struct {
+	text string
+	// names are the names in the first cell of a row.
+	names []string
+}
+
+// sentences splits a text into sentences. It omits blocks of code and headings.
+func sentences(text string) []sentence {
+	var all []sentence
+	for paragraph := range strings.SplitSeq(regexp.MustCompile("(?s)```.*?\n```|<!--.*?-->").ReplaceAllString(text, "\n"), "\n\n") {
+		paragraph = strings.TrimSpace(paragraph)
+		switch {
+		case paragraph == "" || strings.HasPrefix(paragraph, "#"):
+		case strings.HasPrefix(paragraph, "|"):
+			all = append(all, rows(paragraph)...)
+		default:
+			for item := range strings.SplitSeq("\n"+paragraph, "\n- ") {
+				all = append(all, split(item)...)
+			}
+		}
+	}
+	return all
+}
+
+// rows returns the rows of a table, without its head.
+func rows(table string) []sentence {
+	var all []sentence
+	for _, line := range strings.Split(table, "\n")[2:] {
+		first, _, _ := strings.Cut(strings.Trim(line, "| "), " | ")
+		row := sentence{text: plain(strings.Trim(line, "| "))}
+		if strings.HasPrefix(first, "`") && strings.HasSuffix(first, "`") {
+			row.names = quoted(first)
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+// split splits a paragraph.
+func split(paragraph string) []sentence {
+	marked := regexp.MustCompile("([.:])\\s+([A-Z`])").ReplaceAllString(paragraph, "$1\x00$2")
+	var all []sentence
+	for part := range strings.SplitSeq(marked, "\x00") {
+		if text := plain(part); text != "" {
+			all = append(all, sentence{text: text})
+		}
+	}
+	return all
+}
+
+// plain removes the markup from a text.
+func plain(text string) string {
+	text = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(strings.Join(strings.Fields(text), " "), "$1")
+	return strings.NewReplacer("**", "", "`", "").Replace(text)
+}
+
+// TestSentences checks how a text is split into sentences.
+func TestSentences(t *testing.T) {
+	t.Parallel()
+	text := "One, and [two](a.md#b). `Three` is\n**three**. These:\n\n- four. Five: it is;\n- six\n\n```yaml\na: b. C\n```\n\n" +
+		"| field | meaning |\n| --- | --- |\n| `a`, `b` | yes. No |\n| when `c` | d |\n\n### Heading\n\n<!-- not run -->\n```go\n// A. B\n```\n"
+	var got []string
+	for _, s := range sentences(text) {
+		got = append(got, strings.Join(append(s.names, s.text), "/"))
+	}
+	want := []string{"One, and two.", "Three is three.", "These:", "four.", "Five: it is;", "six", "a/b/a, b | yes. No", "when c | d"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
