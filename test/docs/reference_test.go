@@ -27,7 +27,7 @@ import (
 var notOurs = []string{"helm.sh/resource-policy", "helm.sh/libraries", "helm.sh/library-copy", "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"}
 
 // chartFields contains the fields that Ordered Helm adds to Chart.yaml.
-var chartFields = []string{"depends-on", "runHooksInParallel"}
+var chartFields = []string{"depends-on", "hookScope", "runHooksInParallel"}
 
 // TestKeysAreDocumented checks that the annotation keys and fields in the code are those that
 // have a page.

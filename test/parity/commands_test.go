@@ -126,6 +126,12 @@ func TestCommands(t *testing.T) {
 		if path == "rollback" || path == "uninstall" {
 			differs[path]["no-scripts"] = flagOf{}
 		}
+		if path == "install" || path == "upgrade" {
+			differs[path]["order"] = flagOf{kind: "file"}
+		}
+		if path == "upgrade" {
+			differs[path]["reuse-order"] = flagOf{}
+		}
 		if path != "install" {
 			differs[path]["takeover"] = flagOf{kind: "auto|never|force", value: "(default auto)"}
 		}
