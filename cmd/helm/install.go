@@ -93,6 +93,7 @@ func newInstallCmd(in *installActionInput) *cobra.Command {
 	in.addFlags(cmd)
 	in.wait.usesEnv = true
 	addProgressFlags(cmd, &in.progress)
+	addCRDsFlag(cmd, &in.client.CRDs)
 	f.BoolVar(&in.client.HideSecret, "hide-secret", false, "do not print Secrets; requires --dry-run")
 	out := addOutputFlag(cmd)
 	in.output = out
@@ -154,10 +155,10 @@ func (a *app) install(ctx context.Context, in *installActionInput, args []string
 
 // run loads the chart and installs it. A signal to the process cancels the installation.
 func (in *installActionInput) run(ctx context.Context, args []string) (*release.Release, error) {
-	if err := in.wait.check(); err != nil {
+	client := in.client
+	if err := errors.Join(in.wait.check(), checkCRDs(client.CRDs, client.SkipCRDs)); err != nil {
 		return nil, err
 	}
-	client := in.client
 	var err error
 	if client.MaxParallelHooks, err = maxParallelHooks(); err != nil {
 		return nil, err

@@ -92,10 +92,10 @@ func newPlanCmd(in *upgradeActionInput) *cobra.Command {
 
 // preview returns what the method run would do, without doing it.
 func (in *upgradeActionInput) preview(ctx context.Context, name, reference string) (*action.Preview, error) {
-	if err := in.wait.check(); err != nil {
+	client := in.client
+	if err := errors.Join(in.wait.check(), checkCRDs(client.CRDs, client.SkipCRDs)); err != nil {
 		return nil, err
 	}
-	client := in.client
 	client.DryRunOption, client.HideSecret = "none", false
 	client.OnEvent = progress.NewWarnings(in.app.errOut).Event
 	last, err := in.prepare(ctx, name)

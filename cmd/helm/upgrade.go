@@ -140,7 +140,8 @@ func (in *upgradeActionInput) addOperationFlags(cmd *cobra.Command) {
 	_ = f.MarkDeprecated("recreate-pods", "functionality will no longer be updated. Consult the documentation for other methods to recreate pods") // fails only for unknown flags
 	f.BoolVar(&client.DisableHooks, "no-hooks", false, "do not run hooks")
 	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not validate rendered manifests against the OpenAPI schema of the cluster")
-	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the CustomResourceDefinitions (CRDs) of the chart: those in crds/ directories with --install (an upgrade never changes them), and crd-install hooks")
+	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the CustomResourceDefinitions (CRDs) of the chart: those in crds/ directories with --install (an upgrade never changes them, unless --crds is given), and crd-install hooks")
+	addCRDsFlag(cmd, &client.CRDs)
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
 	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, deployWaitUsage+waitEnvUsage)
 	in.wait = in.app.newWaitOptions(f, &client.ReadinessTimeout)
@@ -187,10 +188,10 @@ const upgradeFailed = "UPGRADE FAILED: "
 // run upgrades the release with the given name to the chart that reference refers to. If
 // --install is set and the release does not exist, run installs it.
 func (in *upgradeActionInput) run(ctx context.Context, name, reference string) (*release.Release, error) {
-	if err := in.wait.check(); err != nil {
+	client := in.client
+	if err := errors.Join(in.wait.check(), checkCRDs(client.CRDs, client.SkipCRDs)); err != nil {
 		return nil, err
 	}
-	client := in.client
 	var err error
 	if client.MaxParallelHooks, err = maxParallelHooks(); err != nil {
 		return nil, err
@@ -312,7 +313,7 @@ func (in *upgradeActionInput) asInstall(replace bool) *installActionInput {
 	install.Force = upgrade.Force
 	install.DryRun, install.DryRunOption, install.HideSecret = upgrade.DryRun, upgrade.DryRunOption, upgrade.HideSecret
 	install.DisableHooks = upgrade.DisableHooks
-	install.SkipCRDs = upgrade.SkipCRDs
+	install.SkipCRDs, install.CRDs = upgrade.SkipCRDs, upgrade.CRDs
 	install.Timeout, install.ReadinessTimeout = upgrade.Timeout, upgrade.ReadinessTimeout
 	install.Wait, install.WaitStrategy, install.OrderFile = upgrade.Wait, upgrade.WaitStrategy, upgrade.OrderFile
 	install.WaitForJobs, install.IgnoreJobs = upgrade.WaitForJobs, upgrade.IgnoreJobs

@@ -142,7 +142,7 @@ func TestUpgradeFlags(t *testing.T) {
 	if err := cmd.ParseFlags(strings.Fields(`--atomic --cleanup-on-fail --create-namespace --dependency-update --devel
 		--disable-openapi-validation --enable-dns --force --hide-notes --hide-secret --insecure-skip-tls-verify --install
 		--no-hooks --pass-credentials --plain-http --recreate-pods --render-subchart-notes --reset-then-reuse-values --reset-values --reuse-values
-		--skip-crds --skip-schema-validation --take-ownership --verify --wait-for-jobs
+		--skip-crds --crds skip --skip-schema-validation --take-ownership --verify --wait-for-jobs
 		--wait=ordered --readiness-timeout 20s --timeout 1m --dry-run --history-max 3 --description why -l a=b
 		--ca-file ca --cert-file cert --key-file key --keyring ring --username me --password secret --repo https://example.com --version 1.2.3
 		--set a=b --post-renderer cat`)); err != nil {
@@ -162,7 +162,7 @@ func TestUpgradeFlags(t *testing.T) {
 
 	install := in.asInstall(true)
 	if !install.client.CreateNamespace || !install.client.Replace || install.client.WaitStrategy != action.WaitStrategyOrdered ||
-		install.client.ReadinessTimeout != 20*time.Second || !slices.Equal(install.values.Values, []string{"a=b"}) {
+		install.client.ReadinessTimeout != 20*time.Second || install.client.CRDs != action.CRDPolicySkip || !slices.Equal(install.values.Values, []string{"a=b"}) {
 		t.Errorf("not as wanted: %+v", install)
 	}
 	if !install.client.WaitForJobs || install.client.IgnoreJobs {

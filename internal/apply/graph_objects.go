@@ -72,7 +72,7 @@ func BuildObjects(c GraphObjectsConfig) (*GraphObjects, error) {
 		return nil, err
 	}
 	o.all = list
-	if len(list) == 0 { // without a cluster no objects are built
+	if len(list) == 0 && len(known) > 0 { // without a cluster no objects are built
 		clear(o.byNode)
 		return o, nil
 	}

@@ -6,7 +6,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,21 +87,5 @@ func TestAwaitKinds(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestDefinedKinds(t *testing.T) {
-	list := fakeapi.Infos(t,
-		`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {
-			group: example.com, names: {kind: Widget}, versions: [{name: v1, served: true}, {name: v0, served: false}, {name: v2, served: true}, odd]}}`,
-		fakeapi.ConfigMap("a", "x: i"),
-		"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: empty}}",
-	)
-	want := []schema.GroupVersionKind{
-		{Group: "example.com", Version: "v1", Kind: "Widget"},
-		{Group: "example.com", Version: "v2", Kind: "Widget"},
-	}
-	if got := DefinedKinds(list); !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
 	}
 }

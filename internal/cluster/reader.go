@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
@@ -33,6 +34,9 @@ type Reader interface {
 	// nothing and assumes that all objects exist: the result has an entry for each object,
 	// whose state is nil.
 	Existing(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error)
+	// LiveCRDs does what Live does for CRDs, with one list request if the account is allowed to
+	// list them. Without a cluster, it reads nothing, and assumes that none exists.
+	LiveCRDs(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error)
 	// Exists reports whether the object that id identifies exists. apiVersion is needed to
 	// find its API resource. exists is false if the cluster does not serve the kind, if the
 	// account is not allowed to read the object, which denied reports, and if there is no
@@ -70,6 +74,32 @@ func (r *reader) Live(ctx context.Context, list kube.ResourceList) (map[*resourc
 // Existing implements Reader.
 func (r *reader) Existing(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
 	return r.Live(ctx, list)
+}
+
+// LiveCRDs implements Reader.
+func (r *reader) LiveCRDs(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
+	byName := make(map[string]*resource.Info, len(list))
+	for _, info := range list {
+		byName[info.Name] = info
+	}
+	var options metav1.ListOptions
+	if len(list) == 1 {
+		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", list[0].Name).String()
+	}
+	live := make(map[*resource.Info]*unstructured.Unstructured, len(list))
+	at := collection{resource: crdResource, kind: crdResource.GroupVersion().WithKind(object.CRDKind)}
+	_, err := r.clients.forEach(ctx, at, options, func(crd *unstructured.Unstructured) {
+		if info := byName[crd.GetName()]; info != nil {
+			live[info] = crd
+		}
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return r.Live(ctx, list)
+	case err != nil:
+		return nil, fmt.Errorf("list CustomResourceDefinitions: %w", err)
+	}
+	return live, nil
 }
 
 // Get reads the current state of one object from the cluster. If it cannot be read, the
@@ -157,6 +187,11 @@ func (readerWithoutCluster) Live(ctx context.Context, list kube.ResourceList) (m
 	}
 	r.readAll(ctx, indexes)
 	return r.result(ctx)
+}
+
+// LiveCRDs implements Reader.
+func (readerWithoutCluster) LiveCRDs(context.Context, kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
+	return nil, nil
 }
 
 // Existing implements Reader.

@@ -3,7 +3,7 @@
 
 // Package crds installs the CustomResourceDefinitions (CRDs) in the crds/ directories of
 // charts and in hooks of the event crd-install, and waits until the cluster serves their
-// kinds.
+// kinds. If the user wants it, it also changes those in crds/ directories.
 package crds
 
 import (
@@ -19,23 +19,39 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordered-helm/helm/internal/cluster"
+	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
-// Installer creates the CRDs of a chart before its other objects.
+// Config contains what an Installer needs of an operation.
+type Config struct {
+	Cluster *cluster.Client
+	Writer  objectwriter.Writer
+	Waiter  wait.Waiter
+	// Events receives the events of Apply.
+	Events *event.Sink
+	// Release is the release that the operation deploys.
+	Release object.OwningRelease
+	// Log is called with Helm's debug messages.
+	Log func(string, ...any)
+}
+
+// Installer creates the CRDs of a chart before its other objects, or changes them.
 type Installer struct {
 	cluster *cluster.Client
 	writer  objectwriter.Writer
 	waiter  wait.Waiter
+	events  *event.Sink
+	release object.OwningRelease
 	log     func(string, ...any)
 }
 
-// NewInstaller returns an Installer that calls log with Helm's debug messages.
-func NewInstaller(c *cluster.Client, w objectwriter.Writer, waiter wait.Waiter, log func(string, ...any)) *Installer {
-	return &Installer{cluster: c, writer: w, waiter: waiter, log: log}
+// NewInstaller returns an Installer.
+func NewInstaller(c Config) *Installer {
+	return &Installer{cluster: c.Cluster, writer: c.Writer, waiter: c.Waiter, events: c.Events, release: c.Release, log: c.Log}
 }
 
 // InstallHooks creates the CRDs in those of the hooks that belong to the event crd-install,
@@ -91,7 +107,7 @@ func (i *Installer) Install(ctx context.Context, files []chart.CRD) (created boo
 		return created, err
 	}
 	i.log("Clearing discovery cache")
-	return created, i.cluster.AwaitKinds(ctx, cluster.DefinedKinds(list))
+	return created, i.cluster.AwaitKinds(ctx, object.DefinedKinds(list))
 }
 
 // existingCRDs says that all CRDs in a file exist.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/ordered-helm/helm/internal/crds"
 	"github.com/ordered-helm/helm/internal/hookorder"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 )
 
@@ -22,7 +24,11 @@ func InstallCRDHooks(ctx context.Context, c RunConfig, rec *orderrecord.Record) 
 	if err := CheckBeforeCRDs(ctx, c, rec); err != nil {
 		return err
 	}
-	op := c.Operation
-	installer := crds.NewInstaller(op.Cluster, op.Writer, op.Waiter, op.Log)
-	return installer.InstallHooks(ctx, list)
+	rel := c.Writer.Release()
+	return NewCRDInstaller(c.Operation, object.OwningRelease{Name: rel.Name, Namespace: rel.Namespace}).InstallHooks(ctx, list)
+}
+
+// NewCRDInstaller returns what installs the CRDs of the charts of a release.
+func NewCRDInstaller(op *operation.Operation, release object.OwningRelease) *crds.Installer {
+	return crds.NewInstaller(crds.Config{Cluster: op.Cluster, Writer: op.Writer, Waiter: op.Waiter, Events: op.Events, Release: release, Log: op.Log})
 }

@@ -26,6 +26,15 @@ const (
 	// Observing says that the API server cannot be reached, is read instead of watched, or
 	// can be reached again.
 	Observing Type = "observing"
+	// CRDsStarted says that the operation starts to apply the CustomResourceDefinitions in
+	// crds/ directories, before everything else. This and the next two events are emitted only
+	// if the user has asked for it, and if a definition must be created or changed.
+	CRDsStarted Type = "crds-started"
+	// CRDApplied says that a definition has been created or changed.
+	CRDApplied Type = "crd-applied"
+	// CRDsDone says that the cluster serves the applied definitions, or that they could not be
+	// applied.
+	CRDsDone Type = "crds-done"
 	// Planned says that the ordered part of an operation starts. The event lists its nodes.
 	// An operation without an order has no such event.
 	Planned Type = "planned"
@@ -106,7 +115,7 @@ type Event struct {
 	// long as it makes progress. Time during which the API server cannot be reached extends it.
 	Deadline time.Time
 	// Resources is set in Waiting. It is the number of resources for which the operation
-	// waits.
+	// waits. In CRDsStarted and CRDsDone, it is the number of definitions.
 	Resources int
 	// Hook is the kind and name of the hook, as in "Job/migrate". HookEvent is the event
 	// for which the hook runs, as in "pre-install".

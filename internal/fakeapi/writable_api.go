@@ -241,12 +241,16 @@ func (f *WritableAPI) write(c ReceivedCall) (*unstructured.Unstructured, error) 
 	defer f.server.mu.Unlock()
 	collection, name, resource := splitPath(c.URL.Path)
 	groupResource := schema.GroupResource{Resource: resource}
+	store := f.store
+	if c.URL.Query().Has("dryRun") {
+		store = f.changed
+	}
 	if c.Verb == "create" {
 		object := f.decode(c.Body)
 		if f.server.object(collection+"/"+object.GetName()) != nil {
 			return nil, apierrors.NewAlreadyExists(groupResource, object.GetName())
 		}
-		return f.store(collection, object), nil
+		return store(collection, object), nil
 	}
 	live := f.server.object(collection + "/" + name)
 	if live == nil {
@@ -258,7 +262,7 @@ func (f *WritableAPI) write(c ReceivedCall) (*unstructured.Unstructured, error) 
 		if object.GetResourceVersion() != live.GetResourceVersion() {
 			return nil, apierrors.NewConflict(groupResource, name, errors.New("the object has been modified"))
 		}
-		return f.store(collection, object), nil
+		return store(collection, object), nil
 	case "patch":
 		object, err := f.patched(c, live)
 		if err != nil {
@@ -267,7 +271,7 @@ func (f *WritableAPI) write(c ReceivedCall) (*unstructured.Unstructured, error) 
 		if version := object.GetResourceVersion(); version != "" && version != live.GetResourceVersion() { // the patch has another one
 			return nil, apierrors.NewConflict(groupResource, name, errors.New("the object has been modified"))
 		}
-		return f.store(collection, object), nil
+		return store(collection, object), nil
 	}
 	if err := checkPreconditions(c, live); err != nil {
 		return nil, apierrors.NewConflict(groupResource, name, err)
@@ -340,13 +344,18 @@ func (f *WritableAPI) decode(data string) *unstructured.Unstructured {
 // store calls Mutate, stores an object in a collection, and returns the object as a server
 // would. The caller must hold server.mu.
 func (f *WritableAPI) store(collection string, object *unstructured.Unstructured) *unstructured.Unstructured {
+	return f.server.put(collection, f.changed(collection, object))
+}
+
+// changed returns an object as it would be stored in a collection.
+func (f *WritableAPI) changed(collection string, object *unstructured.Unstructured) *unstructured.Unstructured {
 	if f.Mutate != nil {
 		f.Mutate(object)
 	}
 	if _, namespaced, found := strings.Cut(collection, "/namespaces/"); found {
 		object.SetNamespace(strings.Split(namespaced, "/")[0])
 	}
-	return f.server.put(collection, object)
+	return object
 }
 
 // Have stores the objects in manifests, without requests that Calls would contain.

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/go-multierror"
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/object"
@@ -99,7 +98,7 @@ func (r *eventRun) incompleteError(ctx context.Context, h *release.Hook, reports
 func (r *eventRun) awaitServedKinds(ctx context.Context, h *release.Hook, o *hookObjects) {
 	err := r.hookWaiter.WaitEstablished(ctx, o.list)
 	if err == nil {
-		err = r.Cluster.AwaitKinds(ctx, cluster.DefinedKinds(o.list))
+		err = r.Cluster.AwaitKinds(ctx, object.DefinedKinds(o.list))
 	}
 	if err != nil && ctx.Err() == nil {
 		r.Events.Warnf("hook %s (%s): the kinds that it defines may not be available: %v", hookorder.Title(h), h.Path, err)

@@ -96,11 +96,11 @@ func (d *delegatingWriter) Apply(ctx context.Context, list kube.ResourceList, o 
 }
 
 func (d *delegatingWriter) DryRunApply(context.Context, kube.ResourceList, ApplyOptions) ([]DryRunResult, error) {
-	return nil, errNoCluster
+	return nil, ErrNoCluster
 }
 
 func (d *delegatingWriter) DryRunDelete(context.Context, *object.Info, metav1.DeletionPropagation) error {
-	return errNoCluster
+	return ErrNoCluster
 }
 
 func (d *delegatingWriter) Delete(ctx context.Context, list kube.ResourceList, o DeleteOptions) (*DeleteResult, []error) {

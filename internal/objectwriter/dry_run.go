@@ -6,16 +6,18 @@ package objectwriter
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/kube"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordered-helm/helm/internal/object"
 )
 
-// errNoCluster is returned by dry runs without a cluster or with a custom Kubernetes client.
-var errNoCluster = errors.New("the Kubernetes client has no cluster")
+// ErrNoCluster is returned by dry runs without a cluster or with a custom Kubernetes client.
+var ErrNoCluster = errors.New("the Kubernetes client has no cluster")
 
 // Effect is what Apply would do with an object.
 type Effect int
@@ -40,6 +42,12 @@ type DryRunResult struct {
 	Before, After *unstructured.Unstructured
 	// Err is the error of the server if Effect is EffectRejected; otherwise nil.
 	Err error
+}
+
+// IsUnsupported reports whether the server rejects only the dry run, because an admission
+// webhook does not support dry runs. It may accept the actual request.
+func (r DryRunResult) IsUnsupported() bool {
+	return apierrors.IsBadRequest(r.Err) && strings.Contains(r.Err.Error(), "does not support dry run")
 }
 
 func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]DryRunResult, error) {

@@ -8,17 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/kube"
-	"helm.sh/helm/v3/pkg/release"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/deploy"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/hookorder"
@@ -27,14 +23,13 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/prune"
 	"github.com/ordered-helm/helm/internal/redact"
-	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/yamledit"
 )
 
 // These are values of Object.Note.
 const (
 	noteFailedJob    = "it has failed; it is deleted and created again"
 	noteNewKind      = "its kind is defined by this release"
+	noteChangedKind  = "the definition of its kind is changed by this release, so the result can differ"
 	noteNewNamespace = "its namespace is created by this release"
 	noteReplaced     = "unchanged, but replaced (--force)"
 	noteStatusOnly   = "only fields that the diff omits are changed, such as the status"
@@ -50,6 +45,9 @@ type Builder struct {
 	// no order. The server cannot check objects of these kinds with a dry run.
 	pending  map[schema.GroupKind]bool
 	notBuilt []Object
+	// changedKinds contains the kinds whose CRDs would be changed. A dry run checks their
+	// objects against the CRDs as they are.
+	changedKinds map[schema.GroupVersionKind]bool
 	// namespaces contains the names of the namespaces that the release creates.
 	namespaces map[string]bool
 }
@@ -59,7 +57,7 @@ type Builder struct {
 func NewBuilder(op *operation.Operation, operationName string) *Builder {
 	return &Builder{
 		op: op, preview: &Preview{Operation: operationName, First: []Object{}, Nodes: []Node{}, Removed: []Node{}, Hooks: []hookorder.Plan{}},
-		pending: map[schema.GroupKind]bool{}, namespaces: map[string]bool{},
+		pending: map[schema.GroupKind]bool{}, changedKinds: map[schema.GroupVersionKind]bool{}, namespaces: map[string]bool{},
 	}
 }
 
@@ -93,75 +91,6 @@ func (b *Builder) rememberNamespace(info *object.Info) {
 	if object.IsKind(info, "Namespace") {
 		b.namespaces[info.Name] = true
 	}
-}
-
-// AddCRDs adds those CRDs from crds/ directories that do not exist in the cluster to
-// Preview.First.
-func (b *Builder) AddCRDs(ctx context.Context, crds []chart.CRD) error {
-	for _, crd := range crds {
-		if err := b.addCRDManifest(ctx, crd.File.Data); err != nil {
-			return fmt.Errorf("failed to install CRD %s: %w", crd.Name, err)
-		}
-	}
-	return nil
-}
-
-// addCRDManifest adds those CRDs in manifest that do not exist in the cluster to
-// Preview.First, and the kinds that they define to b.pending.
-func (b *Builder) addCRDManifest(ctx context.Context, manifest []byte) error {
-	list, err := b.op.Cluster.Build(manifest, false)
-	if err != nil {
-		return err
-	}
-	for _, gvk := range cluster.DefinedKinds(list) {
-		b.pending[gvk.GroupKind()] = true
-	}
-	return b.addFirst(ctx, list)
-}
-
-// AddCRDHooks adds the CRDs that are crd-install hooks, and do not exist in the cluster, to
-// Preview.First.
-func (b *Builder) AddCRDHooks(ctx context.Context, hooks []*release.Hook) error {
-	for _, h := range hookorder.ForEvent(hooks, hookorder.EventCRDInstall) {
-		if err := b.addCRDManifest(ctx, []byte(h.Manifest)); err != nil {
-			return fmt.Errorf("failed %s: hook %s (%s): %w", hookorder.EventCRDInstall, hookorder.Title(h), h.Path, err)
-		}
-	}
-	return nil
-}
-
-// PendingKinds returns the kinds that the cluster does not know yet, because CRDs of the
-// release define them. If ordered is false, it also removes the objects of these kinds from
-// the manifest of rel, because no Kubernetes client can be built for them yet; Build adds
-// them to the preview.
-func (b *Builder) PendingKinds(rel *release.Release, ordered bool) (map[schema.GroupKind]bool, error) {
-	for kind := range b.pending {
-		mapping, err := b.op.Cluster.Mapping(kind.Group+"/", kind.Kind)
-		if err != nil {
-			return nil, err
-		}
-		if mapping != nil {
-			delete(b.pending, kind)
-		}
-	}
-	if ordered || len(b.pending) == 0 {
-		return b.pending, nil
-	}
-	var rest strings.Builder
-	for _, document := range render.Split(rel.Manifest) {
-		content, err := yamledit.ParseObject(document)
-		u := &unstructured.Unstructured{Object: content}
-		if err != nil || !b.pending[u.GroupVersionKind().GroupKind()] {
-			rest.WriteString("---\n" + document + "\n")
-			continue
-		}
-		b.notBuilt = append(b.notBuilt, Object{
-			Action: Create, APIVersion: u.GetAPIVersion(), Kind: u.GetKind(),
-			Namespace: u.GetNamespace(), Name: u.GetName(), Note: noteNewKind,
-		})
-	}
-	rel.Manifest = rest.String()
-	return b.pending, nil
 }
 
 // Build finds out with dry-run requests what run would do, and returns the preview. It must
@@ -224,6 +153,9 @@ func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRunResult)
 		if err != nil {
 			return err
 		}
+		if b.changedKinds[t.Info.Mapping.GroupVersionKind] {
+			result = withChangedKind(result, t)
+		}
 		if run.MustRecreate(t.Info, t.Before) {
 			result = newObject(t.Info, Create)
 			result.Note = noteFailedJob
@@ -284,7 +216,7 @@ func (b *Builder) failed(t objectwriter.DryRunResult) Object {
 		o.Note = noteNewNamespace
 		return o
 	}
-	if apierrors.IsBadRequest(t.Err) && strings.Contains(t.Err.Error(), "does not support dry run") {
+	if t.IsUnsupported() {
 		o := newObject(t.Info, Change)
 		if t.Before == nil {
 			o.Action = Create
@@ -328,6 +260,9 @@ func (b *Builder) missingNamespace(namespace string, dryRuns []objectwriter.DryR
 func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.FoundObjects) {
 	node := Node{Node: id}
 	for _, info := range found.List {
+		if b.isLate(info) {
+			continue
+		}
 		o := newObject(info, Delete)
 		if err := b.op.Writer.DryRunDelete(ctx, info, metav1.DeletePropagationBackground); err != nil {
 			o.Action, o.Error = Fail, b.op.Events.RedactError(err).Error()

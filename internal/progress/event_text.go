@@ -69,7 +69,8 @@ func finished(e event.Event) string {
 // so that describe need not add a verb.
 func isSelfContained(t event.Type) bool {
 	switch t {
-	case event.ResourceChanged, event.Waiting, event.HandlerRunning, event.Planned, event.Removing:
+	case event.ResourceChanged, event.Waiting, event.HandlerRunning, event.Planned, event.Removing,
+		event.CRDsStarted, event.CRDApplied, event.CRDsDone:
 		return true
 	}
 	return false

@@ -149,5 +149,5 @@ func (s frameRenderer) titleLines(o *timeline.Operation) []line {
 // further is the number of lines that were not created.
 func (s frameRenderer) parts(o *timeline.Operation) (lines []line, further int) {
 	charts, further := s.charts(o)
-	return slices.Concat(s.hooks(o), charts, s.waits(o), s.handlers(o)), further
+	return slices.Concat(s.definitions(o), s.hooks(o), charts, s.waits(o), s.handlers(o)), further
 }

@@ -17,6 +17,25 @@ import (
 	"github.com/ordered-helm/helm/internal/timeline"
 )
 
+// definitions returns the lines for the CustomResourceDefinitions that an operation applies.
+func (s frameRenderer) definitions(o *timeline.Operation) []line {
+	var lines []line
+	for _, d := range o.Spans {
+		if d.Kind != timeline.Definitions {
+			continue
+		}
+		rank, title := rankRunning, fmt.Sprintf("  %s %s", s.mark(d), text.Count(d.Size, strings.TrimSuffix(d.ID, "s")))
+		if d.State == timeline.Done {
+			rank = rankFinished
+		}
+		lines = append(lines, line{rank: rank, left: fixedText(title), right: s.took(d)})
+		if d.State == timeline.Failed {
+			lines = append(lines, s.wrapped("      ", d.Err.Error(), rankReason, s.bad)...)
+		}
+	}
+	return lines
+}
+
 // hooks returns the lines for the hooks of an operation. All finished hooks of one hook event
 // share a line, and each other hook has its own.
 func (s frameRenderer) hooks(o *timeline.Operation) []line {

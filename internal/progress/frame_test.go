@@ -91,6 +91,21 @@ func handlers() []event.Event {
 	)...)
 }
 
+// definitions returns the events of the same installation, which applies definitions first.
+func definitions() []event.Event {
+	return []event.Event{
+		shop()[0],
+		{Time: at(0.1), Type: event.CRDsStarted, Message: "applying 2 CustomResourceDefinitions", Resources: 2},
+		{Time: at(0.2), Type: event.CRDApplied, Resource: "CustomResourceDefinition/widgets.example.com", Message: "created"},
+	}
+}
+
+// appliedDefinitions returns the events of the same installation later.
+func appliedDefinitions() []event.Event {
+	done := event.Event{Time: at(0.8), Type: event.CRDsDone, Message: "2 CustomResourceDefinitions applied, and served by the cluster", Resources: 2}
+	return append(append(definitions(), done), shop()[1:6]...)
+}
+
 // failing returns the events of the same installation after a node has failed.
 func failing() []event.Event {
 	err := errors.New("StatefulSet/rabbit was not ready within 60s")
@@ -214,6 +229,9 @@ func TestFrame(t *testing.T) {
 	}{
 		{"hooks", hooks(), plain, 90, 30, 3.4},
 		{"handlers", handlers(), plain, 90, 30, 9},
+		{"definitions", definitions(), plain, 90, 30, 0.5},
+		{"applied definitions", appliedDefinitions(), plain, 90, 30, 3.4},
+		{"failed definitions", append(definitions(), event.Event{Time: at(1), Type: event.CRDsDone, Err: errors.New("forbidden")}), plain, 90, 30, 2},
 		{"on its way, wide", shop(), plain, 120, 30, 20},
 		{"on its way, 80 columns", shop(), plain, 80, 24, 20},
 		{"on its way, narrow", shop(), plain, 40, 24, 20},

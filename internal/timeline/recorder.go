@@ -116,6 +116,8 @@ func (o *runningOperation) event(e event.Event) {
 		if !o.Ordered || o.Name == "uninstall" {
 			o.start(o.span(spanKey{kind: Wait}), e)
 		}
+	case event.CRDsStarted, event.CRDsDone:
+		o.definitions(o.span(spanKey{kind: Definitions, id: "CustomResourceDefinitions"}), e)
 	case event.NodeStarted, event.NodeApplied, event.NodeReady:
 		o.node(o.span(spanKey{kind: Deploy, id: e.Node}), e)
 	case event.NodeDeleting, event.NodeDeleted:
@@ -210,6 +212,19 @@ func (o *runningOperation) node(s *Span, e event.Event) {
 		s.Applied, s.Message = e.Time, e.Message
 	case event.NodeReady, event.NodeDeleted:
 		s.End, s.State = e.Time, Done
+	}
+}
+
+// definitions sets the times and the state of the span of definitions.
+func (o *runningOperation) definitions(s *Span, e event.Event) {
+	switch {
+	case e.Type == event.CRDsStarted:
+		o.start(s, e)
+		s.Size = e.Resources
+	case e.Err != nil:
+		o.fail(s, e)
+	default:
+		s.End, s.State, s.Message = e.Time, Done, e.Message
 	}
 }
 

@@ -150,6 +150,12 @@ func TestRecorder(t *testing.T) {
 			at(2).begin("install").handler(event.HandlerRunning, "ready", 1, nil).at(4).handler(event.HandlerDone, "ready", 1, nil).
 			at(6).handler(event.HandlerRunning, "ready", 1, nil).at(7).handler(event.HandlerDone, "ready", 1, failed).finish(failed),
 			"install no image\n  handler shop done 2s critical\n  handler shop done 3s critical\n  handler shop failed 2s critical\n"},
+		{"definitions", new(script).at(0).begin("install").tell(event.Event{Type: event.CRDsStarted, Resources: 2}).at(1).tell(event.Event{Type: event.CRDApplied}).
+			tell(event.Event{Type: event.CRDsDone}).planned(event.Planned, "shop:a").node(event.NodeStarted, "shop:a", "").at(2).node(event.NodeReady, "shop:a", "").finish(nil),
+			"install <nil>\n  definitions CustomResourceDefinitions done 1s critical\n  node shop:a done 1s critical\n"},
+		{"failed definitions", new(script).at(0).begin("install").tell(event.Event{Type: event.CRDsStarted, Resources: 2}).
+			at(1).tell(event.Event{Type: event.CRDsDone, Err: failed}).finish(failed),
+			"install no image\n  definitions CustomResourceDefinitions failed 1s critical\n"},
 		{"nothing belongs to no operation", new(script).at(0).node(event.NodeStarted, "shop:a", "").finish(nil), ""},
 	}
 	for _, tt := range tests {

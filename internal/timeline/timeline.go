@@ -50,6 +50,8 @@ type Operation struct {
 type SpanKind string
 
 const (
+	// Definitions is the application of the CustomResourceDefinitions in crds/ directories.
+	Definitions SpanKind = "definitions"
 	// Deploy is the deployment of a node.
 	Deploy SpanKind = "node"
 	// Remove is the deletion of a node.
@@ -86,7 +88,8 @@ const (
 type Span struct {
 	Kind SpanKind
 	// ID is the ID of the node, the kind and name of the hook, the path of the chart whose handler
-	// it is (or "this program"), or the message that says what the operation waits for.
+	// it is (or "this program"), the kind of definitions, or the message that says what the
+	// operation waits for.
 	ID string
 	// Chart is the path of the chart of a node. Layer is the name of the layer that the node
 	// stands for, if any.
@@ -101,7 +104,8 @@ type Span struct {
 	// Needs contains the IDs of the nodes on which a node depends. NeedsCharts contains the
 	// paths of charts; the node depends on all nodes of each.
 	Needs, NeedsCharts []string
-	// Size is the number of resources of a node, or of the resources that a Wait waits for.
+	// Size is the number of resources of a node, of the resources that a Wait waits for, or of
+	// definitions.
 	Size int
 	// Start and End are when the span started and ended. Applied is when all resources of a
 	// node were written. They are zero until then.

@@ -56,6 +56,10 @@ type Install struct {
 	// Any value except ArrangeStock is an error unless the install is a dry run with
 	// WaitStrategyOrdered.
 	Arrange Arrangement
+	// CRDs says what to do with the CustomResourceDefinitions in crds/ directories
+	// (docs/reference.md, "CRDs in crds/ directories"). If it is empty, those that do not exist
+	// are created, unless SkipCRDs is set.
+	CRDs CRDPolicy
 	// OnEvent, if not nil, is called with each event of the operation (docs/reference.md,
 	// "Events"). It is called from different goroutines, but never concurrently. It must
 	// return quickly, because the operation waits for it.

@@ -5,76 +5,50 @@ package action
 
 import (
 	"context"
-	"errors"
 
-	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/internal/crds"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/ordered-helm/helm/internal/crdstep"
 	"github.com/ordered-helm/helm/internal/deploy"
-	"github.com/ordered-helm/helm/internal/orderrecord"
-	"github.com/ordered-helm/helm/internal/planner"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
-// installCRDs installs the CustomResourceDefinitions from the crds/ directories of the
-// charts. It does this before the templates are rendered, because templates may look up
-// objects of the new kinds. An ordered install first checks the order. Values that a schema in
-// YAML rejects are an error before that. A dry run installs nothing.
+// installCRDs installs or applies the CRDs in the crds/ directories of the charts, unless the
+// install has no cluster.
 func (r *installRun) installCRDs(ctx context.Context) error {
 	i := r.action
-	chartCRDs := r.planner.Chart.CRDObjects()
 	switch {
 	case i.ClientOnly:
 		return nil
+	case r.crds != "" && driver.ContainsSystemLabels(i.Labels):
+		return reservedLabelsError()
 	case len(i.APIVersions) > 0:
 		r.op.Log("API Version list given outside of client only mode, this list will be ignored")
 	}
-	if i.SkipCRDs || len(chartCRDs) == 0 {
-		return nil
+	step := &crdstep.Step{
+		Operation: r.op, Config: i.cfg, Planner: r.planner, Policy: r.crds, DryRun: r.mode.isDryRun(), Ordered: i.isOrdered(), NewRelease: r.newRelease, Render: r.output.attempt,
+		Deployment: func(rel *release.Release, plan *sequencer.Plan) deploy.RunConfig {
+			return r.deployConfig(rel, plan, nil, nil)
+		},
 	}
-	if r.mode.isDryRun() {
-		r.op.Log("WARNING: This chart or one of its subcharts contains CRDs. Rendering may fail or contain inaccuracies.")
-		return nil
-	}
-	if err := orderrecord.CheckSize(r.newRelease(), r.op.Store.DriverName(), deploy.SizeReserve); err != nil {
-		return err
-	}
-	if err := r.planner.ValidateValues(); err != nil {
-		return err
-	}
-	if i.isOrdered() {
-		if err := r.checkBeforeCRDs(ctx); err != nil {
-			return err
-		}
-	}
-	installer := crds.NewInstaller(r.op.Cluster, r.op.Writer, r.op.Waiter, r.op.Log)
-	_, err := installer.Install(ctx, chartCRDs)
-	return err
+	return step.Run(ctx)
 }
 
-// checkBeforeCRDs makes every check that is possible before the chart's
-// CustomResourceDefinitions are installed. It returns an error if a check fails or if the
-// declared order is invalid. The checks need the rendered chart: if rendering fails for
-// another reason, checkBeforeCRDs returns nil, because some charts can be rendered only
-// after their CRDs are installed.
-func (r *installRun) checkBeforeCRDs(ctx context.Context) error {
-	rendered, finish, err := r.output.attempt(ctx, r.planner)
+// installCRDs does what that of installRun does, if the user has asked for it.
+func (r *upgradeRun) installCRDs(ctx context.Context) error {
+	u := r.action
 	switch {
-	case err == nil:
-		rel := r.newRelease()
-		setRendered(rel, rendered)
-		err = deploy.CheckBeforeCRDs(ctx, r.deployConfig(rel, rendered.Plan, nil, nil), r.planner.Record(rel, rendered))
-	case !isOrderError(err):
-		err = nil // some charts render only after their CRDs are installed
+	case r.crds == "":
+		return nil
+	case driver.ContainsSystemLabels(u.Labels):
+		return reservedLabelsError()
 	}
-	finish(err != nil) // otherwise, scripts print the same again when the chart is rendered again
-	return err
-}
-
-// isOrderError reports whether err, an error of rendering, is about the order that the
-// charts declare.
-func isOrderError(err error) bool {
-	if _, ok := errors.AsType[*planner.OrderError](err); ok {
-		return true
+	step := &crdstep.Step{
+		Operation: r.op, Config: u.cfg, Planner: r.planner, Policy: r.crds, DryRun: r.mode.isDryRun(), Ordered: u.isOrdered(), NewRelease: r.newRelease, Render: r.output.attempt,
+		Deployment: func(rel *release.Release, plan *sequencer.Plan) deploy.RunConfig {
+			return r.deployConfig(rel, plan, nil)
+		},
 	}
-	_, ok := errors.AsType[*annotation.ValueError](err)
-	return ok
+	return explainUnusableRecord(step.Run(ctx))
 }

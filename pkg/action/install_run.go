@@ -4,6 +4,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -34,6 +35,8 @@ type installRun struct {
 	action *Install
 	mode   runMode
 	op     *operation.Operation
+	// crds says what to do with CRDs, according to the fields CRDs and SkipCRDs.
+	crds CRDPolicy
 	// replaced contains the revisions of the uninstalled or failed release whose name this
 	// install reuses, because the field Replace is set. It is nil if no name is reused.
 	replaced []*release.Release
@@ -56,7 +59,7 @@ func (r *installRun) install(ctx context.Context, chrt *chart.Chart, vals map[st
 	if rel, err := r.render(ctx); err != nil {
 		return rel, err
 	}
-	if !r.mode.isDryRun() && !r.action.SkipCRDs {
+	if !r.mode.isDryRun() && r.crds != CRDPolicySkip {
 		if err := deploy.InstallCRDHooks(ctx, r.deployConfig(r.rel, r.rendered.Plan, nil, nil), r.planner.Record(r.rel, r.rendered)); err != nil {
 			return nil, err
 		}
@@ -86,15 +89,13 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 			return nil, err
 		}
 	}
-	if !r.action.SkipCRDs {
-		if err := b.AddCRDs(ctx, r.planner.Chart.CRDObjects()); err != nil {
-			return nil, err
-		}
+	if err := b.AddCRDs(ctx, r.newRelease(), cmp.Or(r.crds, CRDPolicyCreate)); err != nil {
+		return nil, err
 	}
 	if _, err := r.render(ctx); err != nil {
 		return nil, err
 	}
-	if !r.action.SkipCRDs && !r.action.DisableHooks {
+	if r.crds != CRDPolicySkip && !r.action.DisableHooks {
 		if err := b.AddCRDHooks(ctx, r.rel.Hooks); err != nil {
 			return nil, err
 		}

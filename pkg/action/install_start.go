@@ -25,6 +25,10 @@ import (
 // the run, and the context for its steps. In an ordered install, this context also ends
 // when Timeout expires. The caller must call end when the run has finished.
 func (i *Install) start(ctx context.Context, mode runMode) (run *installRun, bounded context.Context, end func(), err error) {
+	policy, err := i.CRDs.Resolve(i.SkipCRDs)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	limits, err := i.validate(mode)
 	if err != nil {
 		return nil, nil, nil, err
@@ -39,7 +43,7 @@ func (i *Install) start(ctx context.Context, mode runMode) (run *installRun, bou
 	op, ctx, endOperation := operation.Start(ctx, i.cfg, operation.StartOptions{
 		Notify: i.OnEvent, Timeouts: limits, Bounded: i.isOrdered(), NoCluster: i.ClientOnly,
 	})
-	run = &installRun{action: i, mode: mode, op: op, replaced: replaced, output: &scriptOutput{events: op.Events, isHeld: true}}
+	run = &installRun{action: i, mode: mode, op: op, crds: policy, replaced: replaced, output: &scriptOutput{events: op.Events, isHeld: true}}
 	return run, ctx, func() { run.planner.Close(); endOperation() }, nil
 }
 

@@ -6,6 +6,7 @@ package action
 import (
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/crds"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
@@ -43,6 +44,12 @@ const (
 	// EventObserving: the API server cannot be reached or can be reached again, or objects
 	// are read instead of watched.
 	EventObserving = event.Observing
+	// EventCRDsStarted: the operation starts to apply the definitions in crds/ directories.
+	EventCRDsStarted = event.CRDsStarted
+	// EventCRDApplied: such a definition has been created or changed.
+	EventCRDApplied = event.CRDApplied
+	// EventCRDsDone: the cluster serves the applied definitions, or they could not be applied.
+	EventCRDsDone = event.CRDsDone
 	// EventPlanned: an ordered deployment starts; the event lists its nodes.
 	EventPlanned = event.Planned
 	// EventNodeStarted: the operation starts to apply the resources of a node.
@@ -110,6 +117,27 @@ const (
 	// NotDeleted is the State of a ResourceFailure if the server rejected the deletion.
 	NotDeleted = failure.NotDeleted
 )
+
+// CRDPolicy says what an install or upgrade does with the CustomResourceDefinitions in crds/
+// directories (docs/reference.md, "CRDs in crds/ directories"). An empty value means what Helm
+// does.
+type CRDPolicy = crds.Policy
+
+const (
+	// CRDPolicyCreate creates the definitions that do not exist, also in upgrades.
+	CRDPolicyCreate = crds.Create
+	// CRDPolicyApply also changes the definitions that differ from those in the chart.
+	CRDPolicyApply = crds.Apply
+	// CRDPolicySkip does nothing with definitions, as the field SkipCRDs.
+	CRDPolicySkip = crds.Skip
+)
+
+// CRDPolicies returns all values of CRDPolicy except the empty one.
+func CRDPolicies() []CRDPolicy { return crds.Policies() }
+
+// RefusedCRDsError reports definitions that CRDPolicyApply must not change. Nothing has been
+// changed.
+type RefusedCRDsError = crds.RefusedError
 
 // The lock on a release (docs/reference.md, "Release locks").
 type (

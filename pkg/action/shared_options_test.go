@@ -79,3 +79,26 @@ func TestDryRunMode(t *testing.T) {
 		}
 	}
 }
+
+// TestContradictingCRDOptions checks that an install and an upgrade reject a policy for CRDs that
+// SkipCRDs contradicts, and unknown policies.
+func TestContradictingCRDOptions(t *testing.T) {
+	cfg := &Configuration{Log: t.Logf} // the configuration is not used
+	for _, c := range []struct {
+		policy CRDPolicy
+		skip   bool
+		want   string
+	}{
+		{CRDPolicyApply, true, `SkipCRDs and the policy "apply" for CRDs exclude each other`},
+		{"replace", false, `unknown policy "replace" for CRDs: use one of ["create" "apply" "skip"], or leave it empty`},
+	} {
+		install, upgrade := NewInstall(cfg), NewUpgrade(cfg)
+		install.CRDs, install.SkipCRDs, upgrade.CRDs, upgrade.SkipCRDs = c.policy, c.skip, c.policy, c.skip
+		if _, err := install.RunWithContext(t.Context(), nil, nil); err == nil || err.Error() != c.want {
+			t.Errorf("install: got %v, want %s", err, c.want)
+		}
+		if _, err := upgrade.RunWithContext(t.Context(), "rel", nil, nil); err == nil || err.Error() != c.want {
+			t.Errorf("upgrade: got %v, want %s", err, c.want)
+		}
+	}
+}

@@ -59,6 +59,9 @@ type Upgrade struct {
 	// terminated unexpectedly. An empty value means TakeoverAuto. If the release is not
 	// taken over, the error is a *HeldError (docs/reference.md, "Release locks").
 	Takeover Takeover
+	// CRDs says what to do with the CustomResourceDefinitions in crds/ directories
+	// (docs/reference.md, "CRDs in crds/ directories"). If it is empty, they are left alone.
+	CRDs CRDPolicy
 	// OnEvent, if not nil, is called with each event of the operation (docs/reference.md,
 	// "Events"). It is called from different goroutines, but never concurrently. It must
 	// return quickly, because the operation waits for it.
@@ -119,12 +122,16 @@ func (u *Upgrade) Preview(ctx context.Context, name string, chrt *chart.Chart, v
 // its steps. In an ordered upgrade, this context also ends when Timeout expires. The caller
 // must call end when the run has finished.
 func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mode runMode) (run *upgradeRun, bounded context.Context, end func(), err error) {
+	policy, err := u.CRDs.Resolve(u.SkipCRDs)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	limits, err := u.validate(name, chrt, mode)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	op, ctx, endOperation := operation.Start(ctx, u.cfg, operation.StartOptions{Notify: u.OnEvent, Timeouts: limits, Bounded: u.isOrdered()})
-	run = &upgradeRun{action: u, mode: mode, op: op, name: name, output: &scriptOutput{events: op.Events, isHeld: true}}
+	run = &upgradeRun{action: u, mode: mode, op: op, crds: policy, name: name, output: &scriptOutput{events: op.Events, isHeld: true}}
 	return run, ctx, func() { run.planner.Close(); endOperation() }, nil
 }
 

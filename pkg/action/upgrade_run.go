@@ -27,6 +27,7 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
 
@@ -35,7 +36,9 @@ type upgradeRun struct {
 	action *Upgrade
 	mode   runMode
 	op     *operation.Operation
-	name   string
+	// crds says what to do with CRDs, according to the fields CRDs and SkipCRDs.
+	crds CRDPolicy
+	name string
 
 	state *lease.LockCheckResult
 	// last is the newest revision. current is the revision whose manifest Helm compares
@@ -61,7 +64,13 @@ func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[st
 	if !r.mode.isDryRun() {
 		r.op.Announce(Operation{Name: "upgrade", Release: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, Ordered: r.action.isOrdered()})
 	}
-	if err := r.render(ctx, chrt, vals); err != nil {
+	if err := r.loadChart(ctx, chrt, vals); err != nil {
+		return nil, err
+	}
+	if err := r.installCRDs(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.render(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.installCRDHooks(ctx); err != nil {
@@ -87,10 +96,16 @@ func (r *upgradeRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 	if err := r.load(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.render(ctx, chrt, vals); err != nil {
+	if err := r.loadChart(ctx, chrt, vals); err != nil {
 		return nil, err
 	}
-	if !r.action.SkipCRDs && !r.action.DisableHooks {
+	if err := b.AddCRDs(ctx, r.newRelease(), r.crds); err != nil {
+		return nil, err
+	}
+	if err := r.render(ctx); err != nil {
+		return nil, err
+	}
+	if r.crds != CRDPolicySkip && !r.action.DisableHooks {
 		if err := b.AddCRDHooks(ctx, r.rel.Hooks); err != nil {
 			return nil, err
 		}
@@ -151,8 +166,9 @@ func (r *upgradeRun) inProgressError(status release.Status) error {
 	return driver.NewErrNoDeployedReleases(r.name)
 }
 
-// render renders the chart and creates the new revision from the result.
-func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[string]any) error {
+// loadChart reads what chrt and its subcharts declare about order and hooks, and makes Helm
+// process their dependencies.
+func (r *upgradeRun) loadChart(ctx context.Context, chrt *chart.Chart, vals map[string]any) error {
 	u := r.action
 	chrt, err := orderrecord.WithRecord(chartscripts.WithoutRecord(chrt), nil)
 	if err != nil {
@@ -165,44 +181,49 @@ func (r *upgradeRun) render(ctx context.Context, chrt *chart.Chart, vals map[str
 	if err != nil {
 		return err
 	}
-	revision := r.last.Version + 1
 	r.planner, err = planner.New(ctx, u.cfg, chrt, vals, planner.RenderOptions{
-		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: revision, IsUpgrade: true},
+		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, IsUpgrade: true},
 		Ordered: u.isOrdered(), OrderFile: orderFile, AllowIgnored: u.AllowIgnoredOrder, IgnoreJobs: u.IgnoreJobs, DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,
 		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer,
 		Handlers: u.handlers(u.Lifecycle, u.cfg, r.output, r.mode.looksUp()),
 	})
-	if err != nil {
+	return err
+}
+
+// render renders the chart and creates the new revision from the result.
+func (r *upgradeRun) render(ctx context.Context) error {
+	if err := r.renderChart(ctx, r.last.Version+1); err != nil {
 		return err
 	}
-	if err := r.renderChart(ctx, revision); err != nil {
-		return err
-	}
-	if driver.ContainsSystemLabels(u.Labels) {
+	if driver.ContainsSystemLabels(r.action.Labels) {
 		return reservedLabelsError()
 	}
-	r.rel = &release.Release{
-		Name: r.name, Namespace: r.current.Namespace, Chart: r.planner.Chart, Config: r.planner.Values,
-		Info: &release.Info{
-			FirstDeployed: r.current.Info.FirstDeployed, LastDeployed: u.cfg.Now(),
-			Status: release.StatusPendingUpgrade, Description: "Preparing upgrade",
-		},
-		Version: revision, Labels: u.labels(r.last),
-	}
+	r.rel = r.newRelease()
 	setRendered(r.rel, r.rendered)
 	r.events = eventsOf(r.planner.Emitter(), r.rel, r.rendered.TemplateValues)
 	return nil
 }
 
-func (r *upgradeRun) deployConfig(pending map[schema.GroupKind]bool) deploy.RunConfig {
+func (r *upgradeRun) newRelease() *release.Release {
+	return &release.Release{
+		Name: r.name, Namespace: r.current.Namespace, Chart: r.planner.Chart, Config: r.planner.Values,
+		Info: &release.Info{
+			FirstDeployed: r.current.Info.FirstDeployed, LastDeployed: r.action.cfg.Now(),
+			Status: release.StatusPendingUpgrade, Description: "Preparing upgrade",
+		},
+		Version: r.last.Version + 1, Labels: r.action.labels(r.last),
+	}
+}
+
+func (r *upgradeRun) deployConfig(rel *release.Release, plan *sequencer.Plan, pending map[schema.GroupKind]bool) deploy.RunConfig {
 	u := r.action
 	inv := inventory.New(r.state.History, r.current)
 	before, after := release.HookPreUpgrade, release.HookPostUpgrade
 	if r.asInstall {
 		before, after = release.HookPreInstall, release.HookPostInstall
 	}
-	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.rendered.Plan, Inventory: inv, Revisions: r.state.History, Options: deploy.Options{
+	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: plan, Inventory: inv, Revisions: r.state.History, Options: deploy.Options{
 		Wait: u.Wait || u.Atomic, Jobs: waitsForJobs(u.isOrdered(), u.WaitForJobs, u.IgnoreJobs), Timeout: u.Timeout,
 		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate,
 		PendingKinds: pending, Conflict: "Unable to continue with update", Lifecycle: r.events,
@@ -219,10 +240,10 @@ func (r *upgradeRun) deployConfig(pending map[schema.GroupKind]bool) deploy.RunC
 // installCRDHooks installs the CustomResourceDefinitions that are crd-install hooks, after
 // all checks that do not need the new kinds.
 func (r *upgradeRun) installCRDHooks(ctx context.Context) error {
-	if r.mode.isDryRun() || r.action.SkipCRDs {
+	if r.mode.isDryRun() || r.crds == CRDPolicySkip {
 		return nil
 	}
-	return explainUnusableRecord(deploy.InstallCRDHooks(ctx, r.deployConfig(nil), r.planner.Record(r.rel, r.rendered)))
+	return explainUnusableRecord(deploy.InstallCRDHooks(ctx, r.deployConfig(r.rel, r.rendered.Plan, nil), r.planner.Record(r.rel, r.rendered)))
 }
 
 // explainUnusableRecord adds advice to err if it reports that the order record of an
@@ -255,7 +276,7 @@ func (r *upgradeRun) validate(ctx context.Context) (*release.Release, error) {
 // returns the release together with the error, as Helm does.
 func (r *upgradeRun) check(ctx context.Context, pending map[schema.GroupKind]bool) (*release.Release, error) {
 	warn(r.op.Events, r.rendered.Warnings)
-	config := r.deployConfig(pending)
+	config := r.deployConfig(r.rel, r.rendered.Plan, pending)
 	var err error
 	if r.deploy, err = deploy.New(config); err != nil {
 		return nil, err

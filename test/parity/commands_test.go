@@ -111,6 +111,7 @@ func TestCommands(t *testing.T) {
 	ordered := map[string]flagOf{waitFlag: {kind: "true|false|ordered[=true]"}, readinessFlag: {kind: "duration"}}
 	permissions := map[string]flagOf{"accept-perms": {kind: "strings"}, "yes": {shorthand: "y"}}
 	rendered := map[string]flagOf{waitFlag: ordered[waitFlag], sequenceFlag: {kind: "string"}}
+	rendered["order"] = flagOf{kind: "file"}
 	maps.Copy(rendered, permissions)
 	shown := map[string]flagOf{"progress": {kind: "mode", value: "(default auto)"}, "timeline": {kind: "string"}}
 	differs := map[string]map[string]flagOf{
@@ -127,6 +128,7 @@ func TestCommands(t *testing.T) {
 			differs[path]["no-scripts"] = flagOf{}
 		}
 		if path == "install" || path == "upgrade" {
+			differs[path]["crds"] = flagOf{kind: "create|apply|skip"}
 			differs[path]["order"] = flagOf{kind: "file"}
 		}
 		if path == "upgrade" {
