@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -315,4 +316,45 @@ func TestDrift(t *testing.T) {
 	e.awaitReady(t, "shop", "Deployed")
 	e.expectHistory(t, "shop", "deployed")
 	e.awaitEvent(t, "shop", "Normal", "DriftCorrected", "ConfigMap/shop-own")
+}
+
+// TestDefinitions checks that spec.crds applies the definitions of a new chart in an upgrade.
+func TestDefinitions(t *testing.T) {
+	t.Parallel()
+	e, _ := start(t)
+	e.mayDefine(t)
+	definition := charts.Definition(e.Namespace+".example", "Gadget")
+	e.DeleteAfter(t, harness.ParseManifest(t, definition.Manifest()))
+	gadget := charts.CustomResource(e.Namespace+".example", "Gadget", "one").Manifest()
+	first := chartFiles("1.0.0", "")
+	first["crds/gadgets.yaml"] = definition.Manifest()
+	e.request(t, "shop", e.storeChart(t, "one", first)+"  values: {v: one}\n  crds: skip")
+	e.awaitReady(t, "shop", "Deployed")
+	next := chartFiles("1.1.0", gadget)
+	next["crds/gadgets.yaml"] = definition.Manifest()
+	e.storeChart(t, "two", next)
+	e.change(t, "shop", `{"chart":{"configMap":{"name":"two"}},"crds":"apply"}`)
+	e.awaitReady(t, "shop", "Deployed")
+	e.expectHistory(t, "shop", "superseded deployed")
+	if err := harness.MergePatch(t.Context(), e.requests(), "shop", `{"spec":{"crds":"replace"}}`); err == nil {
+		t.Error("an unknown policy was accepted")
+	}
+}
+
+// mayDefine allows the service account to apply definitions, until the end of the test.
+func (e *env) mayDefine(t *testing.T) {
+	t.Helper()
+	name, api := "definitions-"+e.Namespace, e.Cluster.Client().RbacV1()
+	rule := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}}
+	_, err := api.ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{})
+	harness.NoError(t, err)
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: e.Namespace, Name: "deployer"}},
+	}
+	_, err = api.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
+	harness.NoError(t, err)
+	for _, kind := range []string{"clusterrole", "clusterrolebinding"} {
+		t.Cleanup(func() { _, _ = e.Kubectl(t, "delete", kind, name) })
+	}
 }

@@ -76,6 +76,14 @@ type HelmRequestSpec struct {
 	//
 	// +optional
 	Atomic bool `json:"atomic,omitempty"`
+	// CRDs says what is done with the CustomResourceDefinitions in the crds/ directories of the
+	// charts: "create" creates those that do not exist, also in an upgrade; "apply" also changes
+	// those that differ; "skip" leaves them alone. Without it, an installation creates those that
+	// do not exist, and an upgrade leaves them alone.
+	//
+	// +kubebuilder:validation:Enum=create;apply;skip
+	// +optional
+	CRDs CRDPolicy `json:"crds,omitempty"`
 	// HistoryMax is the maximum number of revisions that are kept. 0 means no limit.
 	//
 	// +kubebuilder:validation:Minimum=0
@@ -136,6 +144,16 @@ const (
 	WaitOrdered   WaitStrategy = "ordered"
 	WaitUnordered WaitStrategy = "unordered"
 	WaitNone      WaitStrategy = "none"
+)
+
+// CRDPolicy says what is done with the definitions in crds/ directories.
+type CRDPolicy string
+
+// The values of CRDPolicy (see HelmRequestSpec).
+const (
+	CRDsCreate CRDPolicy = "create"
+	CRDsApply  CRDPolicy = "apply"
+	CRDsSkip   CRDPolicy = "skip"
 )
 
 // ChartSource says where to find a chart. Exactly one of Repository, OCI, URL, Secret and ConfigMap

@@ -192,6 +192,7 @@ func (r *run) install(ctx context.Context) error {
 	i.ReleaseName, i.Namespace, i.Labels = r.request.ReleaseName(), r.request.Namespace, r.labels()
 	i.WaitStrategy, i.Wait = r.waits()
 	i.Timeout, i.Atomic, i.AcceptPermissions = r.timeout(), r.request.Spec.Atomic, r.state.Permissions()
+	i.CRDs = action.CRDPolicy(r.request.Spec.CRDs)
 	i.Replace = r.newest != nil // it is uninstalled
 	i.OnEvent = r.logEvents(ctx)
 	rel, err := i.RunWithContext(ctx, r.chart.Chart, r.values.Merged)
@@ -203,7 +204,7 @@ func (r *run) upgrade(ctx context.Context) error {
 	u.Namespace, u.Labels, u.ResetValues, u.MaxHistory = r.request.Namespace, r.labels(), true, r.historyMax()
 	u.WaitStrategy, u.Wait = r.waits()
 	u.Timeout, u.Atomic, u.AcceptPermissions = r.timeout(), r.request.Spec.Atomic, r.state.Permissions()
-	u.OnEvent = r.logEvents(ctx)
+	u.CRDs, u.OnEvent = action.CRDPolicy(r.request.Spec.CRDs), r.logEvents(ctx)
 	rel, err := u.RunWithContext(ctx, r.request.ReleaseName(), r.chart.Chart, r.values.Merged)
 	return r.setNewest(rel, err)
 }
@@ -244,6 +245,8 @@ func (r *run) logEvents(ctx context.Context) func(action.Event) {
 		switch e.Type {
 		case action.EventWarning:
 			log.Info("warning", "message", r.redact(e.Message))
+		case action.EventCRDApplied:
+			log.Info(string(e.Type), "resource", e.Resource, "message", e.Message)
 		case action.EventNodeReady, action.EventNodeFailed, action.EventNodeDeleted, action.EventHookDone:
 			log.V(1).Info(string(e.Type), "node", e.Node, "message", r.redact(e.Message))
 		}
