@@ -46,6 +46,9 @@ const (
 	DependsOnExternal = "depends-on.helm.sh/external"
 	// ExternalTimeout is how long to wait for the objects and releases in DependsOnExternal.
 	ExternalTimeout = "helm.sh/external-timeout"
+	// DeployOn lists the operations in which the resource is created and changed: install, upgrade and
+	// rollback. Without it, these are all.
+	DeployOn = "helm.sh/deploy-on"
 	// ResourcePolicy is Helm's resource policy. With the value "keep", Helm does not delete
 	// the resource.
 	ResourcePolicy = "helm.sh/resource-policy"
@@ -97,7 +100,7 @@ const (
 func Keys() []string {
 	return []string{
 		Layer, ResourceGroup, DependsOnLayers, DependsOnResourceGroups,
-		ReadinessSuccess, ReadinessFailure, ReadinessTimeout, DependsOnExternal, ExternalTimeout,
+		ReadinessSuccess, ReadinessFailure, ReadinessTimeout, DependsOnExternal, ExternalTimeout, DeployOn,
 	}
 }
 
@@ -145,7 +148,7 @@ func CanonicalKey(key string) string {
 // is a list.
 func IsList(key string) bool {
 	switch CanonicalKey(key) {
-	case DependsOnLayers, DependsOnResourceGroups, DependsOnExternal, ReadinessSuccess, ReadinessFailure:
+	case DependsOnLayers, DependsOnResourceGroups, DependsOnExternal, ReadinessSuccess, ReadinessFailure, DeployOn:
 		return true
 	}
 	return false

@@ -26,6 +26,8 @@ type ResourceSequencing struct {
 	// Timeout is the readiness timeout, or 0 if there is none.
 	Timeout time.Duration
 
+	// DeployOn lists the operations in which the resource takes part; nil if it takes part in all.
+	DeployOn []string
 	// External lists the objects and releases outside of the release that must be ready before
 	// the resource is deployed, in the canonical form of package externalneed, sorted.
 	External []string
@@ -56,7 +58,7 @@ func (r *ResourceSequencing) KeyOfExternal(need string) string {
 // a *ValueError for each invalid annotation.
 func ReadResourceSequencing(annotations map[string]any) (ResourceSequencing, error) {
 	var r ResourceSequencing
-	var problems [7]error
+	var problems [8]error
 	r.Layer, problems[0] = readLayer(annotations)
 	problems[1] = r.readDependsOn(annotations)
 	r.Success, problems[2] = ReadReadinessExpressions(ReadinessSuccess, annotations[ReadinessSuccess])
@@ -64,6 +66,7 @@ func ReadResourceSequencing(annotations map[string]any) (ResourceSequencing, err
 	r.Timeout, problems[4] = ReadDuration(ReadinessTimeout, annotations[ReadinessTimeout])
 	problems[5] = r.readExternal(annotations)
 	r.ExternalTimeout, problems[6] = ReadDuration(ExternalTimeout, annotations[ExternalTimeout])
+	r.DeployOn, problems[7] = ReadDeployOn(annotations[DeployOn])
 	return r, errors.Join(problems[:]...)
 }
 

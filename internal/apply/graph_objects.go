@@ -25,6 +25,8 @@ type GraphObjects struct {
 	config GraphObjectsConfig
 	// all are the objects that BuildObjects could build, in the order of the graph.
 	all kube.ResourceList
+	// skipped are the objects of Plan.Skipped whose kinds the cluster knows.
+	skipped kube.ResourceList
 
 	mu sync.Mutex
 	// byNode contains the objects of each node, in the order of its resources; objects that
@@ -71,6 +73,9 @@ func BuildObjects(c GraphObjectsConfig) (*GraphObjects, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.skipped, err = o.buildSkipped(); err != nil {
+		return nil, err
+	}
 	o.all = list
 	if len(list) == 0 && len(known) > 0 { // without a cluster no objects are built
 		clear(o.byNode)
@@ -80,6 +85,22 @@ func BuildObjects(c GraphObjectsConfig) (*GraphObjects, error) {
 		list = o.assignToNodes(n, list, false)
 	}
 	return o, nil
+}
+
+// buildSkipped builds the objects that do not take part in the operation. Those of a kind that the cluster does not
+// know cannot exist.
+func (o *GraphObjects) buildSkipped() (kube.ResourceList, error) {
+	var known []*sequencer.PlannedResource
+	for _, res := range o.config.Plan.Skipped {
+		unknown, err := o.config.Cluster.IsUnknownKind(res.APIVersion, res.ID.Kind)
+		if err != nil {
+			return nil, err
+		}
+		if !unknown {
+			known = append(known, res)
+		}
+	}
+	return o.build(known)
 }
 
 // isLate reports whether the object of a resource can be built only when the deployment of
@@ -129,6 +150,9 @@ func (o *GraphObjects) assignToNodes(n *sequencer.Node, list kube.ResourceList, 
 
 // All returns the objects that BuildObjects could build, in the order of the graph.
 func (o *GraphObjects) All() kube.ResourceList { return o.all }
+
+// Skipped returns the objects that are part of the revision, but do not take part in the operation.
+func (o *GraphObjects) Skipped() kube.ResourceList { return o.skipped }
 
 // OfNode returns the objects of a node, in the order of its resources. An object that is not
 // built yet is nil.

@@ -53,7 +53,7 @@ func (r *Run) checkDefinitions(ctx context.Context) error {
 	if r.inventory == nil {
 		return nil
 	}
-	obsolete := slices.DeleteFunc(r.inventory.Without(r.strategy.objects().all), func(info *object.Info) bool { return r.options.Spared[object.IDOf(info)] })
+	obsolete := slices.DeleteFunc(r.inventory.Without(r.strategy.objects().declared()), func(info *object.Info) bool { return r.options.Spared[object.IDOf(info)] })
 	if err := releaseguard.CheckDeletion(ctx, r.op.Cluster, obsolete); err != nil {
 		return fmt.Errorf("prune resources no longer in the chart: %w", err)
 	}

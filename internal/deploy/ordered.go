@@ -86,9 +86,13 @@ func (r *Run) earlierJobs(built *apply.GraphObjects) apply.Deferrer {
 // account.
 func (r *Run) guardsJobs() bool { return r.IsOrdered() && r.inventory != nil && !r.op.Delegates() }
 
-func (o *orderedStrategy) objects() objectsToApply { return objectsToApply{o.applier, o.graph.All()} }
+func (o *orderedStrategy) objects() objectsToApply {
+	return objectsToApply{o.applier, o.graph.All(), o.graph.Skipped()}
+}
 
-func (o *orderedStrategy) built() kube.ResourceList { return o.graph.Built() }
+func (o *orderedStrategy) built() kube.ResourceList {
+	return withSkipped(o.graph.Built(), o.graph.Skipped())
+}
 
 func (o *orderedStrategy) resetProgress() error {
 	return o.run.writer.Progress.Reset(len(o.run.plan.Nodes), false)
@@ -137,7 +141,7 @@ func (o *orderedStrategy) obsolete() kube.ResourceList {
 	}
 	policies := r.inventory.Policies()
 	var list kube.ResourceList
-	for _, info := range r.inventory.Without(o.graph.All()) {
+	for _, info := range r.inventory.Without(o.objects().declared()) {
 		if id := object.IDOf(info); !object.PolicyKeeps(policies[id]) && !r.options.Spared[id] {
 			list = append(list, info)
 		}
@@ -169,7 +173,7 @@ func (o *orderedStrategy) applyAll(ctx context.Context) error {
 
 func (o *orderedStrategy) prune(ctx context.Context) error {
 	if p := o.pruner(); p != nil {
-		return o.run.prune(ctx, p, o.graph.Built())
+		return o.run.prune(ctx, p, o.built())
 	}
 	return nil
 }

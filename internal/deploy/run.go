@@ -192,7 +192,7 @@ func (r *Run) owner() object.OwningRelease {
 // SetRecord creates an order record only for this list.
 func (r *Run) SetRecord(bare *chart.Chart, rec *orderrecord.Record) error {
 	if r.inventory != nil && (rec != nil && rec.Ordered || r.inventory.IsOrdered()) {
-		earlier := r.inventory.Earlier(r.Release().Version, r.strategy.objects().all, r.options.Spared)
+		earlier := r.inventory.Earlier(r.Release().Version, r.strategy.objects().declared(), r.options.Spared)
 		if rec == nil && earlier != nil {
 			rec = &orderrecord.Record{Revision: r.Release().Version, Charts: &sequencer.Chart{Name: history.ChartName(r.Release())}}
 		}
@@ -214,7 +214,7 @@ func (r *Run) HideSecrets() { r.op.Events.RedactWith(redact.ForObjects(r.Content
 // Contents returns the contents of all objects of the new revision and of the inventory,
 // including those in hooks.
 func (r *Run) Contents() []map[string]any {
-	contents := object.Contents(r.strategy.objects().all)
+	contents := object.Contents(r.strategy.objects().declared())
 	if r.inventory != nil {
 		contents = append(contents, r.inventory.Declared()...)
 		for _, rel := range r.inventory.Revisions() {

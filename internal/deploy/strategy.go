@@ -5,6 +5,7 @@ package deploy
 
 import (
 	"context"
+	"slices"
 
 	"helm.sh/helm/v3/pkg/kube"
 
@@ -60,6 +61,19 @@ type objectsToApply struct {
 	applier *apply.Applier
 	// all are the objects whose kinds the cluster knows when the operation starts.
 	all kube.ResourceList
+	// skipped are objects that are part of the revision, but do not take part in the operation.
+	skipped kube.ResourceList
+}
+
+// declared returns the objects of the revision whose kinds the cluster knows when the operation starts.
+func (o objectsToApply) declared() kube.ResourceList { return withSkipped(o.all, o.skipped) }
+
+// withSkipped returns list and the skipped objects.
+func withSkipped(list, skipped kube.ResourceList) kube.ResourceList {
+	if len(skipped) == 0 {
+		return list
+	}
+	return slices.Concat(list, skipped)
 }
 
 // NodeObjects contains the Kubernetes objects of one node of the deployment graph.

@@ -37,7 +37,9 @@ func newUnordered(r *Run) (*unorderedStrategy, error) {
 	return &unorderedStrategy{run: r, applier: r.newApplier(nil, nil), all: list}, object.SetOwner(list, r.owner())
 }
 
-func (u *unorderedStrategy) objects() objectsToApply { return objectsToApply{u.applier, u.all} }
+func (u *unorderedStrategy) objects() objectsToApply {
+	return objectsToApply{applier: u.applier, all: u.all}
+}
 
 func (u *unorderedStrategy) built() kube.ResourceList { return u.all }
 

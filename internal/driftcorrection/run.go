@@ -129,7 +129,7 @@ func newCorrection(op *operation.Operation, rel *release.Release, check *revisio
 	if op.Delegates() {
 		return nil, errors.New("drift cannot be corrected with a custom Kubernetes client: it cannot send patches with a resource version")
 	}
-	plan, record, err := history.Plan(rel)
+	plan, record, err := history.PlanFor(rel, history.PlanOptions{AsDeployed: true, DisableHooks: true, IgnoreExternal: true})
 	if err != nil {
 		return nil, err
 	}

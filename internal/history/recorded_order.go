@@ -29,6 +29,8 @@ func Plan(rel *release.Release) (*sequencer.Plan, *orderrecord.Record, error) {
 type PlanOptions struct {
 	// Operation is the operation that follows the graph; empty if the graph is only shown.
 	Operation sequencer.Operation
+	// AsDeployed builds the graph for the operation that has deployed the revision.
+	AsDeployed bool
 	// DisableHooks says that the operation runs no hooks, and IgnoreExternal that it does not wait for external
 	// dependencies.
 	DisableHooks, IgnoreExternal bool
@@ -46,6 +48,9 @@ func PlanFor(rel *release.Release, o PlanOptions) (*sequencer.Plan, *orderrecord
 	resources, err := render.Resources(rel.Manifest, rec.DocumentCharts, rec.Charts, false)
 	if err != nil {
 		return nil, nil, &orderrecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
+	}
+	if o.AsDeployed {
+		o.Operation = rec.Operation
 	}
 	files, err := rec.Set()
 	if err != nil {

@@ -44,6 +44,9 @@ type Record struct {
 	// Helm, which copies the chart, and with it the order record, to a new revision that it
 	// deploys without an order.
 	Revision int `json:"revision,omitempty"`
+	// Operation is the operation that deployed the revision, if there are resources that do not take part in
+	// it, otherwise empty.
+	Operation sequencer.Operation `json:"operation,omitempty"`
 	// Charts is the tree of the charts of the release, with the layers and dependencies that
 	// they declare.
 	Charts *sequencer.Chart `json:"charts"`

@@ -307,7 +307,7 @@ func (p *Planner) DocumentsPlan(docs []render.Document) (*sequencer.Plan, error)
 func (p *Planner) input(resources []sequencer.Resource) (sequencer.Input, error) {
 	files, err := p.orderSet()
 	o := p.options
-	return sequencer.Input{Root: p.Root, Resources: resources, Namespace: o.Release.Namespace, OrderFiles: files, Operation: o.operation()}, err
+	return sequencer.Input{Root: p.Root, Resources: resources, Namespace: o.Release.Namespace, OrderFiles: files, Operation: o.operation(), IgnoreDeployOn: o.DryRun}, err
 }
 
 func (p *Planner) build(result *render.Result) (*sequencer.Plan, error) {
@@ -376,7 +376,7 @@ func (p *Planner) Record(rel *release.Release, r *Rendered) *orderrecord.Record 
 	case p.options.Ordered:
 		return &orderrecord.Record{
 			Revision: rel.Version, Ordered: true, IgnoreJobs: p.options.IgnoreJobs, Charts: p.Root, DocumentCharts: r.Charts,
-			OrderFiles: p.recordedOrderFiles(),
+			OrderFiles: p.recordedOrderFiles(), Operation: r.Plan.SkippingOperation(),
 		}
 	case len(rel.Hooks) > 0 && history.DeclaresHooks(p.Root):
 		return &orderrecord.Record{Revision: rel.Version, Charts: p.Root}

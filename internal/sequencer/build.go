@@ -54,7 +54,7 @@ func (b *builder) buildPlan() *Plan {
 	b.warnExpressions()
 	b.warnIgnoredDeclarations()
 	plan.Warnings = b.warnings
-	return plan
+	return b.withoutSkipped(plan)
 }
 
 // builder holds the intermediate results of Build.

@@ -111,7 +111,9 @@ func (b *builder) makeExternalSteps() {
 	for _, n := range b.nodes {
 		var declared []externalDeclaration
 		for _, r := range n.resources {
-			declared = append(declared, r.external...)
+			if b.input.takesPart(&r.PlannedResource) {
+				declared = append(declared, r.external...)
+			}
 		}
 		n.externalSteps = b.addExternalSteps(declared, Step{Chart: n.chart.path}, n)
 	}

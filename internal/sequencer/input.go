@@ -35,6 +35,8 @@ type Input struct {
 	// Operation is the operation for which the plan is built. It decides which hooks of charts run as
 	// Steps, and in which order.
 	Operation Operation
+	// IgnoreDeployOn makes all resources take part in Operation, whatever their annotations say.
+	IgnoreDeployOn bool
 	// IgnoreExternal omits the waits for external dependencies.
 	IgnoreExternal bool
 	// Hooks are the hooks of the release. Only those in charts with a hook scope matter.

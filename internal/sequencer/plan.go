@@ -19,6 +19,8 @@ type Plan struct {
 	Nodes []*Node
 	// Operation is that of Input.
 	Operation Operation
+	// Skipped lists the resources that do not take part in the operation: they are in no node.
+	Skipped []*PlannedResource
 	// Steps contains what happens between the nodes, sorted by chart.
 	Steps []*Step
 	// Charts lists each chart before its subcharts, which are sorted by name.
@@ -98,6 +100,8 @@ type PlannedResource struct {
 	Success, Failure []annotation.ReadinessExpression
 	// Timeout is the readiness timeout of the resource, or 0 if it declares none.
 	Timeout time.Duration
+	// DeployOn lists the operations in which the resource is created and changed; nil if these are all.
+	DeployOn []string
 	// Policy is the value of helm.sh/resource-policy on the resource, or else on the List
 	// that contained it.
 	Policy string
@@ -188,48 +192,3 @@ func (p *Plan) ComesAfter(i, j int) bool { return p.graph.Reachable(i)[j] }
 // Dependencies returns the nodes on which node i depends directly, as sorted indexes in
 // Nodes. It includes the nodes of charts on which the chart of node i depends.
 func (p *Plan) Dependencies(i int) []int { return p.graph.DependenciesAmong(len(p.Nodes), i) }
-
-// Part returns a plan for some of the resources of p: those for which keep returns true. It
-// has only the nodes that contain any of them. A node waits for the same nodes as in p,
-// even if it depends on them only through nodes that the result does not have. The nodes have
-// the order and the levels that they have in p. Steps, warnings, unmet needs and declarations are
-// omitted.
-func (p *Plan) Part(keep func(*PlannedResource) bool) *Plan {
-	part := &Plan{Charts: p.Charts}
-	numbers := make([]int, p.graph.Len())
-	var gates []int // the vertices without resources, which come last
-	for i, n := range p.Nodes {
-		kept := *n
-		kept.Resources = slices.DeleteFunc(slices.Clone(n.Resources), func(r *PlannedResource) bool { return !keep(r) })
-		if len(kept.Resources) == 0 {
-			gates = append(gates, i)
-			continue
-		}
-		kept.index = len(part.Nodes)
-		numbers[i] = kept.index
-		part.Nodes = append(part.Nodes, &kept)
-	}
-	for v := len(p.Nodes); v < len(numbers); v++ {
-		gates = append(gates, v)
-	}
-	for i, v := range gates {
-		numbers[v] = len(part.Nodes) + i
-	}
-	part.graph = p.graph.Renumbered(numbers)
-	part.setDependencies()
-	return part
-}
-
-// setDependencies sets Awaited and DependsOn of the nodes according to the graph.
-func (p *Plan) setDependencies() {
-	dependents := p.graph.Reverse().Depths(len(p.Nodes))
-	for i, n := range p.Nodes {
-		n.Awaited, n.DependsOn = dependents[i] > 0, nil
-		for _, first := range p.Dependencies(i) {
-			if d := p.Nodes[first]; d.Chart == n.Chart && d.Layer != "" {
-				n.DependsOn = append(n.DependsOn, d.Layer)
-			}
-		}
-		slices.Sort(n.DependsOn)
-	}
-}

@@ -153,7 +153,7 @@ func (r *draftResource) readAnnotations() error {
 	}
 	var err error
 	r.order, err = annotation.ReadResourceSequencing(annotations)
-	r.Success, r.Failure, r.Timeout = r.order.Success, r.order.Failure, r.order.Timeout
+	r.Success, r.Failure, r.Timeout, r.DeployOn = r.order.Success, r.order.Failure, r.order.Timeout, r.order.DeployOn
 	return err
 }
 

@@ -224,7 +224,7 @@ func (r *rollbackRun) setOrderRecord() error {
 	}
 	rec := history.RollbackRecord(r.target.revision, r.rel.Version, r.target.record)
 	if r.isOrdered() {
-		rec.IgnoreJobs = !r.waitsForJobs()
+		rec.IgnoreJobs, rec.Operation = !r.waitsForJobs(), r.target.plan.SkippingOperation()
 	}
 	return r.deploy.SetRecord(bare, rec)
 }

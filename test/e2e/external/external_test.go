@@ -84,7 +84,7 @@ func TestExternalFailures(t *testing.T) {
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"missing": func(t *testing.T, h *harness.Helm) {
 			r := h.Run("install", "rel", needing("1", needsSecret, "helm.sh/external-timeout: 2s").Write(t), "--wait=ordered")
-			harness.ExpectContains(t, r.Stderr, `external dependencies of layer "app" of chart app`, "Secret/registry", "does not exist", "skipped (blocked by this failure): app:app")
+			harness.ExpectContains(t, r.Stderr, `external dependencies of layer "app" of chart app`, "Secret/registry", "not found on the server", "skipped (blocked by this failure): app:app")
 			h.ExpectStatuses(t, "rel", "failed")
 		},
 		"a kind that never appears": func(t *testing.T, h *harness.Helm) {
@@ -92,7 +92,7 @@ func TestExternalFailures(t *testing.T) {
 			harness.ExpectContains(t, r.Stderr, "Widget/w", "Widget.none.example")
 		},
 		"it must not be read": func(t *testing.T, h *harness.Helm) {
-			as := h.GrantRules(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}})
+			as := h.GrantRules(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"*"}})
 			r := h.Run(append([]string{"install", "rel", needing("1", "depends-on.helm.sh/external: ServiceAccount/robot").Write(t), "--wait=ordered"}, as...)...)
 			harness.ExpectContains(t, r.Stderr, "ServiceAccount/robot", "not allowed to", "serviceaccounts", "Role")
 		},

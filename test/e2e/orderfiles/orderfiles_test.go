@@ -153,7 +153,7 @@ func TestOrderFileErrors(t *testing.T) {
 		"a URL":                   {"", []string{"--order", "https://example.com/order.yaml", "--wait=ordered"}, []string{"must be a local file, not a URL"}},
 		"standard input":          {"", []string{"--order", "-", "--wait=ordered"}, []string{"cannot be read from standard input"}},
 		"a missing file":          {"", []string{"--order", "/nonexistent/order.yaml", "--wait=ordered"}, []string{"/nonexistent/order.yaml"}},
-		"an unknown field":        {"chart: []\n", []string{"--wait=ordered"}, []string{"shop/order.yaml:3:", "chart", `"charts"`}},
+		"an unknown field":        {"chart: []\n", []string{"--wait=ordered"}, []string{"shop/order.yaml:3: chart: unknown field: did you mean charts?"}},
 		"an unknown subchart":     {"charts: [{path: app, dependsOn: [nothing]}]\n", []string{"--wait=ordered"}, []string{"shop/order.yaml: charts[0].dependsOn", `"nothing"`}},
 		"the parent of its chart": {"charts: [{path: ../x}]\n", []string{"--wait=ordered"}, []string{"shop/order.yaml:3:", "charts[0].path"}},
 		"a cycle": {

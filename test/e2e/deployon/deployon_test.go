@@ -1,0 +1,95 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployon
+
+import (
+	"testing"
+
+	"github.com/ordered-helm/helm/test/charts"
+	"github.com/ordered-helm/helm/test/harness"
+)
+
+// migrating returns a chart whose Job migrate, in the layer migration, takes part only in some operations. The
+// Deployment app depends on it.
+func migrating(value, operations string) charts.Chart {
+	return charts.Chart{Objects: []charts.Object{
+		{Kind: "Job", Name: "migrate-" + value, Layer: "migration", Value: value, Annotations: []string{"helm.sh/deploy-on: " + operations}},
+		{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "migration", Value: value},
+		{Name: "last", Layer: "last", DependsOn: "app", Value: value},
+	}}
+}
+
+// expectCreated checks whether an object was created since h.Started.
+func expectCreated(t *testing.T, h *harness.Helm, id string, want bool) {
+	t.Helper()
+	if created := h.ReadTrace(t).Since(h.Started).Created(id); created.IsZero() == want {
+		t.Errorf("%s: created at %s, want %t", id, created, want)
+	}
+}
+
+// TestDeployOn checks in which operations resources are created and changed.
+func TestDeployOn(t *testing.T) {
+	t.Parallel()
+	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
+		"install and upgrade, not rollback": func(t *testing.T, h *harness.Helm) {
+			h.Started = harness.Now()
+			h.MustRun("install", "rel", migrating("1", "install,upgrade").Write(t), "--wait=ordered")
+			h.ExpectReadyBefore(t, harness.Result{}, "Job/migrate-1", "Deployment/app")
+			h.MustRun("upgrade", "rel", migrating("2", "install,upgrade").Write(t), "--wait=ordered")
+			expectCreated(t, h, "Job/migrate-2", true)
+			h.Started = harness.Now()
+			h.MustRun("rollback", "rel", "1")
+			expectCreated(t, h, "Job/migrate-1", false)
+			if first, _ := h.ReadTrace(t).Since(h.Started).Deleted("Job/migrate-2"); first.IsZero() {
+				t.Error("the obsolete Job was not deleted")
+			}
+			h.ExpectStatuses(t, "rel", "superseded superseded deployed")
+		},
+		"upgrade alone": func(t *testing.T, h *harness.Helm) {
+			h.Started = harness.Now()
+			h.MustRun("install", "rel", migrating("1", "upgrade").Write(t), "--wait=ordered")
+			expectCreated(t, h, "Job/migrate-1", false)
+			h.MustRun("upgrade", "rel", migrating("1", "upgrade").Write(t), "--wait=ordered")
+			expectCreated(t, h, "Job/migrate-1", true)
+			h.MustRun("upgrade", "rel", migrating("1", "install").Write(t), "--wait=ordered") // it stays: it is part of the revision
+			if first, _ := h.ReadTrace(t).Since(h.Started).Deleted("Job/migrate-1"); !first.IsZero() {
+				t.Error("a resource that takes no part was deleted")
+			}
+			h.MustRun("uninstall", "rel")
+			if first, _ := h.ReadTrace(t).Since(h.Started).Deleted("Job/migrate-1"); first.IsZero() {
+				t.Error("the uninstall did not delete it")
+			}
+		},
+		"an upgrade after a failed installation counts as one": func(t *testing.T, h *harness.Helm) {
+			failing := migrating("1", "install")
+			failing.Objects = append(failing.Objects, charts.Object{Kind: "Pod", Name: "broken", Layer: "broken", Annotations: append(charts.NeverReady, charts.ShortTimeout...)}, charts.Object{Name: "end", Layer: "end", DependsOn: "broken"})
+			if r := h.Run("install", "rel", failing.Write(t), "--wait=ordered"); r.ExitCode == 0 {
+				t.Fatal("the installation succeeded")
+			}
+			h.Started = harness.Now()
+			h.MustRun("upgrade", "rel", migrating("2", "install").Write(t), "--wait=ordered")
+			expectCreated(t, h, "Job/migrate-2", true)
+		},
+		"undoing is a rollback": func(t *testing.T, h *harness.Helm) {
+			h.MustRun("install", "rel", migrating("1", "install,upgrade").Write(t), "--wait=ordered")
+			h.Delete(t, "Job/migrate-1")
+			h.Started = harness.Now()
+			failing := migrating("2", "install,upgrade")
+			failing.Objects = append(failing.Objects, charts.Object{Kind: "Pod", Name: "broken", Layer: "broken", Annotations: append(charts.NeverReady, charts.ShortTimeout...)}, charts.Object{Name: "end", Layer: "end", DependsOn: "broken"})
+			r := h.Run("upgrade", "rel", failing.Write(t), "--wait=ordered", "--atomic")
+			harness.ExpectContains(t, r.Stderr, "has been rolled back due to atomic being set")
+			expectCreated(t, h, "Job/migrate-1", false)
+		},
+		"without an order it takes part in all": func(t *testing.T, h *harness.Helm) {
+			h.Started = harness.Now()
+			h.MustRun("install", "rel", migrating("1", "upgrade").Write(t), "--wait")
+			expectCreated(t, h, "Job/migrate-1", true)
+		},
+		"an invalid value": func(t *testing.T, h *harness.Helm) {
+			r := h.Run("install", "rel", migrating("1", "delete").Write(t), "--wait=ordered")
+			harness.ExpectContains(t, r.Stderr, "helm.sh/deploy-on", `"delete" is no operation: list any of install, upgrade and rollback`)
+			h.ExpectNoReleases(t)
+		},
+	})
+}
