@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordered-helm/helm/internal/chartorder"
 	"github.com/ordered-helm/helm/internal/dag"
 	"github.com/ordered-helm/helm/internal/objectid"
-	"github.com/ordered-helm/helm/internal/orderfile"
+	"github.com/ordered-helm/helm/internal/resourceorder"
 )
 
 // Build computes the plan of a release: the graph in which its resources are deployed. If
@@ -23,7 +24,7 @@ import (
 // already exist in the cluster. Build returns such references in Plan.Unmet.
 func Build(in Input) (*Plan, error) {
 	b := newBuilder(in)
-	if err := errors.Join(b.readResources(in), b.resolveSubcharts(), b.resolveRules(), b.resolveHookScopes(), b.readExternal()); err != nil {
+	if err := errors.Join(b.readResources(in), b.tree.Resolve(&b.dependencies), b.readExternal()); err != nil {
 		return nil, err
 	}
 	b.makeNodes()
@@ -37,9 +38,16 @@ func Build(in Input) (*Plan, error) {
 
 // newBuilder returns a builder with the charts of in. readResources adds the resources.
 func newBuilder(in Input) *builder {
-	b := &builder{input: in, byPath: map[string]*draftChart{}}
-	b.addChart(in.Root, nil)
-	b.evaluateOrderFiles()
+	tree := chartorder.NewTree(in.Root, in.OrderFiles)
+	b := &builder{input: in, tree: tree, reader: resourceorder.Reader{Rules: tree.Rules, WrittenKeys: in.WrittenKeys}, byPath: map[string]*draftChart{}}
+	for _, c := range b.tree.Charts {
+		draft := &draftChart{TreeChart: c, ignored: c.Ignored, layers: map[string]*draftNode{}}
+		if c.Parent >= 0 {
+			draft.parent = b.charts[c.Parent]
+		}
+		b.charts = append(b.charts, draft)
+		b.byPath[c.Path] = draft
+	}
 	return b
 }
 
@@ -60,8 +68,10 @@ func (b *builder) buildPlan() *Plan {
 // builder holds the intermediate results of Build.
 type builder struct {
 	input     Input
-	charts    []*draftChart // each before its subcharts
+	tree      *chartorder.Tree
+	charts    []*draftChart // in the order of tree.Charts
 	byPath    map[string]*draftChart
+	reader    resourceorder.Reader
 	resources []*draftResource
 	byID      map[ID]*draftResource
 	byName    map[[2]string][]*draftResource // by kind and name
@@ -70,40 +80,20 @@ type builder struct {
 	graph     *dag.Graph
 	// declarations lists all declared dependencies, for Plan.Edges.
 	declarations []edgeDeclaration[draftEnd]
-	// dependencies counts the declared dependencies. unknownSubcharts counts the
-	// references to subcharts that do not exist.
-	dependencies     dependencyCounter
-	unknownSubcharts int
-	warnings         []Warning
-	// order evaluates the order files.
-	order *orderfile.Evaluation
+	dependencies chartorder.DependencyCounter
+	warnings     []Warning
 	// crds maps each custom kind that the release defines to its CustomResourceDefinition.
 	crds map[objectid.GroupKind]ID
 }
 
-// draftChart is a chart while Build computes the plan, with its place in the tree of
-// charts and its vertices in the graph.
+// draftChart is a chart while Build computes the plan, with its vertices in the graph.
 type draftChart struct {
-	*Chart
-	// Sequenced reports whether what the chart itself declares applies: because of Chart.Sequenced, or because
-	// an order file names the chart.
-	Sequenced bool
-	// order is what order files say about the chart.
-	order      orderfile.ChartOrder
-	path, file string
-	index      int // in builder.charts
-	parent     *draftChart
-	subcharts  []*draftChart
-	ignored    bool // it declares an order that is ignored (see Chart.Sequenced)
-	// after lists the siblings that must be ready before the chart and its subcharts. ownAfter
-	// lists the subcharts that must be ready before the own resources of the chart.
-	after, ownAfter []*draftChart
-	layers          map[string]*draftNode
-	nodes           []*draftNode // sorted by compareNodes
-	// hookScope is the chart before and after whose nodes the hooks of this chart run; nil if they run
-	// before and after everything in the release. preHooks and postHooks are the steps that run the hooks
-	// whose scope is this chart; nil if there are none.
-	hookScope           *draftChart
+	*chartorder.TreeChart
+	parent  *draftChart
+	ignored bool // the chart or its resources declare an order that is ignored (see Chart.Sequenced)
+	layers  map[string]*draftNode
+	nodes   []*draftNode // sorted by compareNodes
+	// preHooks and postHooks are the steps that run the hooks whose scope is this chart; nil if there are none.
 	preHooks, postHooks *Step
 	// external lists the external dependencies of the chart, and externalSteps the steps that wait for them.
 	external      []externalDeclaration
@@ -124,32 +114,6 @@ type draftNode struct {
 	planned   *Node // the same node in the plan; set by newPlan
 	// externalSteps are the steps that wait for the external dependencies of the node.
 	externalSteps []*Step
-}
-
-// addChart adds the chart c and then its subcharts, sorted by name. parent is nil for the
-// root chart.
-func (b *builder) addChart(c *Chart, parent *draftChart) {
-	draft := &draftChart{
-		Chart: c, path: c.Name, file: c.Name, index: len(b.charts), parent: parent,
-		layers: map[string]*draftNode{},
-	}
-	if parent != nil {
-		draft.path = parent.path + "/" + c.Name
-		draft.file = parent.file + "/charts/" + c.Name
-	}
-	if b.byPath[draft.path] != nil {
-		return // a second version of the same subchart: Helm also merges their templates
-	}
-	b.charts = append(b.charts, draft)
-	b.byPath[draft.path] = draft
-	if parent != nil {
-		parent.subcharts = append(parent.subcharts, draft)
-	}
-	subcharts := slices.Clone(c.Subcharts)
-	slices.SortStableFunc(subcharts, func(x, y *Chart) int { return cmp.Compare(x.Name, y.Name) })
-	for _, sub := range subcharts {
-		b.addChart(sub, draft)
-	}
 }
 
 // makeNodes assigns each resource to a node: to the node of its layer, to a node of its
@@ -199,7 +163,7 @@ func compareNodes(x, y *draftNode) int {
 		return 0
 	}
 	return cmp.Or(
-		strings.Compare(x.chart.path, y.chart.path),
+		strings.Compare(x.chart.Path, y.chart.Path),
 		cmp.Compare(rank(x), rank(y)),
 		strings.Compare(x.layer, y.layer),
 		cmp.Compare(x.resources[0].index, y.resources[0].index),
@@ -236,7 +200,11 @@ func (b *builder) newPlan() *Plan {
 		p.declarations = append(p.declarations, edgeDeclaration[EdgeEnd]{d.first.planned(), d.then.planned(), d.reason})
 	}
 	for _, c := range b.charts {
-		p.Charts = append(p.Charts, &PlannedChart{Path: c.path, After: sortedPaths(c.after), OwnAfter: sortedPaths(c.ownAfter), Sequenced: c.Sequenced, HookScope: c.hookScopePath()})
+		planned := &PlannedChart{Path: c.Path, After: b.sortedPaths(c.After), OwnAfter: b.sortedPaths(c.OwnAfter), Sequenced: c.Sequenced}
+		if c.HookScope >= 0 {
+			planned.HookScope = b.charts[c.HookScope].Path
+		}
+		p.Charts = append(p.Charts, planned)
 	}
 	return p
 }
@@ -256,7 +224,7 @@ func makeIDsUnique(nodes []*Node) {
 // plannedNode converts n to a node of the plan. The caller sets its index and level, and
 // Awaited.
 func (n *draftNode) plannedNode() *Node {
-	node := &Node{Chart: n.chart.path, Layer: n.layer, Unsequenced: n.unlayered}
+	node := &Node{Chart: n.chart.Path, Layer: n.layer, Unsequenced: n.unlayered}
 	for _, r := range n.resources {
 		node.Resources = append(node.Resources, &r.PlannedResource)
 		for _, layer := range r.order.DependsOn {
@@ -270,10 +238,11 @@ func (n *draftNode) plannedNode() *Node {
 	return node
 }
 
-func sortedPaths(charts []*draftChart) []string {
+// sortedPaths returns the paths of charts, given by their indexes.
+func (b *builder) sortedPaths(charts []int) []string {
 	var paths []string
-	for _, c := range charts {
-		paths = append(paths, c.path)
+	for _, i := range charts {
+		paths = append(paths, b.charts[i].Path)
 	}
 	slices.Sort(paths)
 	return paths

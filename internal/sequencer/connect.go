@@ -17,6 +17,9 @@ func (b *builder) connect() {
 	for _, c := range b.charts {
 		c.beforeAll, c.beforeOwn, c.afterAll = b.graph.AddVertex(), b.graph.AddVertex(), b.graph.AddVertex()
 	}
+	for _, d := range b.tree.Declarations {
+		b.declare(draftEnd{chart: b.charts[d.First]}, draftEnd{chart: b.charts[d.Then], own: d.Own}, d.Reason)
+	}
 	for _, c := range b.charts {
 		b.connectGates(c)
 		b.connectLayers(c)
@@ -35,7 +38,7 @@ func (b *builder) connectGates(c *draftChart) {
 		b.graph.AddEdge(c.afterAll, c.postHooks.vertex)
 	}
 	b.graph.AddEdge(c.beforeOwn, c.start())
-	if len(c.nodes) == 0 && len(c.subcharts) == 0 {
+	if len(c.nodes) == 0 && len(c.Subcharts) == 0 {
 		b.graph.AddEdge(c.end(), c.beforeOwn) // keeps the order transitive across a chart without nodes
 	}
 	for _, n := range c.nodes {
@@ -46,11 +49,11 @@ func (b *builder) connectGates(c *draftChart) {
 		b.graph.AddEdge(c.beforeAll, c.parent.start())
 		b.graph.AddEdge(c.parent.end(), c.afterAll)
 	}
-	for _, sibling := range c.after {
-		b.graph.AddEdge(c.beforeAll, sibling.afterAll)
+	for _, sibling := range c.After {
+		b.graph.AddEdge(c.beforeAll, b.charts[sibling].afterAll)
 	}
-	for _, sub := range c.ownAfter {
-		b.graph.AddEdge(c.beforeOwn, sub.afterAll)
+	for _, sub := range c.OwnAfter {
+		b.graph.AddEdge(c.beforeOwn, b.charts[sub].afterAll)
 	}
 }
 
@@ -81,20 +84,12 @@ func (b *builder) connectResource(r *draftResource, missing map[string]bool) {
 		first := r.chart.layers[layer]
 		if first != nil {
 			b.graph.AddEdge(r.node.vertex, first.vertex)
-			b.declare(nodeEnd(first), nodeEnd(r.node), b.reasonOf(r, layer))
+			b.declare(nodeEnd(first), nodeEnd(r.node), b.reader.Reason(r.declaring(), &r.order, layer))
 		} else if !missing[layer] {
 			missing[layer] = true
 			b.warnUnknownLayer(r, layer)
 		}
 	}
-}
-
-// reasonOf returns the declaration because of which r depends on a layer.
-func (b *builder) reasonOf(r *draftResource, layer string) Reason {
-	if rule, is := r.rules[layer]; is {
-		return ruleReason(rule, r.ID.String())
-	}
-	return Reason{File: r.File, Key: b.input.writtenKey(r, r.order.KeyOf(layer)), Value: layer, Resource: r.ID.String()}
 }
 
 // declaredEdges returns those edges that can be part of a cycle and that a chart declares,
@@ -133,7 +128,7 @@ func cycleError(cycle []int, declared map[[2]int]edgeDeclaration[draftEnd]) erro
 func (e draftEnd) title() string {
 	switch {
 	case e.node == nil:
-		return "subchart " + e.chart.Name
+		return "subchart " + e.chart.Chart.Name
 	case e.node.layer != "":
 		return fmt.Sprintf("layer %q", e.node.layer)
 	}

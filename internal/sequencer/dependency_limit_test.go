@@ -6,7 +6,6 @@ package sequencer
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 )
 
@@ -123,23 +122,4 @@ func errorsOf[E error](problems []error) int {
 		}
 	}
 	return n
-}
-
-// TestListOfUndeclaredNamesIsLimited checks that the number of reported
-// errors is limited.
-func TestListOfUndeclaredNamesIsLimited(t *testing.T) {
-	in := siblings(100)
-	in.Root.DependsOnSubcharts = numbered("unknown-", 5000)
-	problems := Inspect(in).Errors
-	if n := errorsOf[*UnknownSubchartError](problems); n != maxUnknownSubcharts {
-		t.Errorf("there are %d errors, want %d", n, maxUnknownSubcharts)
-	}
-	if want := " and 50 more"; !strings.HasSuffix(problems[0].Error(), want) {
-		t.Errorf("got %v, want %s", problems[0], want)
-	}
-	in.Root.DependsOnSubcharts = numbered("unknown-", MaxDependencies+1)
-	var many *DependenciesError
-	if _, err := Build(in); !errors.As(err, &many) {
-		t.Error("names that stand for nothing do not count")
-	}
 }

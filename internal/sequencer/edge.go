@@ -45,24 +45,6 @@ func (e EdgeEnd) ID() string {
 	return "all of " + e.Chart
 }
 
-// Reason is the place in a chart that declares an Edge.
-type Reason struct {
-	// File is the path of the template or Chart.yaml with the declaration. It begins with
-	// the root chart.
-	File string
-	// Resource is the annotated resource, for example "Deployment/web". It is empty if
-	// File is a Chart.yaml.
-	Resource string
-	// Key is the key of the annotation. For an entry under "dependencies" in a Chart.yaml,
-	// it is "depends-on of dependency NAME", where NAME is the name of the entry.
-	Key string
-	// Value is the name in the declaration that refers to the layer or subchart.
-	Value string
-	// Implicit reports whether nothing declares the edge: it follows from the rule that the
-	// unlayered resources of a chart come after its layers. The other fields are then empty.
-	Implicit bool
-}
-
 // draftEnd is an EdgeEnd while Build computes the plan. Its fields have the same meaning.
 type draftEnd struct {
 	chart *draftChart
@@ -85,9 +67,9 @@ func (b *builder) declare(first, then draftEnd, reason Reason) {
 
 func (e draftEnd) planned() EdgeEnd {
 	if e.node != nil {
-		return EdgeEnd{Chart: e.chart.path, Node: e.node.planned}
+		return EdgeEnd{Chart: e.chart.Path, Node: e.node.planned}
 	}
-	return EdgeEnd{Chart: e.chart.path, Own: e.own}
+	return EdgeEnd{Chart: e.chart.Path, Own: e.own}
 }
 
 // Edges returns the declared dependencies of the plan, between nodes of one chart or
@@ -111,7 +93,7 @@ func (p *Plan) Edges() []Edge {
 	}
 	sorted := slices.Clone(p.declarations)
 	slices.SortStableFunc(sorted, func(x, y edgeDeclaration[EdgeEnd]) int {
-		return cmp.Or(cmp.Compare(number(x.then), number(y.then)), cmp.Compare(number(x.first), number(y.first)), compareReasons(x.reason, y.reason))
+		return cmp.Or(cmp.Compare(number(x.then), number(y.then)), cmp.Compare(number(x.first), number(y.first)), x.reason.Compare(y.reason))
 	})
 	graph := dag.New(2*len(p.Charts) + len(p.Nodes))
 	for _, d := range sorted {
@@ -136,8 +118,4 @@ func (p *Plan) Edges() []Edge {
 		edges = append(edges, Edge{First: d.first, Then: d.then, Reasons: []Reason{d.reason}, Implied: !direct})
 	}
 	return edges
-}
-
-func compareReasons(x, y Reason) int {
-	return slices.Compare([]string{x.File, x.Resource, x.Key, x.Value}, []string{y.File, y.Resource, y.Key, y.Value})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ordered-helm/helm/internal/chartorder"
 	"github.com/ordered-helm/helm/internal/ordererror"
 )
 
@@ -17,6 +18,8 @@ type (
 	DuplicateError = ordererror.DuplicateError
 	// UnknownSubchartError reports that a Chart.yaml refers to a subchart that does not exist.
 	UnknownSubchartError = ordererror.UnknownSubchartError
+	// DependenciesError reports that a release declares more than MaxDependencies dependencies.
+	DependenciesError = chartorder.DependenciesError
 	// CycleError reports that charts or layers depend on each other in a cycle.
 	CycleError = ordererror.CycleError
 	// CycleEdge is one dependency in a cycle.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/chartorder"
 	"github.com/ordered-helm/helm/internal/externalneed"
 	"github.com/ordered-helm/helm/internal/ordererror"
-	"github.com/ordered-helm/helm/internal/orderfile"
 )
 
 // External is an external dependency: an object or a release outside of the release.
@@ -32,54 +32,37 @@ type externalDeclaration struct {
 func (b *builder) readExternal() error {
 	var problems []error
 	for _, c := range b.charts {
-		var declared []externalDeclaration
-		if c.Sequenced {
-			for _, text := range c.External {
-				reason := Reason{File: c.file + "/Chart.yaml", Key: c.ExternalKey, Value: text}
-				problems = append(problems, b.addExternal(&declared, text, c.ExternalTimeout, reason))
-			}
-		}
-		problems = append(problems, b.addExternalRules(&declared, c.order.External, ""))
-		c.external = declared
+		problems = append(problems, b.addExternal(&c.external, c.External))
 	}
 	for _, r := range b.resources {
-		for _, text := range r.order.External {
-			reason := Reason{File: r.File, Key: b.input.writtenKey(r, r.order.KeyOfExternal(text)), Value: text, Resource: r.ID.String()}
-			problems = append(problems, b.addExternal(&r.external, text, r.order.ExternalTimeout, reason))
-		}
-		problems = append(problems, b.addExternalRules(&r.external, r.externalRules, r.ID.String()))
-		r.externalRules = nil
+		problems = append(problems, b.addExternal(&r.external, r.order.ExternalDeclarations))
 	}
 	return errors.Join(problems...)
 }
 
-func (b *builder) addExternalRules(list *[]externalDeclaration, rules []orderfile.Reference, resource string) error {
+// addExternal adds declarations to list. It returns an error for each that is no external dependency, or
+// whose object is part of the release.
+func (b *builder) addExternal(list *[]externalDeclaration, declared []chartorder.External) error {
 	var problems []error
-	for _, r := range rules {
-		problems = append(problems, b.addExternal(list, r.Name, 0, ruleReason(r, resource)))
+	for _, d := range declared {
+		need, err := externalneed.Parse(d.Need)
+		if err == nil {
+			err = b.checkNotOwn(need)
+		}
+		if err != nil {
+			problems = append(problems, &ordererror.ExternalError{File: d.Reason.File, Resource: d.Reason.Resource, Key: d.Reason.Key, Value: d.Need, Err: err})
+			continue
+		}
+		problems = append(problems, b.dependencies.Add(1, d.Reason.File))
+		if !b.dependencies.Exceeded() {
+			*list = append(*list, externalDeclaration{need, d.Timeout, d.Reason})
+		}
 	}
 	return errors.Join(problems...)
 }
 
-// addExternal adds a declaration to list. It returns an error if the text is no external dependency, or if the
-// object is part of the release.
-func (b *builder) addExternal(list *[]externalDeclaration, text string, timeout time.Duration, reason Reason) error {
-	need, err := externalneed.Parse(text)
-	if err != nil {
-		return &ordererror.ExternalError{File: reason.File, Resource: reason.Resource, Key: reason.Key, Value: text, Err: err}
-	}
-	if own := b.findOwn(need); own != nil {
-		return &ordererror.ExternalError{File: reason.File, Resource: reason.Resource, Key: reason.Key, Value: text, Err: &ordererror.OwnObjectError{File: own.File}}
-	}
-	if err := b.dependencies.add(1, reason.File); err != nil || b.dependencies.exceeded() {
-		return err
-	}
-	*list = append(*list, externalDeclaration{need, timeout, reason})
-	return nil
-}
-
-// findOwn returns the resource of the release that an external dependency names; nil if there is none.
-func (b *builder) findOwn(n externalneed.Need) *draftResource {
+// checkNotOwn returns an error if an external dependency is an object of the release.
+func (b *builder) checkNotOwn(n externalneed.Need) error {
 	if n.Release {
 		return nil
 	}
@@ -93,7 +76,7 @@ func (b *builder) findOwn(n externalneed.Need) *draftResource {
 	for _, r := range b.byName[[2]string{n.Kind, n.Name}] {
 		isGroup := n.Group == "" || n.Group == r.ID.Group
 		if isGroup && (r.ID.Namespace == cmp.Or(n.Namespace, b.input.Namespace) || r.ID.Namespace == "" && n.Namespace == "") {
-			return r
+			return &ordererror.OwnObjectError{File: r.File}
 		}
 	}
 	return nil
@@ -106,7 +89,7 @@ func (b *builder) makeExternalSteps() {
 		return
 	}
 	for _, c := range b.charts {
-		c.externalSteps = b.addExternalSteps(c.external, Step{Chart: c.path}, nil)
+		c.externalSteps = b.addExternalSteps(c.external, Step{Chart: c.Path}, nil)
 	}
 	for _, n := range b.nodes {
 		var declared []externalDeclaration
@@ -115,13 +98,13 @@ func (b *builder) makeExternalSteps() {
 				declared = append(declared, r.external...)
 			}
 		}
-		n.externalSteps = b.addExternalSteps(declared, Step{Chart: n.chart.path}, n)
+		n.externalSteps = b.addExternalSteps(declared, Step{Chart: n.chart.Path}, n)
 	}
 }
 
 func (b *builder) addExternalSteps(declared []externalDeclaration, step Step, n *draftNode) []*Step {
 	slices.SortStableFunc(declared, func(x, y externalDeclaration) int {
-		return cmp.Or(cmp.Compare(x.timeout, y.timeout), cmp.Compare(x.need.String(), y.need.String()), compareReasons(x.reason, y.reason))
+		return cmp.Or(cmp.Compare(x.timeout, y.timeout), cmp.Compare(x.need.String(), y.need.String()), x.reason.Compare(y.reason))
 	})
 	var steps []*Step
 	for i, d := range declared {

@@ -27,7 +27,7 @@ const maxCycles = 20
 // Build, it continues after errors: it ignores invalid declarations and checks the others.
 func Inspect(in Input) *Inspection {
 	b := newBuilder(in)
-	i := &Inspection{Errors: joinederror.Split(errors.Join(b.readResources(in), b.resolveSubcharts(), b.resolveRules(), b.resolveHookScopes(), b.readExternal()))}
+	i := &Inspection{Errors: joinederror.Split(errors.Join(b.readResources(in), b.tree.Resolve(&b.dependencies), b.readExternal()))}
 	b.makeNodes()
 	b.makeSteps()
 	b.connect()

@@ -12,10 +12,9 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/field"
-	"github.com/ordered-helm/helm/internal/joinederror"
 	"github.com/ordered-helm/helm/internal/kind"
 	"github.com/ordered-helm/helm/internal/objectid"
-	"github.com/ordered-helm/helm/internal/orderfile"
+	"github.com/ordered-helm/helm/internal/resourceorder"
 )
 
 // draftResource is a resource while Build computes the plan.
@@ -25,13 +24,14 @@ type draftResource struct {
 	node  *draftNode
 	index int // in builder.resources
 	rank  int // the position of its kind in Helm's install order
-	order annotation.ResourceSequencing
-	// external lists the external dependencies of the resource. externalRules contains the rules of order files
-	// that declare some, until readExternal.
-	external      []externalDeclaration
-	externalRules []orderfile.Reference
-	// rules contains the rules of order files that add layers to order.DependsOn.
-	rules map[string]orderfile.Reference
+	order resourceorder.Order
+	// external lists the external dependencies of the resource.
+	external []externalDeclaration
+}
+
+// declaring returns the argument of methods of resourceorder.Reader for r.
+func (r *draftResource) declaring() resourceorder.Resource {
+	return resourceorder.Resource{Chart: r.chart.TreeChart, File: r.File, ID: r.ID, Object: r.object}
 }
 
 // readResources sets b.resources. It replaces each List with its items, determines the IDs
@@ -53,21 +53,19 @@ func (b *builder) readResources(in Input) error {
 		}
 		res := newResource(r, in.Namespace, scopes)
 		res.chart = chart
-		for _, err := range joinederror.Split(res.readAnnotations()) {
-			if value, ok := errors.AsType[*annotation.ValueError](err); ok {
-				value.Key = in.writtenKey(res, value.Key)
-			}
-			problems = append(problems, &ResourceError{File: r.File, ID: res.ID, Err: err})
-		}
-		problems = append(problems, b.applyRules(res), b.dependencies.add(len(res.order.DependsOn), r.File))
-		if b.dependencies.exceeded() {
+		var err error
+		res.order, err = b.reader.Read(res.declaring())
+		res.Success, res.Failure, res.Timeout, res.DeployOn = res.order.Success, res.order.Failure, res.order.Timeout, res.order.DeployOn
+		chart.ignored = chart.ignored || res.order.Ignored
+		problems = append(problems, err, b.dependencies.Add(len(res.order.DependsOn), r.File))
+		if b.dependencies.Exceeded() {
 			res.order.DependsOn = nil
 		}
 		b.resources = append(b.resources, res)
 	}
 	// The plan must not depend on the order of the input.
 	slices.SortStableFunc(b.resources, func(x, y *draftResource) int {
-		return cmp.Or(cmp.Compare(x.chart.index, y.chart.index), compareResources(x, y))
+		return cmp.Or(cmp.Compare(x.chart.Index, y.chart.Index), compareResources(x, y))
 	})
 	for i, r := range b.resources {
 		r.index = i
@@ -131,30 +129,6 @@ func customScopes(in []Resource) objectid.Scopes {
 		scopes.Add(r.Object)
 	}
 	return scopes
-}
-
-// readAnnotations sets the fields of r that its annotations declare. If the declared order
-// of the chart does not apply, it only records in r.chart.ignored whether there are such
-// annotations.
-func (r *draftResource) readAnnotations() error {
-	metadata := field.Map(r.object, "metadata")
-	annotations := field.Map(metadata, "annotations")
-	if misplaced, is := metadata["runHooksInParallel"]; is {
-		return &annotation.ValueError{
-			Key: "metadata.runHooksInParallel", Value: misplaced, Kind: annotation.Misplaced,
-			Reason: "has no effect in a template: move runHooksInParallel into Chart.yaml",
-		}
-	}
-	if !r.chart.Sequenced {
-		for key := range annotations {
-			r.chart.ignored = r.chart.ignored || annotation.IsSequencingKey(key) && !r.chart.OptedOut
-		}
-		return nil
-	}
-	var err error
-	r.order, err = annotation.ReadResourceSequencing(annotations)
-	r.Success, r.Failure, r.Timeout, r.DeployOn = r.order.Success, r.order.Failure, r.order.Timeout, r.order.DeployOn
-	return err
 }
 
 // findDuplicates sets b.byID, and returns an error for each object that two documents

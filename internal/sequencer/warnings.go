@@ -60,19 +60,19 @@ type Warning struct {
 func (w Warning) String() string { return w.text }
 
 func (b *builder) warn(kind WarningKind, r *draftResource, key, name, text string) {
-	b.warnings = append(b.warnings, Warning{Kind: kind, Chart: r.chart.path, File: r.File, ID: r.ID, Key: key, Name: name, text: text})
+	b.warnings = append(b.warnings, Warning{Kind: kind, Chart: r.chart.Path, File: r.File, ID: r.ID, Key: key, Name: name, text: text})
 }
 
 func (b *builder) warnUnknownLayer(r *draftResource, layer string) {
 	hint := ""
-	if slices.ContainsFunc(r.chart.subcharts, func(c *draftChart) bool { return c.Name == layer }) {
+	if slices.ContainsFunc(r.chart.Subcharts, func(i int) bool { return b.charts[i].Chart.Name == layer }) {
 		hint = fmt.Sprintf("; to depend on the subchart, use %s in Chart.yaml", annotation.DependsOnSubchartsCanonical)
 	} else if nearest := similar.Nearest(layer, slices.Sorted(maps.Keys(r.chart.layers))); nearest != "" {
 		hint = fmt.Sprintf("; did you mean %q?", nearest)
 	}
-	reason := b.reasonOf(r, layer)
+	reason := b.reader.Reason(r.declaring(), &r.order, layer)
 	b.warn(WarningUnknownLayer, r, reason.Key, layer, fmt.Sprintf(
-		"%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored%s", reason.File, r.ID, layer, r.chart.path, hint))
+		"%s: %s depends on the unknown layer %q of chart %s: the dependency is ignored%s", reason.File, r.ID, layer, r.chart.Path, hint))
 	w := &b.warnings[len(b.warnings)-1]
 	w.File, w.Hint = reason.File, hint
 }
@@ -104,23 +104,33 @@ func (b *builder) warnIgnoredDeclarations() {
 		}
 	}
 	for _, c := range b.charts {
-		file, explained := c.file+"/Chart.yaml", false
-		for _, err := range c.Mistakes {
-			b.warnings = append(b.warnings, Warning{Kind: WarningUnknownKey, Chart: c.path, File: file, Err: err, text: err.Error()})
+		file, explained := c.Directory+"/Chart.yaml", false
+		for _, err := range c.Chart.Mistakes {
+			b.warnings = append(b.warnings, Warning{Kind: WarningUnknownKey, Chart: c.Path, File: file, Err: err, text: err.Error()})
 			explained = explained || strings.Contains(err.Error(), annotation.Sequencing)
 		}
 		if c.ignored && !explained {
-			b.warnings = append(b.warnings, Warning{Kind: WarningNotSequenced, Chart: c.path, File: file, text: c.ignoredReason()})
+			b.warnings = append(b.warnings, Warning{Kind: WarningNotSequenced, Chart: c.Path, File: file, text: c.ignoredReason()})
 		}
+	}
+}
+
+// warnUnmatchedRules warns about rules that match no chart and no resource.
+func (b *builder) warnUnmatchedRules() {
+	for _, r := range b.tree.Rules.Unmatched() {
+		b.warnings = append(b.warnings, Warning{
+			Kind: WarningUnmatchedRule, Chart: b.charts[0].Path, File: r.File, Key: r.Path,
+			text: fmt.Sprintf("%s matches nothing in this release: the rule is ignored", r),
+		})
 	}
 }
 
 // ignoredReason explains why the order that c declares is ignored, and how to change that.
 func (c *draftChart) ignoredReason() string {
 	text := fmt.Sprintf("chart %s declares an order that is ignored, because ordering is not enabled: "+
-		"add the annotation helm.sh/sequencing: enabled to %[2]s/Chart.yaml", c.path, c.file)
+		"add the annotation helm.sh/sequencing: enabled to %[2]s/Chart.yaml", c.Path, c.Directory)
 	if c.parent == nil {
 		return text + " (or disabled, to deploy the chart without this order)"
 	}
-	return text + fmt.Sprintf("; if the chart is not yours, its parent can still order it as a whole, with depends-on in %s/Chart.yaml", c.parent.file)
+	return text + fmt.Sprintf("; if the chart is not yours, its parent can still order it as a whole, with depends-on in %s/Chart.yaml", c.parent.Directory)
 }

@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sequencer
+package chartorder
 
 import "fmt"
 
@@ -25,20 +25,21 @@ func (e *DependenciesError) Error() string {
 		"remove those that are implied by others, or put resources with equal dependencies into one layer", e.File, MaxDependencies)
 }
 
-// dependencyCounter counts the declared dependencies of a release, to enforce MaxDependencies.
-type dependencyCounter int
+// DependencyCounter counts the declared dependencies of a release, to enforce MaxDependencies.
+type DependencyCounter int
 
-// add counts n dependencies that are declared in file. It returns an error only for the
+// Add counts n dependencies that are declared in file. It returns an error only for the
 // call that first exceeds the limit.
-func (b *dependencyCounter) add(n int, file string) error {
-	if b.exceeded() {
+func (c *DependencyCounter) Add(n int, file string) error {
+	if c.Exceeded() {
 		return nil
 	}
-	*b += dependencyCounter(n)
-	if b.exceeded() {
+	*c += DependencyCounter(n)
+	if c.Exceeded() {
 		return &DependenciesError{File: file}
 	}
 	return nil
 }
 
-func (b *dependencyCounter) exceeded() bool { return *b > MaxDependencies }
+// Exceeded reports whether the limit is exceeded.
+func (c *DependencyCounter) Exceeded() bool { return *c > MaxDependencies }
