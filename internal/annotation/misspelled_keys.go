@@ -60,6 +60,9 @@ func KeyProblem(key string) (reason string, kind ErrorKind) {
 		return fmt.Sprintf("has no effect in a template: use %s in Chart.yaml", suggestedKey(meant)), Misplaced
 	}
 	meant := suggestedKey(nearestKey(key, append(Keys(), dependsOnLayersProposed, dependsOnResourceGroupsProposed, dependsOnExternalProposed)))
+	if meant == DeployOn && strings.HasPrefix(lower, "helm.sh/depend") {
+		meant = "" // the keys of dependencies are more similar
+	}
 	switch {
 	case strings.HasPrefix(lower, "depends-on.helm.sh/") || strings.HasPrefix(lower, "helm.sh/depend"):
 		meant = cmp.Or(meant, similar.Nearest(lower, Keys()), DependsOnLayers)

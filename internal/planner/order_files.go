@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 
+	"helm.sh/helm/v3/pkg/release"
+
 	"github.com/ordered-helm/helm/internal/orderfile"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/text"
 )
 
 // OrderFile is an order file that is given for an operation, in addition to those of the charts.
@@ -16,6 +19,39 @@ type OrderFile struct {
 	// Name is its path, for messages.
 	Name string
 	Text []byte
+}
+
+// Validate returns an error if an order file is given although the operation follows no order. The file can be nil.
+func (f *OrderFile) Validate(isOrdered bool) error {
+	if f != nil && !isOrdered {
+		return errors.New("an order file has an effect only in an ordered operation: use --wait=ordered (WaitStrategyOrdered) or omit --order")
+	}
+	return nil
+}
+
+// PreviousOrderFile returns the order file that was given for a stored revision, if reuse is set. Otherwise, dropped
+// says what an upgrade of the revision drops; it is empty if there was no order file.
+func PreviousOrderFile(rel *release.Release, reuse bool) (file *OrderFile, dropped string, err error) {
+	rec, err := orderrecord.Read(rel)
+	switch {
+	case err != nil && reuse:
+		return nil, "", err
+	case err != nil:
+		return nil, "", nil // an upgrade does not need the order of the previous revision
+	}
+	given := rec.GivenOrderFile()
+	switch {
+	case given == nil || rec.Revision != rel.Version:
+		return nil, "", nil
+	case reuse:
+		return &OrderFile{Name: given.Name, Text: []byte(given.Text)}, "", nil
+	}
+	rules := ""
+	if charts, resources, err := given.CountRules(); err == nil {
+		rules = fmt.Sprintf(" (%s about charts, %s about resources)", text.Count(charts, "rule"), text.Count(resources, "rule"))
+	}
+	return nil, fmt.Sprintf("the order file %s%s, with which revision %d was deployed, no longer applies: "+
+		"to keep it, use --reuse-order, or give a file with --order", given.Name, rules, rel.Version), nil
 }
 
 // orderFiles returns the order files that apply to the release, the strongest first.

@@ -50,7 +50,7 @@ func (i *Install) start(ctx context.Context, mode runMode) (run *installRun, bou
 // validate checks the options, and returns the timeouts. Unless ClientOnly is set, it also
 // checks that the cluster is reachable.
 func (i *Install) validate(mode runMode) (wait.Timeouts, error) {
-	if err := errors.Join(validateOptions(i.WaitStrategy, TakeoverAuto, i.MaxParallelHooks), validateJobs(i.WaitForJobs, i.IgnoreJobs), validateOrderFile(i.OrderFile, i.WaitStrategy)); err != nil {
+	if err := errors.Join(validateOptions(i.WaitStrategy, TakeoverAuto, i.MaxParallelHooks), validateJobs(i.WaitForJobs, i.IgnoreJobs), i.OrderFile.Validate(i.isOrdered())); err != nil {
 		return wait.Timeouts{}, err
 	}
 	limits, err := operation.NewTimeouts(i.Timeout, i.ReadinessTimeout, i.isOrdered())

@@ -137,7 +137,7 @@ func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mod
 
 // validate checks the options, and that the cluster is reachable. It returns the timeouts.
 func (u *Upgrade) validate(name string, chrt *chart.Chart, mode runMode) (wait.Timeouts, error) {
-	if err := errors.Join(validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks), validateJobs(u.WaitForJobs, u.IgnoreJobs), validateOrderFile(u.OrderFile, u.WaitStrategy)); err != nil {
+	if err := errors.Join(validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks), validateJobs(u.WaitForJobs, u.IgnoreJobs), u.OrderFile.Validate(u.isOrdered())); err != nil {
 		return wait.Timeouts{}, err
 	}
 	limits, err := operation.NewTimeouts(u.Timeout, u.ReadinessTimeout, u.isOrdered())
