@@ -16,6 +16,7 @@ import (
 	"github.com/ordered-helm/helm/internal/apply"
 	"github.com/ordered-helm/helm/internal/earlierjobs"
 	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/externalwait"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
@@ -158,8 +159,8 @@ func (o *orderedStrategy) steps() []step { return []step{{Applying, o.applyAll},
 
 // applyAll applies all nodes, and waits until they are ready.
 func (o *orderedStrategy) applyAll(ctx context.Context) error {
-	if err := sequencer.Execute(ctx, o.run.plan, o.visit); err != nil {
-		var execution *sequencer.ExecutionError
+	if err := execute.Plan(ctx, o.run.plan, o.visit); err != nil {
+		var execution *execute.Error
 		if !errors.As(err, &execution) {
 			return err
 		}

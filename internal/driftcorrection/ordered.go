@@ -13,6 +13,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/apply"
 	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/readiness"
@@ -91,11 +92,11 @@ func hasEnded(info, live *object.Info) bool {
 func (o *orderedCorrection) run(ctx context.Context) error {
 	defer o.waiter.Close()
 	o.op.Events.Emit(event.Event{Type: event.Planned, Message: "re-applying " + apply.PlanSize(o.driftedPlan), Nodes: event.PlannedNodes(o.driftedPlan)})
-	err := sequencer.Execute(ctx, o.driftedPlan, func(ctx context.Context, v, after sequencer.Vertex) error {
+	err := execute.Plan(ctx, o.driftedPlan, func(ctx context.Context, v, after sequencer.Vertex) error {
 		return o.correctNode(ctx, v.(*sequencer.Node), after) // a part of a plan has no steps
 	})
 	if err != nil {
-		execution, ok := errors.AsType[*sequencer.ExecutionError](err)
+		execution, ok := errors.AsType[*execute.Error](err)
 		if !ok {
 			return err
 		}

@@ -11,15 +11,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/failure"
-	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/watcher"
 )
 
 // removalError converts err, the error of Removal.Execute, to the error of Run. The result
 // lists the objects that could not be deleted, and the nodes whose deletion was not started.
 func (d *OrderedDeletion) removalError(ctx context.Context, err error) error {
-	var execution *sequencer.ExecutionError
+	var execution *execute.Error
 	if !errors.As(err, &execution) {
 		return err
 	}

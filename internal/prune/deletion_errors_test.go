@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -80,9 +81,9 @@ func TestRemovalError(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			execution := &sequencer.ExecutionError{NotStarted: []sequencer.Vertex{base}}
+			execution := &execute.Error{NotStarted: []sequencer.Vertex{base}}
 			if tt.err != nil {
-				execution.Failed = []sequencer.VertexError{{Vertex: top, Err: tt.err}}
+				execution.Failed = []execute.VertexError{{Vertex: top, Err: tt.err}}
 			}
 			if tt.cause != nil {
 				cancel(tt.cause)

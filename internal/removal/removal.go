@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/dag"
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -104,7 +105,7 @@ func (r *Order) Execute(ctx context.Context, remove func(ctx context.Context, g,
 	for i, g := range r.Groups {
 		vertices[i], outcomes[i] = g.Vertex(), walked[g.vertex]
 	}
-	return sequencer.NewExecutionError(ctx, vertices, outcomes)
+	return execute.NewError(ctx, vertices, outcomes)
 }
 
 // deletedObject is an object to delete. positions lists its node in each plan that

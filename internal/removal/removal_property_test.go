@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/testutil/chartgen"
@@ -189,7 +190,7 @@ func TestRemovalAfterAFailure(t *testing.T) {
 		}
 		bad := order.Groups[int(r.seed)%len(order.Groups)]
 		l, err := r.remove(t.Context(), order, bad, failed)
-		var failure *sequencer.ExecutionError
+		var failure *execute.Error
 		if !errors.As(err, &failure) || !errors.Is(err, failed) || len(failure.Failed) != 1 || failure.Failed[0].Vertex != bad.Vertex() {
 			t.Fatalf("seed %d: got %v", r.seed, err)
 		}
@@ -215,7 +216,7 @@ func TestRemovalAfterAFailure(t *testing.T) {
 
 // checkNotStarted compares the nodes that are reported as not started with the objects that
 // were not deleted.
-func (r *revisions) checkNotStarted(t *testing.T, order *removal.Order, l *removalLog, failure *sequencer.ExecutionError) {
+func (r *revisions) checkNotStarted(t *testing.T, order *removal.Order, l *removalLog, failure *execute.Error) {
 	t.Helper()
 	var want, got []string
 	for _, g := range order.Groups {

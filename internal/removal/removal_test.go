@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/testutil/plans"
@@ -267,7 +268,7 @@ func TestRemovalThatFails(t *testing.T) {
 				time.Sleep(time.Second)
 				return map[string]error{"a": bad, "b": worse}[g.Resources[0].ID.Name]
 			})
-			var failure *sequencer.ExecutionError
+			var failure *execute.Error
 			if !errors.As(err, &failure) || !errors.Is(err, bad) || !errors.Is(err, worse) || len(failure.Failed) != 1 || failure.Failed[0].Vertex.(*sequencer.Node).Layer != "l" {
 				t.Errorf("got %v", err)
 			}
@@ -287,7 +288,7 @@ func TestRemovalWhenTheContextEnds(t *testing.T) {
 		cancel(why)
 		return nil
 	})
-	var failure *sequencer.ExecutionError
+	var failure *execute.Error
 	if !errors.Is(err, why) || !errors.As(err, &failure) || len(failure.NotStarted) != 2 || !slices.Equal(got, []string{"shop:c"}) {
 		t.Errorf("removed %q, %v", got, err)
 	}

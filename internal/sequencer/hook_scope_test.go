@@ -13,6 +13,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/ordererror"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/testutil/plans"
@@ -39,7 +40,7 @@ func after(t *testing.T, p *sequencer.Plan) string {
 	var mu sync.Mutex
 	done := map[string][]string{}
 	var order []string
-	err := sequencer.Execute(t.Context(), p, func(_ context.Context, v, _ sequencer.Vertex) error {
+	err := execute.Plan(t.Context(), p, func(_ context.Context, v, _ sequencer.Vertex) error {
 		mu.Lock()
 		defer mu.Unlock()
 		order = append(order, v.ID())

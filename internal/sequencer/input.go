@@ -3,8 +3,7 @@
 
 // Package sequencer computes the order in which the resources of a release are deployed.
 // Build turns charts and their rendered resources into a Plan: a graph whose nodes are sets
-// of resources. Execute calls a function for each node, after those that it depends on. Build
-// uses no cluster, and its result depends only on its input (docs/reference.md, "The graph").
+// of resources. Build uses no cluster, and its result depends only on its input (docs/reference.md, "The graph").
 package sequencer
 
 import (

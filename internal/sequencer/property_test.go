@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/removal"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -55,24 +56,24 @@ func forRandomCharts(t *testing.T, check func(t *testing.T, d *deployment, r *ra
 	}
 }
 
-// recorded returns a recorder whose nodes take random times. Many of the times are equal.
-func recorded(r *rand.Rand, p *sequencer.Plan) *recorder {
-	rec := newRecorder()
+// recorded returns a Recorder whose nodes take random times. Many of the times are equal.
+func recorded(r *rand.Rand, p *sequencer.Plan) *plans.Recorder {
+	rec := plans.NewRecorder()
 	takes := map[*sequencer.Node]time.Duration{}
 	for _, n := range p.Nodes {
 		takes[n] = time.Duration(r.IntN(4)) * time.Second
 	}
-	rec.takes = func(n *sequencer.Node) time.Duration { return takes[n] }
+	rec.Takes = func(n *sequencer.Node) time.Duration { return takes[n] }
 	return rec
 }
 
 // before checks that one node had ended when the other started.
-func (d *deployment) before(t *testing.T, rec *recorder, first, then string) {
+func (d *deployment) before(t *testing.T, rec *plans.Recorder, first, then string) {
 	t.Helper()
 	a, b := d.nodeOf[first].ID(), d.nodeOf[then].ID()
-	end, ended := rec.ended[a]
-	if !ended || a == b || end > rec.started[b] {
-		t.Fatalf("seed %d: %s (%s) started at %s, but %s (%s) ended at %s", d.seed, then, b, rec.started[b], first, a, end)
+	end, ended := rec.Ended[a]
+	if !ended || a == b || end > rec.Started[b] {
+		t.Fatalf("seed %d: %s (%s) started at %s, but %s (%s) ended at %s", d.seed, then, b, rec.Started[b], first, a, end)
 	}
 }
 
@@ -82,11 +83,11 @@ func TestEveryOrderIsKept(t *testing.T) {
 	pairs := 0
 	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
 		rec := recorded(r, d.plan)
-		if err := sequencer.Execute(t.Context(), d.plan, plans.OfNodes(rec.deploy)); err != nil {
+		if err := execute.Plan(t.Context(), d.plan, plans.OfNodes(rec.Deploy)); err != nil {
 			t.Fatal(err)
 		}
-		if len(rec.started) != len(d.plan.Nodes) || len(rec.startedTwice) > 0 {
-			t.Fatalf("seed %d: started %d of %d nodes, %v twice", d.seed, len(rec.started), len(d.plan.Nodes), rec.startedTwice)
+		if len(rec.Started) != len(d.plan.Nodes) || len(rec.StartedTwice) > 0 {
+			t.Fatalf("seed %d: started %d of %d nodes, %v twice", d.seed, len(rec.Started), len(d.plan.Nodes), rec.StartedTwice)
 		}
 		for _, name := range d.expected.Names {
 			for _, first := range d.expected.Before(name) {
@@ -105,21 +106,21 @@ func TestEveryOrderIsKept(t *testing.T) {
 func TestNoOrderIsInvented(t *testing.T) {
 	forRandomCharts(t, func(t *testing.T, d *deployment, r *rand.Rand) {
 		rec := recorded(r, d.plan)
-		if err := sequencer.Execute(t.Context(), d.plan, plans.OfNodes(rec.deploy)); err != nil {
+		if err := execute.Plan(t.Context(), d.plan, plans.OfNodes(rec.Deploy)); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range d.plan.Nodes {
 			var ready time.Duration
 			for _, res := range n.Resources {
 				for _, first := range d.expected.Before(res.ID.Name) {
-					ready = max(ready, rec.ended[d.nodeOf[first].ID()])
+					ready = max(ready, rec.Ended[d.nodeOf[first].ID()])
 				}
 			}
-			if rec.started[n.ID()] != ready {
-				t.Fatalf("seed %d: %s started at %s, but could at %s", d.seed, n.ID(), rec.started[n.ID()], ready)
+			if rec.Started[n.ID()] != ready {
+				t.Fatalf("seed %d: %s started at %s, but could at %s", d.seed, n.ID(), rec.Started[n.ID()], ready)
 			}
-			if after := rec.after[n.ID()]; rec.ended[after] != ready {
-				t.Fatalf("seed %d: %s is said to start after %q, which ended at %s, not at %s", d.seed, n.ID(), after, rec.ended[after], ready)
+			if after := rec.After[n.ID()]; rec.Ended[after] != ready {
+				t.Fatalf("seed %d: %s is said to start after %q, which ended at %s, not at %s", d.seed, n.ID(), after, rec.Ended[after], ready)
 			}
 		}
 	})
@@ -134,30 +135,30 @@ func TestNothingStartsThatDependsOnAFailure(t *testing.T) {
 		bad := d.plan.Nodes[r.IntN(len(d.plan.Nodes))]
 		rec := recorded(r, d.plan)
 		failed := errors.New("failed")
-		rec.fails = func(n *sequencer.Node) error {
+		rec.Fails = func(n *sequencer.Node) error {
 			if n == bad {
 				return failed
 			}
 			return nil
 		}
-		err := sequencer.Execute(t.Context(), d.plan, plans.OfNodes(rec.deploy))
-		var failure *sequencer.ExecutionError
+		err := execute.Plan(t.Context(), d.plan, plans.OfNodes(rec.Deploy))
+		var failure *execute.Error
 		if !errors.As(err, &failure) || len(failure.Failed) != 1 || failure.Failed[0].Vertex != bad || !errors.Is(err, failed) {
 			t.Fatalf("seed %d: got %v", d.seed, err)
 		}
-		if rec.running != 0 || len(rec.ended) != len(rec.started) {
-			t.Fatalf("seed %d: %d nodes are still running", d.seed, rec.running)
+		if rec.Running != 0 || len(rec.Ended) != len(rec.Started) {
+			t.Fatalf("seed %d: %d nodes are still running", d.seed, rec.Running)
 		}
 		notStarted := map[string]bool{}
 		for _, n := range failure.NotStarted {
 			notStarted[n.ID()] = true
 		}
 		for _, n := range d.plan.Nodes {
-			at, started := rec.started[n.ID()]
+			at, started := rec.Started[n.ID()]
 			if started == notStarted[n.ID()] {
 				t.Fatalf("seed %d: %s started %v, and is said not to have: %v", d.seed, n.ID(), started, !started)
 			}
-			if started && at > rec.ended[bad.ID()] {
+			if started && at > rec.Ended[bad.ID()] {
 				t.Fatalf("seed %d: %s started at %s, after the failure", d.seed, n.ID(), at)
 			}
 		}
@@ -240,25 +241,25 @@ func TestRemovalOfOnePlanIsItsReverse(t *testing.T) {
 				t.Errorf("seed %d: %s is removed in part", d.seed, g.Node.ID())
 			}
 			if after == nil {
-				return rec.deploy(ctx, g.Node, nil)
+				return rec.Deploy(ctx, g.Node, nil)
 			}
-			return rec.deploy(ctx, g.Node, after.Node)
+			return rec.Deploy(ctx, g.Node, after.Node)
 		})
-		if err != nil || len(rec.started) != len(d.plan.Nodes) || len(rec.startedTwice) > 0 {
-			t.Fatalf("seed %d: removed %d of %d nodes, %v twice, %v", d.seed, len(rec.started), len(d.plan.Nodes), rec.startedTwice, err)
+		if err != nil || len(rec.Started) != len(d.plan.Nodes) || len(rec.StartedTwice) > 0 {
+			t.Fatalf("seed %d: removed %d of %d nodes, %v twice, %v", d.seed, len(rec.Started), len(d.plan.Nodes), rec.StartedTwice, err)
 		}
 		free := map[string]time.Duration{} // when the dependents of a node no longer exist
 		for _, n := range d.plan.Nodes {
 			for _, res := range n.Resources {
 				for _, first := range d.expected.Before(res.ID.Name) {
 					id := d.nodeOf[first].ID()
-					free[id] = max(free[id], rec.ended[n.ID()])
+					free[id] = max(free[id], rec.Ended[n.ID()])
 				}
 			}
 		}
-		for id, at := range rec.started {
-			if at != free[id] || rec.ended[rec.after[id]] != at {
-				t.Fatalf("seed %d: %s was removed at %s, after %q, but could be at %s", d.seed, id, at, rec.after[id], free[id])
+		for id, at := range rec.Started {
+			if at != free[id] || rec.Ended[rec.After[id]] != at {
+				t.Fatalf("seed %d: %s was removed at %s, after %q, but could be at %s", d.seed, id, at, rec.After[id], free[id])
 			}
 		}
 	})

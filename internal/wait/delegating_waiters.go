@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -202,7 +203,7 @@ func (d *delegatingNodeWaiter) RecordFailure() {}
 func (d *delegatingNodeWaiter) AwaitPodsGone(context.Context, []object.PodRef) error { return nil }
 
 // DeployError implements NodeWaiter.
-func (d *delegatingNodeWaiter) DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError {
+func (d *delegatingNodeWaiter) DeployError(ctx context.Context, err *execute.Error) *failure.DeployError {
 	return newDeployError(ctx, d.config.Plan, err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -97,7 +98,7 @@ func (w *watchingNodeWaiter) remedy(n *sequencer.Node, res *sequencer.PlannedRes
 }
 
 // DeployError implements NodeWaiter. The result includes the failures of leaves.
-func (w *watchingNodeWaiter) DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError {
+func (w *watchingNodeWaiter) DeployError(ctx context.Context, err *execute.Error) *failure.DeployError {
 	e := newDeployError(ctx, w.Plan, err)
 	w.leaves.stop(waitlimit.ErrOtherFailure)
 	leaves, unfinished := w.failures(ctx, w.leafObjects())
@@ -128,7 +129,7 @@ func (*UnfinishedError) Error() string { return "not ready yet when another reso
 
 // newDeployError returns an error that contains the failures of the nodes in err.Failed, and
 // the IDs of the nodes and steps that were skipped because of these failures, in the order of plan.
-func newDeployError(ctx context.Context, plan *sequencer.Plan, err *sequencer.ExecutionError) *failure.DeployError {
+func newDeployError(ctx context.Context, plan *sequencer.Plan, err *execute.Error) *failure.DeployError {
 	e := &failure.DeployError{Cause: context.Cause(ctx)}
 	notStarted := err.NotStarted
 	var hooks []string

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/event"
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/podrestart"
@@ -74,7 +75,7 @@ type NodeWaiter interface {
 	RecordFailure()
 	// DeployError stops the waits for leaves, and returns the error of the operation. err is
 	// the error of executing the plan; it contains the nodes that failed or did not start.
-	DeployError(ctx context.Context, err *sequencer.ExecutionError) *failure.DeployError
+	DeployError(ctx context.Context, err *execute.Error) *failure.DeployError
 	// Close stops the waits that are still running in the background, and the watches.
 	Close()
 }

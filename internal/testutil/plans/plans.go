@@ -150,7 +150,7 @@ func ExpectWarnings(t *testing.T, p *sequencer.Plan, parts ...string) {
 // Node returns v, which must be a node.
 func Node(v sequencer.Vertex) *sequencer.Node { return v.(*sequencer.Node) }
 
-// OfNodes returns an argument of sequencer.Execute that calls deploy, for a plan without steps.
+// OfNodes returns an argument of execute.Plan that calls deploy, for a plan without steps.
 func OfNodes(deploy func(ctx context.Context, n, after *sequencer.Node) error) func(ctx context.Context, v, after sequencer.Vertex) error {
 	return func(ctx context.Context, v, after sequencer.Vertex) error {
 		if after == nil {

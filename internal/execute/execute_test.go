@@ -1,64 +1,20 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package sequencer_test
+package execute_test
 
 import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ordered-helm/helm/internal/execute"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/testutil/plans"
 )
-
-// recorder records when nodes start and end, in the time of the test's bubble.
-type recorder struct {
-	mu           sync.Mutex
-	begin        time.Time
-	started      map[string]time.Duration
-	after        map[string]string // the node that each node started after
-	ended        map[string]time.Duration
-	order        []string
-	running      int
-	takes        func(n *sequencer.Node) time.Duration
-	fails        func(n *sequencer.Node) error
-	startedTwice []string
-}
-
-func newRecorder() *recorder {
-	return &recorder{
-		begin: time.Now(), started: map[string]time.Duration{}, after: map[string]string{}, ended: map[string]time.Duration{},
-		takes: func(*sequencer.Node) time.Duration { return time.Second },
-		fails: func(*sequencer.Node) error { return nil },
-	}
-}
-
-func (r *recorder) deploy(_ context.Context, n, after *sequencer.Node) error {
-	r.mu.Lock()
-	if after == nil {
-		r.after[n.ID()] = ""
-	} else {
-		r.after[n.ID()] = after.ID()
-	}
-	if _, again := r.started[n.ID()]; again {
-		r.startedTwice = append(r.startedTwice, n.ID())
-	}
-	r.started[n.ID()] = time.Since(r.begin)
-	r.order = append(r.order, n.ID())
-	r.running++
-	r.mu.Unlock()
-	time.Sleep(r.takes(n))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.running--
-	r.ended[n.ID()] = time.Since(r.begin)
-	return r.fails(n)
-}
 
 // chain returns a plan with a slow layer and an independent chain of fast layers.
 func chain(t *testing.T) *sequencer.Plan {
@@ -77,16 +33,16 @@ func slowly(n *sequencer.Node) time.Duration {
 // own dependencies are ready, not when a level is ready.
 func TestASlowBranchDoesNotDelayAnIndependentOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder()
-		r.takes = slowly
-		if err := sequencer.Execute(t.Context(), chain(t), plans.OfNodes(r.deploy)); err != nil {
+		r := plans.NewRecorder()
+		r.Takes = slowly
+		if err := execute.Plan(t.Context(), chain(t), plans.OfNodes(r.Deploy)); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range map[string]time.Duration{
 			"shop:slow": 0, "shop:a": 0, "shop:b": time.Second, "shop:c": 2 * time.Second, "shop:(Job/end)": time.Hour,
 		} {
-			if r.started[id] != want {
-				t.Errorf("%s started after %s, want %s", id, r.started[id], want)
+			if r.Started[id] != want {
+				t.Errorf("%s started after %s, want %s", id, r.Started[id], want)
 			}
 		}
 	})
@@ -98,17 +54,17 @@ func TestAfterAFailureNothingNewStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := plans.Build(t, plans.V3("shop"), plans.Resources(
 			"shop Job/bad layer=bad", "shop Job/worse layer=worse", "shop Job/long layer=long", "shop Job/next after=long", "shop Job/last after=bad", "shop ConfigMap/rest"))
-		r := newRecorder()
+		r := plans.NewRecorder()
 		bad, worse := errors.New("bad"), errors.New("worse")
-		r.takes = func(n *sequencer.Node) time.Duration {
+		r.Takes = func(n *sequencer.Node) time.Duration {
 			return map[string]time.Duration{"bad": time.Second, "worse": 2 * time.Second, "long": time.Minute}[n.Layer]
 		}
-		r.fails = func(n *sequencer.Node) error { return map[string]error{"bad": bad, "worse": worse}[n.Layer] }
-		err := sequencer.Execute(t.Context(), p, plans.OfNodes(r.deploy))
-		if since := time.Since(r.begin); since != time.Minute {
+		r.Fails = func(n *sequencer.Node) error { return map[string]error{"bad": bad, "worse": worse}[n.Layer] }
+		err := execute.Plan(t.Context(), p, plans.OfNodes(r.Deploy))
+		if since := time.Since(r.Begin); since != time.Minute {
 			t.Errorf("returned after %s: what was started must end, after 1m", since)
 		}
-		var failure *sequencer.ExecutionError
+		var failure *execute.Error
 		if !errors.As(err, &failure) || !errors.Is(err, bad) || !errors.Is(err, worse) {
 			t.Fatalf("got %v", err)
 		}
@@ -119,36 +75,36 @@ func TestAfterAFailureNothingNewStarts(t *testing.T) {
 		if err.Error() != want {
 			t.Errorf("got:\n%v\nwant:\n%s", err, want)
 		}
-		if len(r.started) != 3 || r.running != 0 {
-			t.Errorf("started %v, still running %d", r.order, r.running)
+		if len(r.Started) != 3 || r.Running != 0 {
+			t.Errorf("started %v, still running %d", r.Order, r.Running)
 		}
 	})
 }
 
-func TestExecuteWhenTheContextEnds(t *testing.T) {
+func TestPlanWhenTheContextEnds(t *testing.T) {
 	t.Run("before", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("the user said so")
 		cancel(why)
-		r := newRecorder()
-		err := sequencer.Execute(ctx, chain(t), plans.OfNodes(r.deploy))
-		var failure *sequencer.ExecutionError
-		if !errors.Is(err, why) || !errors.As(err, &failure) || len(failure.NotStarted) != 5 || len(r.order) > 0 {
-			t.Errorf("got %v, started %v", err, r.order)
+		r := plans.NewRecorder()
+		err := execute.Plan(ctx, chain(t), plans.OfNodes(r.Deploy))
+		var failure *execute.Error
+		if !errors.Is(err, why) || !errors.As(err, &failure) || len(failure.NotStarted) != 5 || len(r.Order) > 0 {
+			t.Errorf("got %v, started %v", err, r.Order)
 		}
 	})
 	t.Run("meanwhile", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 			defer cancel()
-			r := newRecorder()
-			r.takes = slowly
-			err := sequencer.Execute(ctx, chain(t), plans.OfNodes(r.deploy))
-			var failure *sequencer.ExecutionError
+			r := plans.NewRecorder()
+			r.Takes = slowly
+			err := execute.Plan(ctx, chain(t), plans.OfNodes(r.Deploy))
+			var failure *execute.Error
 			if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failure) || len(failure.Failed) > 0 {
 				t.Fatalf("got %v", err)
 			}
-			if got := strings.Join(r.order, " "); len(r.order) != 3 || r.running != 0 || len(failure.NotStarted) != 2 || strings.Contains(got, "shop:c") {
+			if got := strings.Join(r.Order, " "); len(r.Order) != 3 || r.Running != 0 || len(failure.NotStarted) != 2 || strings.Contains(got, "shop:c") {
 				t.Errorf("started %s, not started %d", got, len(failure.NotStarted))
 			}
 		})
@@ -156,7 +112,7 @@ func TestExecuteWhenTheContextEnds(t *testing.T) {
 	t.Run("with the last node", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		p := plans.Build(t, plans.V3("shop"), plans.Resources("shop ConfigMap/a"))
-		err := sequencer.Execute(ctx, p, func(context.Context, sequencer.Vertex, sequencer.Vertex) error {
+		err := execute.Plan(ctx, p, func(context.Context, sequencer.Vertex, sequencer.Vertex) error {
 			cancel()
 			return nil
 		})
@@ -166,12 +122,12 @@ func TestExecuteWhenTheContextEnds(t *testing.T) {
 	})
 }
 
-func TestExecuteNothing(t *testing.T) {
-	if err := sequencer.Execute(t.Context(), plans.Build(t, plans.V3("shop"), nil), nil); err != nil {
+func TestPlanOfNothing(t *testing.T) {
+	if err := execute.Plan(t.Context(), plans.Build(t, plans.V3("shop"), nil), nil); err != nil {
 		t.Error(err)
 	}
 	visited := 0
-	err := sequencer.Execute(t.Context(), sequencer.SingleNode("shop"), func(context.Context, sequencer.Vertex, sequencer.Vertex) error {
+	err := execute.Plan(t.Context(), sequencer.SingleNode("shop"), func(context.Context, sequencer.Vertex, sequencer.Vertex) error {
 		visited++
 		return nil
 	})
