@@ -60,12 +60,14 @@ func KeyProblem(key string) (reason string, kind ErrorKind) {
 		return fmt.Sprintf("has no effect in a template: use %s in Chart.yaml", suggestedKey(meant)), Misplaced
 	}
 	meant := suggestedKey(nearestKey(key, append(Keys(), dependsOnLayersProposed, dependsOnResourceGroupsProposed, dependsOnExternalProposed)))
-	if meant == DeployOn && strings.HasPrefix(lower, "helm.sh/depend") {
-		meant = "" // the keys of dependencies are more similar
+	isDependency := strings.HasPrefix(lower, "depends-on.helm.sh/") || strings.HasPrefix(lower, "helm.sh/depend")
+	if isDependency && meant == DeployOn { // which is similar to such keys by chance
+		meant = ""
 	}
 	switch {
-	case strings.HasPrefix(lower, "depends-on.helm.sh/") || strings.HasPrefix(lower, "helm.sh/depend"):
-		meant = cmp.Or(meant, similar.Nearest(lower, Keys()), DependsOnLayers)
+	case isDependency:
+		dependencies := []string{DependsOnLayers, DependsOnResourceGroups, DependsOnExternal}
+		meant = cmp.Or(meant, similar.Nearest(lower, dependencies), DependsOnLayers)
 	case strings.HasPrefix(lower, "helm.sh/readiness-"):
 		meant = cmp.Or(meant, similar.Nearest(lower, Keys()), ReadinessSuccess)
 	case meant == "":

@@ -6,6 +6,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/release"
@@ -123,4 +124,9 @@ type NoIDsError struct {
 func (e *NoIDsError) Error() string {
 	return fmt.Sprintf("%s is the name of a ReleaseVersion, but HELM_DRIVER is %s: set HELM_DRIVER=crd if release %q is stored so, or use the number of a revision, which \"helm history %s\" prints",
 		e.ID, strings.ToLower(e.Driver), e.Release, e.Release)
+}
+
+// NewestWith returns the newest of the revisions that have a status; nil if none has it.
+func NewestWith(revisions []*release.Release, status release.Status) *release.Release {
+	return Newest(slices.DeleteFunc(slices.Clone(revisions), func(rel *release.Release) bool { return rel.Info.Status != status }))
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ordered-helm/helm/internal/argocd"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/render"
@@ -61,31 +60,13 @@ func (r *installRun) arrange(ctx context.Context, rendered *planner.Rendered) er
 		return err
 	}
 	if i.Arrange == ArrangeArgoCD {
-		if err := r.sequenceForArgoCD(ctx, rendered, ordered); err != nil {
+		if err := r.planner.SequenceForArgoCD(ctx, rendered, ordered, r.op.Events.Warn); err != nil {
 			return err
 		}
 	}
 	rendered.Files = render.Files(ordered)
 	rendered.Manifest = render.Stream(ordered, i.Arrange == ArrangeOrdered)
 	rendered.Charts = nil // it describes the documents in their previous order
-	return nil
-}
-
-// sequenceForArgoCD adds annotations to docs and to the rendered hooks, so that Argo CD
-// applies them in deployment order. docs must already be in this order.
-func (r *installRun) sequenceForArgoCD(ctx context.Context, rendered *planner.Rendered, docs []render.OrderedDocument) error {
-	if err := argocd.SequenceDocuments(docs, rendered.Plan, r.op.Events.Warn); err != nil {
-		return err
-	}
-	if probe, err := r.planner.Resources(ctx, argocd.ProbeRevision); err == nil { // some charts may not render for it
-		argocd.WarnRevisionNames(probe, r.op.Events.Warn)
-	}
-	hooks, warnings, err := argocd.SequenceHooks(rendered.Hooks, r.planner.HookModes())
-	if err != nil {
-		return err
-	}
-	warn(r.op.Events, warnings)
-	rendered.Hooks = hooks
 	return nil
 }
 

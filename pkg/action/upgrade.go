@@ -17,6 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/wait"
 )
@@ -198,4 +199,22 @@ func (u *Upgrade) labels(last *release.Release) map[string]string {
 		}
 	}
 	return labels
+}
+
+// OrderFile is an order file that is given for an operation, in addition to those of the charts
+// (docs/reference.md, "Order files").
+type OrderFile = planner.OrderFile
+
+// orderFile returns the order file that applies to the upgrade; nil if there is none. It warns if the upgrade drops
+// that of the current revision.
+func (r *upgradeRun) orderFile() (*OrderFile, error) {
+	u := r.action
+	if u.OrderFile != nil || !u.isOrdered() {
+		return u.OrderFile, nil
+	}
+	file, dropped, err := planner.PreviousOrderFile(r.current, u.ReuseOrder)
+	if dropped != "" {
+		r.op.Events.Warn(dropped)
+	}
+	return file, explainUnusableRecord(err)
 }

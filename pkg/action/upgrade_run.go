@@ -139,7 +139,7 @@ func (r *upgradeRun) load(ctx context.Context) error {
 		return err
 	}
 	r.last = history.Newest(revisions)
-	r.current = newestWith(revisions, release.StatusDeployed)
+	r.current = history.NewestWith(revisions, release.StatusDeployed)
 	if r.current == nil {
 		switch r.last.Info.Status {
 		case release.StatusFailed, release.StatusSuperseded:
@@ -149,12 +149,6 @@ func (r *upgradeRun) load(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// newestWith returns the newest of the revisions that have the given status; nil if none
-// has it.
-func newestWith(revisions []*release.Release, status release.Status) *release.Release {
-	return history.Newest(slices.DeleteFunc(slices.Clone(revisions), func(rel *release.Release) bool { return rel.Info.Status != status }))
 }
 
 // inProgressError returns stock Helm's error for a release that is locked, because its last
@@ -369,9 +363,9 @@ func (r *upgradeRun) rollBack(ctx context.Context, cause error) error {
 	if err != nil {
 		return &UndoError{Failure: cause, Undo: err, Prefix: "an error occurred while finding last successful release. original upgrade error"}
 	}
-	target := newestWith(revisions, release.StatusDeployed)
+	target := history.NewestWith(revisions, release.StatusDeployed)
 	if target == nil {
-		target = newestWith(revisions, release.StatusSuperseded)
+		target = history.NewestWith(revisions, release.StatusSuperseded)
 	}
 	if target == nil {
 		return fmt.Errorf("unable to find a previously successful release when attempting to rollback. original upgrade error: %w", cause)
