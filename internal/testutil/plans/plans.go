@@ -32,11 +32,13 @@ func Dependency(name string, dependsOn ...string) sequencer.Dependency {
 	return sequencer.Dependency{Name: name, Alias: alias, DependsOn: dependsOn}
 }
 
+// Tagged adds tags to a dependency.
 func Tagged(d sequencer.Dependency, tags ...string) sequencer.Dependency {
 	d.Tags = tags
 	return d
 }
 
+// Disabled disables a dependency.
 func Disabled(d sequencer.Dependency) sequencer.Dependency {
 	d.Disabled = true
 	return d
@@ -79,6 +81,7 @@ func Resource(text string) sequencer.Resource {
 	}
 }
 
+// Resources parses resources as Resource does.
 func Resources(texts ...string) []sequencer.Resource {
 	resources := make([]sequencer.Resource, len(texts))
 	for i, text := range texts {
@@ -97,6 +100,7 @@ func ParseResource(t *testing.T, text string) sequencer.Resource {
 	return sequencer.Resource{Chart: "shop", File: "shop/templates/all.yaml", Object: o}
 }
 
+// Build returns the plan of the resources of a chart in the namespace "default".
 func Build(t *testing.T, root *sequencer.Chart, resources []sequencer.Resource) *sequencer.Plan {
 	t.Helper()
 	p, err := sequencer.Build(sequencer.Input{Root: root, Resources: resources, Namespace: "default"})
@@ -126,8 +130,10 @@ func Describe(p *sequencer.Plan) string {
 	return b.String()
 }
 
+// Lines joins lines to a text as Describe returns it.
 func Lines(texts ...string) string { return strings.Join(texts, "\n") + "\n" }
 
+// ExpectPlan checks that Describe returns want.
 func ExpectPlan(t *testing.T, p *sequencer.Plan, want string) {
 	t.Helper()
 	if got := Describe(p); got != want {
@@ -135,6 +141,7 @@ func ExpectPlan(t *testing.T, p *sequencer.Plan, want string) {
 	}
 }
 
+// ExpectWarnings checks that the plan has as many warnings as there are parts, and that each contains its part.
 func ExpectWarnings(t *testing.T, p *sequencer.Plan, parts ...string) {
 	t.Helper()
 	if len(p.Warnings) != len(parts) {
