@@ -29,7 +29,7 @@ func TestReadWhatCannotBeUsed(t *testing.T) {
 		{"of another form", `[1]`, "cannot unmarshal array"},
 		{"no version", `{"charts":{"name":"shop"}}`, "it has no version"},
 		{"a version before the first", `{"version":-1,"charts":{"name":"shop"}}`, "it has no version"},
-		{"a newer version", `{"version":2,"charts":"in a form of its own"}`, "it has version 2, but this program supports versions up to 1: upgrade Ordered Helm"},
+		{"a newer version", `{"version":3,"charts":"in a form of its own"}`, "it has version 3, but this program supports versions up to 2: upgrade Ordered Helm"},
 		{"knowledge of no revision", `{"version":1,"earlier":{"removed":true},"charts":{"name":"shop"}}`, "its data about earlier revisions has the invalid revision 0"},
 		{"no charts", `{"version":1,"sequenced":true}`, "it has no charts"},
 		{"charts of another form", `{"version":1,"charts":["shop"]}`, "cannot unmarshal array"},

@@ -14,7 +14,7 @@ import (
 // Deployment app depends on it.
 func migrating(value, operations string) charts.Chart {
 	return charts.Chart{Objects: []charts.Object{
-		{Kind: "Job", Name: "migrate-" + value, Layer: "migration", Value: value, Annotations: []string{"helm.sh/deploy-on: " + operations}},
+		{Kind: "Job", Name: "migrate-" + value, Layer: "migration", Value: value, Annotations: []string{`helm.sh/deploy-on: "` + operations + `"`}},
 		{Kind: "Deployment", Name: "app", Layer: "app", DependsOn: "migration", Value: value},
 		{Name: "last", Layer: "last", DependsOn: "app", Value: value},
 	}}
