@@ -61,7 +61,7 @@ func readOrderFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(f, orderfile.MaxSize+1))
 	if err == nil && len(text) > orderfile.MaxSize {
 		err = fmt.Errorf("%s is larger than %d bytes, the maximum size of an order file", path, orderfile.MaxSize)

@@ -90,7 +90,7 @@ func TestDiscoveryInterval(t *testing.T) {
 			waits = append(waits, b.wait(b.Context(), 30*time.Second, fmt.Sprintf("Widget%d/a", i%3)))
 		}
 		for _, w := range waits {
-			b.expectUnmet(w, time.Minute)
+			_ = b.expectUnmet(w, time.Minute)
 		}
 		if got, limit := b.kinds.reads, int(30*time.Second/discoveryInterval)+2; got > limit {
 			t.Errorf("the discovery was read %d times, want at most %d", got, limit)
