@@ -20,5 +20,5 @@ func ReadHookScope(key string, value any) (string, error) {
 	case HookScopeRelease, HookScopeChart:
 		return value.(string), nil
 	}
-	return "", newValueError(key, value, "must be %s or %s", HookScopeChart, HookScopeRelease)
+	return "", newValueError(key, value, "must be chart or release")
 }
