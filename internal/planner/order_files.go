@@ -54,8 +54,8 @@ func PreviousOrderFile(rel *release.Release, reuse bool) (file *OrderFile, dropp
 		"to keep it, use --reuse-order, or give a file with --order", given.Name, rules, rel.Version), nil
 }
 
-// orderFiles returns the order files that apply to the release, the strongest first.
-func (p *Planner) orderFiles() ([]*orderfile.File, error) {
+// readOrderFiles returns the order files that apply to the release, the strongest first.
+func (p *Planner) readOrderFiles() ([]*orderfile.File, error) {
 	files, err := orderfile.OfCharts(p.Chart)
 	if given := p.options.OrderFile; given != nil {
 		f, invalid := orderfile.Parse(given.Name, p.Root.Name, given.Text)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chart"
@@ -25,6 +26,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/ordererror"
+	"github.com/ordered-helm/helm/internal/orderfile"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/render"
 	"github.com/ordered-helm/helm/internal/renderevents"
@@ -84,6 +86,9 @@ type Planner struct {
 	Values map[string]any
 	Root   *sequencer.Chart
 
+	// orderFiles returns the result of readOrderFiles, which is called only once.
+	orderFiles func() ([]*orderfile.File, error)
+
 	cfg     *helmaction.Configuration
 	options RenderOptions
 	scripts *scripthandlers.Runtime
@@ -106,6 +111,7 @@ func New(ctx context.Context, cfg *helmaction.Configuration, chrt *chart.Chart, 
 		return nil, err
 	}
 	p.Root = render.ChartTree(declared, p.Chart)
+	p.orderFiles = sync.OnceValues(p.readOrderFiles)
 	scripts, err := chartscripts.Read(p.Chart)
 	if err != nil {
 		return nil, err
