@@ -52,7 +52,7 @@ func PlanFor(rel *release.Release, o PlanOptions) (*sequencer.Plan, *orderrecord
 	if o.AsDeployed {
 		o.Operation = rec.Operation
 	}
-	files, err := rec.Set()
+	files, err := rec.OrderFileSet()
 	if err != nil {
 		return nil, nil, &orderrecord.InvalidError{Release: rel.Name, Revision: rel.Version, Err: err}
 	}

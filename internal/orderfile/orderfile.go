@@ -24,12 +24,6 @@ const (
 	group = "helm.sh"
 )
 
-// The values of hookScope.
-const (
-	HookScopeChart   = "chart"
-	HookScopeRelease = "release"
-)
-
 // The keys in order files that Reference and Setting name.
 const (
 	KeyDependsOn        = "dependsOn"

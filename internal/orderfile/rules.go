@@ -86,8 +86,8 @@ func (m mapping) hookScope() string {
 		return ""
 	}
 	value, isText := annotation.DecodeYAML(n).(string)
-	if !isText || !slices.Contains([]string{HookScopeChart, HookScopeRelease, ""}, value) {
-		m.r.addf(n, m.at(KeyHookScope), "must be %s or %s", HookScopeChart, HookScopeRelease)
+	if !isText || !slices.Contains([]string{annotation.HookScopeChart, annotation.HookScopeRelease, ""}, value) {
+		m.r.addf(n, m.at(KeyHookScope), "must be %s or %s", annotation.HookScopeChart, annotation.HookScopeRelease)
 	}
 	return value
 }

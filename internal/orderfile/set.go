@@ -32,7 +32,7 @@ type ChartOrder struct {
 	// DependsOn names siblings of the chart, OwnDependsOn subcharts of it, and External external
 	// objects. The lists contain each name once, in the order of the files and rules.
 	DependsOn, OwnDependsOn, External []Reference
-	// HookScope is HookScopeChart or HookScopeRelease; nil if no rule sets it.
+	// HookScope is annotation.HookScopeChart or annotation.HookScopeRelease; nil if no rule sets it.
 	HookScope *Setting[string]
 	// ReadinessTimeout is a default for the chart's own resources; nil if no rule sets it.
 	ReadinessTimeout *Setting[time.Duration]

@@ -77,7 +77,7 @@ func (r *Record) check() error {
 	if len(r.OrderFiles) > maxCharts+1 {
 		return fmt.Errorf("it has more than %d order files", maxCharts+1)
 	}
-	if _, err := r.Set(); err != nil {
+	if _, err := r.OrderFileSet(); err != nil {
 		return err
 	}
 	return checkDependencies(r.Charts)

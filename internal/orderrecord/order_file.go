@@ -20,8 +20,8 @@ type OrderFile struct {
 	Text  string `json:"text"`
 }
 
-// Set returns the order files of the record. r can be nil.
-func (r *Record) Set() (*orderfile.Set, error) {
+// OrderFileSet returns the order files of the record. r can be nil.
+func (r *Record) OrderFileSet() (*orderfile.Set, error) {
 	if r == nil || len(r.OrderFiles) == 0 {
 		return nil, nil
 	}
@@ -52,15 +52,15 @@ func (r *Record) GivenOrderFile() *OrderFile {
 // format returns the version of the JSON format that the record needs. Programs that know only version 1 would
 // follow another order.
 func (r *Record) format() int {
-	if len(r.OrderFiles) > 0 || r.Charts != nil && declaresHookScope(r.Charts) {
+	if len(r.OrderFiles) > 0 || r.Charts != nil && needsFormat2(r.Charts) {
 		return 2
 	}
 	return 1
 }
 
-// declaresHookScope reports whether c, or a chart below it, declares when its hooks run.
-func declaresHookScope(c *sequencer.Chart) bool {
-	if c.HookScope != "" {
+// needsFormat2 reports whether c, or a chart below it, declares when its hooks run, or external dependencies.
+func needsFormat2(c *sequencer.Chart) bool {
+	if c.HookScope != "" || len(c.External) > 0 {
 		return true
 	}
 	for _, d := range c.Dependencies {
@@ -69,7 +69,7 @@ func declaresHookScope(c *sequencer.Chart) bool {
 		}
 	}
 	for _, sub := range c.Subcharts {
-		if declaresHookScope(sub) {
+		if needsFormat2(sub) {
 			return true
 		}
 	}

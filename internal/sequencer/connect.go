@@ -37,17 +37,17 @@ func (b *builder) connectGates(c *draftChart) {
 	if c.postHooks != nil {
 		b.graph.AddEdge(c.afterAll, c.postHooks.vertex)
 	}
-	b.graph.AddEdge(c.beforeOwn, c.start())
+	b.graph.AddEdge(c.beforeOwn, c.startVertex())
 	if len(c.nodes) == 0 && len(c.Subcharts) == 0 {
-		b.graph.AddEdge(c.end(), c.beforeOwn) // keeps the order transitive across a chart without nodes
+		b.graph.AddEdge(c.endVertex(), c.beforeOwn) // keeps the order transitive across a chart without nodes
 	}
 	for _, n := range c.nodes {
 		b.graph.AddEdge(n.vertex, c.beforeOwn)
-		b.graph.AddEdge(c.end(), n.vertex)
+		b.graph.AddEdge(c.endVertex(), n.vertex)
 	}
 	if c.parent != nil {
-		b.graph.AddEdge(c.beforeAll, c.parent.start())
-		b.graph.AddEdge(c.parent.end(), c.afterAll)
+		b.graph.AddEdge(c.beforeAll, c.parent.startVertex())
+		b.graph.AddEdge(c.parent.endVertex(), c.afterAll)
 	}
 	for _, sibling := range c.After {
 		b.graph.AddEdge(c.beforeAll, b.charts[sibling].afterAll)

@@ -46,16 +46,16 @@ func (b *builder) addStep(s *Step) *Step {
 	return s
 }
 
-// start returns the vertex after which the nodes and subcharts of c start, and end the one before which all of
+// startVertex returns the vertex after which the nodes and subcharts of c start, and endVertex the one before which all of
 // them must be ready. Without hooks of c, these are its gates.
-func (c *draftChart) start() int {
+func (c *draftChart) startVertex() int {
 	if c.preHooks != nil {
 		return c.preHooks.vertex
 	}
 	return c.beforeAll
 }
 
-func (c *draftChart) end() int {
+func (c *draftChart) endVertex() int {
 	if c.postHooks != nil {
 		return c.postHooks.vertex
 	}
