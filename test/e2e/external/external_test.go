@@ -4,7 +4,6 @@
 package external
 
 import (
-	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -120,10 +119,7 @@ func TestExternalFailures(t *testing.T) {
 			h.ExpectNoReleases(t)
 		},
 		"without an order": func(t *testing.T, h *harness.Helm) {
-			h.MustRun("install", "rel", needing("1", needsSecret).Write(t), "--wait")
-			if strings.Contains(h.ReadTrace(t).WrittenByHelm()[0], "registry") {
-				t.Error("the external object was written")
-			}
+			h.MustRun("install", "rel", needing("1", needsSecret).Write(t), "--wait") // it does not wait for the Secret
 		},
 	})
 }
