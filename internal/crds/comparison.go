@@ -24,17 +24,8 @@ func declared(info *object.Info) (*object.Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	content := maps.Clone(crd.Object)
-	delete(content, "status")
-	if metadata, ok := content["metadata"].(map[string]any); ok {
-		metadata = maps.Clone(metadata)
-		for _, field := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
-			delete(metadata, field)
-		}
-		content["metadata"] = metadata
-	}
 	clean := *info
-	clean.Object = &unstructured.Unstructured{Object: content}
+	clean.Object = &unstructured.Unstructured{Object: object.WithoutServerFields(crd.Object)}
 	if clean.Mapping == nil { // a custom Kubernetes client may not set it
 		clean.Mapping = &meta.RESTMapping{
 			Resource: crdKind.GroupVersion().WithResource("customresourcedefinitions"), GroupVersionKind: crdKind, Scope: meta.RESTScopeRoot,

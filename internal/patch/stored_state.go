@@ -6,7 +6,6 @@ package patch
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"helm.sh/helm/v3/pkg/kube"
@@ -18,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/ordered-helm/helm/internal/object"
 )
 
 // WithResourceVersion returns the patch with the resource version of live, the object from
@@ -90,15 +91,7 @@ func (p Patch) apply(info *resource.Info, live *unstructured.Unstructured) (patc
 // are written: with the Go type of its kind, if there is one. It has no status, and none of the
 // metadata that the server sets. known is false if the object does not fit the Go type.
 func normalize(u *unstructured.Unstructured) (content any, known bool) {
-	fields := maps.Clone(u.Object)
-	delete(fields, "status")
-	if metadata, ok := fields["metadata"].(map[string]any); ok {
-		metadata = maps.Clone(metadata)
-		for _, field := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
-			delete(metadata, field)
-		}
-		fields["metadata"] = metadata
-	}
+	fields := object.WithoutServerFields(u.Object)
 	typed, err := scheme.Scheme.New(u.GroupVersionKind())
 	if err != nil {
 		return fields, true
