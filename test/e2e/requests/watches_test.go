@@ -6,6 +6,7 @@ package requests
 import (
 	"fmt"
 	"math"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -109,24 +110,28 @@ func TestOneWatchPerKind(t *testing.T) {
 	}
 	// Helm lists existing objects before the first write, but must not list them while it
 	// waits. If a busy server ends the watch, Helm resumes it; watchesOf does not count that.
-	if lists, watches := countVerb(asked[written:], "list"), watchesOf(t, asked); lists != 0 || watches != 1 {
+	if lists, watches := countVerb(asked[written:], "list"), watchesOf(t, h); lists != 0 || watches != 1 {
 		t.Errorf("%d lists and %d watches of pods, want 0 and 1", lists, watches)
 	}
 }
 
-// watchesOf counts the watches that start at the resource version of a create response. It
-// does not count watches that resume an earlier watch, or that replace one in order to start
-// at an earlier version, because a create response was late.
-func watchesOf(tb testing.TB, asked []cluster.Event) int {
+// watchesOf counts the watches of pods that start at the resource version of a create response.
+// It does not count watches that resume one that has ended, or that replace one in order to
+// start at an earlier version, because a create response was late.
+func watchesOf(tb testing.TB, h *harness.Helm) int {
 	tb.Helper()
-	written, watches, earliest := map[string]bool{}, 0, uint64(math.MaxUint64)
-	for _, e := range asked {
-		switch e.Verb {
-		case "create":
+	written, watches, open, earliest := map[string]bool{}, 0, 0, uint64(math.MaxUint64)
+	for _, e := range h.Cluster.Audit(tb) {
+		if e.Namespace != h.Namespace || e.Resource != "pods" || !strings.HasPrefix(e.UserAgent, "Helm/") {
+			continue
+		}
+		switch {
+		case e.Verb == "create":
 			var created metav1.PartialObjectMetadata
 			harness.NoError(tb, e.DecodeResponse(&created))
 			written[created.ResourceVersion] = true
-		case "watch":
+		case e.Verb == "watch" && e.Stage == cluster.StageStarted:
+			open++
 			uri, err := url.ParseRequestURI(e.URI)
 			harness.NoError(tb, err)
 			from := uri.Query().Get("resourceVersion")
@@ -134,10 +139,12 @@ func watchesOf(tb testing.TB, asked []cluster.Event) int {
 				continue
 			}
 			version, _ := strconv.ParseUint(from, 10, 64)
-			if watches == 0 || version >= earliest {
+			if resumes := watches > 0 && open == 1; !resumes && (watches == 0 || version >= earliest) {
 				watches++
 			}
 			earliest = min(earliest, version)
+		case e.Verb == "watch" && e.Code == http.StatusOK:
+			open--
 		}
 	}
 	return watches
