@@ -35,19 +35,22 @@ const (
 	// CRDsDone says that the cluster serves the applied definitions, or that they could not be
 	// applied.
 	CRDsDone Type = "crds-done"
-	// Planned says that the ordered part of an operation starts. The event lists its nodes.
+	// Planned says that the ordered part of an operation starts. The event lists its nodes, and
+	// its waits for external dependencies.
 	// An operation without an order has no such event.
 	Planned Type = "planned"
-	// NodeStarted says that the operation starts to apply the resources of a node.
+	// NodeStarted says that the operation starts to apply the resources of a node, or to wait
+	// for external dependencies.
 	NodeStarted Type = "node-started"
 	// NodeApplied says that all resources of a node have been applied.
 	NodeApplied Type = "node-applied"
 	// NodeReady says that those resources of a node for which the operation waits are
 	// ready. A Job in a leaf (a node without dependents) can still be running if the
 	// operation does not wait for Jobs. Before the operation finishes, a leaf can become
-	// unready, and then ready again.
+	// unready, and then ready again. A wait for external dependencies is ready when all of
+	// them are.
 	NodeReady Type = "node-ready"
-	// NodeFailed says that a node has failed or timed out.
+	// NodeFailed says that a node or a wait for external dependencies has failed or timed out.
 	NodeFailed Type = "node-failed"
 	// Removing says that the operation starts to delete objects: those that are no longer
 	// in the chart (when all nodes are deployed), those that a failed operation created,

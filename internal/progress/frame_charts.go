@@ -20,9 +20,9 @@ func (s frameRenderer) charts(o *timeline.Operation) (lines []line, further int)
 	isRemoving := removes(o)
 	for _, n := range o.Spans {
 		switch {
-		case n.Kind != timeline.Deploy && n.Kind != timeline.Remove:
+		case n.Kind != timeline.Deploy && n.Kind != timeline.External && n.Kind != timeline.Remove:
 			continue
-		case n.Kind == timeline.Deploy && n.State == timeline.Done && isRemoving:
+		case n.Kind != timeline.Remove && n.State == timeline.Done && isRemoving:
 			continue
 		}
 		if nodes[n.Chart] == nil {
@@ -61,7 +61,7 @@ func newFinishedDependencies(o *timeline.Operation) finishedDependencies {
 	m := finishedDependencies{nodes: map[string]bool{}, unfinishedCharts: map[string]bool{}}
 	for _, n := range o.Spans {
 		switch {
-		case n.Kind != timeline.Deploy:
+		case n.Kind != timeline.Deploy && n.Kind != timeline.External:
 		case n.State == timeline.Done:
 			m.nodes[n.ID] = true
 		default:
@@ -85,17 +85,21 @@ func (s frameRenderer) chart(path string, nodes []*timeline.Span, m finishedDepe
 	const indent = "  "
 	name := oneLine(path)
 	c := newCounts(nodes)
-	if c.done == len(nodes) {
+	states := map[timeline.SpanState]int{}
+	for _, n := range nodes {
+		states[n.State]++
+	}
+	if states[timeline.Done] == len(nodes) {
 		left := func() string { return fmt.Sprintf("%s%s %s %s", indent, s.good(s.done), name, s.faint(c.text())) }
 		return []line{{rank: rankFinished, left: left, right: func() string { return s.faint(formatDuration(c.ended.Sub(c.began))) }}}, 0
 	}
-	if c.waiting == len(nodes) {
+	if states[timeline.Waiting] == len(nodes) {
 		return []line{{rank: rankWaiting, left: func() string {
 			return fmt.Sprintf("%s%s %s%s", indent, s.faint(s.waiting), name, s.faint(s.after(nodes[0], m)))
 		}}}, 0
 	}
 	r := rankRunning
-	if c.waiting+c.done == len(nodes) {
+	if states[timeline.Waiting]+states[timeline.Done] == len(nodes) {
 		r = rankWaiting
 	}
 	lines = []line{{rank: r, left: func() string {
@@ -128,9 +132,17 @@ const (
 	maxRows = 3
 )
 
-// label returns the text that names a node below its chart.
+// label returns the text that names a node, or a wait for external dependencies, below its
+// chart.
 func label(n *timeline.Span) string {
-	if text := n.Label(); text != "" {
+	text := n.Label()
+	if n.Kind == timeline.External {
+		node, _, _ := strings.Cut(text, "(external dependencies)")
+		if text = "external dependencies"; node != "" {
+			text += " of " + strings.TrimSuffix(node, ":")
+		}
+	}
+	if text != "" {
 		return oneLine(text)
 	}
 	return "unlayered resources"

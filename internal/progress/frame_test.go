@@ -193,6 +193,43 @@ func complete() []event.Event {
 		event.Event{Time: at(20), Type: event.Finished, Operation: new(event.Operation)})
 }
 
+// external returns the events of an installation that waits for external dependencies: of a chart, of a
+// node, and of a chart whose resources are all in subcharts.
+func external() []event.Event {
+	return []event.Event{
+		{Time: at(0), Type: event.Started, Operation: &event.Operation{Name: "install", Release: "shop", Namespace: "default", Revision: 1, Ordered: true, Deadline: at(300)}},
+		{Time: at(0), Type: event.Planned, Nodes: []event.PlannedNode{
+			{ID: "shop/db", Chart: "shop/db", Resources: 2},
+			{ID: "shop/db/backup", Chart: "shop/db/backup", Resources: 1, After: []string{"shop/db/backup:(external dependencies)"}},
+			{ID: "shop/auth:server", Chart: "shop/auth", Layer: "server", Resources: 1, After: []string{"shop/auth:server:(external dependencies)"}},
+			{ID: "shop", Chart: "shop", Resources: 1, After: []string{"shop:(external dependencies)"}, AfterCharts: []string{"shop/auth"}},
+			{ID: "shop/auth:server:(external dependencies)", Chart: "shop/auth", External: []string{"Secret/license"}},
+			{ID: "shop/db/backup:(external dependencies)", Chart: "shop/db/backup", External: []string{"release:storage"}},
+			{ID: "shop/mail:(external dependencies)", Chart: "shop/mail", External: []string{"Secret/mail"}},
+			{ID: "shop:(external dependencies)", Chart: "shop", External: []string{"Secret/dns"}, AfterCharts: []string{"shop/auth"}},
+		}},
+		{Time: at(0), Type: event.NodeStarted, Node: "shop/db"},
+		{Time: at(0), Type: event.NodeStarted, Node: "shop/auth:server:(external dependencies)", Message: "waiting for Secret/license"},
+		{Time: at(0), Type: event.NodeStarted, Node: "shop/db/backup:(external dependencies)", Message: "waiting for release:storage"},
+		{Time: at(0), Type: event.ResourceChanged, Node: "shop/auth:server:(external dependencies)", Resource: "Secret/license", State: "Missing", Message: "Missing: it does not exist", Deadline: at(300)},
+		{Time: at(0), Type: event.ResourceChanged, Node: "shop/db/backup:(external dependencies)", Resource: "release:storage", State: "InProgress", Message: "InProgress: its last revision is pending-upgrade", Deadline: at(300)},
+		{Time: at(0), Type: event.NodeStarted, Node: "shop/mail:(external dependencies)", Message: "waiting for Secret/mail"},
+		{Time: at(1), Type: event.NodeReady, Node: "shop/mail:(external dependencies)"},
+		{Time: at(2), Type: event.NodeReady, Node: "shop/db"},
+	}
+}
+
+// externalFailed returns the events of the same installation if a release is not deployed in time.
+func externalFailed() []event.Event {
+	err := errors.New("release:storage is not deployed: its last revision is pending-upgrade")
+	return append(external(),
+		event.Event{Time: at(3), Type: event.NodeReady, Node: "shop/auth:server:(external dependencies)"},
+		event.Event{Time: at(3), Type: event.NodeStarted, Node: "shop/auth:server", After: "shop/auth:server:(external dependencies)"},
+		event.Event{Time: at(4), Type: event.NodeReady, Node: "shop/auth:server"},
+		event.Event{Time: at(8), Type: event.NodeFailed, Node: "shop/db/backup:(external dependencies)", Err: err, Message: err.Error()},
+		event.Event{Time: at(8), Type: event.Finished, Err: err, Operation: new(event.Operation)})
+}
+
 // unordered returns the events of an operation that waits for all resources at the same time.
 func unordered() []event.Event {
 	return []event.Event{
@@ -230,6 +267,8 @@ func TestFrame(t *testing.T) {
 		{"hooks", hooks(), plain, 90, 30, 3.4},
 		{"handlers", handlers(), plain, 90, 30, 9},
 		{"definitions", definitions(), plain, 90, 30, 0.5},
+		{"external dependencies", external(), plain, 90, 30, 5},
+		{"ready external dependencies", externalFailed()[:len(externalFailed())-2], plain, 90, 30, 7},
 		{"applied definitions", appliedDefinitions(), plain, 90, 30, 3.4},
 		{"failed definitions", append(definitions(), event.Event{Time: at(1), Type: event.CRDsDone, Err: errors.New("forbidden")}), plain, 90, 30, 2},
 		{"on its way, wide", shop(), plain, 120, 30, 20},
@@ -273,6 +312,7 @@ func TestSummary(t *testing.T) {
 		{"summary of a failure", ended(), 100},
 		{"summary of handlers", append(handlers(), event.Event{Time: at(9), Type: event.Finished, Operation: new(event.Operation)}), 80},
 		{"summary of many", many(200, true), 60},
+		{"summary of external dependencies", externalFailed(), 90},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

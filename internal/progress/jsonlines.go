@@ -60,6 +60,7 @@ type jsonNode struct {
 	ID          string   `json:"id"`
 	Chart       string   `json:"chart"`
 	Layer       string   `json:"layer,omitempty"`
+	External    []string `json:"external,omitempty"`
 	After       []string `json:"after,omitempty"`
 	AfterCharts []string `json:"afterCharts,omitempty"`
 	Resources   int      `json:"resources"`

@@ -18,26 +18,17 @@ type stateCounts struct {
 	all, done, running, failed, waiting int
 	// doneWord describes finished nodes: "ready", or "deleted" if the nodes are deleted.
 	doneWord string
-	// began is when the first node started, and ended is when the last node ended.
+	// began is when the first node, or wait for external dependencies, started, and ended is when
+	// the last one ended.
 	began, ended time.Time
 }
 
 func newCounts(nodes []*timeline.Span) stateCounts {
-	c := stateCounts{all: len(nodes), doneWord: "ready"}
+	c := stateCounts{doneWord: "ready"}
 	for _, n := range nodes {
-		if n.Kind == timeline.Remove {
-			c.doneWord = "deleted"
-		}
-		switch n.State {
-		case timeline.Done:
-			c.done++
-		case timeline.Waiting:
-			c.waiting++
+		c.count(n)
+		if n.Start.IsZero() {
 			continue
-		case timeline.Failed:
-			c.failed++
-		default:
-			c.running++
 		}
 		if c.began.IsZero() || n.Start.Before(c.began) {
 			c.began = n.Start
@@ -49,8 +40,34 @@ func newCounts(nodes []*timeline.Span) stateCounts {
 	return c
 }
 
-// text formats the number of finished nodes, as in "4 of 12 nodes ready".
+// count adds a node to the number of nodes with its state. Waits for external dependencies are
+// not counted.
+func (c *stateCounts) count(n *timeline.Span) {
+	if n.Kind == timeline.External {
+		return
+	}
+	c.all++
+	if n.Kind == timeline.Remove {
+		c.doneWord = "deleted"
+	}
+	switch n.State {
+	case timeline.Done:
+		c.done++
+	case timeline.Waiting:
+		c.waiting++
+	case timeline.Failed:
+		c.failed++
+	case timeline.Running, timeline.Unfinished:
+		c.running++
+	}
+}
+
+// text formats the number of finished nodes, as in "4 of 12 nodes ready". It is empty if there
+// are no nodes.
 func (c stateCounts) text() string {
+	if c.all == 0 {
+		return ""
+	}
 	return fmt.Sprintf("%d of %s %s", c.done, text.Count(c.all, "node"), c.doneWord)
 }
 

@@ -94,7 +94,7 @@ func summaryRow(th theme, s *timeline.Span, width int) string {
 		if s.State == timeline.Done {
 			name += th.faint(" deleted")
 		}
-	case timeline.Wait, timeline.Deploy, timeline.Definitions:
+	case timeline.Wait, timeline.Deploy, timeline.External, timeline.Definitions:
 	}
 	mark, trouble := th.good(th.done), ""
 	switch s.State {

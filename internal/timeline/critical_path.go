@@ -8,13 +8,19 @@ import "slices"
 // markCritical sets the field Critical of the spans on the critical path. It starts with the
 // span that ended last, continues with the last span that it waited for, and so on.
 func (o *Operation) markCritical() {
-	byNode := map[spanKey]*Span{}
+	type key struct {
+		removed bool
+		id      string
+	}
+	byNode := map[key]*Span{}
 	for _, s := range o.Spans {
-		byNode[spanKey{kind: s.Kind, id: s.ID, event: s.HookEvent}] = s
+		if s.Kind == Deploy || s.Kind == External || s.Kind == Remove {
+			byNode[key{s.Kind == Remove, s.ID}] = s
+		}
 	}
 	for s := o.last(nil); s != nil && !s.Critical; {
 		s.Critical = true
-		if before := byNode[spanKey{kind: s.Kind, id: s.After}]; s.After != "" && before != nil && !before.Start.IsZero() {
+		if before := byNode[key{s.Kind == Remove, s.After}]; s.After != "" && before != nil && !before.Start.IsZero() {
 			s = before
 		} else {
 			s = o.last(s)

@@ -119,7 +119,7 @@ func (o *runningOperation) event(e event.Event) {
 	case event.CRDsStarted, event.CRDsDone:
 		o.definitions(o.span(spanKey{kind: Definitions, id: "CustomResourceDefinitions"}), e)
 	case event.NodeStarted, event.NodeApplied, event.NodeReady:
-		o.node(o.span(spanKey{kind: Deploy, id: e.Node}), e)
+		o.node(o.deployed(e.Node), e)
 	case event.NodeDeleting, event.NodeDeleted:
 		o.node(o.span(spanKey{kind: Remove, id: e.Node}), e)
 	case event.NodeFailed:
@@ -156,7 +156,11 @@ func (o *runningOperation) plan(e event.Event) {
 		kind = Remove
 	}
 	for _, n := range e.Nodes {
-		s := o.span(spanKey{kind: kind, id: n.ID})
+		key := spanKey{kind: kind, id: n.ID}
+		if len(n.External) > 0 {
+			key.kind = External
+		}
+		s := o.span(key)
 		s.Chart, s.Layer, s.Needs, s.NeedsCharts, s.Size = n.Chart, n.Layer, n.After, n.AfterCharts, n.Resources
 	}
 }
@@ -189,7 +193,16 @@ func (o *runningOperation) current(node string) *Span {
 			return s
 		}
 	}
-	return o.span(spanKey{kind: Deploy, id: node})
+	return o.deployed(node)
+}
+
+// deployed returns the span of the deployment of a node or, if id is that of a wait for external
+// dependencies, the span of the wait.
+func (o *runningOperation) deployed(id string) *Span {
+	if s := o.spans[spanKey{kind: External, id: id}]; s != nil {
+		return s
+	}
+	return o.span(spanKey{kind: Deploy, id: id})
 }
 
 func (o *runningOperation) start(s *Span, e event.Event) {

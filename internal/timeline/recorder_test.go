@@ -153,6 +153,16 @@ func TestRecorder(t *testing.T) {
 		{"definitions", new(script).at(0).begin("install").tell(event.Event{Type: event.CRDsStarted, Resources: 2}).at(1).tell(event.Event{Type: event.CRDApplied}).
 			tell(event.Event{Type: event.CRDsDone}).planned(event.Planned, "shop:a").node(event.NodeStarted, "shop:a", "").at(2).node(event.NodeReady, "shop:a", "").finish(nil),
 			"install <nil>\n  definitions CustomResourceDefinitions done 1s critical\n  node shop:a done 1s critical\n"},
+		{"external dependencies", new(script).at(0).begin("install").
+			tell(event.Event{Type: event.Planned, Nodes: []event.PlannedNode{{ID: "shop:a", Chart: "shop"}, {ID: "shop:a:(external dependencies)", Chart: "shop", External: []string{"Secret/s"}}}}).
+			node(event.NodeStarted, "shop:a:(external dependencies)", "").at(2).node(event.NodeReady, "shop:a:(external dependencies)", "").
+			node(event.NodeStarted, "shop:a", "shop:a:(external dependencies)").at(3).node(event.NodeReady, "shop:a", "").finish(nil),
+			"install <nil>\n  node shop:a done 1s critical\n  external shop:a:(external dependencies) done 2s critical\n"},
+		{"failed external dependencies", new(script).at(0).begin("install").
+			tell(event.Event{Type: event.Planned, Nodes: []event.PlannedNode{{ID: "shop:a", Chart: "shop"}, {ID: "shop:a:(external dependencies)", Chart: "shop", External: []string{"Secret/s"}}}}).
+			node(event.NodeStarted, "shop:a:(external dependencies)", "").resource("shop:a:(external dependencies)", "Secret/s", "Missing", "it does not exist").
+			at(2).tell(event.Event{Type: event.NodeFailed, Node: "shop:a:(external dependencies)", Err: failed}).finish(failed),
+			"install no image\n  node shop:a waiting 0s\n  external shop:a:(external dependencies) failed 2s critical\n"},
 		{"failed definitions", new(script).at(0).begin("install").tell(event.Event{Type: event.CRDsStarted, Resources: 2}).
 			at(1).tell(event.Event{Type: event.CRDsDone, Err: failed}).finish(failed),
 			"install no image\n  definitions CustomResourceDefinitions failed 1s critical\n"},

@@ -54,6 +54,8 @@ const (
 	Definitions SpanKind = "definitions"
 	// Deploy is the deployment of a node.
 	Deploy SpanKind = "node"
+	// External is a wait for external dependencies.
+	External SpanKind = "external"
 	// Remove is the deletion of a node.
 	Remove SpanKind = "removal"
 	// Hook is the run of a hook.
@@ -87,11 +89,11 @@ const (
 // are zero.
 type Span struct {
 	Kind SpanKind
-	// ID is the ID of the node, the kind and name of the hook, the path of the chart whose handler
+	// ID is the ID of the node or of the wait for external dependencies, the kind and name of the hook, the path of the chart whose handler
 	// it is (or "this program"), the kind of definitions, or the message that says what the
 	// operation waits for.
 	ID string
-	// Chart is the path of the chart of a node. Layer is the name of the layer that the node
+	// Chart is the path of the chart of a node or of a wait for external dependencies. Layer is the name of the layer that the node
 	// stands for, if any.
 	Chart, Layer string
 	// HookEvent is the event for which a hook runs, such as pre-install. HandlerEvent is the lifecycle
@@ -179,7 +181,7 @@ func (s *Span) Took(now time.Time) time.Duration {
 // without the path of the chart, which is empty for the unlayered resources of the chart. For
 // other spans, it is the ID.
 func (s *Span) Label() string {
-	if s.Kind != Deploy && s.Kind != Remove {
+	if s.Kind != Deploy && s.Kind != Remove && s.Kind != External {
 		return s.ID
 	}
 	return strings.TrimPrefix(strings.TrimPrefix(s.ID, s.Chart), ":")
