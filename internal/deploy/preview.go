@@ -13,10 +13,14 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/prune"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // Options returns the Options of the RunConfig.
 func (r *Run) Options() Options { return r.options }
+
+// Plan returns the plan by which the release is deployed; nil without an order.
+func (r *Run) Plan() *sequencer.Plan { return r.plan }
 
 // Objects returns the objects of the new revision whose kinds the cluster knows.
 func (r *Run) Objects() kube.ResourceList { return r.strategy.objects().all }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/dag"
 	"github.com/ordered-helm/helm/internal/graphview/layout"
+	"github.com/ordered-helm/helm/internal/graphview/textwidth"
 )
 
 // Dimensions of a drawing, in pixels.
@@ -153,4 +154,6 @@ func (it *item) measure() {
 	}
 }
 
-func textWidth(text string) float64 { return columnWidth * float64(columns(shorten(text))) }
+func textWidth(text string) float64 {
+	return columnWidth * float64(textwidth.Columns(textwidth.Shorten(text)))
+}

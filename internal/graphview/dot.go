@@ -7,6 +7,8 @@ import (
 	"bufio"
 	"fmt"
 	"strings"
+
+	"github.com/ordered-helm/helm/internal/hooktext"
 )
 
 // dot writes the view in the language of Graphviz, with a Graphviz cluster for each chart.
@@ -41,7 +43,11 @@ func (d *dotWriter) printf(format string, args ...any) { fmt.Fprintf(d.bufio, fo
 
 func (d *dotWriter) item(it *item, indent string) {
 	if !it.box {
-		d.printf("%s%s [label=%s, tooltip=%s%s]\n", indent, it.id, dotText(it.allLines()...), dotText(it.tooltip), dotChange(it.change))
+		attributes := dotChange(it.change)
+		if it.kind == kindExternal {
+			attributes += ", shape=cds"
+		}
+		d.printf("%s%s [label=%s, tooltip=%s%s]\n", indent, it.id, dotText(it.allLines()...), dotText(it.tooltip), attributes)
 		return
 	}
 	d.printf("%ssubgraph cluster_%s {\n", indent, it.id)
@@ -100,10 +106,10 @@ func lastIn(it *item) *item {
 	return it
 }
 
-func (d *dotWriter) hookGroup(i int, g hookGroup) {
-	d.printf("  subgraph cluster_h%d {\n    label=%s\n    style=\"rounded,dotted\"\n", i, dotText(g.title()))
-	for j, b := range g.buckets {
-		d.printf("    h%d_%d [label=%s]\n", i, j, dotText(b.lines()...))
+func (d *dotWriter) hookGroup(i int, g hooktext.Group) {
+	d.printf("  subgraph cluster_h%d {\n    label=%s\n    style=\"rounded,dotted\"\n", i, dotText(g.Title()))
+	for j, b := range g.Buckets {
+		d.printf("    h%d_%d [label=%s]\n", i, j, dotText(b.Lines()...))
 		if j > 0 {
 			d.printf("    h%d_%d -> h%d_%d\n", i, j-1, i, j)
 		}
@@ -111,26 +117,14 @@ func (d *dotWriter) hookGroup(i int, g hookGroup) {
 	d.printf("  }\n")
 }
 
-// lines returns the lines of text about the hooks in the bucket.
-func (b hookBucket) lines() []string {
-	lines := []string{b.title}
-	for _, s := range b.stages {
-		if s.title != "" {
-			lines = append(lines, s.title)
-		}
-		lines = append(lines, s.lines()...)
-	}
-	return lines
-}
-
-func (d *dotWriter) hookArrow(i int, g hookGroup) {
+func (d *dotWriter) hookArrow(i int, g hooktext.Group) {
 	root := d.pic.root
 	style := "style=dotted"
-	if !g.deploying {
+	if !g.Deploying {
 		style = "style=invis"
 	}
-	if g.before {
-		d.printf("  h%d_%d -> %s [ltail=cluster_h%d, lhead=cluster_%s, %s]\n", i, len(g.buckets)-1, firstIn(root).id, i, root.id, style)
+	if g.Before {
+		d.printf("  h%d_%d -> %s [ltail=cluster_h%d, lhead=cluster_%s, %s]\n", i, len(g.Buckets)-1, firstIn(root).id, i, root.id, style)
 	} else {
 		d.printf("  %s -> h%d_0 [ltail=cluster_%s, lhead=cluster_h%d, %s]\n", lastIn(root).id, i, root.id, i, style)
 	}

@@ -80,7 +80,7 @@ func joinArrows(arrows []*arrow, groups map[*item]*item) []*arrow {
 	for _, each := range arrows {
 		ends := [2]*item{cmp.Or(groups[each.first], each.first), cmp.Or(groups[each.then], each.then)}
 		if one := known[ends]; one != nil {
-			if !each.reasons[0].Implicit { // an implicit reason is the same for all of them
+			if len(each.reasons) > 0 && !each.reasons[0].Implicit { // an implicit reason is the same for all of them
 				one.reasons = append(one.reasons, each.reasons...)
 			}
 			continue

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/ordered-helm/helm/internal/graphview/layout"
+	"github.com/ordered-helm/helm/internal/hooktext"
 )
 
 // compose lays out a whole drawing: the root chart in the middle, the hooks that run before
@@ -18,8 +19,8 @@ func (p *picture) compose(headings int) ([]*item, []arrowRoute, layout.Size) {
 	var before, after []*item
 	boxes := make([]*item, len(p.hooks))
 	for i, g := range p.hooks {
-		boxes[i] = g.item(fmt.Sprintf("h%d", i))
-		if g.before {
+		boxes[i] = hookItem(g, fmt.Sprintf("h%d", i))
+		if g.Before {
 			before = append(before, boxes[i])
 		} else {
 			after = append(after, boxes[i])
@@ -42,8 +43,8 @@ func (p *picture) compose(headings int) ([]*item, []arrowRoute, layout.Size) {
 	column([]*item{p.root})
 	column(after)
 	for i, g := range p.hooks {
-		if g.deploying {
-			routes = append(routes, p.sideRoute(boxes[i], g.before))
+		if g.Deploying {
+			routes = append(routes, p.sideRoute(boxes[i], g.Before))
 		}
 	}
 	items := append(append(before, p.root), after...)
@@ -65,17 +66,17 @@ func (p *picture) sideRoute(hooks *item, before bool) arrowRoute {
 	}}
 }
 
-// item returns the box that shows the hooks of g, with an inner box for each weight.
-func (g hookGroup) item(id string) *item {
-	box := &item{id: id, box: true, kind: kindHooks, title: g.title(), tooltip: g.title()}
-	for _, b := range g.buckets {
-		bucket := &item{box: true, kind: kindBucket, title: b.title, tooltip: g.title() + ", " + b.title}
-		for _, s := range b.stages {
-			if s.title != "" {
-				bucket.inner = append(bucket.inner, &item{kind: kindCaption, lines: []textLine{{text: s.title}}})
+// hookItem returns the box that shows the hooks of g, with an inner box for each weight.
+func hookItem(g hooktext.Group, id string) *item {
+	box := &item{id: id, box: true, kind: kindHooks, title: g.Title(), tooltip: g.Title()}
+	for _, b := range g.Buckets {
+		bucket := &item{box: true, kind: kindBucket, title: b.Title, tooltip: g.Title() + ", " + b.Title}
+		for _, s := range b.Stages {
+			if s.Title != "" {
+				bucket.inner = append(bucket.inner, &item{kind: kindCaption, lines: []textLine{{text: s.Title}}})
 			}
-			for _, c := range s.chains {
-				bucket.inner = append(bucket.inner, s.chainItem(c))
+			for _, c := range s.Chains {
+				bucket.inner = append(bucket.inner, chainItem(c))
 			}
 		}
 		box.inner = append(box.inner, bucket)
@@ -84,7 +85,7 @@ func (g hookGroup) item(id string) *item {
 	return box
 }
 
-func (s hookStage) chainItem(chain []string) *item {
+func chainItem(chain []string) *item {
 	it := &item{kind: kindHook}
 	for i, name := range chain {
 		if i > 0 {

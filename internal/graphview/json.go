@@ -21,6 +21,7 @@ type (
 		Charts       []string          `json:"charts"`
 		Nodes        []jsonNode        `json:"nodes"`
 		Edges        []jsonEdge        `json:"edges"`
+		External     []jsonExternal    `json:"external,omitempty"`
 		Hooks        []hookorder.Plan  `json:"hooks"`
 	}
 	jsonComparedWith struct {
@@ -57,6 +58,14 @@ type (
 		Chart string `json:"chart,omitempty"`
 		Own   bool   `json:"own,omitempty"`
 	}
+	jsonExternal struct {
+		Dependency string       `json:"dependency"`
+		Chart      string       `json:"chart"`
+		Node       string       `json:"node,omitempty"`
+		Timeout    string       `json:"timeout,omitempty"`
+		Change     change       `json:"change,omitempty"`
+		Reasons    []jsonReason `json:"reasons"`
+	}
 	jsonReason struct {
 		File     string `json:"file,omitempty"`
 		Resource string `json:"resource,omitempty"`
@@ -88,7 +97,24 @@ func (v *View) json(out *bufio.Writer) error {
 	for _, e := range append(edges, d.removedEdges...) {
 		g.Edges = append(g.Edges, d.jsonEdge(e))
 	}
+	for _, e := range d.external {
+		g.External = append(g.External, jsonExternalOf(e))
+	}
 	return text.WriteJSON(out, g)
+}
+
+func jsonExternalOf(e externalDependency) jsonExternal {
+	j := jsonExternal{Dependency: e.Need.String(), Chart: e.chart, Change: e.change}
+	if e.node != nil {
+		j.Node = e.node.ID()
+	}
+	if e.timeout > 0 {
+		j.Timeout = e.timeout.String()
+	}
+	for _, r := range e.Reasons {
+		j.Reasons = append(j.Reasons, jsonReason(r))
+	}
+	return j
 }
 
 func (d *planDiff) jsonNode(n *sequencer.Node) jsonNode {

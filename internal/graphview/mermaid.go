@@ -7,6 +7,8 @@ import (
 	"bufio"
 	"fmt"
 	"strings"
+
+	"github.com/ordered-helm/helm/internal/hooktext"
 )
 
 // mermaid writes the view as a Mermaid flow chart, with a subgraph for each chart.
@@ -46,7 +48,11 @@ func (m *mermaidWriter) item(it *item, indent string) {
 		m.classes[it.change] = append(m.classes[it.change], it.id)
 	}
 	if !it.box {
-		m.printf("%s%s[%s]\n", indent, it.id, mermaidText(it.allLines()...))
+		shape := "[%s]"
+		if it.kind == kindExternal {
+			shape = "([%s])"
+		}
+		m.printf("%s%s"+shape+"\n", indent, it.id, mermaidText(it.allLines()...))
 		return
 	}
 	m.printf("%ssubgraph %s[%s]\n", indent, it.id, mermaidText(it.title))
@@ -79,10 +85,10 @@ func (m *mermaidWriter) link(from, link, to string) {
 	m.links++
 }
 
-func (m *mermaidWriter) hookGroup(i int, g hookGroup) {
-	m.printf("  subgraph h%d[%s]\n", i, mermaidText(g.title()))
-	for j, b := range g.buckets {
-		m.printf("    h%d_%d[%s]\n", i, j, mermaidText(b.lines()...))
+func (m *mermaidWriter) hookGroup(i int, g hooktext.Group) {
+	m.printf("  subgraph h%d[%s]\n", i, mermaidText(g.Title()))
+	for j, b := range g.Buckets {
+		m.printf("    h%d_%d[%s]\n", i, j, mermaidText(b.Lines()...))
 		if j > 0 {
 			m.link(fmt.Sprintf("  h%d_%d", i, j-1), "-->", fmt.Sprintf("h%d_%d", i, j))
 		}
@@ -90,13 +96,13 @@ func (m *mermaidWriter) hookGroup(i int, g hookGroup) {
 	m.printf("  end\n")
 }
 
-func (m *mermaidWriter) hookArrow(i int, g hookGroup) {
+func (m *mermaidWriter) hookArrow(i int, g hooktext.Group) {
 	hooks := fmt.Sprintf("h%d", i)
 	link := "-.->"
-	if !g.deploying {
+	if !g.Deploying {
 		link = "~~~" // an invisible link, which only affects the layout
 	}
-	if g.before {
+	if g.Before {
 		m.link(hooks, link, m.pic.root.id)
 	} else {
 		m.link(m.pic.root.id, link, hooks)

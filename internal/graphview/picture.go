@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordered-helm/helm/internal/hooktext"
 	"github.com/ordered-helm/helm/internal/kind"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -17,7 +18,7 @@ import (
 type picture struct {
 	root   *item
 	arrows []arrow
-	hooks  []hookGroup
+	hooks  []hooktext.Group
 	title  string
 	diff   planDiff
 }
@@ -55,6 +56,7 @@ const (
 	kindHooks     itemKind = "hooks"
 	kindBucket    itemKind = "bucket"
 	kindHook      itemKind = "hook"
+	kindExternal  itemKind = "external"
 	kindCaption   itemKind = "caption"
 )
 
@@ -96,13 +98,17 @@ type pictureBuilder struct {
 	groups map[string]*item
 	nodes  map[string]*item
 	own    map[string][]*item // the nodes of each chart, without those of its subcharts
+	// stepReasons contains the external dependency that an item shows.
+	stepReasons map[*item]externalDependency
 }
 
 func (v *View) picture() *picture {
 	edges := v.Plan.Edges()
+	beforeAll, ofCharts, others := hooktext.Split(v.Hooks)
 	p := &pictureBuilder{
-		view: v, pic: &picture{title: v.Plan.Charts[0].Path, hooks: hookGroups(v.Hooks), diff: v.compare(edges)},
+		view: v, pic: &picture{title: v.Plan.Charts[0].Path, hooks: hooktext.Groups(slices.Concat(beforeAll, others)), diff: v.compare(edges)},
 		charts: map[string]*item{}, groups: map[string]*item{}, nodes: map[string]*item{}, own: map[string][]*item{},
+		stepReasons: map[*item]externalDependency{},
 	}
 	for _, e := range append(edges, p.pic.diff.removedEdges...) {
 		if !e.Implied {
@@ -111,6 +117,7 @@ func (v *View) picture() *picture {
 	}
 	p.makeBoxes()
 	p.makeNodes()
+	p.addExternalOfNodes(p.pic.diff.external)
 	p.groupOwnResources()
 	for _, e := range p.edges {
 		first, then := p.itemAt(e.First), p.itemAt(e.Then)
@@ -118,6 +125,7 @@ func (v *View) picture() *picture {
 			p.pic.arrows = append(p.pic.arrows, arrow{first, then, e.Reasons, p.pic.diff.edges[edgeKey(e)]})
 		}
 	}
+	p.addChartSteps(p.pic.diff.external, hooktext.Groups(ofCharts))
 	p.removeEmptyBoxes()
 	return p.pic
 }

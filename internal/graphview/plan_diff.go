@@ -48,20 +48,24 @@ type planDiff struct {
 	// edges contains the change of each new or removed edge. The key is that of edgeKey.
 	edges        map[[2]string]change
 	removedEdges []sequencer.Edge
-	compared     bool
+	// external contains the external dependencies of View.Plan, and those of its nodes and charts that only the
+	// previous plan has.
+	external []externalDependency
+	compared bool
 }
 
 // compare returns the differences between View.CompareWith and View.Plan. edges are those of
 // View.Plan. Nodes are identified by their ID, and resources by group, kind, namespace and
 // name.
 func (v *View) compare(edges []sequencer.Edge) planDiff {
-	d := planDiff{compared: v.CompareWith != nil}
+	d := planDiff{compared: v.CompareWith != nil, external: externalOf(v.Plan)}
 	if v.CompareWith == nil {
 		return d
 	}
 	d.compareNodes(v.Plan, v.CompareWith.Plan)
 	d.compareResources(v.Plan, v.CompareWith.Plan)
 	d.compareEdges(edges, v.CompareWith.Plan.Edges())
+	d.compareExternal(d.external, externalOf(v.CompareWith.Plan))
 	return d
 }
 
@@ -155,7 +159,7 @@ func (d *planDiff) ofResource(n *sequencer.Node, r *sequencer.PlannedResource) (
 
 // counts returns a line with the number of new, removed and moved nodes, resources and edges.
 func (d *planDiff) counts(p *sequencer.Plan) string {
-	nodes, resources, edges := map[change]int{}, map[change]int{}, map[change]int{}
+	nodes, resources, edges, external := map[change]int{}, map[change]int{}, map[change]int{}, map[change]int{}
 	for _, c := range d.nodes {
 		nodes[c]++
 	}
@@ -171,11 +175,14 @@ func (d *planDiff) counts(p *sequencer.Plan) string {
 	for _, c := range d.edges {
 		edges[c]++
 	}
+	for _, e := range d.external {
+		external[e.change]++
+	}
 	var parts []string
 	for _, part := range []struct {
 		what   string
 		counts map[change]int
-	}{{"node", nodes}, {"resource", resources}, {"edge", edges}} {
+	}{{"node", nodes}, {"resource", resources}, {"edge", edges}, {"external dependency", external}} {
 		for _, c := range []change{added, removed, moved} {
 			if n := part.counts[c]; n > 0 {
 				parts = append(parts, text.Count(n, part.what)+" "+c.text())

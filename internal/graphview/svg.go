@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/graphview/layout"
+	"github.com/ordered-helm/helm/internal/graphview/textwidth"
 )
 
 // svgStyle is the style sheet of FormatSVG, with colors for light and dark backgrounds.
@@ -27,7 +28,7 @@ func (v *View) svg(out *bufio.Writer) error {
 	s := svgWriter{out: out}
 	items, routes, size := pic.compose(len(headings))
 	for _, h := range headings {
-		size.W = max(size.W, 2*boxPadding+columnWidth*float64(columns(h)))
+		size.W = max(size.W, 2*boxPadding+columnWidth*float64(textwidth.Columns(h)))
 	}
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`+"\n", formatLength(size.W), formatLength(size.H))
 	s.tooltip(v.heading())
@@ -64,7 +65,7 @@ func (s svgWriter) boxes(it *item) {
 	fmt.Fprintf(s.out, `<g class="box %s%s">`, it.kind, classOf(it.change))
 	s.tooltip(it.tooltip)
 	s.rect(it)
-	s.text("title", it.x+boxPadding, it.y+boxPadding+0.7*lineHeight, shorten(it.title))
+	s.text("title", it.x+boxPadding, it.y+boxPadding+0.7*lineHeight, textwidth.Shorten(it.title))
 	if len(it.inner) == 0 {
 		s.text("note", it.x+boxPadding, it.y+boxPadding+1.7*lineHeight, it.lines[0].text)
 	}
@@ -89,11 +90,11 @@ func (s svgWriter) nodes(it *item) {
 	}
 	y := it.y + padding + 0.75*lineHeight
 	if it.title != "" {
-		s.text("title", it.x+padding, y, shorten(it.title))
+		s.text("title", it.x+padding, y, textwidth.Shorten(it.title))
 		y += lineHeight
 	}
 	for _, l := range it.lines {
-		s.text(strings.TrimSpace("line"+classOf(l.change)), it.x+padding, y, shorten(changeSign(l.change)+l.text))
+		s.text(strings.TrimSpace("line"+classOf(l.change)), it.x+padding, y, textwidth.Shorten(changeSign(l.change)+l.text))
 		y += lineHeight
 	}
 	fmt.Fprintln(s.out, "</g>")
@@ -107,8 +108,8 @@ func (s svgWriter) rect(it *item) {
 // compressed to the width that the layout has reserved for it.
 func (s svgWriter) text(class string, x, y float64, text string) {
 	fit := ""
-	if !hasKnownWidth(text) {
-		fit = ` lengthAdjust="spacingAndGlyphs" textLength=` + strconv.Quote(formatLength(columnWidth*float64(columns(text))))
+	if !textwidth.HasKnownWidth(text) {
+		fit = ` lengthAdjust="spacingAndGlyphs" textLength=` + strconv.Quote(formatLength(columnWidth*float64(textwidth.Columns(text))))
 	}
 	fmt.Fprintf(s.out, `<text class="%s" x="%s" y="%s"%s>`, class, formatLength(x), formatLength(y), fit)
 	s.escaped(text)

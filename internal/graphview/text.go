@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordered-helm/helm/internal/hooktext"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -22,6 +23,10 @@ type textWriter struct {
 	after map[string][]sequencer.Edge
 	// layered contains the paths of the charts that have layers.
 	layered map[string]bool
+	// waits contains the external dependencies of each node and chart, by their first key.
+	waits map[string][]externalDependency
+	// hooksBefore contains the title of the hooks that run before the resources of a chart, by its path.
+	hooksBefore map[string]string
 }
 
 // text writes the nodes in batches, between the hooks that run before and after them. A batch contains the nodes with the same Node.Level.
@@ -33,11 +38,12 @@ func (v *View) text(out *bufio.Writer) error {
 	for _, e := range append(edges, l.removedEdges...) {
 		l.after[e.Then.ID()] = append(l.after[e.Then.ID()], e)
 	}
+	l.collectChartSteps()
 	for _, line := range v.headings(l.planDiff) {
 		fmt.Fprintln(out, line)
 	}
-	before, others := SplitHooks(v.Hooks)
-	if err := HooksText(out, before); err != nil {
+	before, ofCharts, others := hooktext.Split(v.Hooks)
+	if err := hooktext.Write(out, before); err != nil {
 		return err
 	}
 	for i, level := range v.levels() {
@@ -52,7 +58,7 @@ func (v *View) text(out *bufio.Writer) error {
 	for _, n := range l.removedNodes {
 		l.writeNode(n)
 	}
-	return HooksText(out, others)
+	return hooktext.Write(out, slices.Concat(ofCharts, others))
 }
 
 // chartsWithLayers returns the paths of the charts that have layers.
@@ -188,15 +194,47 @@ func (l *textWriter) predecessors(n *sequencer.Node) []predecessor {
 			all = append(all, predecessor{title: title, change: c, reasons: e.Reasons})
 		}
 	}
+	addSteps := func(id, chart string) {
+		if title := l.hooksBefore[chart]; title != "" {
+			all = append(all, predecessor{title: title})
+		}
+		for _, e := range l.waits[id] {
+			all = append(all, predecessor{title: e.title(), change: e.change, reasons: e.Reasons})
+		}
+	}
 	add(n.ID())
-	if !l.Reasons && slices.ContainsFunc(all, func(p predecessor) bool { return p.change != removed }) {
+	others := len(all)
+	addSteps(n.ID(), "")
+	if !l.Reasons && slices.ContainsFunc(all[:others], func(p predecessor) bool { return p.change != removed }) {
 		return all // they imply the predecessors of the chart
 	}
 	add(sequencer.EdgeEnd{Chart: n.Chart, Own: true}.ID())
+	implied := false // whether a sibling that must be ready first implies the steps of the charts that contain both
 	for path := n.Chart; path != ""; path = parent(path) {
-		add(sequencer.EdgeEnd{Chart: path}.ID())
+		id := sequencer.EdgeEnd{Chart: path}.ID()
+		others := len(all)
+		add(id)
+		siblings := len(all) > others
+		if !implied {
+			addSteps(id, path)
+		}
+		implied = implied || siblings && !l.Reasons
 	}
 	return all
+}
+
+// collectChartSteps sets waits and hooksBefore.
+func (l *textWriter) collectChartSteps() {
+	l.waits, l.hooksBefore = map[string][]externalDependency{}, map[string]string{}
+	for _, e := range l.external {
+		l.waits[e.key()[0]] = append(l.waits[e.key()[0]], e)
+	}
+	_, ofCharts, _ := hooktext.Split(l.Hooks)
+	for _, g := range hooktext.Groups(ofCharts) {
+		if g.Before && g.Deploying {
+			l.hooksBefore[g.Scope] = "the hooks of " + g.Scope + " that run before its resources"
+		}
+	}
 }
 
 // reasonText returns a line that names the declaration that causes an edge.

@@ -55,7 +55,7 @@ func TestIsToFail(t *testing.T) {
 func TestPlans(t *testing.T) {
 	plan := func(m hookorder.ChartModes, hooks ...*release.Hook) string {
 		var lines []string
-		for _, p := range hookorder.Plans(hooks, m) {
+		for _, p := range hookorder.Plans(hooks, m, nil) {
 			lines = append(lines, fmt.Sprintf("%s: %s of %q", p.Event, printed(p.Buckets), p.Chart(p.Buckets[0].Hooks()[0])))
 		}
 		return strings.Join(lines, "\n")

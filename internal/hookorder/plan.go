@@ -3,25 +3,45 @@
 
 package hookorder
 
-import "helm.sh/helm/v3/pkg/release"
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/release"
+)
 
 // Plan is the order in which the hooks of one event run, for the commands dag and plan.
 type Plan struct {
-	Event   release.HookEvent
+	Event release.HookEvent
+	// Scope is the path of the chart before or after whose nodes the hooks run. It is empty for hooks that
+	// run before or after everything in the release.
+	Scope   string
 	Buckets []Bucket
 
 	modes ChartModes
 }
 
-// Plans returns a plan for each event that has hooks, in the order in which the events can
-// occur.
-func Plans(hooks []*release.Hook, modes ChartModes) []Plan {
+// Plans returns the plans of the hooks: first those of hooks that run before or after everything in the release,
+// one for each event, in the order in which the events can occur; then those of hooks with another scope,
+// sorted by the scope. scopeOf returns the scope of the hooks of a chart, as in Plan.Scope. It can be nil, but
+// if it is not, modes must have ChartOf.
+func Plans(hooks []*release.Hook, modes ChartModes, scopeOf func(chart string) string) []Plan {
 	var plans []Plan
 	for _, event := range append([]release.HookEvent{EventCRDInstall}, HelmEvents()...) {
-		if buckets := Buckets(ForEvent(hooks, event), modes); len(buckets) > 0 {
-			plans = append(plans, Plan{Event: event, Buckets: buckets, modes: modes})
+		byScope := map[string][]*release.Hook{}
+		for _, h := range ForEvent(hooks, event) {
+			scope := ""
+			if scopeOf != nil && event != EventCRDInstall && event != release.HookTest {
+				scope = scopeOf(modes.ChartOf(h))
+			}
+			byScope[scope] = append(byScope[scope], h)
+		}
+		for _, scope := range slices.Sorted(maps.Keys(byScope)) {
+			plans = append(plans, Plan{Event: event, Scope: scope, Buckets: Buckets(byScope[scope], modes), modes: modes})
 		}
 	}
+	slices.SortStableFunc(plans, func(x, y Plan) int { return strings.Compare(x.Scope, y.Scope) })
 	return plans
 }
 

@@ -8,6 +8,7 @@ import "encoding/json"
 type (
 	jsonPlan struct {
 		Event   string       `json:"event"`
+		Scope   string       `json:"scope,omitempty"`
 		Buckets []jsonBucket `json:"buckets"`
 	}
 	jsonBucket struct {
@@ -29,7 +30,7 @@ type (
 // MarshalJSON encodes the plan for the commands dag and plan (docs/reference.md, "The
 // graph as JSON"). It leaves out the manifests of the hooks.
 func (p Plan) MarshalJSON() ([]byte, error) {
-	j := jsonPlan{Event: p.Event.String()}
+	j := jsonPlan{Event: p.Event.String(), Scope: p.Scope}
 	for _, b := range p.Buckets {
 		bucket := jsonBucket{Weight: b.Weight}
 		for _, s := range b.Stages {

@@ -23,6 +23,7 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/prune"
 	"github.com/ordered-helm/helm/internal/redact"
+	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
 // These are values of Object.Note.
@@ -118,8 +119,12 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 	if err := run.FindObsolete(ctx, func(node string, found *prune.FoundObjects) { b.addRemoved(ctx, node, found) }); err != nil {
 		return nil, err
 	}
+	if err := b.addExternal(ctx, rel.Namespace, run.Plan()); err != nil {
+		return nil, err
+	}
+	b.addSkipped(run.Plan())
 	if !o.Hooks.Disabled {
-		p.Hooks = slices.DeleteFunc(hookorder.Plans(rel.Hooks, o.Hooks.Modes), func(plan hookorder.Plan) bool {
+		p.Hooks = slices.DeleteFunc(hookorder.Plans(rel.Hooks, o.Hooks.Modes, hookScopes(run.Plan())), func(plan hookorder.Plan) bool {
 			return plan.Event != o.Hooks.Before && plan.Event != o.Hooks.After
 		})
 	}
@@ -128,6 +133,14 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 	}
 	p.summarize()
 	return p, nil
+}
+
+// hookScopes returns the function that hookorder.Plans needs for the hooks of a plan; nil if plan is nil.
+func hookScopes(plan *sequencer.Plan) func(chart string) string {
+	if plan == nil {
+		return nil
+	}
+	return plan.HookScope
 }
 
 // redactSecrets makes the events and the preview redact the contents of Secrets, both as

@@ -34,6 +34,10 @@ type Preview struct {
 	// Nodes contains the nodes of the deployment graph (sets of resources that are deployed
 	// as a unit), in the order in which they would start if each took equally long.
 	Nodes []Node `json:"nodes"`
+	// External contains the external dependencies of the charts and nodes, and how they stand. Skipped
+	// contains the objects that do not take part in the operation. Both are empty without an order.
+	External []External `json:"external,omitempty"`
+	Skipped  []Object   `json:"skipped,omitempty"`
 	// Removed contains the objects that are no longer in the chart, in the order in which
 	// they would be deleted. It includes objects that would be kept.
 	Removed []Node `json:"removed"`
@@ -65,6 +69,9 @@ const (
 	Keep Action = "keep"
 	// Fail means that the server would reject the object, or its deletion.
 	Fail Action = "fail"
+	// Skip means that the object does not take part in the operation (helm.sh/deploy-on), and would be
+	// left as it is.
+	Skip Action = "skip"
 )
 
 // Object describes what would happen to one object.
@@ -99,6 +106,9 @@ func (p *Preview) Count(action Action) int {
 func (p *Preview) each(do func(*Object)) {
 	for i := range p.First {
 		do(&p.First[i])
+	}
+	for i := range p.Skipped {
+		do(&p.Skipped[i])
 	}
 	for _, nodes := range [][]Node{p.Nodes, p.Removed} {
 		for i := range nodes {

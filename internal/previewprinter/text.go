@@ -11,14 +11,15 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ordered-helm/helm/internal/graphview"
+	"github.com/ordered-helm/helm/internal/hooktext"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
 
 // Text writes a preview to w as text, in the order in which everything would happen: the objects
 // that are created before all others, the hooks that run before the nodes, the nodes of the
-// deployment graph in their order, the objects to delete, and the other hooks.
+// deployment graph in their order, with the hooks that run before and after the resources of a chart,
+// the objects to delete, and the other hooks. External dependencies come before the nodes.
 func Text(w io.Writer, p *preview.Preview) error {
 	out := &printer{Writer: bufio.NewWriter(terminalsafe.NewWriter(w)), failed: map[string]string{}}
 	how := "without an order"
@@ -31,13 +32,17 @@ func Text(w io.Writer, p *preview.Preview) error {
 		fmt.Fprint(out, "\nfirst\n")
 		out.objects(p.First)
 	}
-	before, others := graphview.SplitHooks(p.Hooks)
-	if err := graphview.HooksText(out, before); err != nil {
+	before, ofCharts, others := hooktext.Split(p.Hooks)
+	if err := hooktext.Write(out, before); err != nil {
 		return err
 	}
-	for _, n := range p.Nodes {
-		fmt.Fprintf(out, "\n%s\n", n.Node)
-		out.objects(n.Objects)
+	out.external(p.External)
+	if err := out.nodes(p.Nodes, ofCharts); err != nil {
+		return err
+	}
+	if len(p.Skipped) > 0 {
+		fmt.Fprintf(out, "\nnot part of this %s\n", p.Operation)
+		out.objects(p.Skipped)
 	}
 	if len(p.Removed) > 0 {
 		fmt.Fprint(out, "\nno longer in the chart, in order of deletion\n")
@@ -49,7 +54,7 @@ func Text(w io.Writer, p *preview.Preview) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	return graphview.HooksText(w, others)
+	return hooktext.Write(w, others)
 }
 
 // totals returns the number of objects for each action, as in "2 to create, 1 unchanged".
@@ -60,7 +65,7 @@ func totals(p *preview.Preview) string {
 		text string
 	}{
 		{preview.Create, "to create"}, {preview.Change, "to change"}, {preview.Delete, "to delete"},
-		{preview.Unchanged, "unchanged"}, {preview.Keep, "kept"}, {preview.Fail, "would fail"},
+		{preview.Unchanged, "unchanged"}, {preview.Keep, "kept"}, {preview.Skip, "skipped"}, {preview.Fail, "would fail"},
 	} {
 		if n := p.Count(part.what); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, part.text))
@@ -83,7 +88,7 @@ func sign(action preview.Action) string {
 		return "-"
 	case preview.Fail:
 		return "!"
-	case preview.Unchanged, preview.Keep:
+	case preview.Unchanged, preview.Keep, preview.Skip:
 	}
 	return "="
 }

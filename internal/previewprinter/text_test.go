@@ -13,6 +13,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/previewprinter"
+	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
 func example() *preview.Preview {
@@ -33,7 +34,7 @@ func example() *preview.Preview {
 		Hooks: hookorder.Plans([]*release.Hook{
 			{Kind: "Job", Name: "after", Events: []release.HookEvent{release.HookPostUpgrade}},
 			{Kind: "Job", Name: "before", Events: []release.HookEvent{release.HookPreUpgrade}},
-		}, hookorder.ChartModes{}),
+		}, hookorder.ChartModes{}, nil),
 	}
 }
 
@@ -131,4 +132,38 @@ func TestLongErrorsKeepTheirEnd(t *testing.T) {
 	if got := b.String(); len(got) > 2500 || !strings.Contains(got, "      Job is invalid: ü") || !strings.Contains(got, "ü … ü") || !strings.Contains(got, "ü: field is immutable\n") {
 		t.Errorf("got:\n%s", got)
 	}
+}
+
+// TestChartSteps checks where a plan lists external dependencies, the hooks of charts, and the resources that do not take
+// part.
+func TestChartSteps(t *testing.T) {
+	hook := func(chart, name string, event release.HookEvent) *release.Hook {
+		return &release.Hook{Kind: "Job", Name: name, Path: chart, Events: []release.HookEvent{event}}
+	}
+	object := func(kind, name string) []preview.Object {
+		return []preview.Object{{Action: preview.Unchanged, Kind: kind, Name: name}}
+	}
+	p := &preview.Preview{
+		Release: "shop", Namespace: "prod", Operation: "upgrade", Revision: 3, Ordered: true,
+		External: []preview.External{
+			{Dependency: "Secret/registry", Chart: "shop/web", Node: "shop/web:front", Ready: true, State: "Ready"},
+			{Dependency: "release:dns", Chart: "shop/web", State: "Missing", Message: "there is no release dns in namespace prod"},
+		},
+		Nodes: []preview.Node{
+			{Node: "shop/db:storage", Objects: object("StatefulSet", "db")}, {Node: "shop/dbx", Objects: object("ConfigMap", "x")},
+			{Node: "shop/db/proxy", Objects: object("Deployment", "proxy")}, {Node: "shop/web:front", Objects: object("Deployment", "web")},
+		},
+		Skipped: []preview.Object{{Action: preview.Skip, Kind: "Job", Name: "seed", Namespace: "prod", Note: "helm.sh/deploy-on: install"}},
+		Hooks: hookorder.Plans([]*release.Hook{
+			hook("shop", "check", release.HookPreUpgrade), hook("shop/db", "backup", release.HookPreUpgrade), hook("shop/db", "migrate", release.HookPostUpgrade),
+			hook("shop/db/proxy", "reload", release.HookPostUpgrade), hook("shop/mail", "queue", release.HookPreUpgrade), hook("shop", "notify", release.HookPostUpgrade),
+		}, hookorder.ChartModes{ChartOf: func(h *release.Hook) string { return h.Path }}, func(chart string) string {
+			return map[string]string{"shop/db": "shop/db", "shop/db/proxy": "shop/db/proxy", "shop/mail": "shop/mail"}[chart]
+		}),
+	}
+	var b strings.Builder
+	if err := previewprinter.Text(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	golden.Assert(t, b.String(), "chart-steps.txt")
 }

@@ -41,6 +41,8 @@ func Count(n int, noun string) string {
 		return "1 " + noun
 	case strings.HasSuffix(noun, "ch"):
 		return fmt.Sprintf("%d %ses", n, noun)
+	case strings.HasSuffix(noun, "cy"):
+		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

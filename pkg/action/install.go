@@ -166,5 +166,5 @@ func (i *Install) plan(ctx context.Context, chrt *chart.Chart, vals map[string]a
 	if err != nil {
 		return nil, out.events.RedactError(err)
 	}
-	return &Plan{Plan: rendered.Plan, Hooks: hookorder.Plans(rendered.Hooks, p.HookModes())}, nil
+	return &Plan{Plan: rendered.Plan, Hooks: hookorder.Plans(rendered.Hooks, p.HookModes(), rendered.Plan.HookScope)}, nil
 }

@@ -182,6 +182,8 @@ type (
 	// PreviewNode describes what would happen to the objects of one node of the deployment
 	// graph.
 	PreviewNode = preview.Node
+	// PreviewExternal describes an external dependency, and how it stands.
+	PreviewExternal = preview.External
 	// PreviewObject describes what would happen to one object. If the object would be
 	// changed, it contains a diff.
 	PreviewObject = preview.Object
@@ -203,6 +205,8 @@ const (
 	PreviewKeep = preview.Keep
 	// PreviewFail: the server would reject the object, or its deletion.
 	PreviewFail = preview.Fail
+	// PreviewSkip: the object does not take part in the operation (helm.sh/deploy-on).
+	PreviewSkip = preview.Skip
 )
 
 // Plan describes in which order a release is deployed: the deployment graph of its
@@ -226,7 +230,7 @@ func ReleasePlan(rel *release.Release) (*Plan, error) {
 	if err != nil || plan == nil {
 		return nil, err
 	}
-	return &Plan{Plan: plan, Hooks: hookorder.Plans(rel.Hooks, render.HookModes(rec.Charts, rel.Namespace))}, nil
+	return &Plan{Plan: plan, Hooks: hookorder.Plans(rel.Hooks, render.HookModes(rec.Charts, rel.Namespace), plan.HookScope)}, nil
 }
 
 // Order describes how far a release was deployed in order: the number of its nodes and,

@@ -100,7 +100,7 @@ func hooks() []hookorder.Plan {
 	return hookorder.Plans(all, hookorder.ChartModes{
 		ChartOf: func(h *release.Hook) string { return h.Path },
 		ByChart: map[string]hookorder.Mode{"shop": hookorder.Parallel},
-	})
+	}, nil)
 }
 
 // drawn writes the drawing of a view to a file, checks that it is valid XML, and returns its

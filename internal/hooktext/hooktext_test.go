@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package graphview_test
+package hooktext_test
 
 import (
 	"strings"
@@ -9,8 +9,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
-	"github.com/ordered-helm/helm/internal/graphview"
 	"github.com/ordered-helm/helm/internal/hookorder"
+	"github.com/ordered-helm/helm/internal/hooktext"
 	"github.com/ordered-helm/helm/internal/testutil/golden"
 )
 
@@ -30,7 +30,7 @@ func formatHooks(texts ...string) []*release.Hook {
 	return all
 }
 
-func TestHooksTextGolden(t *testing.T) {
+func TestWrite(t *testing.T) {
 	modes := hookorder.ChartModes{
 		ChartOf: func(h *release.Hook) string { return h.Path },
 		ByChart: map[string]hookorder.Mode{"shop": hookorder.Parallel, "shop/db": hookorder.OtherChartsOnly},
@@ -49,7 +49,7 @@ func TestHooksTextGolden(t *testing.T) {
 	for name, hooks := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
-			if err := graphview.HooksText(&got, hookorder.Plans(hooks, modes)); err != nil {
+			if err := hooktext.Write(&got, hookorder.Plans(hooks, modes, nil)); err != nil {
 				t.Fatal(err)
 			}
 			golden.Assert(t, got.String(), name+".txt")

@@ -1,7 +1,8 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package graphview
+// Package textwidth measures and shortens the texts in a drawing of a deployment graph.
+package textwidth
 
 import (
 	"strings"
@@ -22,8 +23,8 @@ func isNarrow(r rune) bool {
 	return r < 0x80 || r == '…' || r == '−' || r == '→' || unicode.In(r, narrow...)
 }
 
-// columns returns the maximum width of a text, in columns.
-func columns(text string) int {
+// Columns returns the maximum width of a text, in columns.
+func Columns(text string) int {
 	n := 0
 	for _, r := range text {
 		n += columnsOf(r)
@@ -41,14 +42,14 @@ func columnsOf(r rune) int {
 	return 2
 }
 
-// hasKnownWidth reports whether a text has the same width in all monospaced fonts.
-func hasKnownWidth(text string) bool {
+// HasKnownWidth reports whether a text has the same width in all monospaced fonts.
+func HasKnownWidth(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return !isNarrow(r) }) < 0
 }
 
-// shorten replaces the middle of a text that is wider than maxColumns with an ellipsis.
-func shorten(text string) string {
-	if columns(text) <= maxColumns {
+// Shorten replaces the middle of a text that is wider than maxColumns with an ellipsis.
+func Shorten(text string) string {
+	if Columns(text) <= maxColumns {
 		return text
 	}
 	runes := []rune(text)
