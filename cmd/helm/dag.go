@@ -18,6 +18,8 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
+	"github.com/ordered-helm/helm/internal/graphview"
+	"github.com/ordered-helm/helm/internal/initialorder"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/progress"
 	"github.com/ordered-helm/helm/pkg/action"
@@ -37,6 +39,7 @@ them run in parallel, in charts with runHooksInParallel in Chart.yaml.
     $ helm dag ./shop -o svg >shop.svg           a picture
     $ helm dag ./shop --diff shop                compared with the release "shop"
     $ helm dag ./shop --diff shop --revision 3   compared with its third revision
+    $ helm dag ./shop --init-order >order.yaml   an order file to begin with
 
 The chart is specified as for "helm install", and is rendered without a cluster. A
 single word that is not a local file or directory is treated as a release, unless it
@@ -55,6 +58,10 @@ includes them, and svg shows them in tooltips.
 release, and resources that moved to another node. The chart is rendered with the name
 of the release and with the values given here, not with the values of the release.
 
+--init-order prints an order file for the chart instead of the graph: a rule for each
+chart and each workload, all of them commented out. Edit it, look at the graph with
+--order, and deploy with it.
+
 The graph is printed to standard output. Warnings about ignored declarations, and about
 resources that refer to others that are deployed later, are printed to standard error.
 An order that cannot be satisfied, such as one with a cycle, is an error.
@@ -65,11 +72,13 @@ const (
 	outputFlagName  = "output"
 	reasonsFlagName = "reasons"
 	diffFlagName    = "diff"
+
+	initOrderFlagName = "init-order"
 )
 
 // releaseFlags contains the flags of dag that can be used if the argument is a release. All
 // other flags apply only to charts.
-var releaseFlags = []string{releaseFlagName, revisionFlagName, outputFlagName, reasonsFlagName}
+var releaseFlags = []string{releaseFlagName, revisionFlagName, outputFlagName, reasonsFlagName, initOrderFlagName}
 
 // dagOptions holds the flags that only dag has, and those that it shares with template.
 type dagOptions struct {
@@ -141,6 +150,9 @@ func (a *app) dag(ctx context.Context, in *installActionInput, opts *dagOptions,
 	case opts.release:
 		return fmt.Errorf("--%s and --%s require the name of a release", releaseFlagName, revisionFlagName)
 	}
+	if opts.initOrder && (opts.diff != "" || opts.reasons || opts.format != graphview.FormatText) {
+		return fmt.Errorf("--%s prints an order file and no graph: remove --%s, --%s and --%s", initOrderFlagName, outputFlagName, reasonsFlagName, diffFlagName)
+	}
 	if err := opts.revisionFlag.resolve(ctx, a, cmp.Or(opts.diff, argument)); err != nil {
 		return err
 	}
@@ -150,6 +162,9 @@ func (a *app) dag(ctx context.Context, in *installActionInput, opts *dagOptions,
 	plan, err := a.plan(ctx, in, opts, argument)
 	if err != nil {
 		return err
+	}
+	if opts.initOrder {
+		return initialorder.Write(a.out, initialorder.Options{Plan: plan.Plan, Hooks: plan.Hooks, Release: cmp.Or(in.client.ReleaseName, argument)})
 	}
 	return a.showPlan(plan, nil, opts)
 }

@@ -20,6 +20,8 @@ import (
 type dagOutputFlags struct {
 	format  graphview.Format
 	reasons bool
+	// initOrder prints an order file instead of the graph.
+	initOrder bool
 	// diff is the name of the release that the chart is compared with, if any.
 	diff string
 	// renderedAs is the revision for which the chart is rendered: the one for which the manifest
@@ -31,6 +33,7 @@ func (v *dagOutputFlags) addFlags(cmd *cobra.Command, a *app) {
 	outputChoiceFlag("how the graph is printed", graphview.Formats()).add(cmd, &v.format)
 	f := cmd.Flags()
 	f.BoolVar(&v.reasons, reasonsFlagName, false, "print the file and the key that declare each edge")
+	f.BoolVar(&v.initOrder, initOrderFlagName, false, "print an order file for the chart to begin with, in which all rules are commented out, instead of the graph")
 	f.StringVar(&v.diff, diffFlagName, "", "name of a release: mark the differences from the graph of that release")
 	completeFlag(cmd, diffFlagName, a.completeReleases)
 }

@@ -78,6 +78,34 @@ func TestDagOfAReleaseInEveryFormat(t *testing.T) {
 	}
 }
 
+// TestDagInitOrder checks that --init-order prints an order file for a chart or a release, and that the file changes
+// nothing as long as its rules are commented out.
+func TestDagInitOrder(t *testing.T) {
+	t.Setenv("HELM_DRIVER", "memory")
+	t.Setenv("HELM_MEMORY_DRIVER_DATA", storeReleases(t))
+	chart := writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers})
+	order := filepath.Join(t.TempDir(), "order.yaml")
+	for _, argument := range []string{chart, "shop"} {
+		got := runHelm(t, "dag", argument, "--init-order")
+		if got.code != 0 || !strings.Contains(got.stdout, "kind: Order\n") || !strings.Contains(got.stdout, `#- path: "."`) {
+			t.Errorf("%+v", got)
+		}
+		if err := os.WriteFile(order, []byte(got.stdout), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	with, without := runHelm(t, "dag", chart, "--order", order), runHelm(t, "dag", chart)
+	if with.code != 0 || with.stdout != without.stdout || with.stderr != without.stderr {
+		t.Errorf("with the file: %+v\nwithout: %+v", with, without)
+	}
+	for _, flags := range []string{"--reasons", "-o json", "--diff shop"} {
+		got := runHelm(t, append([]string{"dag", chart, "--init-order"}, strings.Fields(flags)...)...)
+		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "--init-order prints an order file and no graph") {
+			t.Errorf("%s: %+v", flags, got)
+		}
+	}
+}
+
 // TestDagDiff compares charts with the second revision of a release.
 func TestDagDiff(t *testing.T) {
 	t.Setenv("HELM_DRIVER", "memory")

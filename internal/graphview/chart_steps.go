@@ -5,6 +5,8 @@ package graphview
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/hooktext"
@@ -35,7 +37,8 @@ func (p *pictureBuilder) addChartSteps(external []externalDependency, hooks []ho
 			after[g.Scope] = append(after[g.Scope], it)
 		}
 	}
-	for path, chart := range p.charts {
+	for _, path := range slices.Sorted(maps.Keys(p.charts)) {
+		chart := p.charts[path]
 		stages := [][]*item{waits[path], before[path], nil, after[path]}
 		if len(waits[path])+len(before[path])+len(after[path])+len(others[path]) == 0 {
 			continue

@@ -86,3 +86,35 @@ test: weight 0: Job/t of "shop"`
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestPlansOfScopes checks that the hooks of a chart have plans of their own for the events that have a scope.
+func TestPlansOfScopes(t *testing.T) {
+	t.Parallel()
+	hook := func(chart string, events ...release.HookEvent) *release.Hook {
+		return &release.Hook{Kind: "Job", Name: "j", Path: chart, Events: events}
+	}
+	hooks := []*release.Hook{
+		hook("shop/db/proxy", release.HookPreInstall), hook("shop/db", release.HookPreInstall, release.HookTest, hookorder.EventCRDInstall),
+		hook("shop", release.HookPreInstall), hook("shop/mail", release.HookPostDelete),
+	}
+	scopes := map[string]string{"shop/db": "shop/db", "shop/db/proxy": "shop/db", "shop/mail": "shop/mail"}
+	modes := hookorder.ChartModes{ChartOf: func(h *release.Hook) string { return h.Path }}
+	var got []string
+	for _, p := range hookorder.Plans(hooks, modes, func(chart string) string { return scopes[chart] }) {
+		var charts []string
+		for _, b := range p.Buckets {
+			for _, h := range b.Hooks() {
+				charts = append(charts, h.Path)
+			}
+		}
+		slices.Sort(charts)
+		got = append(got, fmt.Sprintf("%s of %q: %v", p.Event, p.Scope, charts))
+	}
+	want := []string{
+		`crd-install of "": [shop/db]`, `pre-install of "": [shop]`, `test of "": [shop/db]`,
+		`pre-install of "shop/db": [shop/db shop/db/proxy]`, `post-delete of "shop/mail": [shop/mail]`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

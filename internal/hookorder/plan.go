@@ -32,7 +32,7 @@ func Plans(hooks []*release.Hook, modes ChartModes, scopeOf func(chart string) s
 		byScope := map[string][]*release.Hook{}
 		for _, h := range ForEvent(hooks, event) {
 			scope := ""
-			if scopeOf != nil && event != EventCRDInstall && event != release.HookTest {
+			if scopeOf != nil && HasScope(event) {
 				scope = scopeOf(modes.ChartOf(h))
 			}
 			byScope[scope] = append(byScope[scope], h)
@@ -43,6 +43,12 @@ func Plans(hooks []*release.Hook, modes ChartModes, scopeOf func(chart string) s
 	}
 	slices.SortStableFunc(plans, func(x, y Plan) int { return strings.Compare(x.Scope, y.Scope) })
 	return plans
+}
+
+// HasScope reports whether hooks can run in the place of their chart at an event. Tests, and hooks that install
+// definitions, cannot.
+func HasScope(event release.HookEvent) bool {
+	return event != EventCRDInstall && event != release.HookTest
 }
 
 // Chart returns the path of the chart that contains a hook, or "" if it is unknown.

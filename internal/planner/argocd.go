@@ -19,6 +19,7 @@ func (p *Planner) SequenceForArgoCD(ctx context.Context, rendered *Rendered, doc
 	if probe, err := p.Resources(ctx, argocd.ProbeRevision); err == nil { // some charts may not render for it
 		argocd.WarnRevisionNames(probe, warn)
 	}
+	argocd.WarnUnsupportedSteps(rendered.Plan, rendered.Hooks, p.HookModes().ChartOf, warn)
 	hooks, warnings, err := argocd.SequenceHooks(rendered.Hooks, p.HookModes())
 	if err != nil {
 		return err
