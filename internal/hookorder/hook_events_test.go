@@ -5,6 +5,7 @@ package hookorder_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
