@@ -5,7 +5,6 @@ package deploy
 
 import (
 	"context"
-	"errors"
 
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -30,8 +29,11 @@ func (o *orderedStrategy) runChartHooks(ctx context.Context, s *sequencer.Step) 
 		defer o.hookSteps.Unlock()
 	}
 	err := r.op.Hooks(r.hooksOf(s.Chart)).Run(ctx, r.writer, s.HookEvent)
-	if err == nil || ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+	if err == nil {
 		return context.Cause(ctx)
+	}
+	if cause := hooks.StoppedBy(ctx, err); cause != nil {
+		return cause
 	}
 	o.waiter.RecordFailure()
 	return hooks.StepError(s, err)

@@ -4,6 +4,7 @@
 package hooks
 
 import (
+	"context"
 	"errors"
 
 	"helm.sh/helm/v3/pkg/release"
@@ -24,6 +25,16 @@ func (o Options) OfScope(plan *sequencer.Plan, scope string) Options {
 		return plan.HookScope(chartOf(h)) == scope && (isSelected == nil || isSelected(h))
 	}
 	return o
+}
+
+// StoppedBy returns the cause of the cancellation of ctx if err, the error of hooks, is only that; otherwise nil. If the
+// operation timed out, err says for which hook it waited.
+func StoppedBy(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if _, isTimeout := errors.AsType[*failure.TimeoutError](cause); cause == nil || isTimeout || !errors.Is(err, cause) {
+		return nil
+	}
+	return cause
 }
 
 // StepError returns the error of a step whose hooks failed with err: a *failure.HookError whose hooks name the

@@ -256,9 +256,12 @@ func (r *Run) runStep(ctx context.Context, s *sequencer.Step) error {
 		defer r.hookSteps.Unlock()
 	}
 	err := r.hooks(s.Chart).Run(ctx, r.writer, s.HookEvent)
-	switch {
-	case err == nil || ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+	if err == nil {
 		return context.Cause(ctx)
+	}
+	switch cause := hooks.StoppedBy(ctx, err); {
+	case cause != nil:
+		return cause
 	case s.HookEvent == release.HookPostDelete:
 		r.addError(err)
 		return nil

@@ -4,6 +4,7 @@
 package hookscope
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,12 @@ func TestHookScopeFailures(t *testing.T) {
 			r := h.Run("upgrade", "rel", chart("2", failing).Write(t), "--wait=ordered", "--atomic")
 			harness.ExpectContains(t, r.Stderr, "has been rolled back due to atomic being set")
 			harness.ExpectSameContent(t, before, h.ReleaseObjects(t, "rel"))
+		},
+		"a timeout of the operation": func(t *testing.T, h *harness.Helm) {
+			waiting := charts.Object{Kind: "Job", Name: "migrate", Hook: "pre-install", PodAnnotations: []string{"devcluster/after: 1m"}}
+			r := h.ExpectFailure(t, []string{"install", "rel", chart("1", waiting).Write(t), "--wait=ordered", "--timeout", "8s"})
+			harness.ExpectContains(t, r.Stderr[strings.LastIndex(r.Stderr, "Error:"):], "pre-install hooks of chart shop/db", "Job/migrate",
+				"before the operation timed out after 8s")
 		},
 		"without hooks": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", chart("1", failing).Write(t), "--wait=ordered", "--no-hooks")
