@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/hookneeds"
+	"github.com/ordered-helm/helm/internal/lint/helmrules"
 	"github.com/ordered-helm/helm/internal/lint/rendering"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/scripts"
@@ -53,27 +54,19 @@ type chartInspection struct {
 	marked    *markedRendering     // nil until a position in a template is needed
 }
 
-// chartFiles are the files of a chart that is checked.
-type chartFiles struct {
-	// dir is the directory of the chart.
-	dir string
-	// original are the files as they were read. canonical is the result of canonicalFiles, or nil if it
-	// returned an error; then only Chart.yaml is checked.
-	original, canonical []*chartloader.BufferedFile
-}
-
-// inspect checks a chart with the rules of this package. It returns an error if the chart could not be checked.
-func inspect(ctx context.Context, files chartFiles, o RenderOptions) (*chartInspection, error) {
+// inspect checks a chart with the rules of this package. If files has no canonical form, only its files are
+// checked, not what they render. inspect returns an error if the chart could not be checked.
+func inspect(ctx context.Context, files helmrules.Files, o RenderOptions) (*chartInspection, error) {
 	i := &chartInspection{options: o}
-	root := source.New(files.original)
+	root := source.New(files.Original)
 	root.Walk(i.checkChartFile)
 	root.Walk(i.checkSchema)
 	root.Walk(i.checkLibraryText)
 	root.Walk(func(c *source.Files) {
 		i.addProblems(scripts.Check(ctx, c))
-		i.addProblems(scripts.CheckIgnored(files.dir, c))
+		i.addProblems(scripts.CheckIgnored(files.Dir, c))
 	})
-	if files.canonical == nil || !i.isRelevant(root) || !i.load(root, files.canonical) {
+	if files.Canonical == nil || !i.isRelevant(root) || !i.load(root, files.Canonical) {
 		return i, ctx.Err()
 	}
 	if err := i.renderChart(ctx); err != nil {
@@ -100,7 +93,8 @@ func orderKeywords() []string {
 // isRelevant reports whether a chart has apiVersion v3 or helm.sh/v3, contains any of
 // orderKeywords, or has scripts or other handlers. Other charts are rendered only by Helm's rules, to save time.
 func (i *chartInspection) isRelevant(root *source.Files) bool {
-	return apiVersion(root.Own) == declaration.APIVersionV3 || chartformat.IsV3(root.Data(chartutil.ChartfileName)) ||
+	version := root.Node("apiVersion")
+	return version != nil && version.Value == declaration.APIVersionV3 || chartformat.IsV3(root.Data(chartutil.ChartfileName)) ||
 		mentionsOrderKeywords(root, i.options.Values) || i.options.Handlers.Emitter != nil || scripts.Contains(root)
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/lint/helmrules"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 )
 
@@ -32,11 +33,11 @@ func FuzzOrder(f *testing.F) {
 		files := []*chartloader.BufferedFile{
 			{Name: "Chart.yaml", Data: []byte(chart)}, {Name: "values.yaml", Data: []byte(values)}, {Name: "templates/a.yaml", Data: []byte(template)},
 		}
-		canonical, err := canonicalFiles(files)
+		canonical, err := helmrules.CanonicalFiles(files)
 		if err != nil {
 			canonical = nil
 		}
-		i, err := inspect(t.Context(), chartFiles{dir: t.TempDir(), original: files, canonical: canonical}, RenderOptions{Namespace: "test"})
+		i, err := inspect(t.Context(), helmrules.Files{Dir: t.TempDir(), Original: files, Canonical: canonical}, RenderOptions{Namespace: "test"})
 		if err != nil {
 			t.Fatal(err)
 		}
