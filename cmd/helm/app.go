@@ -71,6 +71,11 @@ func (a *app) warnf(format string, v ...any) {
 	fmt.Fprint(a.errOut, terminalsafe.Sanitize(fmt.Sprintf("WARNING: "+format+"\n", v...)))
 }
 
+// notef prints a note: something that the user may want to know, although nothing is wrong.
+func (a *app) notef(format string, v ...any) {
+	fmt.Fprint(a.errOut, terminalsafe.Sanitize(fmt.Sprintf("NOTE: "+format+"\n", v...)))
+}
+
 // warnIfNotPrinted prints a warning if err, from printing the result of an operation, is not
 // nil. As in Helm, the command does not fail then: otherwise, users would repeat an operation
 // that has already succeeded.

@@ -64,7 +64,9 @@ chart and each workload, all of them commented out. Edit it, look at the graph w
 
 The graph is printed to standard output. Warnings about ignored declarations, and about
 resources that refer to others that are deployed later, are printed to standard error.
-An order that cannot be satisfied, such as one with a cycle, is an error.
+So are notes about post- hooks of a subchart that run only after all resources, although other
+charts depend on the subchart. An order that cannot be satisfied, such as one with a cycle, is
+an error.
 `
 
 const (

@@ -83,7 +83,7 @@ func (a *app) renderedAs(rel *release.Release) (int, error) {
 	return rendered, nil
 }
 
-// showPlan prints a deployment graph to standard output, and its warnings to standard error.
+// showPlan prints a deployment graph to standard output, and its warnings and notes to standard error.
 // If before is not nil, it marks the differences from that graph.
 func (a *app) showPlan(plan *action.Plan, before *graphview.RevisionPlan, opts *dagOptions) error {
 	printer := progress.NewWarnings(a.errOut)
@@ -92,6 +92,9 @@ func (a *app) showPlan(plan *action.Plan, before *graphview.RevisionPlan, opts *
 	}
 	for _, need := range plan.Unmet {
 		printer.Event(action.Event{Type: action.EventWarning, Message: need.String()})
+	}
+	for _, note := range plan.Notes {
+		a.notef("%s", note)
 	}
 	view := graphview.View{Plan: plan.Plan, Hooks: plan.Hooks, Reasons: opts.reasons, CompareWith: before}
 	return view.Write(a.out, opts.format)

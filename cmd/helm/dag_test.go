@@ -139,6 +139,40 @@ metadata:
 	}
 }
 
+// chartWithLateHook is a chart with a subchart db whose hook runs after app, which depends on db.
+func chartWithLateHook() map[string]string {
+	configMap := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: "
+	return map[string]string{
+		"Chart.yaml":                     "apiVersion: v3\nname: shop\nversion: 1.0.0\ndependencies:\n- {name: db, version: 1.0.0}\n- {name: app, version: 1.0.0, depends-on: [db]}\n",
+		"charts/db/Chart.yaml":           "apiVersion: v2\nname: db\nversion: 1.0.0\n",
+		"charts/db/templates/db.yaml":    configMap + "db\n",
+		"charts/db/templates/hook.yaml":  configMap + "migrated\n  annotations: {helm.sh/hook: 'post-install,post-upgrade'}\n",
+		"charts/app/Chart.yaml":          "apiVersion: v2\nname: app\nversion: 1.0.0\n",
+		"charts/app/templates/app.yaml":  configMap + "app\n",
+		"charts/app/templates/hook.yaml": configMap + "started\n  annotations: {helm.sh/hook: post-install}\n",
+	}
+}
+
+// TestDagNotesLateHooks checks that dag says of charts and releases which hooks run late, and prints that
+// to standard error, whatever the format.
+func TestDagNotesLateHooks(t *testing.T) {
+	const note = "NOTE: the hook ConfigMap/migrated (post-install, post-upgrade) of chart shop/db runs only after all resources of the release, " +
+		"although chart shop/app depends on chart shop/db: to run it before that, set hookScope: chart for chart shop/db; hookScope: release says that the order is intended\n"
+	chart := writeChart(t, chartWithLateHook())
+	t.Setenv("HELM_DRIVER", "memory")
+	t.Setenv("HELM_MEMORY_DRIVER_DATA", store(t, revisionOf(t, chart, 1, action.WaitStrategyOrdered)))
+	for _, args := range [][]string{{chart}, {chart, "-o", "json"}, {chart, "--is-upgrade"}, {"shop"}, {chart, "--diff", "shop"}} {
+		if got := runHelm(t, append([]string{"dag"}, args...)...); got.code != 0 || got.stderr != note || strings.Contains(got.stdout, "NOTE") {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	mended := chartWithLateHook()
+	mended["Chart.yaml"] = strings.Replace(mended["Chart.yaml"], "db, version: 1.0.0}", "db, version: 1.0.0, hookScope: chart}", 1)
+	if got := runHelm(t, "dag", writeChart(t, mended)); got.code != 0 || got.stderr != "" {
+		t.Errorf("with hookScope: %+v", got)
+	}
+}
+
 func TestDagOfARelease(t *testing.T) {
 	t.Setenv("HELM_DRIVER", "memory")
 	t.Setenv("HELM_MEMORY_DRIVER_DATA", storeReleases(t))
@@ -226,7 +260,13 @@ func storeReleases(t *testing.T) string {
 // strategy.
 func revision(t *testing.T, number int, strategy action.WaitStrategy) *release.Release {
 	t.Helper()
-	chrt, err := loader.Load(writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers}))
+	return revisionOf(t, writeChart(t, map[string]string{"Chart.yaml": orderedChart, "templates/layers.yaml": layers}), number, strategy)
+}
+
+// revisionOf is like revision, for the chart in a directory.
+func revisionOf(t *testing.T, chart string, number int, strategy action.WaitStrategy) *release.Release {
+	t.Helper()
+	chrt, err := loader.Load(chart)
 	if err != nil {
 		t.Fatal(err)
 	}

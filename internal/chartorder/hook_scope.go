@@ -17,7 +17,7 @@ func (t *Tree) resolveHookScopes() error {
 		declared := t.scopeDeclarations(c)
 		if len(declared) == 0 {
 			if c.Parent >= 0 {
-				c.HookScope = t.Charts[c.Parent].HookScope
+				c.HookScope, c.ReleaseScope = t.Charts[c.Parent].HookScope, t.Charts[c.Parent].ReleaseScope
 			}
 			continue
 		}
@@ -29,6 +29,8 @@ func (t *Tree) resolveHookScopes() error {
 		}
 		if first.Value == annotation.HookScopeChart {
 			c.HookScope = c.Index
+		} else {
+			c.ReleaseScope = true
 		}
 	}
 	return errors.Join(problems...)

@@ -52,6 +52,9 @@ type TreeChart struct {
 	// HookScope is the chart before and after whose resources the hooks of this chart run; -1 if they run
 	// before and after everything in the release. Resolve sets it.
 	HookScope int
+	// ReleaseScope reports whether a declaration says that they run before and after everything in the
+	// release. Resolve sets it.
+	ReleaseScope bool
 }
 
 // Declaration is a single declaration of a dependency between two charts: Then is deployed only when First and its

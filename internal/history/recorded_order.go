@@ -11,6 +11,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/hookorder"
+	"github.com/ordered-helm/helm/internal/latehooks"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/render"
@@ -22,7 +23,11 @@ import (
 // record, or if the order record does not describe an order. If the manifest cannot be read, the
 // error is a *placeholder.UnreadableError.
 func Plan(rel *release.Release) (*sequencer.Plan, *orderrecord.Record, error) {
-	return PlanFor(rel, PlanOptions{})
+	plan, rec, err := PlanFor(rel, PlanOptions{})
+	if plan != nil {
+		plan.Notes = latehooks.Notes(plan, latehooks.Hooks(rel.Hooks, func(file string) string { return render.ChartOf(rec.Charts, file) }))
+	}
+	return plan, rec, err
 }
 
 // PlanOptions say for what PlanFor rebuilds a deployment graph.

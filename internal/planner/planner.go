@@ -24,6 +24,7 @@ import (
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/hookorder"
+	"github.com/ordered-helm/helm/internal/latehooks"
 	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/ordererror"
 	"github.com/ordered-helm/helm/internal/orderfile"
@@ -339,6 +340,7 @@ func (p *Planner) build(result *render.Result) (*sequencer.Plan, error) {
 	}
 	op := hookneeds.Operation{IsUpgrade: o.Release.IsUpgrade, NoHooks: o.DisableHooks, Namespace: o.Release.Namespace, ChartOf: p.chartOf}
 	plan.Unmet = append(plan.Unmet, op.Find(plan, hookneeds.Hooks(result.Hooks))...)
+	plan.Notes = latehooks.Notes(plan, latehooks.Hooks(result.Hooks, p.chartOf))
 	return plan, nil
 }
 

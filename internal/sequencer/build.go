@@ -200,7 +200,7 @@ func (b *builder) newPlan() *Plan {
 		p.declarations = append(p.declarations, edgeDeclaration[EdgeEnd]{d.first.planned(), d.then.planned(), d.reason})
 	}
 	for _, c := range b.charts {
-		planned := &PlannedChart{Path: c.Path, After: b.sortedPaths(c.After), OwnAfter: b.sortedPaths(c.OwnAfter), Sequenced: c.Sequenced}
+		planned := &PlannedChart{Path: c.Path, After: b.sortedPaths(c.After), OwnAfter: b.sortedPaths(c.OwnAfter), Sequenced: c.Sequenced, ReleaseScope: c.ReleaseScope}
 		if c.HookScope >= 0 {
 			planned.HookScope = b.charts[c.HookScope].Path
 		}

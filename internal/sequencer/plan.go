@@ -30,6 +30,10 @@ type Plan struct {
 	// Unmet lists the references that the order cannot satisfy, in a deterministic order.
 	Unmet []UnmetNeed
 
+	// Notes says what authors of charts may want to change about the order, although it is as they have
+	// declared it. The caller of Build sets it.
+	Notes []string
+
 	// graph has a vertex for each node: its number is the index of the node in Nodes. The
 	// vertices of the steps follow. The other vertices are gates: they have no resources and
 	// stand for the beginning or end of a chart.
@@ -137,8 +141,10 @@ type PlannedChart struct {
 	// readiness apply.
 	Sequenced bool
 	// HookScope is the path of the chart before and after whose nodes the hooks of this chart run. It
-	// is empty if they run before and after everything in the release.
-	HookScope string
+	// is empty if they run before and after everything in the release. ReleaseScope reports whether a
+	// declaration says so.
+	HookScope    string
+	ReleaseScope bool
 }
 
 // UnmetNeed is a reference from one resource of a release to another that the order cannot

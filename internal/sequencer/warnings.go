@@ -43,7 +43,7 @@ type Warning struct {
 	Kind WarningKind
 	// Chart is the path of the chart.
 	Chart string
-	// File is the template, or the Chart.yaml of the chart.
+	// File is the template, the Chart.yaml of the chart, or an order file.
 	File string
 	// ID is the resource. It is zero for a warning about a chart.
 	ID ID
