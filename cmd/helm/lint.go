@@ -31,6 +31,7 @@ stock Helm, and additional ones for order, readiness, hooks and scripts, which d
     $ helm lint ./shop
     $ helm lint ./shop --strict --with-subcharts -f production.yaml
     $ helm lint shop-1.2.0.tgz
+    $ helm lint ./shop --order order.yaml        with an order file
     $ helm lint ./shop -o sarif > lint.sarif     for code review tools
 
 A finding that prevents a chart from being installed is an [ERROR], and the command
@@ -69,6 +70,7 @@ func newLintCmd(a *app) *cobra.Command {
 	formats := outputChoiceFlag("how the findings are printed", []string{"text", "json", "sarif"}, "for people", "for other programs", "for code review tools")
 	formats.usage = "[not in stock Helm] " + formats.usage
 	formats.add(cmd, &format)
+	addOrderFlag(cmd, &client.OrderFile)
 	addValueFlags(f, vals)
 	addScriptFlags(cmd, &client.ScriptOptions, &permissionQuestion{}) // pipelines expect no question
 	return cmd
@@ -87,6 +89,7 @@ func (a *app) lint(ctx context.Context, r lintRequest) error {
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
+	given := len(paths)
 	if client.WithSubcharts {
 		paths = append(paths, subcharts(paths)...)
 	}
@@ -99,7 +102,10 @@ func (a *app) lint(ctx context.Context, r lintRequest) error {
 	var printed []*action.LintedChart
 	failed, hasProblems := 0, false
 	reported := reportedFindings{}
-	for _, path := range paths {
+	for i, path := range paths {
+		if i == given {
+			client.OrderFile = nil // its paths are relative to the charts that contain the subcharts
+		}
 		chart := client.CheckWithContext(ctx, path, merged)
 		chart.DeleteFunc(func(f action.LintFinding) bool { return !client.Strict && reported.hasMilder(path, f) })
 		result := chart.Result(client.Strict)

@@ -17,6 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/lint/helmrules"
 	"github.com/ordered-helm/helm/internal/lint/source"
+	"github.com/ordered-helm/helm/internal/orderfile"
 	"github.com/ordered-helm/helm/internal/scripthandlers"
 )
 
@@ -28,6 +29,9 @@ type RenderOptions struct {
 	// nil, Helm's default applies.
 	KubeVersion          *chartutil.KubeVersion
 	SkipSchemaValidation bool
+	// OrderFile is an order file that applies in addition to those of the charts, and before them; nil if
+	// there is none. If it is invalid, Check returns an error.
+	OrderFile *orderfile.Given
 	// Handlers contains the handlers of the events of rendering, and says how the scripts of charts run.
 	Handlers scripthandlers.Options
 	// Quietly must call render, which renders the chart a second time. Meanwhile it can
@@ -61,6 +65,11 @@ type Report struct {
 // Check checks the chart in the directory dir. The report lists the problems of the chart.
 // Check returns an error only if the chart could not be checked.
 func Check(ctx context.Context, dir string, o RenderOptions) (*Report, error) {
+	if o.OrderFile != nil {
+		if _, err := o.OrderFile.Parse(""); err != nil {
+			return nil, err
+		}
+	}
 	original, err := chartloader.DirFiles(dir)
 	if err != nil {
 		return &Report{Helm: helmrules.CheckUnreadable(dir, o.forHelm())}, nil //nolint:nilerr // Helm's rules report the error

@@ -24,6 +24,21 @@ type Chart struct {
 	messages []support.Message
 }
 
+// New returns the findings in a report about the chart at path, or the error that prevented checking it.
+func New(path string, report *lint.Report, err error) *Chart {
+	c := &Chart{Path: path, Err: err}
+	if err != nil {
+		return c
+	}
+	for _, m := range report.Helm {
+		c.Add(lint.FromHelm(m), m)
+	}
+	for _, f := range report.Findings {
+		c.Add(f, lint.ToHelm(f))
+	}
+	return c
+}
+
 // Add adds the finding f. m is the same finding as a message of Helm, which Result returns.
 func (c *Chart) Add(f lint.Finding, m support.Message) {
 	c.Findings, c.messages = append(c.Findings, f), append(c.messages, m)

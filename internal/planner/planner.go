@@ -46,7 +46,7 @@ type RenderOptions struct {
 	Ordered bool
 	// OrderFile is an order file that applies in addition to those of the charts, and before them; nil if there
 	// is none.
-	OrderFile *OrderFile
+	OrderFile *orderfile.Given
 	// DryRun says whether this is a dry run. Render then also fails if the charts declare an
 	// invalid order that the operation would not use.
 	DryRun bool
@@ -87,7 +87,7 @@ type Planner struct {
 	Values map[string]any
 	Root   *sequencer.Chart
 
-	// orderFiles returns the result of readOrderFiles, which is called only once.
+	// orderFiles returns the order files that apply to the release, the strongest first. It reads them only once.
 	orderFiles func() ([]*orderfile.File, error)
 
 	cfg     *helmaction.Configuration
@@ -112,7 +112,7 @@ func New(ctx context.Context, cfg *helmaction.Configuration, chrt *chart.Chart, 
 		return nil, err
 	}
 	p.Root = render.ChartTree(declared, p.Chart)
-	p.orderFiles = sync.OnceValues(p.readOrderFiles)
+	p.orderFiles = sync.OnceValues(func() ([]*orderfile.File, error) { return orderfile.OfRelease(p.Chart, o.OrderFile) })
 	scripts, err := chartscripts.Read(p.Chart)
 	if err != nil {
 		return nil, err

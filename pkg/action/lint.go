@@ -33,6 +33,9 @@ type Lint struct {
 	// KubeVersion is the Kubernetes version for which templates are rendered. If it is nil,
 	// Helm's default version is used.
 	KubeVersion *chartutil.KubeVersion
+	// OrderFile is an order file that applies in addition to those of the charts, and before them; nil if there
+	// is none.
+	OrderFile *OrderFile
 	// Quietly, if not nil, is called when Lint renders a chart for the second time, for the
 	// rules that Helm does not have; Helm's rules have rendered it before. Quietly must
 	// call render. Meanwhile, it can discard what Helm's packages write to the standard
@@ -95,24 +98,14 @@ func (l *Lint) Check(path string, vals map[string]any) *LintedChart {
 // CheckWithContext checks one chart, which is a directory or an archive, with the values vals. Unlike
 // Run, it returns each finding with its rule, file and line. When ctx is done, the scripts of the chart end.
 func (l *Lint) CheckWithContext(ctx context.Context, path string, vals map[string]any) *LintedChart {
-	c := &LintedChart{Path: path}
 	report, err := lint.CheckChart(ctx, path, lint.RenderOptions{
 		Values:               vals,
 		Namespace:            l.Namespace,
 		KubeVersion:          l.KubeVersion,
 		SkipSchemaValidation: l.SkipSchemaValidation,
+		OrderFile:            l.OrderFile,
 		Quietly:              l.Quietly,
 		Handlers:             l.checkHandlers(l.Lifecycle),
 	})
-	if err != nil {
-		c.Err = err
-		return c
-	}
-	for _, m := range report.Helm {
-		c.Add(lint.FromHelm(m), m)
-	}
-	for _, f := range report.Findings {
-		c.Add(f, lint.ToHelm(f))
-	}
-	return c
+	return lintreport.New(path, report, err)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/lifecycle"
 	"github.com/ordered-helm/helm/internal/operation"
+	"github.com/ordered-helm/helm/internal/orderfile"
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/wait"
@@ -203,7 +204,7 @@ func (u *Upgrade) labels(last *release.Release) map[string]string {
 
 // OrderFile is an order file that is given for an operation, in addition to those of the charts
 // (docs/reference.md, "Order files").
-type OrderFile = planner.OrderFile
+type OrderFile = orderfile.Given
 
 // orderFile returns the order file that applies to the upgrade; nil if there is none. It warns if the upgrade drops
 // that of the current revision.
