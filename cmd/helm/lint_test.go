@@ -137,3 +137,69 @@ func TestLintScripts(t *testing.T) {
 		})
 	}
 }
+
+// TestLintWithAnOrderFile checks the output of lint about a chart of subcharts, with an order file in the chart and with
+// another one that is given.
+func TestLintWithAnOrderFile(t *testing.T) {
+	goldens, err := filepath.Abs("testdata/lint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const given = "apiVersion: helm.sh/v1alpha1\nkind: Order\n" +
+		"charts:\n- path: app\n  external: ['release:data/kafka']\n- path: ap\n  hookScope: chart\nresources:\n- match: {kind: ConfigMap, name: db}\n  external: [Secret/shared/other]\n"
+	for _, tt := range []struct {
+		name, golden, args string
+		code               int
+	}{
+		{"without another file", "order-none.txt", "shop", 0},
+		{"text", "order.txt", "shop --order given.yaml", 0},
+		{"with subcharts", "order-subcharts.txt", "shop --order given.yaml --with-subcharts", 0},
+		{"json", "order.json", "shop --order given.yaml --quiet -o json", 0},
+		{"sarif", "order.sarif", "shop --order given.yaml --quiet -o sarif", 0},
+		{"strict", "order-strict.txt", "shop --order given.yaml --strict", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			chart := writeChart(t, chartWithLateHook())
+			t.Chdir(filepath.Dir(chart))
+			for name, text := range map[string]string{
+				"chart/order.yaml":  "apiVersion: helm.sh/v1alpha1\nkind: Order\nresources:\n- match: {chart: db}\n  external: [Secret/shared/registry]\n- match: {chart: db, kind: Secret}\n  layer: secrets\n",
+				"chart/values.yaml": "", "given.yaml": given,
+			} {
+				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Rename("chart", "shop"); err != nil {
+				t.Fatal(err)
+			}
+			got := runHelm(t, append([]string{"lint"}, strings.Fields(tt.args)...)...)
+			if got.code != tt.code || (got.stderr != "") != (tt.code != 0) {
+				t.Errorf("exit code %d, %q", got.code, got.stderr)
+			}
+			stdout := got.stdout
+			if _, results, is := strings.Cut(stdout, `"results": `); is { // before it are the rules
+				stdout = results
+			}
+			golden.Assert(t, stdout, filepath.Join(goldens, tt.golden))
+		})
+	}
+}
+
+// TestLintWithAnInvalidOrderFile checks that lint checks no chart with an invalid order file.
+func TestLintWithAnInvalidOrderFile(t *testing.T) {
+	lintCharts(t)
+	for text, want := range map[string]string{
+		"apiVersion: helm.sh/v1alpha1\nkind: Order\ncharts: [{pth: db}]\n": "given.yaml:3: charts[0].pth: unknown field: did you mean path?",
+		"a: b\n": "it must have the apiVersion helm.sh/v1alpha1 and the kind Order",
+	} {
+		if err := os.WriteFile("given.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := runHelm(t, "lint", "right", "--order", "given.yaml"); got.code != 1 || !strings.Contains(got.stdout, want) || got.stderr != "Error: 1 chart(s) linted, 1 chart(s) failed\n" {
+			t.Errorf("got %+v, want %q", got, want)
+		}
+	}
+	if got := runHelm(t, "lint", "right", "--order", "nowhere.yaml"); got.code != 1 || !strings.Contains(got.stderr, "open nowhere.yaml") {
+		t.Errorf("%+v", got)
+	}
+}

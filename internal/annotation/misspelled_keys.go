@@ -52,7 +52,7 @@ func KeyProblem(key string) (reason string, kind ErrorKind) {
 	if !strings.Contains(lower, "helm.sh/") || IsSequencingKey(key) {
 		return "", UnknownKey
 	}
-	switch meant := nearestKey(key, []string{DependsOnSubcharts, DependsOnSubchartsCanonical}); meant {
+	switch meant := nearestKey(key, []string{DependsOnSubcharts, DependsOnSubchartsCanonical, HookScope}); meant {
 	case "":
 	case key:
 		return "has no effect in a template: move it into Chart.yaml", Misplaced

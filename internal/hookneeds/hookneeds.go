@@ -137,7 +137,7 @@ func (op Operation) lateObjects(plan *sequencer.Plan, hooks []Hook) map[objectid
 	for _, h := range hooks {
 		steps := op.stepsOf(plan, h)
 		problem := op.problemOf(h)
-		if problem == "" && len(steps) > 0 {
+		if len(steps) > 0 {
 			problem = fmt.Sprintf("which the %s create (%s), but only later: move it to an earlier hook, or make it an ordinary resource", steps[0].Title(), h.File)
 		}
 		for _, object := range flatten(h.Object) {

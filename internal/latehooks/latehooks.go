@@ -26,6 +26,12 @@ type Hook struct {
 	Events      []release.HookEvent
 }
 
+// HookID identifies a Hook. Several hooks can have the same.
+type HookID struct{ File, Kind, Name string }
+
+// ID returns what identifies the hook.
+func (h Hook) ID() HookID { return HookID{h.File, h.Kind, h.Name} }
+
 // Hooks returns the hooks of a release in the form that Find needs. chartOf returns the path of the chart
 // that contains a template.
 func Hooks(all []*release.Hook, chartOf func(file string) string) []Hook {

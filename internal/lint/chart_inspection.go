@@ -20,6 +20,8 @@ import (
 	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/hookneeds"
 	"github.com/ordered-helm/helm/internal/lint/helmrules"
+	"github.com/ordered-helm/helm/internal/lint/orderfiles"
+	"github.com/ordered-helm/helm/internal/lint/problem"
 	"github.com/ordered-helm/helm/internal/lint/rendering"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/scripts"
@@ -48,9 +50,11 @@ type chartInspection struct {
 	// to its path in the chart.
 	templatePaths map[string]string
 
+	orderFiles *orderfiles.Files
+
 	rendering *rendering.Rendering // nil until the chart is rendered
 	objects   []*renderedObject    // the objects in it
-	hooks     []hookneeds.Hook     // the hooks among them
+	hooks     []renderedHook       // the hooks among them
 	marked    *markedRendering     // nil until a position in a template is needed
 }
 
@@ -65,6 +69,7 @@ func inspect(ctx context.Context, files helmrules.Files, o RenderOptions) (*char
 	root.Walk(func(c *source.Files) {
 		i.addProblems(scripts.Check(ctx, c))
 		i.addProblems(scripts.CheckIgnored(files.Dir, c))
+		i.addProblems(orderfiles.CheckIgnored(files.Dir, c))
 	})
 	if files.Canonical == nil || !i.isRelevant(root) || !i.load(root, files.Canonical) {
 		return i, ctx.Err()
@@ -73,12 +78,29 @@ func inspect(ctx context.Context, files helmrules.Files, o RenderOptions) (*char
 		return nil, err
 	}
 	i.readObjects()
-	inspection := sequencer.Inspect(sequencer.Input{Root: i.tree, Resources: i.resources(), Namespace: o.Namespace})
+	i.checkOrder()
+	return i, nil
+}
+
+// checkOrder adds findings about the order that the charts declare for an installation.
+func (i *chartInspection) checkOrder() {
+	in := sequencer.Input{
+		Root: i.tree, Resources: i.resources(), Namespace: i.options.Namespace, OrderFiles: i.orderFiles.Set,
+		Operation: sequencer.Install, IgnoreDeployOn: true, // an upgrade deploys all resources sooner or later
+	}
+	var needed []hookneeds.Hook
+	for _, h := range i.hooks {
+		in.Hooks = append(in.Hooks, sequencer.Hook{Chart: h.object.chart, Events: h.needed.Events})
+		needed = append(needed, h.needed)
+	}
+	inspection := sequencer.Inspect(in)
 	if plan := inspection.Plan; plan != nil {
-		plan.Unmet = append(plan.Unmet, hookneeds.Operation{Namespace: o.Namespace}.Find(plan, i.hooks)...)
+		op := hookneeds.Operation{Namespace: in.Namespace, ChartOf: func(file string) string { return render.ChartOf(i.tree, file) }}
+		plan.Unmet = append(plan.Unmet, op.Find(plan, needed)...)
+		i.checkExternal(plan)
+		i.checkLateHooks(plan)
 	}
 	i.checkPlan(inspection)
-	return i, nil
 }
 
 // orderKeywords returns the parts of annotation keys and fields that the rules of this
@@ -87,15 +109,16 @@ func orderKeywords() []string {
 	return []string{
 		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh", "helm.sh/external",
 		"helm.sh/sequencing", "hooks-in-parallel", annotation.HookModeField, annotation.DependsOnField, "hook-delete-timeout", "hook-policy", "crd-install", "test-failure",
+		"hook-scope", annotation.HookScopeField, "helm.sh/deploy",
 	}
 }
 
 // isRelevant reports whether a chart has apiVersion v3 or helm.sh/v3, contains any of
-// orderKeywords, or has scripts or other handlers. Other charts are rendered only by Helm's rules, to save time.
+// orderKeywords, has an order file, or has scripts or other handlers. Other charts are rendered only by Helm's rules, to save time.
 func (i *chartInspection) isRelevant(root *source.Files) bool {
 	version := root.Node("apiVersion")
 	return version != nil && version.Value == declaration.APIVersionV3 || chartformat.IsV3(root.Data(chartutil.ChartfileName)) ||
-		mentionsOrderKeywords(root, i.options.Values) || i.options.Handlers.Emitter != nil || scripts.Contains(root)
+		mentionsOrderKeywords(root, i.options.Values) || i.options.OrderFile != nil || orderfiles.Contains(root) || i.options.Handlers.Emitter != nil || scripts.Contains(root)
 }
 
 // mentionsOrderKeywords reports whether a chart or its values contain any of orderKeywords.
@@ -136,6 +159,9 @@ func (i *chartInspection) load(root *source.Files, canonical []*chartloader.Buff
 	i.tree = render.ChartTree(declaration, i.chart)
 	i.filesByChartFile, i.templatePaths = map[string]*source.Files{}, map[string]string{}
 	i.mapProcessedCharts(i.chart)
+	var problems []problem.Problem
+	i.orderFiles, problems = orderfiles.Load(i.chart, i.filesByChartFile, i.options.OrderFile)
+	i.addProblems(problems)
 	return true
 }
 
@@ -206,7 +232,7 @@ func (i *chartInspection) renderChart(ctx context.Context) error {
 	return nil
 }
 
-func (i *chartInspection) addProblems(problems []scripts.Problem) {
+func (i *chartInspection) addProblems(problems []problem.Problem) {
 	for _, p := range problems {
 		i.add(p.Rule, p.At, p.Message)
 	}

@@ -81,6 +81,10 @@ func (f *findings) checkChartAnnotation(c *source.Files, key, value *yaml.Node) 
 		if !isScalar { // checkOrder reports invalid scalars, together with those of the field
 			f.add(rule.InvalidHookMode, at, key.Value+": must be true, false or otherChartsOnly")
 		}
+	case key.Value == annotation.HookScope:
+		if !isScalar { // checkOrder reports invalid scalars, together with those of the field
+			f.add(rule.InvalidHookScope, at, key.Value+": must be chart or release")
+		}
 	case key.Value == annotation.Sequencing:
 		err, _ := errors.AsType[*annotation.ValueError](annotation.CheckSequencing(map[string]any{key.Value: annotation.DecodeYAML(value)}))
 		if err != nil {
@@ -110,7 +114,7 @@ func ruleOf(e *annotation.ValueError) rule.Rule {
 	case annotation.InvalidLayerName:
 		return rule.InvalidLayerName
 	case annotation.InvalidExternal:
-		return rule.MalformedValue
+		return rule.InvalidExternalDependency
 	case annotation.InvalidExpression:
 		return rule.MalformedExpression
 	case annotation.InvalidDuration:
@@ -125,6 +129,8 @@ func ruleOf(e *annotation.ValueError) rule.Rule {
 		switch e.Key {
 		case annotation.HookModeField, annotation.RunHooksInParallel:
 			return rule.InvalidHookMode
+		case annotation.HookScopeField, annotation.HookScope:
+			return rule.InvalidHookScope
 		}
 	}
 	return rule.MalformedValue
@@ -144,9 +150,9 @@ func (f *findings) addChartFileErrors(c *source.Files, severity string, err erro
 		switch entries := c.Dependencies(); {
 		case inDependency && dependency.Index < len(entries):
 			e := entries[dependency.Index]
-			at = c.At(e.File, source.KeyNode(e.Node, annotation.DependsOnField))
-		case value.Key == annotation.HookModeField:
-			at = c.Field(annotation.HookModeField)
+			at = c.At(e.File, source.KeyNode(e.Node, value.Key))
+		case value.Key == annotation.HookModeField, value.Key == annotation.HookScopeField:
+			at = c.Field(value.Key)
 		}
 		f.addAs(ruleOf(value), severity, at, message(problem))
 	}

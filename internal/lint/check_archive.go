@@ -14,10 +14,17 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/ordered-helm/helm/internal/archive"
+	"github.com/ordered-helm/helm/internal/lint/orderfiles"
 )
 
 // CheckChart checks a chart like Check. path can be a directory or a packed chart (.tgz).
 func CheckChart(ctx context.Context, path string, o RenderOptions) (report *Report, err error) {
+	if o.OrderFile != nil {
+		if _, err := o.OrderFile.Parse(""); err != nil {
+			return nil, err
+		}
+		o.OrderFile = orderfiles.RelativeTo(path, o.OrderFile)
+	}
 	if strings.HasSuffix(path, ".tgz") || strings.HasSuffix(path, ".tar.gz") {
 		dir, failed := os.MkdirTemp("", "helm-lint")
 		if failed != nil {

@@ -15,10 +15,32 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/hookneeds"
+	"github.com/ordered-helm/helm/internal/latehooks"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/similar"
 )
+
+// renderedHook is a hook in the rendered templates, and the same hook in the form that package hookneeds needs.
+type renderedHook struct {
+	object *renderedObject
+	needed hookneeds.Hook
+}
+
+// checkLateHooks adds a finding about each chart whose hooks run only after the charts that depend on it.
+func (i *chartInspection) checkLateHooks(p *sequencer.Plan) {
+	objects := map[latehooks.HookID]*renderedObject{}
+	var hooks []latehooks.Hook
+	for _, h := range i.hooks {
+		o := h.object
+		hook := latehooks.Hook{Chart: o.chart, File: o.file, Kind: o.kind, Name: o.name, Events: h.needed.Events}
+		hooks, objects[hook.ID()] = append(hooks, hook), o
+	}
+	for _, g := range latehooks.Find(p, hooks) {
+		i.add(rule.LateHook, i.position(objects[g.Hooks[0].ID()], release.HookAnnotation), g.String())
+	}
+}
 
 // checkHook adds findings about the annotations of o if it is a hook. It also sets
 // o.resource of a hook to nil, because hooks are not part of the deployment plan.
@@ -28,9 +50,9 @@ func (i *chartInspection) checkHook(o *renderedObject, annotations map[string]st
 		return
 	}
 	if len(events) > 0 {
-		i.hooks = append(i.hooks, hookneeds.Hook{
+		i.hooks = append(i.hooks, renderedHook{o, hookneeds.Hook{
 			File: o.file, Object: o.resource, Events: events, DeletePolicies: deletePolicies(annotations[release.HookDeleteAnnotation]),
-		})
+		}})
 	}
 	o.resource = nil
 	if err != nil {
@@ -49,6 +71,8 @@ func (i *chartInspection) checkHook(o *renderedObject, annotations map[string]st
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if annotation.IsSequencingKey(key) {
 			sequencingKeys = append(sequencingKeys, key)
+		} else if reason, kind := annotation.KeyProblem(key); kind == annotation.Misplaced {
+			i.addAs(rule.MisplacedKey, rule.Warning, i.position(o, key), fmt.Sprintf("%s: %s: %s", o, key, reason))
 		}
 	}
 	if len(sequencingKeys) > 0 {

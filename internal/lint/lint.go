@@ -30,7 +30,7 @@ type RenderOptions struct {
 	KubeVersion          *chartutil.KubeVersion
 	SkipSchemaValidation bool
 	// OrderFile is an order file that applies in addition to those of the charts, and before them; nil if
-	// there is none. If it is invalid, Check returns an error.
+	// there is none. It must be valid: CheckChart returns an error if it is not.
 	OrderFile *orderfile.Given
 	// Handlers contains the handlers of the events of rendering, and says how the scripts of charts run.
 	Handlers scripthandlers.Options
@@ -65,11 +65,6 @@ type Report struct {
 // Check checks the chart in the directory dir. The report lists the problems of the chart.
 // Check returns an error only if the chart could not be checked.
 func Check(ctx context.Context, dir string, o RenderOptions) (*Report, error) {
-	if o.OrderFile != nil {
-		if _, err := o.OrderFile.Parse(""); err != nil {
-			return nil, err
-		}
-	}
 	original, err := chartloader.DirFiles(dir)
 	if err != nil {
 		return &Report{Helm: helmrules.CheckUnreadable(dir, o.forHelm())}, nil //nolint:nilerr // Helm's rules report the error

@@ -15,8 +15,11 @@ import (
 
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/declaration"
+	"github.com/ordered-helm/helm/internal/lint/problem"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
+	"github.com/ordered-helm/helm/internal/ordererror"
+	"github.com/ordered-helm/helm/internal/orderfile"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/yamledit"
 )
@@ -85,6 +88,9 @@ func (i *chartInspection) addPlanError(err error, chartsWithErrors map[string]bo
 	var subchart *sequencer.UnknownSubchartError
 	var cycle *sequencer.CycleError
 	var file *declaration.ChartFileError
+	var orderFile *orderfile.Error
+	var conflict *ordererror.ConflictError
+	var external *ordererror.ExternalError
 	switch {
 	case errors.As(err, &file): // addDeclarationError has reported it
 	case errors.As(err, &resource):
@@ -95,16 +101,15 @@ func (i *chartInspection) addPlanError(err error, chartsWithErrors map[string]bo
 	case errors.As(err, &duplicate):
 		i.add(rule.DuplicateObject, i.positionByID(duplicate.Second, duplicate.ID, ""), i.withSourcePaths(duplicate.Error()))
 	case errors.As(err, &subchart):
-		at := i.filePosition(subchart.File)
-		if f := i.filesOfChart(subchart.File); f != nil {
-			at = f.Field("annotations", subchart.Key)
-			if subchart.Dependency != "" {
-				at = f.DependencyField(subchart.Dependency, annotation.DependsOnField)
-			}
-		}
-		i.add(rule.UnknownSubchart, at, strings.TrimPrefix(subchart.Error(), subchart.File+": "))
+		i.add(rule.UnknownSubchart, i.declaredAt(subchart.File, subchart.Key), strings.TrimPrefix(subchart.Error(), subchart.File+": "))
 	case errors.As(err, &cycle):
 		i.addCycle(cycle)
+	case errors.As(err, &orderFile):
+		i.addProblems([]problem.Problem{i.orderFiles.Problem(orderFile)})
+	case errors.As(err, &conflict):
+		i.addConflict(conflict)
+	case errors.As(err, &external):
+		i.addExternalError(external)
 	default:
 		i.add(rule.MalformedValue, source.Position{}, err.Error())
 	}
@@ -146,11 +151,8 @@ func (i *chartInspection) addCycle(e *sequencer.CycleError) {
 // edgePosition returns the position of the declaration that causes an edge of the
 // deployment graph.
 func (i *chartInspection) edgePosition(e sequencer.CycleEdge) source.Position {
-	if dependency := e.Dependency(); dependency != "" {
-		if f := i.filesOfChart(e.File); f != nil {
-			return f.DependencyField(dependency, annotation.DependsOnField)
-		}
-		return i.filePosition(e.File)
+	if e.Dependency() != "" || i.isOrderFile(e.File) {
+		return i.declaredAt(e.File, e.Key)
 	}
 	layer := strings.Trim(strings.TrimPrefix(e.To, "layer "), `"`)
 	return i.dependsOnPosition(e.File, e.Key, layer)
@@ -160,7 +162,11 @@ func (i *chartInspection) addPlanWarning(w sequencer.Warning) {
 	switch w.Kind {
 	case sequencer.WarningUnknownLayer:
 		text := fmt.Sprintf("%s depends on the unknown layer %q: the dependency is ignored%s", w.ID, w.Name, w.Hint)
-		i.add(rule.UnknownLayer, i.dependsOnPosition(w.File, w.Key, w.Name), text)
+		at := i.dependsOnPosition(w.File, w.Key, w.Name)
+		if i.isOrderFile(w.File) {
+			at = i.declaredAt(w.File, w.Key)
+		}
+		i.add(rule.UnknownLayer, at, text)
 	case sequencer.WarningExpressionPath:
 		i.add(rule.ExpressionPath, i.positionByID(w.File, w.ID, w.Key), strings.TrimPrefix(w.String(), w.File+": "))
 	case sequencer.WarningNotSequenced:
@@ -173,6 +179,8 @@ func (i *chartInspection) addPlanWarning(w sequencer.Warning) {
 		if value, ok := errors.AsType[*annotation.ValueError](w.Err); ok && w.ID != (sequencer.ID{}) { // checkChartFile reports those in Chart.yaml
 			i.addAs(ruleOf(value), i.severityOf(w), i.positionByID(w.File, w.ID, value.Key), fmt.Sprintf("%s: %v", w.ID, value))
 		}
+	case sequencer.WarningUnmatchedRule:
+		i.addUnmatchedRule(w)
 	case sequencer.WarningLateBinding:
 		i.add(rule.LateRoleBinding, i.positionByID(w.File, w.ID, ""), i.withSourcePaths(w.String()))
 	}

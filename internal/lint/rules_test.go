@@ -78,9 +78,9 @@ metadata:
 // usingNames is a chart of the format helm.sh/v3 that uses the library names.
 const usingNames = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: shop, labels: {version: \"1.0.0\"}}\ndata:\n  libraries:\n  - {name: names, version: ^1}\n"
 
-// violations contains charts that violate one rule each, and the change that corrects them.
-// The name of each begins with the name of the rule.
-var violations = []struct {
+// violation is a chart that violates a rule, and the change that corrects it.
+type violation struct {
+	// name begins with the name of the rule.
 	name  string
 	files map[string]string
 	// want contains the expected findings: severity, rule and position.
@@ -90,7 +90,10 @@ var violations = []struct {
 	// mend contains the name of the file to correct, the text to replace, and its
 	// replacement.
 	mend [3]string
-}{
+}
+
+// violations contains charts that violate one rule each. orderViolations has more of them.
+var violations = []violation{
 	{
 		name:  "annotation-not-string in Chart.yaml",
 		files: map[string]string{"Chart.yaml": v3 + "annotations:\n  example.com/a: b\n  example.com/images: [a, b]\n"},
@@ -704,13 +707,13 @@ func found(t *testing.T, files map[string]string, o lint.RenderOptions) (places 
 	return places, report.Findings
 }
 
-// TestRules checks the charts in violations before and after the correction, and that
+// TestRules checks the charts in violations and orderViolations before and after the correction, and that
 // docs/lint.md describes every rule.
 func TestRules(t *testing.T) {
 	tested := map[string]bool{}
 	options := lint.RenderOptions{Namespace: "default"}
 	options.Handlers.Acceptance.Accepted = []string{"filesystem", "environment"}
-	for _, tt := range violations {
+	for _, tt := range slices.Concat(violations, orderViolations) {
 		tested[strings.Fields(tt.name)[0]] = true
 		t.Run(tt.name, func(t *testing.T) {
 			places, all := found(t, tt.files, options)

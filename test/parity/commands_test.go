@@ -119,6 +119,7 @@ func TestCommands(t *testing.T) {
 		"create": {"format": {kind: "format", value: "(default v2)"}}, "search repo": {"exclude-libraries": {}},
 		"push": {"http-method": {kind: "post|put", value: "(default post)"}, "context-path": {kind: "string"}, "force": {}, "update-index": {}, "access-token": {kind: "string"}},
 	}
+	differs["lint"]["order"] = flagOf{kind: "file"}
 	differs["lint"]["output"] = flagOf{shorthand: "o", kind: "format", value: "(default text)"}
 	for _, path := range []string{"install", "rollback", "uninstall", "upgrade"} {
 		differs[path] = maps.Clone(ordered)

@@ -97,6 +97,34 @@ var (
 	}
 )
 
+// Rules about order files and external dependencies.
+var (
+	ExternalTimeoutLong = Rule{
+		"external-timeout-too-long", Warning, "a timeout of external dependencies is longer than the default timeout of a whole operation",
+		"Lower it, or tell users of the chart to increase --timeout.",
+	}
+	FixedExternalDependency = Rule{
+		"fixed-external-dependency", Info, "a chart depends on a certain release, or on an object in a certain namespace, outside of the release",
+		"Let a template read the name and the namespace from values, or leave the dependency to an order file of the user (--order).",
+	}
+	IgnoredOrderFile = Rule{
+		"ignored-order-file", Warning, ".helmignore excludes the order file of a chart",
+		"Correct .helmignore, or remove the file.",
+	}
+	InvalidExternalDependency = Rule{
+		"invalid-external-dependency", Error, "an external dependency has an invalid form, or is part of the release itself",
+		"Write KIND[.GROUP]/[NAMESPACE/]NAME or release:[NAMESPACE/]NAME. Within the release, use layers.",
+	}
+	InvalidOrderFile = Rule{
+		"invalid-order-file", Error, "an order file is invalid",
+		"Correct the file: docs/reference.md describes its fields.",
+	}
+	UnmatchedOrderRule = Rule{
+		"unmatched-order-rule", Warning, "a rule of an order file matches no chart or resource",
+		"Correct the path or the match of the rule, or remove the rule.",
+	}
+)
+
 // Rules about readiness.
 var (
 	CustomReadiness = Rule{
@@ -138,6 +166,14 @@ var (
 	InvalidHookMode = Rule{
 		"invalid-hook-mode", Error, "runHooksInParallel has an unknown value",
 		"Use true, false or otherChartsOnly.",
+	}
+	InvalidHookScope = Rule{
+		"invalid-hook-scope", Error, "hookScope has an unknown value",
+		"Use chart or release.",
+	}
+	LateHook = Rule{
+		"late-hook", Info, "a post- hook of a subchart runs only after the charts that depend on the subchart",
+		"Set hookScope: chart for the subchart, in its Chart.yaml, in its entry of dependencies, or in an order file.",
 	}
 )
 
@@ -229,10 +265,11 @@ var (
 func All() []Rule {
 	return []Rule{
 		AnnotationNotString, ApplicationAsLibrary, ConflictingSpellings, ConflictingSchemas, CustomReadiness, DependencyCycle,
-		DuplicateObject, ExpressionPath, FailedHandler, HookSequencing, IgnoredScriptFile, IgnoredHandler, InvalidChartField, InvalidHook, InvalidHookMode,
-		InvalidLayerName, InvalidScript, InvalidPermissions, InvalidSchema, LateRoleBinding, LayerUnreached, LibraryText, MalformedDuration, MalformedExpression,
+		DuplicateObject, ExpressionPath, ExternalTimeoutLong, FailedHandler, FixedExternalDependency, HookSequencing, IgnoredOrderFile, IgnoredScriptFile, IgnoredHandler,
+		InvalidChartField, InvalidExternalDependency, InvalidHook, InvalidHookMode, InvalidHookScope,
+		InvalidLayerName, InvalidOrderFile, InvalidScript, InvalidPermissions, InvalidSchema, LateHook, LateRoleBinding, LayerUnreached, LibraryText, MalformedDuration, MalformedExpression,
 		MalformedValue, MisplacedKey, NonCanonicalChart, ReadinessTimeoutLong, RemovedChartField, PermissionNotRequested, ScriptsNotEnabled, ScriptsNotRun, SelfDependency, SequencingNotEnabled,
-		TwoSlashKey, UnknownKey, UnknownLayer, UnknownSubchart, UnmeetableNeed, UnusedPermission,
+		TwoSlashKey, UnknownKey, UnknownLayer, UnknownSubchart, UnmatchedOrderRule, UnmeetableNeed, UnusedPermission,
 		SchemaReference, WaitForFirstConsumer,
 	}
 }

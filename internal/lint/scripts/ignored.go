@@ -12,6 +12,7 @@ import (
 	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/chartformat"
 	"github.com/ordered-helm/helm/internal/chartscripts"
+	"github.com/ordered-helm/helm/internal/lint/problem"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 )
@@ -19,7 +20,7 @@ import (
 // CheckIgnored returns the scripts of a chart, and the file with the permissions for which they ask, that exist
 // but are not part of the chart, because .helmignore excludes them. dir is the directory of the root chart.
 // Charts whose scripts are not enabled are not checked.
-func CheckIgnored(dir string, c *source.Files) []Problem {
+func CheckIgnored(dir string, c *source.Files) []problem.Problem {
 	s, isV3 := setting(c)
 	if s == nil && !isV3 || s != nil && s.Value != annotation.ScriptsEnabled {
 		return nil

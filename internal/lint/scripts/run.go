@@ -12,6 +12,7 @@ import (
 
 	"github.com/ordered-helm/helm/internal/chartscripts"
 	"github.com/ordered-helm/helm/internal/lifecycle"
+	"github.com/ordered-helm/helm/internal/lint/problem"
 	"github.com/ordered-helm/helm/internal/lint/rendering"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
@@ -27,7 +28,7 @@ type Origins struct {
 }
 
 // CheckRun returns the problems that occurred when the scripts of a chart ran while it was rendered.
-func CheckRun(r *rendering.Rendering, o Origins) []Problem {
+func CheckRun(r *rendering.Rendering, o Origins) []problem.Problem {
 	var f problems
 	if e := r.Refused; e != nil {
 		names := make([]string, len(e.Permissions))
@@ -45,7 +46,7 @@ func CheckRun(r *rendering.Rendering, o Origins) []Problem {
 }
 
 // failure returns the problem that r.Failure is.
-func failure(r *rendering.Rendering, o Origins) Problem {
+func failure(r *rendering.Rendering, o Origins) problem.Problem {
 	prefix := ""
 	handler, isHandler := errors.AsType[*lifecycle.Error](r.Failure)
 	if isHandler {
@@ -59,13 +60,13 @@ func failure(r *rendering.Rendering, o Origins) Problem {
 		if len(script.Err.Traceback) > 0 {
 			message += "\nstack traceback:\n    " + strings.Join(script.Err.Traceback, "\n    ")
 		}
-		return Problem{rule.FailedHandler, o.file(r.Scripts, script.Chart, script.Err.File, script.Err.Line), message}
+		return problem.Problem{Rule: rule.FailedHandler, At: o.file(r.Scripts, script.Chart, script.Err.File, script.Err.Line), Message: message}
 	case isScript: // it failed while it was loaded
-		return Problem{rule.InvalidScript, o.file(r.Scripts, script.Chart, script.Err.File, script.Err.Line), script.Err.Message}
+		return problem.Problem{Rule: rule.InvalidScript, At: o.file(r.Scripts, script.Chart, script.Err.File, script.Err.Line), Message: script.Err.Message}
 	case isChange:
-		return Problem{rule.FailedHandler, o.Document(change.Source), change.Err.Error()}
+		return problem.Problem{Rule: rule.FailedHandler, At: o.Document(change.Source), Message: change.Err.Error()}
 	}
-	return Problem{rule.FailedHandler, source.Position{}, r.Failure.Error()}
+	return problem.Problem{Rule: rule.FailedHandler, At: source.Position{}, Message: r.Failure.Error()}
 }
 
 // file returns the position of a line in a file of the chart with a path, such as shop/charts/db.

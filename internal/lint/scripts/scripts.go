@@ -20,18 +20,12 @@ import (
 	"github.com/ordered-helm/helm/internal/chartscripts"
 	"github.com/ordered-helm/helm/internal/library"
 	"github.com/ordered-helm/helm/internal/lifecycle"
+	"github.com/ordered-helm/helm/internal/lint/problem"
 	"github.com/ordered-helm/helm/internal/lint/rule"
 	"github.com/ordered-helm/helm/internal/lint/source"
 	"github.com/ordered-helm/helm/internal/luasandbox"
 	"github.com/ordered-helm/helm/internal/scripthandlers"
 )
-
-// Problem is a problem with the scripts of a chart.
-type Problem struct {
-	Rule    rule.Rule
-	At      source.Position
-	Message string
-}
 
 // Contains reports whether a chart, or one of its subcharts, contains scripts.
 func Contains(root *source.Files) bool {
@@ -45,16 +39,16 @@ func hasScripts(c *source.Files) bool {
 }
 
 // Check returns the problems with the scripts of a chart and their permissions, without calling handlers.
-func Check(ctx context.Context, c *source.Files) []Problem {
+func Check(ctx context.Context, c *source.Files) []problem.Problem {
 	var f problems
 	f.check(ctx, c)
 	return f
 }
 
-type problems []Problem
+type problems []problem.Problem
 
 func (f *problems) add(r rule.Rule, at source.Position, message string) {
-	*f = append(*f, Problem{r, at, message})
+	*f = append(*f, problem.Problem{Rule: r, At: at, Message: message})
 }
 
 func (f *problems) check(ctx context.Context, c *source.Files) {

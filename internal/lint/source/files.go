@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -169,6 +170,29 @@ func KeyNode(root *yaml.Node, keys ...string) *yaml.Node {
 		}
 	}
 	return nil
+}
+
+// PathNode returns the YAML node to which a path such as "charts[1].dependsOn" leads: the node of the last key or
+// item that exists. It returns nil if there is none.
+func PathNode(root *yaml.Node, path string) *yaml.Node {
+	var found *yaml.Node
+	for segment := range strings.SplitSeq(path, ".") {
+		key, index, isItem := strings.Cut(strings.TrimSuffix(segment, "]"), "[")
+		node := KeyNode(root, key)
+		if node == nil {
+			return found
+		}
+		found, root = node, yamledit.Resolve(yamledit.Lookup(root, key))
+		if !isItem {
+			continue
+		}
+		n, err := strconv.Atoi(index)
+		if err != nil || root == nil || root.Kind != yaml.SequenceNode || n < 0 || n >= len(root.Content) {
+			return found
+		}
+		found, root = root.Content[n], yamledit.Resolve(root.Content[n])
+	}
+	return found
 }
 
 // Dependency is one entry under "dependencies", in Chart.yaml or requirements.yaml.
