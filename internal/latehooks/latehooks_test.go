@@ -66,7 +66,7 @@ func TestFind(t *testing.T) {
 		},
 		{
 			"the chart around it depends on the chart",
-			func(shop, _, app *sequencer.Chart) {
+			func(shop, _, _ *sequencer.Chart) {
 				shop.DependsOnSubcharts, shop.Dependencies = []string{"db"}, []sequencer.Dependency{{Name: "db"}, {Name: "app"}}
 			},
 			all, migrate, []string{"although chart shop depends on chart shop/db"},
