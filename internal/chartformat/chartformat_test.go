@@ -80,13 +80,15 @@ data:
   kubeVersion: ">=1.30.0"
   type: application
   runHooksInParallel: otherChartsOnly
+  hookScope: chart
   dependencies:
   - {name: db, version: 1.10, repository: https://example.com, condition: db.enabled, tags: [back], alias: store, import-values: [data, {child: a, parent: b}]}
-  - {name: queue, version: ^2, depends-on: "store, db"}
+  - {name: queue, version: ^2, depends-on: "store, db", hookScope: release}
 `,
 			want: `annotations:
   artifacthub.io/prerelease: "true"
   depends-on.helm.sh/subcharts: '["db","queue"]'
+  helm.sh/hook-scope: chart
   helm.sh/run-hooks-in-parallel: otherChartsOnly
   helm.sh/sequencing: enabled
   team: other
@@ -95,7 +97,7 @@ apiVersion: v2
 appVersion: "1.10"
 dependencies:
 - {name: db, version: "1.10", repository: https://example.com, condition: db.enabled, tags: [back], alias: store, import-values: [data, {child: a, parent: b}]}
-- {name: queue, version: ^2, repository: "", depends-on: [store, db]}
+- {name: queue, version: ^2, repository: "", depends-on: [store, db], hookScope: release}
 deprecated: true
 icon: https://example.com/icon.svg
 keywords: [a, "1.10"]
@@ -113,6 +115,23 @@ version: "1.10"
 		{
 			name: "hooks as in an example of a proposal", chart: minimal + "  runHooksInParallel: true\n",
 			want: strings.Replace(minimalFlat, "{", `{helm.sh/run-hooks-in-parallel: "true", `, 1),
+		},
+		{
+			name: "hook scope", chart: minimal + "data: {hookScope: chart}\n",
+			want: strings.Replace(minimalFlat, "{", `{helm.sh/hook-scope: chart, `, 1),
+		},
+		{
+			name: "hook scope like the annotation", chart: minimal + "  annotations: {helm.sh/hook-scope: release}\ndata: {hookScope: release}\n",
+			want: strings.Replace(minimalFlat, "{", `{helm.sh/hook-scope: release, `, 1),
+		},
+		{
+			name: "fields that replace empty annotations", chart: minimal + "  annotations: {helm.sh/hook-scope: '', helm.sh/run-hooks-in-parallel: ''}\ndata: {hookScope: chart, runHooksInParallel: true}\n",
+			want: strings.Replace(minimalFlat, "{", `{helm.sh/hook-scope: chart, helm.sh/run-hooks-in-parallel: "true", `, 1),
+		},
+		{name: "empty hook scope", chart: minimal + "data: {hookScope: ''}\n", want: minimalFlat},
+		{
+			name: "hook scope of a dependency in requirements", chart: minimal, requirements: "requirements: [{name: db, version: '1', repository: r, hookScope: chart}]\n",
+			want: minimalFlat + "dependencies: [{name: db, version: '1', repository: r, hookScope: chart}]\n",
 		},
 		{
 			name: "requirements", chart: minimal, requirements: "requirements: [{name: db, version: '1', repository: r}]\n",
@@ -207,6 +226,11 @@ func TestTranslateErrors(t *testing.T) {
 		{"label of packed charts", strings.Replace(minimal, "1.0.0", "1.0.0, helm.sh/library-copy: a", 1), "", "Chart.yaml:5: metadata.labels.helm.sh/library-copy: is reserved for packed charts"},
 		{"hooks in two ways", minimal + "  runHooksInParallel: true\ndata: {runHooksInParallel: false}\n", "", "Chart.yaml:6: metadata.runHooksInParallel: differs from data.runHooksInParallel"},
 		{"hooks that differ from the annotation", minimal + "  annotations: {helm.sh/run-hooks-in-parallel: otherChartsOnly}\ndata: {runHooksInParallel: true}\n", "", "Chart.yaml:7: runHooksInParallel: differs from the annotation helm.sh/run-hooks-in-parallel: remove one of them"},
+		{"unknown hook scope", minimal + "data: {hookScope: subchart}\n", "", "Chart.yaml:6: data.hookScope: must be chart or release"},
+		{"hook scope that is a list", minimal + "data: {hookScope: [chart]}\n", "", "Chart.yaml:6: data.hookScope: must be a string"},
+		{"hook scope that differs from the annotation", minimal + "  annotations: {helm.sh/hook-scope: release}\ndata: {hookScope: chart}\n", "", "Chart.yaml:7: data.hookScope: differs from the annotation helm.sh/hook-scope: remove one of them"},
+		{"hook scope in metadata", minimal + "  hookScope: chart\n", "", "Chart.yaml:6: metadata.hookScope: belongs in data.hookScope"},
+		{"unknown hook scope of a dependency", minimal, "requirements:\n- name: a\n  hookScope: all\n", "requirements.yaml:3: requirements[0].hookScope: must be chart or release"},
 		{"no YAML", minimal + "data: [\n", "", "Chart.yaml:6: invalid YAML: "},
 		{"requirements that are no YAML", minimal, "a: [\n", "requirements.yaml:1: invalid YAML: "},
 	} {
@@ -247,7 +271,7 @@ func FuzzTranslate(f *testing.F) {
 			return
 		}
 		var metadata chart.Metadata
-		if err := yaml.UnmarshalStrict(flat, &metadata); err != nil && !strings.Contains(string(flat), "depends-on") {
+		if err := yaml.UnmarshalStrict(flat, &metadata); err != nil && !strings.Contains(string(flat), "depends-on") && !strings.Contains(string(flat), "hookScope") {
 			t.Fatalf("Helm cannot read\n%s%v", flat, err)
 		}
 		if metadata.APIVersion != chart.APIVersionV2 || metadata.Name == "" || metadata.Version == "" {
@@ -321,10 +345,11 @@ data:
   deprecated: false
   type: library
   runHooksInParallel: true
-  dependencies: [{name: db, version: "1.10", tags: [a], enabled: true, import-values: [a, {child: b, parent: c}], depends-on: [x]}]
+  hookScope: chart
+  dependencies: [{name: db, version: "1.10", tags: [a], enabled: true, import-values: [a, {child: b, parent: c}], depends-on: [x], hookScope: release}]
   libraries: [{name: common, version: ^1.0, repository: https://example.com}]
 `, "", 0},
-		{"fields without a value", minimal + "  annotations:\ndata: {icon: , keywords: , deprecated: , runHooksInParallel: , dependencies: }\n", "", 0},
+		{"fields without a value", minimal + "  annotations:\ndata: {icon: , keywords: , deprecated: , runHooksInParallel: , hookScope: , dependencies: }\n", "", 0},
 		{"boolean of YAML 1.1", minimal + "data: {deprecated: y, runHooksInParallel: on}\n", "", 0},
 		{"boolean that is a string", minimal + "data:\n  deprecated: \"yes\"\n", "Chart.yaml:7: data.deprecated: must be true or false", Invalid},
 		{"removed field", minimal + "data:\n  engine: gotpl\n", "Chart.yaml:7: data.engine: has no effect in charts of helm.sh/v3: remove it", Removed},
@@ -349,6 +374,8 @@ data:
 		{"depends-on that is a string", minimal + "data:\n  dependencies:\n  - {name: a, depends-on: b}\n", "Chart.yaml:8: data.dependencies[0].depends-on: is not a list: write [b]", NotCanonical},
 		{"type that does not exist", minimal + "data:\n  type: service\n", "Chart.yaml:7: data.type: must be application or library", Invalid},
 		{"hooks that are neither parallel nor sequential", minimal + "data:\n  runHooksInParallel: maybe\n", "Chart.yaml:7: data.runHooksInParallel: must be true, false or otherChartsOnly", Invalid},
+		{"hook scope that does not exist", minimal + "data:\n  hookScope: Chart\n", "Chart.yaml:7: data.hookScope: must be chart or release", Invalid},
+		{"hook scope of a dependency that does not exist", minimal + "data:\n  dependencies:\n  - {name: a, hookScope: all}\n", "Chart.yaml:8: data.dependencies[0].hookScope: must be chart or release", Invalid},
 		{"name that is a path", strings.Replace(minimal, "shop", "a/b", 1), `Chart.yaml:4: metadata.name: "a/b" cannot be the name of a directory`, Invalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {

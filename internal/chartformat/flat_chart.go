@@ -54,6 +54,7 @@ type dependency struct {
 	Enabled      bool     `yaml:"enabled,omitempty"`
 	ImportValues []any    `yaml:"import-values,omitempty"`
 	DependsOn    []string `yaml:"depends-on,omitempty"`
+	HookScope    string   `yaml:"hookScope,omitempty"`
 }
 
 // setAnnotation sets an annotation of the flat Chart.yaml, unless it is set already.
@@ -66,11 +67,15 @@ func (f *flatChart) setAnnotation(key, value string) {
 	}
 }
 
-// setOrder declares in annotations what the format implies: charts deploy in order.
-func (f *flatChart) setOrder(hooks string) {
+// setOrder declares in annotations what the format implies, charts deploy in order, and how and when the
+// hooks run, if the chart says so.
+func (f *flatChart) setOrder(hookMode, hookScope string) {
 	f.setAnnotation(annotation.Sequencing, annotation.SequencingEnabled)
-	if hooks != "" {
-		f.setAnnotation(annotation.RunHooksInParallel, hooks)
+	if hookMode != "" {
+		f.Annotations[annotation.RunHooksInParallel] = hookMode
+	}
+	if hookScope != "" {
+		f.Annotations[annotation.HookScope] = hookScope
 	}
 }
 

@@ -26,12 +26,13 @@ name: shop
 version: 1.50
 engine: gotpl
 runHooksInParallel: true
+hookScope: chart # with its database
 deprecated: true
 keywords: [a, 7]
 annotations: {helm.sh/sequencing: enabled, a: yes, helm.sh/depends-on/subcharts: [db], helm.sh/depends-on/external: [Secret/a]}
 dependencies:
 - {name: db, version: 1.0, enabled: true, import-values: [{child: a, parent: b}], depends-on: [queue]}
-- {name: queue, version: ^2}
+- {name: queue, version: ^2, hookScope: release}
 `, `apiVersion: helm.sh/v3
 kind: Chart
 metadata:
@@ -45,11 +46,12 @@ metadata:
     depends-on.helm.sh/external: '["Secret/a"]'
 data:
   runHooksInParallel: true
+  hookScope: chart # with its database
   deprecated: true
   keywords: [a, "7"]
   dependencies:
     - {name: db, version: "1", enabled: true, import-values: [{child: a, parent: b}], depends-on: [queue]}
-    - {name: queue, version: ^2}
+    - {name: queue, version: ^2, hookScope: release}
 `,
 		},
 		{

@@ -16,12 +16,12 @@ var (
 	metadataFields = []string{"name", "labels", "annotations", "runHooksInParallel"}
 	dataFields     = []string{
 		"description", "home", "sources", "keywords", "maintainers", "icon", "deprecated", "kubeVersion", "type",
-		"dependencies", "libraries", "runHooksInParallel",
+		"dependencies", "libraries", "runHooksInParallel", "hookScope",
 	}
 	// removedFields are fields of Helm 2 without a successor.
 	removedFields    = []string{"engine", "tillerVersion"}
 	maintainerFields = []string{"name", "email", "url"}
-	dependencyFields = []string{"name", "version", "repository", "condition", "tags", "enabled", "import-values", "alias", "depends-on"}
+	dependencyFields = []string{"name", "version", "repository", "condition", "tags", "enabled", "import-values", "alias", "depends-on", "hookScope"}
 	libraryFields    = []string{"name", "version", "repository"}
 )
 

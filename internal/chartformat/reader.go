@@ -83,7 +83,11 @@ func (r *reader) readChart(root *yaml.Node) *flatChart {
 		at := firstNode(data["runHooksInParallel"], metadata["runHooksInParallel"])
 		r.invalidf(at, annotation.HookModeField, "differs from the annotation %s: remove one of them", annotation.RunHooksInParallel)
 	}
-	flat.setOrder(hooks)
+	scope := r.hookScope(data["hookScope"], "data.hookScope")
+	if other := flat.Annotations[annotation.HookScope]; scope != "" && other != "" && other != scope {
+		r.invalidf(data["hookScope"], "data.hookScope", "differs from the annotation %s: remove one of them", annotation.HookScope)
+	}
+	flat.setOrder(hooks, scope)
 	return flat
 }
 
@@ -208,6 +212,16 @@ func (r *reader) hookModeText(n *yaml.Node, field string) string {
 	return n.Value
 }
 
+// hookScope returns a value of hookScope, or "" if it is not set.
+func (r *reader) hookScope(n *yaml.Node, field string) string {
+	value := r.scalar(n, field)
+	scope, err := annotation.ReadHookScope(annotation.HookScopeField, value)
+	if err != nil {
+		r.invalidf(n, field, "must be %s or %s", annotation.HookScopeChart, annotation.HookScopeRelease)
+	}
+	return scope
+}
+
 // readDependencies reads a list of dependencies.
 func (r *reader) readDependencies(n *yaml.Node, field string, flat *flatChart) {
 	if n == nil {
@@ -217,7 +231,7 @@ func (r *reader) readDependencies(n *yaml.Node, field string, flat *flatChart) {
 	for i, entry := range r.items(n, field) {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		fields := r.readFields(entry, at, dependencyFields)
-		d := dependency{DependsOn: r.names(fields["depends-on"], at+".depends-on")}
+		d := dependency{DependsOn: r.names(fields["depends-on"], at+".depends-on"), HookScope: r.hookScope(fields["hookScope"], at+".hookScope")}
 		d.Name, d.Version = r.scalar(fields["name"], at+".name"), r.scalar(fields["version"], at+".version")
 		d.Repository = r.scalar(fields["repository"], at+".repository")
 		if d.Name == "" {

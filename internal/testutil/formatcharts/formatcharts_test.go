@@ -55,22 +55,22 @@ func texts(n *yaml.Node) string {
 // TestRewrite rewrites a flat chart with a subchart.
 func TestRewrite(t *testing.T) {
 	flat := Files{
-		"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\nicon: x\nannotations: {helm.sh/sequencing: enabled, helm.sh/run-hooks-in-parallel: 'true', a: b}\n" +
-			"dependencies: [{name: db, version: '1', repository: ''}]\n",
-		"charts/db/Chart.yaml": "apiVersion: v1\nname: db\nversion: 1.0.0\n", "charts/db/requirements.yaml": "dependencies: [{name: leaf, version: '1', repository: ''}]\n",
+		"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\nicon: x\nannotations: {helm.sh/sequencing: enabled, helm.sh/run-hooks-in-parallel: 'true', helm.sh/hook-scope: chart, a: b}\n" +
+			"dependencies: [{name: db, version: '1', repository: '', hookScope: release}]\n",
+		"charts/db/Chart.yaml": "apiVersion: v1\nname: db\nversion: 1.0.0\nhookScope: chart\n", "charts/db/requirements.yaml": "dependencies: [{name: leaf, version: '1', repository: ''}]\n",
 		"charts/_old/Chart.yaml": "[", "values.yaml": "a: 1\n",
 	}
 	for place, want := range map[Place]Files{
 		InChartYAML: {
-			"Chart.yaml": "apiVersion: helm.sh/v3\ndata:\n  dependencies:\n  - name: db\n    repository: \"\"\n    version: \"1\"\n  icon: x\n  runHooksInParallel: \"true\"\n" +
+			"Chart.yaml": "apiVersion: helm.sh/v3\ndata:\n  dependencies:\n  - hookScope: release\n    name: db\n    repository: \"\"\n    version: \"1\"\n  hookScope: chart\n  icon: x\n  runHooksInParallel: \"true\"\n" +
 				"kind: Chart\nmetadata:\n  annotations:\n    a: b\n  labels:\n    version: 1.0.0\n  name: shop\n",
-			"charts/db/Chart.yaml": "apiVersion: helm.sh/v3\ndata:\n  dependencies:\n  - name: leaf\n    repository: \"\"\n    version: \"1\"\n" +
+			"charts/db/Chart.yaml": "apiVersion: helm.sh/v3\ndata:\n  dependencies:\n  - name: leaf\n    repository: \"\"\n    version: \"1\"\n  hookScope: chart\n" +
 				"kind: Chart\nmetadata:\n  annotations:\n    helm.sh/sequencing: disabled\n  labels:\n    version: 1.0.0\n  name: db\n",
 		},
 		BelowRequirements: {
-			"Chart.yaml":                  "apiVersion: helm.sh/v3\ndata:\n  icon: x\n  runHooksInParallel: \"true\"\nkind: Chart\nmetadata:\n  annotations:\n    a: b\n  labels:\n    version: 1.0.0\n  name: shop\n",
-			"charts/db/Chart.yaml":        "apiVersion: helm.sh/v3\ndata: {}\nkind: Chart\nmetadata:\n  annotations:\n    helm.sh/sequencing: disabled\n  labels:\n    version: 1.0.0\n  name: db\n",
-			"requirements.yaml":           "requirements:\n- name: db\n  repository: \"\"\n  version: \"1\"\n",
+			"Chart.yaml":                  "apiVersion: helm.sh/v3\ndata:\n  hookScope: chart\n  icon: x\n  runHooksInParallel: \"true\"\nkind: Chart\nmetadata:\n  annotations:\n    a: b\n  labels:\n    version: 1.0.0\n  name: shop\n",
+			"charts/db/Chart.yaml":        "apiVersion: helm.sh/v3\ndata:\n  hookScope: chart\nkind: Chart\nmetadata:\n  annotations:\n    helm.sh/sequencing: disabled\n  labels:\n    version: 1.0.0\n  name: db\n",
+			"requirements.yaml":           "requirements:\n- hookScope: release\n  name: db\n  repository: \"\"\n  version: \"1\"\n",
 			"charts/db/requirements.yaml": "requirements:\n- name: leaf\n  repository: \"\"\n  version: \"1\"\n",
 		},
 	} {

@@ -132,6 +132,7 @@ func (g *generator) dependency(c *draft, name string) {
 	entry := mapping{{"name", name}, {"version", g.choose("1.2.3", "^1.0", "*", ">= 1.0.0, < 2")}, {"repository", g.choose("", "https://example.com/charts", "file://../"+name, "@repo")}}
 	entry = g.some(entry, field{"condition", name + ".enabled"}, field{"tags", list{"front", g.odd()}}, field{"alias", name + "-alias"}, field{"enabled", literal("true")},
 		field{"import-values", list{"exported", mapping{{"child", "a"}, {"parent", "imported"}}}})
+	entry = g.some(entry, field{"hookScope", g.choose("chart", "release")})
 	switch {
 	case len(c.subcharts) == 0 || g.IntN(2) == 0:
 	case g.IntN(2) == 0:
@@ -191,6 +192,7 @@ func (g *generator) metadata(c *draft) {
 	case 1:
 		data = append(data, field{"runHooksInParallel", hooks})
 	}
+	data = g.some(data, field{"hookScope", g.choose("chart", "release")})
 	var requirements mapping
 	for key, entries := range map[string]list{g.choose("requirements", "dependencies"): c.dependencies, "libraries": c.libraries} {
 		switch {

@@ -23,7 +23,6 @@ const (
 	BelowRequirements   Place = "requirements"
 	BelowHelm2Key       Place = "dependencies"
 	requirementsFile          = "requirements.yaml"
-	runHooksInParallel        = "runHooksInParallel"
 	sequencedAPIVersion       = "v3"
 )
 
@@ -97,7 +96,7 @@ func convert(flat map[string]any, place Place) (chart map[string]any, dependenci
 			} else {
 				data[name] = value
 			}
-		case "description", "home", "sources", "keywords", "maintainers", "icon", "deprecated", "kubeVersion", "type", runHooksInParallel:
+		case "description", "home", "sources", "keywords", "maintainers", "icon", "deprecated", "kubeVersion", "type", annotation.HookModeField, annotation.HookScopeField:
 			data[name] = value
 		default:
 			return nil, nil, fmt.Errorf("the format has no field %s", name)
@@ -112,7 +111,9 @@ func convertAnnotations(given, annotations, data map[string]any) {
 	for key, value := range given {
 		switch {
 		case key == annotation.RunHooksInParallel:
-			data[runHooksInParallel] = value
+			data[annotation.HookModeField] = value
+		case key == annotation.HookScope:
+			data[annotation.HookScopeField] = value
 		case key == annotation.Sequencing && value == annotation.SequencingEnabled: // the default
 		default:
 			annotations[key] = value

@@ -46,11 +46,12 @@ data:
   kubeVersion: ">=1.30.0-0"
   type: application
   dependencies:
-  - {name: db, version: ^1.0 || 2.x, repository: https://example.com, condition: db.enabled, tags: [back], enabled: true, import-values: [data, {child: a, parent: b}], alias: my_db}
-  - {name: db, version: "1.10", repository: "", depends-on: [my_db]}
+  - {name: db, version: ^1.0 || 2.x, repository: https://example.com, condition: db.enabled, tags: [back], enabled: true, import-values: [data, {child: a, parent: b}], alias: my_db, hookScope: chart}
+  - {name: db, version: "1.10", repository: "", depends-on: [my_db], hookScope: ""}
   libraries:
   - {name: common, version: ^1.2, repository: https://example.com}
   runHooksInParallel: otherChartsOnly
+  hookScope: release
 `,
 	"two charts with the same alias and name": minimalChart + "data: {dependencies: [{name: a, alias: b}, {name: a}], libraries: [{name: c, version: '*'}]}\n",
 	"hooks as a boolean":                      minimalChart + "data: {runHooksInParallel: yes}\n",
@@ -59,7 +60,8 @@ data:
 	"ranges of versions":                      minimalChart + "data: {libraries: [{name: a, version: '>= 1.2, < 3.0.0 || ~4.x'}, {name: b, version: 1.2 - 2.3.4-rc.1}, {name: c, version: ^v1.0.0+build}]}\n",
 	"no data":                                 minimalChart + "data: {}\n",
 	"short version":                           chartWith("1.0.0", `"1.10"`),
-	"fields without values":                   minimalChart + "  annotations: {a: }\ndata: {icon: , keywords: , deprecated: , runHooksInParallel: , maintainers: [{name: a, url: }], dependencies: [{name: b, enabled: }]}\n",
+	"fields without values":                   minimalChart + "  annotations: {a: }\ndata: {icon: , keywords: , deprecated: , runHooksInParallel: , hookScope: , maintainers: [{name: a, url: }], dependencies: [{name: b, enabled: , hookScope: }]}\n",
+	"hook scope in an annotation":             minimalChart + "  annotations: {helm.sh/hook-scope: chart}\n",
 	"data without a value":                    minimalChart + "data:\n",
 	"JSON":                                    `{"apiVersion": "helm.sh/v3", "kind": "Chart", "metadata": {"name": "shop", "labels": {"version": "1.0.0"}}}`,
 	"aliases":                                 "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: &n shop, labels: {version: 1.0.0}}\ndata: {description: *n}\n",
@@ -99,6 +101,7 @@ var otherCharts = []struct {
 	{"library and dependency", minimalChart + "data: {libraries: [{name: a, version: '1'}], dependencies: [{name: b, alias: a}]}\n", "invalid-chart-field", "is used more than once"},
 	{"label that is a list", chartWith("1.0.0", "1.0.0, a: [b]"), "invalid-chart-field", "cannot unmarshal array"},
 	{"unknown hook mode in an annotation", minimalChart + "  annotations: {helm.sh/run-hooks-in-parallel: maybe}\n", "invalid-hook-mode", "helm.sh/run-hooks-in-parallel must be"},
+	{"unknown hook scope in an annotation", minimalChart + "  annotations: {helm.sh/hook-scope: subchart}\n", "malformed-value", "helm.sh/hook-scope must be"},
 	{"unknown value of helm.sh/sequencing", minimalChart + "  annotations: {helm.sh/sequencing: always}\n", "malformed-value", "helm.sh/sequencing must be"},
 	{"version with a leading zero", chartWith("1.0.0", "1.0.0-01"), "invalid-chart-field", "metadata.labels.version must be a semantic version"},
 	{"annotation that is a map", minimalChart + "  annotations: {a: {b: c}}\n", "invalid-chart-field", "cannot unmarshal object"},
@@ -108,6 +111,9 @@ var otherCharts = []struct {
 	{"deprecated that is a word", minimalChart + "data: {deprecated: perhaps}\n", "invalid-chart-field", "data.deprecated: Invalid value"},
 	{"unknown type", minimalChart + "data: {type: service}\n", "invalid-chart-field", "data.type: Unsupported value"},
 	{"unknown hook mode", minimalChart + "data: {runHooksInParallel: maybe}\n", "invalid-chart-field", "data.runHooksInParallel: Unsupported value"},
+	{"unknown hook scope", minimalChart + "data: {hookScope: subchart}\n", "invalid-chart-field", "data.hookScope: Unsupported value"},
+	{"unknown hook scope of a dependency", minimalChart + "data: {dependencies: [{name: a, hookScope: all}]}\n", "invalid-chart-field", "data.dependencies[0].hookScope: Unsupported value"},
+	{"hook scope in metadata", minimalChart + "  hookScope: chart\n", "invalid-chart-field", `unknown field "metadata.hookScope"`},
 	{"field twice", minimalChart + "data:\n  home: a\n  home: b\n", "invalid-chart-field", "home"},
 	// These break rules of Helm.
 	{"dependency with an invalid alias", minimalChart + "data: {dependencies: [{name: a, alias: b/c}]}\n", "helm/dependencies", "data.dependencies[0].alias: Invalid value"},
@@ -200,10 +206,12 @@ var placesOfTexts = []string{
 	"metadata:\n  name: shop\n  labels: {version: 1.0.0}\n  annotations:\n    a: TEXT\n",
 	"metadata:\n  name: shop\n  labels: {version: 1.0.0}\n  annotations:\n    helm.sh/sequencing: TEXT\n",
 	"metadata:\n  name: shop\n  labels: {version: 1.0.0}\n  annotations:\n    helm.sh/run-hooks-in-parallel: TEXT\n",
+	"metadata:\n  name: shop\n  labels: {version: 1.0.0}\n  annotations:\n    helm.sh/hook-scope: TEXT\n",
 	"metadata:\n  name: shop\n  labels: {version: 1.0.0}\n  annotations: TEXT\n",
 	"data: TEXT\n", "data:\n  description: TEXT\n", "data:\n  sources:\n  - TEXT\n", "data:\n  keywords:\n  - TEXT\n", "data:\n  keywords: TEXT\n",
 	"data:\n  maintainers:\n  - TEXT\n", "data:\n  maintainers:\n  - name: TEXT\n", "data:\n  maintainers:\n  - name: a\n    email: TEXT\n",
 	"data:\n  icon: TEXT\n", "data:\n  deprecated: TEXT\n", "data:\n  type: TEXT\n", "data:\n  runHooksInParallel: TEXT\n",
+	"data:\n  hookScope: TEXT\n", "data:\n  dependencies:\n  - name: a\n    hookScope: TEXT\n",
 	"data:\n  dependencies:\n  - name: TEXT\n", "data:\n  dependencies:\n  - name: a\n    version: TEXT\n", "data:\n  dependencies:\n  - name: a\n    alias: TEXT\n",
 	"data:\n  dependencies:\n  - name: a\n    enabled: TEXT\n", "data:\n  dependencies:\n  - name: a\n    tags:\n    - TEXT\n", "data:\n  dependencies:\n  - name: a\n    import-values:\n    - TEXT\n",
 	"data:\n  libraries:\n  - name: TEXT\n    version: ^1\n", "data:\n  libraries:\n  - name: a\n    version: TEXT\n",
