@@ -42,6 +42,7 @@ name: wide
 version: 1.2.3
 Description: capital letters are read as well
 runHooksInParallel: otherChartsOnly
+hookScope: chart
 team: {name: shop, size: 12345678901234567890}
 annotations:
   helm.sh/depends-on/subcharts: [inner, v1]
@@ -50,13 +51,13 @@ maintainers:
   - {name: Ada, pager: "1234"}
 dependencies:
   - {name: inner, version: 0.1.0, repository: "", depends-on: [v1], note: first}
-  - {name: v1, version: 0.1.0, repository: ""}
+  - {name: v1, version: 0.1.0, repository: "", hookScope: release}
 `,
 	"Chart.lock":              "dependencies:\n- {name: inner, version: 0.1.0, repository: \"\"}\ndigest: sha256:12\ngenerated: \"2020-02-03T04:05:06Z\"\n",
 	"values.yaml":             "# as it is\na: 1\n",
 	"templates/a.yaml":        "a: b\n",
 	"README.md":               "read me",
-	"charts/inner/Chart.yaml": "apiVersion: v2\nname: inner\nversion: 0.1.0\nrunHooksInParallel: true\n",
+	"charts/inner/Chart.yaml": "apiVersion: v2\nname: inner\nversion: 0.1.0\nrunHooksInParallel: true\nhookScope: release\n",
 	"charts/inner/Chart.lock": "digest: sha256:34\ngenerated: \"2020-02-03T04:05:06Z\"\n",
 	"charts/v1/Chart.yaml":    "apiVersion: v1\nname: v1\nversion: 0.1.0\nextra: [1, 2]\n",
 	"charts/v1/requirements.yaml": "dependencies:\n- {name: leaf, version: 0.1.0, depends-on: nothing}\n" +
@@ -85,6 +86,7 @@ name: wide
 version: 1.2.3
 description: capital letters are read as well
 runHooksInParallel: otherChartsOnly
+hookScope: chart
 team: {name: shop, size: 12345678901234567890}
 annotations:
   helm.sh/depends-on/subcharts: '["inner","v1"]'
@@ -93,7 +95,7 @@ maintainers:
   - {name: Ada, pager: "1234"}
 dependencies:
   - {name: inner, version: 0.1.0, repository: "", depends-on: [v1], note: first}
-  - {name: v1, version: 0.1.0, repository: ""}
+  - {name: v1, version: 0.1.0, repository: "", hookScope: release}
 `)
 	if packed.Lock == nil || packed.Lock.Digest != "sha256:12" {
 		t.Errorf("lock file %+v", packed.Lock)
@@ -222,7 +224,7 @@ func TestSaveDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "wide", "Chart.yaml"))
-	if err != nil || !strings.Contains(string(text), "runHooksInParallel: otherChartsOnly\n") || strings.Contains(string(text), "team") {
+	if err != nil || !strings.Contains(string(text), "runHooksInParallel: otherChartsOnly\n") || !strings.Contains(string(text), "\nhookScope: chart\n") || strings.Contains(string(text), "team") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	for _, sub := range ch.Dependencies() {
@@ -244,19 +246,33 @@ func TestChartYAML(t *testing.T) {
 	if text, err := archive.ChartYAML(ch, none); err != nil || string(text) != string(helms) {
 		t.Errorf("without any: %v\n%s", err, text)
 	}
-	text, err := archive.ChartYAML(ch, archive.OrderFields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"runHooksInParallel: otherChartsOnly\n", "depends-on:\n  - v1\n"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("%q is missing in:\n%s", want, text)
-		}
-	}
-	for _, unwanted := range []string{"team", "pager", "note"} {
-		if strings.Contains(string(text), unwanted) {
-			t.Errorf("%q is in:\n%s", unwanted, text)
-		}
+	for _, c := range []struct {
+		name           string
+		filter         archive.DroppedFieldFilter
+		want, unwanted []string
+	}{
+		{
+			"fields about order and hooks", archive.OrderFields,
+			[]string{"runHooksInParallel: otherChartsOnly\n", "hookScope: chart\n", "depends-on:\n  - v1\n", "- hookScope: release\n  name: v1\n"}, []string{"team", "pager", "note"},
+		},
+		{"fields about hooks", archive.HookFields, []string{"runHooksInParallel: otherChartsOnly\n", "hookScope: chart\n"}, []string{"depends-on:", "team", "pager", "note"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, err := archive.ChartYAML(ch, c.filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(string(text), want) {
+					t.Errorf("%q is missing in:\n%s", want, text)
+				}
+			}
+			for _, unwanted := range c.unwanted {
+				if strings.Contains(string(text), unwanted) {
+					t.Errorf("%q is in:\n%s", unwanted, text)
+				}
+			}
+		})
 	}
 	made := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "made", Version: "1.0.0"}}
 	if text, err := archive.ChartYAML(made, archive.AllFields); err != nil || string(text) != "apiVersion: v2\nname: made\nversion: 1.0.0\n" {

@@ -12,6 +12,8 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordered-helm/helm/internal/annotation"
 )
 
 // DroppedFieldFilter reports whether to restore a field that Helm has dropped from Chart.yaml,
@@ -22,8 +24,16 @@ type DroppedFieldFilter func(name string) bool
 func AllFields(string) bool { return true }
 
 // OrderFields is a DroppedFieldFilter that restores only the fields that Ordered Helm adds to
-// Chart.yaml.
-func OrderFields(name string) bool { return name == "runHooksInParallel" || name == "depends-on" }
+// Chart.yaml, and to the entries of its dependencies.
+func OrderFields(name string) bool {
+	return HookFields(name) || name == annotation.DependsOnField
+}
+
+// HookFields is a DroppedFieldFilter that restores only the fields that say how and when the hooks of
+// the chart run.
+func HookFields(name string) bool {
+	return name == annotation.HookModeField || name == annotation.HookScopeField
+}
 
 // ChartYAML returns the Chart.yaml of ch as Helm writes it, plus those dropped fields for
 // which filter returns true. It takes these fields from the file from which ch was loaded.

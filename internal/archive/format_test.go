@@ -29,8 +29,8 @@ import (
 // resource is a chart of the format helm.sh/v3, with a subchart of the format.
 var resource = map[string]string{
 	"Chart.yaml": "# mine\napiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: shop\n  labels:\n    version: 1.10   # text\n    team: web\n" +
-		"data: {runHooksInParallel: true}\n",
-	"requirements.yaml":     "requirements:\n- {name: db, version: 0.1.0, repository: ''}\n- {name: web, version: 0.1.0, repository: '', depends-on: [db]}\n",
+		"data: {runHooksInParallel: true, hookScope: chart}\n",
+	"requirements.yaml":     "requirements:\n- {name: db, version: 0.1.0, repository: ''}\n- {name: web, version: 0.1.0, repository: '', depends-on: [db], hookScope: release}\n",
 	"values.yaml":           "a: 1\n",
 	"templates/a.yaml":      "a: b\n",
 	"charts/db/Chart.yaml":  "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: db, labels: {version: 0.1.0}}\n",

@@ -124,7 +124,7 @@ func configMap(name string) string {
 // orderedChart returns the files of a chart that only Ordered Helm can load, by path.
 func orderedChart(name string) map[string]string {
 	return map[string]string{
-		name + "/Chart.yaml": "apiVersion: v3 # of " + name + "\nname: " + name + "\nversion: 1.0.0\nrunHooksInParallel: true\nteam: {of: " + name + "}\n" +
+		name + "/Chart.yaml": "apiVersion: v3 # of " + name + "\nname: " + name + "\nversion: 1.0.0\nrunHooksInParallel: true\nhookScope: chart\nteam: {of: " + name + "}\n" +
 			"annotations:\n  helm.sh/depends-on/subcharts: [] # as a list\n",
 		name + "/templates/all.yaml": configMap(name),
 	}
@@ -154,12 +154,12 @@ func TestEveryCommand(t *testing.T) {
 	w.mustRun("package db -d packed")
 	w.mustRun("push packed/db-1.0.0.tgz " + charts + " --plain-http")
 	w.write(map[string]string{
-		"shop/Chart.yaml": "apiVersion: v3\nname: shop\nversion: 1.2.0\nappVersion: '1'\nrunHooksInParallel: otherChartsOnly\nteam: shop\n" +
+		"shop/Chart.yaml": "apiVersion: v3\nname: shop\nversion: 1.2.0\nappVersion: '1'\nrunHooksInParallel: otherChartsOnly\nhookScope: release\nteam: shop\n" +
 			"annotations:\n  helm.sh/depends-on/subcharts: [queue, db]\n" +
 			"dependencies:\n" +
 			"- {name: queue, version: 1.x, repository: file://../queue, depends-on: [cache]}\n" +
 			"- {name: cache, version: '*', repository: '" + server.URL + "'}\n" +
-			"- {name: db, version: ^1.0.0, repository: '" + charts + "', depends-on: [cache]}\n",
+			"- {name: db, version: ^1.0.0, repository: '" + charts + "', depends-on: [cache], hookScope: chart}\n",
 		"shop/values.yaml":        "a: 1\n",
 		"shop/templates/all.yaml": configMap("shop"),
 	})
@@ -188,7 +188,7 @@ func TestEveryCommand(t *testing.T) {
 	const packed = "packed/shop-1.2.0.tgz"
 	expectShop(t, filepath.Join(w.dir, packed))
 	for _, subject := range []string{"shop", packed} {
-		expectContains(t, w.mustRun("show chart "+subject), "apiVersion: v3", "runHooksInParallel: otherChartsOnly", "depends-on:\n  - cache",
+		expectContains(t, w.mustRun("show chart "+subject), "apiVersion: v3", "runHooksInParallel: otherChartsOnly", "hookScope: release", "depends-on:\n  - cache\n  hookScope: chart\n",
 			`helm.sh/depends-on/subcharts: '["queue","db"]'`)
 		expectContains(t, w.mustRun("show all "+subject), "runHooksInParallel: otherChartsOnly", "---\na: 1")
 	}
@@ -231,16 +231,19 @@ func expectShop(t *testing.T, archive string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Hooks != hookorder.OtherChartsOnly || strings.Join(d.DependsOnSubcharts, " ") != "db queue" || len(d.Dependencies) != 3 {
+	if d.Hooks != hookorder.OtherChartsOnly || d.HookScope != "release" || strings.Join(d.DependsOnSubcharts, " ") != "db queue" || len(d.Dependencies) != 3 {
 		t.Errorf("got declarations %+v", d)
 	}
 	for _, dep := range d.Dependencies {
 		if want := map[string]string{"queue": "cache", "db": "cache"}[dep.Name]; strings.Join(dep.DependsOn, " ") != want {
 			t.Errorf("%s depends on %q, want %q", dep.Name, dep.DependsOn, want)
 		}
+		if want := map[string]string{"db": "chart"}[dep.Name]; dep.HookScope != want {
+			t.Errorf("%s has the hook scope %q, want %q", dep.Name, dep.HookScope, want)
+		}
 	}
 	for _, sub := range d.Subcharts {
-		if sub.APIVersion != "v3" || sub.Hooks != hookorder.Parallel {
+		if sub.APIVersion != "v3" || sub.Hooks != hookorder.Parallel || sub.HookScope != "chart" {
 			t.Errorf("got declarations of a subchart %+v", sub)
 		}
 	}
@@ -328,7 +331,7 @@ func TestCreateWithStarter(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(orderedChart("cache"))
 	w.mustRun("create mine --starter " + filepath.Join(w.dir, "cache"))
-	expectContains(t, w.mustRun("show chart mine"), "apiVersion: v3", "name: mine", "runHooksInParallel: true")
+	expectContains(t, w.mustRun("show chart mine"), "apiVersion: v3", "name: mine", "runHooksInParallel: true", "hookScope: chart")
 	w.mustRun("lint mine")
 }
 
