@@ -8,6 +8,7 @@ package starter
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"github.com/ordered-helm/helm/internal/chartloader"
 	"github.com/ordered-helm/helm/internal/declaration"
 	"github.com/ordered-helm/helm/internal/library"
+	"github.com/ordered-helm/helm/internal/orderfile"
 )
 
 // placeholder is replaced with the name of the new chart in the files of a starter.
@@ -40,8 +42,8 @@ const (
 )
 
 // Create copies the starter at path to the directory parent/meta.Name, and replaces its
-// metadata with meta. From the Chart.yaml of the starter, Create keeps runHooksInParallel, the
-// sequencing annotations, and libraries, which only the format helm.sh/v3 has. It also sets the
+// metadata with meta. From the Chart.yaml of the starter, Create keeps runHooksInParallel, hookScope,
+// the sequencing annotations, and libraries, which only the format helm.sh/v3 has. It also sets the
 // apiVersion and the annotations in meta. An empty format is the format of the starter; in the flat
 // format, this includes apiVersion v3.
 func Create(meta *chart.Metadata, parent, path string, format Format) error {
@@ -60,7 +62,7 @@ func Create(meta *chart.Metadata, parent, path string, format Format) error {
 	if err := replacePlaceholder(starter, meta.Name); err != nil {
 		return err
 	}
-	if err := archive.SaveDir(starter, parent, func(field string) bool { return field == "runHooksInParallel" }); err != nil {
+	if err := archive.SaveDir(starter, parent, archive.HookFields); err != nil {
 		return err
 	}
 	if format == V3 {
@@ -129,14 +131,19 @@ func keepLibraries(meta *chart.Metadata, starter *chart.Chart, format Format) er
 	return nil
 }
 
-// replacePlaceholder replaces the placeholder in the templates and the values.yaml of a
-// starter with the name of the new chart.
+// replacePlaceholder replaces the placeholder in the templates, the values.yaml and the order file of
+// a starter with the name of the new chart.
 func replacePlaceholder(starter *chart.Chart, name string) error {
 	replaced := func(data []byte) []byte {
 		return bytes.ReplaceAll(data, []byte(placeholder), []byte(name))
 	}
 	for _, template := range starter.Templates {
 		template.Data = replaced(template.Data)
+	}
+	for _, file := range starter.Files {
+		if isOrderFile(file) {
+			file.Data = replaced(file.Data)
+		}
 	}
 	for _, file := range starter.Raw {
 		if file.Name != chartutil.ValuesfileName {
@@ -155,4 +162,13 @@ func replacePlaceholder(starter *chart.Chart, name string) error {
 		return fmt.Errorf("transforming values file: %w", err)
 	}
 	return nil
+}
+
+// isOrderFile reports whether file is the order file of a chart, which can also have errors.
+func isOrderFile(file *chart.File) bool {
+	if file.Name != orderfile.FileName {
+		return false
+	}
+	_, err := orderfile.Parse(file.Name, "", file.Data)
+	return !errors.Is(err, orderfile.ErrOther)
 }

@@ -23,12 +23,13 @@ func TestCreate(t *testing.T) {
 name: pattern
 version: 9.9.9
 runHooksInParallel: otherChartsOnly
+hookScope: chart
 annotations:
   helm.sh/depends-on/subcharts: [db, queue]
   helm.sh/sequencing: enabled
   other: dropped
 `
-		resource = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: pattern\n  labels: {version: 9.9.9, other: dropped}\ndata: {runHooksInParallel: true}\n"
+		resource = "apiVersion: helm.sh/v3\nkind: Chart\nmetadata:\n  name: pattern\n  labels: {version: 9.9.9, other: dropped}\ndata: {runHooksInParallel: true, hookScope: chart}\n"
 	)
 	tests := []struct {
 		name      string
@@ -44,6 +45,7 @@ annotations:
   helm.sh/depends-on/subcharts: '["db","queue"]'
   helm.sh/sequencing: enabled
 apiVersion: v3
+hookScope: chart
 name: shop
 runHooksInParallel: otherChartsOnly
 version: 0.1.0
@@ -60,6 +62,7 @@ metadata:
   annotations:
     depends-on.helm.sh/subcharts: '["db","queue"]'
 data:
+  hookScope: chart
   runHooksInParallel: otherChartsOnly
 `},
 		{"helm.sh/v3", resource, "", `apiVersion: helm.sh/v3
@@ -70,10 +73,13 @@ metadata:
     heritage: helm
     version: 0.1.0
   annotations:
+    helm.sh/hook-scope: chart
     helm.sh/run-hooks-in-parallel: "true"
 `},
-		{"helm.sh/v3 to v2", resource, V2, "annotations:\n  helm.sh/run-hooks-in-parallel: \"true\"\n  helm.sh/sequencing: enabled\napiVersion: v2\nname: shop\nversion: 0.1.0\n"},
+		{"helm.sh/v3 to v2", resource, V2, "annotations:\n  helm.sh/hook-scope: chart\n  helm.sh/run-hooks-in-parallel: \"true\"\n  helm.sh/sequencing: enabled\napiVersion: v2\nname: shop\nversion: 0.1.0\n"},
 		{"hooks in the legal form", "apiVersion: v2\nname: pattern\nversion: 9.9.9\nrunHooksInParallel: \"true\"\n", "", "apiVersion: v2\nname: shop\nrunHooksInParallel: \"true\"\nversion: 0.1.0\n"},
+		{"hook scope by annotation", "apiVersion: v2\nname: pattern\nversion: 9.9.9\nannotations:\n  helm.sh/hook-scope: release\n", "", "annotations:\n  helm.sh/hook-scope: release\napiVersion: v2\nname: shop\nversion: 0.1.0\n"},
+		{"hook scope of a dependency", "apiVersion: v2\nname: pattern\nversion: 9.9.9\ndependencies: [{name: db, version: '1', hookScope: chart}]\n", "", "apiVersion: v2\nname: shop\nversion: 0.1.0\n"},
 		{"hooks by annotation", "apiVersion: v2\nname: pattern\nversion: 9.9.9\nannotations:\n  helm.sh/run-hooks-in-parallel: true\n", "", "annotations:\n  helm.sh/run-hooks-in-parallel: \"true\"\napiVersion: v2\nname: shop\nversion: 0.1.0\n"},
 	}
 	for _, tt := range tests {
@@ -151,6 +157,40 @@ func TestCreateWithLibraries(t *testing.T) {
 	err = Create(&chart.Metadata{APIVersion: "v2", Name: "shop", Version: "0.1.0"}, t.TempDir(), pattern, V2)
 	if err == nil || !strings.Contains(err.Error(), "it uses the library common: only charts of the format helm.sh/v3 can have libraries") {
 		t.Errorf("a flat chart: error is %v", err)
+	}
+}
+
+// TestCreateWithOrderFile creates charts from starters with an order.yaml.
+func TestCreateWithOrderFile(t *testing.T) {
+	const head = "apiVersion: helm.sh/v1alpha1\nkind: Order\n"
+	for _, c := range []struct{ name, file, want string }{
+		{"rules about the new chart", head + "resources:\n- match: {name: <CHARTNAME>-db} # of <CHARTNAME>\n  layer: db\n", head + "resources:\n- match: {name: shop-db} # of shop\n  layer: db\n"},
+		{"rules about subcharts", head + "charts:\n- {path: db, hookScope: chart}\n", head + "charts:\n- {path: db, hookScope: chart}\n"},
+		{"an error in the file", head + "charts:\n- {path: <CHARTNAME>, unknown: 1}\n", head + "charts:\n- {path: shop, unknown: 1}\n"},
+		{"a file for another program", "kind: Order\nname: <CHARTNAME>\n", "kind: Order\nname: <CHARTNAME>\n"},
+	} {
+		for _, format := range []Format{V2, V3} {
+			t.Run(c.name+" to "+string(format), func(t *testing.T) {
+				pattern, parent := t.TempDir(), t.TempDir()
+				write(t, pattern, "Chart.yaml", "apiVersion: v2\nname: pattern\nversion: 9.9.9\n")
+				write(t, pattern, "order.yaml", c.file)
+				write(t, pattern, "charts/db/Chart.yaml", "apiVersion: v2\nname: db\nversion: 1.0.0\n")
+				write(t, pattern, "charts/db/order.yaml", c.file)
+				if err := Create(&chart.Metadata{APIVersion: "v2", Name: "shop", Version: "0.1.0"}, parent, pattern, format); err != nil {
+					t.Fatal(err)
+				}
+				if got := read(t, filepath.Join(parent, "shop"), "order.yaml"); got != c.want {
+					t.Errorf("order.yaml is %q, want %q", got, c.want)
+				}
+				made, err := chartloader.Load(filepath.Join(parent, "shop"))
+				if err != nil || len(made.Dependencies()) != 1 {
+					t.Fatalf("loaded as %+v, %v", made, err)
+				}
+				if files := made.Dependencies()[0].Files; len(files) != 1 || string(files[0].Data) != c.file {
+					t.Errorf("the subchart contains %+v", files)
+				}
+			})
+		}
 	}
 }
 
