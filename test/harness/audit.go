@@ -287,3 +287,22 @@ func (h *Helm) ExpectReadyBefore(tb testing.TB, r Result, first, second string) 
 		tb.Errorf("%s was created at %s, before %s was ready at %s", second, created, first, ready)
 	}
 }
+
+// ExpectOrder checks that the objects were written since h.Started one after the other, each after the one before it
+// was ready.
+func (h *Helm) ExpectOrder(tb testing.TB, ids ...string) {
+	tb.Helper()
+	recorded := h.ReadTrace(tb).Since(h.Started)
+	for i, id := range ids {
+		writes := recorded.HelmWrites(id, ChangeVerbs...)
+		if len(writes) == 0 {
+			tb.Errorf("%s was not written", id)
+			continue
+		}
+		if i > 0 {
+			if ready := recorded.Ready(ids[i-1]); ready.IsZero() || writes[0].Received.Before(ready) {
+				tb.Errorf("%s was written at %s, but %s was ready at %s", id, writes[0].Received, ids[i-1], ready)
+			}
+		}
+	}
+}

@@ -18,7 +18,7 @@ import (
 // TestLifecycle takes a release through its life with its HelmRequest, and with the command line in between.
 //   - "helm-controller deploys charts in the cluster in which it runs"
 //   - "asks it for a release in the namespace of the HelmRequest"
-//   - "A change of fields other than the chart and the values, such as timeout, creates no revision"
+//   - "A change of fields other than the chart, the values and order, such as timeout, creates no revision"
 //   - "An upgrade uses the values of the HelmRequest only"
 //   - "The release has the labels helm.sh/request, with the name of the HelmRequest, and helm.sh/chart-digest"
 //   - "Events of a HelmRequest have the reason Installed, Upgraded, RolledBack, Uninstalled or DriftCorrected"
@@ -190,7 +190,7 @@ func TestDependencies(t *testing.T) {
 }
 
 // TestRollbackTo rolls back to the oldest revision that is kept, and to one that was not made by the controller.
-//   - "As long as rollbackTo is set, the chart and the values of the HelmRequest are neither read nor deployed"
+//   - "As long as rollbackTo is set, the chart, the values and the order of the HelmRequest are neither read nor deployed"
 //   - "Remove the field to deploy the chart again"
 //   - "With adopt, the first operation on the release upgrades it, or rolls it back if rollbackTo is set"
 func TestRollbackTo(t *testing.T) {

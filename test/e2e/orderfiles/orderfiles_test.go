@@ -53,25 +53,6 @@ const (
 	settingsFirst = "resources: [{match: {chart: db, kind: ConfigMap}, layer: settings}, {match: {chart: db, kind: Deployment}, layer: database, dependsOn: [settings]}]\n"
 )
 
-// expectOrder checks that the objects were written by an operation one after the other, each after the one before it
-// was ready.
-func expectOrder(t *testing.T, h *harness.Helm, ids ...string) {
-	t.Helper()
-	recorded := h.ReadTrace(t).Since(h.Started)
-	for i, id := range ids {
-		writes := recorded.HelmWrites(id, harness.ChangeVerbs...)
-		if len(writes) == 0 {
-			t.Errorf("%s was not written", id)
-			continue
-		}
-		if i > 0 {
-			if ready := recorded.Ready(ids[i-1]); ready.IsZero() || writes[0].Received.Before(ready) {
-				t.Errorf("%s was written at %s, but %s was ready at %s", id, writes[0].Received, ids[i-1], ready)
-			}
-		}
-	}
-}
-
 // TestOrderFileOperations checks that an order file alone puts charts that declare nothing in order, in every
 // operation.
 func TestOrderFileOperations(t *testing.T) {
@@ -95,13 +76,13 @@ func TestOrderFileOperations(t *testing.T) {
 func operate(t *testing.T, h *harness.Helm, chart func(value string) []string, chain []string) {
 	h.Started = harness.Now()
 	h.MustRun(append([]string{"install", "rel", "--wait=ordered"}, chart("1")...)...)
-	expectOrder(t, h, chain...)
+	h.ExpectOrder(t, chain...)
 	h.Started = harness.Now()
 	h.MustRun(append([]string{"upgrade", "rel", "--wait=ordered"}, chart("2")...)...)
-	expectOrder(t, h, chain...)
+	h.ExpectOrder(t, chain...)
 	h.Started = harness.Now()
 	h.MustRun("rollback", "rel", "1") // the stored revision contains the files
-	expectOrder(t, h, chain...)
+	h.ExpectOrder(t, chain...)
 	h.Started = harness.Now()
 	h.MustRun("uninstall", "rel")
 	recorded := h.ReadTrace(t).Since(h.Started)
@@ -129,7 +110,7 @@ func TestOrderFileReuse(t *testing.T) {
 			if strings.Contains(r.Stderr, "no longer applies") {
 				t.Error(r.Stderr)
 			}
-			expectOrder(t, h, "Job/before", "Deployment/db", "Job/after", "Deployment/app")
+			h.ExpectOrder(t, "Job/before", "Deployment/db", "Job/after", "Deployment/app")
 		},
 		"replaced": func(t *testing.T, h *harness.Helm) {
 			h.MustRun("install", "rel", others(t, "1", ""), "--wait=ordered", "--order", given(t, appAfterDB))

@@ -34,6 +34,8 @@ type HelmRequest struct {
 }
 
 // HelmRequestSpec says what to deploy, and how.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.order) || self.waitStrategy == 'ordered'",message="order has an effect only with waitStrategy ordered: set it, or remove order"
 type HelmRequestSpec struct {
 	// Chart says where to find the chart.
 	Chart ChartSource `json:"chart"`
@@ -84,6 +86,14 @@ type HelmRequestSpec struct {
 	// +kubebuilder:validation:Enum=create;apply;skip
 	// +optional
 	CRDs CRDPolicy `json:"crds,omitempty"`
+	// Order is the content of an order file: it declares the order of the charts and their resources,
+	// in addition to what the charts declare, and takes precedence over their order files. Its
+	// apiVersion and kind can be omitted.
+	//
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	Order *apiextensionsv1.JSON `json:"order,omitempty"`
 	// HistoryMax is the maximum number of revisions that are kept. 0 means no limit.
 	//
 	// +kubebuilder:validation:Minimum=0
@@ -124,7 +134,7 @@ type HelmRequestSpec struct {
 	// +optional
 	AcceptPermissions []string `json:"acceptPermissions,omitempty"`
 	// RollbackTo is a revision to which the release is rolled back. As long as it is set, the
-	// chart and the values of the HelmRequest are not deployed.
+	// chart, the values and the order of the HelmRequest are not deployed.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +optional
@@ -311,7 +321,7 @@ type DeployedChart struct {
 // Attempt is an operation that was started because of a HelmRequest.
 type Attempt struct {
 	// Operation is install, upgrade, rollback, uninstall, correct-drift or prepare. The last one
-	// means that the chart or the values could not be read.
+	// means that the chart, the values or the order could not be read.
 	Operation string `json:"operation"`
 	// Generation is the generation of the HelmRequest.
 	Generation int64 `json:"generation"`
@@ -319,7 +329,7 @@ type Attempt struct {
 	//
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
-	// Inputs identifies the chart and the values, without revealing them.
+	// Inputs identifies the chart, the values and the order, without revealing them.
 	//
 	// +optional
 	Inputs string `json:"inputs,omitempty"`

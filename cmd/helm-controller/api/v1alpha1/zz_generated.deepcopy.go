@@ -148,6 +148,11 @@ func (in *HelmRequestSpec) DeepCopyInto(out *HelmRequestSpec) {
 		*out = new(metav1.Duration)
 		**out = **in
 	}
+	if in.Order != nil {
+		in, out := &in.Order, &out.Order
+		*out = new(v1.JSON)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.HistoryMax != nil {
 		in, out := &in.HistoryMax, &out.HistoryMax
 		*out = new(int32)

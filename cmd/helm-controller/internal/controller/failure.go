@@ -13,6 +13,7 @@ import (
 
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/chartsource"
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/decision"
+	"github.com/ordered-helm/helm/cmd/helm-controller/internal/requestorder"
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/requestvalues"
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/serviceaccount"
 	"github.com/ordered-helm/helm/internal/planner"
@@ -66,6 +67,7 @@ func (r *run) preparationReason(err error) (reason string, permanent bool) {
 	var values *requestvalues.Error
 	var permission *action.ScriptPermissionError
 	var order *planner.OrderError
+	var given *requestorder.Error
 	var missing *serviceaccount.NotFoundError
 	var kinds *releaseapi.DefinitionsError
 	switch {
@@ -77,7 +79,7 @@ func (r *run) preparationReason(err error) (reason string, permanent bool) {
 		return values.Reason, false
 	case errors.As(err, &permission):
 		return reasonScriptPermission, true
-	case errors.As(err, &order):
+	case errors.As(err, &order), errors.As(err, &given):
 		return reasonInvalidOrder, true
 	case errors.As(err, &kinds):
 		return reasonReleaseKindsMissing, false

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/chartsource"
+	"github.com/ordered-helm/helm/cmd/helm-controller/internal/requestorder"
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/requestvalues"
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/serviceaccount"
 	"github.com/ordered-helm/helm/internal/failure"
@@ -37,6 +38,7 @@ func TestClassify(t *testing.T) {
 		"chart":                {&chartsource.Error{Reason: "ChartNotFound", Err: errors.New("404")}, "ChartNotFound", false, false},
 		"refused chart source": {&chartsource.Error{Reason: "ChartSourceRefused", Err: errors.New("not allowed")}, "ChartSourceRefused", true, false},
 		"values":               {&requestvalues.Error{Reason: "InvalidValues", Err: errors.New("no object")}, "InvalidValues", false, false},
+		"order":                {&requestorder.Error{Err: errors.New("spec.order:1: charts: must be a list")}, "InvalidOrder", true, false},
 		"script permission":    {&action.ScriptPermissionError{}, "ScriptPermissionMissing", true, false},
 		"definitions":          {&releaseapi.DefinitionsError{Resource: "releases.helm.sh", Err: errors.New("not found")}, "ReleaseKindsMissing", false, false},
 		"lock":                 {&action.HeldError{Release: "shop", Revision: 2, Status: release.StatusPendingUpgrade}, "OperationInProgress", false, false},

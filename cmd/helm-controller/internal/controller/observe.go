@@ -19,6 +19,7 @@ import (
 	"github.com/ordered-helm/helm/cmd/helm-controller/api/v1alpha1"
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/chartsource"
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/decision"
+	"github.com/ordered-helm/helm/cmd/helm-controller/internal/requestorder"
 	"github.com/ordered-helm/helm/cmd/helm-controller/internal/requestvalues"
 	"github.com/ordered-helm/helm/pkg/action"
 )
@@ -94,7 +95,7 @@ func haveSameContent(a, b *release.Release) bool {
 			return false
 		}
 	}
-	return reflect.DeepEqual(a.Chart.Metadata, b.Chart.Metadata)
+	return reflect.DeepEqual(a.Chart.Metadata, b.Chart.Metadata) && requestorder.IsSame(a, b)
 }
 
 // haveSameValues reports whether values are equal when they are stored.
@@ -107,8 +108,11 @@ func haveSameValues(a, b map[string]any) bool {
 	return err == nil && otherErr == nil && string(first) == string(second)
 }
 
-// loadDesired reads the chart and the values that the request asks for.
+// loadDesired reads the chart, the values and the order that the request asks for.
 func (r *run) loadDesired(ctx context.Context) (err error) {
+	if r.order, err = requestorder.Read(r.request); err != nil {
+		return err
+	}
 	if err = r.connect(ctx); err != nil {
 		return err
 	}
@@ -123,14 +127,15 @@ func (r *run) loadDesired(ctx context.Context) (err error) {
 	return nil
 }
 
-// isDesired reports whether the newest revision has the chart and the values that the request asks for.
+// isDesired reports whether the newest revision has the chart, the values and the order that the request asks
+// for.
 func (r *run) isDesired(chart v1alpha1.DeployedChart) bool {
 	rel := r.newest
 	return rel != nil && rel.Labels[v1alpha1.RequestLabel] == r.request.Name && rel.Labels[digestLabel] == digestLabelOf(rel.Version, chart.Digest) &&
-		haveSameValues(rel.Config, r.values.Merged)
+		haveSameValues(rel.Config, r.values.Merged) && requestorder.IsOrderOf(r.order, rel)
 }
 
-// inputs identifies the chart and the values. Values can be secret, so only the versions of their objects
+// inputs identifies the chart, the values and the order. Values can be secret, so only the versions of their objects
 // and the generation of the request count.
 func (r *run) inputs(chart v1alpha1.DeployedChart) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", r.request.Generation, chart.Digest, r.values.Versions))

@@ -192,7 +192,7 @@ func (r *run) install(ctx context.Context) error {
 	i.ReleaseName, i.Namespace, i.Labels = r.request.ReleaseName(), r.request.Namespace, r.labels()
 	i.WaitStrategy, i.Wait = r.waits()
 	i.Timeout, i.Atomic, i.AcceptPermissions = r.timeout(), r.request.Spec.Atomic, r.state.Permissions()
-	i.CRDs = action.CRDPolicy(r.request.Spec.CRDs)
+	i.CRDs, i.OrderFile = action.CRDPolicy(r.request.Spec.CRDs), r.order
 	i.Replace = r.newest != nil // it is uninstalled
 	i.OnEvent = r.logEvents(ctx)
 	rel, err := i.RunWithContext(ctx, r.chart.Chart, r.values.Merged)
@@ -204,7 +204,7 @@ func (r *run) upgrade(ctx context.Context) error {
 	u.Namespace, u.Labels, u.ResetValues, u.MaxHistory = r.request.Namespace, r.labels(), true, r.historyMax()
 	u.WaitStrategy, u.Wait = r.waits()
 	u.Timeout, u.Atomic, u.AcceptPermissions = r.timeout(), r.request.Spec.Atomic, r.state.Permissions()
-	u.CRDs, u.OnEvent = action.CRDPolicy(r.request.Spec.CRDs), r.logEvents(ctx)
+	u.CRDs, u.OrderFile, u.OnEvent = action.CRDPolicy(r.request.Spec.CRDs), r.order, r.logEvents(ctx)
 	rel, err := u.RunWithContext(ctx, r.request.ReleaseName(), r.chart.Chart, r.values.Merged)
 	return r.setNewest(rel, err)
 }

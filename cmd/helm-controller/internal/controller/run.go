@@ -48,6 +48,8 @@ type run struct {
 	newest *release.Release
 	chart  *chartsource.Chart
 	values *requestvalues.Values
+	// order is the order of the request; nil if it has none.
+	order *action.OrderFile
 	// hasBegun says whether an operation on the release has begun.
 	hasBegun bool
 	// secrets removes the contents of the Secrets of the release.

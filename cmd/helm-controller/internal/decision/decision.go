@@ -166,7 +166,7 @@ func decideRevision(s State) Decision {
 	}
 	if rel.Target != nil {
 		if rel.Target.IsNewest && rel.Status == release.StatusDeployed {
-			return s.keep(&Status{Phase: Ready, Reason: ReasonRolledBack, Message: fmt.Sprintf("revision %d has the content of revision %d; the chart and the values of the request are not deployed while spec.rollbackTo is set", rel.Revision, *r.Spec.RollbackTo)})
+			return s.keep(&Status{Phase: Ready, Reason: ReasonRolledBack, Message: fmt.Sprintf("revision %d has the content of revision %d; the chart, the values and the order of the request are not deployed while spec.rollbackTo is set", rel.Revision, *r.Spec.RollbackTo)})
 		}
 		return Decision{Action: Rollback}
 	}

@@ -203,7 +203,7 @@ func newRequests() []decisionCase {
 }
 
 // unchangedRequests are HelmRequests that were deployed or have stalled, and may have to be compared again.
-//   - "the newest revision was deployed from the same package of the chart with the same values, and its status is deployed"
+//   - "the newest revision was deployed from the same package of the chart with the same values and the same order, and its status is deployed"
 //   - "A stalled HelmRequest is not tried again by itself"
 //   - "a change of the spec or of the annotation;"
 //   - "with an interval: when it has passed, the controller reads the chart and the values"
@@ -235,7 +235,7 @@ func unchangedRequests() []decisionCase {
 }
 
 // revisions are HelmRequests whose release exists.
-//   - "the newest revision has another chart or other values, or is not deployed"
+//   - "the newest revision has another chart, other values or another order, or is not deployed"
 //   - "another program, or another HelmRequest, has installed the release"
 //   - "If the package of the deployed version has another digest than when it was deployed"
 //   - "The rule does not apply if digest is set"
@@ -245,7 +245,7 @@ func revisions() []decisionCase {
 	otherDigest := func(s *State) { s.Desired.Chart.Digest = "sha256:bb" }
 	return []decisionCase{
 		{name: "as desired", state: newState(deployed, changed, stored(3, release.StatusDeployed), desired("a", true)), action: Report, phase: Ready, reason: ReasonDeployed, says: "revision 3 of release shop is deployed with chart shop-1.0.0"},
-		{name: "other chart or values", state: newState(deployed, changed, stored(3, release.StatusDeployed), desired("b", false)), action: Upgrade},
+		{name: "other chart, values or order", state: newState(deployed, changed, stored(3, release.StatusDeployed), desired("b", false)), action: Upgrade},
 		{name: "as desired, but failed", state: newState(deployed, changed, stored(3, release.StatusFailed), desired("a", true)), action: Upgrade},
 		{name: "as desired, but the operation was killed", state: newState(deployed, func(s *State) { setCondition(s, v1alpha1.ConditionReady, "Unknown", "Upgrading") }, stored(3, release.StatusPendingUpgrade), desired("a", true)), action: Upgrade},
 		{name: "killed before the status was written", state: newState(deployed, func(s *State) {

@@ -35,7 +35,7 @@ type State struct {
 
 	// Release is nil until it was read (see ReadRelease).
 	Release *Release
-	// Desired is nil until the chart and the values were read (see LoadChart).
+	// Desired is nil until the chart, the values and the order were read (see LoadChart).
 	Desired *Desired
 	// IsUninstalled says whether the last action has uninstalled the release.
 	IsUninstalled bool
@@ -89,10 +89,10 @@ type RollbackTarget struct {
 // Desired is what a request asks for.
 type Desired struct {
 	Chart v1alpha1.DeployedChart
-	// IsNewest says whether the newest revision of the release has this chart and these values,
-	// and belongs to the request.
+	// IsNewest says whether the newest revision of the release has this chart, these values and this
+	// order, and belongs to the request.
 	IsNewest bool
-	// Inputs identifies the chart and the values.
+	// Inputs identifies the chart, the values and the order.
 	Inputs string
 }
 
