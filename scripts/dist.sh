@@ -4,9 +4,9 @@
 #
 # Builds helm for every platform of a release. For each platform, it writes an archive and the
 # SBOM of the binary (CycloneDX) to dist/. An archive also contains manual pages, completion
-# scripts, the definition of the kind Chart, and the chart of the controller. It also writes the checksums of all these files,
-# and container images of helm and of the controller for Linux, as OCI image layouts, to dist/image
-# and dist/image-controller. The same commit always results in the same files.
+# scripts, the definition of the kind Chart, the JSON schema of order files, and the chart of the
+# controller. It also writes the checksums of all these files, and container images of helm and of the
+# controller for Linux, as OCI image layouts, to dist/image and dist/image-controller. The same commit always results in the same files.
 #
 # VERSION    version in the names of the archives; the default is from git describe
 # PLATFORMS  platforms to build for, as "os/arch ..."; by default all platforms of a release
@@ -66,7 +66,7 @@ for platform in $platforms; do
 	GOOS=$os GOARCH=$arch CGO_ENABLED=0 go build -trimpath -buildvcs=false \
 		-ldflags "${LDFLAGS:-}" -o "dist/$name/$binary" ./cmd/helm
 	go run ./scripts/sbom -version "$version" "dist/$name/$binary" >"dist/$name.cdx.json"
-	cp -R LICENSE README.md SECURITY.md docs/crds dist/share/man dist/share/completions "dist/$name/"
+	cp -R LICENSE README.md SECURITY.md docs/crds docs/schemas dist/share/man dist/share/completions "dist/$name/"
 	mkdir "dist/$name/charts"
 	cp -R cmd/helm-controller/chart "dist/$name/charts/helm-controller"
 	archive "$name"

@@ -411,6 +411,26 @@ func TestControllerFlagsAreDocumented(t *testing.T) {
 // controllerDir is the directory of the module of the controller.
 const controllerDir = "cmd/helm-controller/"
 
+// TestFilesInArchives checks that scripts/dist.sh copies the files of which docs/reference.md says that they are in the
+// archives of releases.
+func TestFilesInArchives(t *testing.T) {
+	t.Parallel()
+	copied := strings.Fields(regexp.MustCompile(`(?m)^\tcp -R (.*) "dist/\$name/"$`).FindString(read(t, "scripts/dist.sh")))
+	for name, file := range map[string]string{
+		"definition of the kind Chart": "docs/crds/charts.helm.sh.yaml", "JSON schema of order files": "docs/schemas/order.schema.json",
+	} {
+		t.Run(name, func(t *testing.T) {
+			read(t, file)
+			if !strings.Contains(read(t, "docs/reference.md"), "`"+file+"`, in the repository and in the archives of releases") {
+				t.Errorf("docs/reference.md does not say where %s is", file)
+			}
+			if !slices.Contains(copied, filepath.ToSlash(filepath.Dir(file))) {
+				t.Errorf("scripts/dist.sh copies %q, and not %s", copied, file)
+			}
+		})
+	}
+}
+
 // TestReasonsAreDocumented compares the reasons of the conditions of HelmRequests in the code with the reference.
 func TestReasonsAreDocumented(t *testing.T) {
 	t.Parallel()
