@@ -21,24 +21,8 @@ import (
 // that becomes ready and for one that does not.
 func TestSDKExample(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "sdk")
-	// With the flags of `make build`, the packages are already compiled.
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./examples/sdk")
-	build.Dir = binaries.Root(t)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	h := harness.New(t)
-	run := func(args ...string) (stdout, stderr string, ok bool) {
-		cmd := exec.CommandContext(t.Context(), program, args...)
-		cmd.Env = append(slices.Clone(h.Env), "HELM_NAMESPACE="+h.Namespace)
-		var out, errOut bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errOut
-		err := cmd.Run()
-		return out.String(), errOut.String(), err == nil
-	}
-
+	run := buildExample(t, h, "sdk")
 	stdout, stderr, ok := run("shop", harness.ExampleChart(t, "shop"))
 	if !ok {
 		t.Fatalf("the example failed:\n%s%s", stdout, stderr)
@@ -72,6 +56,63 @@ metadata:
 	if status := h.MustRun("list", "--failed", "--short").Stdout; strings.TrimSpace(status) != "stuck" {
 		t.Errorf("failed releases: %q", status)
 	}
+}
+
+// buildExample builds a program in examples, and returns a function that runs it.
+func buildExample(t *testing.T, h *harness.Helm, name string) func(args ...string) (stdout, stderr string, ok bool) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), name)
+	// With the flags of `make build`, the packages are already compiled.
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./examples/"+name)
+	build.Dir = binaries.Root(t)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return func(args ...string) (stdout, stderr string, ok bool) {
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Env = append(slices.Clone(h.Env), "HELM_NAMESPACE="+h.Namespace)
+		var out, errOut bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errOut
+		err := cmd.Run()
+		return out.String(), errOut.String(), err == nil
+	}
+}
+
+// TestSDKOrderExample builds the example program in examples/sdk-order, and deploys a chart that declares no order.
+func TestSDKOrderExample(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	run := buildExample(t, h, "sdk-order")
+	definition := charts.Definition(h.Namespace+".example", "Gadget")
+	h.DeleteAfter(t, harness.ParseManifest(t, definition.Manifest()))
+	dir := charts.Chart{Name: "shop", APIVersion: "v2", Subcharts: []charts.Chart{
+		{Name: "db", APIVersion: "v2", Objects: []charts.Object{{Kind: "Deployment", Name: "db"}}},
+		{Name: "app", APIVersion: "v2", Objects: []charts.Object{{Name: "app"}}},
+	}}.Write(t)
+	harness.NoError(t, os.Mkdir(filepath.Join(dir, "crds"), 0o755))
+	harness.NoError(t, os.WriteFile(filepath.Join(dir, "crds", "gadget.yaml"), []byte(definition.Manifest()), 0o600))
+	order := filepath.Join(charts.WriteFiles(t, map[string]string{
+		"given.yaml": "apiVersion: helm.sh/v1alpha1\nkind: Order\ncharts: [{path: app, dependsOn: [db]}]\n",
+	}), "given.yaml")
+	for _, c := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"install with an order file", []string{order}, []string{"crd-applied CustomResourceDefinition/gadgets." + h.Namespace + ".example", "node-ready shop/db", "node-ready shop/app", "revision 1 of rel is deployed"}},
+		{"upgrade that keeps the order", nil, []string{"node-ready shop/db", "node-ready shop/app", "revision 2 of rel is deployed"}},
+		{"upgrade with an order file", []string{order}, []string{"node-ready shop/db", "node-ready shop/app", "revision 3 of rel is deployed"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stdout, stderr, ok := run(append([]string{"rel", dir}, c.args...)...)
+			if !ok || strings.Contains(stdout, "warning") {
+				t.Fatalf("the example failed:\n%s%s", stdout, stderr)
+			}
+			expectInOrder(t, stdout, c.want...)
+		})
+	}
+	h.ExpectOrder(t, "Deployment/db", "ConfigMap/app")
 }
 
 // expectInOrder fails the test unless the text contains the parts in this order.
