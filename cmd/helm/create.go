@@ -34,7 +34,7 @@ overwritten; all others are left unchanged.
 With --starter, the chart is created from a chart of your own in which <CHARTNAME>
 stands for the new name. A starter is a directory, given by its absolute path or by its
 name in $HELM_DATA_HOME/starters. The new chart keeps what the starter's Chart.yaml
-declares about order and hooks.
+and order.yaml declare about order and hooks.
 
 --format helm.sh/v3 writes Chart.yaml as a Kubernetes resource of the kind Chart, in the
 format helm.sh/v3. Such a chart is deployed in order by --wait=ordered. With --starter, the

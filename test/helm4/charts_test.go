@@ -103,6 +103,8 @@ func spellings() map[string]charts.Chart {
 		"`apiVersion: v2`, `helm.sh/sequencing: enabled`, keys with one slash, lists as strings": chart(enabled+"  depends-on.helm.sh/subcharts: '[]'\n", legal),
 		"`helm.sh/run-hooks-in-parallel` in the annotations of Chart.yaml":                       chart(enabled+"  helm.sh/run-hooks-in-parallel: \"true\"\n", legal),
 		"`runHooksInParallel` in Chart.yaml":                                                     chart(enabled+"runHooksInParallel: true\n", legal),
+		"`hookScope` in Chart.yaml":                                                              chart(enabled+"hookScope: chart\n", legal),
+		"`helm.sh/hook-scope` in the annotations of Chart.yaml":                                  chart(enabled+"  helm.sh/hook-scope: chart\n", legal),
 		"`depends-on` in `dependencies`":                                                         siblings,
 		"`apiVersion: v3`":                                                                       v3,
 		"a list in the annotations of Chart.yaml":                                                chart(enabled+"  depends-on.helm.sh/subcharts: []\n", legal),
