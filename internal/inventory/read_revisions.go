@@ -15,6 +15,7 @@ import (
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/patch"
 	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -97,9 +98,32 @@ func (inv *Inventory) addRevision(c cluster.Builder, rel *release.Release, lenie
 	ids, err := inv.addPlan(c, rel, plan)
 	for _, id := range ids {
 		inv.ofBase[id] = inv.ofBase[id] || rel == inv.base
-		inv.wasDeployed[id] = inv.wasDeployed[id] || inv.deployed[rel]
+	}
+	if inv.deployed[rel] {
+		inv.markDeployed(plan, deployedBy(rel))
 	}
 	return err
+}
+
+// deployedBy returns the operation that has deployed a revision in order; "" if all resources took part in it.
+func deployedBy(rel *release.Release) sequencer.Operation {
+	rec, err := orderrecord.Read(rel)
+	if err != nil || rec == nil {
+		return ""
+	}
+	return rec.Operation
+}
+
+// markDeployed sets wasDeployed for the resources of the graph of a deployed revision that took part in the operation
+// that has deployed it.
+func (inv *Inventory) markDeployed(plan *sequencer.Plan, operation sequencer.Operation) {
+	for _, n := range plan.Nodes {
+		for _, res := range n.Resources {
+			if id, exists := inv.ids[res]; exists && res.TakesPartIn(operation) {
+				inv.wasDeployed[id] = true
+			}
+		}
+	}
 }
 
 // addLeftovers adds the objects that earlier revisions may have left according to the order

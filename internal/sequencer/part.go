@@ -71,8 +71,13 @@ func (p *Plan) setDependencies() {
 
 // takesPart reports whether a resource is created and changed in the operation.
 func (in Input) takesPart(r *PlannedResource) bool {
-	return len(r.DeployOn) == 0 || in.IgnoreDeployOn || slices.Contains(r.DeployOn, string(in.Operation)) ||
-		in.Operation == "" || in.Operation == Uninstall
+	return in.IgnoreDeployOn || r.TakesPartIn(in.Operation)
+}
+
+// TakesPartIn reports whether the resource is created and changed in an operation; deleted, in an uninstall. It takes
+// part in the operation "", which stands for any.
+func (r *PlannedResource) TakesPartIn(o Operation) bool {
+	return len(r.DeployOn) == 0 || slices.Contains(r.DeployOn, string(o)) || o == "" || o == Uninstall
 }
 
 // withoutSkipped returns the plan without the resources that do not take part in the operation, which it lists in

@@ -86,6 +86,21 @@ func TestDeployOn(t *testing.T) {
 			h.MustRun("install", "rel", migrating("1", "upgrade").Write(t), "--wait")
 			expectCreated(t, h, "Job/migrate-1", true)
 		},
+		"what took no part is checked when it does": func(t *testing.T, h *harness.Helm) {
+			foreign := charts.Object{Name: "shared", Value: "theirs"}
+			h.Apply(t, foreign.Manifest())
+			declared := charts.Object{Name: "shared", Value: "ours", Annotations: []string{"helm.sh/deploy-on: upgrade"}}
+			chart := charts.Chart{Objects: []charts.Object{declared, {Name: "own"}}}.Write(t)
+			h.MustRun("install", "rel", chart, "--wait=ordered")
+			h.ExpectFailure(t, []string{"upgrade", "rel", chart, "--wait=ordered"}, `ConfigMap "shared"`, "cannot be imported into the current release")
+			if got := h.Get(t, "ConfigMap/shared"); got.GetAnnotations()["meta.helm.sh/release-name"] != "" {
+				t.Error("the object of somebody else was changed")
+			}
+			h.MustRun("uninstall", "rel")
+			if h.Get(t, "ConfigMap/shared") == nil {
+				t.Error("the object of somebody else was deleted")
+			}
+		},
 		"an invalid value": func(t *testing.T, h *harness.Helm) {
 			r := h.Run("install", "rel", migrating("1", "delete").Write(t), "--wait=ordered")
 			harness.ExpectContains(t, r.Stderr, "helm.sh/deploy-on", `"delete" is no operation: list any of install, upgrade and rollback`)
