@@ -5,7 +5,10 @@ package sequencer
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/ordered-helm/helm/internal/orderfile"
 )
 
 // bigInput returns an umbrella chart with subcharts. Each has a hundred resources in five
@@ -79,4 +82,30 @@ func benchmarkBuild(b *testing.B, charts int) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(in.Resources)), "ns/resource")
+}
+
+// BenchmarkOrderFile plans 10,000 resources in 100 charts with an order file of 1,000 rules that match names. It should
+// take less than a second.
+func BenchmarkOrderFile(b *testing.B) {
+	const charts, rules = 100, 1000
+	in := bigInput(charts)
+	var text strings.Builder
+	text.WriteString("apiVersion: helm.sh/v1alpha1\nkind: Order\nresources:\n")
+	for i := range rules {
+		fmt.Fprintf(&text, "- match: {chart: sub%04d, kind: ConfigMap, name: \"*-%d\"}\n  external: [Secret/s%d]\n", i%charts, i/charts*6, i)
+	}
+	f, err := orderfile.Parse("order.yaml", "umbrella", []byte(text.String()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		in.OrderFiles = orderfile.NewSet([]*orderfile.File{f})
+		plan, err := Build(in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(plan.Steps) == 0 || len(plan.Warnings) > 0 {
+			b.Fatalf("%d waits for external dependencies, warnings: %v", len(plan.Steps), plan.Warnings)
+		}
+	}
 }
