@@ -20,11 +20,13 @@ import (
 const planHelp = `
 Print what "helm upgrade" would do with the same arguments, without doing it: the
 resources that it would create, change (with a diff) and delete, node by node in their
-order, and the hooks that it would run.
+order, and the hooks that it would run. Unchanged resources are only counted, unless
+--all is given.
 
     $ helm plan shop ./shop --wait=ordered
     $ helm plan shop ./shop -f production.yaml --set image.tag=1.5
     $ helm plan shop ./shop --install
+    $ helm plan shop ./shop --all --context 10
     $ helm plan shop ./shop -o json
 
 Each object is sent to the server as a dry run, in the same way as in an upgrade.
@@ -40,7 +42,8 @@ EXIT CODES
     2    something would be created, changed or deleted
     1    the upgrade would fail, or the plan cannot be computed
 
-Hooks alone do not count as a change: every upgrade runs them.
+Hooks alone do not count as a change: every upgrade runs them. Neither do objects that
+get a new name because it contains the number of the revision, such as Job/migrate-3.
 `
 
 // changesCode is the exit code of plan if the upgrade would create, change or delete objects.
@@ -60,7 +63,7 @@ var flagsIgnoredByPlan = []string{
 func newPlanCmd(in *upgradeActionInput) *cobra.Command {
 	a := in.app
 	in.output = &formatFlag{format: "json"} // suppresses messages other than the plan
-	var format string
+	var o planOptions
 	cmd := &cobra.Command{
 		Use:   "plan [RELEASE] [CHART]",
 		Short: "print what an upgrade would do [not in stock Helm]",
@@ -72,7 +75,7 @@ func newPlanCmd(in *upgradeActionInput) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			preview, err := in.preview(cmd.Context(), args[0], args[1])
 			if err == nil {
-				err = a.printPlan(preview, format)
+				err = a.printPlan(preview, &o)
 			}
 			_, cmd.SilenceErrors = errors.AsType[*silentExitError](err)
 			return err
@@ -86,8 +89,17 @@ func newPlanCmd(in *upgradeActionInput) *cobra.Command {
 		// The flags are accepted, so that scripts can pass the same flags as to upgrade.
 		f.Lookup(name).Hidden = true
 	}
-	outputChoiceFlag("how the plan is printed", []string{"text", "json"}, "for people", "for other programs").add(cmd, &format)
+	outputChoiceFlag("how the plan is printed", []string{"text", "json"}, "for people", "for other programs").add(cmd, &o.format)
+	f.BoolVar(&o.all, "all", false, "also print the objects that would not change (-o json always lists them)")
+	f.IntVar(&o.context, "context", 3, "print this many unchanged lines before and after each change in a diff")
 	return cmd
+}
+
+// planOptions holds the flags that only plan has: how the plan is printed.
+type planOptions struct {
+	format  string
+	all     bool
+	context int
 }
 
 // preview returns what the method run would do, without doing it.
@@ -135,12 +147,15 @@ func (in *upgradeActionInput) previewInstall(ctx context.Context, replace bool, 
 }
 
 // printPlan prints a preview. It returns a silentExitError with the exit code, unless that is 0.
-func (a *app) printPlan(p *action.Preview, format string) error {
-	var err error
-	if format == "json" {
+func (a *app) printPlan(p *action.Preview, o *planOptions) error {
+	err := p.SetContext(o.context)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--context: %w", err)
+	case o.format == "json":
 		err = text.WriteJSON(a.out, p)
-	} else {
-		err = previewprinter.Text(a.out, p)
+	default:
+		err = previewprinter.Text(a.out, p, previewprinter.Options{All: o.all})
 	}
 	switch {
 	case err != nil:

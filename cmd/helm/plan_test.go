@@ -29,7 +29,7 @@ func TestPrintPlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, format := range []string{"text", "json"} {
 				var out bytes.Buffer
-				err := (&app{out: &out}).printPlan(&tt.preview, format)
+				err := (&app{out: &out}).printPlan(&tt.preview, &planOptions{format: format, all: true})
 				if code := codeOf(err); code != tt.code || out.Len() == 0 {
 					t.Errorf("%s: exit code %d, %q", format, code, out.String())
 				}
@@ -55,6 +55,9 @@ func TestPlanWithoutACluster(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := runHelm(t, "plan", "shop", dir, "-o", "yaml"); got.code != 1 || !strings.Contains(got.stderr, "must be one of: text, json") {
+		t.Errorf("%+v", got)
+	}
+	if got := runHelm(t, "plan", "shop", dir, "--context", "-1"); got.code != 1 || got.stdout != "" {
 		t.Errorf("%+v", got)
 	}
 	if got := runHelm(t, "plan", "shop"); got.code != 1 || !strings.Contains(got.stderr, "requires 2 arguments") {

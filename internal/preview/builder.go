@@ -18,6 +18,7 @@ import (
 	"github.com/ordered-helm/helm/internal/deploy"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/hookorder"
+	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/operation"
@@ -51,6 +52,9 @@ type Builder struct {
 	changedKinds map[schema.GroupVersionKind]bool
 	// namespaces contains the names of the namespaces that the release creates.
 	namespaces map[string]bool
+	// renames and inventory find the objects whose name contains the revision.
+	renames   *renames
+	inventory *inventory.Inventory
 }
 
 // NewBuilder returns a Builder for the operation op. operationName is "install" or
@@ -116,6 +120,7 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 	if err := b.addNodes(run, dryRuns); err != nil {
 		return nil, err
 	}
+	b.findRenames(run, dryRuns)
 	if err := run.FindObsolete(ctx, func(node string, found *prune.FoundObjects) { b.addRemoved(ctx, node, found) }); err != nil {
 		return nil, err
 	}
@@ -203,13 +208,13 @@ func (b *Builder) result(t objectwriter.DryRunResult, force bool) (Object, error
 		return newObject(t.Info, Unchanged), nil
 	case objectwriter.EffectChanged:
 		o := newObject(t.Info, Change)
-		diff, err := diffOf(t.Before, withoutAssignedPorts(t), b.op.Events.Redactor())
-		if err != nil {
+		var err error
+		if o.live, o.planned, err = textsOf(t.Before, withoutAssignedPorts(t), b.op.Events.Redactor()); err != nil {
 			return o, fmt.Errorf("%s: %w", object.Describe(t.Info), err)
 		}
-		o.Diff = diff
+		o.Diff = unifiedDiff(o.live, o.planned, defaultContext)
 		switch {
-		case diff != "":
+		case o.Diff != "":
 		case force:
 			o.Note = noteReplaced
 		default:
@@ -273,7 +278,7 @@ func (b *Builder) missingNamespace(namespace string, dryRuns []objectwriter.DryR
 func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.FoundObjects) {
 	node := Node{Node: id}
 	for _, info := range found.List {
-		if b.isLate(info) {
+		if b.isLate(info) || b.isRenamed(info) {
 			continue
 		}
 		o := newObject(info, Delete)

@@ -26,10 +26,19 @@ const (
 	lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// diffOf returns a unified diff between the YAML of an object in the cluster (before) and
-// of the same object as the operation would leave it (after). It omits fields that the
-// server maintains, and masks the contents of Secrets.
-func diffOf(before, after *unstructured.Unstructured, redactor *redact.Redactor) (string, error) {
+// defaultContext is the number of unchanged lines that a diff shows before and after each change.
+const defaultContext = 3
+
+// unifiedDiff returns a unified diff between two texts; "" if they are equal.
+func unifiedDiff(live, planned string, contextLines int) string {
+	// It fails only if the changes overlap, which those that it has computed itself do not.
+	diff, _ := udiff.ToUnified("live", "planned", live, udiff.Lines(live, planned), contextLines)
+	return diff
+}
+
+// textsOf returns the YAML of an object in the cluster (before), and of the same object as the operation would
+// leave it (after). It omits fields that the server maintains, and masks the contents of Secrets.
+func textsOf(before, after *unstructured.Unstructured, redactor *redact.Redactor) (live, planned string, err error) {
 	from, to := withoutServerFields(before), withoutServerFields(after)
 	if isSecret(before) || isSecret(after) {
 		maskData(from, to)
@@ -39,11 +48,11 @@ func diffOf(before, after *unstructured.Unstructured, redactor *redact.Redactor)
 	for i, tree := range []any{oldTree, newTree} {
 		text, err := yaml.Marshal(tree)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		texts[i] = string(text)
 	}
-	return udiff.Unified("live", "planned", texts[0], texts[1]), nil
+	return texts[0], texts[1], nil
 }
 
 func isSecret(object *unstructured.Unstructured) bool {

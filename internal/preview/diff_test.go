@@ -68,10 +68,11 @@ func TestDiffOf(t *testing.T) {
 		{"a removed field", "{kind: A, a: {b: 1, c: 2}}", "{kind: A, a: {b: 1}}", "-  c: 2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			diff, err := diffOf(parseObject(t, tt.before), parseObject(t, tt.after), redactor)
+			live, planned, err := textsOf(parseObject(t, tt.before), parseObject(t, tt.after), redactor)
 			if err != nil {
 				t.Fatal(err)
 			}
+			diff := unifiedDiff(live, planned, defaultContext)
 			var lines []string
 			for line := range strings.Lines(diff) {
 				if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
@@ -103,7 +104,8 @@ func TestDiffOfNodePorts(t *testing.T) {
 		Before: service("{port: 80, nodePort: 30001}"),
 		After:  service("{port: 80, nodePort: 30001}, {port: 81, nodePort: 30002}, {port: 82, nodePort: 32769}"),
 	}
-	diff, err := diffOf(dryRun.Before, withoutAssignedPorts(dryRun), nil)
+	live, planned, err := textsOf(dryRun.Before, withoutAssignedPorts(dryRun), nil)
+	diff := unifiedDiff(live, planned, defaultContext)
 	if err != nil || strings.Contains(diff, "32769") || !strings.Contains(diff, "+  - nodePort: (assigned by the server)\n") || !strings.Contains(diff, "+  - nodePort: 30002\n") {
 		t.Errorf("%v:\n%s", err, diff)
 	}

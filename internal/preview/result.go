@@ -7,6 +7,7 @@
 package preview
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/hookorder"
@@ -69,6 +70,10 @@ const (
 	Keep Action = "keep"
 	// Fail means that the server would reject the object, or its deletion.
 	Fail Action = "fail"
+	// Rename means that the object would be created in place of one of the previous revision, which would be
+	// deleted, and that they differ only in the number of the revision in their name and content. It
+	// does not count as a change.
+	Rename Action = "rename"
 	// Skip means that the object does not take part in the operation (helm.sh/deploy-on), and would be
 	// left as it is.
 	Skip Action = "skip"
@@ -82,6 +87,8 @@ type Object struct {
 	// Namespace is empty for a cluster-scoped object.
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
+	// Was is the name of the object that would be deleted, for the action Rename.
+	Was string `json:"was,omitempty"`
 	// Diff is a unified diff of the YAML of the object, for the action Change. It omits
 	// fields that the server maintains, and masks the contents of Secrets.
 	Diff string `json:"diff,omitempty"`
@@ -89,6 +96,23 @@ type Object struct {
 	Note string `json:"note,omitempty"`
 	// Error is the error of the server, for the action Fail.
 	Error string `json:"error,omitempty"`
+
+	// live and planned are the texts between which Diff shows the differences.
+	live, planned string
+}
+
+// SetContext sets the number of unchanged lines that diffs show before and after each change. The default is 3.
+// It returns an error if lines is negative.
+func (p *Preview) SetContext(lines int) error {
+	if lines < 0 {
+		return fmt.Errorf("%d lines of context: the number must not be negative", lines)
+	}
+	p.each(func(o *Object) {
+		if o.live != o.planned {
+			o.Diff = unifiedDiff(o.live, o.planned, lines)
+		}
+	})
+	return nil
 }
 
 // Count returns the number of objects with the given action.

@@ -51,8 +51,7 @@ func (out *printer) nodes(nodes []preview.Node, ofCharts []hookorder.Plan) error
 		if err := hooktext.Write(out, before[i]); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "\n%s\n", n.Node)
-		out.objects(n.Objects)
+		out.section(n.Node, n.Objects)
 		slices.Reverse(after[i]) // those of an inner chart come first
 		if err := hooktext.Write(out, after[i]); err != nil {
 			return err

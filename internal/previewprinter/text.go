@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ordered-helm/helm/internal/hooktext"
@@ -16,22 +17,25 @@ import (
 	"github.com/ordered-helm/helm/internal/terminalsafe"
 )
 
+// Options says what Text writes.
+type Options struct {
+	// All includes the objects that would not change.
+	All bool
+}
+
 // Text writes a preview to w as text, in the order in which everything would happen: the objects
 // that are created before all others, the hooks that run before the nodes, the nodes of the
 // deployment graph in their order, with the hooks that run before and after the resources of a chart,
 // the objects to delete, and the other hooks. External dependencies come before the nodes.
-func Text(w io.Writer, p *preview.Preview) error {
-	out := &printer{Writer: bufio.NewWriter(terminalsafe.NewWriter(w)), failed: map[string]string{}}
+func Text(w io.Writer, p *preview.Preview, o Options) error {
+	out := &printer{Writer: bufio.NewWriter(terminalsafe.NewWriter(w)), all: o.All, failed: map[string]string{}}
 	how := "without an order"
 	if p.Ordered {
 		how = "in order"
 	}
 	fmt.Fprintf(out, "%s of release %s in namespace %s, to revision %d, %s: %s\n",
 		p.Operation, p.Release, p.Namespace, p.Revision, how, totals(p))
-	if len(p.First) > 0 {
-		fmt.Fprint(out, "\nfirst\n")
-		out.objects(p.First)
-	}
+	out.section("first", p.First)
 	before, ofCharts, others := hooktext.Split(p.Hooks)
 	if err := hooktext.Write(out, before); err != nil {
 		return err
@@ -40,16 +44,12 @@ func Text(w io.Writer, p *preview.Preview) error {
 	if err := out.nodes(p.Nodes, ofCharts); err != nil {
 		return err
 	}
-	if len(p.Skipped) > 0 {
-		fmt.Fprintf(out, "\nnot part of this %s\n", p.Operation)
-		out.objects(p.Skipped)
-	}
-	if len(p.Removed) > 0 {
+	out.section("not part of this "+p.Operation, p.Skipped)
+	if slices.ContainsFunc(p.Removed, func(n preview.Node) bool { return out.shows(n.Objects) }) {
 		fmt.Fprint(out, "\nno longer in the chart, in order of deletion\n")
 	}
 	for _, n := range p.Removed {
-		fmt.Fprintf(out, "\n%s\n", n.Node)
-		out.objects(n.Objects)
+		out.section(n.Node, n.Objects)
 	}
 	if err := out.Flush(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func totals(p *preview.Preview) string {
 		text string
 	}{
 		{preview.Create, "to create"}, {preview.Change, "to change"}, {preview.Delete, "to delete"},
-		{preview.Unchanged, "unchanged"}, {preview.Keep, "kept"}, {preview.Skip, "skipped"}, {preview.Fail, "would fail"},
+		{preview.Unchanged, "unchanged"}, {preview.Keep, "kept"}, {preview.Rename, "renamed"}, {preview.Skip, "skipped"}, {preview.Fail, "would fail"},
 	} {
 		if n := p.Count(part.what); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, part.text))
@@ -88,6 +88,8 @@ func sign(action preview.Action) string {
 		return "-"
 	case preview.Fail:
 		return "!"
+	case preview.Rename:
+		return ">"
 	case preview.Unchanged, preview.Keep, preview.Skip:
 	}
 	return "="
@@ -96,13 +98,34 @@ func sign(action preview.Action) string {
 // printer writes the objects of a preview.
 type printer struct {
 	*bufio.Writer
+	all bool
 	// failed contains, for each error that was written, the name of the object that it is about.
 	failed map[string]string
 }
 
-// objects writes objects. It writes an error that is the same for several objects only once.
+// shows reports whether any of the objects is shown.
+func (out *printer) shows(objects []preview.Object) bool {
+	return slices.ContainsFunc(objects, out.showsObject)
+}
+
+func (out *printer) showsObject(o preview.Object) bool {
+	return out.all || o.Action != preview.Unchanged
+}
+
+// section writes a title and the objects below it, unless none of them is shown.
+func (out *printer) section(title string, objects []preview.Object) {
+	if out.shows(objects) {
+		fmt.Fprintf(out, "\n%s\n", title)
+		out.objects(objects)
+	}
+}
+
+// objects writes those of the objects that are shown. It writes an error that is the same for several objects only once.
 func (out *printer) objects(objects []preview.Object) {
 	for _, o := range objects {
+		if !out.showsObject(o) {
+			continue
+		}
 		what := string(o.Action)
 		if o.Action == preview.Fail {
 			what = "would fail"
@@ -110,6 +133,9 @@ func (out *printer) objects(objects []preview.Object) {
 		fmt.Fprintf(out, "  %s %s %s/%s", sign(o.Action), what, o.Kind, o.Name)
 		if o.Namespace != "" {
 			fmt.Fprintf(out, " in %s", o.Namespace)
+		}
+		if o.Action == preview.Rename {
+			fmt.Fprintf(out, " (was %s; only the number of the revision differs)", o.Was)
 		}
 		if o.Note != "" {
 			fmt.Fprintf(out, " (%s)", o.Note)

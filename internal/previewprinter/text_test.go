@@ -72,11 +72,11 @@ post-upgrade hooks
 
 func TestText(t *testing.T) {
 	var b strings.Builder
-	if err := previewprinter.Text(&b, example()); err != nil || b.String() != text {
+	if err := previewprinter.Text(&b, example(), previewprinter.Options{All: true}); err != nil || b.String() != text {
 		t.Errorf("%v, got:\n%s\nwant:\n%s", err, b.String(), text)
 	}
 	b.Reset()
-	if err := previewprinter.Text(&b, &preview.Preview{Release: "x", Namespace: "y", Operation: "install", Revision: 1}); err != nil ||
+	if err := previewprinter.Text(&b, &preview.Preview{Release: "x", Namespace: "y", Operation: "install", Revision: 1}, previewprinter.Options{All: true}); err != nil ||
 		b.String() != "install of release x in namespace y, to revision 1, without an order: nothing to do\n" {
 		t.Errorf("%v, got %q", err, b.String())
 	}
@@ -87,7 +87,7 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestTextReportsAFailingWriter(t *testing.T) {
-	if err := previewprinter.Text(broken{}, example()); err == nil {
+	if err := previewprinter.Text(broken{}, example(), previewprinter.Options{All: true}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -114,7 +114,7 @@ shop:b
   + create Job/b in prod
 `
 	var b strings.Builder
-	if err := previewprinter.Text(&b, p); err != nil || b.String() != want {
+	if err := previewprinter.Text(&b, p, previewprinter.Options{All: true}); err != nil || b.String() != want {
 		t.Errorf("%v, got:\n%s\nwant:\n%s", err, b.String(), want)
 	}
 }
@@ -126,7 +126,7 @@ func TestLongErrorsKeepTheirEnd(t *testing.T) {
 		{Action: preview.Fail, Kind: "Job", Name: "j", Error: "Job is invalid: " + strings.Repeat("ü", 5000) + ": field is immutable"},
 	}}}}
 	var b strings.Builder
-	if err := previewprinter.Text(&b, p); err != nil {
+	if err := previewprinter.Text(&b, p, previewprinter.Options{All: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.String(); len(got) > 2500 || !strings.Contains(got, "      Job is invalid: ü") || !strings.Contains(got, "ü … ü") || !strings.Contains(got, "ü: field is immutable\n") {
@@ -162,8 +162,20 @@ func TestChartSteps(t *testing.T) {
 		}),
 	}
 	var b strings.Builder
-	if err := previewprinter.Text(&b, p); err != nil {
+	if err := previewprinter.Text(&b, p, previewprinter.Options{All: true}); err != nil {
 		t.Fatal(err)
 	}
 	golden.Assert(t, b.String(), "chart-steps.txt")
+}
+
+// TestChangesOnly checks that unchanged objects, and nodes without others, are left out.
+func TestChangesOnly(t *testing.T) {
+	p := example()
+	p.Nodes[0].Objects = append(p.Nodes[0].Objects, preview.Object{Action: preview.Unchanged, Kind: "ConfigMap", Name: "same"},
+		preview.Object{Action: preview.Rename, Kind: "Job", Name: "migrate-3", Was: "migrate-2", Namespace: "prod"})
+	var b strings.Builder
+	if err := previewprinter.Text(&b, p, previewprinter.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	golden.Assert(t, b.String(), "changes-only.txt")
 }

@@ -15,7 +15,7 @@ import (
 // plan runs helm plan, checks the exit code, and returns the output.
 func (w *world) plan(t *testing.T, code int, args ...string) string {
 	t.Helper()
-	r := w.Run(append([]string{"plan", "rel"}, args...)...)
+	r := w.Run(append([]string{"plan", "rel", "--all"}, args...)...)
 	if r.ExitCode != code {
 		t.Errorf("helm plan %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), r.ExitCode, code, r.Stdout, r.Stderr)
 	}

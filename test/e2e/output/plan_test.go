@@ -55,8 +55,11 @@ func plannedObjects(p *action.Preview, what action.PreviewAction) []string {
 	for _, nodes := range [][]action.PreviewNode{p.Nodes, p.Removed} {
 		for _, n := range nodes {
 			for _, o := range n.Objects {
-				if o.Action == what {
+				switch {
+				case o.Action == what, o.Action == action.PreviewRename && what == action.PreviewCreate:
 					list = append(list, o.Kind+"/"+o.Name)
+				case o.Action == action.PreviewRename && what == action.PreviewDelete:
+					list = append(list, o.Kind+"/"+o.Was)
 				}
 			}
 		}
@@ -105,6 +108,16 @@ func TestPlanMatchesUpgrade(t *testing.T) {
 		{
 			name: "nothing to do", before: []charts.Object{object("a", "base", ""), web}, after: []charts.Object{object("a", "base", ""), web}, flags: []string{ordered},
 			nodes: "unchanged ConfigMap/a, unchanged Deployment/web",
+		},
+		{
+			name: "names with the revision", before: []charts.Object{object("a", "base", ""), object("job-{{ .Release.Revision }}", "base", "")},
+			after: []charts.Object{object("a", "base", ""), object("job-{{ .Release.Revision }}", "base", "")}, flags: []string{ordered},
+			nodes: "unchanged ConfigMap/a, rename ConfigMap/job-2",
+		},
+		{
+			name: "names with the revision, and a change", before: []charts.Object{object("job-{{ .Release.Revision }}", "", "")},
+			after: []charts.Object{valued(object("job-{{ .Release.Revision }}", "", ""), "2")}, code: 2,
+			nodes: "create ConfigMap/job-2", removed: "delete ConfigMap/job-1",
 		},
 		{
 			name:   "everything there is, in order",
