@@ -39,6 +39,7 @@ import (
 //   - "a Job with ttlSecondsAfterFinished that no longer exists"
 //   - "If an object does not have the label and annotations with which Helm marks the objects of this release"
 //   - "If the release is locked at the beginning, the error is a *HeldError"
+//   - "Correcting drift leaves it alone, too, if it did not take part in the operation that deployed the revision"
 func TestCorrection(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -55,6 +56,7 @@ func TestCorrection(t *testing.T) {
 		"releases not deployed":     notDeployed,
 		"objects that must be kept": keptObjects,
 		"hooks":                     hooks,
+		"helm.sh/deploy-on":         deployOn,
 	})
 }
 
@@ -289,6 +291,18 @@ func hooks(t *testing.T, h *harness.Helm) {
 	p := newProgram(h)
 	p.correct(t, "created ConfigMap/own")
 	p.expectWrites(t, 1)
+}
+
+// deployOn checks that a correction neither creates nor changes a resource that did not take part in the operation
+// that deployed the revision.
+func deployOn(t *testing.T, h *harness.Helm) {
+	chart := charts.Write(t, charts.Object{Name: "own", Value: "right"}, charts.Object{Name: "upgrades", Value: "right", Annotations: []string{"helm.sh/deploy-on: upgrade"}})
+	h.MustRun("install", "rel", chart, "--wait=ordered")
+	h.Delete(t, "ConfigMap/own")
+	newProgram(h).correct(t, "created ConfigMap/own")
+	h.MustRun("upgrade", "rel", chart, "--wait=ordered")
+	h.Patch(t, "ConfigMap/upgrades", `{"data":{"value":"wrong"}}`)
+	newProgram(h).correct(t, "changed ConfigMap/upgrades")
 }
 
 // TestOwnerReferences checks that a correction sets the references to the Release again, with the
