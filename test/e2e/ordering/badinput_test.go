@@ -150,7 +150,7 @@ func TestInvalidChartsAreRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
-			r := h.Run("install", "rel", tt.chart.Write(t), "--wait=ordered")
+			r := h.Run("install", "rel", tt.chart.Write(t), "--wait=ordered", "--timeout", "1m")
 			h.ExpectRejected(t, r, tt.want...)
 		})
 	}
