@@ -99,7 +99,7 @@ func TestExternalFailures(t *testing.T) {
 			h.Apply(t, secret())
 			h.MustRun("install", "rel", needing("1", needsSecret).Write(t), "--wait=ordered")
 			h.Delete(t, "Secret/registry")
-			r := h.Run("upgrade", "rel", needing("2", needsSecret, "helm.sh/external-timeout: 2s").Write(t), "--wait=ordered", "--atomic")
+			r := h.Run("upgrade", "rel", needing("2", needsSecret, "helm.sh/external-timeout: 2s").Write(t), "--wait=ordered", "--atomic", "--timeout", "30s")
 			harness.ExpectContains(t, r.Stderr, "has been rolled back due to atomic being set")
 			h.ExpectStatuses(t, "rel", "superseded failed deployed")
 		},
