@@ -26,15 +26,19 @@ const needsSecret = "depends-on.helm.sh/external: Secret/registry"
 // secret is the external object.
 func secret() string { return charts.Object{Kind: "Secret", Name: "registry"}.Manifest() }
 
-// waiting is the progress of an operation that waits for external dependencies.
-const waiting = "external dependencies"
+// Parts of the progress of an operation that waits for an external dependency: the dependency does not exist, or
+// it is not ready.
+const (
+	missing  = ": Missing: "
+	notReady = ": InProgress: "
+)
 
 // TestExternalWaits checks when a node with external dependencies starts.
 func TestExternalWaits(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"a Secret that appears": func(t *testing.T, h *harness.Helm) {
-			r := h.MustRunWhile(t, waiting, func() { h.Apply(t, secret()) }, "install", "rel", needing("1", needsSecret).Write(t), "--wait=ordered", "--progress=plain")
+			r := h.MustRunWhile(t, missing, func() { h.Apply(t, secret()) }, "install", "rel", needing("1", needsSecret).Write(t), "--wait=ordered", "--progress=plain")
 			expectAfter(t, h, r, "Secret/registry", "ConfigMap/app")
 			h.MustRun("uninstall", "rel")
 			h.Get(t, "Secret/registry") // it is not deleted
@@ -46,19 +50,19 @@ func TestExternalWaits(t *testing.T) {
 		"a Deployment that becomes ready": func(t *testing.T, h *harness.Helm) {
 			deployment := charts.Object{Kind: "Deployment", Name: "store", Gate: "open"}.Manifest()
 			h.Apply(t, deployment)
-			r := h.MustRunWhile(t, waiting, func() { h.OpenGates(t, "open") }, "install", "rel", needing("1", "depends-on.helm.sh/external: Deployment.apps/store").Write(t),
+			r := h.MustRunWhile(t, notReady, func() { h.OpenGates(t, "open") }, "install", "rel", needing("1", "depends-on.helm.sh/external: Deployment.apps/store").Write(t),
 				"--wait=ordered", "--progress=plain")
 			expectAfter(t, h, r, "Deployment/store", "ConfigMap/app")
 		},
 		"a release": func(t *testing.T, h *harness.Helm) {
-			h.MustRunWhile(t, waiting, func() { h.MustRun("install", "infra", needing("1").Write(t), "--set", "x=y", "--replace") },
+			h.MustRunWhile(t, missing, func() { h.MustRun("install", "infra", needing("1").Write(t), "--set", "x=y", "--replace") },
 				"install", "rel", charts.Chart{Objects: []charts.Object{{Name: "other", Layer: "app", Annotations: []string{"depends-on.helm.sh/external: release:infra"}}}}.Write(t),
 				"--wait=ordered", "--progress=plain")
 		},
 		"all of a chart": func(t *testing.T, h *harness.Helm) {
 			chart := needing("1")
 			chart.Metadata = "annotations: {depends-on.helm.sh/external: Secret/registry}\n"
-			r := h.MustRunWhile(t, waiting, func() { h.Apply(t, secret()) }, "install", "rel", chart.Write(t), "--wait=ordered", "--progress=plain")
+			r := h.MustRunWhile(t, missing, func() { h.Apply(t, secret()) }, "install", "rel", chart.Write(t), "--wait=ordered", "--progress=plain")
 			expectAfter(t, h, r, "Secret/registry", "ConfigMap/first")
 		},
 		"a rollback": func(t *testing.T, h *harness.Helm) {
@@ -66,7 +70,7 @@ func TestExternalWaits(t *testing.T) {
 			h.MustRun("install", "rel", needing("1", needsSecret).Write(t), "--wait=ordered")
 			h.MustRun("upgrade", "rel", needing("2").Write(t), "--wait=ordered")
 			h.Delete(t, "Secret/registry")
-			h.MustRunWhile(t, waiting, func() { h.Apply(t, secret()) }, "rollback", "rel", "1", "--progress=plain")
+			h.MustRunWhile(t, missing, func() { h.Apply(t, secret()) }, "rollback", "rel", "1", "--progress=plain")
 		},
 	})
 }
