@@ -122,6 +122,14 @@ var orderViolations = []violation{
 		mend: [3]string{"order.yaml", "  dependsOn: [app]\n", ""},
 	},
 	{
+		name: "dependency-cycle of charts with external dependencies",
+		files: dbAndApp("", map[string]string{
+			"order.yaml": order + "charts:\n- path: db\n  dependsOn: [app]\n- path: '*'\n  external: [Secret/a]\n",
+		}),
+		want: []string{"error dependency-cycle Chart.yaml:7:31"}, says: "subchart db depends on subchart app (order.yaml:5)",
+		mend: [3]string{"order.yaml", "  dependsOn: [app]\n", ""},
+	},
+	{
 		name: "dependency-cycle of layers in an order file",
 		files: map[string]string{
 			"Chart.yaml": flat, "templates/a.yaml": configMap("a"), "templates/b.yaml": configMap("b"), "templates/c.yaml": configMap("c"),

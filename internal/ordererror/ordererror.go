@@ -141,17 +141,28 @@ type CycleError struct {
 // CycleEdge is one dependency in a cycle: Key in File declares that From depends on To.
 type CycleEdge struct {
 	From, To, File, Key string
+	// Chart is the path of the chart that depends on another one, or whose layers depend on each other.
+	Chart string
 }
 
 // Dependency returns the name of the entry under "dependencies" whose depends-on declares
 // the edge. It is empty if an annotation declares the edge.
 func (e CycleEdge) Dependency() string { return DependencyOfKey(e.Key) }
 
+// isOfRule reports whether a rule of an order file declares the edge. Its file then does not say which chart it is about.
+func (e CycleEdge) isOfRule() bool {
+	return strings.HasPrefix(e.Key, "charts[") || strings.HasPrefix(e.Key, "resources[")
+}
+
 func (e *CycleError) Error() string {
 	var b strings.Builder
 	b.WriteString("dependency cycle:")
 	for _, edge := range e.Edges {
-		fmt.Fprintf(&b, "\n  %s depends on %s (%s: %s)", edge.From, edge.To, edge.File, edge.Key)
+		place := edge.File + ": " + edge.Key
+		if edge.isOfRule() {
+			place += ", for chart " + edge.Chart
+		}
+		fmt.Fprintf(&b, "\n  %s depends on %s (%s)", edge.From, edge.To, place)
 	}
 	if len(e.Edges) == 1 {
 		b.WriteString("\nremove the dependency on itself")

@@ -54,6 +54,7 @@ func newBuilder(in Input) *builder {
 // buildPlan converts b.graph, which must be acyclic, to a plan. It adds the unsatisfied
 // references and the warnings.
 func (b *builder) buildPlan() *Plan {
+	b.connectExternalSteps()
 	plan := b.newPlan()
 	b.warnUnmatchedRules()
 	c := orderChecker{builder: b, plan: plan, order: plan.graph.Reachability()}

@@ -11,7 +11,8 @@ import (
 
 // connect builds the graph. For a dependency between two charts, it adds one edge between
 // gates (see draftChart) instead of an edge for each pair of nodes, so that the number of
-// edges stays proportional to the number of declarations.
+// edges stays proportional to the number of declarations. connectExternalSteps adds the waits for external dependencies
+// when it is known that there is no cycle: an edge of a cycle is found only if no such wait stands between its ends.
 func (b *builder) connect() {
 	b.graph = dag.New(len(b.nodes) + len(b.steps))
 	for _, c := range b.charts {
@@ -24,7 +25,6 @@ func (b *builder) connect() {
 		b.connectGates(c)
 		b.connectLayers(c)
 	}
-	b.connectExternalSteps()
 	b.graph.Normalize()
 }
 
@@ -118,7 +118,7 @@ func cycleError(cycle []int, declared map[[2]int]edgeDeclaration[draftEnd]) erro
 	e := &CycleError{}
 	for i, v := range cycle {
 		if d, is := declared[[2]int{v, cycle[(i+1)%len(cycle)]}]; is {
-			e.Edges = append(e.Edges, CycleEdge{From: d.then.title(), To: d.first.title(), File: d.reason.File, Key: d.reason.Key})
+			e.Edges = append(e.Edges, CycleEdge{From: d.then.title(), To: d.first.title(), File: d.reason.File, Key: d.reason.Key, Chart: d.then.chart.Path})
 		}
 	}
 	return e

@@ -132,6 +132,7 @@ func (b *builder) connectExternalSteps() {
 	for _, n := range b.nodes {
 		b.insertBefore(n.vertex, n.externalSteps)
 	}
+	b.graph.Normalize()
 }
 
 // insertBefore makes steps depend on all that the vertex depends on, and the vertex on the steps.

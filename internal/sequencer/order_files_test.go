@@ -124,12 +124,12 @@ func TestOrderFileErrors(t *testing.T) {
 		},
 		{
 			"cycle of charts", nil, []string{"shop", "charts: [{path: app, dependsOn: [db]}, {path: db, dependsOn: [app]}]"},
-			"dependency cycle:\n  subchart app depends on subchart db (shop/order.yaml: charts[0].dependsOn)\n  subchart db depends on subchart app (shop/order.yaml: charts[1].dependsOn)\nremove one of these dependencies",
+			"dependency cycle:\n  subchart app depends on subchart db (shop/order.yaml: charts[0].dependsOn, for chart shop/app)\n  subchart db depends on subchart app (shop/order.yaml: charts[1].dependsOn, for chart shop/db)\nremove one of these dependencies",
 		},
 		{
 			"cycle of layers", []string{"shop/db Job/a", "shop/db Job/b"},
 			[]string{"shop", "resources: [{match: {name: a}, layer: one, dependsOn: [two]}, {match: {name: b}, layer: two, dependsOn: [one]}]"},
-			"layer \"one\" depends on layer \"two\" (shop/order.yaml: resources[0].dependsOn)",
+			"layer \"one\" depends on layer \"two\" (shop/order.yaml: resources[0].dependsOn, for chart shop/db)",
 		},
 		{
 			"another layer", []string{"shop/db Job/a layer=one"}, []string{"shop", "resources: [{match: {chart: db, name: a}, layer: two}]"},

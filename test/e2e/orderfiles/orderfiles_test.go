@@ -16,14 +16,26 @@ import (
 // header begins every order file.
 const header = "apiVersion: helm.sh/v1alpha1\nkind: Order\n"
 
-// others returns a chart whose subcharts db and app declare nothing, like charts of other people. db has hooks.
-// orderFile is the content of its order.yaml after the header; empty if it has none.
+// others returns a chart whose subcharts db and app declare nothing, like charts of other people. db has hooks. db and app
+// have a subchart each. orderFile is the content of its order.yaml after the header; empty if it has none.
 func others(t *testing.T, value, orderFile string) string {
 	t.Helper()
+	return othersOf(t, "v2", value, orderFile)
+}
+
+// othersOf returns the chart of others with an apiVersion.
+func othersOf(t *testing.T, apiVersion, value, orderFile string) string {
+	t.Helper()
 	hooks := []charts.Object{{Kind: "Job", Name: "before", Hook: "pre-install,pre-upgrade,pre-rollback"}, {Kind: "Job", Name: "after", Hook: "post-install,post-upgrade,post-rollback"}}
-	dir := charts.Chart{Name: "shop", APIVersion: "v2", Subcharts: []charts.Chart{
-		{Name: "db", APIVersion: "v2", Objects: append([]charts.Object{{Kind: "Deployment", Name: "db", Value: value}, {Name: "settings", Value: value}}, hooks...)},
-		{Name: "app", APIVersion: "v2", Objects: []charts.Object{{Kind: "Deployment", Name: "app", Value: value}}},
+	dir := charts.Chart{Name: "shop", APIVersion: apiVersion, Subcharts: []charts.Chart{
+		{
+			Name: "db", APIVersion: apiVersion, Objects: append([]charts.Object{{Kind: "Deployment", Name: "db", Value: value}, {Name: "settings", Value: value}}, hooks...),
+			Subcharts: []charts.Chart{{Name: "store", APIVersion: apiVersion, Objects: []charts.Object{{Kind: "Deployment", Name: "store", Value: value}}}},
+		},
+		{
+			Name: "app", APIVersion: apiVersion, Objects: []charts.Object{{Kind: "Deployment", Name: "app", Value: value}},
+			Subcharts: []charts.Chart{{Name: "worker", APIVersion: apiVersion, Objects: []charts.Object{{Name: "worker", Value: value}}}},
+		},
 	}}.Write(t)
 	if orderFile != "" {
 		write(t, filepath.Join(dir, "order.yaml"), header+orderFile)
@@ -55,34 +67,46 @@ const (
 
 // TestOrderFileOperations checks that an order file alone puts charts that declare nothing in order, in every
 // operation.
+//   - "It is the file order.yaml in the root directory of a chart, or the file given with --order FILE"
+//   - "dependsOn | siblings of the chart that must be ready before its subtree"
+//   - "hookScope | chart or release: whether the hooks of the chart run before and after its subtree"
+//   - "layer | the layer to which the resources belong"
+//   - "dependsOn | layers of the same chart that must be ready first"
+//   - "What an order file declares is used whatever the apiVersion of the charts is"
+//   - "the paths in it are relative to the root chart"
 func TestOrderFileOperations(t *testing.T) {
 	t.Parallel()
-	chain := []string{"Job/before", "ConfigMap/settings", "Deployment/db", "Job/after", "Deployment/app"}
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"in the chart": func(t *testing.T, h *harness.Helm) {
-			operate(t, h, func(value string) []string { return []string{others(t, value, appAfterDB+settingsFirst)} }, chain)
+			operate(t, h, func(value string) []string { return []string{othersOf(t, "v1", value, appAfterDB+settingsFirst)} })
 		},
 		"given with --order": func(t *testing.T, h *harness.Helm) {
 			file := given(t, appAfterDB+settingsFirst)
-			operate(t, h, func(value string) []string { return []string{others(t, value, ""), "--order", file} }, chain)
+			operate(t, h, func(value string) []string { return []string{others(t, value, ""), "--order", file} })
 		},
 		"both": func(t *testing.T, h *harness.Helm) {
 			file := given(t, settingsFirst)
-			operate(t, h, func(value string) []string { return []string{others(t, value, appAfterDB), "--order", file} }, chain)
+			operate(t, h, func(value string) []string { return []string{othersOf(t, "v3", value, appAfterDB), "--order", file} })
 		},
 	})
 }
 
-func operate(t *testing.T, h *harness.Helm, chart func(value string) []string, chain []string) {
+// operate checks the order of all operations with a chart, which depends on a value.
+func operate(t *testing.T, h *harness.Helm, chart func(value string) []string) {
+	expectOrder := func() {
+		t.Helper()
+		h.ExpectOrder(t, "Job/before", "ConfigMap/settings", "Deployment/db", "Job/after", "Deployment/app")
+		h.ExpectOrder(t, "Job/before", "Deployment/store", "Job/after", "ConfigMap/worker")
+	}
 	h.Started = harness.Now()
 	h.MustRun(append([]string{"install", "rel", "--wait=ordered"}, chart("1")...)...)
-	h.ExpectOrder(t, chain...)
+	expectOrder()
 	h.Started = harness.Now()
 	h.MustRun(append([]string{"upgrade", "rel", "--wait=ordered"}, chart("2")...)...)
-	h.ExpectOrder(t, chain...)
+	expectOrder()
 	h.Started = harness.Now()
 	h.MustRun("rollback", "rel", "1") // the stored revision contains the files
-	h.ExpectOrder(t, chain...)
+	expectOrder()
 	h.Started = harness.Now()
 	h.MustRun("uninstall", "rel")
 	recorded := h.ReadTrace(t).Since(h.Started)
@@ -123,6 +147,7 @@ func TestOrderFileReuse(t *testing.T) {
 }
 
 // TestOrderFileErrors checks that invalid order files are refused before anything is changed.
+//   - "A file given with --order must be an order file"
 func TestOrderFileErrors(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -139,7 +164,7 @@ func TestOrderFileErrors(t *testing.T) {
 		"the parent of its chart": {"charts: [{path: ../x}]\n", []string{"--wait=ordered"}, []string{"shop/order.yaml:3:", "charts[0].path"}},
 		"a cycle": {
 			"charts: [{path: app, dependsOn: [db]}, {path: db, dependsOn: [app]}]\n", []string{"--wait=ordered"},
-			[]string{"dependency cycle", "subchart app depends on subchart db (shop/order.yaml: charts[0].dependsOn)"},
+			[]string{"dependency cycle", "subchart app depends on subchart db (shop/order.yaml: charts[0].dependsOn, for chart shop/app)"},
 		},
 		"another group, given with --order": {"", []string{"--wait=ordered", "--order", otherKind(t)}, []string{"apiVersion helm.sh/v1alpha1 and the kind Order"}},
 	}

@@ -119,6 +119,7 @@ func expectOrder(t *testing.T, h *harness.Helm, operation string) {
 
 // TestUmbrella installs, upgrades, rolls back and uninstalls an umbrella chart of public charts.
 //   - "An order file declares the order of charts that you do not want to edit"
+//   - "ownDependsOn | subcharts of the chart that must be ready before its own resources"
 func TestUmbrella(t *testing.T) {
 	t.Parallel()
 	dir := writeUmbrella(t)
