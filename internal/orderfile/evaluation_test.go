@@ -54,6 +54,15 @@ func value[T any](s *Setting[T]) string {
 	return fmt.Sprintf("%v@%s:%s", s.Value, s.Rule.File, s.Rule.Path)
 }
 
+// TestChart checks what several files declare about charts.
+//   - "path | the chart to which the rule applies"
+//   - "relative to the chart that the file belongs to"
+//   - "and kafka/zookeeper is a subchart of its subchart kafka"
+//   - "This chart does not depend on itself, but on the other charts in the list"
+//   - "Several rules can apply to a chart or a resource"
+//   - "Their lists are combined, so a rule can add dependencies, but not remove them"
+//   - "If several rules set hookScope, readinessTimeout, layer or readiness.timeout, one of them takes precedence"
+//   - "An order file applies only to the subtree of its chart"
 func TestChart(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -155,6 +164,15 @@ var resources = map[string]Resource{
 	"old":    {Chart: "shop/web", Group: "extensions", Kind: "Deployment", Name: "old"},
 }
 
+// TestResource checks what several files declare about resources.
+//   - "which means all resources"
+//   - "match.chart | the chart of the resources"
+//   - "match.kind | their kind"
+//   - "match.name | their name"
+//   - "match.labels | labels that must all have these values"
+//   - "Several rules can apply to a chart or a resource"
+//   - "Their lists are combined, so a rule can add dependencies, but not remove them"
+//   - "If several rules set hookScope, readinessTimeout, layer or readiness.timeout, one of them takes precedence"
 func TestResource(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -235,6 +253,8 @@ func TestTooManyExpressions(t *testing.T) {
 	}
 }
 
+// TestUnmatched checks which rules match nothing.
+//   - "A rule that matches nothing causes a warning, unless it is about a disabled subchart"
 func TestUnmatched(t *testing.T) {
 	tests := []struct {
 		name  string

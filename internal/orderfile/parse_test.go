@@ -86,6 +86,11 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseValid checks what is valid.
+//   - "Order files can be written as JSON"
+//   - "YAML anchors and aliases can be used"
+//   - "Names, expressions and durations are written as in annotations"
+//   - "Empty values are ignored"
 func TestParseValid(t *testing.T) {
 	tests := []struct{ name, text string }{
 		{"no rules", header},
@@ -101,6 +106,15 @@ func TestParseValid(t *testing.T) {
 	}
 }
 
+// TestParseProblems checks what is invalid. Each error names the line.
+//   - "path | the chart to which the rule applies; required"
+//   - "match | the resources to which the rule applies; required"
+//   - "but not merge keys (<<)"
+//   - "a path with .. is an error, and so is dependsOn for ."
+//   - "If the path names only this chart, it is an error that the chart depends on itself"
+//   - "Unknown fields, fields that are defined twice, values of the wrong type, and a file with several documents are errors"
+//   - "So is another version of helm.sh in an order file"
+//   - "Names, expressions and durations are written as in annotations"
 func TestParseProblems(t *testing.T) {
 	tests := []struct {
 		name, text string
@@ -195,6 +209,8 @@ func checkProblems(t *testing.T, text string, want []string) {
 	}
 }
 
+// TestParseOther checks which files are not order files.
+//   - "An order.yaml of another API group or kind is ignored"
 func TestParseOther(t *testing.T) {
 	tests := []struct{ name, text string }{
 		{"empty", ""},

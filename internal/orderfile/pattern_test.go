@@ -8,6 +8,10 @@ import (
 	"testing"
 )
 
+// TestChartPattern checks which paths a pattern matches.
+//   - "* stands for any part of a name"
+//   - "alone between slashes, stands for any number of names, also none"
+//   - "matches kafka and all charts below it"
 func TestChartPattern(t *testing.T) {
 	tests := []struct{ pattern, matching, others string }{
 		{".", ".", "a a/b"},

@@ -36,6 +36,8 @@ func readSchema(t *testing.T) *jsonschema.Schema {
 
 // TestSchema checks that Parse and the schema accept the same documents. The schema cannot express
 // that something depends on itself, the syntax of expressions, and JSON in strings.
+//   - "is a JSON schema for editors"
+//   - "Empty values are ignored, except those of path and in match"
 func TestSchema(t *testing.T) {
 	schema := readSchema(t)
 	chart := func(rule string) string { return header + "charts: [{" + rule + "}]" }
@@ -107,6 +109,17 @@ func TestSchema(t *testing.T) {
 // checkSchema checks whether Parse and the schema accept text.
 func checkSchema(t *testing.T, schema *jsonschema.Schema, text string, valid bool) {
 	t.Helper()
+	if _, err := Parse("order.yaml", "shop", []byte(text)); (err == nil) != valid {
+		t.Errorf("Parse: got %v\n%s", err, text)
+	}
+	if err := validate(t, schema, text); (err == nil) != valid {
+		t.Errorf("schema: got %v\n%s", err, text)
+	}
+}
+
+// validate checks a document with the schema.
+func validate(t *testing.T, schema *jsonschema.Schema, text string) error {
+	t.Helper()
 	json, err := kubeyaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -115,10 +128,18 @@ func checkSchema(t *testing.T, schema *jsonschema.Schema, text string, valid boo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Parse("order.yaml", "shop", []byte(text)); (err == nil) != valid {
-		t.Errorf("Parse: got %v\n%s", err, text)
-	}
-	if err := schema.Validate(document); (err == nil) != valid {
-		t.Errorf("schema: got %v\n%s", err, text)
+	return schema.Validate(document)
+}
+
+// TestSchemaLimits checks that the schema accepts some files that Parse or the deployment does not accept.
+//   - "It does not check the syntax of expressions and external dependencies"
+func TestSchemaLimits(t *testing.T) {
+	schema := readSchema(t)
+	for name, text := range map[string]string{
+		"expressions": "resources: [{match: {}, readiness: {success: [a b c]}}]", "external dependencies": "charts: [{path: a, external: [a b c]}]",
+	} {
+		if err := validate(t, schema, header+text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -29,7 +29,19 @@ func orderFiles(t *testing.T, texts ...string) *orderfile.Set {
 	return orderfile.NewSet(files)
 }
 
+// disabled disables the order that a chart declares.
+func disabled(c *sequencer.Chart) *sequencer.Chart {
+	c.OptedOut = true
+	return c
+}
+
 // TestOrderFiles checks what rules of order files change in the graph.
+//   - "dependsOn | siblings of the chart that must be ready before its subtree"
+//   - "ownDependsOn | subcharts of the chart that must be ready before its own resources"
+//   - "dependsOn | layers of the same chart that must be ready first"
+//   - "A path that contains * can match a chart that dependsOn names"
+//   - "unless this annotation is"
+//   - "Names under dependsOn do not have this effect"
 func TestOrderFiles(t *testing.T) {
 	shop := func() *sequencer.Chart { return plans.V2("shop", plans.V2("db"), plans.V2("app")) }
 	all := []string{"shop/db Job/a", "shop/app Job/b", "shop Job/c"}
@@ -45,6 +57,15 @@ func TestOrderFiles(t *testing.T) {
 			[]string{"shop < shop/app, shop/db", "shop/app < shop/db", "shop/db <"},
 		},
 		{
+			"subtrees", plans.V2("shop", plans.V2("db", plans.V2("store")), plans.V2("app", plans.V2("worker"))), []string{"shop/db Job/a", "shop/db/store Job/b", "shop/app Job/c", "shop/app/worker Job/d"},
+			[]string{"shop", "charts: [{path: app, dependsOn: [db]}, {path: db, ownDependsOn: [store]}]"},
+			[]string{"shop/app < shop/db, shop/db/store", "shop/app/worker < shop/db, shop/db/store", "shop/db < shop/db/store", "shop/db/store <"},
+		},
+		{
+			"charts that declare an order", plans.V3("shop", plans.V3("db"), plans.V3("app")), all, []string{"shop", "charts: [{path: app, dependsOn: [db]}, {path: ., ownDependsOn: [app]}]"},
+			[]string{"shop < shop/app, shop/db", "shop/app < shop/db", "shop/db <"},
+		},
+		{
 			"a path that matches the sibling, too", shop(), all, []string{"shop", "charts: [{path: '*', dependsOn: [db]}]"},
 			[]string{"shop <", "shop/app < shop/db", "shop/db <"},
 		},
@@ -52,6 +73,11 @@ func TestOrderFiles(t *testing.T) {
 			"layers", shop(), []string{"shop/db Job/a", "shop/db Job/b", "shop/db Job/c"},
 			[]string{"shop", "resources: [{match: {chart: db, name: a}, layer: first}, {match: {chart: db, name: b}, layer: second, dependsOn: [first]}]"},
 			[]string{"shop/db < shop/db:first, shop/db:second", "shop/db:first <", "shop/db:second < shop/db:first"},
+		},
+		{
+			"layers belong to their chart", shop(), []string{"shop/db Job/a", "shop/db Job/b", "shop/app Job/c"},
+			[]string{"shop", "resources: [{match: {name: a}, layer: first}, {match: {}, dependsOn: [first]}]"},
+			[]string{"shop/app:(Job/c) <", "shop/db:(Job/b) < shop/db:first", "shop/db:first <"},
 		},
 		{
 			"resources of a layer that a rule makes depend on it", shop(), []string{"shop/db Job/a", "shop/db Job/b"},
@@ -65,6 +91,14 @@ func TestOrderFiles(t *testing.T) {
 		{
 			"a chart that a pattern matches does not", shop(), []string{"shop/db Job/a layer=one", "shop/db Job/b layer=two after=one"},
 			[]string{"shop", "charts: [{path: '*'}]"}, []string{"shop/db <"},
+		},
+		{
+			"nor does one that is named under dependsOn", shop(), []string{"shop/db Job/a layer=one", "shop/db Job/b layer=two after=one", "shop/app Job/c"},
+			[]string{"shop", "charts: [{path: app, dependsOn: [db]}]"}, []string{"shop/app < shop/db", "shop/db <"},
+		},
+		{
+			"nor does one that has disabled it", plans.V2("shop", disabled(plans.V2("db"))), []string{"shop/db Job/a layer=one", "shop/db Job/b layer=two after=one"},
+			[]string{"shop", "charts: [{path: db}]"}, []string{"shop/db <"},
 		},
 		{
 			"the outer file wins", shop(), []string{"shop/db Job/a", "shop/db Job/b"},
@@ -93,20 +127,33 @@ func TestOrderFiles(t *testing.T) {
 }
 
 // TestOrderFileReadiness checks the readiness that order files declare.
+//   - "readinessTimeout | how long each of the chart's own resources can take to become ready"
+//   - "readinessTimeout is a default"
 func TestOrderFileReadiness(t *testing.T) {
 	files := orderFiles(t, "shop", `charts: [{path: ., readinessTimeout: 5m}]
 resources: [{match: {name: a}, readiness: {success: ["{.ready} == 1"], failure: ["{.bad} == 1"], timeout: 1m}}]`)
-	p, err := sequencer.Build(sequencer.Input{Root: plans.V2("shop"), Resources: plans.Resources("shop Job/a", "shop Job/b"), Namespace: "default", OrderFiles: files})
+	p, err := sequencer.Build(sequencer.Input{
+		Root: plans.V2("shop", plans.V2("db")), Namespace: "default", OrderFiles: files,
+		Resources: plans.Resources("shop Job/a", "shop Job/b", "shop Job/c helm.sh/readiness-timeout=2m", "shop/db Job/d"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := p.Nodes[0].Resources[0], p.Nodes[0].Resources[1]
-	if a.Timeout != time.Minute || len(a.Success) != 1 || len(a.Failure) != 1 || b.Timeout != 5*time.Minute || len(b.Success) != 0 {
-		t.Errorf("got %+v and %+v", a, b)
+	planned := map[string]*sequencer.PlannedResource{}
+	for _, n := range p.Nodes {
+		for _, r := range n.Resources {
+			planned[r.ID.Name] = r
+		}
+	}
+	for name, want := range map[string]time.Duration{"a": time.Minute, "b": 5 * time.Minute, "c": 2 * time.Minute, "d": 0} {
+		if r := planned[name]; r.Timeout != want || len(r.Success) != len(r.Failure) || (len(r.Success) == 1) != (name == "a") {
+			t.Errorf("got %+v", r)
+		}
 	}
 }
 
 // TestOrderFileErrors checks the errors about rules: they name the chart, the file and the rule.
+//   - "If this value differs from that of an annotation or a field of Chart.yaml that is used, the error names both"
 func TestOrderFileErrors(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -153,6 +200,7 @@ func TestOrderFileErrors(t *testing.T) {
 }
 
 // TestOrderFileWarnings checks the warnings about rules that match nothing.
+//   - "A rule that matches nothing causes a warning, unless it is about a disabled subchart"
 func TestOrderFileWarnings(t *testing.T) {
 	root := plans.WithDependencies(plans.V2("shop", plans.V2("db")), plans.Disabled(plans.Dependency("cache")))
 	p, err := sequencer.Build(sequencer.Input{Root: root, Namespace: "default", OrderFiles: orderFiles(t, "shop", `charts: [{path: cache}, {path: nothing}]

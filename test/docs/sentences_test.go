@@ -15,52 +15,128 @@ import (
 	"github.com/ordered-helm/helm/test/binaries"
 )
 
-// noPromises contains parts of the sentences about the controller that no test can check, because they explain
-// something or give advice.
-var noPromises = []string{
-	"The page about the controller explains how to install and use it",
-	"This section is the reference",
-	"These can change that",
-	"It then",
-	"These fields can be added",
-	"A version of a chart should never change",
-	"Reading an index takes about fifty times its size in memory",
-	"A proxy has to take care of that itself, if it resolves names",
-	"Put passwords into a Secret, and name it in valuesFrom",
-	"A program such as a controller calls it from time to time",
-	"package in a Secret or ConfigMap | about 1 MiB, the limit of Kubernetes",
+// subject consists of sections of the reference, and of the tests that check what they say.
+type subject struct {
+	name string
+	// sections are the headings between which the sentences are.
+	sections [][2]string
+	// tests are the directories whose tests count.
+	tests []string
+	// namesSuffice is whether a row of a table counts as tested if tests use the names in its first cell.
+	namesSuffice bool
+	// noPromises contains parts of the sentences that no test can check, because they explain something or give
+	// advice.
+	noPromises []string
 }
 
-// TestSentencesAreTested checks that a test exists for each sentence of the reference about the controller and the
-// correction of drift. The comment of the test quotes a part of the sentence in a list. A row of a table that is about
-// a field, a flag, a metric or a reason counts as tested if tests use its name.
+// subjects are those of which every sentence must be tested.
+var subjects = []subject{
+	{
+		name:         "the controller and the correction of drift",
+		sections:     [][2]string{{"## HelmRequest", "## The version"}, {"### Correcting drift", "## Events"}},
+		tests:        []string{"cmd/helm-controller", "test/e2e/controller", "test/e2e/drift"},
+		namesSuffice: true,
+		noPromises: []string{
+			"The page about the controller explains how to install and use it",
+			"This section is the reference",
+			"These can change that",
+			"It then",
+			"These fields can be added",
+			"A version of a chart should never change",
+			"Reading an index takes about fifty times its size in memory",
+			"A proxy has to take care of that itself, if it resolves names",
+			"Put passwords into a Secret, and name it in valuesFrom",
+			"A program such as a controller calls it from time to time",
+			"package in a Secret or ConfigMap | about 1 MiB, the limit of Kubernetes",
+		},
+	},
+	{
+		name:     "order files",
+		sections: [][2]string{{"## Order files", "## The graph"}},
+		tests: []string{
+			"test/e2e/orderfiles", "test/e2e/umbrella", "internal/chartorder", "internal/lint", "internal/orderfile", "internal/resourceorder", "internal/sequencer", "test/docs",
+		},
+		noPromises: []string{
+			"The rules under charts are about charts",
+		},
+	},
+	{
+		name:     "external dependencies",
+		sections: [][2]string{{"### External dependencies", "## Readiness"}},
+		tests: []string{
+			"test/e2e/external", "internal/annotation", "internal/declaration", "internal/externalneed", "internal/externalwait", "internal/lint", "internal/sequencer",
+		},
+	},
+	{
+		name:     "resources that take part in some operations",
+		sections: [][2]string{{"## Resources that take part in some operations", "## Hooks"}},
+		tests:    []string{"test/e2e/deployon", "test/e2e/drift", "internal/sequencer"},
+	},
+	{
+		name:     "hooks of a chart in its place in the order",
+		sections: [][2]string{{"### Hooks of a chart in its place in the order", "## Install"}},
+		tests:    []string{"test/e2e/hookscope", "internal/chartorder", "internal/latehooks", "internal/lint", "internal/sequencer"},
+	},
+	{
+		name:     "CRDs in crds/ directories",
+		sections: [][2]string{{"## CRDs in crds/ directories", "## Rollback"}},
+		tests:    []string{"test/e2e/definitions", "internal/crds"},
+	},
+}
+
+// sentences returns the sentences in the sections of a subject.
+func (s *subject) sentences(t *testing.T) []sentence {
+	t.Helper()
+	var all []sentence
+	for _, section := range s.sections {
+		all = append(all, sentences(between(t, section[0], section[1]))...)
+	}
+	return all
+}
+
+// TestSentencesAreTested checks that a test exists for each sentence of the reference about some subjects. The comment
+// of the test quotes a part of the sentence in a list.
 func TestSentencesAreTested(t *testing.T) {
 	t.Parallel()
-	tests := testFiles(t, "cmd/helm-controller", "test/e2e/controller", "test/e2e/drift")
-	quotes := slices.Clone(noPromises)
+	var everything strings.Builder
+	for _, s := range subjects {
+		for _, sentence := range s.sentences(t) {
+			everything.WriteString(sentence.text + "\n")
+		}
+	}
+	for _, s := range subjects {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.check(t, everything.String())
+		})
+	}
+}
+
+// check checks the sentences of a subject. everything contains the sentences of all subjects: a test can be about
+// several of them.
+func (s *subject) check(t *testing.T, everything string) {
+	t.Helper()
+	tests := testFiles(t, s.tests...)
+	quotes := slices.Clone(s.noPromises)
 	for _, m := range regexp.MustCompile(`(?m)^//   - "(.+)"$`).FindAllStringSubmatch(tests, -1) {
 		quotes = append(quotes, m[1])
+	}
+	for _, quote := range quotes {
+		if !strings.Contains(everything, quote) {
+			t.Errorf("docs/reference.md does not contain this part of a sentence any more: %s", quote)
+		}
 	}
 	names := strings.ToLower(tests)
 	isUsed := func(name string) bool {
 		name, _, _ = strings.Cut(name, ":")
 		return strings.Contains(names, strings.ToLower(name))
 	}
-	var all []string
-	for _, lines := range []string{between(t, "## HelmRequest", "## The version"), between(t, "### Correcting drift", "## Events")} {
-		for _, s := range sentences(lines) {
-			all = append(all, s.text)
-			if len(s.names) > 0 && !slices.ContainsFunc(s.names, func(name string) bool { return !isUsed(name) }) {
-				continue
-			}
-			if !slices.ContainsFunc(quotes, func(quote string) bool { return strings.Contains(s.text, quote) }) {
-				t.Errorf("no comment of a test quotes a part of this sentence of docs/reference.md: %s", s.text)
-			}
+	for _, sentence := range s.sentences(t) {
+		if s.namesSuffice && len(sentence.names) > 0 && !slices.ContainsFunc(sentence.names, func(name string) bool { return !isUsed(name) }) {
+			continue
 		}
-	}
-	for _, quote := range quotes {
-		if !slices.ContainsFunc(all, func(text string) bool { return strings.Contains(text, quote) }) {
-			t.Errorf("docs/reference.md does not contain this part of a sentence any more: %s", quote)
+		if !slices.ContainsFunc(quotes, func(quote string) bool { return strings.Contains(sentence.text, quote) }) {
+			t.Errorf("no comment of a test quotes a part of this sentence of docs/reference.md: %s", sentence.text)
 		}
 	}
 }
@@ -113,7 +189,7 @@ func sentences(text string) []sentence {
 		case strings.HasPrefix(paragraph, "|"):
 			all = append(all, rows(paragraph)...)
 		default:
-			for item := range strings.SplitSeq("\n"+paragraph, "\n- ") {
+			for _, item := range regexp.MustCompile(`(?m)^(-|\d+\.) `).Split(paragraph, -1) {
 				all = append(all, split(item)...)
 			}
 		}
@@ -156,13 +232,13 @@ func plain(text string) string {
 // TestSentences checks how a text is split into sentences.
 func TestSentences(t *testing.T) {
 	t.Parallel()
-	text := "One, and [two](a.md#b). `Three` is\n**three**. These:\n\n- four. Five: it is;\n- six\n\n```yaml\na: b. C\n```\n\n" +
+	text := "One, and [two](a.md#b). `Three` is\n**three**. These:\n\n- four. Five: it is;\n- six\n\n1. Seven.\n2. Eight\n   and nine.\n\n```yaml\na: b. C\n```\n\n" +
 		"| field | meaning |\n| --- | --- |\n| `a`, `b` | yes. No |\n| when `c` | d |\n\n### Heading\n\n<!-- not run -->\n```go\n// A. B\n```\n"
 	var got []string
 	for _, s := range sentences(text) {
 		got = append(got, strings.Join(append(s.names, s.text), "/"))
 	}
-	want := []string{"One, and two.", "Three is three.", "These:", "four.", "Five: it is;", "six", "a/b/a, b | yes. No", "when c | d"}
+	want := []string{"One, and two.", "Three is three.", "These:", "four.", "Five: it is;", "six", "Seven.", "Eight and nine.", "a/b/a, b | yes. No", "when c | d"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -150,6 +150,7 @@ func TestOrderFileReuse(t *testing.T) {
 //   - "A file given with --order must be an order file"
 func TestOrderFileErrors(t *testing.T) {
 	t.Parallel()
+	const newer = "apiVersion: helm.sh/v1beta1\nkind: Order\nchart: []\n"
 	tests := map[string]struct {
 		orderFile string
 		args      []string
@@ -166,18 +167,36 @@ func TestOrderFileErrors(t *testing.T) {
 			"charts: [{path: app, dependsOn: [db]}, {path: db, dependsOn: [app]}]\n", []string{"--wait=ordered"},
 			[]string{"dependency cycle", "subchart app depends on subchart db (shop/order.yaml: charts[0].dependsOn, for chart shop/app)"},
 		},
-		"another group, given with --order": {"", []string{"--wait=ordered", "--order", otherKind(t)}, []string{"apiVersion helm.sh/v1alpha1 and the kind Order"}},
+		"a cycle of layers": {
+			"resources: [{match: {kind: ConfigMap}, layer: one, dependsOn: [two]}, {match: {kind: Deployment}, layer: two, dependsOn: [one], external: [Secret/s]}]\n", []string{"--wait=ordered"},
+			[]string{"dependency cycle", `layer "one" depends on layer "two" (shop/order.yaml: resources[0].dependsOn, for chart shop/db)`},
+		},
+		"another group, given with --order":           {"", []string{"--wait=ordered", "--order", otherKind(t)}, []string{"apiVersion helm.sh/v1alpha1 and the kind Order"}},
+		"a field that is defined twice":               {"charts: []\ncharts: []\n", []string{"--wait=ordered"}, []string{"shop/order.yaml:4: charts: is defined twice"}},
+		"external dependencies that are no such ones": {"charts: [{path: db, external: [registry]}]\n", []string{"--wait=ordered"}, []string{`shop/order.yaml: charts[0].external: "registry"`, "must have the form"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
-			r := h.Run(append([]string{"install", "rel", others(t, "1", tt.orderFile)}, tt.args...)...)
-			if r.ExitCode == 0 {
-				t.Error("it succeeded")
-			}
-			harness.ExpectContains(t, r.Stderr, tt.want...)
-			h.ExpectNoReleases(t)
+			h.ExpectRejected(t, h.Run(append([]string{"install", "rel", others(t, "1", tt.orderFile)}, tt.args...)...), tt.want...)
+		})
+	}
+	files := map[string]struct{ file, text, want string }{
+		"a newer version":                  {"order.yaml", newer, `shop/order.yaml:1: apiVersion: "helm.sh/v1beta1" is not supported: this version of Ordered Helm reads helm.sh/v1alpha1`},
+		"a newer version in a subchart":    {"charts/db/order.yaml", newer, `shop/charts/db/order.yaml:1: apiVersion: "helm.sh/v1beta1" is not supported`},
+		"the parent of a subchart":         {"charts/db/order.yaml", header + "charts: [{path: ../app}]\n", `shop/charts/db/order.yaml:3: charts[0].path: "../app" must not contain ..`},
+		"the sibling of a subchart":        {"charts/db/order.yaml", header + "charts: [{path: ., dependsOn: [app]}]\n", "shop/charts/db/order.yaml:3: charts[0].dependsOn: the path . is the chart that the file belongs to"},
+		"the resources of a parent":        {"charts/db/order.yaml", header + "resources: [{match: {chart: ..}, layer: a}]\n", `shop/charts/db/order.yaml:3: resources[0].match.chart: ".." must not contain ..`},
+		"a contradiction to Chart.yaml":    {"charts/db/Chart.yaml", "apiVersion: v2\nname: db\nversion: 0.1.0\nhookScope: release\n", `shop/order.yaml: charts[0].hookScope: "chart" conflicts with hookScope: "release" in shop/charts/db/Chart.yaml, for chart shop/db`},
+		"a contradiction to an annotation": {"charts/db/templates/layer.yaml", charts.Object{Name: "other", Layer: "one"}.Manifest(), `shop/order.yaml: resources[0].layer: "settings" conflicts with helm.sh/layer: "one" in shop/charts/db/templates/layer.yaml, for ConfigMap/other`},
+	}
+	for name, tt := range files {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, dir := harness.New(t), others(t, "1", appAfterDB+settingsFirst)
+			charts.AddFile(t, dir, tt.file, tt.text)
+			h.ExpectRejected(t, h.Run("install", "rel", dir, "--wait=ordered"), tt.want)
 		})
 	}
 }
