@@ -9,6 +9,9 @@ import (
 	"testing"
 )
 
+// TestParse checks the two forms of external dependencies.
+//   - "KIND[.GROUP]/[NAMESPACE/]NAME is an object"
+//   - "release:[NAMESPACE/]NAME is a release"
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

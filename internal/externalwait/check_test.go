@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/ordered-helm/helm/internal/readiness"
 	"github.com/ordered-helm/helm/internal/watcher/notice"
 )
@@ -46,6 +48,22 @@ func TestCheck(t *testing.T) {
 		if _, err := b.waiter.Check(b.Context(), needs); err == nil {
 			t.Error("got no error although the API server is away")
 		}
+	})
+}
+
+// TestKindWithoutGroup checks which kind is meant if no group is written: that of a built-in group, although another group has a
+// kind with the same name, or that of the only group.
+//   - "A kind without a group is that of a built-in API group or, if none has it, of the only other group that has it"
+func TestKindWithoutGroup(t *testing.T) {
+	service := schema.GroupVersionResource{Version: "v1", Resource: "services"}
+	runTest(t, func(b *fixture) {
+		b.kinds.serve("example.com/v1", "Widget", "widgets", true)
+		b.put(service, "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {type: ClusterIP, clusterIP: 10.0.0.1}}")
+		b.put(widgets, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: shop}}")
+		b.expectReady(b.wait(b.Context(), time.Minute, "Service/a", "Widget/a"), 0)
+		w := b.wait(b.Context(), time.Minute, "Service.serving.example.dev/a")
+		b.expectWaiting(w, time.Second)
+		_ = b.expectUnmet(w, time.Minute)
 	})
 }
 

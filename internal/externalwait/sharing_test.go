@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 )
 
 // TestAtTheSameTime checks that a need that is no longer ready is waited for again.
+//   - "All must be ready at the same time"
 func TestAtTheSameTime(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		b.put(secrets, secret(namespace, "a"))
@@ -30,6 +32,7 @@ func TestAtTheSameTime(t *testing.T) {
 }
 
 // TestManyObjects checks that waits for objects of the same kind and namespace share one watch.
+//   - "there is one watch for each kind and namespace, in all of the operation"
 func TestManyObjects(t *testing.T) {
 	const count = 200
 	name := func(i int) (ns, name string) { return []string{"infra", namespace}[i%2], fmt.Sprintf("s%d", i) }
@@ -83,6 +86,7 @@ func TestLaterWaits(t *testing.T) {
 }
 
 // TestDiscoveryInterval checks how often many waits for unknown kinds repeat the discovery.
+//   - "and looks for it every three seconds"
 func TestDiscoveryInterval(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		var waits []*waiting
@@ -92,13 +96,33 @@ func TestDiscoveryInterval(t *testing.T) {
 		for _, w := range waits {
 			_ = b.expectUnmet(w, time.Minute)
 		}
-		if got, limit := b.kinds.reads, int(30*time.Second/discoveryInterval)+2; got > limit {
-			t.Errorf("the discovery was read %d times, want at most %d", got, limit)
+		if got := b.kinds.reads; got < 30/3 || got > 30/3+2 {
+			t.Errorf("the discovery was read %d times in 30 seconds", got)
+		}
+	})
+}
+
+// TestReadIntervals checks how often several waits read a release, and an object that may not be watched.
+//   - "It is looked for with the storage driver of the operation, every two seconds"
+//   - "if the account is not allowed to list and watch them, they are read every two seconds"
+func TestReadIntervals(t *testing.T) {
+	runTest(t, func(b *fixture) {
+		b.api.Fail("watch deployments", http.StatusForbidden)
+		b.api.Fail("list deployments", http.StatusForbidden)
+		waits := []*waiting{b.wait(b.Context(), 20*time.Second, "release:kafka", "Deployment/web"), b.wait(b.Context(), 20*time.Second, "release:kafka")}
+		for _, w := range waits {
+			_ = b.expectUnmet(w, time.Minute)
+		}
+		for _, request := range []string{"list secrets", "get deployments"} {
+			if got := b.api.Count(request); got < 20/2 || got > 20/2+3 {
+				t.Errorf("%s: sent %d times in 20 seconds", request, got)
+			}
 		}
 	})
 }
 
 // TestEnds checks that a wait ends when its context ends or the Waiter is closed.
+//   - "otherwise, only --timeout does"
 func TestEnds(t *testing.T) {
 	needs := []string{"Secret/a", "release:kafka", "Widget/a"}
 	t.Run("operation cancelled", func(t *testing.T) {

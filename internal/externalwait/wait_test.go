@@ -16,6 +16,9 @@ import (
 	"github.com/ordered-helm/helm/internal/readiness"
 )
 
+// TestReadyAtOnce checks the requests for what is ready when a wait begins.
+//   - "Objects that are ready when they are first read cost one request"
+//   - "Without a namespace, it is that of the release"
 func TestReadyAtOnce(t *testing.T) {
 	runTest(t, func(b *fixture) {
 		b.put(secrets, secret(namespace, "a"))
@@ -34,6 +37,11 @@ func TestReadyAtOnce(t *testing.T) {
 }
 
 // TestBecomesReady checks waits that succeed because something changes in the cluster.
+//   - "It must exist and be ready"
+//   - "If the cluster does not serve the kind yet, Ordered Helm waits until it does"
+//   - "The newest of its revisions must have the status deployed"
+//   - "if the account is not allowed to list and watch them, they are read every two seconds"
+//   - "Without a namespace, it is that of the release"
 func TestBecomesReady(t *testing.T) {
 	for _, c := range []struct {
 		name, need    string
@@ -64,23 +72,23 @@ func TestBecomesReady(t *testing.T) {
 			after: func(b *fixture) { b.put(secrets, secret(namespace, "a")) },
 		},
 		{
-			name: "a kind appears, then the object", need: "Widget.example.com/a", within: discoveryInterval,
+			name: "a kind appears, then the object", need: "Widget.example.com/a", within: 3 * time.Second,
 			after: func(b *fixture) {
 				b.kinds.serve("example.com/v1", "Widget", "widgets", true)
-				time.AfterFunc(discoveryInterval-time.Millisecond, func() {
+				time.AfterFunc(3*time.Second-time.Millisecond, func() {
 					b.put(widgets, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: shop}}")
 				})
 			},
 		},
 		{
-			name: "a kind without a group appears with the object", need: "Widget/a", within: discoveryInterval,
+			name: "a kind without a group appears with the object", need: "Widget/a", within: 3 * time.Second,
 			after: func(b *fixture) {
 				b.kinds.serve("example.com/v1", "Widget", "widgets", true)
 				b.put(widgets, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: shop}}")
 			},
 		},
 		{
-			name: "a release becomes deployed", need: "release:kafka", within: releaseInterval,
+			name: "a release becomes deployed", need: "release:kafka", within: 2 * time.Second,
 			before: func(b *fixture) {
 				b.put(secrets, revision(namespace, "kafka", "9", "deployed"))
 				b.put(secrets, revision(namespace, "kafka", "10", "pending-upgrade"))
@@ -88,7 +96,7 @@ func TestBecomesReady(t *testing.T) {
 			after: func(b *fixture) { b.put(secrets, revision(namespace, "kafka", "10", "deployed")) },
 		},
 		{
-			name: "a release appears in another namespace", need: "release:data/kafka", within: releaseInterval,
+			name: "a release appears in another namespace", need: "release:data/kafka", within: 2 * time.Second,
 			before: func(b *fixture) { b.put(secrets, revision(namespace, "kafka", "1", "deployed")) },
 			after:  func(b *fixture) { b.put(secrets, revision("data", "kafka", "1", "deployed")) },
 		},
@@ -111,6 +119,10 @@ func TestBecomesReady(t *testing.T) {
 }
 
 // TestUnmet checks the errors of waits that fail.
+//   - "if several groups have it, that is an error"
+//   - "cluster-scoped objects have none"
+//   - "The wait fails at once if an object has failed (a Job, for example), or if the account is not allowed to read an object or a release"
+//   - "If the time is used up, the error says for each of them that it does not exist, or why it is not ready"
 func TestUnmet(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -224,6 +236,7 @@ func TestResources(t *testing.T) {
 
 // TestOutage checks that the time in which the API server does not respond does not count for the
 // timeout, and that the wait continues after it.
+//   - "without the time during which the API server cannot be reached"
 func TestOutage(t *testing.T) {
 	for _, need := range []string{"Secret/a", "release:kafka", "Widget/a"} {
 		t.Run(need, func(t *testing.T) {

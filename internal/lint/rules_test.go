@@ -710,6 +710,7 @@ func found(t *testing.T, files map[string]string, o lint.RenderOptions) (places 
 // TestRules checks the charts in violations and orderViolations before and after the correction, and that
 // docs/lint.md describes every rule.
 //   - "helm lint reports all of this, and an order file that .helmignore excludes"
+//   - "helm lint reports such dependencies"
 func TestRules(t *testing.T) {
 	tested := map[string]bool{}
 	options := lint.RenderOptions{Namespace: "default"}

@@ -37,11 +37,16 @@ type namedDriver struct {
 
 func (d namedDriver) Name() string { return d.name }
 
-// newReader returns a Reader for the driver with a name, and its API server.
+// newReader returns a Reader for a driver, and its API server. It checks that of Secrets and ConfigMaps, only the metadata is read.
 func newReader(t *testing.T, d driver.Driver) (*Reader, *fakeapi.Server) {
 	t.Helper()
 	api := fakeapi.NewServer(t)
-	config := &rest.Config{Host: "http://api", Transport: &fakeapi.Transport{Handler: api}, QPS: -1}
+	config := &rest.Config{Host: "http://api", QPS: -1, Transport: &fakeapi.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if accepted := r.Header.Get("Accept"); strings.HasPrefix(r.URL.Path, "/api/v1/") && !strings.Contains(accepted, "as=PartialObjectMetadataList") {
+			t.Errorf("%s asks for whole objects: %s", r.URL, accepted)
+		}
+		api.ServeHTTP(w, r)
+	})}}
 	return New(Options{
 		Storage: storage.Init(d), Namespace: "shop", ConnectionString: "anything",
 		Metadata: func() (metadata.Interface, error) { return metadata.NewForConfig(config) },
@@ -49,6 +54,8 @@ func newReader(t *testing.T, d driver.Driver) (*Reader, *fakeapi.Server) {
 	}), api
 }
 
+// TestNewestInCluster checks what is read from the cluster.
+//   - "only its labels are read (with crd, its Release)"
 func TestNewestInCluster(t *testing.T) {
 	for _, c := range []struct{ driver, resource, verb string }{
 		{driver.SecretsDriverName, "secrets", "list"},
@@ -99,6 +106,8 @@ func TestNewestInCluster(t *testing.T) {
 	}
 }
 
+// TestNewestInMemory checks which releases the driver memory knows.
+//   - "The driver memory knows only the releases in the namespace of the operation"
 func TestNewestInMemory(t *testing.T) {
 	memory := driver.NewMemory()
 	r, _ := newReader(t, memory)

@@ -64,7 +64,7 @@ var subjects = []subject{
 		name:     "external dependencies",
 		sections: [][2]string{{"### External dependencies", "## Readiness"}},
 		tests: []string{
-			"test/e2e/external", "internal/annotation", "internal/declaration", "internal/externalneed", "internal/externalwait", "internal/lint", "internal/sequencer",
+			"test/e2e/external", "internal/annotation", "internal/declaration", "internal/externalneed", "internal/externalwait", "internal/lint", "internal/releasestatus", "internal/sequencer",
 		},
 	},
 	{

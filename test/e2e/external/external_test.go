@@ -5,6 +5,7 @@ package external
 
 import (
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -34,6 +35,10 @@ const (
 )
 
 // TestExternalWaits checks when a node with external dependencies starts.
+//   - "of a resource or in Chart.yaml, list objects and releases outside of the release that must be ready first"
+//   - "It must exist and be ready"
+//   - "It is looked for with the storage driver of the operation"
+//   - "If the cluster does not serve the kind yet, Ordered Helm waits until it does"
 func TestExternalWaits(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -58,10 +63,36 @@ func TestExternalWaits(t *testing.T) {
 			h.MustRunWhile(t, missing, func() { h.MustRun("install", "infra", needing("1").Write(t), "--set", "x=y", "--replace") },
 				"install", "rel", charts.Chart{Objects: []charts.Object{{Name: "other", Layer: "app", Annotations: []string{"depends-on.helm.sh/external: release:infra"}}}}.Write(t),
 				"--wait=ordered", "--progress=plain")
+			expectAfter(t, h, harness.Result{}, "ConfigMap/app", "ConfigMap/other")
+		},
+		"a release in the storage of the operation": func(t *testing.T, h *harness.Helm) {
+			needsRelease := func(name string) string {
+				return charts.Chart{Objects: []charts.Object{{Name: name, Annotations: []string{"depends-on.helm.sh/external: release:infra", "helm.sh/external-timeout: 3s"}}}}.Write(t)
+			}
+			h.MustRun("install", "infra", needing("1").Write(t))
+			h.MustRun("install", "one", needsRelease("one"), "--wait=ordered")
+			h.Env = append(h.Env, "HELM_DRIVER=configmap")
+			h.ExpectFailure(t, []string{"install", "two", needsRelease("two"), "--wait=ordered"}, "release/infra", "there is no such release")
+		},
+		"a kind that appears": func(t *testing.T, h *harness.Helm) {
+			group := h.Namespace + ".example"
+			definition := charts.Definition(group, "Widget").Manifest()
+			h.DeleteAfter(t, harness.ParseManifest(t, definition))
+			var appeared time.Time
+			h.MustRunWhile(t, missing, func() {
+				h.Apply(t, definition)
+				harness.Eventually(t, "the kind is served", func() bool {
+					appeared = harness.Now()
+					return h.Create(t.Context(), charts.CustomResource(group, "Widget", "w").Manifest()) == nil
+				})
+			}, "install", "rel", needing("1", "helm.sh/depends-on/external: [Widget."+group+"/w]").Write(t), "--wait=ordered", "--progress=plain")
+			if created := h.ReadTrace(t).Created("ConfigMap/app"); created.Before(appeared) {
+				t.Errorf("the ConfigMap was created at %s, before the Widget at %s", created, appeared)
+			}
 		},
 		"all of a chart": func(t *testing.T, h *harness.Helm) {
 			chart := needing("1")
-			chart.Metadata = "annotations: {depends-on.helm.sh/external: Secret/registry}\n"
+			chart.Metadata = "annotations: {helm.sh/depends-on/external: Secret/registry}\n"
 			r := h.MustRunWhile(t, missing, func() { h.Apply(t, secret()) }, "install", "rel", chart.Write(t), "--wait=ordered", "--progress=plain")
 			expectAfter(t, h, r, "Secret/registry", "ConfigMap/first")
 		},
@@ -82,6 +113,9 @@ func expectAfter(t *testing.T, h *harness.Helm, r harness.Result, first, second 
 }
 
 // TestExternalFailures checks what an operation says about external dependencies that are not met.
+//   - "helm.sh/external-timeout limits the wait"
+//   - "the error names the permission and the role that grants it"
+//   - "If the time is used up, the error says for each of them"
 func TestExternalFailures(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
