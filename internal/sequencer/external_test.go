@@ -133,6 +133,9 @@ func TestExternalErrors(t *testing.T) {
 			"an object of the release in another namespace", []string{"shop Job/a " + needs + "Secret/other/s", "shop Secret/s ns=other"}, nil, "is part of the same release",
 		},
 		{
+			"of a rule about a chart", []string{"shop Secret/s"}, []string{"shop", "charts: [{path: ., external: [Secret/s]}]"}, `shop/order.yaml: charts[0].external: "Secret/s": is part of the same release`,
+		},
+		{
 			"of a rule", []string{"shop Job/a"}, []string{"shop", "resources: [{match: {}, external: [nothing]}]"}, `shop/order.yaml: Job/a: resources[0].external: "nothing": `,
 		},
 	}

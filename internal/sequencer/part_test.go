@@ -12,6 +12,8 @@ import (
 )
 
 // TestDeployOn checks which resources take part in an operation, and that the order of the others stays.
+//   - "install, upgrade, rollback."
+//   - "It then counts as ready, for what depends on it"
 func TestDeployOn(t *testing.T) {
 	all := plans.Resources("shop Job/a layer=a helm.sh/deploy-on=install", "shop Job/b layer=b after=a helm.sh/deploy-on=upgrade,rollback "+needs+"Secret/s", "shop Job/c layer=c after=b", "shop Job/d layer=c "+needs+"Secret/t helm.sh/deploy-on=rollback")
 	tests := []struct {
@@ -49,5 +51,21 @@ func TestDeployOn(t *testing.T) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
 		})
+	}
+}
+
+// TestDeployOnOfReferences checks that a resource that does not take part counts as ready for references to it: an object that
+// comes too late for a pod is no problem then.
+//   - "It then counts as ready, for what depends on it and for references to it"
+func TestDeployOnOfReferences(t *testing.T) {
+	resources := []sequencer.Resource{
+		plans.ParseResource(t, "{apiVersion: v1, kind: Pod, metadata: {name: from, annotations: {helm.sh/layer: first}}, spec: {serviceAccountName: to}}"),
+		plans.ParseResource(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: to, annotations: {helm.sh/deploy-on: install}}}"),
+	}
+	for operation, want := range map[sequencer.Operation]int{sequencer.Install: 1, sequencer.Upgrade: 0, sequencer.Rollback: 0, "": 1} {
+		p, err := sequencer.Build(sequencer.Input{Root: plans.V3("shop"), Resources: resources, Namespace: "default", Operation: operation})
+		if err != nil || len(p.Unmet) != want {
+			t.Errorf("%s: got %v, %v, want %d unmet needs", operation, p.Unmet, err, want)
+		}
 	}
 }

@@ -4,6 +4,7 @@
 package deployon
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ordered-helm/helm/test/charts"
@@ -29,6 +30,13 @@ func expectCreated(t *testing.T, h *harness.Helm, id string, want bool) {
 }
 
 // TestDeployOn checks in which operations resources are created and changed.
+//   - "The annotation helm.sh/deploy-on of a resource lists operations"
+//   - "In an ordered operation that it does not list, the resource is neither created nor changed"
+//   - "and its own external dependencies are not waited for"
+//   - "it is deleted when a later revision does not contain it, and when the release is uninstalled"
+//   - "As long as no revision was deployed, an upgrade counts as an installation"
+//   - "When --atomic undoes an upgrade, this is a rollback"
+//   - "helm template, helm dag and dry runs show all resources"
 func TestDeployOn(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -80,6 +88,53 @@ func TestDeployOn(t *testing.T) {
 			r := h.Run("upgrade", "rel", failing.Write(t), "--wait=ordered", "--atomic")
 			harness.ExpectContains(t, r.Stderr, "has been rolled back due to atomic being set")
 			expectCreated(t, h, "Job/migrate-1", false)
+		},
+		"it is not changed": func(t *testing.T, h *harness.Helm) {
+			chart := func(value string) string {
+				return charts.Write(t, charts.Object{Name: "once", Layer: "once", Value: value, Annotations: []string{"helm.sh/deploy-on: [install, rollback]"}},
+					charts.Object{Name: "last", Layer: "last", DependsOn: "once", Value: value})
+			}
+			h.MustRun("install", "rel", chart("1"), "--wait=ordered")
+			h.Started = harness.Now()
+			h.MustRun("upgrade", "rel", chart("2"), "--wait=ordered")
+			if writes := h.ReadTrace(t).Since(h.Started).HelmWrites("ConfigMap/once", harness.ChangeVerbs...); len(writes) > 0 || harness.ValueOf(h.Get(t, "ConfigMap/last")) != "2" {
+				t.Errorf("got the writes %v", writes)
+			}
+			h.MustRun("rollback", "rel", "2")
+			if value := harness.ValueOf(h.Get(t, "ConfigMap/once")); value != "2" {
+				t.Errorf("after the rollback, the value is %q", value)
+			}
+		},
+		"its external dependencies are not waited for": func(t *testing.T, h *harness.Helm) {
+			chart := migrating("1", "upgrade")
+			chart.Objects[0].Annotations = append(chart.Objects[0].Annotations, "depends-on.helm.sh/external: Secret/missing", "helm.sh/external-timeout: 2s")
+			h.MustRun("install", "rel", chart.Write(t), "--wait=ordered")
+			h.ExpectFailure(t, []string{"upgrade", "rel", chart.Write(t), "--wait=ordered"}, "Secret/missing")
+		},
+		"it is deleted when the chart does not contain it any more": func(t *testing.T, h *harness.Helm) {
+			h.MustRun("install", "rel", migrating("1", "install").Write(t), "--wait=ordered")
+			h.Started = harness.Now()
+			without := migrating("1", "install")
+			without.Objects = without.Objects[1:]
+			h.MustRun("upgrade", "rel", without.Write(t), "--wait=ordered")
+			if first, _ := h.ReadTrace(t).Since(h.Started).Deleted("Job/migrate-1"); first.IsZero() {
+				t.Error("the Job was not deleted")
+			}
+		},
+		"it is shown": func(t *testing.T, h *harness.Helm) {
+			dir := migrating("1", "upgrade").Write(t)
+			for _, args := range [][]string{{"template", dir}, {"dag", dir}, {"install", "rel", dir, "--wait=ordered", "--dry-run"}, {"install", "rel", dir, "--wait=ordered", "--dry-run=server"}} {
+				if r := h.MustRun(args...); !strings.Contains(r.Stdout, "migrate-1") {
+					t.Errorf("helm %s: got\n%s", args[0], r.Stdout)
+				}
+			}
+			h.MustRun("install", "rel", dir, "--wait=ordered")
+			if r := h.MustRun("get", "manifest", "rel"); !strings.Contains(r.Stdout, "migrate-1") {
+				t.Errorf("the manifest is\n%s", r.Stdout)
+			}
+			if r := h.MustRun("dag", "rel"); !strings.Contains(r.Stdout, "migrate-1") {
+				t.Errorf("the graph is\n%s", r.Stdout)
+			}
 		},
 		"without an order it takes part in all": func(t *testing.T, h *harness.Helm) {
 			h.Started = harness.Now()
