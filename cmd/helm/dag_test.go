@@ -155,6 +155,7 @@ func chartWithLateHook() map[string]string {
 
 // TestDagNotesLateHooks checks that dag says of charts and releases which hooks run late, and prints that
 // to standard error, whatever the format.
+//   - "helm dag prints a note about this to standard error"
 func TestDagNotesLateHooks(t *testing.T) {
 	const note = "NOTE: the hook ConfigMap/migrated (post-install, post-upgrade) of chart shop/db runs only after all resources of the release, " +
 		"although chart shop/app depends on chart shop/db: to run it before that, set hookScope: chart for chart shop/db; hookScope: release says that the order is intended\n"

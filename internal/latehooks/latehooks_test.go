@@ -43,6 +43,9 @@ func shop(change func(shop, db, app *sequencer.Chart)) *sequencer.Chart {
 	return root
 }
 
+// TestFind checks which hooks run later than one may expect.
+//   - "hooks of a subchart run only after all resources of the release"
+//   - "hookScope: release says that it is intended"
 func TestFind(t *testing.T) {
 	all := []string{"shop", "shop/db", "shop/db/backup", "shop/app"}
 	migrate := []latehooks.Hook{hook("migrate", "shop/db", release.HookPostInstall, release.HookPreInstall)}

@@ -711,6 +711,7 @@ func found(t *testing.T, files map[string]string, o lint.RenderOptions) (places 
 // docs/lint.md describes every rule.
 //   - "helm lint reports all of this, and an order file that .helmignore excludes"
 //   - "helm lint reports such dependencies"
+//   - "helm dag prints a note about this to standard error, and helm lint reports it"
 func TestRules(t *testing.T) {
 	tested := map[string]bool{}
 	options := lint.RenderOptions{Namespace: "default"}

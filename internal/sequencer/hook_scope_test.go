@@ -70,6 +70,9 @@ func after(t *testing.T, p *sequencer.Plan) string {
 }
 
 // TestHookScope checks between which nodes the hooks of charts run.
+//   - "the hooks of a chart and its subcharts run in the place of the chart in the order"
+//   - "A chart that sets hookScope decides for its subcharts, too, unless they set it themselves"
+//   - "A chart without resources runs its hooks where its nodes would be"
 func TestHookScope(t *testing.T) {
 	chain := func(c *sequencer.Chart) *sequencer.Chart { // app depends on db
 		return plans.WithDependencies(c, plans.Dependency("db"), plans.Dependency("app", "db"))
@@ -200,6 +203,7 @@ func TestHookScopeOfLeaves(t *testing.T) {
 }
 
 // TestConflictingHookScopes checks that two declarations for one chart must agree.
+//   - "Values for one chart that differ are an error that names both"
 func TestConflictingHookScopes(t *testing.T) {
 	root := plans.WithDependencies(plans.V3("shop", scoped(plans.V3("db"), "release")), sequencer.Dependency{Name: "db", HookScope: "chart"})
 	_, err := sequencer.Build(sequencer.Input{Root: root, Namespace: "default"})

@@ -75,7 +75,7 @@ var subjects = []subject{
 	{
 		name:     "hooks of a chart in its place in the order",
 		sections: [][2]string{{"### Hooks of a chart in its place in the order", "## Install"}},
-		tests:    []string{"test/e2e/hookscope", "internal/chartorder", "internal/latehooks", "internal/lint", "internal/sequencer"},
+		tests:    []string{"test/e2e/hookscope", "test/e2e/orderfiles", "cmd/helm", "internal/chartorder", "internal/latehooks", "internal/lint", "internal/sequencer"},
 	},
 	{
 		name:     "CRDs in crds/ directories",

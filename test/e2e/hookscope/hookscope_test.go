@@ -94,21 +94,39 @@ func expectDeployment(t *testing.T, h *harness.Helm, operation string) {
 
 // TestHookScopeOperations checks that the hooks of a chart with the hook scope "chart" run in its place in the order,
 // in every operation, wherever the scope is declared.
+//   - "Its pre- hooks run"
+//   - "When all of them are ready, its post- hooks run"
+//   - "What depends on the chart is deployed"
+//   - "the pre-delete hooks run before the resources of the chart are deleted, and after what depends on the chart is gone"
+//   - "Its post-delete hooks run when the resources are gone"
+//   - "The field stands in Chart.yaml (in the format helm.sh/v3, in data)"
 func TestHookScopeOperations(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
-		"declared by a field":       func(t *testing.T, h *harness.Helm) { runOperations(t, h, dependencies, scopeOfChart) },
-		"declared by an annotation": func(t *testing.T, h *harness.Helm) { runOperations(t, h, dependencies, scopeAnnotation) },
-		"declared by the parent":    func(t *testing.T, h *harness.Helm) { runOperations(t, h, scopeOfDependency, "") },
+		"declared by a field":       func(t *testing.T, h *harness.Helm) { runOperations(t, h, dependencies, scopeOfChart, "") },
+		"declared by an annotation": func(t *testing.T, h *harness.Helm) { runOperations(t, h, dependencies, scopeAnnotation, "") },
+		"declared by the parent":    func(t *testing.T, h *harness.Helm) { runOperations(t, h, scopeOfDependency, "", "") },
+		"declared in the format helm.sh/v3": func(t *testing.T, h *harness.Helm) {
+			runOperations(t, h, dependencies, "", "apiVersion: helm.sh/v3\nkind: Chart\nmetadata: {name: db, labels: {version: 0.1.0}}\ndata: {hookScope: chart}\n")
+		},
 	})
 }
 
-func runOperations(t *testing.T, h *harness.Helm, ofRoot, ofDatabase string) {
+// runOperations checks the order of all operations. The parameters are lines for the Chart.yaml of both charts, and the whole
+// Chart.yaml of db, if it is not empty.
+func runOperations(t *testing.T, h *harness.Helm, ofRoot, ofDatabase, chartOfDatabase string) {
+	write := func(value string) string {
+		dir := databaseChart(value, ofRoot, ofDatabase).Write(t)
+		if chartOfDatabase != "" {
+			charts.AddFile(t, dir, "charts/db/Chart.yaml", chartOfDatabase)
+		}
+		return dir
+	}
 	h.Started = harness.Now()
-	h.MustRun("install", "rel", databaseChart("1", ofRoot, ofDatabase).Write(t), "--wait=ordered")
+	h.MustRun("install", "rel", write("1"), "--wait=ordered")
 	expectDeployment(t, h, "install")
 	h.Started = harness.Now()
-	h.MustRun("upgrade", "rel", databaseChart("2", ofRoot, ofDatabase).Write(t), "--wait=ordered")
+	h.MustRun("upgrade", "rel", write("2"), "--wait=ordered")
 	expectDeployment(t, h, "upgrade")
 	h.Started = harness.Now()
 	h.MustRun("rollback", "rel", "1")
@@ -122,6 +140,9 @@ func runOperations(t *testing.T, h *harness.Helm, ofRoot, ofDatabase string) {
 
 // TestHookScopeRelease checks that without a hook scope, or if the release is not deployed in order, hooks run before
 // and after everything else.
+//   - "The default, release, runs hooks before and after everything else in the release"
+//   - "In an operation without an order, all hooks run as in stock Helm"
+//   - "run only after all resources of the release, even those of charts that depend on the subchart"
 func TestHookScopeRelease(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -133,6 +154,16 @@ func TestHookScopeRelease(t *testing.T) {
 			h.MustRun("install", "rel", databaseChart("1", dependencies, scopeOfChart).Write(t), "--wait")
 			expectLast(t, h)
 		},
+		"a chart that is not ordered": func(t *testing.T, h *harness.Helm) {
+			chart := databaseChart("1", dependencies, scopeOfChart)
+			chart.Subcharts[0].APIVersion = "v2"
+			dir := chart.Write(t)
+			r := h.MustRun("install", "rel", dir, "--wait=ordered")
+			harness.ExpectContains(t, r.Stderr, "chart shop/db declares an order that is ignored")
+			expectLast(t, h)
+			harness.ExpectContains(t, h.MustRun("lint", dir).Stdout, "chart shop/db declares an order that is ignored")
+			h.ExpectFailure(t, []string{"lint", dir, "--strict"})
+		},
 	})
 }
 
@@ -143,6 +174,7 @@ func expectLast(t *testing.T, h *harness.Helm) {
 }
 
 // TestHookScopeFailures checks what happens after a hook of a chart fails.
+//   - "If a hook fails, what depends on the chart is not deployed, and the error names the chart"
 func TestHookScopeFailures(t *testing.T) {
 	t.Parallel()
 	failing := charts.Object{Kind: "Job", Name: "migrate", Hook: "post-install,post-upgrade", PodAnnotations: []string{"devcluster/pod: fail"}, Spec: []string{"backoffLimit: 0"}}

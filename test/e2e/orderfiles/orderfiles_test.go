@@ -74,6 +74,7 @@ const (
 //   - "dependsOn | layers of the same chart that must be ready first"
 //   - "What an order file declares is used whatever the apiVersion of the charts is"
 //   - "the paths in it are relative to the root chart"
+//   - "The field stands in Chart.yaml"
 func TestOrderFileOperations(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
