@@ -91,6 +91,10 @@ func files(texts ...string) []chart.CRD {
 	return list
 }
 
+// TestApply checks the requests and the events of applying definitions.
+//   - "If nothing differs, apply sends one list request for definitions, and no other request"
+//   - "Otherwise it first sends a dry run of each new or changed definition"
+//   - "Then the operation waits until the cluster serves all versions of the new and changed definitions"
 func TestApply(t *testing.T) {
 	gadgets := variant(t, widgets, `metadata: {name: gadgets.example.com}, spec: {names: {kind: Gadget, plural: gadgets}}`)
 	const list, dryCreate, dryPatch = "list customresourcedefinitions", "create customresourcedefinitions/gadgets.example.com", "patch customresourcedefinitions/widgets.example.com"
@@ -158,6 +162,7 @@ func TestApply(t *testing.T) {
 }
 
 // TestRejectedDefinitions checks that no CRD is written if the server rejects one in the dry run.
+//   - "If one of the definitions must not be changed, or the server rejects it, none is changed"
 func TestRejectedDefinitions(t *testing.T) {
 	gadgets := variant(t, widgets, `metadata: {name: gadgets.example.com}`)
 	for name, tt := range map[string]struct {

@@ -21,6 +21,10 @@ const (
 	caller  = `spec: {conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {caBundle: Y2E=, service: {name: s, namespace: n, port: 443}}}}}`
 )
 
+// TestDiffers checks which differences between a chart and the cluster count.
+//   - "A definition is changed if it differs from the chart in a field that the chart declares"
+//   - "Defaults, the status, and fields that others have set do not count"
+//   - "spec.versions, spec.names.shortNames and spec.names.categories are replaced as a whole"
 func TestDiffers(t *testing.T) {
 	for _, tt := range []struct {
 		name, chart, live string

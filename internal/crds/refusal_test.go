@@ -11,6 +11,10 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
+// TestRefusal checks which changes are refused.
+//   - "spec.group, spec.scope and the names in spec.names (kind, plural, singular, listKind) cannot be changed"
+//   - "a version that is in status.storedVersions cannot be removed"
+//   - "a definition that is being deleted is not applied"
 func TestRefusal(t *testing.T) {
 	const (
 		ofShop  = `metadata: {labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: shop, meta.helm.sh/release-namespace: shops}}`

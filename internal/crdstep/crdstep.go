@@ -69,12 +69,13 @@ func (s *Step) Run(ctx context.Context) error {
 }
 
 // check makes the checks that are possible before definitions are changed. An ordered operation
-// first checks the order. Values that a schema in YAML rejects are an error before that.
+// also checks the order. Without an order and a policy, values that a schema in JSON rejects are an
+// error only later, as in stock Helm.
 func (s *Step) check(ctx context.Context) error {
 	if err := orderrecord.CheckSize(s.NewRelease(), s.Operation.Store.DriverName(), deploy.SizeReserve); err != nil {
 		return err
 	}
-	if err := s.Planner.ValidateValues(); err != nil || !s.Ordered {
+	if err := s.Planner.ValidateValues(s.Ordered || s.Policy != ""); err != nil || !s.Ordered {
 		return err
 	}
 	return s.checkRendered(ctx)

@@ -242,12 +242,20 @@ func (p *Planner) Resources(ctx context.Context, revision int) ([]sequencer.Reso
 	return result.Resources(other.Root, other.options.IncludeCRDs)
 }
 
-// ValidateValues validates the values against the schemas that were written as YAML, for checks before
-// the chart is rendered. Render validates them, too.
-func (p *Planner) ValidateValues() error {
+// ValidateValues validates the values against the schemas of the chart, for checks before the chart is
+// rendered. Render validates them, too. Schemas that were written as JSON count only if withJSON is true,
+// because stock Helm validates them after it has created definitions.
+func (p *Planner) ValidateValues(withJSON bool) error {
 	// Handlers of pre-render can change the values, so they are validated only after that.
-	if p.options.SkipSchemaValidation || !valuesschema.Used(p.Chart) || lifecycle.Has(p.Emitter(), lifecycle.PreRender) {
+	if p.options.SkipSchemaValidation || lifecycle.Has(p.Emitter(), lifecycle.PreRender) {
 		return nil
+	}
+	if !valuesschema.Used(p.Chart) {
+		if !withJSON {
+			return nil
+		}
+		_, err := chartutil.ToRenderValues(p.Chart, p.Values, chartutil.ReleaseOptions{}, nil)
+		return err
 	}
 	values, err := chartutil.CoalesceValues(p.Chart, p.Values)
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 
 // TestApplySchema checks that an upgrade changes the schema of a definition before it writes an
 // object that needs the new schema: the server would drop its new field otherwise.
+//   - "--crds changes this in install, upgrade and plan, with and without --wait=ordered"
+//   - "apply | definitions that do not exist are created, and those that differ from the chart are changed"
 func TestApplySchema(t *testing.T) {
 	t.Parallel()
 	for name, flags := range modes {
@@ -36,6 +38,8 @@ func TestApplySchema(t *testing.T) {
 
 // TestApplyVersion checks that an upgrade waits until a new version is served before it renders
 // the templates, which may ask for it.
+//   - "Definitions are applied before the templates are rendered"
+//   - "Then the operation waits until the cluster serves all versions of the new and changed definitions"
 func TestApplyVersion(t *testing.T) {
 	t.Parallel()
 	for name, flags := range modes {
@@ -53,6 +57,9 @@ func TestApplyVersion(t *testing.T) {
 }
 
 // TestApplyInInstall checks that an installation changes a definition that exists.
+//   - "--crds changes this in install, upgrade and plan"
+//   - "It does not matter who has created the definition"
+//   - "Then the operation waits until the cluster serves all versions of the new and changed definitions"
 func TestApplyInInstall(t *testing.T) {
 	t.Parallel()
 	for name, flags := range modes {
@@ -71,6 +78,7 @@ func TestApplyInInstall(t *testing.T) {
 }
 
 // TestForeignFieldsStay checks that apply keeps what others have set in a definition.
+//   - "Defaults, the status, and fields that others have set do not count, and are kept"
 func TestForeignFieldsStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -87,6 +95,7 @@ func TestForeignFieldsStay(t *testing.T) {
 // TestNothingToApply checks that apply sends exactly one request for definitions if none differs,
 // and that an upgrade without the flag sends none. It is not parallel, because it counts the
 // requests of all clients.
+//   - "If nothing differs, apply sends one list request for definitions, and no other request"
 func TestNothingToApply(t *testing.T) {
 	w := newWorld(t)
 	gadgets := chart(t, charts.OwnConfigMap("1"), w.gadgets(t, v1Color, v2Color), w.definition(t, "Gizmo", []string{v1Size}))
@@ -114,6 +123,8 @@ func TestNothingToApply(t *testing.T) {
 
 // TestDefinitionsAreNeverDeleted checks that an upgrade to a chart without a definition and an
 // uninstallation keep it, with its objects.
+//   - "apply deletes no definition, also not one that a new version of the chart no longer contains"
+//   - "A rollback, an uninstall and --atomic leave definitions as they are"
 func TestDefinitionsAreNeverDeleted(t *testing.T) {
 	t.Parallel()
 	for name, flags := range modes {
@@ -133,6 +144,7 @@ func TestDefinitionsAreNeverDeleted(t *testing.T) {
 }
 
 // TestRollbackKeepsDefinitions checks that neither a rollback nor --atomic changes definitions back.
+//   - "A rollback, an uninstall and --atomic leave definitions as they are"
 func TestRollbackKeepsDefinitions(t *testing.T) {
 	t.Parallel()
 	for name, flags := range modes {

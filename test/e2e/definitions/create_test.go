@@ -11,6 +11,9 @@ import (
 
 // TestCreateInUpgrade checks that an upgrade creates definitions that do not exist, and changes
 // no others. Without the flag, it does nothing, like stock Helm.
+//   - "--crds changes this in install, upgrade and plan, with and without --wait=ordered"
+//   - "create | definitions that do not exist are created, also in an upgrade"
+//   - "none | as in stock Helm: install creates the definitions that do not exist; upgrade does nothing"
 func TestCreateInUpgrade(t *testing.T) {
 	t.Parallel()
 	for name, flags := range modes {
@@ -31,6 +34,8 @@ func TestCreateInUpgrade(t *testing.T) {
 
 // TestCreateWithoutFlag checks that the flag does not change what an installation does without
 // it, and that skip creates nothing.
+//   - "none | as in stock Helm: install creates the definitions that do not exist"
+//   - "skip | as --skip-crds: nothing is done with definitions"
 func TestCreateWithoutFlag(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -55,6 +60,7 @@ func TestCreateWithoutFlag(t *testing.T) {
 
 // TestContradictingFlags checks that flags that contradict each other are an error before
 // anything is done.
+//   - "--skip-crds cannot be combined with another value than skip"
 func TestContradictingFlags(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

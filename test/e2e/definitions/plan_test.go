@@ -23,6 +23,9 @@ func (w *world) plan(t *testing.T, code int, args ...string) string {
 }
 
 // TestPlan checks what a plan says about definitions, and that it changes none.
+//   - "--crds changes this in install, upgrade and plan"
+//   - "helm plan --crds=apply lists all definitions first"
+//   - "Custom resources whose definition is changed have a note"
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	for name, flags := range modes {

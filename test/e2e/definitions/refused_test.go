@@ -34,6 +34,9 @@ func (w *world) expectRefused(t *testing.T, dir, want string, flags ...string) {
 	}
 }
 
+// TestRefusedChanges checks what cannot be changed in a definition.
+//   - "If one of the definitions must not be changed, or the server rejects it, none is changed, and the operation fails before it has changed anything"
+//   - "spec.group, spec.scope and the names in spec.names (kind, plural, singular, listKind) cannot be changed"
 func TestRefusedChanges(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -62,6 +65,7 @@ func TestRefusedChanges(t *testing.T) {
 }
 
 // TestUnstoredVersion checks that a version can be removed once no object is stored in it.
+//   - "a version that is in status.storedVersions cannot be removed"
 func TestUnstoredVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -79,6 +83,7 @@ func TestUnstoredVersion(t *testing.T) {
 
 // TestDefinitionOfOtherRelease checks that a definition in the templates of another release is not
 // changed, and that it does no harm if it does not differ.
+//   - "a definition that belongs to the templates of another release is not changed by this one"
 func TestDefinitionOfOtherRelease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -89,6 +94,7 @@ func TestDefinitionOfOtherRelease(t *testing.T) {
 
 // TestMovedFromTemplates checks that a definition that is moved from the templates to crds/ is not
 // deleted with its objects because it is no longer in the templates.
+//   - "If it belongs to the templates of the same release, it is refused even if it does not differ"
 func TestMovedFromTemplates(t *testing.T) {
 	t.Parallel()
 	for name, flags := range modes {
@@ -110,6 +116,7 @@ func TestMovedFromTemplates(t *testing.T) {
 
 // TestDefinitionsOfReleasesAreProtected checks that a chart cannot change the definitions with
 // which releases are stored.
+//   - "are changed only by helm state init"
 func TestDefinitionsOfReleasesAreProtected(t *testing.T) {
 	w := newWorld(t)
 	harness.InstallDefinitions(t, w.Cluster)
