@@ -31,7 +31,8 @@ func Build(in Input) (*Plan, error) {
 	b.makeSteps()
 	b.connect()
 	if cycle := b.graph.Cycle(); cycle != nil {
-		return nil, cycleError(cycle, b.declaredEdges())
+		declared := b.declaredEdges()
+		return nil, cycleError(cycleEdges(cycle, declared), declared)
 	}
 	return b.buildPlan(), nil
 }

@@ -5,6 +5,9 @@ package sequencer
 
 import (
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/ordered-helm/helm/internal/dag"
 )
@@ -112,14 +115,34 @@ func (b *builder) declaredEdges() map[[2]int]edgeDeclaration[draftEnd] {
 	return edges
 }
 
-// cycleError returns the error for a cycle of vertices. It lists those edges that are
-// declared.
-func cycleError(cycle []int, declared map[[2]int]edgeDeclaration[draftEnd]) error {
-	e := &CycleError{}
-	for i, v := range cycle {
-		if d, is := declared[[2]int{v, cycle[(i+1)%len(cycle)]}]; is {
-			e.Edges = append(e.Edges, CycleEdge{From: d.then.title(), To: d.first.title(), File: d.reason.File, Key: d.reason.Key, Chart: d.then.chart.Path})
+// cycleEdges returns those edges of a cycle of vertices that are declared, in their order. If charts depend on each other,
+// these are the edges between the outermost charts: those between layers and charts inside of them happen to be on the way
+// from the end of such a chart to its beginning, but the cycle stays without them.
+func cycleEdges(cycle []int, declared map[[2]int]edgeDeclaration[draftEnd]) [][2]int {
+	depth := func(edge [2]int) int {
+		if end := declared[edge].then; end.node == nil {
+			return strings.Count(end.chart.Path, "/")
 		}
+		return math.MaxInt
+	}
+	var edges [][2]int
+	outermost := math.MaxInt
+	for i, v := range cycle {
+		edge := [2]int{v, cycle[(i+1)%len(cycle)]}
+		if _, is := declared[edge]; is {
+			edges = append(edges, edge)
+			outermost = min(outermost, depth(edge))
+		}
+	}
+	return slices.DeleteFunc(edges, func(edge [2]int) bool { return depth(edge) > outermost })
+}
+
+// cycleError returns the error for edges that cycleEdges has returned.
+func cycleError(edges [][2]int, declared map[[2]int]edgeDeclaration[draftEnd]) error {
+	e := &CycleError{}
+	for _, edge := range edges {
+		d := declared[edge]
+		e.Edges = append(e.Edges, CycleEdge{From: d.then.title(), To: d.first.title(), File: d.reason.File, Key: d.reason.Key, Chart: d.then.chart.Path})
 	}
 	return e
 }

@@ -224,6 +224,15 @@ func TestCycles(t *testing.T) {
 			},
 		},
 		{
+			"two subcharts, with dependencies inside of them that are no part of the cycle",
+			plans.WithDependencies(plans.V3("shop", plans.WithDependencies(plans.V3("a", plans.V3("x"), plans.V3("y")), plans.Dependency("x", "y"), plans.Dependency("y")), plans.V3("b")), plans.Dependency("a", "b"), plans.Dependency("b", "a")),
+			plans.Resources("shop/a/x ConfigMap/x layer=1", "shop/a/x ConfigMap/x2 layer=2 after=1", "shop/a/y ConfigMap/y", "shop/b ConfigMap/b layer=1", "shop/b ConfigMap/b2 layer=2 after=1"),
+			[]string{
+				`subchart a depends on subchart b (shop/Chart.yaml: depends-on of dependency a)`,
+				`subchart b depends on subchart a (shop/Chart.yaml: depends-on of dependency b)`, "remove one of these dependencies",
+			},
+		},
+		{
 			"three subcharts of a subchart, with charts inside",
 			plans.V3("shop", plans.WithDependencies(plans.V3("sub", plans.V3("a", plans.V3("x")), plans.V3("b"), plans.V3("c")), plans.Dependency("a", "b"), plans.Dependency("b", "c"), plans.Dependency("c", "a"))), plans.Resources("shop/sub/a/x ConfigMap/x"),
 			[]string{

@@ -5,6 +5,7 @@ package sequencer
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/ordered-helm/helm/internal/joinederror"
 )
@@ -39,15 +40,9 @@ func Inspect(in Input) *Inspection {
 	}
 	declared := b.declaredEdges()
 	for n := 0; cycle != nil && n < maxCycles; n++ {
-		i.Errors = append(i.Errors, cycleError(cycle, declared))
-		inCycle := map[[2]int]bool{}
-		for at, v := range cycle {
-			inCycle[[2]int{v, cycle[(at+1)%len(cycle)]}] = true
-		}
-		b.graph = b.graph.Without(func(v, w int) bool { // break this cycle, to find others
-			_, isDeclared := declared[[2]int{v, w}]
-			return isDeclared && inCycle[[2]int{v, w}]
-		})
+		edges := cycleEdges(cycle, declared)
+		i.Errors = append(i.Errors, cycleError(edges, declared))
+		b.graph = b.graph.Without(func(v, w int) bool { return slices.Contains(edges, [2]int{v, w}) }) // break this cycle, to find others
 		cycle = b.graph.Cycle()
 	}
 	b.warnUnmatchedRules()
