@@ -39,6 +39,7 @@ import (
 //   - "a Job with ttlSecondsAfterFinished that no longer exists"
 //   - "If an object does not have the label and annotations with which Helm marks the objects of this release"
 //   - "If the release is locked at the beginning, the error is a *HeldError"
+//   - "Correcting drift leaves it alone, too, if it did not take part in the operation that deployed the revision"
 func TestCorrection(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
