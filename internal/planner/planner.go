@@ -242,18 +242,15 @@ func (p *Planner) Resources(ctx context.Context, revision int) ([]sequencer.Reso
 	return result.Resources(other.Root, other.options.IncludeCRDs)
 }
 
-// ValidateValues validates the values against the schemas of the chart, for checks before the chart is
-// rendered. Render validates them, too. Schemas that were written as JSON count only if withJSON is true,
-// because stock Helm validates them after it has created definitions.
+// ValidateValues validates the values before the chart is rendered. Render validates them, too. Schemas
+// that were written as JSON count only if withJSON is true: stock Helm installs CRDs before that.
 func (p *Planner) ValidateValues(withJSON bool) error {
+	isYAML := valuesschema.Used(p.Chart)
 	// Handlers of pre-render can change the values, so they are validated only after that.
-	if p.options.SkipSchemaValidation || lifecycle.Has(p.Emitter(), lifecycle.PreRender) {
+	if p.options.SkipSchemaValidation || !isYAML && !withJSON || lifecycle.Has(p.Emitter(), lifecycle.PreRender) {
 		return nil
 	}
-	if !valuesschema.Used(p.Chart) {
-		if !withJSON {
-			return nil
-		}
+	if !isYAML {
 		_, err := chartutil.ToRenderValues(p.Chart, p.Values, chartutil.ReleaseOptions{}, nil)
 		return err
 	}
