@@ -86,7 +86,8 @@ func (g *generator) subchart(c *draft, depth int) error {
 			return err
 		}
 		c.files["charts/"+name+"-1.2.3.tgz"] = packed
-		if g.IntN(3) == 0 {
+		// Inside an archive in an archive, Helm takes such a file for one of the outermost chart.
+		if depth == 1 && g.IntN(3) == 0 {
 			c.files["charts/"+name+"-1.2.3.tgz.prov"] = "signed"
 		}
 	case 1: // the name of the directory is not that of the chart
