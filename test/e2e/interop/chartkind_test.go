@@ -101,7 +101,7 @@ var otherCharts = []struct {
 	{"library and dependency", minimalChart + "data: {libraries: [{name: a, version: '1'}], dependencies: [{name: b, alias: a}]}\n", "invalid-chart-field", "is used more than once"},
 	{"label that is a list", chartWith("1.0.0", "1.0.0, a: [b]"), "invalid-chart-field", "cannot unmarshal array"},
 	{"unknown hook mode in an annotation", minimalChart + "  annotations: {helm.sh/run-hooks-in-parallel: maybe}\n", "invalid-hook-mode", "helm.sh/run-hooks-in-parallel must be"},
-	{"unknown hook scope in an annotation", minimalChart + "  annotations: {helm.sh/hook-scope: subchart}\n", "malformed-value", "helm.sh/hook-scope must be"},
+	{"unknown hook scope in an annotation", minimalChart + "  annotations: {helm.sh/hook-scope: subchart}\n", "invalid-hook-scope", "helm.sh/hook-scope must be"},
 	{"unknown value of helm.sh/sequencing", minimalChart + "  annotations: {helm.sh/sequencing: always}\n", "malformed-value", "helm.sh/sequencing must be"},
 	{"version with a leading zero", chartWith("1.0.0", "1.0.0-01"), "invalid-chart-field", "metadata.labels.version must be a semantic version"},
 	{"annotation that is a map", minimalChart + "  annotations: {a: {b: c}}\n", "invalid-chart-field", "cannot unmarshal object"},
