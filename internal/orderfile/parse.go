@@ -79,6 +79,12 @@ func nextDocument(decoder *yaml.Decoder) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
+// IsOrderFile reports whether text is an order file, which can have errors.
+func IsOrderFile(text []byte) bool {
+	_, err := Parse(FileName, "", text)
+	return !errors.Is(err, ErrOther)
+}
+
 // unreadable returns an *Error about a file that cannot be read. It returns ErrOther if the file is
 // probably not an order file: an order.yaml for another program need not even be YAML.
 func (r *reader) unreadable(text []byte, line int, problem string) error {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 	"github.com/ordered-helm/helm/internal/redact"
 )
@@ -39,7 +40,7 @@ func unifiedDiff(live, planned string, contextLines int) string {
 // textsOf returns the YAML of an object in the cluster (before), and of the same object as the operation would
 // leave it (after). It omits fields that the server maintains, and masks the contents of Secrets.
 func textsOf(before, after *unstructured.Unstructured, redactor *redact.Redactor) (live, planned string, err error) {
-	from, to := withoutServerFields(before), withoutServerFields(after)
+	from, to := contentWithoutServerFields(before), contentWithoutServerFields(after)
 	if isSecret(before) || isSecret(after) {
 		maskData(from, to)
 	}
@@ -93,17 +94,10 @@ func nodePorts(service *unstructured.Unstructured) map[string]bool {
 	return found
 }
 
-// withoutServerFields returns a copy of the content of an object without the fields that
+// contentWithoutServerFields returns a copy of the content of an object, which can be changed, without the fields that
 // the server maintains.
-func withoutServerFields(object *unstructured.Unstructured) map[string]any {
-	content := runtime.DeepCopyJSON(object.Object)
-	delete(content, "status")
-	if metadata, ok := content["metadata"].(map[string]any); ok {
-		for _, field := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"} {
-			delete(metadata, field)
-		}
-	}
-	return content
+func contentWithoutServerFields(o *unstructured.Unstructured) map[string]any {
+	return runtime.DeepCopyJSON(object.WithoutServerFields(o.Object))
 }
 
 // maskData masks the data of a Secret before and after the operation. It masks a value that

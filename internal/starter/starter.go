@@ -8,7 +8,6 @@ package starter
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,7 +140,7 @@ func replacePlaceholder(starter *chart.Chart, name string) error {
 		template.Data = replaced(template.Data)
 	}
 	for _, file := range starter.Files {
-		if isOrderFile(file) {
+		if file.Name == orderfile.FileName && orderfile.IsOrderFile(file.Data) {
 			file.Data = replaced(file.Data)
 		}
 	}
@@ -162,13 +161,4 @@ func replacePlaceholder(starter *chart.Chart, name string) error {
 		return fmt.Errorf("transforming values file: %w", err)
 	}
 	return nil
-}
-
-// isOrderFile reports whether file is the order file of a chart, which can also have errors.
-func isOrderFile(file *chart.File) bool {
-	if file.Name != orderfile.FileName {
-		return false
-	}
-	_, err := orderfile.Parse(file.Name, "", file.Data)
-	return !errors.Is(err, orderfile.ErrOther)
 }

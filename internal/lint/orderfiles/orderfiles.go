@@ -46,14 +46,9 @@ func Contains(root *source.Files) bool {
 	found := false
 	root.Walk(func(c *source.Files) {
 		text := c.Data(orderfile.FileName)
-		found = found || text != nil && isOrderFile(text)
+		found = found || text != nil && orderfile.IsOrderFile(text)
 	})
 	return found
-}
-
-func isOrderFile(text []byte) bool {
-	_, err := orderfile.Parse(orderfile.FileName, "", text)
-	return !errors.Is(err, orderfile.ErrOther)
 }
 
 // CheckIgnored returns a problem if the order file of the chart c exists, but is not part of the chart, because .helmignore
@@ -68,7 +63,7 @@ func CheckIgnored(dir string, c *source.Files) []problem.Problem {
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(file, orderfile.MaxSize+1))
-	if err != nil || !isOrderFile(text) {
+	if err != nil || !orderfile.IsOrderFile(text) {
 		return nil
 	}
 	return []problem.Problem{{
