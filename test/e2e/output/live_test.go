@@ -173,7 +173,7 @@ func expectLines(tb testing.TB, stderr string, want ...string) {
 	var got []string
 	for line := range strings.Lines(stderr) {
 		text := strings.TrimSuffix(elapsed.ReplaceAllString(line, ""), "\n")
-		if strings.HasPrefix(text, "Deployment/") {
+		if strings.HasPrefix(text, "Deployment/") || strings.Contains(text, "InProgress: phase Pending") {
 			continue
 		}
 		got = append(got, text)
