@@ -68,6 +68,12 @@ TRYING IT OUT
 
 Both print all rendered manifests, including Secrets unless --hide-secret is given.
 
+"helm plan --install" shows what an installation would do, and --save writes that to a file,
+which an installation can later execute exactly:
+
+    $ helm plan shop ./shop --install --save shop.plan
+    $ helm install --plan shop.plan
+
 HOOKS
 
 Hooks of equal weight run sequentially, unless a chart allows them to run in parallel, with
@@ -106,6 +112,11 @@ func newInstallCmd(in *installActionInput) *cobra.Command {
 		}
 		return a.printDeployed(out.format, rel, in.client.HideNotes)
 	}
+	client := in.client
+	(&planExecution{
+		app: a, command: "install", timeout: &client.Timeout, readiness: &client.ReadinessTimeout, scripts: &client.ScriptOptions,
+		progress: &in.progress, output: &in.output, strategy: &client.WaitStrategy, hideNotes: &client.HideNotes,
+	}).addTo(cmd)
 	return cmd
 }
 
@@ -175,13 +186,10 @@ func (in *installActionInput) run(ctx context.Context, args []string) (*release.
 		return nil, err
 	}
 	defer view.close()
-	remainingWork := "the release is recorded as failed"
-	if client.Atomic {
-		remainingWork += ", and uninstalled because of --atomic"
-	}
 	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
 		release: client.ReleaseName, canceled: fmt.Sprintf("Release %s has been cancelled.", client.ReleaseName),
-		onStdout: cancelMessageOnStdout(in.output, client.WaitStrategy), remainingWork: remainingWork, staysLocked: true,
+		onStdout: cancelMessageOnStdout(in.output, client.WaitStrategy), staysLocked: true,
+		remainingWork: remainingWork(action.PlannedInstall, false, client.Atomic),
 	})
 	return client.RunWithContext(ctx, loaded.chart, loaded.values)
 }

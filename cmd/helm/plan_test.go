@@ -29,7 +29,7 @@ func TestPrintPlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, format := range []string{"text", "json"} {
 				var out bytes.Buffer
-				err := (&app{out: &out}).printPlan(&tt.preview, &planOptions{format: format, all: true})
+				err := (&app{out: &out}).printPlan(&tt.preview, nil, &planOptions{format: format, all: true})
 				if code := codeOf(err); code != tt.code || out.Len() == 0 {
 					t.Errorf("%s: exit code %d, %q", format, code, out.String())
 				}

@@ -78,6 +78,14 @@ same chart have created are no longer running. If no revision of the release was
 deployed, the chart is rendered as for an installation, so that it can generate passwords
 that do not exist yet, and its install hooks run.
 
+REVIEWED PLANS
+
+"helm plan" shows what an upgrade would do. With --save, it writes that to a file, which an
+upgrade can later execute exactly, if nothing has changed since:
+
+    $ helm plan shop ./shop --wait=ordered --save shop.plan
+    $ helm upgrade --plan shop.plan
+
 TRYING IT OUT
 
     $ helm upgrade shop ./shop --dry-run           the lookup function returns nothing
@@ -123,6 +131,11 @@ func newUpgradeCmd(in *upgradeActionInput) *cobra.Command {
 	in.addReleaseFlags(cmd)
 	addProgressFlags(cmd, &in.progress)
 	in.output = addOutputFlag(cmd)
+	client := in.client
+	(&planExecution{
+		app: a, command: "upgrade", timeout: &client.Timeout, readiness: &client.ReadinessTimeout, scripts: &client.ScriptOptions,
+		progress: &in.progress, output: &in.output, strategy: &client.WaitStrategy, hideNotes: &client.HideNotes,
+	}).addTo(cmd)
 	return cmd
 }
 
@@ -224,7 +237,8 @@ func (in *upgradeActionInput) run(ctx context.Context, name, reference string) (
 	defer view.close()
 	ctx = view.begin(ctx, eventOptions{&client.OnEvent, &client.FollowHookLogs}, cancelMessages{
 		release: name, canceled: fmt.Sprintf("Release %s has been cancelled.", name),
-		onStdout: cancelMessageOnStdout(in.output, client.WaitStrategy), remainingWork: in.remainingWork(), staysLocked: true,
+		onStdout: cancelMessageOnStdout(in.output, client.WaitStrategy), staysLocked: true,
+		remainingWork: remainingWork(action.PlannedUpgrade, client.CleanupOnFail, client.Atomic),
 	})
 	rel, err := client.RunWithContext(ctx, name, loaded.chart, loaded.values)
 	view.end()
@@ -236,17 +250,6 @@ func (in *upgradeActionInput) run(ctx context.Context, name, reference string) (
 }
 
 // remainingWork returns the text for cancelMessages.remainingWork.
-func (in *upgradeActionInput) remainingWork() string {
-	work := "the new revision is recorded as failed"
-	if in.client.CleanupOnFail {
-		work += ", the resources that it created are deleted because of --cleanup-on-fail"
-	}
-	if in.client.Atomic {
-		work += ", and the release is rolled back because of --atomic"
-	}
-	return work
-}
-
 // announce prints a message about the release, unless the output is JSON or YAML.
 func (in *upgradeActionInput) announce(format, name string) {
 	if in.output.format == output.Table {

@@ -61,6 +61,9 @@ type RenderOptions struct {
 	// LooksUp says whether the template function lookup reads objects from the cluster.
 	LooksUp bool
 
+	// Recorded, if not nil, is what Render returns instead of rendering the chart.
+	Recorded *Recorded
+
 	EnableDNS, SubNotes, IncludeCRDs, HideSecret, SkipSchemaValidation bool
 	PostRenderer                                                       postrender.PostRenderer
 
@@ -195,19 +198,11 @@ func (e *RenderError) Format(s fmt.State, verb rune) {
 // pre-render and post-render.
 func (p *Planner) Render(ctx context.Context) (*Rendered, error) {
 	o := p.options
-	chartOptions, err := p.chartOptions(ctx)
-	if err != nil {
-		return nil, err
+	rendered, err := p.render(ctx)
+	if err != nil || !p.needsPlan() {
+		return rendered, err
 	}
-	result, err := render.Chart(p.Chart, chartOptions)
-	rendered := &Rendered{Result: result, Values: renderevents.ValuesOf(chartOptions.Values)}
-	if err != nil {
-		return rendered, &RenderError{err}
-	}
-	if !p.needsPlan() {
-		return rendered, nil
-	}
-	plan, err := p.build(result)
+	plan, err := p.build(rendered.Result)
 	var ignored []string
 	if err == nil {
 		ignored, err = p.checkIgnored(plan.Warnings)

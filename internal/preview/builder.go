@@ -201,6 +201,12 @@ func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRunResult)
 // result returns the Object for the result of a dry run. force says whether objects are
 // replaced (--force).
 func (b *Builder) result(t objectwriter.DryRunResult, force bool) (Object, error) {
+	o, err := b.describe(t, force)
+	o.dryRun = &t
+	return o, err
+}
+
+func (b *Builder) describe(t objectwriter.DryRunResult, force bool) (Object, error) {
 	switch t.Effect {
 	case objectwriter.EffectCreated:
 		return newObject(t.Info, Create), nil

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/ordered-helm/helm/internal/hookorder"
+	"github.com/ordered-helm/helm/internal/objectwriter"
 )
 
 // Preview describes what an install or upgrade would do (docs/reference.md, "helm plan").
@@ -99,6 +100,8 @@ type Object struct {
 
 	// live and planned are the texts between which Diff shows the differences.
 	live, planned string
+	// dryRun is the answer of the server from which the action was derived; nil if there is none.
+	dryRun *objectwriter.DryRunResult
 }
 
 // SetContext sets the number of unchanged lines that diffs show before and after each change. The default is 3.

@@ -77,6 +77,13 @@ type Result struct {
 	WrittenKeys map[sequencer.AnnotationKey]string
 
 	changed bool // see Changed
+	// restored says that Files is not known.
+	restored bool
+}
+
+// Restore returns the result of an earlier call of Chart, without Files.
+func Restore(hooks []*release.Hook, manifest, notes string, charts []string) *Result {
+	return &Result{Hooks: hooks, Manifest: manifest, Notes: notes, Charts: charts, changed: true, restored: true}
 }
 
 // File is a rendered document. Name is the path of the template that contains it.

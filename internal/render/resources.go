@@ -101,7 +101,7 @@ func Documents(manifest string, charts []string, root *sequencer.Chart, withCRDs
 // post-renderer changed them, in which no Secrets are hidden. withCRDs is as in the function
 // Resources.
 func (r *Result) Resources(root *sequencer.Chart, withCRDs bool) ([]sequencer.Resource, error) {
-	docs, err := r.Documents(root, withCRDs, r.Charts == nil)
+	docs, err := r.Documents(root, withCRDs, r.Charts == nil && !r.restored)
 	if err != nil {
 		return nil, err
 	}

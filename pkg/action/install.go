@@ -70,6 +70,8 @@ type Install struct {
 	ScriptOptions
 
 	cfg *Configuration
+	// savedPlan is the plan that is executed; nil if there is none.
+	savedPlan *SavedPlan
 }
 
 // NewInstall returns an Install with Helm's defaults.

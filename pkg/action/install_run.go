@@ -26,6 +26,7 @@ import (
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/render"
+	"github.com/ordered-helm/helm/internal/savedplan"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -41,6 +42,8 @@ type installRun struct {
 	// install reuses, because the field Replace is set. It is nil if no name is reused.
 	replaced []*release.Release
 
+	// saving is the plan to which the chart is added; nil if no plan is saved.
+	saving   *SavedPlan
 	planner  *planner.Planner
 	output   *scriptOutput
 	rendered *planner.Rendered
@@ -113,6 +116,12 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 // load reads what chrt and its subcharts declare about order and hooks, and makes Helm
 // process their dependencies.
 func (r *installRun) load(ctx context.Context, chrt *chart.Chart, vals map[string]any) (err error) {
+	if r.saving != nil {
+		r.saving.OrderFile = r.action.OrderFile
+		if r.saving.Chart, err = savedplan.NewChart(chrt, vals); err != nil {
+			return err
+		}
+	}
 	r.planner, err = planner.New(ctx, r.action.cfg, chrt, vals, r.action.plannerOptions(r.mode, r.output))
 	return err
 }
@@ -355,6 +364,6 @@ func (i *Install) plannerOptions(mode runMode, out *scriptOutput) planner.Render
 		Ordered: i.isOrdered(), OrderFile: i.OrderFile, AllowIgnored: i.AllowIgnoredOrder, IgnoreJobs: i.IgnoreJobs, DisableHooks: i.DisableHooks, DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
 		EnableDNS: i.EnableDNS, SubNotes: i.SubNotes, IncludeCRDs: i.IncludeCRDs, HideSecret: i.HideSecret,
 		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer,
-		Handlers: i.handlers(i.Lifecycle, i.cfg, out, mode.looksUp()),
+		Handlers: i.handlers(i.Lifecycle, i.cfg, out, mode.looksUp()), Recorded: recorded(i.savedPlan),
 	}
 }

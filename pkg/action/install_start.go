@@ -81,6 +81,9 @@ func (i *Install) checkNameIsFree(mode runMode) (replaced []*release.Release, er
 		return nil, nil
 	}
 	revisions, err := history.NewStore(i.cfg.Releases, i.cfg.Log).ReadIfAllowed(i.ReleaseName)
+	if i.savedPlan != nil && err == nil {
+		err = i.savedPlan.CheckRelease(revisions)
+	}
 	last := history.Newest(revisions)
 	if err != nil || last == nil {
 		return nil, err

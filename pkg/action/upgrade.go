@@ -74,6 +74,8 @@ type Upgrade struct {
 	ScriptOptions
 
 	cfg *Configuration
+	// savedPlan is the plan that is executed; nil if there is none.
+	savedPlan *SavedPlan
 }
 
 // NewUpgrade returns an Upgrade with Helm's defaults.

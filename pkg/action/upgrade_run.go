@@ -26,6 +26,7 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
+	"github.com/ordered-helm/helm/internal/savedplan"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -44,12 +45,14 @@ type upgradeRun struct {
 	// with the new one: the revision that is recorded as deployed or, if there is none,
 	// last.
 	last, current *release.Release
-	planner       *planner.Planner
-	output        *scriptOutput
-	rendered      *planner.Rendered
-	rel           *release.Release
-	events        *lifecycle.Operation
-	deploy        *deploy.Run
+	// saving is the plan to which the chart is added; nil if no plan is saved.
+	saving   *SavedPlan
+	planner  *planner.Planner
+	output   *scriptOutput
+	rendered *planner.Rendered
+	rel      *release.Release
+	events   *lifecycle.Operation
+	deploy   *deploy.Run
 	// asInstall says that the chart is rendered as for an installation, and that its install
 	// hooks run, because no revision was ever deployed.
 	asInstall bool
@@ -131,6 +134,11 @@ func (r *upgradeRun) load(ctx context.Context) error {
 		return err
 	}
 	revisions, err := r.state.History, r.state.Err
+	if p := r.action.savedPlan; p != nil && (err == nil || errors.Is(err, driver.ErrReleaseNotFound)) {
+		if err := p.CheckRelease(revisions); err != nil {
+			return err
+		}
+	}
 	if errors.Is(err, driver.ErrReleaseNotFound) || err == nil && len(revisions) == 0 {
 		return driver.NewErrNoDeployedReleases(r.name)
 	}
@@ -174,12 +182,18 @@ func (r *upgradeRun) loadChart(ctx context.Context, chrt *chart.Chart, vals map[
 	if err != nil {
 		return err
 	}
+	if r.saving != nil {
+		r.saving.OrderFile = orderFile
+		if r.saving.Chart, err = savedplan.NewChart(chrt, vals); err != nil {
+			return err
+		}
+	}
 	r.planner, err = planner.New(ctx, u.cfg, chrt, vals, planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, IsUpgrade: true},
 		Ordered: u.isOrdered(), OrderFile: orderFile, AllowIgnored: u.AllowIgnoredOrder, IgnoreJobs: u.IgnoreJobs, DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,
 		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer,
-		Handlers: u.handlers(u.Lifecycle, u.cfg, r.output, r.mode.looksUp()),
+		Handlers: u.handlers(u.Lifecycle, u.cfg, r.output, r.mode.looksUp()), Recorded: recorded(u.savedPlan),
 	})
 	return err
 }

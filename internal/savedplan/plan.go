@@ -1,0 +1,253 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package savedplan stores what "helm plan" has found out in a file, such that an install or upgrade can later do
+// exactly that, and checks that this is still possible (docs/reference.md, "Saved plans").
+package savedplan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	helmaction "helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
+
+	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/crds"
+	"github.com/ordered-helm/helm/internal/history"
+	"github.com/ordered-helm/helm/internal/orderfile"
+	"github.com/ordered-helm/helm/internal/planner"
+	"github.com/ordered-helm/helm/internal/preview"
+)
+
+// The values of Plan.Operation.
+const (
+	Install = "install"
+	Upgrade = "upgrade"
+)
+
+// Plan is an operation that was planned, and that can be executed as long as nothing has changed that it depends
+// on. It contains the contents of Secrets.
+type Plan struct {
+	// Operation is Install or Upgrade.
+	Operation string `json:"operation"`
+	Release   string `json:"release"`
+	Namespace string `json:"namespace"`
+	// Revision is the revision that the operation creates.
+	Revision int `json:"revision"`
+	// Base is the newest revision that the release had; nil if there was none.
+	Base    *Base   `json:"base,omitempty"`
+	Cluster Cluster `json:"cluster"`
+	Options Options `json:"options"`
+	Chart   Chart   `json:"chart"`
+	// OrderFile is the order file that was given for the operation; nil if there is none.
+	OrderFile *orderfile.Given `json:"orderFile,omitempty"`
+	// Rendered is the rendered chart.
+	Rendered *planner.Recorded `json:"rendered"`
+	// Objects contains what the operation would do with each object, and with what it was compared.
+	Objects []preview.State `json:"objects"`
+}
+
+// Options are the options of the operation that have an effect after the chart was rendered. They have the meaning
+// of the fields with these names in Install and Upgrade.
+type Options struct {
+	WaitStrategy             string            `json:"waitStrategy,omitempty"`
+	Wait                     bool              `json:"wait,omitempty"`
+	WaitForJobs              bool              `json:"waitForJobs,omitempty"`
+	IgnoreJobs               bool              `json:"ignoreJobs,omitempty"`
+	AllowIgnoredOrder        bool              `json:"allowIgnoredOrder,omitempty"`
+	DisableHooks             bool              `json:"disableHooks,omitempty"`
+	Force                    bool              `json:"force,omitempty"`
+	Recreate                 bool              `json:"recreate,omitempty"`
+	TakeOwnership            bool              `json:"takeOwnership,omitempty"`
+	DisableOpenAPIValidation bool              `json:"disableOpenAPIValidation,omitempty"`
+	CRDs                     crds.Policy       `json:"crds,omitempty"`
+	SkipCRDs                 bool              `json:"skipCRDs,omitempty"`
+	Atomic                   bool              `json:"atomic,omitempty"`
+	CleanupOnFail            bool              `json:"cleanupOnFail,omitempty"`
+	CreateNamespace          bool              `json:"createNamespace,omitempty"`
+	Replace                  bool              `json:"replace,omitempty"`
+	Description              string            `json:"description,omitempty"`
+	Labels                   map[string]string `json:"labels,omitempty"`
+	MaxHistory               int               `json:"maxHistory,omitempty"`
+	Timeout                  time.Duration     `json:"timeout,omitempty"`
+	ReadinessTimeout         time.Duration     `json:"readinessTimeout,omitempty"`
+}
+
+// Chart is the chart that was rendered, and the values of the user.
+type Chart struct {
+	Files []File `json:"files"`
+	// Defaults are the default values of the chart. They can differ from those in its files (--reuse-values).
+	Defaults map[string]any `json:"defaults,omitempty"`
+	Values   map[string]any `json:"values,omitempty"`
+}
+
+// File is a file of a chart.
+type File struct {
+	Name string `json:"name"`
+	Data []byte `json:"data"`
+}
+
+// NewChart returns what is stored of a chart. It must be called before Helm processes the dependencies of ch.
+func NewChart(ch *chart.Chart, values map[string]any) (Chart, error) {
+	stored := Chart{Defaults: chartloader.CopyValues(ch.Values), Values: chartloader.CopyValues(values)}
+	if len(ch.Raw) == 0 {
+		return stored, errors.New("the plan cannot be saved, because the chart was not loaded from files")
+	}
+	for _, f := range ch.Raw {
+		stored.Files = append(stored.Files, File(*f))
+	}
+	return stored, nil
+}
+
+// Load returns the chart and the values.
+func (c *Chart) Load() (*chart.Chart, map[string]any, error) {
+	files := make([]*chartloader.BufferedFile, len(c.Files))
+	for i, f := range c.Files {
+		files[i] = &chartloader.BufferedFile{Name: f.Name, Data: f.Data}
+	}
+	ch, err := chartloader.LoadFiles(files)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the chart of the plan: %w", err)
+	}
+	ch.Values = chartloader.CopyValues(c.Defaults)
+	return ch, chartloader.CopyValues(c.Values), nil
+}
+
+// Base identifies a revision.
+type Base struct {
+	Revision int            `json:"revision"`
+	Status   release.Status `json:"status"`
+	Deployed helmtime.Time  `json:"deployed"`
+}
+
+// BaseOf identifies the newest of the revisions of a release; nil if there are none.
+func BaseOf(revisions []*release.Release) *Base {
+	last := history.Newest(revisions)
+	if last == nil {
+		return nil
+	}
+	return &Base{Revision: last.Version, Status: last.Info.Status, Deployed: last.Info.LastDeployed}
+}
+
+// ChangedError reports that a plan cannot be executed, because something that it depends on has changed since it was
+// made. Nothing was changed.
+type ChangedError struct {
+	Release string
+	// Changes says what has changed.
+	Changes []string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("the plan for release %s can no longer be executed, because something has changed since it was made; nothing was changed now. Make a new plan, and review it:\n  %s",
+		e.Release, strings.Join(e.Changes, "\n  "))
+}
+
+func (p *Plan) changed(changes ...string) error {
+	return &ChangedError{Release: p.Release, Changes: changes}
+}
+
+// CheckRelease returns a *ChangedError if the release has changed. revisions are its revisions.
+func (p *Plan) CheckRelease(revisions []*release.Release) error {
+	was, is := p.Base, BaseOf(revisions)
+	switch {
+	case was == nil && is == nil:
+	case was == nil:
+		return p.changed(fmt.Sprintf("the release did not exist; now, revision %d is %s", is.Revision, is.Status))
+	case is == nil:
+		return p.changed(fmt.Sprintf("the newest revision was %d; now, the release does not exist", was.Revision))
+	case was.Revision != is.Revision || was.Status != is.Status:
+		return p.changed(fmt.Sprintf("revision %d was %s, and was the newest one; now, revision %d is %s", was.Revision, was.Status, is.Revision, is.Status))
+	case !was.Deployed.Equal(is.Deployed):
+		return p.changed(fmt.Sprintf("the release was installed again: revision %d was deployed at %s, not at %s", is.Revision, is.Deployed, was.Deployed))
+	}
+	return nil
+}
+
+// Result is what was found out for a plan.
+type Result struct {
+	Preview  *preview.Preview
+	Rendered *planner.Rendered
+}
+
+// Complete adds to the plan what is known after the preview: all but Operation, Base, Options, Chart and OrderFile.
+func (p *Plan) Complete(ctx context.Context, cfg *helmaction.Configuration, r Result) (err error) {
+	p.Release, p.Namespace, p.Revision = r.Preview.Release, r.Preview.Namespace, r.Preview.Revision
+	p.Rendered, p.Objects = r.Rendered.Recorded(), r.Preview.States()
+	p.Cluster, err = IdentifyCluster(ctx, cfg)
+	return err
+}
+
+// Check returns an error unless the plan can be executed: it was made for the cluster of cfg, and nothing has changed.
+// look makes a preview of the operation.
+func (p *Plan) Check(ctx context.Context, cfg *helmaction.Configuration, look func(context.Context, *chart.Chart, map[string]any) (*preview.Preview, error)) error {
+	is, err := IdentifyCluster(ctx, cfg)
+	if err == nil {
+		err = p.CheckCluster(is)
+	}
+	if err != nil {
+		return err
+	}
+	return p.CheckObjects(func() (*preview.Preview, error) {
+		ch, values, err := p.Chart.Load()
+		if err != nil {
+			return nil, err
+		}
+		return look(ctx, ch, values)
+	})
+}
+
+// CheckObjects returns a *ChangedError if the objects of the operation, or the answers of the server about them, have
+// changed. look makes a new preview of the operation. If it differs, CheckObjects calls look again: what differs
+// between these two previews is different in every answer of the server, and does not count.
+func (p *Plan) CheckObjects(look func() (*preview.Preview, error)) error {
+	now, err := look()
+	if err != nil {
+		return err
+	}
+	states := now.States()
+	differences := preview.Compare(p.Objects, states)
+	if len(differences) == 0 {
+		return nil
+	}
+	again, err := look()
+	if err != nil {
+		return err
+	}
+	differences = preview.Without(differences, preview.Compare(states, again.States()))
+	if len(differences) == 0 {
+		return nil
+	}
+	var changes []string
+	for _, d := range differences {
+		changes = append(changes, describe(d))
+	}
+	return p.changed(changes...)
+}
+
+func describe(d preview.Difference) string {
+	switch {
+	case len(d.Fields) > 0:
+		return d.Object + ": " + strings.Join(d.Fields, ", ")
+	case d.Action == "":
+		return fmt.Sprintf("%s: now, the operation would %s it", d.Object, verb(d.Now))
+	case d.Now == "":
+		return fmt.Sprintf("%s: the operation would %s it; now, it would not", d.Object, verb(d.Action))
+	}
+	return fmt.Sprintf("%s: the operation would %s it; now, it would %s it", d.Object, verb(d.Action), verb(d.Now))
+}
+
+func verb(a preview.Action) string {
+	switch a {
+	case preview.Unchanged:
+		return "not change"
+	case preview.Fail:
+		return "fail to change"
+	}
+	return string(a)
+}

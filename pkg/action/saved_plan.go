@@ -1,0 +1,173 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/chartloader"
+	"github.com/ordered-helm/helm/internal/planner"
+	"github.com/ordered-helm/helm/internal/preview"
+	"github.com/ordered-helm/helm/internal/savedplan"
+)
+
+type (
+	// SavedPlan is an install or upgrade that was planned, and can be executed exactly as planned
+	// (docs/reference.md, "Saved plans"). It contains the contents of Secrets.
+	SavedPlan = savedplan.Plan
+	// PlanChangedError reports that a SavedPlan cannot be executed, because something that it depends on has
+	// changed. Nothing was changed.
+	PlanChangedError = savedplan.ChangedError
+	// PlanDigestError reports that a file does not contain the plan with the expected digest.
+	PlanDigestError = savedplan.DigestError
+)
+
+// The values of SavedPlan.Operation.
+const (
+	PlannedInstall = savedplan.Install
+	PlannedUpgrade = savedplan.Upgrade
+)
+
+// WritePlan writes a plan to a file with the mode 0600, and returns its digest. version is the version of the program
+// that is recorded in the file.
+func WritePlan(path, version string, p *SavedPlan) (digest string, err error) {
+	return savedplan.Write(path, version, p)
+}
+
+// ReadPlan reads a plan from a file, and returns its digest. If expectedDigest is not empty, and the plan has another
+// digest, or if the file was altered, the error is a *PlanDigestError.
+func ReadPlan(path, expectedDigest string) (p *SavedPlan, digest string, err error) {
+	return savedplan.Read(path, expectedDigest)
+}
+
+// PlanUpgrade is like Preview, but also returns the plan with which RunPlan does exactly what the preview shows. The
+// plan is nil if the server would reject something.
+func (u *Upgrade) PlanUpgrade(ctx context.Context, name string, chrt *chart.Chart, vals map[string]any) (*Preview, *SavedPlan, error) {
+	run, ctx, end, err := u.start(ctx, name, chrt, previewing)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer end()
+	p := &SavedPlan{Operation: PlannedUpgrade, Options: u.planOptions()}
+	run.saving = p
+	shown, err := run.preview(ctx, preview.NewBuilder(run.op, PlannedUpgrade), chartloader.Copy(chrt), chartloader.CopyValues(vals))
+	if err == nil && !shown.Fails {
+		p.Base = savedplan.BaseOf(run.state.History)
+		err = p.Complete(ctx, u.cfg, savedplan.Result{Preview: shown, Rendered: run.rendered})
+	}
+	return shown, planUnlessFailing(shown, p), run.op.Finish(ctx, err)
+}
+
+// PlanInstall is what PlanUpgrade is for an installation.
+func (i *Install) PlanInstall(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*Preview, *SavedPlan, error) {
+	run, ctx, end, err := i.start(ctx, previewing)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer end()
+	p := &SavedPlan{Operation: PlannedInstall, Options: i.planOptions()}
+	run.saving = p
+	shown, err := run.preview(ctx, preview.NewBuilder(run.op, PlannedInstall), chartloader.Copy(chrt), chartloader.CopyValues(vals))
+	if err == nil && !shown.Fails {
+		p.Base = savedplan.BaseOf(run.replaced)
+		err = p.Complete(ctx, i.cfg, savedplan.Result{Preview: shown, Rendered: run.rendered})
+	}
+	return shown, planUnlessFailing(shown, p), run.op.Finish(ctx, err)
+}
+
+func planUnlessFailing(shown *Preview, p *SavedPlan) *SavedPlan {
+	if shown == nil || shown.Fails {
+		return nil
+	}
+	return p
+}
+
+// RunPlan does what PlanUpgrade has planned. Before, it checks that the release, the objects that the plan compares,
+// and the answers of the server about them are as they were; otherwise the error is a *PlanChangedError. Apart from
+// Timeout, ReadinessTimeout, MaxParallelHooks, OnEvent, FollowHookLogs, Lifecycle and ScriptOptions, RunPlan replaces
+// all fields of u with those of the plan.
+func (u *Upgrade) RunPlan(ctx context.Context, p *SavedPlan) (*release.Release, error) {
+	u.usePlan(p)
+	onEvent := u.OnEvent
+	u.OnEvent = nil // otherwise warnings would be emitted twice
+	err := p.Check(ctx, u.cfg, func(ctx context.Context, ch *chart.Chart, vals map[string]any) (*Preview, error) {
+		return u.Preview(ctx, p.Release, ch, vals)
+	})
+	if u.OnEvent = onEvent; err != nil {
+		return nil, err
+	}
+	ch, vals, err := p.Chart.Load()
+	if err != nil {
+		return nil, err
+	}
+	return u.RunWithContext(ctx, p.Release, ch, vals)
+}
+
+// RunPlan is what that of Upgrade is for an installation.
+func (i *Install) RunPlan(ctx context.Context, p *SavedPlan) (*release.Release, error) {
+	i.usePlan(p)
+	onEvent := i.OnEvent
+	i.OnEvent = nil
+	err := p.Check(ctx, i.cfg, i.Preview)
+	if i.OnEvent = onEvent; err != nil {
+		return nil, err
+	}
+	ch, vals, err := p.Chart.Load()
+	if err != nil {
+		return nil, err
+	}
+	return i.RunWithContext(ctx, ch, vals)
+}
+
+// recorded returns what a plan contains instead of rendering the chart; nil without a plan.
+func recorded(p *SavedPlan) *planner.Recorded {
+	if p == nil {
+		return nil
+	}
+	return p.Rendered
+}
+
+func (u *Upgrade) planOptions() savedplan.Options {
+	return savedplan.Options{
+		WaitStrategy: string(u.WaitStrategy), Wait: u.Wait, WaitForJobs: u.WaitForJobs, IgnoreJobs: u.IgnoreJobs,
+		AllowIgnoredOrder: u.AllowIgnoredOrder, DisableHooks: u.DisableHooks, Force: u.Force, Recreate: u.Recreate,
+		TakeOwnership: u.TakeOwnership, DisableOpenAPIValidation: u.DisableOpenAPIValidation, CRDs: u.CRDs, SkipCRDs: u.SkipCRDs,
+		Atomic: u.Atomic, CleanupOnFail: u.CleanupOnFail, Description: u.Description, Labels: u.Labels, MaxHistory: u.MaxHistory,
+		Timeout: u.Timeout, ReadinessTimeout: u.ReadinessTimeout,
+	}
+}
+
+func (u *Upgrade) usePlan(p *SavedPlan) {
+	o := p.Options
+	u.savedPlan, u.Namespace, u.OrderFile, u.ReuseOrder = p, p.Namespace, p.OrderFile, false
+	u.ResetValues, u.ReuseValues, u.ResetThenReuseValues = true, false, false // the values of the plan are complete
+	u.PostRenderer, u.SkipSchemaValidation, u.Install, u.DryRun, u.DryRunOption = nil, true, false, false, ""
+	u.WaitStrategy, u.Wait, u.WaitForJobs, u.IgnoreJobs = WaitStrategy(o.WaitStrategy), o.Wait, o.WaitForJobs, o.IgnoreJobs
+	u.AllowIgnoredOrder, u.DisableHooks, u.Force, u.Recreate = o.AllowIgnoredOrder, o.DisableHooks, o.Force, o.Recreate
+	u.TakeOwnership, u.DisableOpenAPIValidation, u.CRDs, u.SkipCRDs = o.TakeOwnership, o.DisableOpenAPIValidation, o.CRDs, o.SkipCRDs
+	u.Atomic, u.CleanupOnFail, u.Description, u.Labels, u.MaxHistory = o.Atomic, o.CleanupOnFail, o.Description, o.Labels, o.MaxHistory
+}
+
+func (i *Install) planOptions() savedplan.Options {
+	return savedplan.Options{
+		WaitStrategy: string(i.WaitStrategy), Wait: i.Wait, WaitForJobs: i.WaitForJobs, IgnoreJobs: i.IgnoreJobs,
+		AllowIgnoredOrder: i.AllowIgnoredOrder, DisableHooks: i.DisableHooks, Force: i.Force,
+		TakeOwnership: i.TakeOwnership, DisableOpenAPIValidation: i.DisableOpenAPIValidation, CRDs: i.CRDs, SkipCRDs: i.SkipCRDs,
+		Atomic: i.Atomic, Description: i.Description, Labels: i.Labels, CreateNamespace: i.CreateNamespace, Replace: i.Replace,
+		Timeout: i.Timeout, ReadinessTimeout: i.ReadinessTimeout,
+	}
+}
+
+func (i *Install) usePlan(p *SavedPlan) {
+	o := p.Options
+	i.savedPlan, i.ReleaseName, i.Namespace, i.OrderFile = p, p.Release, p.Namespace, p.OrderFile
+	i.PostRenderer, i.SkipSchemaValidation, i.ClientOnly, i.DryRun, i.DryRunOption, i.IncludeCRDs, i.OutputDir = nil, true, false, false, "", false, ""
+	i.WaitStrategy, i.Wait, i.WaitForJobs, i.IgnoreJobs = WaitStrategy(o.WaitStrategy), o.Wait, o.WaitForJobs, o.IgnoreJobs
+	i.AllowIgnoredOrder, i.DisableHooks, i.Force = o.AllowIgnoredOrder, o.DisableHooks, o.Force
+	i.TakeOwnership, i.DisableOpenAPIValidation, i.CRDs, i.SkipCRDs = o.TakeOwnership, o.DisableOpenAPIValidation, o.CRDs, o.SkipCRDs
+	i.Atomic, i.Description, i.Labels, i.CreateNamespace, i.Replace = o.Atomic, o.Description, o.Labels, o.CreateNamespace, o.Replace
+}
