@@ -55,12 +55,13 @@ GO_BUILD = CGO_ENABLED=0 go build -p $(JOBS) -trimpath -buildvcs=false -ldflags 
 RACE     = $(if $(shell command -v "$$(go env CC)"),-race,$(warning no C compiler: tests run without the race detector))
 # Go caches the results of tests whose packages and files did not change, if they run in
 # source order. FRESH=1 runs them again, in random order.
-GO_TEST  = go test -p $(JOBS) $(if $(FRESH),-count=1 -shuffle=on) $(if $(RUN),-run '$(RUN)')
+# The linters include go vet.
+GO_TEST  = go test -p $(JOBS) -vet=off $(if $(FRESH),-count=1 -shuffle=on) $(if $(RUN),-run '$(RUN)')
 # Tests of the module test read files outside the module, which Go does not track. Their
 # results are therefore never cached. The flags are those of GO_BUILD, so that each package
 # is compiled only once.
-GO_TEST_BINARIES = CGO_ENABLED=0 go test -p $(JOBS) -trimpath -buildvcs=false -count=1 -shuffle=on $(if $(RUN),-run '$(RUN)')
-GO_TEST_RACE     = go test -p $(JOBS) $(RACE) -count=1 -shuffle=on
+GO_TEST_BINARIES = CGO_ENABLED=0 go test -p $(JOBS) -vet=off -trimpath -buildvcs=false -count=1 -shuffle=on $(if $(RUN),-run '$(RUN)')
+GO_TEST_RACE     = go test -p $(JOBS) -vet=off $(RACE) -count=1 -shuffle=on
 
 # The packages of the module test that start neither helm nor a cluster.
 IN_PROCESS_PACKAGES = ./bench/... ./certificates ./chartserver ./fault ./ociregistry ./signing
@@ -69,6 +70,9 @@ E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certi
 # The tests that test-e2e-crd runs with releases as objects, and the packages that soak runs so.
 CRD_TESTS    = ^(TestKilledAtAnyTime|TestKilledBeforeFirstRevision|TestHooksOfTwoTerminatedOperations|TestLockIsHeldDuringCleanup|TestLiveLockIsNotTakenOver)$$
 CRD_PACKAGES = $(addprefix ./e2e/,recovery faults lifecycle ordering hooks hookorder interference random readiness requests secrets output)
+
+# The packages with tests that run only in soak (harness.Variant).
+VARIANT_PACKAGES = ./helm4 $(addprefix ./e2e/,hooks interference interop largereleases lifecycle migration secrets storage)
 
 # The tools that call helm, which test-tools runs with bin/helm.
 OTHER_TOOLS = chart-testing helm-diff helm-unittest helmfile
@@ -223,11 +227,12 @@ test-tools: build stock devcluster ## Run tools that call helm, such as helmfile
 	cd test && BINARIES=$(BIN) TOOLS=$(TOOLS) $(GO_TEST_BINARIES) -timeout 20m ./tools
 
 .PHONY: soak
-soak: build stock controller devcluster ## Kill 200 operations at random moments, run malicious scripts on busy processors, then 8 processes on 50 releases for ten minutes
+soak: build stock helm4 controller devcluster ## Kill 200 operations at random moments, run malicious scripts on busy processors, then 8 processes on 50 releases for ten minutes
 	cd test && ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
 	cd test && HELM_DRIVER=crd ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
 	cd test && HELM_DRIVER=crd BINARIES=$(BIN) go test -count=1 -parallel 16 -timeout 60m $(CRD_PACKAGES)
 	cd test && ORDERED_HELM_CONTROLLER_KILLS=100 BINARIES=$(BIN) go test -count=1 -v -timeout 30m -run TestKilledController ./e2e/controller
+	cd test && ORDERED_HELM_VARIANTS=1 BINARIES=$(BIN) go test -count=1 -parallel 16 -timeout 60m $(VARIANT_PACKAGES)
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 10m -run TestAttacksUnderLoad ./scripts
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 

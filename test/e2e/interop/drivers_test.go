@@ -39,6 +39,7 @@ func TestStorageDrivers(t *testing.T) {
 		{"sql", storedObjects{}, ""},
 	} {
 		t.Run(d.driver, func(t *testing.T) {
+			harness.Variant(t, d.driver == "configmap")
 			t.Parallel()
 			url := ""
 			if d.driver == "sql" {

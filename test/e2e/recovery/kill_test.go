@@ -17,7 +17,7 @@ import (
 
 const (
 	// kills is the default number of operations that TestKilledAtAnyTime kills.
-	kills = 20
+	kills = 10
 	// killWindow is the time after the start of an operation within which it is killed. It is
 	// about the time that the operation takes on an idle machine.
 	killWindow = 3 * time.Second
