@@ -139,7 +139,7 @@ func addChanges(changes map[string]FieldChange, path string, before, after any) 
 	if b, ok := before.([]any); ok {
 		if a, ok := after.([]any); ok && len(a) == len(b) {
 			for i := range a {
-				addChanges(changes, path+"["+strconv.Itoa(i)+"]", b[i], a[i])
+				addChanges(changes, path+"["+elementKey(i, b[i], a[i])+"]", b[i], a[i])
 			}
 			return
 		}
@@ -173,6 +173,16 @@ func addDeclared(fields map[string]any, path string, declared, live any) {
 		}
 	}
 	fields[path] = live
+}
+
+// elementKey returns what identifies the elements i of two lists in a path: their name, if both have the same one.
+func elementKey(i int, before, after any) string {
+	b, _ := before.(map[string]any)
+	a, _ := after.(map[string]any)
+	if name, _ := b["name"].(string); name != "" && name == a["name"] {
+		return name
+	}
+	return strconv.Itoa(i)
 }
 
 // byName returns the elements of a list by their names. ok is false if value is no list, or not all elements have
