@@ -49,7 +49,7 @@ func (h *Helm) ReadTrace(tb testing.TB) Trace {
 	for _, e := range h.Cluster.AuditIn(tb, h.Namespace) {
 		kind := Kinds[e.Resource]
 		if kind == "" || e.Stage != cluster.StageComplete || e.Code >= 300 ||
-			e.Subresource != "" && e.Subresource != "status" || e.Verb == "get" || e.Verb == "list" || e.Verb == "watch" {
+			e.Subresource != "" && e.Subresource != "status" || slices.Contains([]string{"get", "list", "watch"}, e.Verb) || strings.Contains(e.URI, "dryRun=") {
 			continue
 		}
 		w := Write{Verb: e.Verb, Received: e.Received, ByHelm: strings.HasPrefix(e.UserAgent, "Helm/") || e.UserAgent == "helm-controller"}
