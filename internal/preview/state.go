@@ -7,11 +7,11 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordered-helm/helm/internal/field"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 )
@@ -25,13 +25,7 @@ type State struct {
 	// Live contains the fields of the object in the cluster that the release declares, by their paths.
 	Live map[string]any `json:"live,omitempty"`
 	// Changes contains the fields that the operation changes, by their paths.
-	Changes map[string]FieldChange `json:"changes,omitempty"`
-}
-
-// FieldChange is the value of a field before and after an operation. A value is nil if the field does not exist.
-type FieldChange struct {
-	From any `json:"from,omitempty"`
-	To   any `json:"to,omitempty"`
+	Changes map[string]field.Change `json:"changes,omitempty"`
 }
 
 // States returns the states of all objects of the preview, in its order.
@@ -48,13 +42,12 @@ func (o *Object) state() State {
 		return s
 	}
 	after := withoutOwnUID(object.WithoutServerFields(withoutAssignedAddresses(*t).Object), string(t.After.GetUID()))
-	s.Changes = map[string]FieldChange{}
 	if t.Before == nil {
-		addChanges(s.Changes, "", nil, after)
+		s.Changes = map[string]field.Change{"": {To: after}}
 		return s
 	}
 	before := object.WithoutServerFields(t.Before.Object)
-	addChanges(s.Changes, "", before, withoutOwnUID(after, string(t.Before.GetUID())))
+	s.Changes = field.Changes(before, withoutOwnUID(after, string(t.Before.GetUID())))
 	if declared, ok := t.Info.Object.(*unstructured.Unstructured); ok {
 		s.Live = map[string]any{}
 		addDeclared(s.Live, "", object.WithoutServerFields(declared.Object), before)
@@ -121,34 +114,6 @@ func replaceText(value any, old, replacement string) any {
 	return value
 }
 
-// addChanges adds the differences between two values to changes. path is their path.
-func addChanges(changes map[string]FieldChange, path string, before, after any) {
-	if b, ok := before.(map[string]any); ok {
-		if a, ok := after.(map[string]any); ok {
-			for key := range b {
-				addChanges(changes, join(path, key), b[key], a[key])
-			}
-			for key := range a {
-				if _, found := b[key]; !found {
-					addChanges(changes, join(path, key), nil, a[key])
-				}
-			}
-			return
-		}
-	}
-	if b, ok := before.([]any); ok {
-		if a, ok := after.([]any); ok && len(a) == len(b) {
-			for i := range a {
-				addChanges(changes, path+"["+elementKey(i, b[i], a[i])+"]", b[i], a[i])
-			}
-			return
-		}
-	}
-	if !reflect.DeepEqual(before, after) {
-		changes[path] = FieldChange{before, after}
-	}
-}
-
 // addDeclared adds those fields of live, the object in the cluster, that are declared to fields. The elements of a
 // list are identified by their names if all of them have one; other lists are added as a whole.
 func addDeclared(fields map[string]any, path string, declared, live any) {
@@ -156,7 +121,7 @@ func addDeclared(fields map[string]any, path string, declared, live any) {
 		if l, ok := live.(map[string]any); ok {
 			for key := range d {
 				if value, found := l[key]; found {
-					addDeclared(fields, join(path, key), d[key], value)
+					addDeclared(fields, field.Join(path, key), d[key], value)
 				}
 			}
 			return
@@ -173,16 +138,6 @@ func addDeclared(fields map[string]any, path string, declared, live any) {
 		}
 	}
 	fields[path] = live
-}
-
-// elementKey returns what identifies the elements i of two lists in a path: their name, if both have the same one.
-func elementKey(i int, before, after any) string {
-	b, _ := before.(map[string]any)
-	a, _ := after.(map[string]any)
-	if name, _ := b["name"].(string); name != "" && name == a["name"] {
-		return name
-	}
-	return strconv.Itoa(i)
 }
 
 // byName returns the elements of a list by their names. ok is false if value is no list, or not all elements have
@@ -202,17 +157,6 @@ func byName(value any) (elements map[string]any, ok bool) {
 		elements[name] = element
 	}
 	return elements, true
-}
-
-// join returns the path of a field. A key with a dot or slash is quoted.
-func join(path, key string) string {
-	if strings.ContainsAny(key, "./[]") {
-		return path + "[" + strconv.Quote(key) + "]"
-	}
-	if path == "" {
-		return key
-	}
-	return path + "." + key
 }
 
 // Difference is a difference between the states of an object in two previews.
@@ -257,11 +201,11 @@ func differentFields(a, b State) []string {
 		}
 	}
 	for path := range mergedKeys(a.Changes, b.Changes) {
-		before, after := map[string]FieldChange{}, a.Changes[path]
-		addChanges(before, path, after.From, b.Changes[path].From)
-		addChanges(before, path, after.To, b.Changes[path].To)
-		for differs := range before {
-			paths[differs] = true
+		was, is := a.Changes[path], b.Changes[path]
+		for _, changes := range []map[string]field.Change{field.Changes(was.From, is.From), field.Changes(was.To, is.To)} {
+			for below := range changes {
+				paths[field.Append(path, below)] = true
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(paths))

@@ -147,7 +147,10 @@ func parse(path string, content []byte) (*Plan, string, error) {
 	if err := kjson.Unmarshal(rest, p); err != nil { // which keeps integers
 		return nil, digest, fmt.Errorf("%s: %w", path, err)
 	}
-	return p, digest, p.validate(path)
+	if err := p.validate(path); err != nil {
+		return nil, digest, err
+	}
+	return p, digest, nil
 }
 
 // validate returns an error if the plan lacks what every plan has.

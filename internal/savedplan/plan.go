@@ -193,24 +193,27 @@ func (p *Plan) Check(ctx context.Context, cfg *helmaction.Configuration, look fu
 	if err != nil {
 		return err
 	}
-	return p.CheckObjects(func() (*preview.Preview, error) {
+	return p.checkStates(func() ([]preview.State, error) {
 		ch, values, err := p.Chart.Load()
 		if err != nil {
 			return nil, err
 		}
-		return look(ctx, ch, values)
+		now, err := look(ctx, ch, values)
+		if err != nil {
+			return nil, err
+		}
+		return now.States(), nil
 	})
 }
 
-// CheckObjects returns a *ChangedError if the objects of the operation, or the answers of the server about them, have
-// changed. look makes a new preview of the operation. If it differs, CheckObjects calls look again: what differs
-// between these two previews is different in every answer of the server, and does not count.
-func (p *Plan) CheckObjects(look func() (*preview.Preview, error)) error {
-	now, err := look()
+// checkStates returns a *ChangedError if the objects of the operation, or the answers of the server about them, have
+// changed. look returns the states of a new preview. If they differ from those of the plan, checkStates calls look again:
+// what differs between these two previews is different in every answer of the server, and does not count.
+func (p *Plan) checkStates(look func() ([]preview.State, error)) error {
+	states, err := look()
 	if err != nil {
 		return err
 	}
-	states := now.States()
 	differences := preview.Compare(p.Objects, states)
 	if len(differences) == 0 {
 		return nil
@@ -219,7 +222,7 @@ func (p *Plan) CheckObjects(look func() (*preview.Preview, error)) error {
 	if err != nil {
 		return err
 	}
-	differences = preview.Without(differences, preview.Compare(states, again.States()))
+	differences = preview.Without(differences, preview.Compare(states, again))
 	if len(differences) == 0 {
 		return nil
 	}
