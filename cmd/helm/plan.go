@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
 
+	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/previewprinter"
 	"github.com/ordered-helm/helm/internal/progress"
 	"github.com/ordered-helm/helm/internal/text"
@@ -27,6 +28,7 @@ order, and the hooks that it would run. Unchanged resources are only counted, un
     $ helm plan shop ./shop -f production.yaml --set image.tag=1.5
     $ helm plan shop ./shop --install
     $ helm plan shop ./shop --all --context 10
+    $ helm plan shop ./shop --ignore drift.yaml
     $ helm plan shop ./shop -o json
     $ helm plan shop ./shop --save shop.plan
 
@@ -81,7 +83,11 @@ func newPlanCmd(in *upgradeActionInput) *cobra.Command {
 		Args:              a.withWaitCheck(require.ExactArgs(2)),
 		ValidArgsFunction: a.completeReleaseAnd(a.completeChartOrFile),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			preview, plan, err := in.preview(cmd.Context(), args[0], args[1], o.save != "")
+			ctx := cmd.Context()
+			if o.ignore != nil { // rules can name managers
+				ctx = cluster.WithManagedFields(ctx)
+			}
+			preview, plan, err := in.preview(ctx, args[0], args[1], o.save != "")
 			if err == nil {
 				err = a.printPlan(preview, plan, &o)
 			}
@@ -100,6 +106,7 @@ func newPlanCmd(in *upgradeActionInput) *cobra.Command {
 	outputChoiceFlag("how the plan is printed", []string{"text", "json"}, "for people", "for other programs").add(cmd, &o.format)
 	f.BoolVar(&o.all, "all", false, "also print the objects that would not change (-o json always lists them)")
 	f.StringVar(&o.save, "save", "", "write the plan to this file, with all that \"helm upgrade --plan\" needs to do exactly this; the file contains the contents of Secrets")
+	addIgnoreFlag(cmd, &o.ignore, "a local file with rules about changes of fields that do not count, and that diffs do not show")
 	f.IntVar(&o.context, "context", 3, "print this many unchanged lines before and after each change in a diff")
 	return cmd
 }
@@ -109,6 +116,7 @@ type planOptions struct {
 	format  string
 	all     bool
 	context int
+	ignore  *action.IgnoreFile
 	// save is the file to which the plan is written; empty if it is not saved.
 	save string
 }
@@ -175,6 +183,12 @@ func (in *upgradeActionInput) previewInstall(ctx context.Context, o installation
 // printPlan prints a preview, and saves the plan, which can be nil. It returns a silentExitError with the exit code,
 // unless that is 0.
 func (a *app) printPlan(p *action.Preview, plan *action.SavedPlan, o *planOptions) error {
+	if o.ignore != nil {
+		if err := p.Ignore(o.ignore); err != nil {
+			return err
+		}
+		a.warnOfUnmatchedRules(o.ignore)
+	}
 	if err := p.SetContext(o.context); err != nil {
 		return fmt.Errorf("--context: %w", err)
 	}

@@ -118,6 +118,7 @@ func newRootCmd(a *app) *cobra.Command {
 		newDagCmd(a),
 		newDependencyCmd(a),
 		newDocsCmd(a),
+		newDriftCmd(a),
 		newEnvCmd(a),
 		newGetCmd(a),
 		newHistoryCmd(a),

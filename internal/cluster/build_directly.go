@@ -131,7 +131,7 @@ func (b *directBuilder) buildObjects(parsed []map[string]any, validate bool) (ku
 		}
 		list[i] = info
 	}
-	if validate && !b.schemas.areValidated(list) {
+	if validate && !b.schemas.AreValidated(list) {
 		return nil, errUnsupported
 	}
 	return list, nil

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordered-helm/helm/internal/cluster/servervalidation"
 	"github.com/ordered-helm/helm/internal/object"
 )
 
@@ -117,14 +118,14 @@ type directBuilder struct {
 	connection *Connection
 
 	defaultNamespace lazy[string]
-	schemas          serverValidation
+	schemas          *servervalidation.Validation
 	documents        documentCache
 }
 
 func newDirectBuilder(helm *kube.Client, c *Connection) *directBuilder {
 	return &directBuilder{
 		helm: helm, fallback: &delegatingBuilder{client: helm, discovery: c.discoverer}, connection: c,
-		schemas: serverValidation{getter: c.clientFactory.getter},
+		schemas: servervalidation.New(c.clientFactory.getter),
 	}
 }
 

@@ -37,6 +37,11 @@ type Reader interface {
 	// LiveCRDs does what Live does for CRDs, with one list request if the account is allowed to
 	// list them. Without a cluster, it reads nothing, and assumes that none exists.
 	LiveCRDs(ctx context.Context, list kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error)
+	// List reads the current states of objects, with their managed fields, with one list request for
+	// each kind and namespace. If the account is not allowed to list a kind, List reads each of its
+	// objects. live has no entry for an object that does not exist, and unread contains the errors
+	// for objects that cannot be read. If ctx is done, the error is that of ctx.
+	List(ctx context.Context, list kube.ResourceList) (live map[*resource.Info]*unstructured.Unstructured, unread map[*resource.Info]error, err error)
 	// Exists reports whether the object that id identifies exists. apiVersion is needed to
 	// find its API resource. exists is false if the cluster does not serve the kind, if the
 	// account is not allowed to read the object, which denied reports, and if there is no
@@ -192,6 +197,12 @@ func (readerWithoutCluster) Live(ctx context.Context, list kube.ResourceList) (m
 // LiveCRDs implements Reader.
 func (readerWithoutCluster) LiveCRDs(context.Context, kube.ResourceList) (map[*resource.Info]*unstructured.Unstructured, error) {
 	return nil, nil
+}
+
+// List implements Reader.
+func (r readerWithoutCluster) List(ctx context.Context, list kube.ResourceList) (live map[*resource.Info]*unstructured.Unstructured, unread map[*resource.Info]error, err error) {
+	live, err = r.Live(ctx, list)
+	return live, nil, err
 }
 
 // Existing implements Reader.

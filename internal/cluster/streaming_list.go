@@ -22,15 +22,31 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 )
 
+// managedFieldsKey is the key of WithManagedFields.
+type managedFieldsKey struct{}
+
+// WithManagedFields returns a context with which lists keep the managed fields of objects: who has
+// set which field.
+func WithManagedFields(ctx context.Context) context.Context {
+	return context.WithValue(ctx, managedFieldsKey{}, true)
+}
+
 // forEach lists the objects of a collection and calls do with each of them, without their
-// managed fields, which make up most of an object. To save memory, it decodes the objects
-// one by one while the response arrives. If the response ends early, it sends the request
-// again, so it can call do more than once with the same object. more is true if there are
-// more objects than options.Limit.
+// managed fields, which make up most of an object, unless WithManagedFields was called. To save
+// memory, it decodes the objects one by one while the response arrives. If the response ends
+// early, it sends the request again, so it can call do more than once with the same object. more
+// is true if there are more objects than options.Limit.
 func (c *clientFactory) forEach(ctx context.Context, at collection, options metav1.ListOptions, do func(*unstructured.Unstructured)) (more bool, err error) {
 	client, err := c.REST()
 	if err != nil {
 		return false, err
+	}
+	if ctx.Value(managedFieldsKey{}) == nil {
+		use := do
+		do = func(item *unstructured.Unstructured) {
+			item.SetManagedFields(nil)
+			use(item)
+		}
 	}
 	for range maxListAttempts {
 		more, err = list(ctx, client, at, options, do)
@@ -126,7 +142,6 @@ func readArray(d *json.Decoder, do func(*unstructured.Unstructured)) error {
 		if err := utiljson.Unmarshal(text, &object.Object); err != nil {
 			return err
 		}
-		object.SetManagedFields(nil)
 		do(object)
 	}
 	return expectToken(d, json.Delim(']'))

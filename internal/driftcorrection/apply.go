@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordered-helm/helm/internal/drift"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/inventory"
 	"github.com/ordered-helm/helm/internal/object"
@@ -20,48 +21,48 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 )
 
-// findDrift returns the objects of list that must be created or changed, and sends no request
-// that changes anything. It returns an error if an object belongs to another owner.
+// findDrift returns the objects of list that must be created or changed, and sends only requests
+// that list objects. It returns an error if an object belongs to another owner.
 func (c *correction) findDrift(ctx context.Context, list kube.ResourceList) (kube.ResourceList, error) {
-	live, err := c.op.Cluster.Live(ctx, list)
+	comparison := drift.Comparison{Cluster: c.op.Cluster, Owner: c.op.Store.OwnerOf(c.rel)}
+	differences, err := comparison.Run(ctx, list)
 	if err != nil {
 		return nil, failure.PreferContextCause(ctx, err)
 	}
-	var foreign []error
-	for _, info := range list {
-		if live[info] != nil {
-			foreign = append(foreign, c.checkOwner(info, live[info]))
+	var problems []error
+	for _, d := range differences {
+		if d.Live != nil {
+			d.Err = errors.Join(d.Err, c.checkOwner(d.Info, d.Live))
 		}
+		problems = append(problems, d.Err)
 	}
-	if err := errors.Join(foreign...); err != nil {
+	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	list = list.Filter(func(info *object.Info) bool { return live[info] != nil || !hasTTLAfterFinished(info) })
-	o := c.options()
-	o.Live = func(context.Context, kube.ResourceList) (map[*object.Info]*unstructured.Unstructured, error) {
-		return live, nil
+	var drifted kube.ResourceList
+	c.redactSecrets(drift.Contents(differences))
+	for _, d := range differences {
+		switch {
+		case d.State != drift.Unchanged:
+			drifted.Append(d.Info)
+			c.result.Drift = append(c.result.Drift, d.Masked(c.op.Events.Redactor()))
+		case d.Live != nil:
+			c.result.Unchanged++
+		}
 	}
-	o.Defer = func(_ context.Context, _ *object.Info, _ *unstructured.Unstructured, unchanged bool) (bool, error) {
-		return !unchanged, nil
-	}
-	found, err := c.writer.Apply(ctx, list, o)
-	if err != nil {
-		return nil, failure.PreferContextCause(ctx, err)
-	}
-	c.recordWritten(found)
-	return found.Deferred, nil
+	return drifted, nil
 }
 
-// options returns the options with which objects are compared and re-applied. The base of each
-// object is its declaration, so that fields which others have set stay. A Job that does not exist
-// is not created if it was probably deleted because it had finished.
+// options returns the options with which objects are re-applied. The base of each object is its
+// declaration, so that fields which others have set stay. A Job that does not exist is not created
+// if it was probably deleted because it had finished.
 func (c *correction) options() objectwriter.ApplyOptions {
-	return objectwriter.ApplyOptions{
-		KeepForeignFields: true, ThreeWay: true, OptimisticLocking: true, SkipSameState: true, Declaration: declarationFor, MayChange: c.checkOwner,
-		Defer: func(_ context.Context, info *object.Info, live *unstructured.Unstructured, _ bool) (bool, error) {
-			return live == nil && hasTTLAfterFinished(info), nil
-		},
+	o := drift.Options()
+	o.OptimisticLocking, o.MayChange = true, c.checkOwner
+	o.Defer = func(_ context.Context, info *object.Info, live *unstructured.Unstructured, _ bool) (bool, error) {
+		return live == nil && drift.HasTTLAfterFinished(info), nil
 	}
+	return o
 }
 
 // checkOwner returns an error if an object belongs to another owner according to live, its state

@@ -16,18 +16,6 @@ import (
 	"github.com/ordered-helm/helm/internal/lease"
 )
 
-// NotDeployedError reports that the newest revision of a release does not have the status
-// deployed, and that no operation is running on it.
-type NotDeployedError struct {
-	Release  string
-	Revision int
-	Status   release.Status
-}
-
-func (e *NotDeployedError) Error() string {
-	return fmt.Sprintf("revision %d of release %s is %s: there is nothing deployed to re-apply; upgrade the release, or roll it back", e.Revision, e.Release, e.Status)
-}
-
 // InterruptedError reports that the correction of drift stopped, because another operation has
 // begun on the release.
 type InterruptedError struct {
@@ -44,24 +32,6 @@ func (e *InterruptedError) Error() string {
 
 // Unwrap returns Err.
 func (e *InterruptedError) Unwrap() error { return e.Err }
-
-// readDeployed reads the newest revision of a release, which must be deployed.
-func readDeployed(store *history.Store, name string) (*release.Release, error) {
-	revisions, err := store.ReadAll(name)
-	if err != nil {
-		return nil, err
-	}
-	switch rel := history.Newest(revisions); {
-	case rel == nil:
-		return nil, driver.ErrReleaseNotFound
-	case history.IsInProgress(rel.Info.Status):
-		return nil, lease.NewHeldError(rel)
-	case rel.Info.Status != release.StatusDeployed:
-		return nil, &NotDeployedError{Release: name, Revision: rel.Version, Status: rel.Info.Status}
-	default:
-		return rel, nil
-	}
-}
 
 // revisionCheck finds out whether a revision is still the newest one of its release, and
 // deployed. It is safe for concurrent use.

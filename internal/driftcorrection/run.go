@@ -20,6 +20,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/drift"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/object"
@@ -63,11 +64,14 @@ type Result struct {
 	Created, Changed []string
 	// Unchanged is the number of objects that were as declared.
 	Unchanged int
+	// Drift describes the objects that were not as declared before the correction, with the fields
+	// that differed and who had set them. The contents of Secrets are masked.
+	Drift []drift.Object
 }
 
 // RunWithContext corrects the drift of the release with the given name. If the release is locked,
 // the error is a *lease.HeldError, and if its newest revision is not deployed for another reason,
-// a *NotDeployedError. If another operation begins meanwhile, it is an *InterruptedError. If the
+// a *drift.NotDeployedError. If another operation begins meanwhile, it is an *InterruptedError. If the
 // revision was deployed in order, and objects cannot be applied or do not become ready, it is a
 // *failure.DeployError.
 //
@@ -85,7 +89,7 @@ func (d *CorrectDrift) RunWithContext(ctx context.Context, name string) (*Result
 	if err := chartutil.ValidateReleaseName(name); err != nil {
 		return nil, fmt.Errorf("release name is invalid: %s", name)
 	}
-	rel, err := readDeployed(history.NewStore(history.ReadsNewestAlone(ctx, d.cfg.Releases), d.cfg.Log), name)
+	rel, err := drift.ReadDeployed(history.NewStore(history.ReadsNewestAlone(ctx, d.cfg.Releases), d.cfg.Log), name)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +161,7 @@ func (c *correction) runUnordered(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("unable to build kubernetes objects from the manifest of the release: %w", err)
 	}
-	list = lastDeclarations(list)
+	list = drift.LastDeclarations(list)
 	if err := object.SetOwner(list, c.owner()); err != nil {
 		return err
 	}
@@ -168,13 +172,6 @@ func (c *correction) runUnordered(ctx context.Context) error {
 	}
 	_, err = c.apply(ctx, drifted)
 	return err
-}
-
-// lastDeclarations omits each object that a later one in list replaces, because it has the same
-// identity.
-func lastDeclarations(list kube.ResourceList) kube.ResourceList {
-	last := object.ByID(list)
-	return list.Filter(func(info *object.Info) bool { return last[object.IDOf(info)] == info })
 }
 
 // redactSecrets redacts the contents of the Secrets of the release in all later messages of the

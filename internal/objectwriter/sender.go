@@ -255,6 +255,15 @@ func (s *sender) patch(ctx context.Context, ch *objectChange) error {
 	return nil
 }
 
+// ComputePatch returns the patch with which Apply would change live, an object in the cluster that
+// belongs to release, to the declaration info, without sending any request. The base is the
+// declaration (see KeepForeignFields). It uses the options ThreeWay, SkipSameState and Declaration.
+func ComputePatch(release *object.ReleaseReference, info *object.Info, live *unstructured.Unstructured, o ApplyOptions) (patch.Patch, error) {
+	o.KeepForeignFields = true
+	s := &sender{release: release, options: o}
+	return s.computePatch(&objectChange{info: info, base: info.Object, live: live})
+}
+
 // computePatch returns the patch that changes the live object of ch to its declared state.
 func (s *sender) computePatch(ch *objectChange) (patch.Patch, error) {
 	declared := *ch

@@ -51,7 +51,7 @@ func (x *criteriaIndex) add(rules []*rule) {
 	for _, r := range rules {
 		m := &r.resource.Match
 		if m.Name != "" {
-			r.name = parseNamePattern(m.Name)
+			r.name = ParseNamePattern(m.Name)
 		}
 		switch {
 		case m.Name != "" && !strings.Contains(m.Name, "*"):
@@ -107,7 +107,7 @@ func (e *Evaluation) resourceRules(r Resource) []*rule {
 // matches reports whether a resource meets all criteria of the rule but the chart.
 func (r *rule) matches(resource Resource) bool {
 	m := &r.resource.Match
-	if r.name != nil && !r.name.matches(resource.Name) {
+	if r.name != nil && !r.name.Matches(resource.Name) {
 		return false
 	}
 	if m.Kind != "" && m.Kind != resource.Kind || m.Group != "" && m.Group != resource.Group {

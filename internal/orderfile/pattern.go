@@ -89,16 +89,18 @@ func matchSegments(pattern, path []string) bool {
 }
 
 // matchName reports whether a pattern, in which * stands for any text, matches a name.
-func matchName(pattern, name string) bool { return parseNamePattern(pattern).matches(name) }
+func matchName(pattern, name string) bool { return ParseNamePattern(pattern).Matches(name) }
 
-// namePattern is a parsed pattern: the texts before, between and after each *.
-type namePattern []string
+// NamePattern is a parsed pattern of names, in which * stands for any text: the texts before, between
+// and after each *.
+type NamePattern []string
 
-func parseNamePattern(pattern string) namePattern { return strings.Split(pattern, "*") }
+// ParseNamePattern parses a pattern of names. Every text is one.
+func ParseNamePattern(pattern string) NamePattern { return strings.Split(pattern, "*") }
 
-// matches reports whether the pattern matches a name. Each text between two * is found at the first
+// Matches reports whether the pattern matches a name. Each text between two * is found at the first
 // possible place, which leaves the most for the others.
-func (p namePattern) matches(name string) bool {
+func (p NamePattern) Matches(name string) bool {
 	first, last := p[0], p[len(p)-1]
 	if len(p) == 1 {
 		return name == first

@@ -21,7 +21,7 @@ type rule struct {
 	chart    *ChartRule
 	resource *ResourceRule
 	// name is the parsed name that resources must have; nil if they can have any.
-	name namePattern
+	name NamePattern
 	// matched reports whether the rule has matched something.
 	matched bool
 }

@@ -7,10 +7,31 @@ import (
 	"fmt"
 	"slices"
 
+	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/cli-runtime/pkg/resource"
 )
+
+// Schema says how the server merges a patch into an object or a part of one. It is nil if the server
+// replaces all lists.
+type Schema = strategicpatch.LookupPatchMeta
+
+// SchemaOf returns the schema of the kind of an object.
+func SchemaOf(info *resource.Info) Schema {
+	return schemaOf(kube.AsVersioned(info), info.Mapping.GroupVersionKind)
+}
+
+// FieldSchema returns the schema of a field of what has the schema s.
+func FieldSchema(s Schema, field string) Schema { return fieldSchema(s, field) }
+
+// ListKeys returns how the server merges the list in a field of what has the schema s: by the value
+// of the field key of each item, whose schema is items; as a set of values; or else as a whole.
+func ListKeys(s Schema, field string) (key string, items Schema, isSet bool) {
+	strategy := strategyOf(s, field)
+	return strategy.mergeKey, strategy.items, strategy.isSet
+}
 
 // schemaOf returns the schema of a kind: the rules by which the server merges a patch into
 // an object of that kind. typed is such an object, with its Go type if the kind has one.

@@ -60,6 +60,39 @@ func (p Patch) StoresSame(info *resource.Info, live *unstructured.Unstructured) 
 	return known && alsoKnown && equality.Semantic.DeepEqual(before, after)
 }
 
+// Effect returns the content of live, the object in the cluster, before and after the patch, without
+// what only the server sets. Values that differ only in how they are written are equal, if the client
+// libraries know the fields of the kind.
+func (p Patch) Effect(info *resource.Info, live *unstructured.Unstructured) (before, after map[string]any, err error) {
+	patched, err := p.apply(info, live)
+	if err != nil {
+		return nil, nil, err
+	}
+	before, known := normalizedContent(live)
+	after, alsoKnown := normalizedContent(patched)
+	if known && alsoKnown {
+		return before, after, nil
+	}
+	return object.WithoutServerFields(live.Object), object.WithoutServerFields(patched.Object), nil
+}
+
+// normalizedContent returns the result of normalize as maps and lists.
+func normalizedContent(u *unstructured.Unstructured) (content map[string]any, known bool) {
+	normalized, known := normalize(u)
+	if !known {
+		return nil, false
+	}
+	if fields, isContent := normalized.(map[string]any); isContent {
+		return fields, true
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(normalized)
+	if err != nil {
+		return nil, false
+	}
+	delete(fields, "status")
+	return fields, true
+}
+
 // apply returns the object as the patch changes it.
 func (p Patch) apply(info *resource.Info, live *unstructured.Unstructured) (patched *unstructured.Unstructured, err error) {
 	defer func() {

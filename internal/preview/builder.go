@@ -214,8 +214,9 @@ func (b *Builder) describe(t objectwriter.DryRunResult, force bool) (Object, err
 		return newObject(t.Info, Unchanged), nil
 	case objectwriter.EffectChanged:
 		o := newObject(t.Info, Change)
+		o.change = &change{info: t.Info, before: t.Before, after: withoutAssignedPorts(t), redactor: b.op.Events.Redactor()}
 		var err error
-		if o.live, o.planned, err = textsOf(t.Before, withoutAssignedPorts(t), b.op.Events.Redactor()); err != nil {
+		if o.live, o.planned, err = textsOf(t.Before, o.change.after, o.change.redactor); err != nil {
 			return o, fmt.Errorf("%s: %w", object.Describe(t.Info), err)
 		}
 		o.Diff = unifiedDiff(o.live, o.planned, defaultContext)
@@ -311,5 +312,9 @@ func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.FoundO
 
 func newObject(info *object.Info, action Action) Object {
 	apiVersion, kind := info.Mapping.GroupVersionKind.ToAPIVersionAndKind()
-	return Object{Action: action, APIVersion: apiVersion, Kind: kind, Namespace: object.Namespace(info), Name: info.Name}
+	o := Object{Action: action, APIVersion: apiVersion, Kind: kind, Namespace: object.Namespace(info), Name: info.Name}
+	if declared, isUnstructured := info.Object.(*unstructured.Unstructured); isUnstructured {
+		o.labels = declared.GetLabels()
+	}
+	return o
 }

@@ -102,6 +102,10 @@ type Object struct {
 	live, planned string
 	// dryRun is the answer of the server from which the action was derived; nil if there is none.
 	dryRun *objectwriter.DryRunResult
+	// labels are the declared labels.
+	labels map[string]string
+	// change is the change of the object, for the action Change; nil if the server has not checked it.
+	change *change
 }
 
 // SetContext sets the number of unchanged lines that diffs show before and after each change. The default is 3.

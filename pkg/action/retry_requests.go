@@ -4,10 +4,7 @@
 package action
 
 import (
-	"net/http"
-
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/rest"
 
 	"github.com/ordered-helm/helm/internal/httpretry"
 )
@@ -17,22 +14,7 @@ import (
 // but not those of Helm's release storage. Call RetryRequests once, before getter is used.
 // It does nothing if getter is not a *genericclioptions.ConfigFlags (docs/reliability.md,
 // "When the API server is unavailable").
-func RetryRequests(getter genericclioptions.RESTClientGetter) {
-	flags, ok := getter.(*genericclioptions.ConfigFlags)
-	if !ok {
-		return
-	}
-	wrapBefore, server := flags.WrapConfigFn, new(httpretry.ServerState)
-	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
-		if wrapBefore != nil {
-			config = wrapBefore(config)
-		}
-		config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
-			return &httpretry.Transport{Base: rt, ServerState: server}
-		})
-		return config
-	}
-}
+func RetryRequests(getter genericclioptions.RESTClientGetter) { httpretry.WrapClients(getter) }
 
 // Persevere does the same as RetryRequests. New programs should call RetryRequests.
 func Persevere(getter genericclioptions.RESTClientGetter) { RetryRequests(getter) }

@@ -26,12 +26,6 @@ func ofConfigMap(verb, name string) func(fault.Request) bool {
 	}
 }
 
-// second returns a matcher of all requests that matches selects, except the first.
-func second(matches func(fault.Request) bool) func(fault.Request) bool {
-	var count atomic.Int64
-	return func(what fault.Request) bool { return matches(what) && count.Add(1) > 1 }
-}
-
 // interrupt corrects the drift of the release, and calls do while a matching request of the
 // correction is held. It returns the result of the correction.
 func (p *program) interrupt(t *testing.T, matches func(fault.Request) bool, do func()) *correction {
@@ -77,7 +71,7 @@ func TestUpgradeBeforeWrite(t *testing.T) {
 			direct.MustRun(append(flags, "install", "rel", charts.WriteTemplate(t, charts.OwnConfigMap("old")))...)
 			direct.Patch(t, "ConfigMap/own", `{"data":{"value":"wrong"}}`)
 			h := *direct
-			c := newProgram(&h).interrupt(t, second(ofConfigMap("get", "own")), func() {
+			c := newProgram(&h).interrupt(t, ofConfigMap("get", "own"), func() {
 				direct.MustRun("upgrade", "rel", charts.WriteTemplate(t, charts.OwnConfigMap("new")))
 			})
 			c.expectInterrupted(t, "revision 2 is deployed")
@@ -261,7 +255,7 @@ func TestUpgradeInProgress(t *testing.T) {
 	locked, pass := upgrading.HoldRequests(t, func(what fault.Request) bool { return fault.Writes(what) && what.Resource == "configmaps" })
 	defer pass()
 	var upgrade *harness.Process
-	c := newProgram(&h).interrupt(t, second(ofConfigMap("get", "own")), func() {
+	c := newProgram(&h).interrupt(t, ofConfigMap("get", "own"), func() {
 		upgrade = upgrading.Start(t, "upgrade", "rel", charts.WriteTemplate(t, charts.OwnConfigMap("new")))
 		harness.AwaitClosed(t, locked, "a request of the upgrade")
 	})

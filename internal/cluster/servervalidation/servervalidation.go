@@ -1,11 +1,14 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+// Package servervalidation finds out for which kinds the server itself validates the fields of
+// objects.
+package servervalidation
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -18,20 +21,28 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/openapi"
 )
 
-// serverValidation finds out for which kinds the server itself validates the fields of
+// errUnsupported means that the schema of the server cannot be used.
+var errUnsupported = errors.New("the server does not say how it validates objects")
+
+// Getter provides what is needed to ask the server.
+type Getter interface {
+	ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error)
+}
+
+// Validation finds out for which kinds the server itself validates the fields of
 // objects. These kinds do not need Helm's validation, which reads the complete OpenAPI schema
 // of the cluster.
-type serverValidation struct {
+type Validation struct {
 	getter Getter
 
-	// builtIn is true if the server validates its built-in kinds.
-	builtIn lazy[bool]
-
 	mu sync.Mutex
+	// builtIn is true if the server validates its built-in kinds; nil if this is not known yet.
+	builtIn *bool
 	// read is the set of API groups and versions whose schemas were read. validated is the
 	// set of kinds in them that the server validates. paths maps the URL path of each API
 	// group and version to its schema on the server.
@@ -40,9 +51,12 @@ type serverValidation struct {
 	paths     map[string]openapi.GroupVersion
 }
 
-// areValidated reports whether the server certainly validates the fields of all objects in
+// New returns a Validation that asks the server of getter when this is first needed.
+func New(getter Getter) *Validation { return &Validation{getter: getter} }
+
+// AreValidated reports whether the server certainly validates the fields of all objects in
 // list.
-func (s *serverValidation) areValidated(list kube.ResourceList) bool {
+func (s *Validation) AreValidated(list kube.ResourceList) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kinds, missing := map[schema.GroupVersionKind]bool{}, map[schema.GroupVersion]bool{}
@@ -69,19 +83,25 @@ func (s *serverValidation) areValidated(list kube.ResourceList) bool {
 
 // isBuiltInValidated reports whether a kind is built in and the server is new enough to
 // validate all built-in kinds. The schema of such a kind does not need to be read.
-func (s *serverValidation) isBuiltInValidated(kind schema.GroupVersionKind) bool {
+func (s *Validation) isBuiltInValidated(kind schema.GroupVersionKind) bool {
 	if !scheme.Scheme.Recognizes(kind) {
 		return false
 	}
-	validates, err := s.builtIn.get(s.serverValidates)
-	return err == nil && validates
+	if s.builtIn == nil {
+		validates, err := s.serverValidates()
+		if err != nil {
+			return false
+		}
+		s.builtIn = &validates
+	}
+	return *s.builtIn
 }
 
 // minValidatingVersion is the first Kubernetes version in which the API server always
 // validates fields, regardless of its configuration.
 const minValidatingVersion = "1.27"
 
-func (s *serverValidation) serverValidates() (bool, error) {
+func (s *Validation) serverValidates() (bool, error) {
 	client, err := s.getter.ToDiscoveryClient()
 	if err != nil {
 		return false, err
@@ -99,7 +119,7 @@ func (s *serverValidation) serverValidates() (bool, error) {
 
 // readAll reads the schemas of the API groups and versions gvs in parallel, and adds the
 // results to read and validated. The caller must hold mu.
-func (s *serverValidation) readAll(gvs []schema.GroupVersion) error {
+func (s *Validation) readAll(gvs []schema.GroupVersion) error {
 	if s.paths == nil {
 		client, err := s.getter.ToDiscoveryClient()
 		if err != nil {
@@ -173,7 +193,7 @@ func readOperations(data []byte) (patchOperations, error) {
 
 // validatedKinds returns the kinds of an API group and version whose fields the server
 // validates. These are the kinds whose PATCH operation has the parameter fieldValidation.
-func (s *serverValidation) validatedKinds(gv schema.GroupVersion) ([]schema.GroupVersionKind, error) {
+func (s *Validation) validatedKinds(gv schema.GroupVersion) ([]schema.GroupVersionKind, error) {
 	name := path.Join("apis", gv.Group, gv.Version)
 	if gv.Group == "" {
 		name = path.Join("api", gv.Version)
@@ -202,4 +222,13 @@ func (s *serverValidation) validatedKinds(gv schema.GroupVersion) ([]schema.Grou
 		}
 	}
 	return kinds, nil
+}
+
+// expectToken reads the next token, and returns an error if it is not the delimiter want.
+func expectToken(d *json.Decoder, want json.Delim) error {
+	got, err := d.Token()
+	if err == nil && got != want {
+		err = errUnsupported
+	}
+	return err
 }

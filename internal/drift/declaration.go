@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package driftcorrection
+package drift
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/object"
 )
@@ -21,9 +22,9 @@ const (
 	scaleSubresource  = "scale"
 )
 
-// hasTTLAfterFinished reports whether an object is a Job that the cluster deletes some time after
+// HasTTLAfterFinished reports whether an object is a Job that the cluster deletes some time after
 // it has finished.
-func hasTTLAfterFinished(info *object.Info) bool {
+func HasTTLAfterFinished(info *object.Info) bool {
 	if !object.IsJob(info) {
 		return false
 	}
@@ -35,10 +36,10 @@ func hasTTLAfterFinished(info *object.Info) bool {
 	return hasTTL
 }
 
-// declarationFor returns the declaration of an object without the fields that the release does
-// not control: the status, and the fields that a HorizontalPodAutoscaler has set in live, the
-// object in the cluster.
-func declarationFor(info *object.Info, live *unstructured.Unstructured) (*object.Info, error) {
+// Declaration returns the declaration of an object without the fields that the release does not
+// control: the status, the CA bundles that controllers inject, and the fields that a
+// HorizontalPodAutoscaler has set in live, the object in the cluster.
+func Declaration(info *object.Info, live *unstructured.Unstructured) (*object.Info, error) {
 	declared, err := object.AsUnstructured(info.Object)
 	if err != nil {
 		return nil, err
@@ -47,15 +48,48 @@ func declarationFor(info *object.Info, live *unstructured.Unstructured) (*object
 	if err != nil {
 		return nil, fmt.Errorf("read the managed fields of %s: %w", object.Describe(info), err)
 	}
-	if declared.Object["status"] == nil && len(scaled) == 0 {
+	bundles := caBundles(info.Mapping.GroupVersionKind.GroupKind())
+	if declared.Object["status"] == nil && len(scaled) == 0 && bundles == nil {
 		return info, nil
 	}
 	declared = declared.DeepCopy()
 	delete(declared.Object, "status")
 	removeFields(declared.Object, scaled)
+	removeAt(declared.Object, bundles)
 	changed := *info
 	changed.Object = declared
 	return &changed, nil
+}
+
+// caBundles returns the path of the CA bundles in objects of a kind, in which controllers such as
+// that of cert-manager inject them; nil if the kind has none. The path leads through lists.
+func caBundles(kind schema.GroupKind) []string {
+	switch kind {
+	case schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"},
+		schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}:
+		return []string{"webhooks", "clientConfig", "caBundle"}
+	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: object.CRDKind}:
+		return []string{"spec", "conversion", "webhook", "clientConfig", "caBundle"}
+	case schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}:
+		return []string{"spec", "caBundle"}
+	}
+	return nil
+}
+
+// removeAt removes the field at path from content, and from the items of lists on the path.
+func removeAt(content any, path []string) {
+	switch parent := content.(type) {
+	case []any:
+		for _, item := range parent {
+			removeAt(item, path)
+		}
+	case map[string]any:
+		if len(path) == 1 {
+			delete(parent, path[0])
+		} else if len(path) > 1 {
+			removeAt(parent[path[0]], path[1:])
+		}
+	}
 }
 
 // scaledFields returns the fields of an object that the controllers of Kubernetes have set last

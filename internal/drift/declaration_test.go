@@ -1,7 +1,7 @@
 // Copyright The Ordered Helm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package driftcorrection
+package drift
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/ordered-helm/helm/internal/fakeapi"
 )
 
-// TestDeclarationFor checks which fields are not compared with the cluster.
-func TestDeclarationFor(t *testing.T) {
+// TestDeclaration checks which fields are not compared with the cluster.
+func TestDeclaration(t *testing.T) {
 	managed := func(manager, operation, subresource, fields string) string {
 		return fmt.Sprintf("{manager: %s, operation: %s, subresource: %q, fieldsType: FieldsV1, fieldsV1: %s}", manager, operation, subresource, fields)
 	}
@@ -33,7 +33,7 @@ func TestDeclarationFor(t *testing.T) {
 			text := "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d%s}, %s}"
 			live := fakeapi.Object(t, fmt.Sprintf(text, ", managedFields: ["+tt.managed+"]", "spec: {}"))
 			info, unchanged := fakeapi.Info(t, fmt.Sprintf(text, "", tt.declared)), fakeapi.Info(t, fmt.Sprintf(text, "", tt.declared))
-			declared, err := declarationFor(info, live)
+			declared, err := Declaration(info, live)
 			if err != nil {
 				t.Fatal(err)
 			}

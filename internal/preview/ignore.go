@@ -1,0 +1,75 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordered-helm/helm/internal/fielddiff"
+	"github.com/ordered-helm/helm/internal/ignorefile"
+	"github.com/ordered-helm/helm/internal/object"
+	"github.com/ordered-helm/helm/internal/patch"
+	"github.com/ordered-helm/helm/internal/redact"
+)
+
+// noteIgnored is a value of Object.Note.
+const noteIgnored = "only fields that are ignored would change (--ignore)"
+
+// change is the change of an object, according to a dry run.
+type change struct {
+	info          *object.Info
+	before, after *unstructured.Unstructured
+	redactor      *redact.Redactor
+}
+
+// Ignore makes the preview ignore the changes of fields that match the rules of a file
+// (docs/reference.md, "Rules for ignoring drift"): an object in which nothing else would change
+// counts as unchanged, and diffs do not show these fields. It must be called before SetContext.
+func (p *Preview) Ignore(file *ignorefile.File) error {
+	var err error
+	p.each(func(o *Object) {
+		group, _, hasGroup := strings.Cut(o.APIVersion, "/")
+		if !hasGroup {
+			group = ""
+		}
+		rules := file.For(ignorefile.Object{Group: group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Labels: o.labels})
+		if err == nil && len(rules) > 0 && o.Action == Change && o.change != nil {
+			err = o.ignore(rules)
+		}
+	})
+	p.summarize()
+	return err
+}
+
+// ignore makes the object ignore changes of fields.
+func (o *Object) ignore(rules ignorefile.Rules) error {
+	live, planned := contentWithoutServerFields(o.change.before), contentWithoutServerFields(o.change.after)
+	managers := fielddiff.ManagersOf(o.change.before)
+	remaining, ignored := 0, 0
+	for _, d := range fielddiff.Compare(live, planned, patch.SchemaOf(o.change.info)) {
+		manager, _ := managers.Of(d.Path)
+		if !rules.IgnoreObject() && !rules.IgnoreField(d.Path, manager) {
+			remaining++
+			continue
+		}
+		ignored++
+		planned, _ = fielddiff.Set(planned, d.Path, d.Live).(map[string]any)
+	}
+	switch {
+	case ignored == 0:
+		return nil
+	case remaining == 0:
+		*o = Object{Action: Unchanged, APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Note: noteIgnored}
+		return nil
+	}
+	var err error
+	if o.live, o.planned, err = textsOf(o.change.before, &unstructured.Unstructured{Object: planned}, o.change.redactor); err != nil {
+		return fmt.Errorf("%s: %w", object.Describe(o.change.info), err)
+	}
+	o.Diff = unifiedDiff(o.live, o.planned, defaultContext)
+	return nil
+}
