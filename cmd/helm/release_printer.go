@@ -32,6 +32,7 @@ type releasePrinter struct {
 	description bool
 	resources   bool
 	hideNotes   bool
+	unchanged   bool           // the upgrade has changed nothing
 	order       *orderStatus   // nil if it is not printed
 	holder      *action.Holder // the lock holder; nil if it is not printed
 }
@@ -42,15 +43,16 @@ func (p *releasePrinter) WriteYAML(out io.Writer) error { return output.EncodeYA
 // content returns what is printed as JSON or YAML.
 func (p *releasePrinter) content() any {
 	rel := orderrecord.WithoutRecord(p.release)
-	if p.order == nil && p.holder == nil && p.version == "" {
+	if p.order == nil && p.holder == nil && p.version == "" && !p.unchanged {
 		return rel
 	}
 	return struct {
 		*release.Release
+		Unchanged      bool           `json:"unchanged,omitempty"`
 		ReleaseVersion string         `json:"releaseVersion,omitempty"`
 		Order          *orderStatus   `json:"order,omitempty"`
 		Holder         *action.Holder `json:"holder,omitempty"`
-	}{rel, p.version, p.order, p.holder}
+	}{rel, p.unchanged, p.version, p.order, p.holder}
 }
 
 // WriteTable prints the release as text. If there is an error, it prints nothing.
@@ -79,7 +81,18 @@ func (p *releasePrinter) WriteTable(out io.Writer) error {
 
 // printDeployed prints a release after a successful install or upgrade.
 func (a *app) printDeployed(format output.Format, rel *release.Release, hideNotes bool) error {
-	err := format.Write(a.out, &releasePrinter{release: rel, version: a.versionOf(rel), details: a.settings.Debug, hideNotes: hideNotes})
+	return a.printResult(format, &releasePrinter{release: rel, version: a.versionOf(rel), details: a.settings.Debug, hideNotes: hideNotes})
+}
+
+// printUpgraded prints a release after a successful upgrade, which may have changed nothing.
+func (a *app) printUpgraded(in *upgradeActionInput, rel *release.Release) error {
+	return a.printResult(in.output.format, &releasePrinter{
+		release: rel, version: a.versionOf(rel), details: a.settings.Debug, hideNotes: in.client.HideNotes, unchanged: in.client.Unchanged,
+	})
+}
+
+func (a *app) printResult(format output.Format, p *releasePrinter) error {
+	err := format.Write(a.out, p)
 	if format != output.Table {
 		return err // a program that reads the output would otherwise not notice
 	}

@@ -78,6 +78,15 @@ same chart have created are no longer running. If no revision of the release was
 deployed, the chart is rendered as for an installation, so that it can generate passwords
 that do not exist yet, and its install hooks run.
 
+ONLY IF SOMETHING CHANGED
+
+With --only-if-changed, an upgrade that would change nothing creates no revision and runs no
+hooks: if the chart, the values, the labels, the description, the manifests, the hooks and the
+order are those of the last revision, and the cluster is as that revision declares. With
+--wait, it still waits until everything is ready.
+
+    $ helm upgrade shop ./shop --wait=ordered --only-if-changed
+
 REVIEWED PLANS
 
 "helm plan" shows what an upgrade would do. With --save, it writes that to a file, which an
@@ -124,11 +133,12 @@ func newUpgradeCmd(in *upgradeActionInput) *cobra.Command {
 			if err != nil {
 				return errors.Join(err, a.printFailure(in.output.format, in.client.WaitStrategy, rel, err))
 			}
-			return a.printDeployed(in.output.format, rel, in.client.HideNotes)
+			return a.printUpgraded(in, rel)
 		},
 	}
 	in.addOperationFlags(cmd)
 	in.addReleaseFlags(cmd)
+	cmd.Flags().BoolVar(&in.client.OnlyIfChanged, "only-if-changed", false, "[not in stock Helm] if nothing would change, neither in the release nor in the cluster, create no revision and run no hooks")
 	addProgressFlags(cmd, &in.progress)
 	in.output = addOutputFlag(cmd)
 	client := in.client
@@ -245,7 +255,11 @@ func (in *upgradeActionInput) run(ctx context.Context, name, reference string) (
 	if err != nil {
 		return rel, fmt.Errorf("%s%w", upgradeFailed, err)
 	}
-	in.announce("Release %q has been upgraded. Happy Helming!\n", name)
+	if client.Unchanged {
+		in.announce("Release %q is unchanged.\n", name)
+	} else {
+		in.announce("Release %q has been upgraded. Happy Helming!\n", name)
+	}
 	return rel, nil
 }
 

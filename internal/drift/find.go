@@ -171,3 +171,22 @@ func LastDeclarations(list kube.ResourceList) kube.ResourceList {
 	last := object.ByID(list)
 	return list.Filter(func(info *object.Info) bool { return last[object.IDOf(info)] == info })
 }
+
+// LiveObjects returns the objects that a revision declares as they are in the cluster. It omits those that do not exist.
+func LiveObjects(ctx context.Context, op *operation.Operation, rel *release.Release) (kube.ResourceList, error) {
+	list, _, err := declaredObjects(Config{Operation: op, Release: rel})
+	if err != nil {
+		return nil, err
+	}
+	live, err := op.Cluster.Live(ctx, list)
+	if err != nil {
+		return nil, failure.PreferContextCause(ctx, err)
+	}
+	var existing kube.ResourceList
+	for _, info := range list {
+		if live[info] != nil {
+			existing = append(existing, object.WithState(info, live[info]))
+		}
+	}
+	return existing, nil
+}

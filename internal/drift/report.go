@@ -8,6 +8,7 @@ package drift
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -107,4 +108,13 @@ func (r *Report) Count(state State) int {
 		}
 	}
 	return n
+}
+
+// Summary names the objects that are not as declared, and what differs, in one line.
+func (r *Report) Summary() string {
+	var parts []string
+	for _, o := range r.Objects {
+		parts = append(parts, fmt.Sprintf("%s (%s)", o, o.Cause()))
+	}
+	return strings.Join(parts, ", ")
 }

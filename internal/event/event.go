@@ -35,6 +35,8 @@ const (
 	// CRDsDone says that the cluster serves the applied definitions, or that they could not be
 	// applied.
 	CRDsDone Type = "crds-done"
+	// Compared says whether an upgrade that is only made if something has changed is made, and why.
+	Compared Type = "compared"
 	// Planned says that the ordered part of an operation starts. The event lists its nodes, and
 	// its waits for external dependencies.
 	// An operation without an order has no such event.

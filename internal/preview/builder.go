@@ -75,6 +75,12 @@ func (b *Builder) AddNamespace(ctx context.Context, name string) error {
 	return b.addFirst(ctx, list)
 }
 
+// HasChanges reports whether the objects that were added so far would be created or changed, or would fail.
+func (b *Builder) HasChanges() bool {
+	b.preview.summarize()
+	return b.preview.Changes
+}
+
 // addFirst adds those objects in list that do not exist in the cluster to Preview.First.
 func (b *Builder) addFirst(ctx context.Context, list kube.ResourceList) error {
 	live, err := b.op.Cluster.Live(ctx, list)

@@ -90,7 +90,7 @@ func (l *liveDisplay) Event(e event.Event) {
 		if !known {
 			_, _ = io.WriteString(l, text+"\n")
 		}
-	case event.ScriptOutput:
+	case event.ScriptOutput, event.Compared:
 		_, _ = io.WriteString(l, cut(oneLine(e.Message))+"\n")
 	case event.HandlerRunning:
 		if started {

@@ -144,7 +144,7 @@ func (p *plainPrinter) printDue() {
 	}
 }
 
-// Warning prints an event of type Warning, Observing or ScriptOutput, and ignores others. It prints each
+// Warning prints an event of type Warning, Observing, ScriptOutput or Compared, and ignores others. It prints each
 // warning only once. Observing events say whether the cluster can be observed; one of them is
 // printed if its text differs from that of the last one.
 func (p *plainPrinter) Warning(e event.Event) {
@@ -156,13 +156,13 @@ func (p *plainPrinter) Warning(e event.Event) {
 		p.write(text, text, text)
 	case event.Observing:
 		p.write(string(e.Type), text, text)
-	case event.ScriptOutput:
+	case event.ScriptOutput, event.Compared:
 		p.writeLine(oneLine(e.Message))
 	}
 }
 
 func isMessage(t event.Type) bool {
-	return t == event.Warning || t == event.Observing || t == event.ScriptOutput
+	return t == event.Warning || t == event.Observing || t == event.ScriptOutput || t == event.Compared
 }
 
 // print writes a line that begins with the seconds between the start of the operation and the

@@ -57,6 +57,11 @@ type Upgrade struct {
 	// revision is used (docs/reference.md, "Order files").
 	OrderFile  *OrderFile
 	ReuseOrder bool
+	// OnlyIfChanged makes RunWithContext create no revision and run no hooks if nothing would change. It then returns
+	// the last revision, and sets Unchanged (docs/reference.md, "Upgrading only if something changed").
+	OnlyIfChanged bool
+	// Unchanged is set by RunWithContext.
+	Unchanged bool
 	// Takeover says what to do if another operation has locked the release and may have
 	// terminated unexpectedly. An empty value means TakeoverAuto. If the release is not
 	// taken over, the error is a *HeldError (docs/reference.md, "Release locks").

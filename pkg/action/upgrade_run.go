@@ -69,6 +69,13 @@ func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[st
 	if err := r.loadChart(ctx, chrt, vals); err != nil {
 		return nil, err
 	}
+	var err error
+	if r.action.Unchanged, err = r.isUnchanged(ctx); err != nil {
+		return nil, err
+	}
+	if r.action.Unchanged {
+		return r.last, r.awaitUnchanged(ctx)
+	}
 	if err := r.installCRDs(ctx); err != nil {
 		return nil, err
 	}

@@ -131,9 +131,10 @@ func TestCommands(t *testing.T) {
 		if path == "install" || path == "upgrade" {
 			differs[path]["crds"] = flagOf{kind: "create|apply|skip"}
 			differs[path]["order"] = flagOf{kind: "file"}
+			differs[path]["plan"], differs[path]["plan-digest"] = flagOf{kind: "string"}, flagOf{kind: "string"}
 		}
 		if path == "upgrade" {
-			differs[path]["reuse-order"] = flagOf{}
+			differs[path]["reuse-order"], differs[path]["only-if-changed"] = flagOf{}, flagOf{}
 		}
 		if path != "install" {
 			differs[path]["takeover"] = flagOf{kind: "auto|never|force", value: "(default auto)"}
