@@ -96,12 +96,15 @@ func givenDescription(text string) string {
 	return text
 }
 
-// declaredHooks returns hooks without when they ran.
+// declaredHooks returns hooks without when they ran, and with the default of their delete policies.
 func declaredHooks(hooks []*release.Hook) []release.Hook {
 	declared := []release.Hook{}
 	for _, h := range hooks {
 		c := *h
 		c.LastRun = release.HookExecution{}
+		if len(c.DeletePolicies) == 0 { // operations store this default
+			c.DeletePolicies = []release.HookDeletePolicy{release.HookBeforeHookCreation}
+		}
 		declared = append(declared, c)
 	}
 	return declared
