@@ -56,7 +56,8 @@ func (r *reader) List(ctx context.Context, list kube.ResourceList) (live map[*re
 }
 
 // listWhole reads the objects with the given indexes, which belong to the collection at, with one
-// list request. If the account is not allowed to send it, it reads each of them.
+// list request. If the account is not allowed to send it, it reads each of them. The error is that
+// the server does not find the list if it does not serve the kind.
 func (r *reader) listWhole(ctx context.Context, lister *liveReader, at collection, indexes []int) {
 	byName := make(map[string][]int, len(indexes))
 	for _, i := range indexes {
@@ -78,11 +79,10 @@ func (r *reader) listWhole(ctx context.Context, lister *liveReader, at collectio
 		return
 	}
 	for _, i := range indexes {
-		if lister.errs[i] = err; apierrors.IsForbidden(err) {
-			lister.found[i], lister.errs[i] = lister.get(ctx, lister.list[i])
-		}
-		if apierrors.IsNotFound(lister.errs[i]) {
-			lister.found[i], lister.errs[i] = nil, nil
+		lister.errs[i] = err
+		if apierrors.IsForbidden(err) {
+			lister.errs[i] = nil
+			lister.read(ctx, i)
 		}
 	}
 }

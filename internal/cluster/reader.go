@@ -40,7 +40,7 @@ type Reader interface {
 	// List reads the current states of objects, with their managed fields, with one list request for
 	// each kind and namespace. If the account is not allowed to list a kind, List reads each of its
 	// objects. live has no entry for an object that does not exist, and unread contains the errors
-	// for objects that cannot be read. If ctx is done, the error is that of ctx.
+	// for objects that cannot be read: NotFound if the server does not serve the kind. If ctx is done, the error is that of ctx.
 	List(ctx context.Context, list kube.ResourceList) (live map[*resource.Info]*unstructured.Unstructured, unread map[*resource.Info]error, err error)
 	// Exists reports whether the object that id identifies exists. apiVersion is needed to
 	// find its API resource. exists is false if the cluster does not serve the kind, if the

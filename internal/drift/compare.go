@@ -12,6 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/fielddiff"
@@ -58,12 +59,20 @@ func (c Comparison) Run(ctx context.Context, list kube.ResourceList) ([]Differen
 	if err != nil {
 		return nil, err
 	}
+	defined := map[schema.GroupKind]bool{}
+	for _, kind := range object.DefinedKinds(list) {
+		defined[kind.GroupKind()] = true
+	}
 	differences := make([]Difference, len(list))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, info := range list {
 		g.Go(func() error {
-			if err := unread[info]; err != nil {
+			err := unread[info]
+			if apierrors.IsNotFound(err) && defined[info.Mapping.GroupVersionKind.GroupKind()] {
+				err = nil // the object is gone with the definition of its kind, which is part of the release
+			}
+			if err != nil {
 				differences[i] = Difference{Info: info, State: Unknown, Err: unreadable(info, err)}
 			} else {
 				differences[i] = c.compare(info, live[info])
@@ -76,11 +85,19 @@ func (c Comparison) Run(ctx context.Context, list kube.ResourceList) ([]Differen
 
 // unreadable returns an error that says why an object could not be read, and what to do.
 func unreadable(info *object.Info, err error) error {
+	if gvk := info.Mapping.GroupVersionKind; apierrors.IsNotFound(err) {
+		return kindGone(gvk.GroupVersion().String(), gvk.Kind)
+	}
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("%w: repeat the command when the API server can be reached", err)
 	}
 	resource := info.Mapping.Resource.GroupResource()
 	return fmt.Errorf("%w: grant the account the permission to list or get %s", err, resource)
+}
+
+// kindGone returns an error that says that the cluster does not serve a kind.
+func kindGone(apiVersion, kind string) error {
+	return fmt.Errorf("the cluster does not serve the kind %s of %s: install its definition, or remove the object from the chart", kind, apiVersion)
 }
 
 // compare compares an object with live, the object in the cluster; nil if it does not exist.

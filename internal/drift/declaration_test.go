@@ -5,6 +5,8 @@ package drift
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,5 +47,31 @@ func TestDeclaration(t *testing.T) {
 				t.Errorf("the declaration itself was changed to %v", info.Object)
 			}
 		})
+	}
+}
+
+// TestCABundles checks that the CA bundles which controllers inject are not compared.
+//   - "the CA bundles of webhooks, CRDs and APIServices"
+func TestCABundles(t *testing.T) {
+	for kind, tt := range map[string]struct{ declared, want string }{
+		"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration": {"webhooks: [{name: a, clientConfig: {caBundle: eA==, url: b}}, {name: c}]", "map[webhooks:[map[clientConfig:map[url:b] name:a] map[name:c]]]"},
+		"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":   {"webhooks: [{clientConfig: {caBundle: eA==}}]", "map[webhooks:[map[clientConfig:map[]]]]"},
+		"apiextensions.k8s.io/v1 CustomResourceDefinition":               {"spec: {conversion: {webhook: {clientConfig: {caBundle: eA==, url: b}}}}", "map[spec:map[conversion:map[webhook:map[clientConfig:map[url:b]]]]]"},
+		"apiregistration.k8s.io/v1 APIService":                           {"spec: {caBundle: eA==, group: a}", "map[spec:map[group:a]]"},
+		"example.com/v1 APIService":                                      {"spec: {caBundle: eA==}", "map[spec:map[caBundle:eA==]]"},
+	} {
+		apiVersion, name, _ := strings.Cut(kind, " ")
+		info := fakeapi.Info(t, fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: d}, %s}", apiVersion, name, tt.declared))
+		declared, err := Declaration(info, &unstructured.Unstructured{Object: map[string]any{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := maps.Clone(declared.Object.(*unstructured.Unstructured).Object)
+		for _, field := range []string{"apiVersion", "kind", "metadata"} {
+			delete(content, field)
+		}
+		if got := fmt.Sprint(content); got != tt.want {
+			t.Errorf("%s: got %s, want %s", kind, got, tt.want)
+		}
 	}
 }

@@ -159,8 +159,7 @@ func ofGoneKind(res *sequencer.PlannedResource) goneObject {
 	if res.SelfDefined {
 		o.State, o.Note = Missing, "the definition of its kind, which is part of the release, is missing"
 	} else {
-		o.State = Unknown
-		o.Error = fmt.Sprintf("the cluster does not serve the kind %s of %s: install its definition, or remove the object from the chart", o.Kind, o.APIVersion)
+		o.State, o.Error = Unknown, kindGone(o.APIVersion, o.Kind).Error()
 	}
 	return goneObject{o, ignorefile.Object{Group: res.ID.Group, Kind: res.ID.Kind, Namespace: res.ID.Namespace, Name: res.ID.Name}}
 }

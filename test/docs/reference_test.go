@@ -62,7 +62,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 	// The flags of these commands of Ordered Helm are additions unless the similar command of
 	// stock Helm has them.
-	like := map[string]string{"dag": "template", "plan": "upgrade", "schema": "env", "state init": "env", "state migrate": "env", "state status": "env"}
+	like := map[string]string{"dag": "template", "drift": "env", "plan": "upgrade", "schema": "env", "state init": "env", "state migrate": "env", "state status": "env"}
 	for _, command := range append(commandsOf(t), "search repo", "state init", "state migrate", "state status") {
 		known := map[string]bool{"help": true}
 		if like[command] != "" {

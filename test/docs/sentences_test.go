@@ -78,6 +78,12 @@ var subjects = []subject{
 		tests:    []string{"test/e2e/hookscope", "test/e2e/orderfiles", "cmd/helm", "internal/chartorder", "internal/latehooks", "internal/lint", "internal/sequencer"},
 	},
 	{
+		name:         "helm drift and rules for ignoring drift",
+		sections:     [][2]string{{"## helm drift", "## Order in command output"}},
+		tests:        []string{"test/e2e/drift", "internal/drift", "internal/driftprinter", "internal/fielddiff", "internal/ignorefile", "cmd/helm"},
+		namesSuffice: true,
+	},
+	{
 		name:     "CRDs in crds/ directories",
 		sections: [][2]string{{"## CRDs in crds/ directories", "## Rollback"}},
 		tests:    []string{"test/e2e/definitions", "internal/crds"},

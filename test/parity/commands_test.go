@@ -101,7 +101,7 @@ func readHelp(path, text string) command {
 const waitFlag, readinessFlag, sequenceFlag = "wait", "readiness-timeout", "sequence-as"
 
 // addedCommands are the commands that stock Helm does not have.
-var addedCommands = []string{"dag", "plan", "schema", "state", "state init", "state migrate", "state status", "show scripts", "get scripts"}
+var addedCommands = []string{"dag", "drift", "plan", "schema", "state", "state init", "state migrate", "state status", "show scripts", "get scripts"}
 
 // TestCommands checks that commands have the same names, usage lines and aliases as in stock
 // Helm, and that their flags have the same names, shorthands, types and defaults.

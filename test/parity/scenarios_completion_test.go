@@ -76,7 +76,7 @@ func TestCompletionOfWords(t *testing.T) {
 	}
 	runLocal(t, []scenario{
 		{name: "with descriptions", steps: all, rules: []rule{descriptions, ownFlags, ownCommands}},
-		{name: "commands", steps: []step{helm("__completeNoDesc", "")}, differs: []string{"+ dag", "+ plan", "+ schema", "+ state"}},
+		{name: "commands", steps: []step{helm("__completeNoDesc", "")}, differs: []string{"+ dag", "+ drift", "+ plan", "+ schema", "+ state"}},
 		{name: "flags of lint", steps: []step{helm("__completeNoDesc lint --")}, differs: []string{"+ --accept-perms", "+ --order", "+ --output", "+ --yes"}},
 		{name: "flags of push", steps: []step{helm("__completeNoDesc push --")}, differs: []string{"+ --access-token", "+ --context-path", "+ --force", "+ --http-method", "+ --update-index"}},
 		{name: "flags of create", steps: []step{helm("__completeNoDesc create --")}, differs: []string{"+ --format"}},
