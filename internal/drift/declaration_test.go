@@ -15,6 +15,7 @@ import (
 )
 
 // TestDeclaration checks which fields are not compared with the cluster.
+//   - "the replicas that an autoscaler has set"
 func TestDeclaration(t *testing.T) {
 	managed := func(manager, operation, subresource, fields string) string {
 		return fmt.Sprintf("{manager: %s, operation: %s, subresource: %q, fieldsType: FieldsV1, fieldsV1: %s}", manager, operation, subresource, fields)

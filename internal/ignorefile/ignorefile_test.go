@@ -26,10 +26,11 @@ func parse(t *testing.T, rules string) *ignorefile.File {
 
 // TestRules checks which differences are ignored.
 //   - "A difference is ignored if a rule has everything in common with it"
-//   - "the object meets all criteria under `match`"
-//   - "the field is one of `fields`, or is below one of them"
-//   - "the client that has set it is one of `managers`"
-//   - "A rule without `fields` and `managers` ignores all differences of its objects, even that they are missing"
+//   - "What a rule omits is not checked; match is required"
+//   - "the object meets all criteria under match"
+//   - "the field is one of fields, or is below one of them"
+//   - "the client that has set it is one of managers"
+//   - "A rule without fields and managers ignores all differences of its objects, even that they are missing"
 func TestRules(t *testing.T) {
 	object := ignorefile.Object{Group: "apps", Kind: "Deployment", Namespace: "prod", Name: "web-1", Labels: map[string]string{"a": "b"}}
 	for rule, want := range map[string]string{

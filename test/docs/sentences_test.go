@@ -34,7 +34,7 @@ var subjects = []subject{
 	{
 		name:         "the controller and the correction of drift",
 		sections:     [][2]string{{"## HelmRequest", "## The version"}, {"### Correcting drift", "## Events"}},
-		tests:        []string{"cmd/helm-controller", "test/e2e/controller", "test/e2e/drift"},
+		tests:        []string{"cmd/helm-controller", "test/e2e/controller", "test/e2e/drift", "internal/drift"},
 		namesSuffice: true,
 		noPromises: []string{
 			"The page about the controller explains how to install and use it",

@@ -78,14 +78,17 @@ func ignoreFile(t *testing.T, rules string) string {
 
 // TestDriftCommand checks what helm drift finds.
 //   - "prints in which fields the objects of releases differ"
-//   - "An object that does not exist is `missing`"
+//   - "An object that does not exist is missing"
 //   - "Only what the revision declares is compared"
-//   - "the replicas that an autoscaler has set"
+//   - "An object has drifted if it would be changed by applying its declaration again"
+//   - "releases[] | release, namespace, revision, drifted, objects, unchanged"
+//   - "objects[] | those that are not as declared"
+//   - "fields[] | path, declared, live"
 //   - "If the object is now owned by another release, this is said"
 //   - "the field manager that has set it, and when that manager has last changed the object"
 //   - "The exit code is 0 if all objects are as declared, 2 if any differs or is missing, and 1"
 //   - "It sends one list request for each kind and namespace, and changes nothing"
-//   - "with `-o json`, the result is an object with `drifted` and `releases`"
+//   - "With -o json, the result is an object with drifted and releases"
 func TestDriftCommand(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -142,6 +145,8 @@ func driftRequests(t *testing.T, h *harness.Helm) {
 
 // driftOfGoneKinds
 //   - "the cluster no longer serves the kind"
+//   - "An error after all results says why, and what to do about it"
+//   - "If the release itself defines the kind, its objects are missing together with the definition"
 func driftOfGoneKinds(t *testing.T, h *harness.Helm) {
 	group := h.Namespace + ".example"
 	definition := charts.Definition(group, "Widget")
@@ -159,6 +164,15 @@ func driftOfGoneKinds(t *testing.T, h *harness.Helm) {
 	})
 	r := expectDrift(t, h, codeFailed, []string{"rel"}, "ConfigMap/own data.value", "unknown Widget/w")
 	harness.ExpectContains(t, r.Stderr, "Widget/w: the cluster does not serve the kind Widget of "+group+"/v1: install its definition, or remove the object from the chart")
+
+	definition.Layer, widget.Layer, widget.DependsOn = "definition", "widget", "definition"
+	h.MustRun("upgrade", "rel", charts.Write(t, definition, widget), "--wait=ordered")
+	harness.NoError(t, definitions.Delete(t.Context(), definition.Name, metav1.DeleteOptions{}))
+	harness.Eventually(t, "the kind is no longer served", func() bool {
+		_, err := h.Cluster.Client().Discovery().ServerResourcesForGroupVersion(group + "/v1")
+		return err != nil
+	})
+	expectDrift(t, h, codeDrifted, []string{"rel"}, "missing CustomResourceDefinition/"+definition.Name, "missing Widget/w")
 }
 
 // driftOfForbiddenKinds
@@ -194,6 +208,7 @@ func driftOfSecrets(t *testing.T, h *harness.Helm) {
 
 // ignoredDrift
 //   - "names a file with rules about differences that do not count"
+//   - "The file must be a local file"
 func ignoredDrift(t *testing.T, h *harness.Helm) {
 	h.MustRun("install", "rel", charts.ThreeLayers(t, "right"), "--wait=ordered")
 	h.Patch(t, "ConfigMap/first", `{"data":{"value":"wrong"}}`)
@@ -211,7 +226,7 @@ func ignoredDrift(t *testing.T, h *harness.Helm) {
 }
 
 // planWithIgnore
-//   - "`--ignore` of `helm plan` uses the same files"
+//   - "--ignore of helm plan uses the same files"
 func planWithIgnore(t *testing.T, h *harness.Helm) {
 	chart := charts.ThreeLayers(t, "right")
 	h.MustRun("install", "rel", chart, "--wait=ordered")
@@ -231,7 +246,7 @@ func planWithIgnore(t *testing.T, h *harness.Helm) {
 }
 
 // driftOfAll
-//   - "`--all` compares all deployed releases of the namespace"
+//   - "--all compares all deployed releases of the namespace"
 //   - "A release that is not deployed, or is locked, is an error"
 func driftOfAll(t *testing.T, h *harness.Helm) {
 	for _, name := range []string{"one", "two"} {
@@ -255,7 +270,7 @@ func driftOfAll(t *testing.T, h *harness.Helm) {
 
 // driftOfOthers
 //   - "Hooks are not compared, nor objects that do not take part"
-//   - "a Job that `ttlSecondsAfterFinished` has removed"
+//   - "a Job that ttlSecondsAfterFinished has removed"
 func driftOfOthers(t *testing.T, h *harness.Helm) {
 	job := "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {ttlSecondsAfterFinished: 100, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}\n"
 	skipped := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: upgrades, annotations: {helm.sh/deploy-on: upgrade}}\n"
@@ -300,6 +315,7 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: 8080}, {
 `
 
 // TestRandomDrift changes random declared fields of random objects, and checks that helm drift finds exactly those.
+//   - "Fields that others have added, defaults of the server, and values that the server stores in another form do not count"
 func TestRandomDrift(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -6,6 +6,7 @@ package drift
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ import (
 // TestResult checks what a correction returns, and the events that it emits meanwhile.
 //   - "The result has the number of the Revision, the objects that were Created or Changed"
 //   - "the name of the operation in its events is correct-drift"
+//   - "Drift contains the objects that were not as declared, with the fields that differed and who had set them"
+//   - "In the SDK, FindDrift returns the same"
 func TestResult(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -37,8 +40,13 @@ func TestResult(t *testing.T) {
 			operations = append(operations, string(e.Type)+" "+e.Operation.Name)
 		}
 	}
+	found, err := action.NewFindDrift(newProgram(h).configuration(t)).RunWithContext(t.Context(), "rel")
+	harness.NoError(t, err)
 	result, err := correct.RunWithContext(t.Context(), "rel")
 	harness.NoError(t, err)
+	if !reflect.DeepEqual(result.Drift, found.Objects) || len(result.Drift) != 2 || result.Drift[0].Fields[0].Path != "data.value" || result.Drift[0].Fields[0].Manager == "" {
+		t.Errorf("got the drift %+v, want %+v", result.Drift, found.Objects)
+	}
 	if result.Revision != 2 || result.Unchanged != 2 || describe(result) != "created ConfigMap/last changed ConfigMap/first" {
 		t.Errorf("got %+v", *result)
 	}
