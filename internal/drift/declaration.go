@@ -4,8 +4,6 @@
 package drift
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,10 +42,7 @@ func Declaration(info *object.Info, live *unstructured.Unstructured) (*object.In
 	if err != nil {
 		return nil, err
 	}
-	scaled, err := scaledFields(live)
-	if err != nil {
-		return nil, fmt.Errorf("read the managed fields of %s: %w", object.Describe(info), err)
-	}
+	scaled := scaledFields(live)
 	bundles := caBundles(info.Mapping.GroupVersionKind.GroupKind())
 	if declared.Object["status"] == nil && len(scaled) == 0 && bundles == nil {
 		return info, nil
@@ -93,19 +88,19 @@ func removeAt(content any, path []string) {
 }
 
 // scaledFields returns the fields of an object that the controllers of Kubernetes have set last
-// through its subresource scale, in the format of managed fields.
-func scaledFields(live *unstructured.Unstructured) (map[string]any, error) {
-	for _, entry := range live.GetManagedFields() {
-		if entry.Manager != controllerManager || entry.Subresource != scaleSubresource || entry.Operation != metav1.ManagedFieldsOperationUpdate || entry.FieldsV1 == nil {
-			continue
+// through its subresource scale, in the format of managed fields. It does not decode the other
+// managed fields, which takes long.
+func scaledFields(live *unstructured.Unstructured) map[string]any {
+	entries, _, _ := unstructured.NestedFieldNoCopy(live.Object, "metadata", "managedFields")
+	list, _ := entries.([]any)
+	for _, item := range list {
+		entry, _ := item.(map[string]any)
+		if entry["manager"] == controllerManager && entry["subresource"] == scaleSubresource && entry["operation"] == string(metav1.ManagedFieldsOperationUpdate) {
+			fields, _ := entry["fieldsV1"].(map[string]any)
+			return fields
 		}
-		var fields map[string]any
-		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
-			return nil, err
-		}
-		return fields, nil
 	}
-	return nil, nil
+	return nil
 }
 
 // removeFields removes fields, in the format of managed fields, from the content of an object.
