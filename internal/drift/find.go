@@ -71,7 +71,8 @@ func Find(ctx context.Context, c Config) (*Report, error) {
 		}
 	}
 	report.Drifted = report.Count(Changed)+report.Count(Missing) > 0
-	return report, report.unknownError()
+	err = report.unknownError()
+	return report, err
 }
 
 // report adds differences to a report.

@@ -5,6 +5,7 @@ package fielddiff_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +99,7 @@ func TestManagers(t *testing.T) {
 		return path
 	}
 	container := append(field("spec", "template", "spec", "containers"), fielddiff.Element{Kind: fielddiff.Key, Name: "name", Value: "c"})
-	port := append(container[:len(container):len(container)], fielddiff.Element{Name: "ports"}, fielddiff.Element{Kind: fielddiff.Key, Name: "containerPort", Value: int64(80)}, fielddiff.Element{Name: "name"})
+	port := slices.Concat(container, fielddiff.Path{{Name: "ports"}, {Kind: fielddiff.Key, Name: "containerPort", Value: int64(80)}, {Name: "name"}})
 	for _, tt := range []struct {
 		path fielddiff.Path
 		want string
