@@ -21,7 +21,7 @@ import (
 // Helm does not have.
 func TestAdditionsAreMarked(t *testing.T) {
 	const mark = "[not in stock Helm]"
-	additions := []string{waitFlagName, waitForJobsFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName, takeoverFlagName, crdsFlagName, formatFlagName, orderFlagName, reuseOrderFlagName, planFlagName, planDigestFlagName, "only-if-changed", "exclude-libraries", "accept-perms", "yes", "no-scripts", "http-method", "context-path", "update-index", "access-token"}
+	additions := []string{waitFlagName, waitForJobsFlagName, readinessFlagName, progressFlagName, timelineFlagName, sequenceAsFlagName, takeoverFlagName, crdsFlagName, formatFlagName, orderFlagName, reuseOrderFlagName, recreateFlagName, planFlagName, planDigestFlagName, "only-if-changed", "exclude-libraries", "accept-perms", "yes", "no-scripts", "http-method", "context-path", "update-index", "access-token"}
 	marked := 0
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {

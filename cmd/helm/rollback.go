@@ -72,6 +72,7 @@ func newRollbackCmd(a *app) *cobra.Command {
 	checkReadiness = addReadinessFlag(f, &client.ReadinessTimeout)
 	addWaitForJobsFlag(f, &client.WaitForJobs, &client.IgnoreJobs)
 	f.BoolVar(&client.CleanupOnFail, "cleanup-on-fail", false, "if the rollback fails, delete the resources that it created")
+	addRecreateFlag(cmd, &client.RecreateObjects)
 	addTakeoverFlag(cmd, &client.Takeover)
 	a.addScriptFlags(cmd, &client.ScriptOptions)
 	addNoScriptsFlag(f, &client.DisableScripts)

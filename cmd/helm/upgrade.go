@@ -165,6 +165,7 @@ func (in *upgradeActionInput) addOperationFlags(cmd *cobra.Command) {
 	f.BoolVar(&client.DisableOpenAPIValidation, "disable-openapi-validation", false, "do not validate rendered manifests against the OpenAPI schema of the cluster")
 	f.BoolVar(&client.SkipCRDs, "skip-crds", false, "do not install the CustomResourceDefinitions (CRDs) of the chart: those in crds/ directories with --install (an upgrade never changes them, unless --crds is given), and crd-install hooks")
 	addCRDsFlag(cmd, &client.CRDs)
+	addRecreateFlag(cmd, &client.RecreateObjects)
 	f.DurationVar(&client.Timeout, "timeout", defaultTimeout, "time to wait for any individual Kubernetes operation, such as a hook Job; with --wait=ordered, for the whole operation")
 	addWaitFlag(cmd, &client.Wait, &client.WaitStrategy, deployWaitUsage+waitEnvUsage)
 	in.wait = in.app.newWaitOptions(f, &client.ReadinessTimeout)

@@ -52,6 +52,10 @@ const (
 	// ResourcePolicy is Helm's resource policy. With the value "keep", Helm does not delete
 	// the resource.
 	ResourcePolicy = "helm.sh/resource-policy"
+	// OnImmutable says what to do if the resource cannot be changed in place. It must be
+	// OnImmutableRecreate: the resource is deleted and created again.
+	OnImmutable         = "helm.sh/on-immutable"
+	OnImmutableRecreate = "recreate"
 )
 
 // Annotations of a chart, in Chart.yaml (docs/reference.md, "Chart.yaml").

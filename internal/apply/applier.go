@@ -46,6 +46,8 @@ type ApplierConfig struct {
 	Force, TakeOwnership, ThreeWay, RecreatePods bool
 	// Deferrer can defer objects in ApplyNode; nil if no objects are deferred.
 	Deferrer Deferrer
+	// Recreator recreates objects that cannot be changed in place; nil if none are recreated.
+	Recreator objectwriter.Recreator
 }
 
 // Deferrer decides which objects of a node are written only after the others, because they
@@ -107,7 +109,7 @@ func (a *Applier) NeverDeployed(list kube.ResourceList) kube.ResourceList {
 
 // Result describes what ApplyNode or ApplyAll has written.
 type Result struct {
-	// Summary says how many objects ApplyNode created, changed and left unchanged, as in
+	// Summary says how many objects ApplyNode created, recreated, changed and left unchanged, as in
 	// "1 created, 2 changed". It is empty if ApplyNode knew that none of the objects
 	// existed, and therefore created all of them.
 	Summary string
@@ -158,7 +160,7 @@ func (a *Applier) applyDeferred(ctx context.Context, before *objectwriter.ApplyR
 	a.recordResult(done)
 	both := &objectwriter.ApplyResult{
 		Created: append(before.Created, done.Created...), Updated: append(before.Updated, done.Updated...),
-		Unchanged: append(before.Unchanged, done.Unchanged...), States: maps.Clone(before.States),
+		Unchanged: append(before.Unchanged, done.Unchanged...), Recreated: append(before.Recreated, done.Recreated...), States: maps.Clone(before.States),
 	}
 	maps.Copy(both.States, done.States)
 	return both, err
@@ -206,12 +208,15 @@ func (a *Applier) DryRunAll(ctx context.Context, list kube.ResourceList) ([]obje
 func (a *Applier) nodeOptions(list kube.ResourceList) objectwriter.ApplyOptions {
 	return objectwriter.ApplyOptions{
 		Originals: a.originals(list), KeepForeignFields: true, Force: a.config.Force, ThreeWay: a.config.ThreeWay, IsAbsent: a.IsAbsent, MayChange: a.mayChange,
+		Recreator: a.config.Recreator,
 	}
 }
 
 // options returns the options with which ApplyAll applies objects, as Helm does.
 func (a *Applier) options(list kube.ResourceList) objectwriter.ApplyOptions {
-	o := objectwriter.ApplyOptions{Originals: a.originals(list), Force: a.config.Force, ThreeWay: a.config.ThreeWay, IsAbsent: a.IsAbsent}
+	o := objectwriter.ApplyOptions{
+		Originals: a.originals(list), Force: a.config.Force, ThreeWay: a.config.ThreeWay, IsAbsent: a.IsAbsent, Recreator: a.config.Recreator,
+	}
 	if a.config.Inventory != nil {
 		o.Originals, o.Prune = append(o.Originals, a.config.Inventory.Without(list)...), true
 	}
@@ -282,7 +287,7 @@ func (a *Applier) recordUnconfirmedCreations(err error) {
 func (a *Applier) recordResult(done *objectwriter.ApplyResult) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.hasWritten = a.hasWritten || len(done.Created)+len(done.Updated) > 0
+	a.hasWritten = a.hasWritten || len(done.Created)+len(done.Recreated)+len(done.Updated) > 0
 	a.created = append(a.created, done.Created...)
 	maps.Copy(a.states, done.States)
 	for _, info := range done.Unchanged {

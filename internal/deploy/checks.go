@@ -42,6 +42,9 @@ func (r *Run) Check(ctx context.Context) error {
 	if err := r.strategy.check(ctx); err != nil {
 		return err
 	}
+	if err := r.checkRecreation(); err != nil {
+		return err
+	}
 	if err := r.checkDefinitions(ctx); err != nil {
 		return err
 	}

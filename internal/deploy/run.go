@@ -26,6 +26,7 @@ import (
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
+	"github.com/ordered-helm/helm/internal/recreation"
 	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/releaseguard"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -52,6 +53,11 @@ type Options struct {
 	// schemas of the cluster. RecreatePods deletes the pods of workloads that already
 	// existed, so that new pods start.
 	Force, TakeOwnership, ThreeWay, Validate, RecreatePods bool
+	// Recreate contains patterns KIND/NAME of objects that the run may delete and create again if they cannot be
+	// changed in place.
+	Recreate []string
+	// Undo says that the run undoes a failed operation (--atomic). It also undoes the recreation of objects.
+	Undo bool
 	// StopEarlierJobs deletes unfinished Jobs of other revisions before a Job of the same
 	// chart is created or changed, instead of waiting for them.
 	StopEarlierJobs bool
@@ -140,7 +146,10 @@ type Run struct {
 	// that are still running, and cleans up all of them.
 	interrupted []*history.InterruptedRevision
 	strategy    strategy
-	phase       Phase
+	// recreator recreates objects that cannot be changed in place; nil if there are no earlier revisions, or if the
+	// operation delegates.
+	recreator *recreation.Recreator
+	phase     Phase
 }
 
 // New returns a Run, and builds the objects that the manifest of the release declares (see
@@ -156,7 +165,9 @@ func New(c RunConfig) (*Run, error) {
 
 // newRun returns a Run whose strategy is not set.
 func newRun(c RunConfig) *Run {
-	return &Run{op: c.Operation, options: c.Options, writer: c.Writer, plan: c.Plan, inventory: c.Inventory, revisions: c.Revisions}
+	r := &Run{op: c.Operation, options: c.Options, writer: c.Writer, plan: c.Plan, inventory: c.Inventory, revisions: c.Revisions}
+	r.recreator = r.newRecreator()
+	return r
 }
 
 // IsOrdered reports whether the run deploys the revision in order.
@@ -235,6 +246,9 @@ func (r *Run) Perform(ctx context.Context) error {
 	if err := r.recoverHooks(ctx); err != nil {
 		return err
 	}
+	if err := r.recoverObjects(ctx); err != nil {
+		return err
+	}
 	if err := r.runHooks(ctx, r.options.Hooks.Before); err != nil {
 		return err
 	}
@@ -244,12 +258,20 @@ func (r *Run) Perform(ctx context.Context) error {
 	if err := r.runHooks(ctx, r.options.Hooks.After); err != nil {
 		return err
 	}
-	return r.deleteHookObjects(ctx)
+	if err := r.deleteHookObjects(ctx); err != nil {
+		return err
+	}
+	r.forgetRecreated(ctx)
+	return nil
 }
 
 // setOwner makes the objects refer to the object in which the release is stored, if there is one.
 func (r *Run) setOwner() {
-	r.strategy.objects().applier.SetOwner(r.writer.Store().OwnerOf(r.Release()))
+	owner := r.writer.Store().OwnerOf(r.Release())
+	r.strategy.objects().applier.SetOwner(owner)
+	if r.recreator != nil {
+		r.recreator.SetOwner(owner)
+	}
 }
 
 // deploy runs the steps of the strategy, and records in the order record that no more nodes

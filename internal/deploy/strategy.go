@@ -100,9 +100,13 @@ func newStrategy(r *Run) (strategy, error) {
 // newApplier returns the Applier of a strategy. readAhead contains the objects of all nodes,
 // if the nodes are applied separately. deferrer can be nil.
 func (r *Run) newApplier(readAhead kube.ResourceList, deferrer apply.Deferrer) *apply.Applier {
+	var recreator objectwriter.Recreator
+	if r.recreator != nil {
+		recreator = r.recreator
+	}
 	return apply.New(apply.ApplierConfig{
 		Cluster: r.op.Cluster, Writer: r.op.Writer, Log: r.op.Log, Owner: r.owner(), Inventory: r.inventory, ReadAhead: readAhead,
 		Force: r.options.Force, TakeOwnership: r.options.TakeOwnership, ThreeWay: r.options.ThreeWay, RecreatePods: r.options.RecreatePods,
-		Deferrer: deferrer,
+		Deferrer: deferrer, Recreator: recreator,
 	})
 }

@@ -40,6 +40,21 @@ func IsClusterScoped(group, kind string) bool {
 	return IsBuiltIn(group) && strings.Contains(clusterScoped, " "+kind+" ")
 }
 
+// neverRecreated lists the kinds, with their groups, that are never deleted and created again, because other objects
+// or data would be lost with them.
+const neverRecreated = " /Namespace /PersistentVolumeClaim /PersistentVolume apiextensions.k8s.io/CustomResourceDefinition "
+
+// IsNeverRecreated reports whether a kind is Namespace, PersistentVolumeClaim, PersistentVolume or
+// CustomResourceDefinition, whose objects are never deleted and created again.
+func IsNeverRecreated(group, kind string) bool {
+	return strings.Contains(neverRecreated, " "+group+"/"+kind+" ")
+}
+
+// NeverRecreated returns the names of the kinds for which IsNeverRecreated returns true.
+func NeverRecreated() []string {
+	return []string{"Namespace", "PersistentVolumeClaim", "PersistentVolume", "CustomResourceDefinition"}
+}
+
 // workloads lists the kinds that run pods, separated by spaces.
 const workloads = " Deployment StatefulSet DaemonSet Job CronJob Pod ReplicaSet ReplicationController "
 

@@ -73,6 +73,23 @@ type ApplyOptions struct {
 	// live object. Apply handles the error like a failure to create the object. MayChange
 	// can be nil. It must be safe for concurrent use.
 	MayChange func(info *object.Info, live *unstructured.Unstructured) error
+	// Recreator deletes and creates again objects that cannot be changed in place; nil if their
+	// rejections are failures. A custom Kubernetes client and a dry run ignore it.
+	Recreator Recreator
+}
+
+// Recreator deletes objects and creates them again, for Apply. It must be safe for concurrent use.
+type Recreator interface {
+	// Restore creates an object that does not exist, but must be as it was before. It returns the
+	// new state, or nil if Apply must create the object as it is declared.
+	Restore(ctx context.Context, info *object.Info) (*unstructured.Unstructured, error)
+	// Replace deletes an existing object, and creates it as it was before. live is its state. It
+	// returns the new state, or nil if Apply must change the object in place.
+	Replace(ctx context.Context, info *object.Info, live *unstructured.Unstructured) (*unstructured.Unstructured, error)
+	// Recreate deletes an existing object, and creates it as it is declared, if rejected, the error
+	// with which the server rejected a change of it, allows that. live is its state. It returns the
+	// new state, or otherwise the error with which the change has failed.
+	Recreate(ctx context.Context, info *object.Info, live *unstructured.Unstructured, rejected error) (*unstructured.Unstructured, error)
 }
 
 // ApplyResult describes what Apply did with each object. Its lists are in the order of the
@@ -80,6 +97,8 @@ type ApplyOptions struct {
 type ApplyResult struct {
 	// Unchanged contains the objects that already had the declared state.
 	Created, Updated, Unchanged kube.ResourceList
+	// Recreated contains the objects that were deleted and created again.
+	Recreated kube.ResourceList
 	// Deferred contains the objects that were not written because of the option Defer.
 	Deferred kube.ResourceList
 	// States maps the objects in these lists to the states that the server returned.
@@ -89,14 +108,14 @@ type ApplyResult struct {
 	Pruned bool
 }
 
-// Summary says how many objects were created, changed and left unchanged, as in "1 created,
-// 2 changed".
+// Summary says how many objects were created, recreated, changed and left unchanged, as in "1
+// created, 2 changed".
 func (r *ApplyResult) Summary() string {
 	var parts []string
 	for _, part := range []struct {
 		list kube.ResourceList
 		what string
-	}{{r.Created, "created"}, {r.Updated, "changed"}, {r.Unchanged, "unchanged"}} {
+	}{{r.Created, "created"}, {r.Recreated, "recreated"}, {r.Updated, "changed"}, {r.Unchanged, "unchanged"}} {
 		if len(part.list) > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", len(part.list), part.what))
 		}
@@ -145,6 +164,8 @@ type objectChange struct {
 
 	outcome changeOutcome
 	err     error
+	// restored is true if the object was created as it was before, by a Recreator.
+	restored bool
 	// before is the live object before it was changed.
 	before *unstructured.Unstructured
 	// noResponse is true if the server did not respond to the create request.
@@ -157,6 +178,7 @@ type changeOutcome int
 const (
 	notStarted changeOutcome = iota
 	created
+	recreated
 	updated
 	unchanged
 	deferred
@@ -264,6 +286,8 @@ func summarize(ctx context.Context, changes []*objectChange) (*ApplyResult, erro
 		switch ch.outcome {
 		case created:
 			applied.Created.Append(ch.info)
+		case recreated:
+			applied.Recreated.Append(ch.info)
 		case updated:
 			applied.Updated.Append(ch.info)
 		case unchanged:

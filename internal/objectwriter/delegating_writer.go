@@ -99,6 +99,8 @@ func (d *delegatingWriter) DryRunApply(context.Context, kube.ResourceList, Apply
 	return nil, ErrNoCluster
 }
 
+func (d *delegatingWriter) DryRunCreate(context.Context, *object.Info) error { return ErrNoCluster }
+
 func (d *delegatingWriter) DryRunDelete(context.Context, *object.Info, metav1.DeletionPropagation) error {
 	return ErrNoCluster
 }

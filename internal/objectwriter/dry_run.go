@@ -51,6 +51,7 @@ func (r DryRunResult) IsUnsupported() bool {
 }
 
 func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]DryRunResult, error) {
+	o.Recreator = nil
 	changes, err := w.prepareChanges(ctx, list, o)
 	if err != nil {
 		return nil, err
@@ -72,6 +73,19 @@ func (w *requestWriter) DryRunApply(ctx context.Context, list kube.ResourceList,
 		results[i] = ch.dryRun()
 	}
 	return results, nil
+}
+
+func (w *requestWriter) DryRunCreate(ctx context.Context, info *object.Info) error {
+	s, err := w.newSender(ApplyOptions{})
+	if err != nil {
+		return err
+	}
+	s.dryRun = []string{metav1.DryRunAll}
+	_, err = s.post(ctx, info)
+	if apierrors.IsAlreadyExists(err) || (DryRunResult{Err: err}).IsUnsupported() {
+		return nil
+	}
+	return err
 }
 
 // dryRun returns the DryRunResult of a change that was sent as a dry run.

@@ -57,22 +57,14 @@ func (s *sender) write(ctx context.Context, ch *objectChange) {
 	if ch.earlier != nil && ch.earlier.succeeded() {
 		ch.live, ch.assumedAbsent = ch.earlier.live, false
 	}
-	if ch.live == nil && (s.defers(ctx, ch, false) || !s.create(ctx, ch)) {
+	if ch.live == nil && !s.createMissing(ctx, ch) {
 		return
 	}
-	var err error
-	if err = s.mayChange(ch); err != nil {
+	if err := s.mayChange(ch); err != nil {
 		ch.outcome, ch.err = createFailed, err
 		return
 	}
-	switch {
-	case s.options.Force:
-		err = s.replace(ctx, ch)
-	case s.options.OptimisticLocking:
-		err = s.patchUnlessChanged(ctx, ch)
-	default:
-		err = s.patch(ctx, ch)
-	}
+	err := s.changeOrRecreate(ctx, ch)
 	switch {
 	case apierrors.IsNotFound(err): // the object was deleted after it was read
 		s.createAgain(ctx, ch)
@@ -80,6 +72,17 @@ func (s *sender) write(ctx context.Context, ch *objectChange) {
 		ch.outcome, ch.err = changeFailed, err
 		s.log("error updating %s: %v", object.Describe(ch.info), err)
 	}
+}
+
+// change changes the existing object of ch in the way that the options say.
+func (s *sender) change(ctx context.Context, ch *objectChange) error {
+	switch {
+	case s.options.Force:
+		return s.replace(ctx, ch)
+	case s.options.OptimisticLocking:
+		return s.patchUnlessChanged(ctx, ch)
+	}
+	return s.patch(ctx, ch)
 }
 
 // createAgain creates the object of ch, which was deleted after it was read.
@@ -334,11 +337,14 @@ func (ch *objectChange) succeed(o changeOutcome, live *unstructured.Unstructured
 	if ch.before == nil && o != created {
 		ch.before = ch.live
 	}
+	if ch.restored {
+		o = recreated
+	}
 	ch.outcome, ch.live = o, live
 }
 
 func (ch *objectChange) succeeded() bool {
-	return ch.outcome == created || ch.outcome == updated || ch.outcome == unchanged
+	return ch.outcome == created || ch.outcome == recreated || ch.outcome == updated || ch.outcome == unchanged
 }
 
 // fieldManager returns kube.ManagedFieldsManager, the field manager with which Helm is

@@ -47,6 +47,9 @@ type Writer interface {
 	// and does not end the dry run. DryRunApply returns an error only if no dry run was
 	// possible.
 	DryRunApply(ctx context.Context, list kube.ResourceList, o ApplyOptions) ([]DryRunResult, error)
+	// DryRunCreate finds out with a dry-run request whether the server would accept an object. The object
+	// can exist.
+	DryRunCreate(ctx context.Context, info *object.Info) error
 	// Delete deletes adjacent objects of the same kind in parallel, and objects of
 	// different kinds sequentially. An object that does not exist is not an error, and a
 	// failure does not prevent the deletion of other objects. If the UID of an object is

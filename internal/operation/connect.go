@@ -12,6 +12,7 @@ import (
 	"github.com/ordered-helm/helm/internal/earlierjobs"
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/objectwriter"
+	"github.com/ordered-helm/helm/internal/recreation"
 	"github.com/ordered-helm/helm/internal/wait"
 )
 
@@ -32,7 +33,7 @@ func (op *Operation) connect(ctx context.Context) {
 	op.Waiter = wait.New(connection, op.Events, op.WithoutTimeout)
 	if helm, ok := client.(*kube.Client); ok {
 		op.Cluster, op.Writer, op.hookLogs = cluster.New(helm, connection), objectwriter.NewRequestWriter(connection), hooks.NewLogReader(connection)
-		op.jobPods = earlierjobs.NewPodReader(connection)
+		op.jobPods, op.copies = earlierjobs.NewPodReader(connection), recreation.NewStorage(connection.Clientset)
 		return
 	}
 	op.Cluster, op.Writer = cluster.NewCustom(client, connection), objectwriter.NewCustom(client, connection)

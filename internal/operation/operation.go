@@ -22,6 +22,7 @@ import (
 	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/lease"
 	"github.com/ordered-helm/helm/internal/objectwriter"
+	"github.com/ordered-helm/helm/internal/recreation"
 	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/wait"
 )
@@ -45,6 +46,8 @@ type Operation struct {
 	hookLogs hooks.LogReader
 	// jobPods reads the pods of Jobs; nil if the operation delegates.
 	jobPods earlierjobs.PodReader
+	// copies stores copies of objects that are recreated; nil if the operation delegates.
+	copies *recreation.Storage
 	// connection is the connection to the cluster; nil if there is none.
 	connection *cluster.Connection
 	// delegates is the result of Delegates.
@@ -175,6 +178,10 @@ func (op *Operation) WithoutTimeout(do func(context.Context)) { do(op.unbounded)
 
 // JobPods returns the reader of the pods of Jobs; nil if Delegates returns true.
 func (op *Operation) JobPods() earlierjobs.PodReader { return op.jobPods }
+
+// RecreatedObjects returns the storage of copies of objects that are deleted and created again; nil if Delegates
+// returns true.
+func (op *Operation) RecreatedObjects() *recreation.Storage { return op.copies }
 
 // Hooks returns a Runner for the hooks of the release.
 func (op *Operation) Hooks(o hooks.Options) *hooks.Runner {

@@ -123,7 +123,7 @@ func (b *Builder) Build(ctx context.Context, run *deploy.Run) (*Preview, error) 
 		return nil, err
 	}
 	b.redactSecrets(run, dryRuns)
-	if err := b.addNodes(run, dryRuns); err != nil {
+	if err := b.addNodes(ctx, run, dryRuns); err != nil {
 		return nil, err
 	}
 	b.findRenames(run, dryRuns)
@@ -170,12 +170,15 @@ func (b *Builder) redactSecrets(run *deploy.Run, dryRuns []objectwriter.DryRunRe
 
 // addNodes adds the nodes of the deployment graph to Preview.Nodes, with the results of the
 // dry runs of their objects.
-func (b *Builder) addNodes(run *deploy.Run, dryRuns []objectwriter.DryRunResult) error {
+func (b *Builder) addNodes(ctx context.Context, run *deploy.Run, dryRuns []objectwriter.DryRunResult) error {
 	results := make(map[*object.Info]Object, len(dryRuns))
 	for _, t := range dryRuns {
 		result, err := b.result(t, run.Options().Force)
 		if err != nil {
 			return err
+		}
+		if result.Action == Fail {
+			result = b.recreated(ctx, run, t, result)
 		}
 		if b.changedKinds[t.Info.Mapping.GroupVersionKind] {
 			result = withChangedKind(result, t)

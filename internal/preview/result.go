@@ -26,7 +26,7 @@ type Preview struct {
 	// Ordered says whether the operation would follow the order that the charts declare.
 	// Without an order, all objects are in one node.
 	Ordered bool `json:"ordered"`
-	// Changes says whether any object would be created, changed or deleted, or would fail.
+	// Changes says whether any object would be created, changed, recreated or deleted, or would fail.
 	// Fails says whether the server would reject any object or deletion.
 	Changes bool `json:"changes"`
 	Fails   bool `json:"fails"`
@@ -71,6 +71,8 @@ const (
 	Keep Action = "keep"
 	// Fail means that the server would reject the object, or its deletion.
 	Fail Action = "fail"
+	// Recreate means that the object cannot be changed in place, and would be deleted and created again.
+	Recreate Action = "recreate"
 	// Rename means that the object would be created in place of one of the previous revision, which would be
 	// deleted, and that they differ only in the number of the revision in their name and content. It
 	// does not count as a change.
@@ -153,7 +155,7 @@ func (p *Preview) each(do func(*Object)) {
 // summarize sets the fields Fails and Changes.
 func (p *Preview) summarize() {
 	p.Fails = p.Count(Fail) > 0
-	p.Changes = slices.ContainsFunc([]Action{Create, Change, Delete, Fail}, func(action Action) bool {
+	p.Changes = slices.ContainsFunc([]Action{Create, Change, Recreate, Delete, Fail}, func(action Action) bool {
 		return p.Count(action) > 0
 	})
 }

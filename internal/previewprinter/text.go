@@ -64,7 +64,7 @@ func totals(p *preview.Preview) string {
 		what preview.Action
 		text string
 	}{
-		{preview.Create, "to create"}, {preview.Change, "to change"}, {preview.Delete, "to delete"},
+		{preview.Create, "to create"}, {preview.Change, "to change"}, {preview.Recreate, "to recreate"}, {preview.Delete, "to delete"},
 		{preview.Unchanged, "unchanged"}, {preview.Keep, "kept"}, {preview.Rename, "renamed"}, {preview.Skip, "skipped"}, {preview.Fail, "would fail"},
 	} {
 		if n := p.Count(part.what); n > 0 {
@@ -84,6 +84,8 @@ func sign(action preview.Action) string {
 		return "+"
 	case preview.Change:
 		return "~"
+	case preview.Recreate:
+		return "±"
 	case preview.Delete:
 		return "-"
 	case preview.Fail:

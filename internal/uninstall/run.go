@@ -27,6 +27,7 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/placeholder"
 	"github.com/ordered-helm/helm/internal/readiness"
+	"github.com/ordered-helm/helm/internal/recreation"
 	"github.com/ordered-helm/helm/internal/redact"
 	"github.com/ordered-helm/helm/internal/releaseguard"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -184,6 +185,7 @@ func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, e
 	if err := r.deleteHookObjects(ctx); err != nil {
 		return r.response, errors.Join(append([]error{err}, r.errs...)...)
 	}
+	r.forgetRecreated(ctx)
 	return r.response, nil
 }
 
@@ -222,6 +224,17 @@ func (r *Run) deleteHookObjects(ctx context.Context) error {
 		r.addError(r.awaitDeleted(ctx, deleted))
 	}
 	return context.Cause(ctx)
+}
+
+// forgetRecreated deletes the copies of objects that operations on the release have left.
+func (r *Run) forgetRecreated(ctx context.Context) {
+	if r.op.Delegates() {
+		return
+	}
+	rel := r.target.Release
+	recreation.New(recreation.Config{
+		Events: r.op.Events, Storage: r.op.RecreatedObjects(), Owner: object.OwningRelease{Name: rel.Name, Namespace: rel.Namespace},
+	}).Forget(ctx, r.target.state.History)
 }
 
 func (r *Run) addError(err error) {

@@ -205,6 +205,8 @@ const (
 	PreviewKeep = preview.Keep
 	// PreviewFail: the server would reject the object, or its deletion.
 	PreviewFail = preview.Fail
+	// PreviewRecreate: the object would be deleted and created again.
+	PreviewRecreate = preview.Recreate
 	// PreviewRename: only the number of the revision in the name and content of the object would change.
 	PreviewRename = preview.Rename
 	// PreviewSkip: the object does not take part in the operation (helm.sh/deploy-on).

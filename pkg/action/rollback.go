@@ -45,6 +45,9 @@ type Rollback struct {
 	// A negative value, or one longer than Timeout, is an error (docs/reference.md,
 	// "Time").
 	ReadinessTimeout time.Duration
+	// RecreateObjects contains patterns KIND/NAME of objects that are deleted and created again if they cannot be
+	// changed in place (docs/reference.md, "Objects that cannot be changed in place").
+	RecreateObjects []string
 	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
 	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.
 	MaxParallelHooks int
@@ -93,7 +96,7 @@ func (r *Rollback) Run(name string) error {
 // error that wraps the cause of ctx. None of its work continues after it has returned. The
 // error can be a *DeployError, *RemovalError or *HookError (docs/reference.md, "SDK").
 func (r *Rollback) RunWithContext(ctx context.Context, name string) error {
-	if err := errors.Join(validateOptions(r.WaitStrategy, r.Takeover, r.MaxParallelHooks), validateJobs(r.WaitForJobs, r.IgnoreJobs)); err != nil {
+	if err := errors.Join(validateOptions(r.WaitStrategy, r.Takeover, r.MaxParallelHooks, r.RecreateObjects...), validateJobs(r.WaitForJobs, r.IgnoreJobs)); err != nil {
 		return err
 	}
 	if driver.ContainsSystemLabels(r.Labels) {

@@ -202,7 +202,7 @@ func (r *rollbackRun) deployConfig(inv *inventory.Inventory, inReverse bool) dep
 	b := r.action
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(r.rel), Plan: r.target.plan, Inventory: inv, Revisions: r.target.state.History, Options: deploy.Options{
 		PruneInReverse: inReverse, IgnoreInvalidRecords: true, Wait: b.Wait || b.WaitStrategy == WaitStrategyOrdered, Jobs: r.waitsForJobs(), Timeout: b.Timeout,
-		Force: b.Force, RecreatePods: b.Recreate, TakeOwnership: true, SkipEndedJobs: true, SkipChartChecks: true, StopEarlierJobs: true, Spared: b.spared, Lifecycle: r.events,
+		Force: b.Force, RecreatePods: b.Recreate, Recreate: b.RecreateObjects, Undo: b.undo != nil, TakeOwnership: true, SkipEndedJobs: true, SkipChartChecks: true, StopEarlierJobs: true, Spared: b.spared, Lifecycle: r.events,
 		Hooks: deploy.HookOptions{
 			Disabled: b.DisableHooks, Before: release.HookPreRollback, After: release.HookPostRollback,
 			Options: hooks.Options{

@@ -6,6 +6,8 @@ package action
 import (
 	"errors"
 	"fmt"
+
+	"github.com/ordered-helm/helm/internal/recreation"
 )
 
 // WaitStrategy says whether an operation follows the order that charts declare
@@ -30,12 +32,13 @@ func (s WaitStrategy) validate() error {
 	return fmt.Errorf("unknown wait strategy %q: use %q, or leave it empty", string(s), WaitStrategyOrdered)
 }
 
-// validateOptions checks the values of WaitStrategy, Takeover and MaxParallelHooks.
-func validateOptions(s WaitStrategy, t Takeover, maxParallelHooks int) error {
+// validateOptions checks the values of WaitStrategy, Takeover, MaxParallelHooks and RecreateObjects.
+func validateOptions(s WaitStrategy, t Takeover, maxParallelHooks int, recreate ...string) error {
 	if err := s.validate(); err != nil {
 		return err
 	}
-	return errors.Join(t.Validate(), validateParallelHooks(maxParallelHooks))
+	_, err := recreation.ParseRules(recreate)
+	return errors.Join(err, t.Validate(), validateParallelHooks(maxParallelHooks))
 }
 
 // validateJobs checks the values of WaitForJobs (wait) and IgnoreJobs (ignore).

@@ -46,6 +46,9 @@ type Upgrade struct {
 	// A negative value, or one longer than Timeout, is an error (docs/reference.md,
 	// "Time").
 	ReadinessTimeout time.Duration
+	// RecreateObjects contains patterns KIND/NAME of objects that are deleted and created again if they cannot be
+	// changed in place (docs/reference.md, "Objects that cannot be changed in place").
+	RecreateObjects []string
 	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
 	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.
 	MaxParallelHooks int
@@ -146,7 +149,7 @@ func (u *Upgrade) start(ctx context.Context, name string, chrt *chart.Chart, mod
 
 // validate checks the options, and that the cluster is reachable. It returns the timeouts.
 func (u *Upgrade) validate(name string, chrt *chart.Chart, mode runMode) (wait.Timeouts, error) {
-	if err := errors.Join(validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks), validateJobs(u.WaitForJobs, u.IgnoreJobs), u.OrderFile.Validate(u.isOrdered())); err != nil {
+	if err := errors.Join(validateOptions(u.WaitStrategy, u.Takeover, u.MaxParallelHooks, u.RecreateObjects...), validateJobs(u.WaitForJobs, u.IgnoreJobs), u.OrderFile.Validate(u.isOrdered())); err != nil {
 		return wait.Timeouts{}, err
 	}
 	limits, err := operation.NewTimeouts(u.Timeout, u.ReadinessTimeout, u.isOrdered())

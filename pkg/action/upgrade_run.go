@@ -239,7 +239,7 @@ func (r *upgradeRun) deployConfig(rel *release.Release, plan *sequencer.Plan, pe
 	}
 	return deploy.RunConfig{Operation: r.op, Writer: r.op.Store.NewWriter(rel), Plan: plan, Inventory: inv, Revisions: r.state.History, Options: deploy.Options{
 		Wait: u.Wait || u.Atomic, Jobs: waitsForJobs(u.isOrdered(), u.WaitForJobs, u.IgnoreJobs), Timeout: u.Timeout,
-		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate,
+		Force: u.Force, TakeOwnership: u.TakeOwnership, Validate: !u.DisableOpenAPIValidation, RecreatePods: u.Recreate, Recreate: u.RecreateObjects,
 		PendingKinds: pending, Conflict: "Unable to continue with update", Lifecycle: r.events,
 		Hooks: deploy.HookOptions{
 			Disabled: u.DisableHooks, Before: before, After: after,

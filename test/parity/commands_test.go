@@ -133,6 +133,9 @@ func TestCommands(t *testing.T) {
 			differs[path]["order"] = flagOf{kind: "file"}
 			differs[path]["plan"], differs[path]["plan-digest"] = flagOf{kind: "string"}, flagOf{kind: "string"}
 		}
+		if path == "upgrade" || path == "rollback" {
+			differs[path]["recreate"] = flagOf{kind: "KIND/NAME"}
+		}
 		if path == "upgrade" {
 			differs[path]["reuse-order"], differs[path]["only-if-changed"] = flagOf{}, flagOf{}
 		}

@@ -18,7 +18,7 @@ var (
 	// values do not use it, so descriptions of values are compared.
 	descriptions = pattern("description of a command or flag", "the help texts of Ordered Helm are different", `(?m)^([\w-]+)\t.*$`, "$1")
 	// ownFlags are the flags that stock Helm does not have.
-	ownFlags = pattern("flags of our own", "stock Helm does not have them", `(?m)^--(readiness-timeout|progress|timeline|sequence-as|takeover|crds|order|reuse-order|plan|plan-digest|only-if-changed|exclude-libraries|accept-perms|yes|no-scripts)\n`, "")
+	ownFlags = pattern("flags of our own", "stock Helm does not have them", `(?m)^--(readiness-timeout|progress|timeline|sequence-as|takeover|crds|recreate|order|reuse-order|plan|plan-digest|only-if-changed|exclude-libraries|accept-perms|yes|no-scripts)\n`, "")
 	// ownCommands are the subcommands of get and show that stock Helm does not have.
 	ownCommands = pattern("subcommands of our own", "stock Helm does not have them", `(?m)^scripts\n`, "")
 	// otherNamespaces removes all namespaces except those that exist in every cluster and that

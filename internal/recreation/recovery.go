@@ -1,0 +1,111 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recreation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/ordered-helm/helm/internal/kind"
+	"github.com/ordered-helm/helm/internal/object"
+)
+
+// Recover reads the copies that earlier operations have left, and creates the objects again that these operations have
+// deleted, but not created. An operation that undoes a failed one does this later, for each object in its turn.
+// revisions are the stored revisions of the release before the operation: only operations that have failed leave
+// copies, so nothing is read if the last one is deployed.
+func (r *Recreator) Recover(ctx context.Context, revisions []*release.Release) error {
+	if !mayHaveCopies(revisions) {
+		return nil
+	}
+	copies, err := r.Storage.list(ctx, r.Owner)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(copies, func(a, b *storedCopy) int {
+		return kind.InstallRank(a.live.GetKind()) - kind.InstallRank(b.live.GetKind())
+	})
+	deployed := lastDeployed(revisions)
+	for _, c := range copies {
+		if c.revision <= deployed { // its operation has succeeded, but failed to delete it
+			r.stale = append(r.stale, c)
+			continue
+		}
+		if r.copies[c.id()] = c; r.Undo {
+			continue
+		}
+		if err := r.recover(ctx, c); err != nil {
+			return fmt.Errorf("%w; to give up this object, delete Secret %s in namespace %s", err, c.secret, r.Owner.Namespace)
+		}
+	}
+	return nil
+}
+
+// recover creates an object again if it was deleted. A Job or Pod that had ended is not created, because it would run
+// again.
+func (r *Recreator) recover(ctx context.Context, c *storedCopy) error {
+	list, err := r.Cluster.BuildObjects([]map[string]any{restorable(c.live).Object}, false)
+	if err != nil {
+		return err
+	}
+	info := list[0]
+	live, err := r.Cluster.Live(ctx, list)
+	if err != nil {
+		return err
+	}
+	if found := live[info]; found != nil {
+		if found.GetUID() != c.live.GetUID() || found.GetDeletionTimestamp() == nil {
+			return nil
+		}
+		if err := r.deleteAndWait(ctx, info, found); err != nil {
+			return fmt.Errorf("%s of revision %d: %w", c.id(), c.revision, err)
+		}
+	}
+	if c.hasEnded() {
+		return nil
+	}
+	r.Events.Warnf("%s is created again as it was before revision %d, whose operation deleted it and did not create it", object.Describe(info), c.revision)
+	_, err = r.createCopy(ctx, info, c)
+	return err
+}
+
+// Forget deletes the copies that operations on a release have left, because the release is uninstalled. revisions are
+// its stored revisions before that.
+func (r *Recreator) Forget(ctx context.Context, revisions []*release.Release) {
+	if !mayHaveCopies(revisions) {
+		return
+	}
+	copies, err := r.Storage.list(ctx, r.Owner)
+	if err != nil {
+		r.Events.Warn(err.Error())
+		return
+	}
+	r.stale = copies
+	r.RemoveCopies(ctx)
+}
+
+// mayHaveCopies reports whether operations may have left copies: whether the last one is not recorded as successful.
+func mayHaveCopies(revisions []*release.Release) bool {
+	var last *release.Release
+	for _, rel := range revisions {
+		if last == nil || rel.Version > last.Version {
+			last = rel
+		}
+	}
+	return last != nil && last.Info.Status != release.StatusDeployed
+}
+
+// lastDeployed returns the number of the last deployed revision; 0 if there is none.
+func lastDeployed(revisions []*release.Release) int {
+	last := 0
+	for _, rel := range revisions {
+		if rel.Info.Status == release.StatusDeployed {
+			last = max(last, rel.Version)
+		}
+	}
+	return last
+}

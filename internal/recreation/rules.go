@@ -1,0 +1,123 @@
+// Copyright The Ordered Helm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package recreation deletes objects that cannot be changed in place, and creates them again
+// (docs/reference.md, "Objects that cannot be changed in place"). Before that, it stores a copy of each object,
+// from which the object can be created again as it was.
+package recreation
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordered-helm/helm/internal/annotation"
+	"github.com/ordered-helm/helm/internal/field"
+	"github.com/ordered-helm/helm/internal/kind"
+	"github.com/ordered-helm/helm/internal/sequencer"
+)
+
+// Rules say which objects the user allows to be recreated.
+type Rules []rule
+
+// rule is a pattern KIND/NAME. Both parts can contain wildcards.
+type rule struct {
+	// text is the pattern as it was given. kind is in lower case.
+	text, kind, name string
+}
+
+// ParseRules reads patterns KIND/NAME. It returns an error if a pattern is malformed, or names a kind that is never
+// recreated.
+func ParseRules(patterns []string) (Rules, error) {
+	var rules Rules
+	var problems []error
+	for _, text := range patterns {
+		r, err := parseRule(text)
+		rules, problems = append(rules, r), append(problems, err)
+	}
+	return rules, errors.Join(problems...)
+}
+
+func parseRule(text string) (rule, error) {
+	kindName, name, found := strings.Cut(text, "/")
+	r := rule{text: text, kind: strings.ToLower(kindName), name: name}
+	_, kindErr := path.Match(r.kind, "")
+	_, nameErr := path.Match(name, "")
+	if !found || kindName == "" || name == "" || strings.Contains(name, "/") || kindErr != nil || nameErr != nil {
+		return r, fmt.Errorf("cannot recreate %q: must be KIND/NAME, such as StatefulSet/db or 'Job/migrate-*'", text)
+	}
+	for _, never := range kind.NeverRecreated() {
+		if strings.EqualFold(kindName, never) {
+			return r, fmt.Errorf("cannot recreate %q: a %s is never recreated, because more than the object itself would be lost", text, never)
+		}
+	}
+	return r, nil
+}
+
+func (r rule) hasWildcard() bool { return strings.ContainsAny(r.text, `*?[\`) }
+
+func (r rule) matches(id sequencer.ID) bool {
+	kindMatches, _ := path.Match(r.kind, strings.ToLower(id.Kind)) // parseRule has checked the patterns
+	nameMatches, _ := path.Match(r.name, id.Name)
+	return kindMatches && nameMatches
+}
+
+// Allow reports whether an object may be recreated.
+func (rules Rules) Allow(id sequencer.ID) bool {
+	return !kind.IsNeverRecreated(id.Group, id.Kind) && slices.ContainsFunc(rules, func(r rule) bool { return r.matches(id) })
+}
+
+// CheckUse returns an error if a pattern without wildcards matches none of the objects, and a warning for each other
+// pattern that matches none.
+func (rules Rules) CheckUse(objects []sequencer.ID) (warnings []string, err error) {
+	var problems []error
+	for _, r := range rules {
+		switch used := slices.ContainsFunc(objects, r.matches); {
+		case used:
+		case r.hasWildcard():
+			warnings = append(warnings, fmt.Sprintf("%q matches no object of the release, so it recreates none", r.text))
+		default:
+			problems = append(problems, fmt.Errorf("cannot recreate %q: the release has no such object", r.text))
+		}
+	}
+	return warnings, errors.Join(problems...)
+}
+
+// CheckAnnotation returns an error if an object declares helm.sh/on-immutable with a value that does not exist, or
+// although it is of a kind for which only the user can allow it.
+func CheckAnnotation(declared *unstructured.Unstructured) error {
+	value, isSet := declared.GetAnnotations()[annotation.OnImmutable]
+	reason := ""
+	switch {
+	case !isSet:
+		return nil
+	case value != annotation.OnImmutableRecreate:
+		reason = `must be "` + annotation.OnImmutableRecreate + `"`
+	case !mayDeclare(declared):
+		reason = "is only for Jobs, Pods, and ConfigMaps and Secrets with immutable: true; the user can allow it for others"
+	default:
+		return nil
+	}
+	return &annotation.ValueError{Key: annotation.OnImmutable, Value: value, Reason: reason}
+}
+
+// mayDeclare reports whether the chart can allow that an object is recreated.
+func mayDeclare(declared *unstructured.Unstructured) bool {
+	switch declared.GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Group: "batch", Kind: "Job"}, schema.GroupKind{Kind: "Pod"}:
+		return true
+	case schema.GroupKind{Kind: "ConfigMap"}, schema.GroupKind{Kind: "Secret"}:
+		return field.Bool(declared.Object, "immutable")
+	}
+	return false
+}
+
+// isDeclared reports whether an object validly declares helm.sh/on-immutable: recreate.
+func isDeclared(declared *unstructured.Unstructured) bool {
+	return declared.GetAnnotations()[annotation.OnImmutable] == annotation.OnImmutableRecreate && mayDeclare(declared)
+}
