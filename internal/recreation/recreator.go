@@ -72,6 +72,17 @@ type Plan struct {
 // Plan finds out, without changing anything, whether Recreate would recreate an object. live is its state in the
 // cluster, and rejected the error with which the server rejected the change.
 func (r *Recreator) Plan(ctx context.Context, info *object.Info, live *unstructured.Unstructured, rejected error) Plan {
+	p := r.plan(ctx, info, live, rejected)
+	if p.Reason != "" && p.Allowed && p.Err == nil {
+		if err := r.Writer.DryRunDelete(ctx, object.WithState(info, live), propagationOf(info)); err != nil {
+			p.Err = fmt.Errorf("it could not be deleted: %w", err)
+		}
+	}
+	return p
+}
+
+// plan does what Plan does, but does not ask the server whether the object can be deleted.
+func (r *Recreator) plan(ctx context.Context, info *object.Info, live *unstructured.Unstructured, rejected error) Plan {
 	if live == nil {
 		return Plan{}
 	}
@@ -87,7 +98,7 @@ func (r *Recreator) Plan(ctx context.Context, info *object.Info, live *unstructu
 	return p
 }
 
-// check returns an error if an object must not be deleted, or if it could not be deleted, or not be created as target.
+// check returns an error if an object must not be deleted, or could then not be created as target.
 func (r *Recreator) check(ctx context.Context, target *object.Info, live *unstructured.Unstructured) error {
 	declared, err := object.AsUnstructured(target.Object)
 	if err != nil {
@@ -95,9 +106,6 @@ func (r *Recreator) check(ctx context.Context, target *object.Info, live *unstru
 	}
 	if err := refusal(declared, live, r.Owner); err != nil {
 		return err
-	}
-	if err := r.Writer.DryRunDelete(ctx, object.WithState(target, live), propagationOf(target)); err != nil {
-		return fmt.Errorf("it could not be deleted: %w", err)
 	}
 	probe := *target
 	probe.Object = withoutOwnAddresses(declared, live)
@@ -109,7 +117,7 @@ func (r *Recreator) check(ctx context.Context, target *object.Info, live *unstru
 
 // Recreate implements objectwriter.Recreator.
 func (r *Recreator) Recreate(ctx context.Context, info *object.Info, live *unstructured.Unstructured, rejected error) (*unstructured.Unstructured, error) {
-	p := r.Plan(ctx, info, live, rejected)
+	p := r.plan(ctx, info, live, rejected)
 	if p.Reason == "" || !p.Allowed {
 		return nil, rejected
 	}
