@@ -20,7 +20,7 @@ import (
 
 const planHelp = `
 Print what "helm upgrade" would do with the same arguments, without doing it: the
-resources that it would create, change (with a diff) and delete, node by node in their
+resources that it would create, change (with a diff), recreate and delete, node by node in their
 order, and the hooks that it would run. Unchanged resources are only counted, unless
 --all is given.
 
@@ -49,8 +49,8 @@ changed since. The file contains the contents of Secrets.
 
 EXIT CODES
 
-    0    nothing would be created, changed or deleted
-    2    something would be created, changed or deleted
+    0    nothing would be created, changed, recreated or deleted
+    2    something would be created, changed, recreated or deleted
     1    the upgrade would fail, or the plan cannot be computed
 
 Hooks alone do not count as a change: every upgrade runs them. Neither do objects that

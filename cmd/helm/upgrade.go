@@ -78,6 +78,11 @@ same chart have created are no longer running. If no revision of the release was
 deployed, the chart is rendered as for an installation, so that it can generate passwords
 that do not exist yet, and its install hooks run.
 
+An upgrade that changes an immutable field, such as the pod template of a Job, fails. With
+--recreate the resource is then deleted and created again, in its place in the order:
+
+    $ helm upgrade shop ./shop --recreate Job/migrate --recreate 'Service/web-*'
+
 ONLY IF SOMETHING CHANGED
 
 With --only-if-changed, an upgrade that would change nothing creates no revision and runs no

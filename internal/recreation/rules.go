@@ -43,6 +43,12 @@ func ParseRules(patterns []string) (Rules, error) {
 	return rules, errors.Join(problems...)
 }
 
+// Validate returns the error of ParseRules.
+func Validate(patterns []string) error {
+	_, err := ParseRules(patterns)
+	return err
+}
+
 func parseRule(text string) (rule, error) {
 	kindName, name, found := strings.Cut(text, "/")
 	r := rule{text: text, kind: strings.ToLower(kindName), name: name}
@@ -97,7 +103,7 @@ func CheckAnnotation(declared *unstructured.Unstructured) error {
 	case !isSet:
 		return nil
 	case value != annotation.OnImmutableRecreate:
-		reason = `must be "` + annotation.OnImmutableRecreate + `"`
+		reason = `must be "recreate"`
 	case !mayDeclare(declared):
 		reason = "is only for Jobs, Pods, and ConfigMaps and Secrets with immutable: true; the user can allow it for others"
 	default:

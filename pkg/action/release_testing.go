@@ -63,7 +63,7 @@ func (t *ReleaseTesting) Run(name string) (*release.Release, error) {
 // contains the results of these tests, and the earlier results of the others. If a test
 // fails, RunWithContext returns the release together with a *HookError.
 func (t *ReleaseTesting) RunWithContext(ctx context.Context, name string) (*release.Release, error) {
-	if err := validateParallelHooks(t.MaxParallelHooks); err != nil {
+	if err := hooks.ValidateLimit(t.MaxParallelHooks); err != nil {
 		return nil, err
 	}
 	if err := t.cfg.KubeClient.IsReachable(); err != nil {

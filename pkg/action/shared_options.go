@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ordered-helm/helm/internal/hooks"
 	"github.com/ordered-helm/helm/internal/recreation"
 )
 
@@ -34,11 +35,7 @@ func (s WaitStrategy) validate() error {
 
 // validateOptions checks the values of WaitStrategy, Takeover, MaxParallelHooks and RecreateObjects.
 func validateOptions(s WaitStrategy, t Takeover, maxParallelHooks int, recreate ...string) error {
-	if err := s.validate(); err != nil {
-		return err
-	}
-	_, err := recreation.ParseRules(recreate)
-	return errors.Join(err, t.Validate(), validateParallelHooks(maxParallelHooks))
+	return errors.Join(s.validate(), t.Validate(), hooks.ValidateLimit(maxParallelHooks), recreation.Validate(recreate))
 }
 
 // validateJobs checks the values of WaitForJobs (wait) and IgnoreJobs (ignore).
@@ -53,13 +50,6 @@ func validateJobs(wait, ignore bool) error {
 // to the fields WaitForJobs (wait) and IgnoreJobs (ignore). An ordered operation does by
 // default.
 func waitsForJobs(ordered, wait, ignore bool) bool { return wait || ordered && !ignore }
-
-func validateParallelHooks(limit int) error {
-	if limit < 0 {
-		return fmt.Errorf("invalid limit of %d parallel hooks: must be positive, or 0 for no limit", limit)
-	}
-	return nil
-}
 
 // runMode distinguishes a call that changes the cluster from dry runs and previews.
 type runMode int

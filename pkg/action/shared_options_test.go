@@ -3,12 +3,16 @@
 
 package action
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ordered-helm/helm/internal/hooks"
+)
 
 // TestValidateParallelHooks checks that all operations reject a negative limit.
 func TestValidateParallelHooks(t *testing.T) {
 	for limit, want := range map[int]string{0: "", 1: "", 1000: "", -1: "invalid limit of -1 parallel hooks: must be positive, or 0 for no limit"} {
-		err := validateParallelHooks(limit)
+		err := hooks.ValidateLimit(limit)
 		if (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%d: got %v", limit, err)
 		}

@@ -46,8 +46,7 @@ type Upgrade struct {
 	// A negative value, or one longer than Timeout, is an error (docs/reference.md,
 	// "Time").
 	ReadinessTimeout time.Duration
-	// RecreateObjects contains patterns KIND/NAME of objects that are deleted and created again if they cannot be
-	// changed in place (docs/reference.md, "Objects that cannot be changed in place").
+	// RecreateObjects is like --recreate (docs/reference.md, "Objects that cannot be changed in place").
 	RecreateObjects []string
 	// MaxParallelHooks is the maximum number of hooks that run at the same time, if a chart
 	// allows its hooks to run in parallel. 0 means no limit. A negative value is an error.

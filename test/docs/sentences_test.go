@@ -91,6 +91,14 @@ var subjects = []subject{
 			"Stock Helm creates the CustomResourceDefinitions (CRDs) in the crds/ directory of a chart",
 		},
 	},
+	{
+		name:     "objects that cannot be changed in place",
+		sections: [][2]string{{"## Objects that cannot be changed in place", "## Uninstall"}},
+		tests:    []string{"test/e2e/recreate", "internal/recreation"},
+		noPromises: []string{
+			"The API server does not change some fields",
+		},
+	},
 }
 
 // sentences returns the sentences in the sections of a subject.

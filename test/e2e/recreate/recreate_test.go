@@ -5,10 +5,12 @@ package recreate
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -121,6 +123,17 @@ func expectRecreated(t *testing.T, h *harness.Helm, ids ...string) {
 }
 
 // TestRecreate checks that objects that cannot be changed in place are deleted and created again.
+//   - "helm plan asks the server beforehand, and says in one line which field that is"
+//   - "--recreate KIND/NAME of upgrade, plan and rollback"
+//   - "It can be given several times, and both parts can contain wildcards"
+//   - "The annotation helm.sh/on-immutable: recreate in a template"
+//   - "it is deleted, the operation waits until it and its pods no longer exist, and it is created"
+//   - "A StatefulSet keeps its pods and claims"
+//   - "the new StatefulSet adopts them"
+//   - "Before the deletion, the object is stored in a Secret in the namespace of the release"
+//   - "These Secrets are deleted when an upgrade or rollback of the release succeeds"
+//   - "the rollback after a failed upgrade creates the recreated objects again from these Secrets, in the order"
+//   - "A Job is then run again"
 func TestRecreate(t *testing.T) {
 	t.Parallel()
 	t.Run("in order", func(t *testing.T) {
@@ -178,6 +191,7 @@ func TestRecreate(t *testing.T) {
 
 // TestAddressTaken checks that a Service whose address belongs to another one now is created again with another address,
 // and that this is said.
+//   - "A warning names the fields that could not be set"
 func TestAddressTaken(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -218,6 +232,19 @@ func content(t *testing.T, o *unstructured.Unstructured) string {
 }
 
 // TestRefused checks what is not recreated.
+//   - "An upgrade or rollback that changes such a field fails"
+//   - "With another value, or in another object, it is an error before anything is changed"
+//   - "An object that can be changed in place is changed in place, even if a pattern matches it"
+//   - "A pattern without wildcards that matches no object of the new revision is an error"
+//   - "A pattern with wildcards that matches none causes a warning"
+//   - "An installation with upgrade --install recreates nothing"
+//   - "Objects are recreated with and without an order"
+//   - "The rejection by the server remains an error, which also says why the object was not recreated"
+//   - "a pattern that names one of these kinds is an error before anything is changed; wildcards do not match them"
+//   - "objects that are not labeled as owned by the release, and those that a controller owns"
+//   - "objects with helm.sh/resource-policy: keep"
+//   - "those that the server would not create as declared, according to a dry run"
+//   - "if the new selector does not match the labels of the pods, they could not be adopted"
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	const flag = "--wait=ordered"
@@ -333,6 +360,7 @@ func TestRefused(t *testing.T) {
 }
 
 // TestHeldByFinalizer checks that an object that does not disappear after its deletion is not lost.
+//   - "the error names the finalizers for which it waits"
 func TestHeldByFinalizer(t *testing.T) {
 	t.Parallel()
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
@@ -371,30 +399,34 @@ func TestHeldByFinalizer(t *testing.T) {
 }
 
 // TestKilled checks that nothing is lost if an operation is killed between the deletion of objects and their creation.
+//   - "the next upgrade or rollback creates the object from the Secret before it does anything else"
+//   - "and when the release is uninstalled"
+//   - "A Job or Pod that had ended is not created then, because it would run again"
+//   - "If the server rejects the new object after all, the object is created again as it was before"
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	chart := func(t *testing.T, value string) string {
 		return charts.Write(t, settings(value, onImmutable), service(value), charts.Object{Kind: "Job", Name: "migrate", Layer: "db", DependsOn: "settings", Value: value, Annotations: []string{onImmutable}})
 	}
-	// kill kills an upgrade after it has deleted the ConfigMap, which others had labeled.
-	kill := func(t *testing.T, h *harness.Helm) {
+	// kill kills an upgrade when it creates an object of a resource after it has deleted it. Others had labeled the ConfigMap.
+	kill := func(t *testing.T, h *harness.Helm, resource, id string) {
 		h.MustRun("install", "rel", chart(t, "1"), "--wait=ordered")
 		h.Patch(t, "ConfigMap/settings", `{"metadata":{"labels":{"by":"others"}}}`)
 		held, pass := h.HoldRequests(t, func(what fault.Request) bool {
-			return what.Verb == "create" && what.Resource == "configmaps" && what.Query.Get("dryRun") == ""
+			return what.Verb == "create" && what.Resource == resource && what.Query.Get("dryRun") == ""
 		})
 		defer pass()
 		h.KillWhen(t, "is deleted and created again", func() bool {
 			harness.AwaitClosed(t, held, "the creation")
 			return true
 		}, "upgrade", "rel", chart(t, "2"), "--wait=ordered")
-		if h.Get(t, "ConfigMap/settings") != nil || len(copies(t, h)) != 1 {
-			t.Fatal("the ConfigMap exists, or there is no copy")
+		if h.Get(t, id) != nil || len(copies(t, h)) == 0 {
+			t.Fatalf("%s exists, or there is no copy", id)
 		}
 	}
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"upgrade": func(t *testing.T, h *harness.Helm) {
-			kill(t, h)
+			kill(t, h, "configmaps", "ConfigMap/settings")
 			h.Started = harness.Now()
 			h.MustRun("upgrade", "rel", chart(t, "2"), "--wait=ordered", "--recreate=Service/web")
 			writes := h.ReadTrace(t).Since(h.Started).HelmWrites("ConfigMap/settings")
@@ -406,7 +438,7 @@ func TestKilled(t *testing.T) {
 			}
 		},
 		"rollback": func(t *testing.T, h *harness.Helm) {
-			kill(t, h)
+			kill(t, h, "configmaps", "ConfigMap/settings")
 			h.MustRun("rollback", "rel", "1")
 			if got := h.Get(t, "ConfigMap/settings"); harness.ValueOf(got) != "1" || got.GetLabels()["by"] != "others" {
 				t.Errorf("it is %v", got)
@@ -415,8 +447,30 @@ func TestKilled(t *testing.T) {
 				t.Errorf("the copies %q are left", left)
 			}
 		},
+		"a Job that had ended": func(t *testing.T, h *harness.Helm) {
+			kill(t, h, "jobs", "Job/migrate")
+			h.Started = harness.Now()
+			h.MustRun("upgrade", "rel", chart(t, "2"), "--wait=ordered", "--recreate=Service/web")
+			if writes := h.ReadTrace(t).Since(h.Started).HelmWrites("Job/migrate"); len(writes) != 1 || writes[0].Verb != "create" {
+				t.Errorf("the writes are %+v", writes)
+			}
+			if left := copies(t, h); len(left) > 0 {
+				t.Errorf("the copies %q are left", left)
+			}
+		},
+		"rejected": func(t *testing.T, h *harness.Helm) {
+			h.MustRun("install", "rel", chart(t, "1"), "--wait=ordered")
+			h.Patch(t, "ConfigMap/settings", `{"metadata":{"labels":{"by":"others"}}}`)
+			h.UseProxy(t).Intercept(fault.First(1, func(what fault.Request) bool {
+				return what.Verb == "create" && what.Resource == "configmaps" && what.Query.Get("dryRun") == ""
+			}, fault.Answer(http.StatusForbidden, metav1.StatusReasonForbidden)))
+			h.ExpectFailure(t, []string{"upgrade", "rel", chart(t, "2"), "--wait=ordered"}, "it was deleted, and created again as it was before")
+			if got := h.Get(t, "ConfigMap/settings"); harness.ValueOf(got) != "1" || got.GetLabels()["by"] != "others" {
+				t.Errorf("it is %v", got)
+			}
+		},
 		"uninstall": func(t *testing.T, h *harness.Helm) {
-			kill(t, h)
+			kill(t, h, "configmaps", "ConfigMap/settings")
 			h.MustRun("uninstall", "rel")
 			if left := copies(t, h); len(left) > 0 || h.Get(t, "ConfigMap/settings") != nil {
 				t.Errorf("the copies %q are left", left)
