@@ -202,13 +202,13 @@ func TestPlanOfRejectedObjects(t *testing.T) {
 	if got := sequence(p.Nodes); got != "fail Deployment/web, change ConfigMap/a" || !p.Fails || !p.Changes {
 		t.Errorf("the plan is %s", got)
 	}
-	if text := p.Nodes[0].Objects[0].Error; !strings.Contains(text, `Deployment.apps "web" is invalid: spec.selector: field is immutable`) || !strings.Contains(text, "rename the object in the chart") {
+	if text := p.Nodes[0].Objects[0].Error; text != "spec.selector is immutable: rename the object in the chart, or delete and create it again with --recreate Deployment/web" {
 		t.Errorf("it says %q", text)
 	}
 	h.ExpectFailure(t, []string{"upgrade", "rel", immutable, "--wait=ordered"}, "Deployment/web could not be applied: cannot patch \"web\" with kind Deployment: "+
-		"Deployment.apps \"web\" is invalid: spec.selector: field is immutable\n", "    an immutable field can be set only in a new object: rename the object in the chart, or delete it and repeat the operation\n")
+		"Deployment.apps \"web\" is invalid: spec.selector: field is immutable\n", "    an immutable field can be set only in a new object: rename the object in the chart, or delete and create it again with --recreate Deployment/web\n")
 	r := h.Run("plan", "rel", immutable, "--wait=ordered")
-	harness.ExpectContains(t, r.Stdout, "1 to change, 1 would fail", "! would fail Deployment/web", "field is immutable")
+	harness.ExpectContains(t, r.Stdout, "1 to change, 1 would fail", "! would fail Deployment/web", "spec.selector is immutable")
 	if r.ExitCode != 1 || r.Stderr != "" {
 		t.Errorf("exit code %d, %q", r.ExitCode, r.Stderr)
 	}
