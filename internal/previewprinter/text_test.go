@@ -24,6 +24,7 @@ func example() *preview.Preview {
 			{Node: "shop:base", Objects: []preview.Object{
 				{Action: preview.Change, Kind: "ConfigMap", Namespace: "prod", Name: "a", Diff: "--- live\n+++ planned\n@@ -1 +1 @@\n-a\n+b\n"},
 				{Action: preview.Fail, Kind: "Deployment", Namespace: "prod", Name: "web", Error: "refused:\nimmutable"},
+				{Action: preview.Recreate, Kind: "Job", Namespace: "prod", Name: "migrate", Note: "spec.template is immutable"},
 			}},
 			{Node: "shop", Objects: []preview.Object{{Action: preview.Unchanged, Kind: "Service", Namespace: "prod", Name: "s"}}},
 		},
@@ -38,7 +39,7 @@ func example() *preview.Preview {
 	}
 }
 
-const text = `upgrade of release shop in namespace prod, to revision 3, in order: 1 to create, 1 to change, 1 to delete, 1 unchanged, 1 kept, 1 would fail
+const text = `upgrade of release shop in namespace prod, to revision 3, in order: 1 to create, 1 to change, 1 to recreate, 1 to delete, 1 unchanged, 1 kept, 1 would fail
 
 first
   + create Namespace/prod
@@ -55,6 +56,7 @@ shop:base
   ! would fail Deployment/web in prod
       refused:
       immutable
+  ± recreate Job/migrate in prod (spec.template is immutable)
 
 shop
   = unchanged Service/s in prod
